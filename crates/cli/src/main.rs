@@ -1,0 +1,3 @@
+//! The `rattleback` program.
+
+fn main() {}

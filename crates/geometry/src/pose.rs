@@ -1,0 +1,91 @@
+//! Rigid motions: where a frame stands in another frame.
+//!
+//! A pose τ = (q, t) maps p ↦ q p q* + t. Composition τ₂∘τ₁ = (q₂q₁, q₂t₁q₂* + t₂), inverse τ⁻¹ = (q*, −q* t q).
+//! `a_from_b` in a name reads: maps coordinates in frame b to coordinates in frame a.
+
+use glam::{DMat3, DMat4, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+/// A rotation followed by a translation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pose {
+    /// Unit quaternion, applied first.
+    pub rotation: DQuat,
+    /// Position of the local origin.
+    pub translation: DVec3,
+}
+
+impl Pose {
+    /// The motion that moves nothing.
+    pub const IDENTITY: Self = Self { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+
+    /// (rotation, translation) ⇒ pose.
+    pub const fn new(rotation: DQuat, translation: DVec3) -> Self {
+        Self { rotation, translation }
+    }
+
+    /// A pure translation.
+    pub const fn at(translation: DVec3) -> Self {
+        Self { rotation: DQuat::IDENTITY, translation }
+    }
+
+    /// Local point ⇒ the same point in the outer frame.
+    pub fn point(&self, p: DVec3) -> DVec3 {
+        self.rotation * p + self.translation
+    }
+
+    /// Local direction ⇒ the same direction in the outer frame.
+    pub fn vector(&self, v: DVec3) -> DVec3 {
+        self.rotation * v
+    }
+
+    /// Outer point ⇒ the same point in the local frame.
+    pub fn inverse_point(&self, p: DVec3) -> DVec3 {
+        self.rotation.conjugate() * (p - self.translation)
+    }
+
+    /// Outer direction ⇒ the same direction in the local frame.
+    pub fn inverse_vector(&self, v: DVec3) -> DVec3 {
+        self.rotation.conjugate() * v
+    }
+
+    /// The motion that undoes this one.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        let rotation = self.rotation.conjugate();
+        Self { rotation, translation: -(rotation * self.translation) }
+    }
+
+    /// The columns of the result are the local axes in the outer frame.
+    pub fn rotation_matrix(&self) -> DMat3 {
+        DMat3::from_quat(self.rotation)
+    }
+
+    /// Homogeneous 4×4 form, for renderers.
+    pub fn to_matrix(&self) -> DMat4 {
+        DMat4::from_rotation_translation(self.rotation, self.translation)
+    }
+
+    /// Whether every number is finite and the quaternion has unit length within 1e-9.
+    pub fn is_valid(&self) -> bool {
+        self.translation.is_finite() && (self.rotation.length_squared() - 1.0).abs() < 1e-9
+    }
+}
+
+impl Default for Pose {
+    fn default() -> Self {
+        Self::IDENTITY
+    }
+}
+
+/// Composition: `(outer * inner).point(p) == outer.point(inner.point(p))`.
+impl std::ops::Mul for Pose {
+    type Output = Self;
+
+    fn mul(self, inner: Self) -> Self {
+        Self {
+            rotation: self.rotation * inner.rotation,
+            translation: self.rotation * inner.translation + self.translation,
+        }
+    }
+}
