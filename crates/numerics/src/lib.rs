@@ -1,1 +1,37 @@
-//! Room of its own.
+//! Numerical methods of the Rattleback dynamics engine: it knows nothing of bodies, shapes or files.
+//!
+//! * [`State`], [`System`] and [`SecondOrder`] say what is integrated,
+//! * [`integrator`] holds the methods for ẏ = f(t, y), [`second_order`] those for ẋ = v, v̇ = a(t, x, v).
+//!
+//! ```
+//! use rattleback_numerics::{Integrator, System, integrator::RungeKutta4};
+//!
+//! struct Decay;
+//! impl System<f64> for Decay {
+//!     fn rate(&mut self, _t: f64, y: &f64, rate: &mut f64) {
+//!         *rate = -y;
+//!     }
+//! }
+//!
+//! let mut method = RungeKutta4::new();
+//! let mut y = 1.0;
+//! for step in 0..10 {
+//!     method.step(&mut Decay, 0.1 * f64::from(step), 0.1, &mut y)?;
+//! }
+//! assert!((y - (-1.0_f64).exp()).abs() < 1e-6);
+//! # Ok::<(), rattleback_numerics::StepError>(())
+//! ```
+
+pub mod integrator;
+pub mod second_order;
+
+mod error;
+mod state;
+mod system;
+mod workspace;
+
+pub use error::StepError;
+pub use integrator::Integrator;
+pub use second_order::SecondOrderIntegrator;
+pub use state::{State, Tolerance};
+pub use system::{AsFirstOrder, SecondOrder, System};
