@@ -1,7 +1,9 @@
 //! Numerical methods of the Rattleback dynamics engine: it knows nothing of bodies, shapes or files.
 //!
 //! * [`State`], [`System`] and [`SecondOrder`] say what is integrated,
-//! * [`integrator`] holds the methods for ẏ = f(t, y), [`second_order`] those for ẋ = v, v̇ = a(t, x, v).
+//! * [`integrator`] holds the methods for ẏ = f(t, y), [`second_order`] those for ẋ = v, v̇ = a(t, x, v),
+//! * [`adaptive`] chooses step sizes, [`stability`] says how large they may be at most,
+//! * [`damping`] is viscous damping over a step.
 //!
 //! ```
 //! use rattleback_numerics::{Integrator, System, integrator::RungeKutta4};
@@ -22,8 +24,11 @@
 //! # Ok::<(), rattleback_numerics::StepError>(())
 //! ```
 
+pub mod adaptive;
+pub mod damping;
 pub mod integrator;
 pub mod second_order;
+pub mod stability;
 
 mod error;
 mod state;

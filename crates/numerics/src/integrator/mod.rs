@@ -1,14 +1,21 @@
 //! One-step methods for ẏ = f(t, y).
 
+mod bulirsch_stoer;
+mod embedded;
 mod euler;
+mod gmres;
+mod implicit_euler;
 mod runge_kutta2;
 mod runge_kutta4;
 
+pub use bulirsch_stoer::BulirschStoer;
+pub use embedded::{CashKarp, DormandPrince, EmbeddedPair};
 pub use euler::ExplicitEuler;
+pub use implicit_euler::ImplicitEuler;
 pub use runge_kutta2::RungeKutta2;
 pub use runge_kutta4::{RungeKutta4, SimpsonRungeKutta4};
 
-use crate::{State, StepError, System};
+use crate::{State, StepError, System, Tolerance};
 
 /// A method that carries a state over one step. Intermediate states live in the method and are reused.
 pub trait Integrator<Y: State>: Send {
@@ -23,6 +30,35 @@ pub trait Integrator<Y: State>: Send {
 
     /// Forgets whatever the method remembers of earlier steps.
     fn reset(&mut self) {}
+}
+
+/// Names under which [`by_name`] knows the methods.
+pub const NAMES: [&str; 9] = [
+    "explicit-euler",
+    "implicit-euler",
+    "midpoint",
+    "heun",
+    "runge-kutta-4",
+    "simpson",
+    "cash-karp",
+    "dormand-prince",
+    "bulirsch-stoer",
+];
+
+/// name → the method with its default settings; none if there is no method of that name.
+pub fn by_name<Y: State + 'static>(name: &str) -> Option<Box<dyn Integrator<Y>>> {
+    Some(match name {
+        "explicit-euler" => Box::new(ExplicitEuler::new()),
+        "implicit-euler" => Box::new(ImplicitEuler::new()),
+        "midpoint" => Box::new(RungeKutta2::midpoint()),
+        "heun" => Box::new(RungeKutta2::heun()),
+        "runge-kutta-4" => Box::new(RungeKutta4::new()),
+        "simpson" => Box::new(SimpsonRungeKutta4::new()),
+        "cash-karp" => Box::new(CashKarp::new()),
+        "dormand-prince" => Box::new(DormandPrince::new()),
+        "bulirsch-stoer" => Box::new(BulirschStoer::new(Tolerance::default()).ok()?),
+        _ => return None,
+    })
 }
 
 /// Refuses step sizes no method can use.

@@ -1,11 +1,17 @@
 //! One-step methods for ẋ = v, v̇ = a(t, x, v).
 
+mod basic_verlet;
 mod explicit_euler;
+mod simpson;
 mod symplectic_euler;
+mod taylor_verlet;
 mod velocity_verlet;
 
+pub use basic_verlet::{BasicVerlet, VerletHistory};
 pub use explicit_euler::ExplicitEuler;
+pub use simpson::Simpson;
 pub use symplectic_euler::SymplecticEuler;
+pub use taylor_verlet::TaylorVerlet;
 pub use velocity_verlet::VelocityVerlet;
 
 use crate::{SecondOrder, State, StepError};
@@ -30,6 +36,35 @@ pub trait SecondOrderIntegrator<Q: Clone, V: State>: Send {
 
     /// Forgets whatever the method remembers of earlier steps, as is due after a collision.
     fn reset(&mut self) {}
+
+    /// What the method remembers of earlier steps, to be saved with the state; none for most methods.
+    fn history(&self) -> Option<&VerletHistory<V>> {
+        None
+    }
+
+    /// Puts back what `history` gave.
+    fn restore(&mut self, _history: Option<VerletHistory<V>>) {}
+}
+
+/// Names under which [`by_name`] knows the methods.
+pub const NAMES: [&str; 6] =
+    ["explicit-euler", "symplectic-euler", "taylor-verlet", "velocity-verlet", "basic-verlet", "simpson"];
+
+/// name → the method with an empty workspace; none if there is no method of that name.
+pub fn by_name<Q, V>(name: &str) -> Option<Box<dyn SecondOrderIntegrator<Q, V>>>
+where
+    Q: Clone + Send + 'static,
+    V: State + 'static,
+{
+    Some(match name {
+        "explicit-euler" => Box::new(ExplicitEuler::new()),
+        "symplectic-euler" => Box::new(SymplecticEuler::new()),
+        "taylor-verlet" => Box::new(TaylorVerlet::new()),
+        "velocity-verlet" => Box::new(VelocityVerlet::new()),
+        "basic-verlet" => Box::new(BasicVerlet::new()),
+        "simpson" => Box::new(Simpson::new()),
+        _ => return None,
+    })
 }
 
 /// (t, x, v) → a, or an error if that is not finite.
