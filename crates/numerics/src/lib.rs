@@ -3,7 +3,8 @@
 //! * [`State`], [`System`] and [`SecondOrder`] say what is integrated,
 //! * [`integrator`] holds the methods for ẏ = f(t, y), [`second_order`] those for ẋ = v, v̇ = a(t, x, v),
 //! * [`adaptive`] chooses step sizes, [`stability`] says how large they may be at most,
-//! * [`damping`] is viscous damping over a step.
+//! * [`damping`] is viscous damping over a step,
+//! * [`polynomial`] finds real roots on an interval, [`interval`] computes with intervals instead of numbers.
 //!
 //! ```
 //! use rattleback_numerics::{Integrator, System, integrator::RungeKutta4};
@@ -27,6 +28,8 @@
 pub mod adaptive;
 pub mod damping;
 pub mod integrator;
+pub mod interval;
+pub mod polynomial;
 pub mod second_order;
 pub mod stability;
 

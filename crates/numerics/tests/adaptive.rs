@@ -287,6 +287,35 @@ fn constant_rates_let_the_step_grow_by_five() {
     assert!((y - 1.0).abs() < 1e-14);
 }
 
+/// Hostile settings and times end in an answer, not in a loop without end.
+#[test]
+fn sub_steps_far_from_time_zero_and_odd_settings_come_to_an_end() {
+    for rejection in [Rejection::Whole, Rejection::SubStep] {
+        for (substeps, accepted, max_substeps) in [(0, u32::MAX, 0), (u32::MAX, 3, 1000), (3, 0, u32::MAX)] {
+            let mut controller = SubStepController {
+                substeps,
+                accepted,
+                max_substeps,
+                rejection,
+                ..SubStepController::default()
+            };
+            let mut total = 0.0;
+            let add = |_t: f64, h: f64, total: &mut f64| {
+                *total += h;
+                Ok(h * 2.0)
+            };
+            match controller.advance(1e18, 4.0, &mut total, &mut [0.0; 2], add) {
+                Ok(_) => assert!((total - 4.0).abs() < 1e-12),
+                Err(error) => assert!(matches!(error, StepError::SubStepOverflow { .. }) && total == 0.0),
+            }
+        }
+    }
+    let control = StepControl { factor_min: 0.99, max_attempts: 2000, ..StepControl::default() };
+    let mut y = 1.0;
+    let mut solver = StepDoubling::new(ExplicitEuler::new(), control);
+    assert!(solver.integrate(&mut Decay(50.0), 0.0, 1.0, &mut y).is_err());
+}
+
 #[test]
 fn non_finite_rates_end_an_adaptive_run_as_such() {
     let mut state = (1.0, 0.0);

@@ -130,7 +130,7 @@ impl StepControl {
                 wanted = if last { next.max(wanted) } else { next };
             } else {
                 report.rejected += 1;
-                wanted = h * factor.clamp(self.factor_min, LARGEST_RETRY);
+                wanted = h * factor.max(self.factor_min).min(LARGEST_RETRY);
                 if wanted < minimum || t + wanted <= t {
                     outcome?;
                     return Err(StepError::Underflow { time: t, step: wanted, minimum });

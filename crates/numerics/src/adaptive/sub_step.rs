@@ -136,10 +136,11 @@ impl SubStepController {
     ) -> Result<SubStepReport, StepError> {
         at_start.clone_from(state);
         let mut report = SubStepReport::default();
-        let t1 = t0 + dt;
-        let mut t = t0;
+        // Measured from t0, so that sub-steps add up even where t0 + h rounds to t0.
+        let mut elapsed = 0.0;
         loop {
-            let remaining = t1 - t;
+            let t = t0 + elapsed;
+            let remaining = dt - elapsed;
             let size = dt / f64::from(self.substeps);
             let last = size >= remaining * (1.0 - 1e-9);
             let h = if last { remaining } else { size };
@@ -151,7 +152,7 @@ impl SubStepController {
                 if last {
                     return Ok(report);
                 }
-                t += h;
+                elapsed += h;
                 continue;
             }
             state.clone_from(saved);
@@ -175,7 +176,7 @@ impl SubStepController {
     }
 
     fn count_acceptance(&mut self) {
-        self.accepted += 1;
+        self.accepted = self.accepted.saturating_add(1);
         if self.accepted >= self.accept_limit {
             self.substeps = (self.substeps / 2).max(1);
             self.accepted = 0;

@@ -1,4 +1,25 @@
 //! One-step methods for ẋ = v, v̇ = a(t, x, v).
+//!
+//! ```
+//! use glam::{DQuat, DVec3};
+//! use rattleback_numerics::{SecondOrder, SecondOrderIntegrator, second_order::VelocityVerlet};
+//!
+//! /// A wheel under constant angular acceleration: positions are rotations, not vectors.
+//! struct Wheel;
+//! impl SecondOrder<DQuat, DVec3> for Wheel {
+//!     fn acceleration(&mut self, _t: f64, _x: &DQuat, _v: &DVec3, a: &mut DVec3) {
+//!         *a = DVec3::Z;
+//!     }
+//!     fn drift(&mut self, x: &mut DQuat, h: f64, v: &DVec3) {
+//!         *x = (DQuat::from_scaled_axis(*v * h) * *x).normalize();
+//!     }
+//! }
+//!
+//! let (mut x, mut v) = (DQuat::IDENTITY, DVec3::ZERO);
+//! VelocityVerlet::new().step(&mut Wheel, 0.0, 1.0, &mut x, &mut v)?;
+//! assert!(x.angle_between(DQuat::from_rotation_z(0.5)) < 1e-7 && v == DVec3::Z);
+//! # Ok::<(), rattleback_numerics::StepError>(())
+//! ```
 
 mod basic_verlet;
 mod explicit_euler;
