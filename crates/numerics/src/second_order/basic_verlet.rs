@@ -34,7 +34,7 @@ pub struct VerletHistory<V> {
 /// Basic Verlet, order 2, one evaluation a step, no energy drift; remembers the last step.
 #[derive(Clone, Debug)]
 pub struct BasicVerlet<V> {
-    work: Workspace<V, 2>,
+    work: Workspace<V, 3>,
     history: Option<VerletHistory<V>>,
     centred: Option<V>,
 }
@@ -75,7 +75,7 @@ impl<Q: Clone, V: State> SecondOrderIntegrator<Q, V> for BasicVerlet<V> {
         v: &mut V,
     ) -> Result<(), StepError> {
         check_step(h)?;
-        let [a, u] = self.work.shaped_like(v);
+        let [a, u, v_new] = self.work.shaped_like(v);
         evaluate(system, t, x, v, a)?;
 
         u.copy_from(v);
@@ -87,7 +87,9 @@ impl<Q: Clone, V: State> SecondOrderIntegrator<Q, V> for BasicVerlet<V> {
             u.add_scaled(1.0, &history.mean_velocity);
         }
         u.add_scaled(0.5 * (h_last + h), a);
-        check_velocity(t + h, u)?;
+        v_new.copy_from(u);
+        v_new.add_scaled(0.5 * h, a);
+        check_velocity(t + h, v_new)?;
 
         // v(t) = u + ½h a, now that u' = u + ½(h + h') a is formed: v(t) = u' − ½h' a.
         let centred = self.centred.get_or_insert_with(|| u.clone());
@@ -95,8 +97,7 @@ impl<Q: Clone, V: State> SecondOrderIntegrator<Q, V> for BasicVerlet<V> {
         centred.add_scaled(-0.5 * h, a);
 
         system.drift(x, h, u);
-        v.copy_from(u);
-        v.add_scaled(0.5 * h, a);
+        v.copy_from(v_new);
         match &mut self.history {
             Some(history) => {
                 history.mean_velocity.copy_from(u);
