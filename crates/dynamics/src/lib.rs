@@ -1,1 +1,25 @@
-//! Room of its own.
+//! The world and what moves it: bodies, materials, forces, simulators.
+//!
+//! Knows nothing of files, scripts or pictures.
+//!
+//! A step, stage by stage, is described in [`simulator`]; conventions: SI units, right-handed, z up unless gravity says
+//! otherwise, quaternions body → world, angular velocity in the world frame.
+
+mod error;
+pub mod force;
+pub mod motion;
+pub mod property;
+pub mod registry;
+pub mod signal;
+pub mod simulator;
+pub mod world;
+
+pub use error::Error;
+pub use force::{Force, Targets};
+pub use property::{Component, Properties, Value};
+pub use registry::{Plugin, Registry};
+pub use signal::Signal;
+pub use simulator::{FreeMotion, Simulator};
+pub use world::{
+    Body, BodyId, CollisionGroups, Event, ForceId, Material, MaterialId, Path, Readout, ShapeId, ShapePart, Status, World,
+};

@@ -1,0 +1,96 @@
+//! What can go wrong with a world, and how it is said.
+
+use crate::property::PropertyError;
+use crate::registry::RegistryError;
+use crate::world::{BodyId, ForceId, MaterialId, ShapeId, Status};
+use rattleback_geometry::{MassError, ShapeError};
+use rattleback_numerics::StepError;
+
+/// Every way in which a call into this crate can fail. The world is left as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No living body has this id.
+    #[error("there is no body {0}")]
+    UnknownBody(BodyId),
+    /// No attached shape has this id.
+    #[error("there is no shape {0}")]
+    UnknownShape(ShapeId),
+    /// No material has this id.
+    #[error("there is no material {0}")]
+    UnknownMaterial(MaterialId),
+    /// No force has this id.
+    #[error("there is no force {0}")]
+    UnknownForce(ForceId),
+    /// The material that everything falls back on cannot go.
+    #[error("the default material cannot be removed")]
+    DefaultMaterial,
+    /// The material is on a shape.
+    #[error("material {material} is in use on shape {shape}")]
+    MaterialInUse {
+        /// Which material.
+        material: MaterialId,
+        /// A shape that has it.
+        shape: ShapeId,
+    },
+    /// A parameter is out of range.
+    #[error("{what} must be {allowed}; got {value}")]
+    Parameter {
+        /// Which parameter.
+        what: &'static str,
+        /// What is accepted.
+        allowed: &'static str,
+        /// What was given.
+        value: String,
+    },
+    /// The mass of a body cannot be told.
+    #[error("body{}: {reason}", name.as_ref().map_or_else(String::new, |name| format!(" `{name}`")))]
+    Mass {
+        /// Name of the body, if it has one.
+        name: Option<String>,
+        /// Why.
+        reason: String,
+    },
+    /// The operation makes no sense for a body of this status.
+    #[error("body {body} is {status}; {operation} needs {needed}")]
+    WrongStatus {
+        /// Which body.
+        body: BodyId,
+        /// What it is.
+        status: Status,
+        /// What was tried.
+        operation: &'static str,
+        /// What it would have to be.
+        needed: &'static str,
+    },
+    /// A shape was refused.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A mass integral was refused.
+    #[error(transparent)]
+    MassIntegral(#[from] MassError),
+    /// A property was refused.
+    #[error(transparent)]
+    Property(#[from] PropertyError),
+    /// The registry could not make something.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The integrator gave up; the world is where it was before the step.
+    #[error("the step from t = {time} s by {dt} s failed: {source}")]
+    Step {
+        /// Time before the step.
+        time: f64,
+        /// Length of the step.
+        dt: f64,
+        /// Why.
+        source: StepError,
+    },
+    /// A snapshot could not be written or read.
+    #[error("snapshot: {0}")]
+    Snapshot(#[from] crate::world::SnapshotError),
+}
+
+/// (name, accepted, value) ⇒ error.
+pub(crate) fn parameter(what: &'static str, allowed: &'static str, value: impl std::fmt::Debug) -> Error {
+    Error::Parameter { what, allowed, value: format!("{value:?}") }
+}

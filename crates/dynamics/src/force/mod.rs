@@ -1,0 +1,203 @@
+//! Forces: what pushes bodies. One file each; every one is a component that scene files can name.
+//!
+//! A force is called once per evaluation for all its bodies (never once per body), reads their present state and adds
+//! wrenches. Evaluation is two-phase: all forces are summed from one consistent state before anything moves.
+
+mod buoyancy;
+mod drag;
+mod gravity;
+mod pair;
+mod point_force;
+mod spring;
+mod vortex;
+mod wind;
+
+pub use buoyancy::Buoyancy;
+pub use drag::Drag;
+pub use gravity::Gravity;
+pub use pair::{COULOMB_CONSTANT, Coulomb, GRAVITATIONAL_CONSTANT, Gravitation, LennardJones};
+pub use point_force::PointForce;
+pub use spring::Spring;
+pub use vortex::Vortex;
+pub use wind::{ConvexRegion, WindBox, WindPolyhedron, WindSphere};
+
+use crate::error::Error;
+use crate::motion::{Inertia, Motion, Wrench};
+use crate::property::Component;
+use crate::registry::{Catalogue, Entry, RegistryError};
+use crate::world::{AttachedShape, Bodies, BodyId, HandleMap, ShapeId, Status};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+/// Something that pushes bodies.
+pub trait Force: Component {
+    /// Adds what the force does to the dynamic bodies in scope.
+    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads);
+
+    /// Potential energy of the bodies in scope, J; 0 for forces without a potential.
+    fn potential_energy(&self, _scope: &Scope<'_>) -> f64 {
+        0.0
+    }
+
+    /// What is wrong with it in a world of these bodies, if anything.
+    fn check(&self, _bodies: &Bodies) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Whether its parameters and effect are the same at all positions, velocities and times.
+    fn is_uniform(&self) -> bool {
+        false
+    }
+}
+
+/// Which bodies a force acts on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Targets {
+    /// Every dynamic body.
+    All,
+    /// These, as far as they are dynamic.
+    Bodies(Vec<BodyId>),
+}
+
+/// What a force may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// Seconds.
+    pub time: f64,
+    /// All bodies, in the state at which forces are wanted.
+    pub bodies: &'a Bodies,
+    shapes: &'a HandleMap<ShapeId, AttachedShape>,
+    targets: &'a Targets,
+}
+
+/// One body a force acts on.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Place in the loads.
+    pub index: usize,
+    /// Which body.
+    pub id: BodyId,
+    /// Its state.
+    pub motion: &'a Motion,
+    /// Its inertia.
+    pub inertia: &'a Inertia,
+}
+
+impl<'a> Scope<'a> {
+    pub(crate) const fn new(
+        time: f64,
+        bodies: &'a Bodies,
+        shapes: &'a HandleMap<ShapeId, AttachedShape>,
+        targets: &'a Targets,
+    ) -> Self {
+        Self { time, bodies, shapes, targets }
+    }
+
+    /// Whether every dynamic body is meant.
+    pub const fn covers_all(&self) -> bool {
+        matches!(self.targets, Targets::All)
+    }
+
+    /// The dynamic body with this id, if there is one.
+    pub fn dynamic(&self, id: BodyId) -> Option<Target<'a>> {
+        match self.bodies.locate(id) {
+            Some((Status::Dynamic, index)) => Some(self.target(index)),
+            _ => None,
+        }
+    }
+
+    fn target(&self, index: usize) -> Target<'a> {
+        Target {
+            index,
+            id: self.bodies.ids(Status::Dynamic)[index],
+            motion: &self.bodies.motion(Status::Dynamic)[index],
+            inertia: &self.bodies.inertia(Status::Dynamic)[index],
+        }
+    }
+
+    /// The bodies acted on, in a fixed order.
+    pub fn targets(&self) -> impl Iterator<Item = Target<'a>> + '_ {
+        let (all, listed) = match self.targets {
+            Targets::All => (self.bodies.count(Status::Dynamic), &[][..]),
+            Targets::Bodies(ids) => (0, &ids[..]),
+        };
+        (0..all).map(|index| self.target(index)).chain(listed.iter().filter_map(|id| self.dynamic(*id)))
+    }
+
+    /// The shapes of a body.
+    pub fn shapes_of(&self, id: BodyId) -> impl Iterator<Item = &'a AttachedShape> + '_ {
+        self.bodies.shape_ids(id).iter().filter_map(|shape| self.shapes.get(*shape))
+    }
+}
+
+/// What all forces together do to the dynamic bodies.
+#[derive(Clone, Debug, Default)]
+pub struct Loads {
+    /// An acceleration common to all: gravity costs nothing per body.
+    uniform: DVec3,
+    wrenches: Vec<Wrench>,
+    any_wrench: bool,
+}
+
+impl Loads {
+    /// Forgets everything and makes room for this many bodies.
+    pub fn clear(&mut self, bodies: usize) {
+        self.uniform = DVec3::ZERO;
+        if self.any_wrench || self.wrenches.len() != bodies {
+            self.wrenches.clear();
+            self.wrenches.resize(bodies, Wrench::default());
+            self.any_wrench = false;
+        }
+    }
+
+    /// Accelerates every dynamic body alike, m/s².
+    pub fn add_uniform_acceleration(&mut self, acceleration: DVec3) {
+        self.uniform += acceleration;
+    }
+
+    /// Adds a force through and a torque about the centre of mass of one body.
+    pub fn add(&mut self, index: usize, wrench: Wrench) {
+        self.any_wrench = true;
+        self.wrenches[index] += wrench;
+    }
+
+    /// The common acceleration, m/s².
+    pub const fn uniform_acceleration(&self) -> DVec3 {
+        self.uniform
+    }
+
+    /// Wrenches in the order of the dynamic bodies; nothing if no force acts on single bodies.
+    pub fn wrenches(&self) -> Option<&[Wrench]> {
+        self.any_wrench.then_some(&self.wrenches)
+    }
+
+    /// Place of a body ⇒ its wrench, without the common acceleration.
+    pub fn wrench(&self, index: usize) -> Wrench {
+        if self.any_wrench { self.wrenches[index] } else { Wrench::default() }
+    }
+
+    /// Place of a body ⇒ total force in N and torque in N·m, given its mass.
+    pub fn total(&self, index: usize, inertia: &Inertia) -> Wrench {
+        let wrench = self.wrench(index);
+        Wrench { force: wrench.force + self.uniform / inertia.inverse_mass, torque: wrench.torque }
+    }
+}
+
+/// Registers the built-in forces.
+pub(crate) fn register(forces: &mut Catalogue<Box<dyn Force>>) -> Result<(), RegistryError> {
+    fn entry<F: Force + crate::property::ComponentType>() -> Entry<Box<dyn Force>> {
+        Entry::of::<F>(|force| Box::new(force) as Box<dyn Force>)
+    }
+    forces.register(entry::<Gravity>())?;
+    forces.register(entry::<Drag>())?;
+    forces.register(entry::<PointForce>())?;
+    forces.register(entry::<Spring>())?;
+    forces.register(entry::<WindSphere>())?;
+    forces.register(entry::<WindBox>())?;
+    forces.register(entry::<WindPolyhedron>())?;
+    forces.register(entry::<Vortex>())?;
+    forces.register(entry::<Gravitation>())?;
+    forces.register(entry::<Coulomb>())?;
+    forces.register(entry::<LennardJones>())?;
+    forces.register(entry::<Buoyancy>())
+}

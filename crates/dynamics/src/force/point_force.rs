@@ -1,0 +1,35 @@
+//! A given force at a given point of a body.
+
+use super::{Force, Loads, Scope};
+use crate::component;
+use crate::motion::Wrench;
+use crate::property::Allowed;
+use crate::signal::Signal;
+use glam::DVec3;
+
+component! {
+    /// A force, and optionally a torque, fixed in the world or in the body.
+    pub struct PointForce as "point-force" {
+        /// The force.
+        force: Signal<DVec3> = DVec3::ZERO, "N", Allowed::Finite;
+        /// A torque on top of it.
+        torque: Signal<DVec3> = DVec3::ZERO, "N·m", Allowed::Finite;
+        /// Where the force acts, from the centre of mass, in the principal frame of the body.
+        point: DVec3 = DVec3::ZERO, "m", Allowed::Finite;
+        /// Whether force and torque turn with the body or keep their direction in the world.
+        frame: String = "world", "", Allowed::OneOf(&["world", "body"]);
+    }
+}
+
+impl Force for PointForce {
+    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+        let (force, torque) = (self.force.at(scope.time), self.torque.at(scope.time));
+        let turns_with_body = self.frame == "body";
+        for body in scope.targets() {
+            let q = body.motion.q;
+            let (force, torque) = if turns_with_body { (q * force, q * torque) } else { (force, torque) };
+            let torque = torque + (q * self.point).cross(force);
+            loads.add(body.index, Wrench { force, torque });
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Damped spring between two points of two bodies, or of a body and the world.
+//!
+//! With d = p_b − p_a, l = |d|, d̂ = d/l and u the relative velocity of the points:
+//! F_b = −[k_s (l − r₀) + k_d u·d̂] d̂, F_a = −F_b. A spring without rest length pulls as F_b = −k_s d − k_d u, which
+//! also damps swinging: that is the form for dragging things about.
+//!
+//! With the reduced mass μ (1/μ = 1/m_a + 1/m_b): k_d = 2 ζ √(k_s μ) for a damping ratio ζ, and k_s = μ ω₀² for an
+//! angular frequency ω₀, so that the same numbers feel the same for heavy and light bodies.
+
+use super::{Force, Loads, Scope, Target};
+use crate::component;
+use crate::error::{Error, parameter};
+use crate::motion::{Motion, Wrench};
+use crate::property::Allowed;
+use crate::signal::Signal;
+use crate::world::{Bodies, BodyId};
+use glam::DVec3;
+
+component! {
+    /// Damped spring between two bodies, or a body and the world.
+    pub struct Spring as "spring" {
+        /// One end; the world if none is named.
+        body_a: Option<BodyId> = None, "", Allowed::Finite;
+        /// The other end; the world if none is named.
+        body_b: Option<BodyId> = None, "", Allowed::Finite;
+        /// Attachment on a: from its centre of mass in its principal frame, or a world point.
+        anchor_a: Signal<DVec3> = DVec3::ZERO, "m", Allowed::Finite;
+        /// Attachment on b: from its centre of mass in its principal frame, or a world point.
+        anchor_b: Signal<DVec3> = DVec3::ZERO, "m", Allowed::Finite;
+        /// r₀: length at which it neither pulls nor pushes.
+        rest_length: Signal<f64> = 0.0, "m", Allowed::NonNegative;
+        /// Which numbers below count: stiffness and damping; stiffness and damping_ratio; or angular_frequency and damping_ratio.
+        tuning: String = "coefficients", "", Allowed::OneOf(&["coefficients", "damping-ratio", "frequency"]);
+        /// k_s.
+        stiffness: Signal<f64> = 100.0, "N/m", Allowed::NonNegative;
+        /// k_d.
+        damping: Signal<f64> = 0.0, "N·s/m", Allowed::NonNegative;
+        /// ζ: below 1 it swings, at 1 it just does not.
+        damping_ratio: Signal<f64> = 1.0, "", Allowed::NonNegative;
+        /// ω₀ of the undamped spring.
+        angular_frequency: Signal<f64> = 10.0, "rad/s", Allowed::NonNegative;
+        /// The force never exceeds this; 0 means no limit.
+        max_force: f64 = 0.0, "N", Allowed::NonNegative;
+    }
+}
+
+/// One end of a spring at one instant.
+struct End<'a> {
+    point: DVec3,
+    velocity: DVec3,
+    inverse_mass: f64,
+    dynamic: Option<Target<'a>>,
+}
+
+impl Spring {
+    fn end<'a>(scope: &Scope<'a>, body: Option<BodyId>, anchor: DVec3) -> Option<End<'a>> {
+        let Some(id) = body else {
+            return Some(End { point: anchor, velocity: DVec3::ZERO, inverse_mass: 0.0, dynamic: None });
+        };
+        // A spring whose body is gone hangs loose.
+        let motion: &Motion = scope.bodies.motion_of(id)?;
+        let point = motion.x + motion.q * anchor;
+        let dynamic = scope.dynamic(id);
+        Some(End {
+            point,
+            velocity: motion.velocity_at(point),
+            inverse_mass: dynamic.map_or(0.0, |body| body.inertia.inverse_mass),
+            dynamic,
+        })
+    }
+
+    fn ends<'a>(&self, scope: &Scope<'a>) -> Option<(End<'a>, End<'a>)> {
+        let a = Self::end(scope, self.body_a, self.anchor_a.at(scope.time))?;
+        let b = Self::end(scope, self.body_b, self.anchor_b.at(scope.time))?;
+        Some((a, b))
+    }
+
+    /// (k_s, k_d) for two ends of these inverse masses.
+    fn coefficients(&self, t: f64, inverse_masses: f64) -> (f64, f64) {
+        let mu = if inverse_masses > 0.0 { 1.0 / inverse_masses } else { 0.0 };
+        match self.tuning.as_str() {
+            "damping-ratio" => {
+                let k_s = self.stiffness.at(t);
+                (k_s, 2.0 * self.damping_ratio.at(t) * (k_s * mu).sqrt())
+            }
+            "frequency" => {
+                let omega = self.angular_frequency.at(t);
+                (mu * omega * omega, 2.0 * self.damping_ratio.at(t) * mu * omega)
+            }
+            _ => (self.stiffness.at(t), self.damping.at(t)),
+        }
+    }
+}
+
+impl Force for Spring {
+    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+        let Some((a, b)) = self.ends(scope) else { return };
+        let (k_s, k_d) = self.coefficients(scope.time, a.inverse_mass + b.inverse_mass);
+        let rest = self.rest_length.at(scope.time);
+        let d = b.point - a.point;
+        let u = b.velocity - a.velocity;
+        let length = d.length();
+        let mut force = if rest == 0.0 {
+            -k_s * d - k_d * u
+        } else if length <= 1e-12 * rest.max(1.0) {
+            // Which way it would push is anybody's guess.
+            return;
+        } else {
+            let along = d / length;
+            -(k_s * (length - rest) + k_d * u.dot(along)) * along
+        };
+        if self.max_force > 0.0 {
+            force = force.clamp_length_max(self.max_force);
+        }
+        if let Some(body) = b.dynamic {
+            loads.add(body.index, Wrench::at(force, b.point, body.motion.x));
+        }
+        if let Some(body) = a.dynamic {
+            loads.add(body.index, Wrench::at(-force, a.point, body.motion.x));
+        }
+    }
+
+    fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
+        self.ends(scope).map_or(0.0, |(a, b)| {
+            let (k_s, _) = self.coefficients(scope.time, a.inverse_mass + b.inverse_mass);
+            let stretch = (b.point - a.point).length() - self.rest_length.at(scope.time);
+            0.5 * k_s * stretch * stretch
+        })
+    }
+
+    fn check(&self, bodies: &Bodies) -> Result<(), Error> {
+        for id in [self.body_a, self.body_b].into_iter().flatten() {
+            bodies.locate(id).ok_or(Error::UnknownBody(id))?;
+        }
+        if self.body_a == self.body_b {
+            return Err(parameter("spring", "between two different bodies, or a body and the world", self.body_a));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! How a single rigid body moves: its state, and the flight that needs no integrator.
+//!
+//! The state belongs to the *principal frame*: origin in the centre of mass x, axes along the principal axes of
+//! inertia, so that the inertia tensor is diagonal, I = diag(I₁, I₂, I₃), and the equations of motion are
+//! m v̇ = F, L̇ = τ with L = R I Rᵀ ω. The frame a user models in is a constant pose away.
+
+mod free_flight;
+pub mod free_rotation;
+
+pub use free_flight::fly;
+pub use free_rotation::rotate_freely;
+
+use glam::{DMat3, DQuat, DVec3};
+use rattleback_geometry::Pose;
+use serde::{Deserialize, Serialize};
+
+/// Where a body is and how it moves, in the world frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Motion {
+    /// Centre of mass, m.
+    pub x: DVec3,
+    /// Principal frame → world.
+    pub q: DQuat,
+    /// Velocity of the centre of mass, m/s.
+    pub v: DVec3,
+    /// Angular velocity, rad/s.
+    pub omega: DVec3,
+}
+
+impl Motion {
+    /// The principal frame as a pose.
+    pub const fn pose(&self) -> Pose {
+        Pose::new(self.q, self.x)
+    }
+
+    /// Velocity of the body's material at a world point.
+    pub fn velocity_at(&self, point: DVec3) -> DVec3 {
+        self.v + self.omega.cross(point - self.x)
+    }
+
+    /// Whether every number is finite.
+    pub fn is_finite(&self) -> bool {
+        self.x.is_finite() && self.q.is_finite() && self.v.is_finite() && self.omega.is_finite()
+    }
+}
+
+/// How a body resists: what the step of a dynamic body reads and never writes. Zero inverses mean immovable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Inertia {
+    /// 1/m, 1/kg.
+    pub inverse_mass: f64,
+    /// Principal moments I, kg·m².
+    pub moments: DVec3,
+    /// 1/I, component by component.
+    pub inverse_moments: DVec3,
+    /// c in v(t + h) = v(t) e^(−c h), 1/s.
+    pub linear_damping: f64,
+    /// c in ω(t + h) = ω(t) e^(−c h), 1/s.
+    pub angular_damping: f64,
+}
+
+impl Inertia {
+    /// Mass in kg; infinite for an immovable body.
+    pub fn mass(&self) -> f64 {
+        1.0 / self.inverse_mass
+    }
+
+    /// (attitude, ω) ⇒ L = R I Rᵀ ω, world frame.
+    pub fn angular_momentum(&self, q: DQuat, omega: DVec3) -> DVec3 {
+        q * (self.moments * (q.conjugate() * omega))
+    }
+
+    /// (attitude, L) ⇒ ω = R I⁻¹ Rᵀ L, world frame.
+    pub fn angular_velocity(&self, q: DQuat, l: DVec3) -> DVec3 {
+        q * (self.inverse_moments * (q.conjugate() * l))
+    }
+
+    /// Attitude ⇒ R I Rᵀ.
+    pub fn world_tensor(&self, q: DQuat) -> DMat3 {
+        let r = DMat3::from_quat(q);
+        r * DMat3::from_diagonal(self.moments) * r.transpose()
+    }
+
+    /// Attitude ⇒ R I⁻¹ Rᵀ.
+    pub fn inverse_world_tensor(&self, q: DQuat) -> DMat3 {
+        let r = DMat3::from_quat(q);
+        r * DMat3::from_diagonal(self.inverse_moments) * r.transpose()
+    }
+
+    /// ½ m v² + ½ ω·L.
+    pub fn kinetic_energy(&self, motion: &Motion) -> f64 {
+        let body_omega = motion.q.conjugate() * motion.omega;
+        0.5 * self.mass() * motion.v.length_squared() + 0.5 * body_omega.dot(self.moments * body_omega)
+    }
+}
+
+/// A force through the centre of mass and a torque about it, world frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wrench {
+    /// N.
+    pub force: DVec3,
+    /// N·m.
+    pub torque: DVec3,
+}
+
+impl Wrench {
+    /// A force acting at a world point of a body whose centre of mass is at x.
+    pub fn at(force: DVec3, point: DVec3, x: DVec3) -> Self {
+        Self { force, torque: (point - x).cross(force) }
+    }
+}
+
+impl std::ops::AddAssign for Wrench {
+    fn add_assign(&mut self, other: Self) {
+        self.force += other.force;
+        self.torque += other.torque;
+    }
+}

@@ -1,0 +1,87 @@
+//! What an integrator of rigid bodies gets to work with.
+
+use super::StepResult;
+use crate::force::Loads;
+use crate::motion::{Inertia, Motion};
+use crate::registry::Description;
+use crate::world::{Bodies, SnapshotError, Status, World};
+
+/// The dynamic bodies of a world and the forces on them, for the length of a step.
+#[derive(Debug)]
+pub struct Flow<'w> {
+    world: &'w mut World,
+    loads: &'w mut Loads,
+}
+
+impl<'w> Flow<'w> {
+    pub(crate) const fn new(world: &'w mut World, loads: &'w mut Loads) -> Self {
+        Self { world, loads }
+    }
+
+    /// Time at the beginning of the step, s.
+    pub const fn time(&self) -> f64 {
+        self.world.time()
+    }
+
+    /// Number of dynamic bodies.
+    pub fn count(&self) -> usize {
+        self.world.bodies().count(Status::Dynamic)
+    }
+
+    /// All bodies.
+    pub const fn bodies(&self) -> &Bodies {
+        self.world.bodies()
+    }
+
+    /// States of the dynamic bodies to change, and their inertias.
+    pub fn dynamic_mut(&mut self) -> (&mut [Motion], &[Inertia]) {
+        self.world.bodies_mut().dynamic_mut()
+    }
+
+    /// Evaluates all forces at time t for the present states.
+    pub fn gather_loads(&mut self, t: f64) -> &Loads {
+        self.world.gather_loads(t, self.loads);
+        self.loads
+    }
+
+    /// Evaluates all forces; ⇒ (states to change, inertias, loads).
+    pub fn gather_and_move(&mut self, t: f64) -> (&mut [Motion], &[Inertia], &Loads) {
+        self.world.gather_loads(t, self.loads);
+        let (motion, inertia) = self.world.bodies_mut().dynamic_mut();
+        (motion, inertia, self.loads)
+    }
+
+    /// Whether every force is the same at all positions, velocities and times.
+    pub fn loads_are_uniform(&self) -> bool {
+        self.world.forces_are_uniform()
+    }
+
+    /// Adds to the counters of the step.
+    pub const fn count_substeps(&mut self, accepted: u64, rejected: u64) {
+        let counters = self.world.counters_mut();
+        counters.substeps += accepted;
+        counters.rejected += rejected;
+    }
+}
+
+/// A method that carries all dynamic bodies over a step.
+pub trait BodyIntegrator: Send + std::fmt::Debug {
+    /// Type name and settings, so that the registry can make it again.
+    fn description(&self) -> Description;
+
+    /// Moves the dynamic bodies from t to t + h. After an error the caller restores them.
+    fn advance(&mut self, flow: &mut Flow<'_>, h: f64) -> StepResult;
+
+    /// Forgets earlier steps: someone else has changed the world since.
+    fn reset(&mut self) {}
+
+    /// What it remembers from earlier steps; empty for most.
+    fn memory(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Puts back what [`memory`](Self::memory) gave.
+    fn recall(&mut self, _memory: &[u8]) -> Result<(), SnapshotError> {
+        Ok(())
+    }
+}

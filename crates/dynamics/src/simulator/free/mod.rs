@@ -1,0 +1,169 @@
+//! Free motion: forces move bodies, nothing touches.
+//!
+//! A step is: gather loads → integrate the dynamic bodies (by a [`BodyIntegrator`]) → move the animated bodies along
+//! their paths → report.
+
+mod first_order;
+mod flow;
+mod second_order;
+mod splitting;
+
+pub use flow::{BodyIntegrator, Flow};
+pub use splitting::Splitting;
+
+use crate::error::Error;
+use crate::force::Loads;
+use crate::motion::{Inertia, Motion};
+use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
+use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
+use crate::simulator::{Simulator, check_step};
+use crate::world::{SnapshotError, Status, World};
+use rattleback_numerics::StepError;
+
+const NAME: &str = "free-motion";
+
+/// Moves bodies under forces, without contact, by any integrator.
+///
+/// The default integrator flies uniform gravity and torque-free rotation exactly and is of second order otherwise.
+#[derive(Debug)]
+pub struct FreeMotion {
+    integrator: Box<dyn BodyIntegrator>,
+    loads: Loads,
+    before: Vec<Motion>,
+    /// The revision of the world after our last step: if it differs, someone else has moved things.
+    revision: Option<u64>,
+}
+
+impl Default for FreeMotion {
+    fn default() -> Self {
+        Self::new(Box::new(Splitting::default()))
+    }
+}
+
+impl FreeMotion {
+    /// Integrator ⇒ simulator.
+    pub fn new(integrator: Box<dyn BodyIntegrator>) -> Self {
+        Self { integrator, loads: Loads::default(), before: Vec::new(), revision: None }
+    }
+
+    /// Registered name of an integrator with default settings ⇒ simulator.
+    ///
+    /// ```
+    /// use rattleback_dynamics::{FreeMotion, Registry};
+    /// let simulator = FreeMotion::by_name("runge-kutta-4", &Registry::default())?;
+    /// # Ok::<(), rattleback_dynamics::Error>(())
+    /// ```
+    pub fn by_name(integrator: &str, registry: &Registry) -> Result<Self, Error> {
+        Ok(Self::new(registry.integrators.make(integrator, &Properties::new())?))
+    }
+}
+
+impl Simulator for FreeMotion {
+    fn description(&self) -> Description {
+        let integrator = self.integrator.description();
+        let mut properties = integrator.properties;
+        properties.insert("integrator".into(), Value::Text(integrator.type_name));
+        Description { type_name: NAME.into(), properties }
+    }
+
+    fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        check_step(dt)?;
+        if self.revision != Some(world.revision()) {
+            self.integrator.reset();
+        }
+        let time = world.time();
+        self.before.clear();
+        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
+        world.begin_step();
+        let mut flow = Flow::new(world, &mut self.loads);
+        if let Err(source) = self.integrator.advance(&mut flow, dt) {
+            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
+            // What the integrator remembers of a step that did not happen is worth nothing.
+            self.revision = None;
+            return Err(Error::Step { time, dt, source });
+        }
+        world.end_step(time + dt, &self.before);
+        self.revision = Some(world.revision());
+        Ok(())
+    }
+
+    fn memory(&self) -> Vec<u8> {
+        postcard::to_allocvec(&(self.revision, self.integrator.memory())).unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+        let (revision, memory): (Option<u64>, Vec<u8>) =
+            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the simulator"))?;
+        self.integrator.recall(&memory)?;
+        self.revision = revision;
+        Ok(())
+    }
+}
+
+/// v(t + h) = v(t) e^(−c h) for every dynamic body that is damped, and ω alike.
+fn damping(flow: &mut Flow<'_>, h: f64) {
+    let (motion, inertia) = flow.dynamic_mut();
+    for (body, inertia) in motion.iter_mut().zip(inertia) {
+        damp(body, inertia, h);
+    }
+}
+
+#[inline]
+fn damp(body: &mut Motion, inertia: &Inertia, h: f64) {
+    if inertia.linear_damping > 0.0 {
+        body.v *= (-inertia.linear_damping * h).exp();
+    }
+    if inertia.angular_damping > 0.0 {
+        body.omega *= (-inertia.angular_damping * h).exp();
+    }
+}
+
+/// A step length or state that an integrator cannot use.
+pub(crate) type StepResult = Result<(), StepError>;
+
+pub(crate) fn register_integrators(
+    integrators: &mut Catalogue<Box<dyn BodyIntegrator>>,
+) -> Result<(), RegistryError> {
+    splitting::register(integrators)?;
+    first_order::register(integrators)?;
+    second_order::register(integrators)
+}
+
+pub(crate) fn register_simulator(simulators: &mut Catalogue<Box<dyn Simulator>>) -> Result<(), RegistryError> {
+    let mut integrators = Catalogue::new("integrator");
+    register_integrators(&mut integrators)?;
+    let mut specs = vec![PropertySpec {
+        name: "integrator".into(),
+        value_type: ValueType::Text,
+        unit: String::new(),
+        default: Some(Value::Text(splitting::NAME.into())),
+        allowed: Allowed::Finite,
+        doc: "Name of a registered integrator".into(),
+    }];
+    // The settings of all integrators can be given to the simulator; each takes those it knows.
+    for entry in integrators.iter() {
+        for spec in &entry.properties {
+            if !specs.iter().any(|known| known.name == spec.name) {
+                specs.push(PropertySpec { ..spec.clone() });
+            }
+        }
+    }
+    simulators.register(Entry::new(
+        NAME,
+        "Forces move bodies, nothing touches",
+        specs,
+        move |given| {
+            let Some(Value::Text(name)) = given.get("integrator") else {
+                return Err("`integrator` must be a string".into());
+            };
+            let entry = integrators.get(name).map_err(|error| error.to_string())?;
+            let settings = given
+                .iter()
+                .filter(|(key, _)| entry.properties.iter().any(|spec| spec.name == **key))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            let integrator = integrators.make(name, &settings).map_err(|error| error.to_string())?;
+            Ok(Box::new(FreeMotion::new(integrator)) as Box<dyn Simulator>)
+        },
+    ))
+}

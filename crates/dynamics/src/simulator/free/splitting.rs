@@ -1,0 +1,114 @@
+//! The default integrator: kick, fly, kick.
+//!
+//! The motion is split into what forces do (v̇ = F/m, L̇ = τ) and what a body does when left alone (straight flight and
+//! torque-free rotation, both exact): K(h/2) D(h) K(h/2). It is symplectic and reversible for forces that depend on
+//! position, of second order otherwise, and exact for uniform gravity and for free bodies.
+//!
+//! Forces at the end of the step may depend on the velocities there. They are predicted with the forces of the
+//! beginning, v* = v + h a₀, and corrected, v ← v* + h/2 (a₁ − a₀).
+//!
+//! Damping multiplies the velocities by e^(−c h/2) at both ends: exactly e^(−c h) in all.
+
+use super::{StepResult, damp};
+use super::flow::{BodyIntegrator, Flow};
+use crate::force::Loads;
+use crate::motion::{Inertia, Motion, fly};
+use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::property::Properties;
+use glam::DVec3;
+use rattleback_numerics::StepError;
+
+pub(super) const NAME: &str = "splitting";
+
+/// Bodies per block: small enough to stay in the first-level cache between kick, flight and kick.
+const BLOCK: usize = 128;
+
+/// Kick, fly, kick.
+#[derive(Clone, Debug, Default)]
+pub struct Splitting {
+    first: Loads,
+}
+
+/// v += h a, L += h τ for one body.
+#[inline]
+fn kick(motion: &mut Motion, inertia: &Inertia, h: f64, force: DVec3, torque: DVec3) {
+    motion.v += (h * inertia.inverse_mass) * force;
+    motion.omega += inertia.angular_velocity(motion.q, h * torque);
+}
+
+impl BodyIntegrator for Splitting {
+    fn description(&self) -> Description {
+        Description { type_name: NAME.into(), properties: Properties::new() }
+    }
+
+    fn advance(&mut self, flow: &mut Flow<'_>, h: f64) -> StepResult {
+        let t = flow.time();
+        let uniform = flow.loads_are_uniform();
+        {
+            let (motion, inertia, loads) = flow.gather_and_move(t);
+            let kicks = if uniform { 0.5 } else { 1.0 };
+            let g = loads.uniform_acceleration();
+            for (block, motion) in motion.chunks_mut(BLOCK).enumerate() {
+                let start = block * BLOCK;
+                let inertia = &inertia[start..start + motion.len()];
+                for (body, inertia) in motion.iter_mut().zip(inertia) {
+                    damp(body, inertia, 0.5 * h);
+                    body.v += 0.5 * h * g;
+                }
+                if let Some(wrenches) = loads.wrenches() {
+                    let wrenches = &wrenches[start..start + motion.len()];
+                    for ((body, inertia), wrench) in motion.iter_mut().zip(inertia).zip(wrenches) {
+                        kick(body, inertia, 0.5 * h, wrench.force, wrench.torque);
+                    }
+                }
+                fly(motion, inertia, h);
+                // Second kick, predicted: exact already if the forces are uniform.
+                for body in motion.iter_mut() {
+                    body.v += 0.5 * h * g;
+                }
+                if let Some(wrenches) = loads.wrenches() {
+                    let wrenches = &wrenches[start..start + motion.len()];
+                    for ((body, inertia), wrench) in motion.iter_mut().zip(inertia).zip(wrenches) {
+                        kick(body, inertia, 0.5 * h, wrench.force, wrench.torque);
+                    }
+                }
+                if kicks < 1.0 {
+                    for (body, inertia) in motion.iter_mut().zip(inertia) {
+                        damp(body, inertia, 0.5 * h);
+                    }
+                }
+            }
+            if !uniform {
+                self.first.clone_from(loads);
+            }
+        }
+        if !uniform {
+            self.correct(flow, t + h, h);
+        }
+        flow.count_substeps(1, 0);
+        Ok::<(), StepError>(())
+    }
+}
+
+impl Splitting {
+    /// v ← v* + h/2 (a₁ − a₀), and the second half of the damping.
+    fn correct(&self, flow: &mut Flow<'_>, t: f64, h: f64) {
+        let (motion, inertia, loads) = flow.gather_and_move(t);
+        let change = loads.uniform_acceleration() - self.first.uniform_acceleration();
+        for (index, (body, inertia)) in motion.iter_mut().zip(inertia).enumerate() {
+            body.v += 0.5 * h * change;
+            let (before, after) = (self.first.wrench(index), loads.wrench(index));
+            kick(body, inertia, 0.5 * h, after.force - before.force, after.torque - before.torque);
+            damp(body, inertia, 0.5 * h);
+        }
+    }
+}
+
+pub(super) fn register(integrators: &mut Catalogue<Box<dyn BodyIntegrator>>) -> Result<(), RegistryError> {
+    integrators.register(Entry::new(
+        NAME,
+        "Kick, exact flight, kick: second order, exact for free bodies and uniform gravity (the default)",
+        Vec::new(),
+        |_| Ok(Box::new(Splitting::default()) as Box<dyn BodyIntegrator>),
+    ))
+}

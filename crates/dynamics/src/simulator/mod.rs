@@ -1,0 +1,50 @@
+//! Simulators: what moves a world through time. One folder each.
+
+pub mod free;
+
+pub use free::{BodyIntegrator, Flow, FreeMotion};
+
+use crate::error::Error;
+use crate::registry::{Catalogue, Description, RegistryError};
+use crate::world::{SnapshotError, World};
+
+/// Something that moves a world.
+///
+/// A step either succeeds, or leaves the world as it was and tells why.
+pub trait Simulator: Send + std::fmt::Debug {
+    /// Type name and settings, so that the registry can make it again.
+    fn description(&self) -> Description;
+
+    /// Moves the world by `dt` seconds.
+    fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error>;
+
+    /// What it remembers from earlier steps and needs to go on bit for bit; empty for most.
+    fn memory(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Puts back what [`memory`](Self::memory) gave.
+    fn recall(&mut self, _memory: &[u8]) -> Result<(), SnapshotError> {
+        Ok(())
+    }
+}
+
+/// Registers the built-in integrators of rigid bodies.
+pub(crate) fn register_integrators(
+    integrators: &mut Catalogue<Box<dyn BodyIntegrator>>,
+) -> Result<(), RegistryError> {
+    free::register_integrators(integrators)
+}
+
+/// Registers the built-in simulators.
+pub(crate) fn register_simulators(simulators: &mut Catalogue<Box<dyn Simulator>>) -> Result<(), RegistryError> {
+    free::register_simulator(simulators)
+}
+
+/// The error for a step length that is no length.
+pub(crate) fn check_step(dt: f64) -> Result<(), Error> {
+    if dt.is_finite() && dt > 0.0 {
+        return Ok(());
+    }
+    Err(Error::Parameter { what: "time step", allowed: "finite and > 0", value: dt.to_string() })
+}

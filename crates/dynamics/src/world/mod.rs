@@ -1,0 +1,488 @@
+//! The world: bodies, shapes, materials, forces and the clock, moved by a [`Simulator`](crate::Simulator).
+
+mod bodies;
+mod body;
+mod event;
+mod filter;
+mod handle;
+mod material;
+mod path;
+mod readout;
+pub(crate) mod shapes;
+mod snapshot;
+mod view;
+
+pub use bodies::Bodies;
+pub use body::{Body, ShapePart, Status};
+pub use event::{Counters, Event};
+pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
+pub use handle::{BodyId, ForceId, Handle, HandleMap, MaterialId, ShapeId};
+pub use material::{Combine, Material, MixedMaterial, Mixing};
+pub use path::{Path, PathPoint};
+pub use readout::Readout;
+pub use shapes::AttachedShape;
+pub use snapshot::SnapshotError;
+pub use view::{BodyMut, BodyRef};
+
+use crate::error::{Error, parameter};
+use crate::force::{Force, Gravity, Loads, Scope, Targets};
+use crate::motion::{Inertia, Motion};
+use body::BodyRecord;
+use glam::DVec3;
+use rand_pcg::Pcg64;
+use rattleback_geometry::{Aabb, Pose};
+
+/// A force that acts in a world.
+#[derive(Debug)]
+pub(crate) struct ForceRecord {
+    pub name: Option<String>,
+    pub targets: Targets,
+    pub force: Box<dyn Force>,
+}
+
+/// Everything there is to simulate, and the time.
+///
+/// ```
+/// use rattleback_dynamics::{Body, FreeMotion, Simulator, World};
+/// use rattleback_geometry::Shape;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut world = World::default(); // gravity points down z
+/// let ball = world.add_body(Body::dynamic().at(0.0, 0.0, 100.0).with_shape(Shape::sphere(0.1)?))?;
+/// let mut simulator = FreeMotion::default();
+/// for _ in 0..60 {
+///     simulator.step(&mut world, 1.0 / 60.0)?;
+/// }
+/// assert!((world.body(ball)?.position().z - (100.0 - 0.5 * 9.81)).abs() < 1e-12);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct World {
+    time: f64,
+    bodies: Bodies,
+    shapes: HandleMap<ShapeId, AttachedShape>,
+    materials: HandleMap<MaterialId, (Option<String>, Material)>,
+    default_material: MaterialId,
+    forces: HandleMap<ForceId, ForceRecord>,
+    /// How materials mix.
+    pub mixing: Mixing,
+    /// Which pairs may touch.
+    pub filter: CollisionFilter,
+    bounds: Option<Aabb>,
+    /// The only source of randomness.
+    pub random: Pcg64,
+    counters: Counters,
+    events: Vec<Event>,
+    moved: Vec<BodyId>,
+    /// Raised by every change from outside a step.
+    revision: u64,
+}
+
+impl Default for World {
+    /// An empty world with gravity (0, 0, −9.81) m/s².
+    fn default() -> Self {
+        let mut world = Self::weightless();
+        world.forces.insert(ForceRecord {
+            name: Some("gravity".into()),
+            targets: Targets::All,
+            force: Box::new(Gravity::default()),
+        });
+        world
+    }
+}
+
+impl World {
+    /// An empty world without any force.
+    pub fn weightless() -> Self {
+        let mut materials = HandleMap::new();
+        let default_material = materials.insert((Some("default".into()), Material::default()));
+        Self {
+            time: 0.0,
+            bodies: Bodies::default(),
+            shapes: HandleMap::new(),
+            materials,
+            default_material,
+            forces: HandleMap::new(),
+            mixing: Mixing::default(),
+            filter: CollisionFilter::default(),
+            bounds: None,
+            random: Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a_c28f_a16a_64ab_f96),
+            counters: Counters::default(),
+            events: Vec::new(),
+            moved: Vec::new(),
+            revision: 0,
+        }
+    }
+
+    /// A number that changes whenever anything but a simulator changes the world.
+    pub const fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Seconds since the world began.
+    pub const fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// What the last step cost.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// What happened during the last step.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Bodies whose pose changed during the last step.
+    pub fn moved(&self) -> &[BodyId] {
+        &self.moved
+    }
+
+    /// All bodies.
+    pub const fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+
+    /// Bodies that leave this box become inactive.
+    pub fn set_bounds(&mut self, bounds: Option<Aabb>) {
+        self.bounds = bounds;
+    }
+
+    /// The box that bodies may not leave, if there is one.
+    pub const fn bounds(&self) -> Option<&Aabb> {
+        self.bounds.as_ref()
+    }
+
+    /// Body description ⇒ id of the new body; refused without a trace if something is wrong with it.
+    pub fn add_body(&mut self, body: Body) -> Result<BodyId, Error> {
+        body.check()?;
+        self.revision += 1;
+        for material in body.parts.iter().filter_map(|part| part.material).chain(body.material) {
+            self.material(material)?;
+        }
+        // A body that no force moves needs no mass; what its shapes weigh is kept for the day it becomes dynamic.
+        let mass = match (body.total_mass(), body.status) {
+            (Ok(mass), _) => Some(mass),
+            (Err(error), Status::Dynamic) => return Err(error),
+            (Err(_), _) => None,
+        };
+        let (body_from_principal, inertia, mass) = mass.map_or((Pose::IDENTITY, Inertia::default(), 0.0), |mass| {
+            let principal = mass.principal();
+            let inertia = Inertia {
+                inverse_mass: 1.0 / mass.mass,
+                moments: principal.moments,
+                inverse_moments: principal.moments.recip(),
+                linear_damping: body.linear_damping,
+                angular_damping: body.angular_damping,
+            };
+            (Pose::new(principal.rotation, mass.center_of_mass), inertia, mass.mass)
+        });
+        if mass > 0.0 && !(inertia.inverse_moments.is_finite() && inertia.inverse_mass.is_finite()) {
+            return Err(Error::Mass {
+                name: body.name,
+                reason: "inertia vanishes about an axis; give it extent or mass properties".into(),
+            });
+        }
+        let pose = Pose::new(body.pose.rotation.normalize(), body.pose.translation);
+        let principal = pose * body_from_principal;
+        let mut motion =
+            Motion { x: principal.translation, q: principal.rotation, v: body.velocity, omega: body.angular_velocity };
+        if matches!(body.status, Status::Fixed | Status::Inactive) {
+            motion.v = DVec3::ZERO;
+            motion.omega = DVec3::ZERO;
+        }
+        let id = self.bodies.insert(
+            BodyRecord {
+                status: body.status,
+                index: 0,
+                name: body.name,
+                can_sleep: body.can_sleep,
+                groups: body.groups,
+                charge: body.charge,
+                body_from_principal,
+                mass,
+                inertia,
+                shapes: Vec::with_capacity(body.parts.len()),
+                path: body.path,
+                path_start: pose,
+            },
+            motion,
+        );
+        let material = body.material.unwrap_or(self.default_material);
+        for part in body.parts {
+            let shape = self.shapes.insert(AttachedShape::new(id, part, material, body.groups));
+            self.bodies.record_mut(id)?.shapes.push(shape);
+        }
+        self.follow_path(id);
+        Ok(id)
+    }
+
+    /// Takes a body and its shapes out of the world. Forces that name it stop acting on it.
+    pub fn remove_body(&mut self, id: BodyId) -> Result<(), Error> {
+        let record = self.bodies.remove(id)?;
+        self.revision += 1;
+        for shape in record.shapes {
+            self.shapes.remove(shape);
+        }
+        self.filter.rules.forget_body(id);
+        self.filter.exceptions.forget_body(id);
+        Ok(())
+    }
+
+    /// Id ⇒ read-only view.
+    pub fn body(&self, id: BodyId) -> Result<BodyRef<'_>, Error> {
+        BodyRef::new(self, id)
+    }
+
+    /// Id ⇒ view for changes between steps.
+    pub fn body_mut(&mut self, id: BodyId) -> Result<BodyMut<'_>, Error> {
+        self.bodies.record(id)?;
+        self.revision += 1;
+        Ok(BodyMut::new(self, id))
+    }
+
+    /// All bodies in the order of their slots.
+    pub fn iter_bodies(&self) -> impl Iterator<Item = BodyRef<'_>> + '_ {
+        self.bodies.records.iter().filter_map(|(id, _)| self.body(id).ok())
+    }
+
+    /// Name ⇒ id of the first body called so.
+    pub fn find_body(&self, name: &str) -> Option<BodyId> {
+        self.bodies.records.iter().find(|(_, record)| record.name.as_deref() == Some(name)).map(|(id, _)| id)
+    }
+
+    /// Id ⇒ attached shape.
+    pub fn shape(&self, id: ShapeId) -> Result<&AttachedShape, Error> {
+        self.shapes.get(id).ok_or(Error::UnknownShape(id))
+    }
+
+    /// All attached shapes in the order of their slots.
+    pub fn iter_shapes(&self) -> impl Iterator<Item = (ShapeId, &AttachedShape)> + '_ {
+        self.shapes.iter()
+    }
+
+    /// Material ⇒ its new id.
+    pub fn add_material(&mut self, material: Material) -> Result<MaterialId, Error> {
+        Ok(self.materials.insert((None, material.checked()?)))
+    }
+
+    /// (name, material) ⇒ its new id.
+    pub fn add_named_material(&mut self, name: &str, material: Material) -> Result<MaterialId, Error> {
+        Ok(self.materials.insert((Some(name.into()), material.checked()?)))
+    }
+
+    /// Id ⇒ material.
+    pub fn material(&self, id: MaterialId) -> Result<&Material, Error> {
+        self.materials.get(id).map(|(_, material)| material).ok_or(Error::UnknownMaterial(id))
+    }
+
+    /// Name ⇒ id of the first material called so.
+    pub fn find_material(&self, name: &str) -> Option<MaterialId> {
+        self.materials.iter().find(|(_, (given, _))| given.as_deref() == Some(name)).map(|(id, _)| id)
+    }
+
+    /// The material of shapes that name none.
+    pub const fn default_material(&self) -> MaterialId {
+        self.default_material
+    }
+
+    /// Changes a material for every shape that has it.
+    pub fn set_material(&mut self, id: MaterialId, material: Material) -> Result<(), Error> {
+        let material = material.checked()?;
+        self.materials.get_mut(id).ok_or(Error::UnknownMaterial(id))?.1 = material;
+        Ok(())
+    }
+
+    /// Takes a material out that no shape has.
+    pub fn remove_material(&mut self, id: MaterialId) -> Result<(), Error> {
+        self.material(id)?;
+        if id == self.default_material {
+            return Err(Error::DefaultMaterial);
+        }
+        if let Some((shape, _)) = self.shapes.iter().find(|(_, attached)| attached.material == id) {
+            return Err(Error::MaterialInUse { material: id, shape });
+        }
+        self.materials.remove(id);
+        self.mixing.forget(id);
+        Ok(())
+    }
+
+    /// Two shapes ⇒ what holds between their surfaces.
+    pub fn mixed_material(&self, a: ShapeId, b: ShapeId) -> Result<MixedMaterial, Error> {
+        let (a, b) = (self.shape(a)?.material, self.shape(b)?.material);
+        Ok(self.mixing.mix((a, self.material(a)?), (b, self.material(b)?)))
+    }
+
+    /// Whether groups, masks and rules let two shapes touch.
+    pub fn may_touch(&self, a: ShapeId, b: ShapeId) -> Result<bool, Error> {
+        let (a, b) = (self.shape(a)?, self.shape(b)?);
+        Ok(a.body != b.body && self.filter.allows((a.body, a.groups), (b.body, b.groups)))
+    }
+
+    /// A force on every dynamic body ⇒ its id.
+    pub fn add_force(&mut self, force: impl Force + 'static) -> Result<ForceId, Error> {
+        self.add_force_on(Targets::All, None, Box::new(force))
+    }
+
+    /// (on which bodies, name, force) ⇒ its id.
+    pub fn add_force_on(
+        &mut self,
+        targets: Targets,
+        name: Option<String>,
+        force: Box<dyn Force>,
+    ) -> Result<ForceId, Error> {
+        if let Targets::Bodies(ids) = &targets {
+            for id in ids {
+                self.bodies.record(*id)?;
+            }
+        }
+        force.check(&self.bodies)?;
+        Ok(self.forces.insert(ForceRecord { name, targets, force }))
+    }
+
+    /// Stops a force.
+    pub fn remove_force(&mut self, id: ForceId) -> Result<Box<dyn Force>, Error> {
+        self.forces.remove(id).map(|record| record.force).ok_or(Error::UnknownForce(id))
+    }
+
+    /// Id ⇒ force, to be configured by its properties.
+    pub fn force(&self, id: ForceId) -> Result<&dyn Force, Error> {
+        self.forces.get(id).map(|record| &*record.force).ok_or(Error::UnknownForce(id))
+    }
+
+    /// Sets a property of a force by name; refused without a trace if the value does not fit.
+    pub fn set_force_property(&mut self, id: ForceId, name: &str, value: crate::property::Value) -> Result<(), Error> {
+        let record = self.forces.get_mut(id).ok_or(Error::UnknownForce(id))?;
+        let before = record.force.get(name)?;
+        record.force.set(name, value)?;
+        if let Err(error) = record.force.check(&self.bodies) {
+            record.force.set(name, before)?;
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// All forces with their names.
+    pub fn iter_forces(&self) -> impl Iterator<Item = (ForceId, Option<&str>, &dyn Force)> + '_ {
+        self.forces.iter().map(|(id, record)| (id, record.name.as_deref(), &*record.force))
+    }
+
+    /// Makes the uniform gravity of the whole world this vector, m/s².
+    pub fn set_gravity(&mut self, acceleration: DVec3) -> Result<(), Error> {
+        if !acceleration.is_finite() {
+            return Err(parameter("gravity", "finite", acceleration));
+        }
+        let value = crate::property::Value::Vec3(acceleration);
+        let present = self
+            .forces
+            .iter()
+            .find(|(_, record)| record.targets == Targets::All && record.force.type_name() == "gravity")
+            .map(|(id, _)| id);
+        if let Some(id) = present {
+            return self.set_force_property(id, "acceleration", value);
+        }
+        let force = Gravity { acceleration: acceleration.into() };
+        self.add_force_on(Targets::All, Some("gravity".into()), Box::new(force)).map(|_| ())
+    }
+
+    /// Adds up what every force does at time t to the dynamic bodies as they are now.
+    pub(crate) fn gather_loads(&mut self, t: f64, loads: &mut Loads) {
+        self.counters.force_evaluations += 1;
+        loads.clear(self.bodies.count(Status::Dynamic));
+        for (_, record) in self.forces.iter() {
+            record.force.apply(&Scope::new(t, &self.bodies, &self.shapes, &record.targets), loads);
+        }
+    }
+
+    /// Whether every force is the same at all positions, velocities and times.
+    pub(crate) fn forces_are_uniform(&self) -> bool {
+        self.forces.iter().all(|(_, record)| record.targets == Targets::All && record.force.is_uniform())
+    }
+
+    pub(crate) const fn bodies_mut(&mut self) -> &mut Bodies {
+        &mut self.bodies
+    }
+
+    pub(crate) const fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    /// Starts a step: forgets the news of the last one.
+    pub(crate) fn begin_step(&mut self) {
+        self.events.clear();
+        self.moved.clear();
+        self.counters = Counters { steps: self.counters.steps, ..Counters::default() };
+    }
+
+    /// Ends a step that has moved the dynamic bodies to `time`: moves the animated ones, lists what moved, and takes
+    /// out what left the world or turned non-finite. `before` holds the dynamic states at the beginning.
+    pub(crate) fn end_step(&mut self, time: f64, before: &[Motion]) {
+        self.time = time;
+        self.counters.steps += 1;
+        for index in 0..self.bodies.count(Status::Animated) {
+            let id = self.bodies.ids(Status::Animated)[index];
+            if self.follow_path(id) {
+                self.moved.push(id);
+            }
+        }
+        self.quarantine(before);
+        let set = &self.bodies.sets[Status::Dynamic.place()];
+        for ((id, now), then) in set.ids.iter().zip(&set.motion).zip(before) {
+            if now.x != then.x || now.q != then.q {
+                self.moved.push(*id);
+            }
+        }
+        self.enforce_bounds();
+    }
+
+    /// Puts non-finite bodies back to where they were and makes them inactive.
+    fn quarantine(&mut self, before: &[Motion]) {
+        let set = &self.bodies.sets[Status::Dynamic.place()];
+        let sick: Vec<_> = (0..set.ids.len()).filter(|i| !set.motion[*i].is_finite()).collect();
+        // From the back, so that the swap of a removal never brings an unchecked body into a listed place.
+        for index in sick.into_iter().rev() {
+            let id = self.bodies.ids(Status::Dynamic)[index];
+            self.bodies.sets[Status::Dynamic.place()].motion[index] = before[index];
+            if self.bodies.set_status(id, Status::Inactive).is_ok() {
+                self.events.push(Event::Quarantined { body: id, time: self.time });
+            }
+        }
+    }
+
+    fn enforce_bounds(&mut self) {
+        let Some(bounds) = self.bounds else { return };
+        let outside: Vec<_> =
+            self.moved.iter().copied().filter(|id| self.body(*id).is_ok_and(|body| !body.touches(&bounds))).collect();
+        for id in outside {
+            if self.bodies.set_status(id, Status::Inactive).is_ok() {
+                self.events.push(Event::LeftBounds { body: id, time: self.time });
+            }
+        }
+    }
+
+    /// Puts an animated body where its path leads now; tells whether its pose changed.
+    fn follow_path(&mut self, id: BodyId) -> bool {
+        let Some(record) = self.bodies.records.get(id) else { return false };
+        if record.status != Status::Animated {
+            return false;
+        }
+        let Some(path) = &record.path else { return false };
+        let point = path.at(&record.path_start, self.time);
+        let principal = point.pose * record.body_from_principal;
+        let arm = principal.translation - point.pose.translation;
+        let motion = Motion {
+            x: principal.translation,
+            q: principal.rotation,
+            v: point.velocity + point.angular_velocity.cross(arm),
+            omega: point.angular_velocity,
+        };
+        match self.bodies.motion_of_mut(id) {
+            Ok(present) => {
+                let changed = present.x != motion.x || present.q != motion.q;
+                *present = motion;
+                changed
+            }
+            Err(_) => false,
+        }
+    }
+}

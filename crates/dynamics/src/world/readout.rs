@@ -1,0 +1,48 @@
+//! Energy and momentum of a whole world.
+
+use super::{Status, World};
+use crate::force::Scope;
+use glam::DVec3;
+
+/// The conserved quantities of the dynamic bodies at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Readout {
+    /// Seconds.
+    pub time: f64,
+    /// Σ ½ m v² + ½ ω·L, J.
+    pub kinetic_energy: f64,
+    /// Of every force that has a potential, J.
+    pub potential_energy: f64,
+    /// Σ m v, kg·m/s.
+    pub momentum: DVec3,
+    /// About the origin, kg·m²/s.
+    pub angular_momentum: DVec3,
+}
+
+impl Readout {
+    /// Kinetic plus potential, J.
+    pub fn energy(&self) -> f64 {
+        self.kinetic_energy + self.potential_energy
+    }
+}
+
+impl World {
+    /// Energy, momentum and angular momentum now.
+    pub fn readout(&self) -> Readout {
+        let mut readout = Readout { time: self.time, ..Readout::default() };
+        let motion = self.bodies.motion(Status::Dynamic);
+        let inertia = self.bodies.inertia(Status::Dynamic);
+        for (motion, inertia) in motion.iter().zip(inertia) {
+            let p = motion.v / inertia.inverse_mass;
+            readout.kinetic_energy += inertia.kinetic_energy(motion);
+            readout.momentum += p;
+            readout.angular_momentum +=
+                inertia.angular_momentum(motion.q, motion.omega) + motion.x.cross(p);
+        }
+        for (_, record) in self.forces.iter() {
+            let scope = Scope::new(self.time, &self.bodies, &self.shapes, &record.targets);
+            readout.potential_energy += record.force.potential_energy(&scope);
+        }
+        readout
+    }
+}

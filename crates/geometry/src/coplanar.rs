@@ -1,0 +1,215 @@
+//! Merging faces that lie in one plane.
+//!
+//! From the largest face outwards, a face joins the group of a neighbour if all its corners lie within the tolerance of
+//! the plane of the group's first face; measuring against one plane keeps a finely cut curved surface from merging step
+//! by step. A group whose rim is one simple loop becomes one polygon; one with holes or touching itself keeps its faces.
+//! Afterwards a vertex of only two faces lies in the middle of a straight edge and goes away.
+
+use glam::DVec3;
+
+use crate::mesh_report::sorted_sides;
+use crate::{Aabb, MeshError, MeshReport, PolygonSoup, polygon_area_vector};
+
+const NONE: u32 = u32::MAX;
+
+/// Closed oriented manifold soup ⇒ the same surface with coplanar neighbours merged and unused vertices gone.
+///
+/// `tolerance` is the largest distance from the common plane as a fraction of the surface's size.
+pub fn merge_coplanar(soup: &PolygonSoup, tolerance: f64) -> Result<PolygonSoup, MeshError> {
+    if let Some(error) = MeshReport::of(soup)?.first_topology_error() {
+        return Err(error);
+    }
+    let bounds = Aabb::from_points(soup.vertices.iter().copied()).map_err(|_| MeshError::Empty)?;
+    let reach = bounds.min().abs().max(bounds.max().abs()).max_element();
+    // A NaN tolerance merges nothing.
+    let distance = tolerance.max(0.0) * bounds.diagonal() + 4.0 * f64::EPSILON * reach;
+    let merger = Merger { soup, distance, face_of: faces_of_corners(soup), twin: twins(soup) };
+    let groups = merger.groups();
+    let loops = merger.loops(&groups);
+    Ok(rebuilt(soup, &loops, &straight_vertices(soup, &loops, distance)))
+}
+
+/// For each corner (the start of a side) the corner where the opposite side of the same edge starts.
+pub(crate) fn twins(soup: &PolygonSoup) -> Vec<u32> {
+    let sides = sorted_sides(soup.faces());
+    let mut twin = vec![NONE; sides.len()];
+    for pair in sides.chunk_by(|a, b| (a.low, a.high) == (b.low, b.high)) {
+        if let [a, b] = pair {
+            twin[a.corner as usize] = b.corner;
+            twin[b.corner as usize] = a.corner;
+        }
+    }
+    twin
+}
+
+fn faces_of_corners(soup: &PolygonSoup) -> Vec<u32> {
+    soup.faces().enumerate().flat_map(|(face, corners)| corners.iter().map(move |_| face as u32)).collect()
+}
+
+struct Merger<'a> {
+    soup: &'a PolygonSoup,
+    distance: f64,
+    face_of: Vec<u32>,
+    twin: Vec<u32>,
+}
+
+impl Merger<'_> {
+    /// Group number of each face: the face it started from.
+    fn groups(&self) -> Vec<u32> {
+        let soup = self.soup;
+        let areas: Vec<DVec3> = soup.faces().map(|face| polygon_area_vector(&soup.vertices, face)).collect();
+        let mut order: Vec<u32> = (0..areas.len() as u32).collect();
+        // Large faces have reliable normals.
+        order.sort_by(|&i, &j| {
+            areas[j as usize].length_squared().total_cmp(&areas[i as usize].length_squared())
+        });
+        let mut starts = Vec::with_capacity(areas.len());
+        let mut corner = 0;
+        for face in soup.faces() {
+            starts.push(corner);
+            corner += face.len();
+        }
+        let mut group = vec![NONE; areas.len()];
+        let mut stack = Vec::new();
+        for seed in order {
+            if group[seed as usize] != NONE {
+                continue;
+            }
+            group[seed as usize] = seed;
+            let normal = areas[seed as usize].normalize_or_zero();
+            let origin = soup.vertices[soup.face(seed as usize)[0] as usize];
+            let height = |i: u32| (soup.vertices[i as usize] - origin).dot(normal).abs();
+            stack.push(seed);
+            while let Some(face) = stack.pop() {
+                let start = starts[face as usize];
+                for corner in start..start + soup.face(face as usize).len() {
+                    let next = self.face_of[self.twin[corner] as usize];
+                    let corners = soup.face(next as usize);
+                    if group[next as usize] == NONE
+                        && corners.iter().all(|&i| height(i) <= self.distance)
+                        && self.may_join(corners, areas[next as usize], normal)
+                    {
+                        group[next as usize] = seed;
+                        stack.push(next);
+                    }
+                }
+            }
+        }
+        group
+    }
+
+    /// A face that looks the other way is the far side of something thin. A sliver's direction means nothing.
+    fn may_join(&self, corners: &[u32], area: DVec3, normal: DVec3) -> bool {
+        if area.dot(normal) > 0.0 {
+            return true;
+        }
+        let at = |i: u32| self.soup.vertices[i as usize];
+        let extent = corners.iter().map(|&i| at(i).distance(at(corners[0]))).fold(0.0, f64::max);
+        area.length() <= self.distance * extent
+    }
+
+    /// The rim of each group as a loop of vertices; groups without one simple rim give their faces one by one.
+    fn loops(&self, groups: &[u32]) -> Vec<Vec<u32>> {
+        let mut rims: Vec<Vec<[u32; 2]>> = vec![Vec::new(); groups.len()];
+        let mut sizes = vec![0usize; groups.len()];
+        let mut corner = 0;
+        for (face, corners) in self.soup.faces().enumerate() {
+            let group = groups[face];
+            sizes[group as usize] += 1;
+            for (i, &from) in corners.iter().enumerate() {
+                if groups[self.face_of[self.twin[corner] as usize] as usize] != group {
+                    rims[group as usize].push([from, corners[(i + 1) % corners.len()]]);
+                }
+                corner += 1;
+            }
+        }
+        let merged: Vec<Option<Vec<u32>>> = rims
+            .iter()
+            .zip(&sizes)
+            .map(|(rim, &size)| if size > 1 { simple_loop(rim) } else { None })
+            .collect();
+        let mut loops = Vec::new();
+        for (face, corners) in self.soup.faces().enumerate() {
+            let group = groups[face] as usize;
+            match &merged[group] {
+                Some(rim) if group == face => loops.push(rim.clone()),
+                Some(_) => {}
+                None => loops.push(corners.to_vec()),
+            }
+        }
+        loops
+    }
+}
+
+/// Directed sides ⇒ the loop they form, if it is one and passes no vertex twice.
+fn simple_loop(sides: &[[u32; 2]]) -> Option<Vec<u32>> {
+    let mut by_start = sides.to_vec();
+    by_start.sort_unstable();
+    if by_start.len() < 3 || by_start.windows(2).any(|pair| pair[0][0] == pair[1][0]) {
+        return None;
+    }
+    // Starts where the input starts, so that the outcome does not depend on the sorting.
+    let first = sides[0][0];
+    let mut corners = vec![first];
+    loop {
+        let at = by_start.binary_search_by_key(corners.last()?, |side| side[0]).ok()?;
+        let next = by_start[at][1];
+        if next == first {
+            return (corners.len() == sides.len()).then_some(corners);
+        }
+        if corners.len() == sides.len() {
+            return None;
+        }
+        corners.push(next);
+    }
+}
+
+/// Which vertices lie in the middle of a straight edge between two faces.
+fn straight_vertices(soup: &PolygonSoup, loops: &[Vec<u32>], distance: f64) -> Vec<bool> {
+    let mut faces_at = vec![0u32; soup.vertices.len()];
+    loops.iter().flatten().for_each(|&v| faces_at[v as usize] += 1);
+    let is_anchor = |v: u32| faces_at[v as usize] != 2;
+    let mut straight = vec![false; soup.vertices.len()];
+    for corners in loops {
+        let anchors: Vec<usize> = (0..corners.len()).filter(|&i| is_anchor(corners[i])).collect();
+        if anchors.len() < 3 {
+            continue;
+        }
+        for (k, &start) in anchors.iter().enumerate() {
+            let end = anchors[(k + 1) % anchors.len()];
+            let length = (end + corners.len() - start - 1) % corners.len() + 1;
+            let at = |i: usize| soup.vertices[corners[(start + i) % corners.len()] as usize];
+            let (a, along) = (at(0), (at(length) - at(0)).normalize_or_zero());
+            // The crossing of two planes known within `distance` is known a few times worse.
+            if (1..length).all(|i| (at(i) - a).reject_from_normalized(along).length() <= 8.0 * distance) {
+                (1..length).for_each(|i| straight[corners[(start + i) % corners.len()] as usize] = true);
+            }
+        }
+    }
+    // Never leave a face with fewer than three corners.
+    for corners in loops {
+        if corners.iter().filter(|&&v| !straight[v as usize]).count() < 3 {
+            corners.iter().for_each(|&v| straight[v as usize] = false);
+        }
+    }
+    straight
+}
+
+/// Loops without the dropped vertices, vertices renumbered in their old order.
+fn rebuilt(soup: &PolygonSoup, loops: &[Vec<u32>], dropped: &[bool]) -> PolygonSoup {
+    let mut index = vec![NONE; soup.vertices.len()];
+    for &v in loops.iter().flatten().filter(|&&v| !dropped[v as usize]) {
+        index[v as usize] = 0;
+    }
+    let mut result = PolygonSoup::default();
+    for (old, new) in index.iter_mut().enumerate().filter(|(_, new)| **new == 0) {
+        *new = result.vertices.len() as u32;
+        result.vertices.push(soup.vertices[old]);
+    }
+    for corners in loops {
+        let kept: Vec<u32> =
+            corners.iter().filter(|&&v| !dropped[v as usize]).map(|&v| index[v as usize]).collect();
+        result.push_face(&kept);
+    }
+    result
+}

@@ -1,0 +1,9 @@
+//! Meshes by formula, for scenes, tests and drawing.
+
+mod boxes;
+mod revolved;
+mod sphere;
+
+pub use boxes::{cuboid, cuboid_with_hole, tetrahedron};
+pub use revolved::{capsule, cone, cylinder, ellipsoid, revolved, torus};
+pub use sphere::{icosahedron, icosphere};
