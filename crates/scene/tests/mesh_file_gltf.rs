@@ -99,6 +99,8 @@ fn all_index_types_and_both_containers_show_the_same_tetrahedron() {
         assert_eq!(volume(&mesh.soup), 1.0 / 6.0);
         assert_eq!((mesh.format, mesh.groups), (MeshFormat::Gltf, vec!["corner".to_owned()]));
     }
+    let marked = format!("\u{FEFF}{}", embedded());
+    assert!(read_gltf(marked.as_bytes(), None, &MeshLimits::default()).is_ok());
     let mesh = read_gltf(&glb(&document(None), &tetrahedron_buffer()), None, &MeshLimits::default()).unwrap();
     assert_eq!((mesh.format, volume(&mesh.soup)), (MeshFormat::Glb, 1.0 / 6.0));
 }

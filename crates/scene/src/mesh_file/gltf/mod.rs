@@ -19,7 +19,10 @@ use document::{Document, Mesh, Node, Primitive};
 use glam::{DAffine3, DMat4, DQuat, DVec3, DVec4};
 
 use super::builder::{SoupBuilder, Welder};
-use super::{GltfProblem, LoadedMesh, MeshFileError, MeshFormat, MeshLimits, MeshWarning, check_size};
+use super::{
+    GltfProblem, LoadedMesh, MeshFileError, MeshFormat, MeshLimits, MeshWarning, check_size,
+    without_byte_order_mark,
+};
 
 /// Shorthand for an error at a place.
 fn wrong(place: impl Into<String>, problem: GltfProblem) -> MeshFileError {
@@ -48,7 +51,7 @@ pub fn read_gltf(
     check_size("bytes", bytes.len() as u64, limits.max_file_bytes)?;
     let (format, json, binary_chunk) = match buffer::split_glb(bytes)? {
         Some((json, binary_chunk)) => (MeshFormat::Glb, json, binary_chunk),
-        None => (MeshFormat::Gltf, bytes, None),
+        None => (MeshFormat::Gltf, without_byte_order_mark(bytes), None),
     };
     let document = document::parse(json)?;
     let buffers = buffer::load(&document, binary_chunk, folder, limits)?;
@@ -56,7 +59,8 @@ pub fn read_gltf(
         document: &document,
         accessors: Accessors::new(&document, &buffers),
         builder: SoupBuilder::new(limits, Vec::new()),
-        work_left: (limits.max_vertices as u64).saturating_add((limits.max_faces as u64).saturating_mul(3)),
+        work: 0,
+        max_work: (limits.max_vertices as u64).saturating_add((limits.max_faces as u64).saturating_mul(3)),
         groups: Vec::new(),
         other_primitives: 0,
         skins_ignored: 0,
@@ -82,19 +86,19 @@ struct Reader<'a> {
     document: &'a Document,
     accessors: Accessors<'a>,
     builder: SoupBuilder,
-    /// Corners and primitives still to be looked at: many nodes may show one mesh, so that a small file can ask for
-    /// endless work without a single face to show for it.
-    work_left: u64,
+    /// Corners and primitives looked at: many nodes may show one mesh, so that a small file can ask for endless work
+    /// without a single face to show for it.
+    work: u64,
+    max_work: u64,
     groups: Vec<String>,
     other_primitives: usize,
     skins_ignored: usize,
 }
 
 impl Reader<'_> {
-    fn work(&mut self, amount: u64) -> Result<(), MeshFileError> {
-        check_size("more triangle corners", amount, self.work_left)?;
-        self.work_left -= amount;
-        Ok(())
+    fn count_work(&mut self, amount: u64) -> Result<(), MeshFileError> {
+        self.work = self.work.saturating_add(amount);
+        check_size("triangle corners, counted for each node that shows them,", self.work, self.max_work)
     }
 
     /// Walks the trees of the scene, without recursion: their depth is the file's choice.
@@ -141,7 +145,7 @@ impl Reader<'_> {
     fn mesh(&mut self, mesh_index: usize, mesh: &Mesh, transform: DAffine3) -> Result<(), MeshFileError> {
         let mut welder = Welder::default();
         for (index, primitive) in mesh.primitives.iter().enumerate() {
-            self.work(1)?;
+            self.count_work(1)?;
             self.primitive(
                 &format!("meshes[{mesh_index}].primitives[{index}]"),
                 primitive,
@@ -176,7 +180,7 @@ impl Reader<'_> {
         let corner_count = indices.as_ref().map_or(positions.count(), accessor::Indices::count);
         let sparse_count =
             positions.sparse_count() + indices.as_ref().map_or(0, accessor::Indices::sparse_count);
-        self.work(corner_count as u64 + sparse_count as u64)?;
+        self.count_work(corner_count as u64 + sparse_count as u64)?;
         let mirrored = transform.matrix3.determinant() < 0.0;
         for triangle in 0..pattern.triangle_count(corner_count) {
             let mut corners = [0; 3];
