@@ -5,7 +5,8 @@ use rattleback_scene::mesh_file::{
 };
 
 /// Small, so that a lucky claim in a short input costs little and the fuzzer stays fast.
-pub const LIMITS: MeshLimits = MeshLimits { max_file_bytes: 1 << 20, max_vertices: 20_000, max_faces: 20_000 };
+pub const LIMITS: MeshLimits =
+    MeshLimits { max_file_bytes: 1 << 20, max_vertices: 20_000, max_faces: 20_000 };
 
 /// Checks the promises of a reader: finite points, whole faces, indices in range, an error that says something; and
 /// that what was accepted can be written and read again.
@@ -31,6 +32,9 @@ pub fn check(result: Result<LoadedMesh, MeshFileError>) {
     let mut bytes = Vec::new();
     if write_stl_binary(soup, &mut bytes).is_ok() {
         // Rounding to single precision may flatten faces, but never break the file.
-        assert!(matches!(read_stl(&bytes, &MeshLimits::default()), Ok(_) | Err(MeshFileError::NoFaces { .. })));
+        assert!(matches!(
+            read_stl(&bytes, &MeshLimits::default()),
+            Ok(_) | Err(MeshFileError::NoFaces { .. })
+        ));
     }
 }
