@@ -1,1 +1,3 @@
 //! Room of its own.
+
+pub mod plot;
