@@ -21,5 +21,6 @@ pub use registry::{Plugin, Registry};
 pub use signal::Signal;
 pub use simulator::{FreeMotion, Simulator};
 pub use world::{
-    Body, BodyId, CollisionGroups, Event, ForceId, Material, MaterialId, Path, Readout, ShapeId, ShapePart, Status, World,
+    Body, BodyId, CollisionGroups, Event, ForceId, Material, MaterialId, Path, Readout, ShapeId, ShapePart,
+    Status, World,
 };

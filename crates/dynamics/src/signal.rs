@@ -8,7 +8,11 @@ use serde::{Deserialize, Serialize};
 
 /// What a signal can carry.
 pub trait Quantity:
-    Copy + PartialEq + std::ops::Add<Output = Self> + std::ops::Sub<Output = Self> + std::ops::Mul<f64, Output = Self>
+    Copy
+    + PartialEq
+    + std::ops::Add<Output = Self>
+    + std::ops::Sub<Output = Self>
+    + std::ops::Mul<f64, Output = Self>
 {
     /// Whether every number in it is finite.
     fn finite(self) -> bool;

@@ -2,10 +2,12 @@
 
 use glam::DVec3;
 use rattleback_dynamics::force::{
-    Buoyancy, COULOMB_CONSTANT, Coulomb, Drag, Gravitation, LennardJones, PointForce, Spring, Vortex, WindBox,
-    WindPolyhedron, WindSphere,
+    Buoyancy, COULOMB_CONSTANT, Coulomb, Drag, Gravitation, LennardJones, PointForce, Spring, Vortex,
+    WindBox, WindPolyhedron, WindSphere,
 };
-use rattleback_dynamics::{Body, BodyId, Error, Force, FreeMotion, Registry, Signal, Simulator, Targets, Value, World};
+use rattleback_dynamics::{
+    Body, BodyId, Error, Force, FreeMotion, Registry, Signal, Simulator, Targets, Value, World,
+};
 use rattleback_geometry::{MassProperties, Shape};
 
 fn point_like(mass: f64) -> Body {
@@ -34,9 +36,18 @@ fn acceleration(world: &mut World, id: BodyId) -> DVec3 {
 /// F-1: free fall is exact for every method of second order and more, whatever the step.
 #[test]
 fn free_fall_is_a_parabola() {
-    for integrator in ["splitting", "midpoint", "heun", "runge-kutta-4", "dormand-prince", "velocity-verlet", "basic-verlet"] {
+    for integrator in [
+        "splitting",
+        "midpoint",
+        "heun",
+        "runge-kutta-4",
+        "dormand-prince",
+        "velocity-verlet",
+        "basic-verlet",
+    ] {
         let mut world = World::default();
-        let id = world.add_body(point_like(2.0).at(0.0, 0.0, 10.0).velocity(DVec3::new(1.0, 0.0, 3.0))).unwrap();
+        let id =
+            world.add_body(point_like(2.0).at(0.0, 0.0, 10.0).velocity(DVec3::new(1.0, 0.0, 3.0))).unwrap();
         run(&mut world, &mut stepper(integrator), 0.01, 100);
         let x = world.body(id).unwrap().position();
         let expected = DVec3::new(1.0, 0.0, 10.0 + 3.0 - 0.5 * 9.81);
@@ -48,7 +59,8 @@ fn free_fall_is_a_parabola() {
 #[test]
 fn drag_decays_exponentially_and_has_a_terminal_speed() {
     let mut world = World::weightless();
-    let id = world.add_body(point_like(2.0).velocity(DVec3::X * 3.0).angular_velocity(DVec3::Y * 4.0)).unwrap();
+    let id =
+        world.add_body(point_like(2.0).velocity(DVec3::X * 3.0).angular_velocity(DVec3::Y * 4.0)).unwrap();
     world.add_force(Drag { linear: 0.5.into(), angular: 0.2.into(), ..Drag::default() }).unwrap();
     run(&mut world, &mut stepper("runge-kutta-4"), 1e-2, 200);
     let body = world.body(id).unwrap();
@@ -72,7 +84,9 @@ fn damping_is_exact_for_any_step() {
     for entry in registry.integrators.iter() {
         for dt in [0.1, 1.0] {
             let mut world = World::weightless();
-            let id = world.add_body(point_like(1.0).velocity(DVec3::X).angular_velocity(DVec3::Z).damping(0.1, 0.2)).unwrap();
+            let id = world
+                .add_body(point_like(1.0).velocity(DVec3::X).angular_velocity(DVec3::Z).damping(0.1, 0.2))
+                .unwrap();
             run(&mut world, &mut stepper(&entry.name), dt, (10.0 / dt) as u32);
             let body = world.body(id).unwrap();
             assert!((body.velocity().x - (-1.0_f64).exp()).abs() < 1e-10, "{}", entry.name);
@@ -102,10 +116,13 @@ fn two_bodies_on_a_spring() {
         let mut world = World::weightless();
         let a = world.add_body(point_like(1.0)).unwrap();
         let b = world.add_body(point_like(3.0).at(1.0 + stretch, 0.0, 0.0)).unwrap();
-        world.add_force(Spring { body_a: Some(a), body_b: Some(b), rest_length: 1.0.into(), ..spring }).unwrap();
+        world
+            .add_force(Spring { body_a: Some(a), body_b: Some(b), rest_length: 1.0.into(), ..spring })
+            .unwrap();
         (world, a, b)
     };
-    let stretch = |world: &World, a, b| (world.body(b).unwrap().position() - world.body(a).unwrap().position()).x - 1.0;
+    let stretch =
+        |world: &World, a, b| (world.body(b).unwrap().position() - world.body(a).unwrap().position()).x - 1.0;
 
     let (mut world, a, b) = pair(Spring { stiffness: 100.0.into(), ..Spring::default() }, 0.1);
     let quarter = std::f64::consts::FRAC_PI_2 / 11.547005383792515;
@@ -210,13 +227,20 @@ fn internal_forces_conserve_momentum() {
     for i in 0..27 {
         let site = DVec3::new(f64::from(i % 3), f64::from(i / 3 % 3), f64::from(i / 9)) * 1.2;
         let body = point_like(1.0 + next()).position(site + 0.05 * DVec3::new(next(), next(), next()));
-        ids.push(world.add_body(body.velocity(DVec3::new(next(), next(), next())).charge(1e-6 * next())).unwrap());
+        ids.push(
+            world.add_body(body.velocity(DVec3::new(next(), next(), next())).charge(1e-6 * next())).unwrap(),
+        );
     }
     world.add_force(LennardJones { depth: 0.1, ..LennardJones::default() }).unwrap();
     world.add_force(Coulomb::default()).unwrap();
     world.add_force(Gravitation { constant: 1e-3, softening: 0.1, ..Gravitation::default() }).unwrap();
     for pair in ids.windows(2) {
-        let spring = Spring { body_a: Some(pair[0]), body_b: Some(pair[1]), rest_length: 1.2.into(), ..Spring::default() };
+        let spring = Spring {
+            body_a: Some(pair[0]),
+            body_b: Some(pair[1]),
+            rest_length: 1.2.into(),
+            ..Spring::default()
+        };
         world.add_force(Spring { stiffness: 5.0.into(), damping: 0.1.into(), ..spring }).unwrap();
     }
     let start = world.readout();
@@ -232,9 +256,22 @@ fn internal_forces_conserve_momentum() {
 fn wind_is_strongest_in_the_middle_and_gone_at_the_edge() {
     let strength = Signal::Constant(DVec3::new(1.0, 2.0, 3.0));
     let forces: Vec<Box<dyn Fn() -> Box<dyn Force>>> = vec![
-        Box::new(|| Box::new(WindSphere { strength: Signal::Constant(DVec3::new(1.0, 2.0, 3.0)), radius: 1.0, ..WindSphere::default() })),
-        Box::new(|| Box::new(WindBox { strength: Signal::Constant(DVec3::new(1.0, 2.0, 3.0)), ..WindBox::default() })),
-        Box::new(|| Box::new(WindPolyhedron { strength: Signal::Constant(DVec3::new(1.0, 2.0, 3.0)), ..WindPolyhedron::default() })),
+        Box::new(|| {
+            Box::new(WindSphere {
+                strength: Signal::Constant(DVec3::new(1.0, 2.0, 3.0)),
+                radius: 1.0,
+                ..WindSphere::default()
+            })
+        }),
+        Box::new(|| {
+            Box::new(WindBox { strength: Signal::Constant(DVec3::new(1.0, 2.0, 3.0)), ..WindBox::default() })
+        }),
+        Box::new(|| {
+            Box::new(WindPolyhedron {
+                strength: Signal::Constant(DVec3::new(1.0, 2.0, 3.0)),
+                ..WindPolyhedron::default()
+            })
+        }),
     ];
     for force in forces {
         for (x, share) in [(DVec3::ZERO, 1.0), (DVec3::X, 0.0), (DVec3::Y * 1.5, 0.0)] {
@@ -273,7 +310,8 @@ fn vortex_gives_angular_momentum_of_its_sign() {
 fn floating_bodies_find_their_depth() {
     for (ratio, immersion) in [(0.25, 0.652704), (0.5, 1.0), (0.9, 1.608400)] {
         let mut world = World::default();
-        let ball = Body::dynamic().at(0.0, 0.0, 0.1).with_shape(Shape::sphere(1.0).unwrap()).density(1000.0 * ratio);
+        let ball =
+            Body::dynamic().at(0.0, 0.0, 0.1).with_shape(Shape::sphere(1.0).unwrap()).density(1000.0 * ratio);
         let id = world.add_body(ball).unwrap();
         world.add_force(Buoyancy { drag: 3000.0, ..Buoyancy::default() }).unwrap();
         run(&mut world, &mut FreeMotion::default(), 1e-2, 6000);
@@ -299,7 +337,9 @@ fn drag_on_a_ball_uses_its_cross_section() {
     let speed = DVec3::new(0.3, -0.2, 0.9);
     let pull = |shape: Shape| {
         let mut world = World::weightless();
-        let id = world.add_body(Body::dynamic().at(0.0, 0.0, -50.0).with_shape(shape).mass(1.0).velocity(speed)).unwrap();
+        let id = world
+            .add_body(Body::dynamic().at(0.0, 0.0, -50.0).with_shape(shape).mass(1.0).velocity(speed))
+            .unwrap();
         world.add_force(Buoyancy { gravity: 0.0, drag: 1.0, ..Buoyancy::default() }).unwrap();
         acceleration(&mut world, id)
     };
@@ -338,9 +378,13 @@ fn parameters_may_change_with_time() {
 fn bad_forces_are_refused_by_name() {
     let mut world = World::weightless();
     let id = world.add_body(point_like(1.0)).unwrap();
-    assert!(matches!(world.add_force(Spring { body_a: Some(id), body_b: Some(id), ..Spring::default() }), Err(Error::Parameter { .. })));
+    assert!(matches!(
+        world.add_force(Spring { body_a: Some(id), body_b: Some(id), ..Spring::default() }),
+        Err(Error::Parameter { .. })
+    ));
     let other = world.add_body(point_like(1.0)).unwrap();
-    let spring = world.add_force(Spring { body_a: Some(id), body_b: Some(other), ..Spring::default() }).unwrap();
+    let spring =
+        world.add_force(Spring { body_a: Some(id), body_b: Some(other), ..Spring::default() }).unwrap();
     let error = world.set_force_property(spring, "stiffness", Value::Real(f64::NAN)).unwrap_err().to_string();
     assert!(error.contains("stiffness") && error.contains("finite"), "{error}");
     let error = world.set_force_property(spring, "body_b", Value::Body(Some(id))).unwrap_err().to_string();

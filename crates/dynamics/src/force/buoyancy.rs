@@ -54,7 +54,13 @@ pub(crate) fn immersed_ball(c: DVec3, r: f64, n: DVec3) -> Immersed {
 }
 
 /// Calls `visit` for the parts of the surface below the plane through the origin with normal n.
-fn clip_below(surface: &TriangleMesh, place: &Pose, origin: DVec3, n: DVec3, mut visit: impl FnMut([DVec3; 3])) {
+fn clip_below(
+    surface: &TriangleMesh,
+    place: &Pose,
+    origin: DVec3,
+    n: DVec3,
+    mut visit: impl FnMut([DVec3; 3]),
+) {
     let shifted = Pose::new(place.rotation, place.translation - origin);
     for triangle in surface.triangles() {
         let corner = triangle.map(|i| shifted.point(surface.vertices()[i as usize]));
@@ -90,7 +96,14 @@ pub(crate) fn immersed_mesh(surface: &TriangleMesh, place: &Pose, origin: DVec3,
 }
 
 impl Buoyancy {
-    fn drag_on_mesh(&self, surface: &TriangleMesh, place: &Pose, origin: DVec3, motion: &Motion, flow: DVec3) -> Wrench {
+    fn drag_on_mesh(
+        &self,
+        surface: &TriangleMesh,
+        place: &Pose,
+        origin: DVec3,
+        motion: &Motion,
+        flow: DVec3,
+    ) -> Wrench {
         let mut total = Wrench::default();
         clip_below(surface, place, origin, self.surface_normal.normalize(), |[a, b, c]| {
             let area = 0.5 * (b - a).cross(c - a);

@@ -150,6 +150,13 @@ impl Loads {
         }
     }
 
+    /// The same loads as the other, in the room that is already there.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.uniform = other.uniform;
+        self.wrenches.clone_from(&other.wrenches);
+        self.any_wrench = other.any_wrench;
+    }
+
     /// Accelerates every dynamic body alike, m/s².
     pub fn add_uniform_acceleration(&mut self, acceleration: DVec3) {
         self.uniform += acceleration;

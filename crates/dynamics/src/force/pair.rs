@@ -102,13 +102,20 @@ impl Coulomb {
 impl Force for Coulomb {
     fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
         pairs(scope, self.cutoff, |i, j, r| {
-            push_apart(loads, i.index, j.index, inverse_square(self.coupling(scope, i, j), r, self.softening).0);
+            push_apart(
+                loads,
+                i.index,
+                j.index,
+                inverse_square(self.coupling(scope, i, j), r, self.softening).0,
+            );
         });
     }
 
     fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
         let mut sum = 0.0;
-        pairs(scope, self.cutoff, |i, j, r| sum += inverse_square(self.coupling(scope, i, j), r, self.softening).1);
+        pairs(scope, self.cutoff, |i, j, r| {
+            sum += inverse_square(self.coupling(scope, i, j), r, self.softening).1
+        });
         sum
     }
 }

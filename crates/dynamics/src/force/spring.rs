@@ -133,7 +133,11 @@ impl Force for Spring {
             bodies.locate(id).ok_or(Error::UnknownBody(id))?;
         }
         if self.body_a == self.body_b {
-            return Err(parameter("spring", "between two different bodies, or a body and the world", self.body_a));
+            return Err(parameter(
+                "spring",
+                "between two different bodies, or a body and the world",
+                self.body_a,
+            ));
         }
         Ok(())
     }

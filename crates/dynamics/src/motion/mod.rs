@@ -5,7 +5,8 @@
 //! m v̇ = F, L̇ = τ with L = R I Rᵀ ω. The frame a user models in is a constant pose away.
 
 mod free_flight;
-pub mod free_rotation;
+mod free_rotation;
+mod lane;
 
 pub use free_flight::fly;
 pub use free_rotation::rotate_freely;

@@ -175,11 +175,19 @@ pub fn accept(component: &str, spec: &PropertySpec, value: Value) -> Result<Valu
 }
 
 fn shorten(text: &str) -> String {
-    if text.chars().count() <= 80 { text.into() } else { text.chars().take(77).chain("...".chars()).collect() }
+    if text.chars().count() <= 80 {
+        text.into()
+    } else {
+        text.chars().take(77).chain("...".chars()).collect()
+    }
 }
 
 /// (component type, specs, given values) ⇒ a checked value for every property.
-pub fn complete(component: &str, specs: &[PropertySpec], given: &Properties) -> Result<Properties, PropertyError> {
+pub fn complete(
+    component: &str,
+    specs: &[PropertySpec],
+    given: &Properties,
+) -> Result<Properties, PropertyError> {
     if let Some(name) = given.keys().find(|name| !specs.iter().any(|spec| spec.name == **name)) {
         return Err(unknown(component, specs, name));
     }

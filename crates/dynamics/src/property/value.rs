@@ -105,7 +105,9 @@ impl Value {
             (Self::Int(n), ValueType::Signal) => Self::Signal(Signal::Constant(n as f64)),
             (Self::Real(x), ValueType::Signal) => Self::Signal(Signal::Constant(x)),
             (Self::Vec3(v), ValueType::VectorSignal) => Self::VectorSignal(Signal::Constant(v)),
-            (Self::IntList(list), ValueType::RealList) => Self::RealList(list.iter().map(|n| *n as f64).collect()),
+            (Self::IntList(list), ValueType::RealList) => {
+                Self::RealList(list.iter().map(|n| *n as f64).collect())
+            }
             (Self::IntList(list), wanted @ (ValueType::Vec3 | ValueType::Quat | ValueType::VectorSignal)) => {
                 Self::RealList(list.iter().map(|n| *n as f64).collect()).coerced(wanted)
             }

@@ -37,7 +37,9 @@ pub(crate) fn register_integrators(
 }
 
 /// Registers the built-in simulators.
-pub(crate) fn register_simulators(simulators: &mut Catalogue<Box<dyn Simulator>>) -> Result<(), RegistryError> {
+pub(crate) fn register_simulators(
+    simulators: &mut Catalogue<Box<dyn Simulator>>,
+) -> Result<(), RegistryError> {
     free::register_simulator(simulators)
 }
 

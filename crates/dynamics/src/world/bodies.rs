@@ -126,7 +126,9 @@ impl Bodies {
 
     /// (body, its state) ⇒ pose of its body frame.
     pub fn pose_of(&self, id: BodyId, motion: &Motion) -> Pose {
-        self.records.get(id).map_or_else(|| motion.pose(), |record| motion.pose() * record.body_from_principal.inverse())
+        self.records
+            .get(id)
+            .map_or_else(|| motion.pose(), |record| motion.pose() * record.body_from_principal.inverse())
     }
 
     /// Body ⇒ its shapes.
@@ -143,7 +145,10 @@ impl Bodies {
     pub(super) fn is_consistent(&self) -> bool {
         self.records.is_consistent()
             && self.records.iter().count() == self.len()
-            && self.sets.iter().all(|set| set.motion.len() == set.ids.len() && set.inertia.len() == set.ids.len())
+            && self
+                .sets
+                .iter()
+                .all(|set| set.motion.len() == set.ids.len() && set.inertia.len() == set.ids.len())
             && Status::ALL.iter().all(|status| {
                 self.ids(*status).iter().enumerate().all(|(i, id)| self.locate(*id) == Some((*status, i)))
             })

@@ -318,7 +318,8 @@ impl Body {
                 }
                 let shapes = self.shape_masses(1.0)?;
                 if !shapes.is_empty() {
-                    let total = MassProperties::combine(&shapes).map_err(|error| refuse(error.to_string()))?;
+                    let total =
+                        MassProperties::combine(&shapes).map_err(|error| refuse(error.to_string()))?;
                     parts.push(total.scaled_to_mass(*mass).map_err(|error| refuse(error.to_string()))?);
                 }
             }
@@ -328,11 +329,13 @@ impl Body {
         }
         if parts.is_empty() {
             return Err(refuse(
-                "has neither a shape with volume nor mass properties; give one of them, or make it fixed".into(),
+                "has neither a shape with volume nor mass properties; give one of them, or make it fixed"
+                    .into(),
             ));
         }
         let total = MassProperties::combine(&parts).map_err(|error| refuse(error.to_string()))?;
-        MassProperties::new(total.mass, total.center_of_mass, total.inertia).map_err(|error| refuse(error.to_string()))
+        MassProperties::new(total.mass, total.center_of_mass, total.inertia)
+            .map_err(|error| refuse(error.to_string()))
     }
 
     fn shape_masses(&self, density: f64) -> Result<Vec<MassProperties>, Error> {

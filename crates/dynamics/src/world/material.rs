@@ -154,10 +154,16 @@ impl Mixing {
         MixedMaterial {
             restitution: self.restitution.apply(a.restitution, b.restitution).min(1.0),
             static_friction,
-            kinetic_friction: self.friction.apply(a.kinetic_friction, b.kinetic_friction).min(static_friction),
+            kinetic_friction: self
+                .friction
+                .apply(a.kinetic_friction, b.kinetic_friction)
+                .min(static_friction),
             rolling_friction: self.friction.apply(a.rolling_friction, b.rolling_friction),
             spinning_friction: self.friction.apply(a.spinning_friction, b.spinning_friction),
-            surface_perturbation: self.perturbation.apply(a.surface_perturbation, b.surface_perturbation).min(0.99),
+            surface_perturbation: self
+                .perturbation
+                .apply(a.surface_perturbation, b.surface_perturbation)
+                .min(0.99),
         }
     }
 
@@ -191,7 +197,8 @@ mod tests {
 
     #[test]
     fn kinetic_friction_above_static_is_refused() {
-        let slippery_at_rest = Material { static_friction: 0.2, kinetic_friction: 0.3, ..Material::default() };
+        let slippery_at_rest =
+            Material { static_friction: 0.2, kinetic_friction: 0.3, ..Material::default() };
         assert!(slippery_at_rest.checked().is_err());
         assert!(Material::bouncy(1.5).checked().is_err());
         assert!(Material::bouncy(f64::NAN).checked().is_err());

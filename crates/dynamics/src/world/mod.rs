@@ -156,7 +156,6 @@ impl World {
     /// Body description ⇒ id of the new body; refused without a trace if something is wrong with it.
     pub fn add_body(&mut self, body: Body) -> Result<BodyId, Error> {
         body.check()?;
-        self.revision += 1;
         for material in body.parts.iter().filter_map(|part| part.material).chain(body.material) {
             self.material(material)?;
         }
@@ -166,17 +165,18 @@ impl World {
             (Err(error), Status::Dynamic) => return Err(error),
             (Err(_), _) => None,
         };
-        let (body_from_principal, inertia, mass) = mass.map_or((Pose::IDENTITY, Inertia::default(), 0.0), |mass| {
-            let principal = mass.principal();
-            let inertia = Inertia {
-                inverse_mass: 1.0 / mass.mass,
-                moments: principal.moments,
-                inverse_moments: principal.moments.recip(),
-                linear_damping: body.linear_damping,
-                angular_damping: body.angular_damping,
-            };
-            (Pose::new(principal.rotation, mass.center_of_mass), inertia, mass.mass)
-        });
+        let (body_from_principal, inertia, mass) =
+            mass.map_or((Pose::IDENTITY, Inertia::default(), 0.0), |mass| {
+                let principal = mass.principal();
+                let inertia = Inertia {
+                    inverse_mass: 1.0 / mass.mass,
+                    moments: principal.moments,
+                    inverse_moments: principal.moments.recip(),
+                    linear_damping: body.linear_damping,
+                    angular_damping: body.angular_damping,
+                };
+                (Pose::new(principal.rotation, mass.center_of_mass), inertia, mass.mass)
+            });
         if mass > 0.0 && !(inertia.inverse_moments.is_finite() && inertia.inverse_mass.is_finite()) {
             return Err(Error::Mass {
                 name: body.name,
@@ -185,8 +185,12 @@ impl World {
         }
         let pose = Pose::new(body.pose.rotation.normalize(), body.pose.translation);
         let principal = pose * body_from_principal;
-        let mut motion =
-            Motion { x: principal.translation, q: principal.rotation, v: body.velocity, omega: body.angular_velocity };
+        let mut motion = Motion {
+            x: principal.translation,
+            q: principal.rotation,
+            v: body.velocity,
+            omega: body.angular_velocity,
+        };
         if matches!(body.status, Status::Fixed | Status::Inactive) {
             motion.v = DVec3::ZERO;
             motion.omega = DVec3::ZERO;
@@ -208,6 +212,7 @@ impl World {
             },
             motion,
         );
+        self.revision += 1;
         let material = body.material.unwrap_or(self.default_material);
         for part in body.parts {
             let shape = self.shapes.insert(AttachedShape::new(id, part, material, body.groups));
@@ -351,7 +356,12 @@ impl World {
     }
 
     /// Sets a property of a force by name; refused without a trace if the value does not fit.
-    pub fn set_force_property(&mut self, id: ForceId, name: &str, value: crate::property::Value) -> Result<(), Error> {
+    pub fn set_force_property(
+        &mut self,
+        id: ForceId,
+        name: &str,
+        value: crate::property::Value,
+    ) -> Result<(), Error> {
         let record = self.forces.get_mut(id).ok_or(Error::UnknownForce(id))?;
         let before = record.force.get(name)?;
         record.force.set(name, value)?;
@@ -425,34 +435,49 @@ impl World {
                 self.moved.push(id);
             }
         }
-        self.quarantine(before);
-        let set = &self.bodies.sets[Status::Dynamic.place()];
-        for ((id, now), then) in set.ids.iter().zip(&set.motion).zip(before) {
-            if now.x != then.x || now.q != then.q {
-                self.moved.push(*id);
-            }
-        }
+        self.list_moved(before);
         self.enforce_bounds();
     }
 
-    /// Puts non-finite bodies back to where they were and makes them inactive.
-    fn quarantine(&mut self, before: &[Motion]) {
+    /// Lists the dynamic bodies that moved. One whose state is no longer finite is put back to where it was and made
+    /// inactive.
+    fn list_moved(&mut self, before: &[Motion]) {
+        let mut sick = Vec::new();
         let set = &self.bodies.sets[Status::Dynamic.place()];
-        let sick: Vec<_> = (0..set.ids.len()).filter(|i| !set.motion[*i].is_finite()).collect();
-        // From the back, so that the swap of a removal never brings an unchecked body into a listed place.
-        for index in sick.into_iter().rev() {
+        for (index, ((id, now), then)) in set.ids.iter().zip(&set.motion).zip(before).enumerate() {
+            if !now.is_finite() {
+                sick.push(index);
+            } else if now.x != then.x || now.q != then.q {
+                self.moved.push(*id);
+            }
+        }
+        for index in &sick {
+            self.bodies.sets[Status::Dynamic.place()].motion[*index] = before[*index];
+        }
+        self.quarantine(&mut sick, self.time);
+    }
+
+    /// Makes the dynamic bodies in these places inactive where they are, and says so.
+    pub(crate) fn quarantine(&mut self, places: &mut Vec<usize>, time: f64) {
+        // From the back, so that the swap of a removal never brings another listed body into a listed place.
+        places.sort_unstable();
+        places.dedup();
+        for index in places.drain(..).rev() {
             let id = self.bodies.ids(Status::Dynamic)[index];
-            self.bodies.sets[Status::Dynamic.place()].motion[index] = before[index];
             if self.bodies.set_status(id, Status::Inactive).is_ok() {
-                self.events.push(Event::Quarantined { body: id, time: self.time });
+                self.events.push(Event::Quarantined { body: id, time });
             }
         }
     }
 
     fn enforce_bounds(&mut self) {
         let Some(bounds) = self.bounds else { return };
-        let outside: Vec<_> =
-            self.moved.iter().copied().filter(|id| self.body(*id).is_ok_and(|body| !body.touches(&bounds))).collect();
+        let outside: Vec<_> = self
+            .moved
+            .iter()
+            .copied()
+            .filter(|id| self.body(*id).is_ok_and(|body| !body.touches(&bounds)))
+            .collect();
         for id in outside {
             if self.bodies.set_status(id, Status::Inactive).is_ok() {
                 self.events.push(Event::LeftBounds { body: id, time: self.time });

@@ -85,7 +85,10 @@ impl Path {
                 Err("velocities must be finite")
             }
             Self::Harmonic { amplitude, swing, frequency, phase }
-                if !(amplitude.is_finite() && swing.is_finite() && frequency.is_finite() && phase.is_finite()) =>
+                if !(amplitude.is_finite()
+                    && swing.is_finite()
+                    && frequency.is_finite()
+                    && phase.is_finite()) =>
             {
                 Err("amplitude, swing, frequency and phase must be finite")
             }
@@ -153,7 +156,10 @@ mod tests {
     fn velocities_are_the_rates_of_the_poses() {
         let start = Pose::new(DQuat::from_rotation_y(0.4), DVec3::new(1.0, 2.0, 3.0));
         let paths = [
-            Path::Steady { velocity: DVec3::new(1.0, -2.0, 0.5), angular_velocity: DVec3::new(0.3, 0.2, -1.0) },
+            Path::Steady {
+                velocity: DVec3::new(1.0, -2.0, 0.5),
+                angular_velocity: DVec3::new(0.3, 0.2, -1.0),
+            },
             Path::Harmonic {
                 amplitude: DVec3::new(0.1, 0.0, 0.2),
                 swing: DVec3::new(0.0, 0.3, 0.0),

@@ -36,8 +36,7 @@ impl World {
             let p = motion.v / inertia.inverse_mass;
             readout.kinetic_energy += inertia.kinetic_energy(motion);
             readout.momentum += p;
-            readout.angular_momentum +=
-                inertia.angular_momentum(motion.q, motion.omega) + motion.x.cross(p);
+            readout.angular_momentum += inertia.angular_momentum(motion.q, motion.omega) + motion.x.cross(p);
         }
         for (_, record) in self.forces.iter() {
             let scope = Scope::new(self.time, &self.bodies, &self.shapes, &record.targets);

@@ -51,7 +51,14 @@ impl AttachedShape {
     }
 }
 
-fn spec(name: &str, value_type: ValueType, default: Option<Value>, unit: &str, allowed: Allowed, doc: &str) -> PropertySpec {
+fn spec(
+    name: &str,
+    value_type: ValueType,
+    default: Option<Value>,
+    unit: &str,
+    allowed: Allowed,
+    doc: &str,
+) -> PropertySpec {
     PropertySpec { name: name.into(), value_type, unit: unit.into(), default, allowed, doc: doc.into() }
 }
 
@@ -82,7 +89,14 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
     shapes.register(Entry::new(
         "box",
         "Box about the origin",
-        vec![spec("half_extents", ValueType::Vec3, None, "m", Allowed::Positive, "Half the length of each side")],
+        vec![spec(
+            "half_extents",
+            ValueType::Vec3,
+            None,
+            "m",
+            Allowed::Positive,
+            "Half the length of each side",
+        )],
         |given| say(Shape::cuboid(take(given, "half_extents")?)),
     ))?;
     shapes.register(Entry::new(
@@ -106,7 +120,14 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
     shapes.register(Entry::new(
         "ellipsoid",
         "Ellipsoid about the origin",
-        vec![spec("semi_axes", ValueType::Vec3, None, "m", Allowed::Positive, "Half the length of each axis")],
+        vec![spec(
+            "semi_axes",
+            ValueType::Vec3,
+            None,
+            "m",
+            Allowed::Positive,
+            "Half the length of each axis",
+        )],
         |given| say(Shape::ellipsoid(take(given, "semi_axes")?)),
     ))?;
     shapes.register(Entry::new(
@@ -130,7 +151,14 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
         "Polygon mesh; solid if it is closed",
         vec![
             vertices(),
-            spec("faces", ValueType::IndexLists, None, "", Allowed::NonNegative, "Corner loops, counter-clockwise from outside"),
+            spec(
+                "faces",
+                ValueType::IndexLists,
+                None,
+                "",
+                Allowed::NonNegative,
+                "Corner loops, counter-clockwise from outside",
+            ),
         ],
         |given| {
             let mut soup = PolygonSoup::new(take(given, "vertices")?);
@@ -146,14 +174,33 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
         vec![
             spec("rows", ValueType::Int, None, "", Allowed::Within(2.0, 65536.0), "Grid points along y"),
             spec("columns", ValueType::Int, None, "", Allowed::Within(2.0, 65536.0), "Grid points along x"),
-            spec("spacing", ValueType::RealList, None, "m", Allowed::Positive, "Distance of grid points along x and y"),
-            spec("heights", ValueType::RealList, None, "m", Allowed::Finite, "z of every grid point, row by row"),
+            spec(
+                "spacing",
+                ValueType::RealList,
+                None,
+                "m",
+                Allowed::Positive,
+                "Distance of grid points along x and y",
+            ),
+            spec(
+                "heights",
+                ValueType::RealList,
+                None,
+                "m",
+                Allowed::Finite,
+                "z of every grid point, row by row",
+            ),
         ],
         |given| {
             let spacing: Vec<f64> = take(given, "spacing")?;
             let [dx, dy] = spacing[..] else { return Err("`spacing` takes two numbers".into()) };
             let (rows, columns): (i64, i64) = (take(given, "rows")?, take(given, "columns")?);
-            let field = say(HeightField::new(rows as usize, columns as usize, DVec2::new(dx, dy), take(given, "heights")?))?;
+            let field = say(HeightField::new(
+                rows as usize,
+                columns as usize,
+                DVec2::new(dx, dy),
+                take(given, "heights")?,
+            ))?;
             say(Shape::height_field(field))
         },
     ))

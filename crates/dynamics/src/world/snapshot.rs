@@ -5,8 +5,8 @@
 //! again; user-defined forces need to be registered before a restore.
 
 use super::{
-    AttachedShape, Bodies, BodyId, CollisionFilter, Counters, Event, ForceId, ForceRecord, Handle, HandleMap, Material,
-    MaterialId, Mixing, ShapeId, World,
+    AttachedShape, Bodies, BodyId, CollisionFilter, Counters, Event, ForceId, ForceRecord, Handle, HandleMap,
+    Material, MaterialId, Mixing, ShapeId, World,
 };
 use crate::error::Error;
 use crate::force::Targets;
@@ -81,7 +81,9 @@ struct WorldImage {
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 impl World {
@@ -115,7 +117,8 @@ impl World {
     /// Bytes ⇒ world, and the simulator it was saved with.
     pub fn restore_with(bytes: &[u8], registry: &Registry) -> Result<(Self, Box<dyn Simulator>), Error> {
         let (world, simulator) = Self::read(bytes, registry)?;
-        let (description, memory) = simulator.ok_or(SnapshotError::Malformed("snapshot: it holds no simulator"))?;
+        let (description, memory) =
+            simulator.ok_or(SnapshotError::Malformed("snapshot: it holds no simulator"))?;
         let mut simulator = registry.simulators.make(&description.type_name, &description.properties)?;
         simulator.recall(&memory)?;
         Ok((world, simulator))
@@ -146,7 +149,8 @@ impl World {
             revision: self.revision,
             simulator,
         };
-        let body = postcard::to_allocvec(&image).map_err(|error| SnapshotError::Unwritable(error.to_string()))?;
+        let body =
+            postcard::to_allocvec(&image).map_err(|error| SnapshotError::Unwritable(error.to_string()))?;
         let mut bytes = Vec::with_capacity(HEADER + body.len());
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -165,7 +169,8 @@ impl World {
             Ok::<_, Error>((image.name.clone(), material))
         })?;
         let forces = image.forces.try_map(|record| {
-            let force = registry.forces.make(&record.description.type_name, &record.description.properties)?;
+            let force =
+                registry.forces.make(&record.description.type_name, &record.description.properties)?;
             Ok::<_, Error>(ForceRecord { name: record.name.clone(), targets: record.targets.clone(), force })
         })?;
         let world = Self {
@@ -218,13 +223,18 @@ fn check(image: &WorldImage) -> Result<(), SnapshotError> {
         record.body_from_principal.is_valid()
             && record.path_start.is_valid()
             && record.path.as_ref().is_none_or(|path| path.check().is_ok())
-            && record.shapes.iter().all(|shape| image.shapes.get(*shape).is_some_and(|attached| attached.body == id))
+            && record
+                .shapes
+                .iter()
+                .all(|shape| image.shapes.get(*shape).is_some_and(|attached| attached.body == id))
     });
     ensure(bodies_fit, "bodies")?;
     let states_fit = image.bodies.sets.iter().all(|set| {
         set.motion.iter().all(|motion| motion.is_finite() && (motion.q.length_squared() - 1.0).abs() < 1e-6)
             && set.inertia.iter().all(|inertia| {
-                inertia.inverse_mass >= 0.0 && inertia.moments.is_finite() && inertia.inverse_moments.is_finite()
+                inertia.inverse_mass >= 0.0
+                    && inertia.moments.is_finite()
+                    && inertia.inverse_moments.is_finite()
             })
     });
     ensure(states_fit, "states of bodies")?;

@@ -111,7 +111,11 @@ impl<'w> BodyRef<'w> {
 
     /// ½ m v² + ½ ω·L, J; zero unless dynamic.
     pub fn kinetic_energy(&self) -> f64 {
-        if self.record.status == Status::Dynamic { self.record.inertia.kinetic_energy(self.motion) } else { 0.0 }
+        if self.record.status == Status::Dynamic {
+            self.record.inertia.kinetic_energy(self.motion)
+        } else {
+            0.0
+        }
     }
 
     fn only_dynamic(&self, v: DVec3) -> DVec3 {

@@ -14,7 +14,8 @@ use crate::world::SnapshotError;
 use glam::{DQuat, DVec3};
 use rattleback_numerics::adaptive::{Embedded, StepControl, StepDoubling, SubStepController};
 use rattleback_numerics::integrator::{
-    BulirschStoer, CashKarp, DormandPrince, EmbeddedPair, ExplicitEuler, ImplicitEuler, RungeKutta2, RungeKutta4,
+    BulirschStoer, CashKarp, DormandPrince, EmbeddedPair, ExplicitEuler, ImplicitEuler, RungeKutta2,
+    RungeKutta4,
 };
 use rattleback_numerics::{Integrator, State, StepError, System, Tolerance};
 
@@ -73,6 +74,7 @@ impl System<Y> for Newton<'_, '_> {
         self.place(y);
         let (motion, inertia, loads) = self.0.gather_and_move(t);
         let g = loads.uniform_acceleration();
+        let mut sick = Vec::new();
         let bodies = motion.iter().zip(inertia).zip(y.chunks_exact(WIDTH)).zip(rate.chunks_exact_mut(WIDTH));
         for (index, (((body, inertia), y), rate)) in bodies.enumerate() {
             let wrench = loads.wrench(index);
@@ -80,14 +82,17 @@ impl System<Y> for Newton<'_, '_> {
             // A body whose force is not a number stands still and is taken out after the step; the others go on.
             if !(acceleration.is_finite() && wrench.torque.is_finite() && body.is_finite()) {
                 rate.fill(0.0);
+                sick.push(index);
                 continue;
             }
-            let spin = DQuat::from_xyzw(body.omega.x, body.omega.y, body.omega.z, 0.0) * quaternion(&y[3..]) * 0.5;
+            let spin =
+                DQuat::from_xyzw(body.omega.x, body.omega.y, body.omega.z, 0.0) * quaternion(&y[3..]) * 0.5;
             rate[..3].copy_from_slice(&body.v.to_array());
             rate[3..7].copy_from_slice(&spin.to_array());
             rate[7..10].copy_from_slice(&acceleration.to_array());
             rate[10..].copy_from_slice(&wrench.torque.to_array());
         }
+        self.0.report_sick(sick);
     }
 
     fn project(&mut self, y: &mut Y) {
@@ -100,21 +105,39 @@ impl System<Y> for Newton<'_, '_> {
 
 /// How the error of a step is found when it is controlled.
 trait Adaptive: Send {
-    fn integrate(&mut self, system: &mut dyn System<Y>, t0: f64, t1: f64, y: &mut Y, first: Option<f64>)
-    -> Result<rattleback_numerics::adaptive::Report, StepError>;
+    fn integrate(
+        &mut self,
+        system: &mut dyn System<Y>,
+        t0: f64,
+        t1: f64,
+        y: &mut Y,
+        first: Option<f64>,
+    ) -> Result<rattleback_numerics::adaptive::Report, StepError>;
 }
 
 impl<M: EmbeddedPair<Y>> Adaptive for Embedded<M, Y> {
-    fn integrate(&mut self, system: &mut dyn System<Y>, t0: f64, t1: f64, y: &mut Y, first: Option<f64>)
-    -> Result<rattleback_numerics::adaptive::Report, StepError> {
+    fn integrate(
+        &mut self,
+        system: &mut dyn System<Y>,
+        t0: f64,
+        t1: f64,
+        y: &mut Y,
+        first: Option<f64>,
+    ) -> Result<rattleback_numerics::adaptive::Report, StepError> {
         self.control.initial_step = first;
         Self::integrate(self, system, t0, t1, y)
     }
 }
 
 impl<M: Integrator<Y>> Adaptive for StepDoubling<M, Y> {
-    fn integrate(&mut self, system: &mut dyn System<Y>, t0: f64, t1: f64, y: &mut Y, first: Option<f64>)
-    -> Result<rattleback_numerics::adaptive::Report, StepError> {
+    fn integrate(
+        &mut self,
+        system: &mut dyn System<Y>,
+        t0: f64,
+        t1: f64,
+        y: &mut Y,
+        first: Option<f64>,
+    ) -> Result<rattleback_numerics::adaptive::Report, StepError> {
         self.control.initial_step = first;
         Self::integrate(self, system, t0, t1, y)
     }
@@ -137,7 +160,10 @@ struct FirstOrder {
 
 impl std::fmt::Debug for FirstOrder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FirstOrder").field("name", &self.name).field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("FirstOrder")
+            .field("name", &self.name)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }
 
@@ -163,7 +189,8 @@ impl BodyIntegrator for FirstOrder {
                 (report.accepted, report.rejected)
             }
             "sub-steps" => {
-                let tolerance = Tolerance::new(self.settings.absolute_tolerance, self.settings.relative_tolerance);
+                let tolerance =
+                    Tolerance::new(self.settings.absolute_tolerance, self.settings.relative_tolerance);
                 let (method, whole) = (&mut self.method, &mut self.whole);
                 let report = self.controller.advance(t, h, &mut self.y, &mut self.scratch, |t, h, y| {
                     // The error of a sub-step by step doubling: one whole against two halves, which are kept.

@@ -11,11 +11,12 @@ use crate::world::{Bodies, SnapshotError, Status, World};
 pub struct Flow<'w> {
     world: &'w mut World,
     loads: &'w mut Loads,
+    sick: &'w mut Vec<usize>,
 }
 
 impl<'w> Flow<'w> {
-    pub(crate) const fn new(world: &'w mut World, loads: &'w mut Loads) -> Self {
-        Self { world, loads }
+    pub(crate) const fn new(world: &'w mut World, loads: &'w mut Loads, sick: &'w mut Vec<usize>) -> Self {
+        Self { world, loads, sick }
     }
 
     /// Time at the beginning of the step, s.
@@ -49,6 +50,12 @@ impl<'w> Flow<'w> {
         self.world.gather_loads(t, self.loads);
         let (motion, inertia) = self.world.bodies_mut().dynamic_mut();
         (motion, inertia, self.loads)
+    }
+
+    /// Names dynamic bodies on which the loads gathered last are not finite. They are quarantined after the step; the
+    /// integrator treats them as it likes meanwhile.
+    pub fn report_sick(&mut self, places: impl IntoIterator<Item = usize>) {
+        self.sick.extend(places);
     }
 
     /// Whether every force is the same at all positions, velocities and times.

@@ -18,6 +18,7 @@ use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
 use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
 use crate::simulator::{Simulator, check_step};
 use crate::world::{SnapshotError, Status, World};
+use glam::DVec3;
 use rattleback_numerics::StepError;
 
 const NAME: &str = "free-motion";
@@ -30,6 +31,7 @@ pub struct FreeMotion {
     integrator: Box<dyn BodyIntegrator>,
     loads: Loads,
     before: Vec<Motion>,
+    sick: Vec<usize>,
     /// The revision of the world after our last step: if it differs, someone else has moved things.
     revision: Option<u64>,
 }
@@ -43,7 +45,7 @@ impl Default for FreeMotion {
 impl FreeMotion {
     /// Integrator ⇒ simulator.
     pub fn new(integrator: Box<dyn BodyIntegrator>) -> Self {
-        Self { integrator, loads: Loads::default(), before: Vec::new(), revision: None }
+        Self { integrator, loads: Loads::default(), before: Vec::new(), sick: Vec::new(), revision: None }
     }
 
     /// Registered name of an integrator with default settings ⇒ simulator.
@@ -72,15 +74,26 @@ impl Simulator for FreeMotion {
             self.integrator.reset();
         }
         let time = world.time();
-        self.before.clear();
-        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
         world.begin_step();
-        let mut flow = Flow::new(world, &mut self.loads);
-        if let Err(source) = self.integrator.advance(&mut flow, dt) {
+        loop {
+            self.before.clear();
+            self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
+            self.sick.clear();
+            let mut flow = Flow::new(world, &mut self.loads, &mut self.sick);
+            let Err(source) = self.integrator.advance(&mut flow, dt) else { break };
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
-            // What the integrator remembers of a step that did not happen is worth nothing.
-            self.revision = None;
-            return Err(Error::Step { time, dt, source });
+            if self.sick.is_empty() {
+                // What the integrator remembers of a step that did not happen is worth nothing.
+                self.revision = None;
+                return Err(Error::Step { time, dt, source });
+            }
+            // Without the bodies that spoilt it, the step may well succeed.
+            world.quarantine(&mut self.sick, time);
+            self.integrator.reset();
+        }
+        let motion = world.bodies_mut().dynamic_mut().0;
+        for place in &self.sick {
+            motion[*place].x = DVec3::NAN;
         }
         world.end_step(time + dt, &self.before);
         self.revision = Some(world.revision());
@@ -129,7 +142,9 @@ pub(crate) fn register_integrators(
     second_order::register(integrators)
 }
 
-pub(crate) fn register_simulator(simulators: &mut Catalogue<Box<dyn Simulator>>) -> Result<(), RegistryError> {
+pub(crate) fn register_simulator(
+    simulators: &mut Catalogue<Box<dyn Simulator>>,
+) -> Result<(), RegistryError> {
     let mut integrators = Catalogue::new("integrator");
     register_integrators(&mut integrators)?;
     let mut specs = vec![PropertySpec {
@@ -148,22 +163,17 @@ pub(crate) fn register_simulator(simulators: &mut Catalogue<Box<dyn Simulator>>)
             }
         }
     }
-    simulators.register(Entry::new(
-        NAME,
-        "Forces move bodies, nothing touches",
-        specs,
-        move |given| {
-            let Some(Value::Text(name)) = given.get("integrator") else {
-                return Err("`integrator` must be a string".into());
-            };
-            let entry = integrators.get(name).map_err(|error| error.to_string())?;
-            let settings = given
-                .iter()
-                .filter(|(key, _)| entry.properties.iter().any(|spec| spec.name == **key))
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect();
-            let integrator = integrators.make(name, &settings).map_err(|error| error.to_string())?;
-            Ok(Box::new(FreeMotion::new(integrator)) as Box<dyn Simulator>)
-        },
-    ))
+    simulators.register(Entry::new(NAME, "Forces move bodies, nothing touches", specs, move |given| {
+        let Some(Value::Text(name)) = given.get("integrator") else {
+            return Err("`integrator` must be a string".into());
+        };
+        let entry = integrators.get(name).map_err(|error| error.to_string())?;
+        let settings = given
+            .iter()
+            .filter(|(key, _)| entry.properties.iter().any(|spec| spec.name == **key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        let integrator = integrators.make(name, &settings).map_err(|error| error.to_string())?;
+        Ok(Box::new(FreeMotion::new(integrator)) as Box<dyn Simulator>)
+    }))
 }

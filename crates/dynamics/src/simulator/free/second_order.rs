@@ -55,8 +55,8 @@ impl SecondOrderSettings {
 fn implicit_gyroscopic(inertia: &Inertia, q: DQuat, omega: DVec3, h: f64) -> DVec3 {
     let w = q.conjugate() * omega;
     let iw = inertia.moments * w;
-    let jacobian =
-        DMat3::from_diagonal(inertia.moments) + h * (skew(w) * DMat3::from_diagonal(inertia.moments) - skew(iw));
+    let jacobian = DMat3::from_diagonal(inertia.moments)
+        + h * (skew(w) * DMat3::from_diagonal(inertia.moments) - skew(iw));
     let next = w - jacobian.inverse() * (h * w.cross(iw));
     q * next
 }
@@ -110,7 +110,10 @@ impl SecondOrder<Q, V> for Newton<'_, '_> {
         let (mode, h) = (self.mode, self.h);
         let (motion, inertia, loads) = self.flow.gather_and_move(t);
         let g = loads.uniform_acceleration();
-        for (index, ((body, inertia), a)) in motion.iter().zip(inertia).zip(a.chunks_exact_mut(WIDTH)).enumerate() {
+        let mut sick = Vec::new();
+        for (index, ((body, inertia), a)) in
+            motion.iter().zip(inertia).zip(a.chunks_exact_mut(WIDTH)).enumerate()
+        {
             let wrench = loads.wrench(index);
             let linear = g + wrench.force * inertia.inverse_mass;
             let angular = match mode {
@@ -127,17 +130,24 @@ impl SecondOrder<Q, V> for Newton<'_, '_> {
             };
             // A body whose force is not a number stands still and is taken out after the step; the others go on.
             let sound = linear.is_finite() && angular.is_finite();
+            if !sound {
+                sick.push(index);
+            }
             a[..3].copy_from_slice(&if sound { linear } else { DVec3::ZERO }.to_array());
             a[3..].copy_from_slice(&if sound { angular } else { DVec3::ZERO }.to_array());
         }
+        self.flow.report_sick(sick);
     }
 
     fn drift(&mut self, x: &mut Q, h: f64, v: &V) {
         let inertia = self.flow.bodies().inertia(crate::world::Status::Dynamic);
         for ((pose, inertia), v) in x.iter_mut().zip(inertia).zip(v.chunks_exact(WIDTH)) {
             let spin = DVec3::from_slice(&v[3..]);
-            let omega =
-                if self.mode == Gyroscopic::Momentum { inertia.angular_velocity(pose.rotation, spin) } else { spin };
+            let omega = if self.mode == Gyroscopic::Momentum {
+                inertia.angular_velocity(pose.rotation, spin)
+            } else {
+                spin
+            };
             pose.translation += h * DVec3::from_slice(v);
             pose.rotation = (DQuat::from_scaled_axis(h * omega) * pose.rotation).normalize();
         }
@@ -184,16 +194,19 @@ impl BodyIntegrator for SecondOrderMethod {
     }
 
     fn memory(&self) -> Vec<u8> {
-        let memory = self.method.history().map(|history| (&history.mean_velocity, &history.velocity, history.step));
+        let memory =
+            self.method.history().map(|history| (&history.mean_velocity, &history.velocity, history.step));
         postcard::to_allocvec(&memory).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let memory: Option<(V, V, f64)> =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the integrator"))?;
-        self.method.restore(
-            memory.map(|(mean_velocity, velocity, step)| VerletHistory { mean_velocity, velocity, step }),
-        );
+        self.method.restore(memory.map(|(mean_velocity, velocity, step)| VerletHistory {
+            mean_velocity,
+            velocity,
+            step,
+        }));
         Ok(())
     }
 }
@@ -208,12 +221,18 @@ const METHODS: [(&str, &str); 5] = [
 
 pub(super) fn register(integrators: &mut Catalogue<Box<dyn BodyIntegrator>>) -> Result<(), RegistryError> {
     for (name, doc) in METHODS {
-        integrators.register(Entry::new(name, doc, SecondOrderSettings::type_specs().to_vec(), move |given| {
-            let settings = SecondOrderSettings::with(given).map_err(|error| error.to_string())?;
-            let method = second_order::by_name(name).ok_or_else(|| format!("there is no method {name}"))?;
-            Ok(Box::new(SecondOrderMethod { name, settings, method, x: Q::new(), v: V::new() })
-                as Box<dyn BodyIntegrator>)
-        }))?;
+        integrators.register(Entry::new(
+            name,
+            doc,
+            SecondOrderSettings::type_specs().to_vec(),
+            move |given| {
+                let settings = SecondOrderSettings::with(given).map_err(|error| error.to_string())?;
+                let method =
+                    second_order::by_name(name).ok_or_else(|| format!("there is no method {name}"))?;
+                Ok(Box::new(SecondOrderMethod { name, settings, method, x: Q::new(), v: V::new() })
+                    as Box<dyn BodyIntegrator>)
+            },
+        ))?;
     }
     Ok(())
 }

@@ -9,12 +9,12 @@
 //!
 //! Damping multiplies the velocities by e^(−c h/2) at both ends: exactly e^(−c h) in all.
 
-use super::{StepResult, damp};
 use super::flow::{BodyIntegrator, Flow};
+use super::{StepResult, damp};
 use crate::force::Loads;
 use crate::motion::{Inertia, Motion, fly};
-use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::property::Properties;
+use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use glam::DVec3;
 use rattleback_numerics::StepError;
 
@@ -46,7 +46,6 @@ impl BodyIntegrator for Splitting {
         let uniform = flow.loads_are_uniform();
         {
             let (motion, inertia, loads) = flow.gather_and_move(t);
-            let kicks = if uniform { 0.5 } else { 1.0 };
             let g = loads.uniform_acceleration();
             for (block, motion) in motion.chunks_mut(BLOCK).enumerate() {
                 let start = block * BLOCK;
@@ -72,14 +71,14 @@ impl BodyIntegrator for Splitting {
                         kick(body, inertia, 0.5 * h, wrench.force, wrench.torque);
                     }
                 }
-                if kicks < 1.0 {
+                if uniform {
                     for (body, inertia) in motion.iter_mut().zip(inertia) {
                         damp(body, inertia, 0.5 * h);
                     }
                 }
             }
             if !uniform {
-                self.first.clone_from(loads);
+                self.first.copy_from(loads);
             }
         }
         if !uniform {

@@ -1,0 +1,76 @@
+//! A step in steady state allocates nothing.
+
+use glam::DVec3;
+use rattleback_dynamics::force::{Drag, Spring};
+use rattleback_dynamics::{Body, FreeMotion, Registry, Simulator, World};
+use rattleback_geometry::Shape;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
+
+struct Counting;
+
+#[allow(unsafe_code)]
+// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a thread-local number.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as promised by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as promised by the caller.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as promised by the caller.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations_of_ten_steps(world: &mut World, simulator: &mut dyn Simulator) -> u64 {
+    for _ in 0..3 {
+        simulator.step(world, 1e-3).unwrap();
+    }
+    let before = ALLOCATIONS.with(Cell::get);
+    for _ in 0..10 {
+        simulator.step(world, 1e-3).unwrap();
+    }
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+/// 100 000 tumbling bodies, default integrator.
+#[test]
+fn a_hundred_thousand_free_bodies_step_without_allocation() {
+    let mut world = World::default();
+    let shape = Shape::cuboid(DVec3::new(0.1, 0.2, 0.3)).unwrap();
+    for i in 0..100_000 {
+        let spin = DVec3::new(1.0, f64::from(i % 17), 0.5);
+        world.add_body(Body::dynamic().with_shape(shape.clone()).angular_velocity(spin)).unwrap();
+    }
+    assert_eq!(allocations_of_ten_steps(&mut world, &mut FreeMotion::default()), 0);
+}
+
+/// Every integrator, with forces of position and velocity.
+#[test]
+fn every_integrator_steps_without_allocation() {
+    let registry = Registry::default();
+    for entry in registry.integrators.iter() {
+        let mut world = World::default();
+        let shape = Shape::cuboid(DVec3::new(0.1, 0.2, 0.3)).unwrap();
+        let a =
+            world.add_body(Body::dynamic().with_shape(shape.clone()).angular_velocity(DVec3::ONE)).unwrap();
+        let b = world.add_body(Body::dynamic().with_shape(shape).at(1.0, 0.0, 0.0)).unwrap();
+        world.add_force(Spring { body_a: Some(a), body_b: Some(b), ..Spring::default() }).unwrap();
+        world.add_force(Drag { linear: 0.1.into(), ..Drag::default() }).unwrap();
+        let mut simulator = FreeMotion::by_name(&entry.name, &registry).unwrap();
+        assert_eq!(allocations_of_ten_steps(&mut world, &mut simulator), 0, "{}", entry.name);
+    }
+}

@@ -1,0 +1,192 @@
+//! Snapshots are bit-exact, also in another process, and survive damage.
+
+use glam::DVec3;
+use proptest::prelude::*;
+use rattleback_dynamics::force::{Buoyancy, Drag, Spring, WindPolyhedron};
+use rattleback_dynamics::{Body, Material, Path, Properties, Registry, Simulator, Value, World};
+use rattleback_geometry::{Shape, generate};
+
+/// A world with a bit of everything.
+fn busy_world() -> World {
+    let mut world = smooth_world();
+    world.add_force(Buoyancy { drag: 10.0, ..Buoyancy::default() }).unwrap();
+    world.add_force(WindPolyhedron::default()).unwrap();
+    world
+}
+
+/// Without forces that begin abruptly, which extrapolation cannot digest.
+fn smooth_world() -> World {
+    let mut world = World::default();
+    let rubber = world.add_named_material("rubber", Material::bouncy(0.8)).unwrap();
+    let mut last = None;
+    for i in 0..20 {
+        let shape = match i % 5 {
+            0 => Shape::sphere(0.2),
+            1 => Shape::cuboid(DVec3::new(0.1, 0.2, 0.3)),
+            2 => Shape::cone(0.2, 0.5),
+            3 => Shape::mesh(generate::icosphere(2).unwrap()),
+            _ => Shape::convex_hull(&[DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z]),
+        };
+        let body = Body::dynamic()
+            .named(format!("body {i}"))
+            .at(f64::from(i) * 0.7, (f64::from(i) * 0.3).sin(), 1.0)
+            .angular_velocity(DVec3::new(1.0, 0.3 * f64::from(i), -2.0))
+            .with_shape(shape.unwrap())
+            .material(rubber)
+            .damping(0.01, 0.02);
+        let id = world.add_body(body).unwrap();
+        if let Some(last) = last {
+            let spring =
+                Spring { body_a: Some(last), body_b: Some(id), rest_length: 0.5.into(), ..Spring::default() };
+            world.add_force(Spring { damping: 0.5.into(), ..spring }).unwrap();
+        }
+        last = Some(id);
+    }
+    let shaker = Path::Harmonic { amplitude: DVec3::Z, swing: DVec3::X, frequency: 1.0, phase: 0.2 };
+    world.add_body(Body::animated(shaker).with_shape(Shape::sphere(0.1).unwrap())).unwrap();
+    let gone = world.add_body(Body::fixed()).unwrap();
+    world.remove_body(gone).unwrap();
+    world.add_force(Drag { linear: 0.1.into(), ..Drag::default() }).unwrap();
+    world
+}
+
+fn simulator(integrator: &str, control: Option<&str>) -> Box<dyn Simulator> {
+    let mut given = Properties::from([("integrator".to_owned(), Value::Text(integrator.into()))]);
+    if let Some(control) = control {
+        given.insert("control".into(), Value::Text(control.into()));
+        given.insert("absolute_tolerance".into(), Value::Real(1e-5));
+    }
+    Registry::default().simulators.make("free-motion", &given).unwrap()
+}
+
+fn run(world: &mut World, simulator: &mut dyn Simulator, steps: u32) {
+    for _ in 0..steps {
+        simulator.step(world, 0.01).unwrap();
+    }
+}
+
+/// ENG-9 and more: stop, save, restore, go on ⇒ the same bytes as never having stopped. For every integrator, also those
+/// that remember something; and the next body gets the same id.
+#[test]
+fn restored_runs_are_bit_identical() {
+    let registry = Registry::default();
+    let cases: Vec<(String, Option<&str>)> = registry
+        .integrators
+        .iter()
+        .map(|entry| (entry.name.clone(), None))
+        .chain([("runge-kutta-4".into(), Some("adaptive")), ("heun".into(), Some("sub-steps"))])
+        .collect();
+    for (name, control) in cases {
+        let mut world = if name == "bulirsch-stoer" { smooth_world() } else { busy_world() };
+        let mut straight = simulator(&name, control);
+        run(&mut world, &mut *straight, 15);
+        let saved = world.snapshot_with(&*straight).unwrap();
+        run(&mut world, &mut *straight, 15);
+
+        let (mut copy, mut resumed) = World::restore_with(&saved, &registry).unwrap();
+        assert_eq!(copy.snapshot_with(&*resumed).unwrap(), saved, "{name}");
+        run(&mut copy, &mut *resumed, 15);
+        for world in [&mut world, &mut copy] {
+            world.add_body(Body::fixed().named("late")).unwrap();
+        }
+        assert!(
+            copy.snapshot_with(&*resumed).unwrap() == world.snapshot_with(&*straight).unwrap(),
+            "{name} {control:?}"
+        );
+    }
+}
+
+/// The same in another process: this test starts itself a second time, which goes on from the file and saves its end.
+#[test]
+fn restored_runs_are_bit_identical_across_processes() {
+    let registry = Registry::default();
+    if let Ok(path) = std::env::var("RATTLEBACK_SNAPSHOT_TO_CONTINUE") {
+        let (mut world, mut simulator) =
+            World::restore_with(&std::fs::read(&path).unwrap(), &registry).unwrap();
+        run(&mut world, &mut *simulator, 50);
+        std::fs::write(&path, world.snapshot_with(&*simulator).unwrap()).unwrap();
+        return;
+    }
+    let mut world = busy_world();
+    let mut straight = simulator("basic-verlet", None);
+    run(&mut world, &mut *straight, 50);
+    let path = std::env::temp_dir().join(format!("rattleback-snapshot-{}.bin", std::process::id()));
+    std::fs::write(&path, world.snapshot_with(&*straight).unwrap()).unwrap();
+    run(&mut world, &mut *straight, 50);
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "restored_runs_are_bit_identical_across_processes", "--nocapture"])
+        .env("RATTLEBACK_SNAPSHOT_TO_CONTINUE", &path)
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let continued = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(continued == world.snapshot_with(&*straight).unwrap());
+}
+
+/// the same input gives the same bits.
+#[test]
+fn two_runs_of_one_world_are_bit_identical() {
+    let end = || {
+        let mut world = busy_world();
+        run(&mut world, &mut *simulator("splitting", None), 200);
+        world.snapshot().unwrap()
+    };
+    assert!(end() == end());
+}
+
+#[test]
+fn snapshots_are_compact_and_versioned() {
+    let mut world = World::weightless();
+    for i in 0..1000 {
+        world
+            .add_body(Body::dynamic().at(f64::from(i), 0.0, 0.0).with_shape(Shape::sphere(0.1).unwrap()))
+            .unwrap();
+    }
+    let bytes = world.snapshot().unwrap();
+    // State 104, inertia twice 72, record and shape the rest.
+    assert!(bytes.len() < 1000 * 560, "{} bytes per body", bytes.len() / 1000);
+    let mut newer = bytes.clone();
+    newer[8] = 77;
+    let error = World::restore(&newer, &Registry::default()).unwrap_err().to_string();
+    assert!(error.contains("version 77"), "{error}");
+}
+
+/// FNV-1a, to give forged contents a fitting checksum.
+fn reseal(bytes: &mut [u8]) {
+    let sum = bytes[18..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    bytes[10..18].copy_from_slice(&sum.to_le_bytes());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Damaged, truncated or forged snapshots: an error, or a world that can be stepped. Never a panic.
+    #[test]
+    fn damaged_snapshots_do_no_harm(
+        places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        cut in any::<prop::sample::Index>(),
+        truncate in any::<bool>(),
+        forge in any::<bool>(),
+    ) {
+        thread_local!(static BYTES: Vec<u8> = busy_world().snapshot().unwrap());
+        let mut bytes = BYTES.with(Clone::clone);
+        for (place, value) in places {
+            let at = place.index(bytes.len());
+            bytes[at] = value;
+        }
+        if truncate {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        if forge && bytes.len() > 18 {
+            reseal(&mut bytes);
+        }
+        if let Ok(mut world) = World::restore(&bytes, &Registry::default()) {
+            let _ = simulator("splitting", None).step(&mut world, 0.01);
+            let _ = world.readout();
+        }
+    }
+}
