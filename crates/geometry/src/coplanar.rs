@@ -189,7 +189,9 @@ fn straight_vertices(soup: &PolygonSoup, loops: &[Vec<u32>], distance: f64) -> V
     // Never leave a face with fewer than three corners.
     for corners in loops {
         if corners.iter().filter(|&&v| !straight[v as usize]).count() < 3 {
-            corners.iter().for_each(|&v| straight[v as usize] = false);
+            for &v in corners {
+                straight[v as usize] = false;
+            }
         }
     }
     straight

@@ -24,6 +24,7 @@ pub(crate) const MAX_ELEMENTS: usize = (u32::MAX / 4) as usize;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a separate finding about the surface")]
 pub struct MeshReport {
     /// Number of vertices that a face uses.
     pub vertices: usize,
@@ -187,12 +188,13 @@ impl MeshReport {
         report.manifold_edges = report.first_non_manifold_edge.is_none();
         report.inspect_vertices(&corners, &mut fans, &mut pieces, soup.vertices.len());
         report.inspect_faces(soup);
-        report.euler_characteristic = report.vertices as i64 - report.edges as i64 + report.faces as i64;
+        let signed = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        report.euler_characteristic = signed(report.vertices) - signed(report.edges) + signed(report.faces);
         if report.closed && report.oriented && report.manifold_edges {
             let volume = VolumeIntegrals::of_soup(soup).t1;
             report.volume = Some(volume);
             report.inverted = volume < 0.0;
-            let twice_genus = 2 * report.components as i64 - report.euler_characteristic;
+            let twice_genus = 2 * signed(report.components) - report.euler_characteristic;
             if report.manifold_vertices && twice_genus >= 0 && twice_genus % 2 == 0 {
                 report.genus = Some((twice_genus / 2) as usize);
             }
@@ -395,7 +397,9 @@ mod tests {
         let points = vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z, -DVec3::X, -DVec3::Y, -DVec3::Z];
         let with = |map: [u32; 4]| {
             let mut soup = PolygonSoup::from_triangles(points.clone(), &tetrahedron);
-            tetrahedron.iter().for_each(|t| soup.push_face(&t.map(|i| map[i as usize])));
+            for t in tetrahedron {
+                soup.push_face(&t.map(|i| map[i as usize]));
+            }
             MeshReport::of(&soup).unwrap()
         };
         let at_vertex = with([0, 5, 4, 6]);
