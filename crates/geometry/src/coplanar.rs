@@ -130,7 +130,9 @@ impl Merger<'_> {
     /// The rim of each group as a loop of vertices; groups without one simple rim give their faces one by one.
     fn loops(&self, groups: &[u32]) -> PolygonSoup {
         let mut sizes = vec![0u32; groups.len()];
-        groups.iter().for_each(|&group| sizes[group as usize] += 1);
+        for &group in groups {
+            sizes[group as usize] += 1;
+        }
         // Only groups of several faces need a rim; most meshes have few of them.
         let mut rims: HashMap<u32, Vec<[u32; 2]>> = HashMap::new();
         let mut corner = 0;
@@ -236,4 +238,73 @@ fn rebuilt(soup: &PolygonSoup, loops: &PolygonSoup, dropped: &[bool]) -> Polygon
         result.push_face(&kept);
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Polyhedron, TriangleMesh, VolumeIntegrals, generate};
+
+    /// A cube whose faces are cut into n×n squares of two triangles each, turned and moved.
+    fn cut_cube(n: u32) -> PolygonSoup {
+        let turn = glam::DQuat::from_euler(glam::EulerRot::XYZ, 0.3, 0.7, -1.1);
+        let mut soup = PolygonSoup::default();
+        let mut index = HashMap::new();
+        for axis in 0..3 {
+            for top in [0, n] {
+                for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                    let mut corner = |a: u32, b: u32| {
+                        let mut p = [0; 3];
+                        (p[axis], p[(axis + 1) % 3], p[(axis + 2) % 3]) = (top, a, b);
+                        *index.entry(p).or_insert_with(|| {
+                            soup.vertices.push(turn * DVec3::from_array(p.map(f64::from)) + 5.0);
+                            soup.vertices.len() as u32 - 1
+                        })
+                    };
+                    let [a, b, c, d] =
+                        [corner(i, j), corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1)];
+                    for [p, q, r] in [[a, b, c], [a, c, d]] {
+                        soup.push_face(&if top == n { [p, q, r] } else { [p, r, q] });
+                    }
+                }
+            }
+        }
+        soup
+    }
+
+    #[test]
+    fn a_cut_cube_becomes_whole() {
+        let cut = cut_cube(7);
+        assert_eq!(cut.face_count(), 588);
+        let whole = Polyhedron::merged(&cut, 1e-9).unwrap();
+        assert_eq!((whole.vertices().len(), whole.edges().len(), whole.face_count()), (8, 12, 6));
+        let (before, after) = (VolumeIntegrals::of_soup(&cut), whole.integrals());
+        for (a, b) in before.to_array().into_iter().zip(after.to_array()) {
+            assert!((a - b).abs() < 1e-11 * before.txx.abs());
+        }
+    }
+
+    #[test]
+    fn curved_surfaces_stay_as_they_are() {
+        let sphere = generate::icosphere(4).unwrap().to_soup();
+        assert_eq!(merge_coplanar(&sphere, 1e-9).unwrap(), sphere);
+    }
+
+    /// The ring-shaped ends of a box with a hole are no simple polygons: they keep their parts, the walls merge.
+    #[test]
+    fn faces_with_holes_keep_their_parts() {
+        let soup = generate::cuboid_with_hole(DVec3::ONE, 0.5, 0.5).unwrap();
+        let triangles = TriangleMesh::from_soup(&soup).unwrap().to_soup();
+        let merged = Polyhedron::merged(&triangles, 1e-9).unwrap();
+        assert_eq!((merged.vertices().len(), merged.face_count()), (16, 8 + 16));
+        assert!((merged.integrals().t1 - 6.0).abs() < 1e-13);
+    }
+
+    #[test]
+    fn open_meshes_and_bad_tolerances_are_refused() {
+        let triangle = PolygonSoup::from_triangles(vec![DVec3::ZERO, DVec3::X, DVec3::Y], &[[0, 1, 2]]);
+        assert!(matches!(merge_coplanar(&triangle, 1e-9), Err(MeshError::Open { .. })));
+        let cube = generate::cuboid(DVec3::ONE).unwrap();
+        assert!(matches!(merge_coplanar(&cube, f64::NAN), Err(MeshError::Tolerance { .. })));
+    }
 }

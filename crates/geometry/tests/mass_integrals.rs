@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use glam::DVec3;
 use random::Random;
-use rattleback_geometry::{MeshReport, PolygonSoup, TriangleMesh, VolumeIntegrals, generate};
+use rattleback_geometry::{MeshReport, PolygonSoup, TriangleMesh, VolumeIntegrals, convex_hull, generate};
 
 /// Independent oracle: each tetrahedron (origin, a, b, c) by mapping the unit simplex, ∫xᵢxⱼ from its vertex sums.
 fn signed_tetrahedra(mesh: &TriangleMesh) -> VolumeIntegrals {
@@ -154,6 +154,26 @@ fn c_t3_polygons_and_cyclic_axes() {
         let back =
             VolumeIntegrals::from_array([t.t1, t.tz, t.tx, t.ty, t.tzz, t.txx, t.tyy, t.tzx, t.txy, t.tyz]);
         assert!(largest_difference(&polygons, &back) < 1e-13 * scale);
+    }
+}
+
+/// C-T3: faces of three, four and more corners in one solid: prisms, and hulls of random lattice points.
+#[test]
+fn c_t3_mixed_faces() {
+    let mut random = Random(30);
+    for round in 0..300 {
+        let count = 5 + round % 20;
+        let lattice = |random: &mut Random| (2.5 * random.in_cube()).round();
+        let points: Vec<DVec3> = (0..count).map(|_| lattice(&mut random)).collect();
+        let Ok(hull) = convex_hull(&points) else { continue };
+        let pose = random.pose(3.0);
+        let mut soup = hull.soup().clone();
+        soup.vertices.iter_mut().for_each(|p| *p = pose.point(*p));
+        let (fans, stages) = (VolumeIntegrals::of_soup(&soup), polygon_loops(&soup));
+        let triangles = signed_tetrahedra(&TriangleMesh::from_soup(&soup).unwrap());
+        let scale = fans.to_array().iter().fold(0.0, |m: f64, t| m.max(t.abs()));
+        assert!(largest_difference(&fans, &stages) < 1e-12 * scale);
+        assert!(largest_difference(&fans, &triangles) < 1e-12 * scale);
     }
 }
 

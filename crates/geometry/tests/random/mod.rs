@@ -49,7 +49,7 @@ impl Random {
 
     /// A closed mesh that is neither convex nor symmetric: a sphere or torus with every vertex pushed about.
     pub fn crumpled_mesh(&mut self) -> TriangleMesh {
-        let mesh = if self.bits() % 2 == 0 {
+        let mesh = if self.bits().is_multiple_of(2) {
             generate::icosphere(2).unwrap()
         } else {
             generate::torus(1.0, 0.4, 7, 5).unwrap()
