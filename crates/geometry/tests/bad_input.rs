@@ -44,8 +44,14 @@ fn interrogate(shape: &Shape, pose: &Pose, p: DVec3, density: f64) {
     if let Some(sphere) = shape.bounding_sphere() {
         assert!(sphere.radius() >= 0.0);
     }
-    let _ =
-        (shape.oriented_box(), shape.rotation_radius(p), shape.contains(p), shape.support(p), shape.volume());
+    let _ = (
+        shape.extent_along(p),
+        shape.oriented_box(),
+        shape.rotation_radius(p),
+        shape.contains(p),
+        shape.support(p),
+        shape.volume(),
+    );
     for model in [
         MassModel::Exact,
         MassModel::Sampled { resolution: 3, refined: true },

@@ -245,6 +245,13 @@ fn bounds_are_tight() {
                 seen.enlarged(1e-3).unwrap().contains_box(&bounds),
                 "{shape:?}: {bounds:?} around {seen:?}"
             );
+            // The extents along the turned axes are the box.
+            for axis in 0..3 {
+                let [low, high] = shape.extent_along(pose.inverse_vector(DVec3::AXES[axis])).unwrap();
+                let shift = pose.translation[axis];
+                assert!((low + shift - bounds.min()[axis]).abs() < 1e-12, "{shape:?}");
+                assert!((high + shift - bounds.max()[axis]).abs() < 1e-12, "{shape:?}");
+            }
             let about = 2.0 * random.in_cube();
             let reach = shape.rotation_radius(about).unwrap();
             let farthest = surface.vertices().iter().map(|p| p.distance(about)).fold(0.0, f64::max);
@@ -270,7 +277,11 @@ fn bounds_are_tight() {
     }
     let ground = Shape::half_space(DVec3::Z).unwrap();
     assert!(ground.aabb(&Pose::IDENTITY).is_none() && ground.bounding_sphere().is_none());
-    assert!(ground.rotation_radius(DVec3::ZERO).is_none() && ground.oriented_box().is_none());
+    assert!(
+        ground.rotation_radius(DVec3::ZERO).is_none()
+            && ground.extent_along(DVec3::Z).is_none()
+            && ground.oriented_box().is_none()
+    );
     assert!(ground.surface(8).is_err());
 }
 
