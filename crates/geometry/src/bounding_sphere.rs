@@ -203,7 +203,9 @@ fn smallest_of_few(points: &[DVec3]) -> (BoundingSphere, Vec<DVec3>) {
     best.unwrap_or_else(|| {
         // Only rounding gets here (nearly cospherical points): any sphere that holds all points will do.
         let mut sphere = BoundingSphere { center: points[last], radius: 0.0 };
-        points.iter().for_each(|&p| sphere.grow(p));
+        for &p in points {
+            sphere.grow(p);
+        }
         (sphere.covering(points), vec![points[last]])
     })
 }

@@ -13,7 +13,7 @@
 use glam::DVec3;
 use thiserror::Error;
 
-use crate::coplanar::merge_coplanar;
+use crate::coplanar::merge_sound;
 use crate::orientation::orientation;
 use crate::{Aabb, ConvexPolyhedron, MAX_LENGTH, MIN_LENGTH, MeshError, PolygonSoup, Polyhedron};
 
@@ -91,12 +91,13 @@ pub fn convex_hull_with(points: &[DVec3], merge_tolerance: f64) -> Result<Convex
     let (vertices, triangles) = compact(points, &triangles);
     let soup = PolygonSoup::from_triangles(vertices, &triangles);
     // A hull thinner than the tolerance would merge away: it keeps its triangles.
-    if let Ok(merged) = merge_coplanar(&soup, merge_tolerance).and_then(|merged| Polyhedron::new(&merged))
-        && let Ok(convex) = ConvexPolyhedron::from_hull(merged)
+    let planar = (2.0 * merge_tolerance).max(1e-9);
+    if let Ok(merged) = merge_sound(&soup, merge_tolerance)
+        && let Ok(convex) = ConvexPolyhedron::from_hull(Polyhedron::from_sound_soup(&merged, planar))
     {
         return Ok(convex);
     }
-    Ok(ConvexPolyhedron::from_hull(Polyhedron::from_sound_soup(&soup))?)
+    Ok(ConvexPolyhedron::from_hull(Polyhedron::from_sound_soup(&soup, planar))?)
 }
 
 /// Points ⇒ triangles of the hull, outwards, as indices into the points.

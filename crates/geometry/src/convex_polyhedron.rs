@@ -9,11 +9,9 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::convex_hull::hull_triangles;
+use crate::polyhedron::Written;
 use crate::shape::bounds_of_points;
-use crate::{Aabb, MeshError, PolygonSoup, Polyhedron, Pose, VolumeIntegrals};
-
-/// A vertex may lie this far above a face's plane, as a fraction of the size.
-const CONVEX: f64 = 1e-9;
+use crate::{Aabb, MeshError, Polyhedron, Pose, VolumeIntegrals};
 
 /// Up to this many vertices a plain scan finds the farthest one faster than climbing along edges.
 const SCAN: usize = 24;
@@ -29,7 +27,7 @@ const SCAN: usize = 24;
 /// # Ok::<(), rattleback_geometry::HullError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "PolygonSoup", into = "PolygonSoup")]
+#[serde(try_from = "Written", into = "Written")]
 pub struct ConvexPolyhedron {
     polyhedron: Polyhedron,
     /// Neighbours of each vertex along edges, counter-clockwise; vertex v has those of `vertex_edges(v)`.
@@ -37,15 +35,15 @@ pub struct ConvexPolyhedron {
     neighbor_starts: Vec<u32>,
 }
 
-impl TryFrom<PolygonSoup> for ConvexPolyhedron {
+impl TryFrom<Written> for ConvexPolyhedron {
     type Error = MeshError;
 
-    fn try_from(soup: PolygonSoup) -> Result<Self, MeshError> {
-        Self::new(Polyhedron::new(&soup)?)
+    fn try_from(read: Written) -> Result<Self, MeshError> {
+        Self::new(Polyhedron::try_from(read)?)
     }
 }
 
-impl From<ConvexPolyhedron> for PolygonSoup {
+impl From<ConvexPolyhedron> for Written {
     fn from(convex: ConvexPolyhedron) -> Self {
         convex.polyhedron.into()
     }
@@ -69,7 +67,7 @@ impl ConvexPolyhedron {
         let hull_volume = VolumeIntegrals::of_triangles(convex.vertices(), &hull).t1;
         let size =
             bounds_of_points(convex.vertices(), &Pose::IDENTITY).map_or(0.0, |bounds| bounds.diagonal());
-        if (volume - hull_volume).abs() > 1e-8 * size.powi(3) {
+        if (volume - hull_volume).abs() > (1e-8 + 10.0 * convex.tolerance()) * size.powi(3) {
             return Err(MeshError::NotSimple);
         }
         Ok(convex)
@@ -82,7 +80,8 @@ impl ConvexPolyhedron {
             return Err(MeshError::NotSimple);
         }
         let bounds = bounds_of_points(polyhedron.vertices(), &Pose::IDENTITY).ok_or(MeshError::Empty)?;
-        let allowed = CONVEX * bounds.diagonal();
+        // The plane of either face may be off by the tolerance.
+        let allowed = 2.0 * polyhedron.tolerance() * bounds.diagonal();
         for edge in polyhedron.edges() {
             for [face, other] in
                 [edge.faces, [edge.faces[1], edge.faces[0]]].map(|pair| pair.map(|i| i as usize))

@@ -5,9 +5,11 @@
 //! by step. A group whose rim is one simple loop becomes one polygon; one with holes or touching itself keeps its faces.
 //! Afterwards a vertex of only two faces lies in the middle of a straight edge and goes away.
 
+use std::collections::HashMap;
+
 use glam::DVec3;
 
-use crate::mesh_report::sorted_sides;
+use crate::mesh_report::{has_repeated_corner, sorted_sides};
 use crate::{Aabb, MeshError, MeshReport, PolygonSoup, polygon_area_vector};
 
 const NONE: u32 = u32::MAX;
@@ -19,10 +21,21 @@ pub fn merge_coplanar(soup: &PolygonSoup, tolerance: f64) -> Result<PolygonSoup,
     if let Some(error) = MeshReport::of(soup)?.first_topology_error() {
         return Err(error);
     }
+    // Faces without area merge away, but a loop must be a loop.
+    if let Some(face) = soup.faces().position(|face| face.len() < 3 || has_repeated_corner(face)) {
+        return Err(MeshError::DegenerateFace { face });
+    }
+    merge_sound(soup, tolerance)
+}
+
+/// As `merge_coplanar`, for a soup known to be closed, oriented and manifold.
+pub(crate) fn merge_sound(soup: &PolygonSoup, tolerance: f64) -> Result<PolygonSoup, MeshError> {
+    if !(0.0..=0.1).contains(&tolerance) {
+        return Err(MeshError::Tolerance { tolerance });
+    }
     let bounds = Aabb::from_points(soup.vertices.iter().copied()).map_err(|_| MeshError::Empty)?;
     let reach = bounds.min().abs().max(bounds.max().abs()).max_element();
-    // A NaN tolerance merges nothing.
-    let distance = tolerance.max(0.0) * bounds.diagonal() + 4.0 * f64::EPSILON * reach;
+    let distance = tolerance * bounds.diagonal() + 4.0 * f64::EPSILON * reach;
     let merger = Merger { soup, distance, face_of: faces_of_corners(soup), twin: twins(soup) };
     let groups = merger.groups();
     let loops = merger.loops(&groups);
@@ -31,7 +44,7 @@ pub fn merge_coplanar(soup: &PolygonSoup, tolerance: f64) -> Result<PolygonSoup,
 
 /// For each corner (the start of a side) the corner where the opposite side of the same edge starts.
 pub(crate) fn twins(soup: &PolygonSoup) -> Vec<u32> {
-    let sides = sorted_sides(soup.faces());
+    let sides = sorted_sides(soup.faces(), soup.vertices.len());
     let mut twin = vec![NONE; sides.len()];
     for pair in sides.chunk_by(|a, b| (a.low, a.high) == (b.low, b.high)) {
         if let [a, b] = pair {
@@ -58,38 +71,44 @@ impl Merger<'_> {
     fn groups(&self) -> Vec<u32> {
         let soup = self.soup;
         let areas: Vec<DVec3> = soup.faces().map(|face| polygon_area_vector(&soup.vertices, face)).collect();
-        let mut order: Vec<u32> = (0..areas.len() as u32).collect();
-        // Large faces have reliable normals.
-        order.sort_by(|&i, &j| {
-            areas[j as usize].length_squared().total_cmp(&areas[i as usize].length_squared())
-        });
         let mut starts = Vec::with_capacity(areas.len());
         let mut corner = 0;
         for face in soup.faces() {
             starts.push(corner);
             corner += face.len();
         }
-        let mut group = vec![NONE; areas.len()];
+        let neighbors = |face: usize| {
+            let sides = starts[face]..starts[face] + soup.face(face).len();
+            sides.map(|corner| self.face_of[self.twin[corner] as usize] as usize)
+        };
+        let joins = |seed: usize, normal: DVec3, next: usize| {
+            let origin = soup.vertices[soup.face(seed)[0] as usize];
+            let height = |i: u32| (soup.vertices[i as usize] - origin).dot(normal).abs();
+            let corners = soup.face(next);
+            corners.iter().all(|&i| height(i) <= self.distance) && self.may_join(corners, areas[next], normal)
+        };
+        let mut group: Vec<u32> = (0..areas.len() as u32).collect();
+        // Most faces of most meshes have no neighbour in their plane; the others start groups, large ones first, since
+        // their normals are the most reliable.
+        let normal = |face: usize| areas[face].normalize_or_zero();
+        let mut seeds: Vec<(f64, usize)> = (0..areas.len())
+            .filter(|&face| neighbors(face).any(|next| joins(face, normal(face), next)))
+            .map(|face| (areas[face].length_squared(), face))
+            .collect();
+        seeds.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut taken = vec![false; areas.len()];
         let mut stack = Vec::new();
-        for seed in order {
-            if group[seed as usize] != NONE {
+        for (_, seed) in seeds {
+            if taken[seed] {
                 continue;
             }
-            group[seed as usize] = seed;
-            let normal = areas[seed as usize].normalize_or_zero();
-            let origin = soup.vertices[soup.face(seed as usize)[0] as usize];
-            let height = |i: u32| (soup.vertices[i as usize] - origin).dot(normal).abs();
+            taken[seed] = true;
             stack.push(seed);
             while let Some(face) = stack.pop() {
-                let start = starts[face as usize];
-                for corner in start..start + soup.face(face as usize).len() {
-                    let next = self.face_of[self.twin[corner] as usize];
-                    let corners = soup.face(next as usize);
-                    if group[next as usize] == NONE
-                        && corners.iter().all(|&i| height(i) <= self.distance)
-                        && self.may_join(corners, areas[next as usize], normal)
-                    {
-                        group[next as usize] = seed;
+                for next in neighbors(face) {
+                    if !taken[next] && joins(seed, normal(seed), next) {
+                        taken[next] = true;
+                        group[next] = seed as u32;
                         stack.push(next);
                     }
                 }
@@ -109,32 +128,34 @@ impl Merger<'_> {
     }
 
     /// The rim of each group as a loop of vertices; groups without one simple rim give their faces one by one.
-    fn loops(&self, groups: &[u32]) -> Vec<Vec<u32>> {
-        let mut rims: Vec<Vec<[u32; 2]>> = vec![Vec::new(); groups.len()];
-        let mut sizes = vec![0usize; groups.len()];
+    fn loops(&self, groups: &[u32]) -> PolygonSoup {
+        let mut sizes = vec![0u32; groups.len()];
+        for &group in groups {
+            sizes[group as usize] += 1;
+        }
+        // Only groups of several faces need a rim; most meshes have few of them.
+        let mut rims: HashMap<u32, Vec<[u32; 2]>> = HashMap::new();
         let mut corner = 0;
         for (face, corners) in self.soup.faces().enumerate() {
             let group = groups[face];
-            sizes[group as usize] += 1;
-            for (i, &from) in corners.iter().enumerate() {
-                if groups[self.face_of[self.twin[corner] as usize] as usize] != group {
-                    rims[group as usize].push([from, corners[(i + 1) % corners.len()]]);
+            if sizes[group as usize] > 1 {
+                let rim = rims.entry(group).or_default();
+                for (i, &from) in corners.iter().enumerate() {
+                    if groups[self.face_of[self.twin[corner + i] as usize] as usize] != group {
+                        rim.push([from, corners[(i + 1) % corners.len()]]);
+                    }
                 }
-                corner += 1;
             }
+            corner += corners.len();
         }
-        let merged: Vec<Option<Vec<u32>>> = rims
-            .iter()
-            .zip(&sizes)
-            .map(|(rim, &size)| if size > 1 { simple_loop(rim) } else { None })
-            .collect();
-        let mut loops = Vec::new();
+        let rims: HashMap<u32, Option<Vec<u32>>> =
+            rims.into_iter().map(|(group, sides)| (group, simple_loop(&sides))).collect();
+        let mut loops = PolygonSoup::default();
         for (face, corners) in self.soup.faces().enumerate() {
-            let group = groups[face] as usize;
-            match &merged[group] {
-                Some(rim) if group == face => loops.push(rim.clone()),
-                Some(_) => {}
-                None => loops.push(corners.to_vec()),
+            match rims.get(&groups[face]) {
+                Some(Some(rim)) if groups[face] as usize == face => loops.push_face(rim),
+                Some(Some(_)) => {}
+                _ => loops.push_face(corners),
             }
         }
         loops
@@ -165,12 +186,15 @@ fn simple_loop(sides: &[[u32; 2]]) -> Option<Vec<u32>> {
 }
 
 /// Which vertices lie in the middle of a straight edge between two faces.
-fn straight_vertices(soup: &PolygonSoup, loops: &[Vec<u32>], distance: f64) -> Vec<bool> {
+fn straight_vertices(soup: &PolygonSoup, loops: &PolygonSoup, distance: f64) -> Vec<bool> {
     let mut faces_at = vec![0u32; soup.vertices.len()];
-    loops.iter().flatten().for_each(|&v| faces_at[v as usize] += 1);
+    loops.faces().flatten().for_each(|&v| faces_at[v as usize] += 1);
     let is_anchor = |v: u32| faces_at[v as usize] != 2;
     let mut straight = vec![false; soup.vertices.len()];
-    for corners in loops {
+    for corners in loops.faces() {
+        if corners.iter().all(|&v| is_anchor(v)) {
+            continue;
+        }
         let anchors: Vec<usize> = (0..corners.len()).filter(|&i| is_anchor(corners[i])).collect();
         if anchors.len() < 3 {
             continue;
@@ -187,18 +211,20 @@ fn straight_vertices(soup: &PolygonSoup, loops: &[Vec<u32>], distance: f64) -> V
         }
     }
     // Never leave a face with fewer than three corners.
-    for corners in loops {
+    for corners in loops.faces() {
         if corners.iter().filter(|&&v| !straight[v as usize]).count() < 3 {
-            corners.iter().for_each(|&v| straight[v as usize] = false);
+            for &v in corners {
+                straight[v as usize] = false;
+            }
         }
     }
     straight
 }
 
 /// Loops without the dropped vertices, vertices renumbered in their old order.
-fn rebuilt(soup: &PolygonSoup, loops: &[Vec<u32>], dropped: &[bool]) -> PolygonSoup {
+fn rebuilt(soup: &PolygonSoup, loops: &PolygonSoup, dropped: &[bool]) -> PolygonSoup {
     let mut index = vec![NONE; soup.vertices.len()];
-    for &v in loops.iter().flatten().filter(|&&v| !dropped[v as usize]) {
+    for &v in loops.faces().flatten().filter(|&&v| !dropped[v as usize]) {
         index[v as usize] = 0;
     }
     let mut result = PolygonSoup::default();
@@ -206,10 +232,79 @@ fn rebuilt(soup: &PolygonSoup, loops: &[Vec<u32>], dropped: &[bool]) -> PolygonS
         *new = result.vertices.len() as u32;
         result.vertices.push(soup.vertices[old]);
     }
-    for corners in loops {
+    for corners in loops.faces() {
         let kept: Vec<u32> =
             corners.iter().filter(|&&v| !dropped[v as usize]).map(|&v| index[v as usize]).collect();
         result.push_face(&kept);
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Polyhedron, TriangleMesh, VolumeIntegrals, generate};
+
+    /// A cube whose faces are cut into n×n squares of two triangles each, turned and moved.
+    fn cut_cube(n: u32) -> PolygonSoup {
+        let turn = glam::DQuat::from_euler(glam::EulerRot::XYZ, 0.3, 0.7, -1.1);
+        let mut soup = PolygonSoup::default();
+        let mut index = HashMap::new();
+        for axis in 0..3 {
+            for top in [0, n] {
+                for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                    let mut corner = |a: u32, b: u32| {
+                        let mut p = [0; 3];
+                        (p[axis], p[(axis + 1) % 3], p[(axis + 2) % 3]) = (top, a, b);
+                        *index.entry(p).or_insert_with(|| {
+                            soup.vertices.push(turn * DVec3::from_array(p.map(f64::from)) + 5.0);
+                            soup.vertices.len() as u32 - 1
+                        })
+                    };
+                    let [a, b, c, d] =
+                        [corner(i, j), corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1)];
+                    for [p, q, r] in [[a, b, c], [a, c, d]] {
+                        soup.push_face(&if top == n { [p, q, r] } else { [p, r, q] });
+                    }
+                }
+            }
+        }
+        soup
+    }
+
+    #[test]
+    fn a_cut_cube_becomes_whole() {
+        let cut = cut_cube(7);
+        assert_eq!(cut.face_count(), 588);
+        let whole = Polyhedron::merged(&cut, 1e-9).unwrap();
+        assert_eq!((whole.vertices().len(), whole.edges().len(), whole.face_count()), (8, 12, 6));
+        let (before, after) = (VolumeIntegrals::of_soup(&cut), whole.integrals());
+        for (a, b) in before.to_array().into_iter().zip(after.to_array()) {
+            assert!((a - b).abs() < 1e-11 * before.txx.abs());
+        }
+    }
+
+    #[test]
+    fn curved_surfaces_stay_as_they_are() {
+        let sphere = generate::icosphere(4).unwrap().to_soup();
+        assert_eq!(merge_coplanar(&sphere, 1e-9).unwrap(), sphere);
+    }
+
+    /// The ring-shaped ends of a box with a hole are no simple polygons: they keep their parts, the walls merge.
+    #[test]
+    fn faces_with_holes_keep_their_parts() {
+        let soup = generate::cuboid_with_hole(DVec3::ONE, 0.5, 0.5).unwrap();
+        let triangles = TriangleMesh::from_soup(&soup).unwrap().to_soup();
+        let merged = Polyhedron::merged(&triangles, 1e-9).unwrap();
+        assert_eq!((merged.vertices().len(), merged.face_count()), (16, 8 + 16));
+        assert!((merged.integrals().t1 - 6.0).abs() < 1e-13);
+    }
+
+    #[test]
+    fn open_meshes_and_bad_tolerances_are_refused() {
+        let triangle = PolygonSoup::from_triangles(vec![DVec3::ZERO, DVec3::X, DVec3::Y], &[[0, 1, 2]]);
+        assert!(matches!(merge_coplanar(&triangle, 1e-9), Err(MeshError::Open { .. })));
+        let cube = generate::cuboid(DVec3::ONE).unwrap();
+        assert!(matches!(merge_coplanar(&cube, f64::NAN), Err(MeshError::Tolerance { .. })));
+    }
 }

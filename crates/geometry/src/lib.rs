@@ -3,6 +3,11 @@
 //! The crate knows nothing of velocity, materials or files: a length is a length, time enters only as the
 //! parameter of a swept query.
 
+#![allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "`!(x > 0.0)` is meant where it stands: NaN must take the same way out as a bad number"
+)]
+
 mod aabb;
 mod bounding_sphere;
 mod convex_hull;

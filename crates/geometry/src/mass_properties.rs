@@ -44,8 +44,8 @@ pub enum MassError {
         /// The signed volume.
         volume: f64,
     },
-    /// The centre of mass or the tensor overflowed or is NaN.
-    #[error("centre of mass or inertia is not finite")]
+    /// The centre of mass or the tensor is NaN, infinite, or about to overflow.
+    #[error("centre of mass or inertia is not finite, or beyond 1e300 kg m²")]
     NonFinite,
     /// The tensor is not symmetric.
     #[error("inertia tensor is not symmetric: entries differ by {difference}")]
@@ -147,6 +147,10 @@ impl MassProperties {
         let difference = (inertia - inertia.transpose()).abs();
         let difference = difference.x_axis.max(difference.y_axis).max(difference.z_axis).max_element();
         let trace = inertia.x_axis.x + inertia.y_axis.y + inertia.z_axis.z;
+        // Room to turn and add tensors without overflow.
+        if !(trace.abs() <= 1e300) {
+            return Err(MassError::NonFinite);
+        }
         if difference > 1e-9 * trace.abs() {
             return Err(MassError::NotSymmetric { difference });
         }
@@ -220,7 +224,7 @@ impl MassProperties {
     pub fn scaled_to_mass(&self, mass: f64) -> Result<Self, MassError> {
         check_mass(mass)?;
         let inertia = self.inertia * (mass / self.mass);
-        if !inertia.is_finite() {
+        if !(inertia.x_axis.x + inertia.y_axis.y + inertia.z_axis.z <= 1e300) {
             return Err(MassError::NonFinite);
         }
         Ok(Self { mass, center_of_mass: self.center_of_mass, inertia })

@@ -97,6 +97,12 @@ pub enum MeshError {
         /// Largest distance allowed.
         allowed: f64,
     },
+    /// A tolerance outside [0, 0.1] of the size.
+    #[error("tolerance is {tolerance}, must lie between 0 and 0.1 of the size")]
+    Tolerance {
+        /// The bad value.
+        tolerance: f64,
+    },
     /// A vertex sticks out over the plane of a face.
     #[error("not convex: vertex {vertex} lies {height} above the plane of face {face}")]
     NotConvex {

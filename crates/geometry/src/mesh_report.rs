@@ -24,6 +24,7 @@ pub(crate) const MAX_ELEMENTS: usize = (u32::MAX / 4) as usize;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a separate finding about the surface")]
 pub struct MeshReport {
     /// Number of vertices that a face uses.
     pub vertices: usize,
@@ -109,18 +110,33 @@ pub(crate) fn check_elements<'a>(
 }
 
 /// All sides of all faces, sorted so that the sides of one edge stand together in order of faces.
-pub(crate) fn sorted_sides<'a>(faces: impl Iterator<Item = &'a [u32]>) -> Vec<Side> {
-    let mut sides = Vec::new();
+///
+/// A counting sort by the lower vertex leaves runs of a few sides each, so the time is linear in practice.
+pub(crate) fn sorted_sides<'a>(faces: impl Iterator<Item = &'a [u32]> + Clone, vertices: usize) -> Vec<Side> {
+    let pairs = |face: &'a [u32]| (0..face.len()).map(move |i| (face[i], face[(i + 1) % face.len()]));
+    let mut starts = vec![0u32; vertices + 1];
+    for (from, to) in faces.clone().flat_map(pairs) {
+        starts[from.min(to) as usize + 1] += 1;
+    }
+    for i in 0..vertices {
+        starts[i + 1] += starts[i];
+    }
+    let blank = Side { low: 0, high: 0, corner: 0, face: 0, forward: false };
+    let mut sides = vec![blank; starts[vertices] as usize];
+    let mut next = starts.clone();
     let mut corner = 0u32;
     for (face, indices) in faces.enumerate() {
-        for (i, &from) in indices.iter().enumerate() {
-            let to = indices[(i + 1) % indices.len()];
+        for (from, to) in pairs(indices) {
             let (low, high) = (from.min(to), from.max(to));
-            sides.push(Side { low, high, corner, face: face as u32, forward: from < to });
+            let place = &mut next[low as usize];
+            sides[*place as usize] = Side { low, high, corner, face: face as u32, forward: from < to };
+            *place += 1;
             corner += 1;
         }
     }
-    sides.sort_unstable();
+    for run in starts.windows(2) {
+        sides[run[0] as usize..run[1] as usize].sort_unstable();
+    }
     sides
 }
 
@@ -151,7 +167,7 @@ impl MeshReport {
     /// Soup ⇒ findings; fails only where the soup is not even a list of polygons (indices, coordinates, empty).
     pub fn of(soup: &PolygonSoup) -> Result<Self, MeshError> {
         check_elements(&soup.vertices, soup.faces())?;
-        let sides = sorted_sides(soup.faces());
+        let sides = sorted_sides(soup.faces(), soup.vertices.len());
         let corners: Vec<u32> = soup.faces().flatten().copied().collect();
         let next_corner = next_corners(soup);
 
@@ -187,12 +203,13 @@ impl MeshReport {
         report.manifold_edges = report.first_non_manifold_edge.is_none();
         report.inspect_vertices(&corners, &mut fans, &mut pieces, soup.vertices.len());
         report.inspect_faces(soup);
-        report.euler_characteristic = report.vertices as i64 - report.edges as i64 + report.faces as i64;
+        let signed = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        report.euler_characteristic = signed(report.vertices) - signed(report.edges) + signed(report.faces);
         if report.closed && report.oriented && report.manifold_edges {
             let volume = VolumeIntegrals::of_soup(soup).t1;
             report.volume = Some(volume);
             report.inverted = volume < 0.0;
-            let twice_genus = 2 * report.components as i64 - report.euler_characteristic;
+            let twice_genus = 2 * signed(report.components) - report.euler_characteristic;
             if report.manifold_vertices && twice_genus >= 0 && twice_genus % 2 == 0 {
                 report.genus = Some((twice_genus / 2) as usize);
             }
@@ -279,23 +296,37 @@ impl MeshReport {
     }
 
     fn inspect_faces(&mut self, soup: &PolygonSoup) {
-        let mut names: Vec<(Vec<u32>, usize)> = Vec::with_capacity(soup.face_count());
+        // Faces with the same corners agree in this key; the few that agree are compared in full.
+        let mut keys: Vec<([u64; 3], usize)> = Vec::with_capacity(soup.face_count());
         for (i, face) in soup.faces().enumerate() {
             if is_degenerate(&soup.vertices, face) {
                 self.degenerate_faces += 1;
                 first(&mut self.first_degenerate_face, i);
             }
-            let mut name = face.to_vec();
-            name.sort_unstable();
-            names.push((name, i));
+            let (mut low, mut high, mut sum) = (u64::MAX, 0, 0);
+            for &v in face {
+                (low, high, sum) = (low.min(v.into()), high.max(v.into()), sum + u64::from(v));
+            }
+            keys.push(([low, high, sum], i));
         }
-        names.sort_unstable();
-        for group in names.chunk_by(|a, b| a.0 == b.0) {
-            self.duplicate_faces += group.len() - 1;
-            if let [original, repeated, ..] = group {
-                let found = (repeated.1, original.1);
-                self.first_duplicate_face =
-                    Some(self.first_duplicate_face.map_or(found, |known| known.min(found)));
+        keys.sort_unstable();
+        for group in keys.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+            let mut names: Vec<(Vec<u32>, usize)> = group
+                .iter()
+                .map(|&(_, i)| {
+                    let mut name = soup.face(i).to_vec();
+                    name.sort_unstable();
+                    (name, i)
+                })
+                .collect();
+            names.sort_unstable();
+            for same in names.chunk_by(|a, b| a.0 == b.0) {
+                self.duplicate_faces += same.len() - 1;
+                if let [original, repeated, ..] = same {
+                    let found = (repeated.1, original.1);
+                    let earlier = self.first_duplicate_face.unwrap_or(found);
+                    self.first_duplicate_face = Some(earlier.min(found));
+                }
             }
         }
     }
@@ -395,7 +426,9 @@ mod tests {
         let points = vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z, -DVec3::X, -DVec3::Y, -DVec3::Z];
         let with = |map: [u32; 4]| {
             let mut soup = PolygonSoup::from_triangles(points.clone(), &tetrahedron);
-            tetrahedron.iter().for_each(|t| soup.push_face(&t.map(|i| map[i as usize])));
+            for t in tetrahedron {
+                soup.push_face(&t.map(|i| map[i as usize]));
+            }
             MeshReport::of(&soup).unwrap()
         };
         let at_vertex = with([0, 5, 4, 6]);

@@ -154,3 +154,18 @@ fn point_covariance(points: &[DVec3], center: DVec3) -> DMat3 {
     let mean = points.iter().map(|&p| p - center).sum::<DVec3>() / count;
     points.iter().map(|&p| outer(p - center - mean)).fold(DMat3::ZERO, |a, b| a + b) * (1.0 / count)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate;
+
+    /// BVH-5: covariance of the surface of a box with half sizes 1, 2, 3 is 23/33, 68/33, 45/11 along its axes.
+    #[test]
+    fn bvh_5_covariance_of_a_box() {
+        let corners = generate::cuboid(DVec3::new(1.0, 2.0, 3.0)).unwrap().vertices;
+        let covariance = surface_covariance(&corners, &hull_triangles(&corners).unwrap(), DVec3::splat(0.2));
+        let exact = DVec3::new(23.0 / 33.0, 68.0 / 33.0, 45.0 / 11.0);
+        assert!(covariance.abs_diff_eq(DMat3::from_diagonal(exact), 1e-13), "{covariance}");
+    }
+}

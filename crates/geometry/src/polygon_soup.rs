@@ -68,7 +68,7 @@ impl PolygonSoup {
     }
 
     /// All faces in order.
-    pub fn faces(&self) -> impl ExactSizeIterator<Item = &[u32]> + '_ {
+    pub fn faces(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone + '_ {
         (0..self.face_count()).map(|i| self.face(i))
     }
 

@@ -36,9 +36,11 @@ pub struct Edge {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "PolygonSoup", into = "PolygonSoup")]
+#[serde(try_from = "Written", into = "Written")]
 pub struct Polyhedron {
     soup: PolygonSoup,
+    /// Corners lie within this fraction of the size from their face's plane.
+    tolerance: f64,
     normals: Vec<DVec3>,
     offsets: Vec<f64>,
     edges: Vec<Edge>,
@@ -51,27 +53,43 @@ pub struct Polyhedron {
     star_starts: Vec<u32>,
 }
 
-impl TryFrom<PolygonSoup> for Polyhedron {
+/// What is written of a polyhedron; topology and planes are built anew.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Written {
+    #[serde(flatten)]
+    soup: PolygonSoup,
+    tolerance: f64,
+}
+
+impl TryFrom<Written> for Polyhedron {
     type Error = MeshError;
 
-    fn try_from(soup: PolygonSoup) -> Result<Self, MeshError> {
-        Self::new(&soup)
+    fn try_from(read: Written) -> Result<Self, MeshError> {
+        Self::with_tolerance(&read.soup, read.tolerance)
     }
 }
 
-impl From<Polyhedron> for PolygonSoup {
+impl From<Polyhedron> for Written {
     fn from(polyhedron: Polyhedron) -> Self {
-        polyhedron.soup
+        Self { soup: polyhedron.soup, tolerance: polyhedron.tolerance }
     }
 }
 
 impl Polyhedron {
     /// Soup ⇒ polyhedron with the same faces, if it bounds a solid and each face is planar and has an area.
     pub fn new(soup: &PolygonSoup) -> Result<Self, MeshError> {
+        Self::with_tolerance(soup, PLANAR)
+    }
+
+    /// As `new`, with faces as uneven as this fraction of the size, for rough files. At most 0.1.
+    pub fn with_tolerance(soup: &PolygonSoup, tolerance: f64) -> Result<Self, MeshError> {
+        if !(0.0..=0.1).contains(&tolerance) {
+            return Err(MeshError::Tolerance { tolerance });
+        }
         if let Some(error) = MeshReport::of(soup)?.first_error() {
             return Err(error);
         }
-        let polyhedron = Self::from_sound_soup(soup);
+        let polyhedron = Self::from_sound_soup(soup, tolerance);
         polyhedron.check_planes()?;
         Ok(polyhedron)
     }
@@ -79,11 +97,12 @@ impl Polyhedron {
     /// Soup ⇒ polyhedron with coplanar neighbouring faces merged into polygons; `tolerance` is a fraction of the size.
     /// Faces without area vanish in their neighbours.
     pub fn merged(soup: &PolygonSoup, tolerance: f64) -> Result<Self, MeshError> {
-        Self::new(&merge_coplanar(soup, tolerance)?)
+        // Measured from its own mean plane, a merged face is at most twice as uneven as from its first part's.
+        Self::with_tolerance(&merge_coplanar(soup, tolerance)?, (2.0 * tolerance).max(PLANAR))
     }
 
     /// Topology of a soup known to be closed, oriented and manifold.
-    pub(crate) fn from_sound_soup(soup: &PolygonSoup) -> Self {
+    pub(crate) fn from_sound_soup(soup: &PolygonSoup, tolerance: f64) -> Self {
         let mut soup = soup.clone();
         drop_unused_vertices(&mut soup);
         let mut normals = Vec::with_capacity(soup.face_count());
@@ -99,7 +118,7 @@ impl Polyhedron {
         let twin = twins(&soup);
         let (edges, edge_of_side) = edges_of(&soup, &twin);
         let (stars, star_starts) = stars_of(&soup, &twin, &side_starts, &edge_of_side);
-        Self { soup, normals, offsets, edges, edge_of_side, side_starts, stars, star_starts }
+        Self { soup, tolerance, normals, offsets, edges, edge_of_side, side_starts, stars, star_starts }
     }
 
     fn check_planes(&self) -> Result<(), MeshError> {
@@ -110,12 +129,17 @@ impl Polyhedron {
                 (self.normals[face].dot(self.soup.vertices[i as usize]) - self.offsets[face]).abs()
             };
             let deviation = corners.iter().map(height).fold(0.0, f64::max);
-            let allowed = PLANAR * size;
+            let allowed = self.tolerance * size;
             if deviation > allowed {
                 return Err(MeshError::NonPlanarFace { face, deviation, allowed });
             }
         }
         Ok(())
+    }
+
+    /// How uneven faces may be, as a fraction of the size.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
     }
 
     /// Points.
@@ -188,7 +212,7 @@ impl Polyhedron {
     pub fn in_frame(&self, pose: &Pose) -> Result<Self, MeshError> {
         let mut soup = self.soup.clone();
         soup.vertices.iter_mut().for_each(|p| *p = pose.inverse_point(*p));
-        Self::new(&soup)
+        Self::with_tolerance(&soup, self.tolerance)
     }
 }
 

@@ -6,7 +6,17 @@
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use crate::RotationError;
+use crate::rotation::rotation_from_matrix;
+
 /// A rotation followed by a translation.
+///
+/// ```
+/// use glam::{DQuat, DVec3};
+/// use rattleback_geometry::Pose;
+/// let quarter = Pose::new(DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2), DVec3::Z);
+/// assert!(quarter.point(DVec3::X).abs_diff_eq(DVec3::new(0.0, 1.0, 1.0), 1e-15));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pose {
     /// Unit quaternion, applied first.
@@ -64,6 +74,24 @@ impl Pose {
     /// Homogeneous 4×4 form, for renderers.
     pub fn to_matrix(&self) -> DMat4 {
         DMat4::from_rotation_translation(self.rotation, self.translation)
+    }
+
+    /// Homogeneous 4×4 form ⇒ pose; an error if the upper left block is no rotation or the last row is not 0 0 0 1.
+    pub fn from_matrix(matrix: &DMat4) -> Result<Self, RotationError> {
+        let rotation = rotation_from_matrix(DMat3::from_mat4(*matrix))?;
+        let last_row = matrix.row(3);
+        if last_row != glam::DVec4::W || !matrix.w_axis.is_finite() {
+            return Err(RotationError::NotRotation {
+                error: (last_row - glam::DVec4::W).abs().max_element(),
+            });
+        }
+        Ok(Self { rotation, translation: matrix.w_axis.truncate() })
+    }
+
+    /// Where frame `other` stands seen from this frame: self⁻¹ ∘ other.
+    #[must_use]
+    pub fn relative(&self, other: &Self) -> Self {
+        self.inverse() * *other
     }
 
     /// Whether every number is finite and the quaternion has unit length within 1e-9.

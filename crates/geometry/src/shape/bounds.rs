@@ -90,6 +90,30 @@ impl Shape {
         radius.is_finite().then_some(radius)
     }
 
+    /// Least and greatest value of p·direction over the shape. None if unbounded or the direction is not finite.
+    pub fn extent_along(&self, direction: DVec3) -> Option<[f64; 2]> {
+        if !direction.is_finite() {
+            return None;
+        }
+        let over = |points: &[DVec3]| {
+            let values = points.iter().map(|p| p.dot(direction));
+            values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
+        };
+        match self {
+            Self::Mesh(mesh) => Some(over(mesh.vertices())),
+            Self::HeightField(field) => Some(over(&field.points())),
+            Self::Compound(compound) => {
+                let mut extents = compound.parts().iter().map(|(place, part)| {
+                    let shift = place.translation.dot(direction);
+                    Some(part.extent_along(place.inverse_vector(direction))?.map(|value| value + shift))
+                });
+                let first = extents.next()??;
+                extents.try_fold(first, |[low, high], next| next.map(|[a, b]| [low.min(a), high.max(b)]))
+            }
+            _ => Some([self.support(-direction)?.dot(direction), self.support(direction)?.dot(direction)]),
+        }
+    }
+
     /// A box around the shape, turned to fit. None if unbounded.
     pub fn oriented_box(&self) -> Option<OrientedBox> {
         match self {
