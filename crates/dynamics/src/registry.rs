@@ -197,7 +197,7 @@ impl Registry {
 /// A module that brings types along.
 pub trait Plugin {
     /// Name and version, for messages.
-    fn name(&self) -> &str;
+    fn name(&self) -> &'static str;
     /// Adds its types.
     fn register(&self, registry: &mut Registry) -> Result<(), RegistryError>;
 }
@@ -206,7 +206,7 @@ pub trait Plugin {
 struct BuiltIn;
 
 impl Plugin for BuiltIn {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "built-in"
     }
 

@@ -262,7 +262,7 @@ fn a_sick_body_is_quarantined_and_the_rest_goes_on() {
 struct PoisonPlugin;
 
 impl Plugin for PoisonPlugin {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "poison 1.0"
     }
 

@@ -114,7 +114,7 @@ impl Force for Coulomb {
     fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
         let mut sum = 0.0;
         pairs(scope, self.cutoff, |i, j, r| {
-            sum += inverse_square(self.coupling(scope, i, j), r, self.softening).1
+            sum += inverse_square(self.coupling(scope, i, j), r, self.softening).1;
         });
         sum
     }

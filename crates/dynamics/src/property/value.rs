@@ -126,7 +126,7 @@ impl Value {
 
     /// Every number inside, for range checks.
     pub fn numbers(&self) -> Vec<f64> {
-        let flat = |vectors: &[DVec3]| vectors.iter().flat_map(|v| v.to_array()).collect();
+        let flat = |vectors: &[DVec3]| vectors.iter().flat_map(DVec3::to_array).collect();
         match self {
             Self::Bool(_) | Self::Text(_) | Self::Body(_) => Vec::new(),
             Self::Int(n) => vec![*n as f64],

@@ -105,7 +105,7 @@ impl World {
             mixing: Mixing::default(),
             filter: CollisionFilter::default(),
             bounds: None,
-            random: Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a_c28f_a16a_64ab_f96),
+            random: Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a),
             counters: Counters::default(),
             events: Vec::new(),
             moved: Vec::new(),

@@ -60,6 +60,9 @@ struct MaterialImage {
     description: Description,
 }
 
+/// What makes a simulator, and what it remembers.
+type SimulatorImage = (Description, Vec<u8>);
+
 /// Everything in a world that is not code.
 #[derive(Serialize, Deserialize)]
 struct WorldImage {
@@ -77,7 +80,7 @@ struct WorldImage {
     events: Vec<Event>,
     moved: Vec<BodyId>,
     revision: u64,
-    simulator: Option<(Description, Vec<u8>)>,
+    simulator: Option<SimulatorImage>,
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
@@ -124,7 +127,7 @@ impl World {
         Ok((world, simulator))
     }
 
-    fn write(&self, simulator: Option<(Description, Vec<u8>)>) -> Result<Vec<u8>, Error> {
+    fn write(&self, simulator: Option<SimulatorImage>) -> Result<Vec<u8>, Error> {
         let image = WorldImage {
             time: self.time,
             bodies: self.bodies.clone(),
@@ -159,7 +162,7 @@ impl World {
         Ok(bytes)
     }
 
-    fn read(bytes: &[u8], registry: &Registry) -> Result<(Self, Option<(Description, Vec<u8>)>), Error> {
+    fn read(bytes: &[u8], registry: &Registry) -> Result<(Self, Option<SimulatorImage>), Error> {
         let body = unpack(bytes)?;
         let image: WorldImage =
             postcard::from_bytes(body).map_err(|_| SnapshotError::Malformed("encoding of the world"))?;

@@ -236,12 +236,15 @@ impl BodyIntegrator for FirstOrder {
     }
 }
 
+/// A method for steps as they come, and the same under error control.
+type Methods = (Box<dyn Integrator<Y>>, Box<dyn Adaptive>);
+
 /// Everything needed to make one kind of first-order method.
 struct Recipe {
     name: &'static str,
     doc: &'static str,
     weighted: bool,
-    make: fn(&FirstOrderSettings, f64) -> Result<(Box<dyn Integrator<Y>>, Box<dyn Adaptive>), StepError>,
+    make: fn(&FirstOrderSettings, f64) -> Result<Methods, StepError>,
 }
 
 fn control(settings: &FirstOrderSettings) -> StepControl {
@@ -252,16 +255,13 @@ fn control(settings: &FirstOrderSettings) -> StepControl {
 fn doubled<M: Integrator<Y> + 'static>(
     settings: &FirstOrderSettings,
     make: impl Fn() -> Result<M, StepError>,
-) -> Result<(Box<dyn Integrator<Y>>, Box<dyn Adaptive>), StepError> {
+) -> Result<Methods, StepError> {
     Ok((Box::new(make()?), Box::new(StepDoubling::new(make()?, control(settings)))))
 }
 
 /// A method that brings its own error estimate.
-fn embedded<M: EmbeddedPair<Y> + 'static>(
-    settings: &FirstOrderSettings,
-    make: impl Fn() -> M,
-) -> Result<(Box<dyn Integrator<Y>>, Box<dyn Adaptive>), StepError> {
-    Ok((Box::new(make()), Box::new(Embedded::new(make(), control(settings)))))
+fn embedded<M: EmbeddedPair<Y> + 'static>(settings: &FirstOrderSettings, make: impl Fn() -> M) -> Methods {
+    (Box::new(make()), Box::new(Embedded::new(make(), control(settings))))
 }
 
 const RECIPES: [Recipe; 9] = [
@@ -305,13 +305,13 @@ const RECIPES: [Recipe; 9] = [
         name: "cash-karp",
         doc: "Cash and Karp's embedded pair, order 5(4)",
         weighted: false,
-        make: |settings, _| embedded(settings, CashKarp::new),
+        make: |settings, _| Ok(embedded(settings, CashKarp::new)),
     },
     Recipe {
         name: "dormand-prince",
         doc: "Dormand and Prince's embedded pair, order 5(4)",
         weighted: false,
-        make: |settings, _| embedded(settings, DormandPrince::new),
+        make: |settings, _| Ok(embedded(settings, DormandPrince::new)),
     },
     Recipe {
         name: "bulirsch-stoer",
