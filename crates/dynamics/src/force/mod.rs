@@ -115,13 +115,25 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// How many bodies are meant; some of them may not be dynamic.
+    pub fn target_count(&self) -> usize {
+        match self.targets {
+            Targets::All => self.bodies.count(Status::Dynamic),
+            Targets::Bodies(ids) => ids.len(),
+        }
+    }
+
+    /// The k-th body acted on, if it is dynamic.
+    pub fn nth_target(&self, k: usize) -> Option<Target<'a>> {
+        match self.targets {
+            Targets::All => Some(self.target(k)),
+            Targets::Bodies(ids) => self.dynamic(ids[k]),
+        }
+    }
+
     /// The bodies acted on, in a fixed order.
     pub fn targets(&self) -> impl Iterator<Item = Target<'a>> + '_ {
-        let (all, listed) = match self.targets {
-            Targets::All => (self.bodies.count(Status::Dynamic), &[][..]),
-            Targets::Bodies(ids) => (0, &ids[..]),
-        };
-        (0..all).map(|index| self.target(index)).chain(listed.iter().filter_map(|id| self.dynamic(*id)))
+        (0..self.target_count()).filter_map(|k| self.nth_target(k))
     }
 
     /// The shapes of a body.

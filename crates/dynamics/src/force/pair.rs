@@ -24,8 +24,9 @@ pub const COULOMB_CONSTANT: f64 = 8.9875e9;
 /// Calls `visit(i, j, r)` for every unordered pair closer than the cut-off (0: all of them).
 fn pairs<'a>(scope: &Scope<'a>, cutoff: f64, mut visit: impl FnMut(&Target<'a>, &Target<'a>, DVec3)) {
     let limit = if cutoff > 0.0 { cutoff * cutoff } else { f64::INFINITY };
-    for (rank, i) in scope.targets().enumerate() {
-        for j in scope.targets().skip(rank + 1) {
+    for k in 0..scope.target_count() {
+        let Some(i) = scope.nth_target(k) else { continue };
+        for j in (k + 1..scope.target_count()).filter_map(|k| scope.nth_target(k)) {
             let r = i.motion.x - j.motion.x;
             if r.length_squared() <= limit {
                 visit(&i, &j, r);
