@@ -1,3 +1,60 @@
-//! The `rattleback` program.
+//! The `rattleback` program: run scenes, weigh meshes, check the physics.
+//!
+//! Answers go to stdout, progress and complaints to stderr. Exit codes: 0 all is well, 1 something failed (a check, a
+//! step, a disk), 2 the input cannot be used, 130 interrupted by Ctrl-C.
 
-fn main() {}
+mod arguments;
+mod bench;
+mod chart;
+mod components;
+mod failure;
+mod info;
+mod run;
+mod summary;
+mod table;
+mod validate;
+
+use arguments::{Arguments, Bench, Command};
+use clap::Parser;
+use failure::Failure;
+use rattleback_dynamics::Registry;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let result = dispatch(arguments.command, &mut out);
+    // A command that fails at the end has still printed something worth reading.
+    let flushed = out.flush().map_err(Failure::from);
+    // What is left in the buffer of a closed pipe has nowhere to go.
+    let (_, _) = out.into_parts();
+    let result = match (result, flushed) {
+        (Ok(()), flushed) => flushed,
+        (failed, _) => failed,
+    };
+    match result {
+        Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nobody is left to tell if stderr is closed as well.
+            let _ = writeln!(io::stderr(), "rattleback: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
+    let registry = Registry::default();
+    match command {
+        Command::Run(options) => run::run(&options, &registry, out),
+        Command::Scenes => components::scenes(out),
+        Command::Components { kind, name } => {
+            components::show(kind.as_deref(), name.as_deref(), &registry, out)
+        }
+        Command::Info(options) => info::info(&options, out),
+        Command::Validate(options) => validate::validate(&options, &registry, out),
+        Command::Bench { benchmark: Bench::FreeBodies { bodies, steps } } => {
+            bench::free_bodies(bodies, steps, out)
+        }
+    }
+}

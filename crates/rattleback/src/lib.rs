@@ -1,1 +1,59 @@
-//! Room of its own.
+//! Rattleback: trustworthy physics at real-time speed.
+//!
+//! A [`World`](dynamics::World) holds bodies, shapes, materials and forces; a [`Simulator`](dynamics::Simulator) moves
+//! it. [`FreeMotion`](dynamics::FreeMotion) is the simulator for bodies that forces move and nothing touches: flight and
+//! torque-free rotation are exact, whatever the time step.
+//!
+//! ```
+//! use rattleback::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut world = World::default(); // gravity points down z
+//! let ball = world.add_body(Body::dynamic().at(0.0, 0.0, 100.0).with_shape(Shape::sphere(0.1)?).density(2500.0))?;
+//! world.add_force(Drag { quadratic: 0.009.into(), ..Drag::default() })?;
+//! let mut simulator = FreeMotion::default();
+//! for _ in 0..120 {
+//!     simulator.step(&mut world, 1.0 / 60.0)?;
+//! }
+//! let (body, readout) = (world.body(ball)?, world.readout());
+//! println!("{} m high, {} m/s, {} J", body.position().z, body.velocity().z, readout.energy());
+//! # let (m, k, g) = (body.mass(), 0.009, 9.81_f64);
+//! # let terminal = f64::sqrt(m * g / k); // v = −v∞ tanh(g t/v∞)
+//! # assert!((body.velocity().z + terminal * (g * 2.0 / terminal).tanh()).abs() < 1e-4);
+//! # Ok(()) }
+//! ```
+//!
+//! The same can stand in a scene file, which the `rattleback` program runs too:
+//!
+//! ```
+//! use rattleback::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut stage = Scene::open("free-fall")?.build(&Registry::default())?;
+//! stage.simulator.step(&mut stage.world, stage.dt)?;
+//! assert_eq!(stage.world.time(), stage.dt);
+//! # Ok(()) }
+//! ```
+//!
+//! Conventions: SI units, right-handed, z up unless gravity says otherwise; quaternions are unit, Hamilton, body → world;
+//! angular velocities are in the world frame.
+
+pub use rattleback_dynamics as dynamics;
+pub use rattleback_geometry as geometry;
+pub use rattleback_numerics as numerics;
+pub use rattleback_scene as scene;
+
+/// What a first program needs, and nothing whose name would be in the way.
+pub mod prelude {
+    pub use glam::{DMat3, DQuat, DVec3};
+    pub use rattleback_dynamics::force::{
+        Buoyancy, Coulomb, Drag, Gravitation, Gravity, LennardJones, PointForce, Spring, Vortex, WindBox,
+        WindSphere,
+    };
+    pub use rattleback_dynamics::{
+        Body, BodyId, Event, Force, ForceId, FreeMotion, Material, MaterialId, Path, Readout, Registry,
+        ShapeId, ShapePart, Signal, Simulator, Status, Targets, World,
+    };
+    pub use rattleback_geometry::{MassProperties, Pose, Shape, TriangleMesh};
+    pub use rattleback_scene::{Scene, Stage};
+}

@@ -1,3 +1,51 @@
-//! Room of its own.
+//! Scenes: worlds as data.
+//!
+//! A scene file is TOML; `docs/scene-format.md` describes it. [`Scene`] reads, checks, builds and writes it, always
+//! through the [`Registry`](rattleback_dynamics::Registry), so that a plug-in's shapes, forces and simulators can stand
+//! in a scene like any other. [`built_ins`] lists the scenes that come along, [`mesh_file`] reads meshes.
+//!
+//! The format in short (SI units, z up; all keys in `docs/scene-format.md`):
+//!
+//! ```toml
+//! title = "…"                                  # also: description, duration, time_step, seed, plot
+//! gravity = [0, 0, -9.81]                      # or "none"
+//! units = { length = "mm", angle = "deg" }
+//!
+//! [simulator]
+//! type = "free-motion"                         # and its properties
+//!
+//! [materials.steel]
+//! restitution = 0.6
+//!
+//! [[body]]
+//! name = "ball"                                # also: status, orientation, velocity, mass, path, groups, …
+//! position = [0, 0, 100]
+//! shape = { type = "sphere", radius = 10 }     # or several [[body.shape]]
+//! repeat = { count = [10, 10, 1], spacing = [30, 30, 0] }
+//!
+//! [[force]]
+//! type = "spring"                              # and its properties; acts `on` bodies, a `group`, or all
+//! body_a = "world"
+//! body_b = "ball[0]"
+//! stiffness = { harmonic = { mean = 5, amplitude = 1, frequency = 2 } }
+//! ```
+//!
+//! A file goes through three rooms: `document` (TOML ⇒ a tree that knows where everything stood), `model` (what it says,
+//! as far as that can be checked without the registry) and `build` (the world). Each refuses with a place in the text.
+//!
+//! Knows nothing of windows, plots or command lines.
 
+mod build;
+mod built_in;
+mod document;
+mod error;
 pub mod mesh_file;
+mod model;
+mod scene;
+mod source;
+mod units;
+
+pub use built_in::{BuiltIn, built_ins};
+pub use error::{Place, Problem, SceneError, SceneFault};
+pub use scene::{Scene, Stage};
+pub use source::MAX_SCENE_BYTES;

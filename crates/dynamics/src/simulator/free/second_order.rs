@@ -12,7 +12,7 @@ use super::flow::{BodyIntegrator, Flow};
 use super::{StepResult, damping};
 use crate::component;
 use crate::motion::Inertia;
-use crate::property::{Allowed, Component, ComponentType};
+use crate::property::{Allowed, Component, ComponentType, Value};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::world::SnapshotError;
 use glam::{DMat3, DQuat, DVec3};
@@ -211,28 +211,32 @@ impl BodyIntegrator for SecondOrderMethod {
     }
 }
 
-const METHODS: [(&str, &str); 5] = [
-    ("symplectic-euler", "Semi-implicit Euler, order 1: cheap, holds energy on average"),
-    ("taylor-verlet", "Second-order position, first-order velocity (some call it velocity Verlet)"),
-    ("velocity-verlet", "Velocity Verlet, order 2: symplectic for forces of position"),
-    ("basic-verlet", "Störmer's position Verlet, order 2: remembers the last step"),
-    ("simpson", "Runge-Kutta of order 4 for forces that depend on time only"),
+/// Name, documentation, and the treatment of the gyroscopic term that fits: the implicit one is of first order, so a method
+/// of higher order defaults to the explicit one.
+const METHODS: [(&str, &str, &str); 5] = [
+    ("symplectic-euler", "Semi-implicit Euler, order 1: cheap, holds energy on average", "implicit"),
+    (
+        "taylor-verlet",
+        "Second-order position, first-order velocity (some call it velocity Verlet)",
+        "implicit",
+    ),
+    ("velocity-verlet", "Velocity Verlet, order 2: symplectic for forces of position", "explicit"),
+    ("basic-verlet", "Störmer's position Verlet, order 2: remembers the last step", "explicit"),
+    ("simpson", "Runge-Kutta of order 4 for forces that depend on time only", "explicit"),
 ];
 
 pub(super) fn register(integrators: &mut Catalogue<Box<dyn BodyIntegrator>>) -> Result<(), RegistryError> {
-    for (name, doc) in METHODS {
-        integrators.register(Entry::new(
-            name,
-            doc,
-            SecondOrderSettings::type_specs().to_vec(),
-            move |given| {
-                let settings = SecondOrderSettings::with(given).map_err(|error| error.to_string())?;
-                let method =
-                    second_order::by_name(name).ok_or_else(|| format!("there is no method {name}"))?;
-                Ok(Box::new(SecondOrderMethod { name, settings, method, x: Q::new(), v: V::new() })
-                    as Box<dyn BodyIntegrator>)
-            },
-        ))?;
+    for (name, doc, gyroscopic) in METHODS {
+        let mut specs = SecondOrderSettings::type_specs().to_vec();
+        for spec in &mut specs {
+            spec.default = Some(Value::Text(gyroscopic.into()));
+        }
+        integrators.register(Entry::new(name, doc, specs, move |given| {
+            let settings = SecondOrderSettings::with(given).map_err(|error| error.to_string())?;
+            let method = second_order::by_name(name).ok_or_else(|| format!("there is no method {name}"))?;
+            Ok(Box::new(SecondOrderMethod { name, settings, method, x: Q::new(), v: V::new() })
+                as Box<dyn BodyIntegrator>)
+        }))?;
     }
     Ok(())
 }

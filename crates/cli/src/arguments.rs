@@ -1,0 +1,166 @@
+//! What can be said on the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Trustworthy physics at real-time speed.
+#[derive(Debug, Parser)]
+#[command(name = "rattleback", version, arg_required_else_help = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scene, record it, plot it.
+    Run(Run),
+    /// List the scenes that come along.
+    Scenes,
+    /// List what scenes can be made of: shapes, materials, forces, integrators, simulators.
+    Components {
+        /// Only this kind, such as `force`.
+        kind: Option<String>,
+        /// Only this one, with all its properties.
+        #[arg(requires = "kind")]
+        name: Option<String>,
+    },
+    /// Weigh a mesh: volume, mass, inertia, bounds, and whether it is sound.
+    Info(Info),
+    /// Check the physics against closed forms, conservation laws and published numbers.
+    Validate(Validate),
+    /// Measure the speed.
+    Bench {
+        /// What to measure.
+        #[command(subcommand)]
+        benchmark: Bench,
+    },
+}
+
+const RUN_HELP: &str = "\
+Examples:
+  rattleback run free-fall --plot flight.png
+  rattleback run scene.toml --for 10 --record out.csv --every 4
+  rattleback run scene.toml --plot out.svg --channels energy,momentum,ball.z,ball.omega_y
+
+Channels: energy (or energy.total, .kinetic, .potential, .drift), momentum and angular_momentum (or .x, .y, .z), and
+of each body NAME.position (x, y, z), NAME.velocity (vx, vy, vz), NAME.omega (omega_x, …; world frame), NAME.body_omega
+(body_omega_x, …; body frame), NAME.orientation (qw, qx, qy, qz), NAME.speed, NAME.kinetic_energy.
+
+--record out.csv writes two tables. out.csv has a row for each time and each body that is not fixed:
+  time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,omega_x,omega_y,omega_z
+out.energy.csv has a row for each time:
+  time,kinetic_energy,potential_energy,energy,px,py,pz,lx,ly,lz
+SI units; positions of the body frame, velocities of the centre of mass, everything in the world frame.";
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_HELP)]
+pub struct Run {
+    /// A scene file, or the name of a scene that comes along (see `rattleback scenes`).
+    pub scene: String,
+    /// Simulate so many seconds, rounded up to whole steps [default: to the end the scene suggests].
+    #[arg(long = "for", value_name = "SECONDS", allow_negative_numbers = true)]
+    pub duration: Option<f64>,
+    /// Time step [default: what the scene suggests].
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub dt: Option<f64>,
+    /// Another simulator than the scene's (see `rattleback components simulator`).
+    #[arg(long, value_name = "NAME")]
+    pub simulator: Option<String>,
+    /// Another integrator than the scene's (see `rattleback components integrator`).
+    #[arg(long, value_name = "NAME")]
+    pub integrator: Option<String>,
+    /// Write poses and velocities to this file, and energies beside it.
+    #[arg(long, value_name = "FILE.csv")]
+    pub record: Option<PathBuf>,
+    /// Record and plot every so many steps.
+    #[arg(long, value_name = "STEPS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub every: u64,
+    /// Draw channels over time.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// What to draw, separated by commas [default: what the scene suggests].
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "plot")]
+    pub channels: Vec<String>,
+    /// Write the final state to this file, to go on from later.
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Go on from a saved state instead of the beginning of the scene.
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Print nothing but errors.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Options of `info`.
+#[derive(Debug, Args)]
+pub struct Info {
+    /// An OBJ, STL, glTF or GLB file.
+    pub mesh: PathBuf,
+    /// kg/m³.
+    #[arg(long, default_value_t = 1000.0, allow_negative_numbers = true)]
+    pub density: f64,
+    /// What one unit of the file is; results are in SI.
+    #[arg(long, value_enum, default_value_t = Unit::M)]
+    pub unit: Unit,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Units of length of a mesh file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Unit {
+    /// Millimetres.
+    Mm,
+    /// Centimetres.
+    Cm,
+    /// Metres.
+    M,
+    /// Inches.
+    In,
+}
+
+impl Unit {
+    /// In metres.
+    pub const fn length(self) -> f64 {
+        match self {
+            Self::Mm => 1e-3,
+            Self::Cm => 1e-2,
+            Self::M => 1.0,
+            Self::In => 0.0254,
+        }
+    }
+}
+
+/// Options of `validate`.
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// Only cases whose name contains this, such as `rotation` or `mass/cube`.
+    #[arg(default_value = "")]
+    pub filter: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// List the cases instead of running them.
+    #[arg(long, conflicts_with = "json")]
+    pub list: bool,
+}
+
+/// The benchmarks.
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// Steps of tumbling bodies that nothing touches, next to a plain copy of as much memory.
+    FreeBodies {
+        /// How many bodies.
+        #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=20_000_000))]
+        bodies: u32,
+        /// How many steps to measure.
+        #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        steps: u32,
+    },
+}

@@ -1,0 +1,285 @@
+//! `run`: a scene from its first state to its last, with recordings, plots and snapshots on the way.
+
+use crate::arguments::Run;
+use crate::chart::Watch;
+use crate::failure::Failure;
+use crate::summary::{Summary, Tally};
+use indicatif::{ProgressBar, ProgressStyle};
+use rattleback_dynamics::property::Value;
+use rattleback_dynamics::{Properties, Registry, Simulator, World};
+use rattleback_lab::channel::Channel;
+use rattleback_lab::record::Recorder;
+use rattleback_scene::{Scene, Stage};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A run shorter than this shows no progress.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// A run of more steps than this would outlive its user.
+const MAX_STEPS: f64 = 1e12;
+
+/// Runs a scene.
+pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
+    let scene = Scene::open(&options.scene).map_err(Failure::input)?;
+    let mut stage = scene.build(registry).map_err(Failure::input)?;
+    if let Some(path) = &options.resume {
+        resume(&mut stage, path, registry)?;
+    }
+    choose_simulator(&mut stage, options, registry)?;
+    let dt = options.dt.unwrap_or(stage.dt);
+    let steps = step_count(options, &stage, dt)?;
+    let start = stage.world.readout();
+
+    let watch = match &options.plot {
+        Some(path) => {
+            check_plot_path(path)?;
+            let channels = channels(options, &stage)?;
+            Some(Watch::new(channels, start.energy(), options.every, steps))
+        }
+        None => None,
+    };
+    if let Some(path) = &options.save {
+        check_folder(path)?;
+    }
+    let recorder = options.record.as_ref().map(Recorder::create).transpose().map_err(Failure::input)?;
+
+    let mut journey = Journey {
+        recorder,
+        watch,
+        tally: Tally::default(),
+        stop: interruption(),
+        progress: Progress::new(steps, options.quiet),
+        every: options.every,
+    };
+    let began = Instant::now();
+    let end = journey.travel(&mut stage.world, &mut *stage.simulator, dt, steps);
+    let wall = began.elapsed();
+    journey.progress.clear();
+
+    // Whatever happened on the way, what has been seen is kept.
+    let stopped = journey.stop.load(Ordering::Relaxed);
+    let (tally, files) = keep(options, journey, &stage)?;
+    end?;
+    if !options.quiet {
+        let title = if stage.title.is_empty() { &options.scene } else { &stage.title };
+        let simulator = describe(&*stage.simulator);
+        Summary { title, simulator, world: &stage.world, start, dt, wall, tally, files }.write(out)?;
+    }
+    if stopped { Err(Failure::Interrupted(stage.world.time())) } else { Ok(()) }
+}
+
+/// Puts the stage where a snapshot left off.
+fn resume(stage: &mut Stage, path: &Path, registry: &Registry) -> Result<(), Failure> {
+    let named = |error: &dyn std::fmt::Display| Failure::Input(format!("{}: {error}", path.display()));
+    let bytes = std::fs::read(path).map_err(|error| named(&error))?;
+    (stage.world, stage.simulator) = World::restore_with(&bytes, registry).map_err(|error| named(&error))?;
+    Ok(())
+}
+
+/// Replaces the simulator, or its integrator, if asked to.
+fn choose_simulator(stage: &mut Stage, options: &Run, registry: &Registry) -> Result<(), Failure> {
+    if options.simulator.is_none() && options.integrator.is_none() {
+        return Ok(());
+    }
+    let mut properties = Properties::new();
+    if let Some(integrator) = &options.integrator {
+        registry.integrators.get(integrator).map_err(Failure::input)?;
+        properties.insert("integrator".into(), Value::Text(integrator.clone()));
+    }
+    // The settings of another simulator or integrator would mean nothing to this one: it starts from its defaults.
+    let name = options.simulator.clone().unwrap_or_else(|| stage.simulator.description().type_name);
+    stage.simulator = registry.simulators.make(&name, &properties).map_err(Failure::input)?;
+    Ok(())
+}
+
+/// How many whole steps cover what is left to simulate.
+fn step_count(options: &Run, stage: &Stage, dt: f64) -> Result<u64, Failure> {
+    if !(dt.is_finite() && dt > 0.0) {
+        return Err(Failure::Input(format!("the time step must be finite and > 0; got {dt}")));
+    }
+    let duration = options.duration.unwrap_or(stage.duration - stage.world.time());
+    if !(duration.is_finite() && duration >= 0.0) {
+        return Err(Failure::Input(match options.duration {
+            Some(duration) => format!("--for must be finite and ≥ 0; got {duration}"),
+            None => format!(
+                "the saved state is at t = {} s, past the end of the scene at {} s; say how long to go on: --for SECONDS",
+                stage.world.time(),
+                stage.duration
+            ),
+        }));
+    }
+    // A remainder of a millionth of a step is rounding, not time.
+    let steps = (duration / dt - 1e-6).ceil().max(0.0);
+    if steps > MAX_STEPS {
+        return Err(Failure::Input(format!(
+            "{duration} s in steps of {dt} s are {steps:e} steps; at most {MAX_STEPS:e} are allowed"
+        )));
+    }
+    Ok(steps as u64)
+}
+
+/// The channels asked for, or the scene's, or the energy.
+fn channels(options: &Run, stage: &Stage) -> Result<Vec<Channel>, Failure> {
+    let suggested = if stage.plot.is_empty() { vec!["energy".to_owned()] } else { stage.plot.clone() };
+    let names = if options.channels.is_empty() { &suggested } else { &options.channels };
+    names.iter().map(|name| Channel::parse(name.trim(), &stage.world).map_err(Failure::input)).collect()
+}
+
+/// Refuses a plot that could not be saved before the work is done, not after.
+fn check_plot_path(path: &Path) -> Result<(), Failure> {
+    let known = path
+        .extension()
+        .is_some_and(|ext| ext.eq_ignore_ascii_case("png") || ext.eq_ignore_ascii_case("svg"));
+    if !known {
+        return Err(Failure::Input(format!("{}: plots are saved as .png or .svg", path.display())));
+    }
+    check_folder(path)
+}
+
+fn check_folder(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::Input(format!("{}: there is no folder {}", path.display(), folder.display())))
+}
+
+/// A flag that Ctrl-C raises.
+fn interruption() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    // Without a handler Ctrl-C ends the program at once, which is what it did before.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    stop
+}
+
+/// What goes along with a run.
+struct Journey {
+    recorder: Option<Recorder>,
+    watch: Option<Watch>,
+    tally: Tally,
+    stop: Arc<AtomicBool>,
+    progress: Progress,
+    every: u64,
+}
+
+impl Journey {
+    /// Steps the world, until the end or until stopped.
+    fn travel(
+        &mut self,
+        world: &mut World,
+        simulator: &mut dyn Simulator,
+        dt: f64,
+        steps: u64,
+    ) -> Result<(), Failure> {
+        self.look(world, 0, true)?;
+        for step in 1..=steps {
+            if self.stop.load(Ordering::Relaxed) {
+                return self.look(world, step - 1, true);
+            }
+            if let Err(error) = simulator.step(world, dt) {
+                self.look(world, step - 1, true)?;
+                return Err(Failure::failed(error));
+            }
+            self.tally.count(world);
+            self.look(world, step, step == steps)?;
+            self.progress.show(step);
+        }
+        Ok(())
+    }
+
+    /// Records and samples if it is time to; the first and the last state always.
+    fn look(&mut self, world: &World, step: u64, always: bool) -> Result<(), Failure> {
+        let due = |stride: u64| step.is_multiple_of(stride);
+        let record = self.recorder.as_mut().filter(|_| due(self.every) || always);
+        let watch = self.watch.as_mut().filter(|watch| due(watch.stride) || always);
+        if record.is_none() && watch.is_none() {
+            return Ok(());
+        }
+        let readout = world.readout();
+        if let Some(recorder) = record {
+            recorder.record(world, &readout).map_err(Failure::failed)?;
+        }
+        if let Some(watch) = watch {
+            watch.sample(world, &readout);
+        }
+        Ok(())
+    }
+}
+
+/// Writes everything that was asked for ⇒ what happened, and what was written, in words.
+fn keep(options: &Run, journey: Journey, stage: &Stage) -> Result<(Tally, Vec<String>), Failure> {
+    let mut files = Vec::new();
+    if let (Some(recorder), Some(path)) = (journey.recorder, &options.record) {
+        let energies = recorder.energy_path().display().to_string();
+        let rows = recorder.finish().map_err(Failure::failed)?;
+        files.push(format!("{} ({rows} rows), {energies}", path.display()));
+    }
+    if let (Some(watch), Some(path)) = (journey.watch, &options.plot) {
+        watch.chart(&stage.title).save(path).map_err(Failure::failed)?;
+        files.push(path.display().to_string());
+    }
+    if let Some(path) = &options.save {
+        let bytes = stage.world.snapshot_with(&*stage.simulator).map_err(Failure::failed)?;
+        save(path, &bytes).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+        files.push(path.display().to_string());
+    }
+    Ok((journey.tally, files))
+}
+
+/// Writes beside the file first: an old snapshot stays whole until the new one is.
+fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    std::fs::write(&partial, bytes)?;
+    std::fs::rename(&partial, path)
+}
+
+/// Simulator ⇒ its name and integrator.
+fn describe(simulator: &dyn Simulator) -> String {
+    let description = simulator.description();
+    match description.properties.get("integrator") {
+        Some(Value::Text(integrator)) => format!("{}, integrator {integrator}", description.type_name),
+        _ => description.type_name,
+    }
+}
+
+/// A bar on stderr, if somebody is watching and has to wait.
+struct Progress {
+    steps: u64,
+    began: Instant,
+    wanted: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    fn new(steps: u64, quiet: bool) -> Self {
+        let wanted = !quiet && io::stderr().is_terminal();
+        Self { steps, began: Instant::now(), wanted, bar: None }
+    }
+
+    fn show(&mut self, step: u64) {
+        // Looking at the clock is not free: every 64 steps will do.
+        if !self.wanted || !step.is_multiple_of(64) {
+            return;
+        }
+        if self.bar.is_none() && self.began.elapsed() > PATIENCE {
+            let style = ProgressStyle::with_template("{bar:40} {percent}% of {len} steps, {eta} left");
+            let bar = ProgressBar::new(self.steps);
+            self.bar = Some(style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style)));
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(step);
+        }
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What a run has to show at its end.
+
+use crate::table::{Table, number};
+use glam::DVec3;
+use rattleback_dynamics::{Event, Readout, Status, World};
+use rattleback_lab::channel::body_label;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Counts what happens during a run.
+#[derive(Debug, Default)]
+pub struct Tally {
+    steps: u64,
+    substeps: u64,
+    rejected: u64,
+    force_evaluations: u64,
+    quarantined: u64,
+    left_bounds: u64,
+    other_events: u64,
+    /// The first few events in words.
+    told: Vec<String>,
+}
+
+/// Events told in words; the rest is counted.
+const TOLD: usize = 5;
+
+impl Tally {
+    /// Adds the step that the world has just made.
+    pub fn count(&mut self, world: &World) {
+        let counters = world.counters();
+        self.steps += 1;
+        self.substeps += counters.substeps;
+        self.rejected += counters.rejected;
+        self.force_evaluations += counters.force_evaluations;
+        for event in world.events() {
+            let (count, what, body, time) = match event {
+                Event::Quarantined { body, time } => {
+                    (&mut self.quarantined, "was quarantined: its state turned non-finite", body, time)
+                }
+                Event::LeftBounds { body, time } => {
+                    (&mut self.left_bounds, "left the bounds of the world", body, time)
+                }
+                _ => {
+                    self.other_events += 1;
+                    continue;
+                }
+            };
+            *count += 1;
+            if self.told.len() < TOLD {
+                let name = world.body(*body).map_or_else(|_| body.to_string(), |body| body_label(&body));
+                self.told.push(format!("t = {} s: `{name}` {what}", number(*time, 6)));
+            }
+        }
+    }
+
+    fn events(&self) -> String {
+        let counted = [
+            (self.quarantined, "quarantined"),
+            (self.left_bounds, "left the bounds"),
+            (self.other_events, "other"),
+        ];
+        let some: Vec<_> = counted
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        if some.is_empty() { "none".into() } else { some.join(", ") }
+    }
+}
+
+/// A run from its first state to its last.
+#[derive(Debug)]
+pub struct Summary<'a> {
+    /// Heading.
+    pub title: &'a str,
+    /// Name and integrator of the simulator.
+    pub simulator: String,
+    /// At the end.
+    pub world: &'a World,
+    /// At the beginning.
+    pub start: Readout,
+    /// Length of a step, s.
+    pub dt: f64,
+    /// Spent on stepping and recording.
+    pub wall: Duration,
+    /// What happened.
+    pub tally: Tally,
+    /// What was written, in words.
+    pub files: Vec<String>,
+}
+
+impl Summary<'_> {
+    /// Prints it.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (start, end, tally) = (&self.start, self.world.readout(), &self.tally);
+        let simulated = end.time - start.time;
+        let wall = self.wall.as_secs_f64();
+        let mut table = Table::headless();
+        let mut row = |name: &str, value: String| table.row(vec![name.into(), value]);
+        row("simulator", self.simulator.clone());
+        row(
+            "simulated time",
+            format!("{} s in {} steps of {} s", number(simulated, 7), tally.steps, number(self.dt, 7)),
+        );
+        if tally.steps > 0 && wall > 0.0 {
+            let (rate, ratio) = (tally.steps as f64 / wall, simulated / wall);
+            row(
+                "wall time",
+                format!(
+                    "{} s: {} steps/s, {} × real time",
+                    number(wall, 3),
+                    number(rate, 3),
+                    number(ratio, 3)
+                ),
+            );
+        }
+        let bodies = self.world.bodies();
+        let kinds = [Status::Dynamic, Status::Animated, Status::Fixed, Status::Inactive];
+        let present = kinds.iter().filter(|status| bodies.count(**status) > 0);
+        let counts: Vec<_> = present.map(|status| format!("{} {status}", bodies.count(*status))).collect();
+        row("bodies", if counts.is_empty() { "none".into() } else { counts.join(", ") });
+        row("energy", change(start.energy(), end.energy(), "J"));
+        row("momentum", vectors(start.momentum, end.momentum, "kg·m/s"));
+        row("angular momentum", vectors(start.angular_momentum, end.angular_momentum, "kg·m²/s"));
+        let counters = format!(
+            "{} sub-steps, {} rejected, {} force evaluations",
+            tally.substeps, tally.rejected, tally.force_evaluations
+        );
+        row("counters", counters);
+        row("events", tally.events());
+        for told in &tally.told {
+            row("", told.clone());
+        }
+        for file in &self.files {
+            row("written", file.clone());
+        }
+        writeln!(out, "{}", self.title)?;
+        table.write(out)
+    }
+}
+
+fn change(start: f64, end: f64, unit: &str) -> String {
+    let change = end - start;
+    let relative =
+        if start == 0.0 { String::new() } else { format!(", relative {}", number(change / start.abs(), 2)) };
+    format!("{} → {} {unit}: change {}{relative}", number(start, 7), number(end, 7), number(change, 2))
+}
+
+fn vectors(start: DVec3, end: DVec3, unit: &str) -> String {
+    // What is left of a sum of many that cancels is noise, not a number to read.
+    let noise = 1e-13 * start.abs().max(end.abs()).max_element();
+    let shown = |v: DVec3| {
+        let [x, y, z] = v.to_array().map(|x| number(if x.abs() <= noise { 0.0 } else { x }, 5));
+        format!("({x}, {y}, {z})")
+    };
+    format!("{} → {} {unit}: change {}", shown(start), shown(end), number((end - start).length(), 2))
+}

@@ -1,0 +1,167 @@
+//! The other commands as a user meets them.
+
+mod program;
+
+use program::{Folder, command, run};
+use serde_json::Value;
+use std::process::Stdio;
+
+/// A box of 2 × 4 × 6 with one corner at the origin.
+const BOX: &str = "\
+v 0 0 0\nv 2 0 0\nv 2 4 0\nv 0 4 0\nv 0 0 6\nv 2 0 6\nv 2 4 6\nv 0 4 6
+f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
+
+#[test]
+fn help_and_usage() {
+    for command in ["run", "scenes", "components", "info", "validate", "bench"] {
+        assert!(run(&["--help"]).fine().contains(command));
+        assert!(run(&[command, "--help"]).fine().contains("Usage"));
+    }
+    run(&[]).refused(&["Usage"]);
+    run(&["validat"]).refused(&["similar", "'validate'"]);
+    run(&["run"]).refused(&["<SCENE>"]);
+    assert!(run(&["--version"]).fine().starts_with("rattleback "));
+}
+
+#[test]
+fn scenes_are_listed_one_a_line() {
+    let out = run(&["scenes"]).fine();
+    for scene in rattleback_scene::built_ins() {
+        assert!(
+            out.lines().any(|line| line.starts_with(scene.name) && line.contains(scene.summary)),
+            "{out}"
+        );
+    }
+}
+
+/// Every scene that comes along can be run, and its suggested plot be drawn.
+#[test]
+fn every_built_in_scene_runs() {
+    let folder = Folder::new();
+    for scene in rattleback_scene::built_ins() {
+        let out = folder.run(&["run", scene.name, "--for", "0.05", "--plot", "out.svg"]).fine();
+        assert!(out.contains("energy") && out.contains("events            none"), "{}: {out}", scene.name);
+    }
+}
+
+#[test]
+fn components_tell_their_properties() {
+    let all = run(&["components"]).fine();
+    for name in ["sphere", "material", "spring", "splitting", "free-motion"] {
+        assert!(all.contains(name), "{all}");
+    }
+    assert!(run(&["components", "forces"]).fine().contains("Damped spring"));
+    let spring = run(&["components", "force", "spring"]).fine();
+    for word in
+        ["stiffness", "N/m", "100", "≥ 0", "one of coefficients, damping-ratio, frequency", "\"world\""]
+    {
+        assert!(spring.contains(word), "{spring}");
+    }
+    assert!(run(&["components", "integrator", "splitting"]).fine().contains("no properties"));
+    run(&["components", "forse"]).refused(&["did you mean `force`"]);
+    run(&["components", "force", "sprung"]).refused(&["unknown force `sprung`", "did you mean `spring`"]);
+}
+
+/// I_xx = m (b² + c²)/12 and so on for a box.
+#[test]
+fn a_box_weighs_what_it_should() {
+    let folder = Folder::with("box.obj", BOX);
+    let out = folder.run(&["info", "box.obj", "--unit", "cm", "--density", "2700", "--json"]).fine();
+    let value: Value = serde_json::from_str(&out).unwrap();
+    let number =
+        |pointer: &str| value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}"));
+    let mass = 2700.0 * 48e-6;
+    for (pointer, expected) in [
+        ("/mass_properties/volume", 48e-6),
+        ("/mass_properties/mass", mass),
+        ("/mass_properties/center_of_mass/1", 0.02),
+        ("/mass_properties/inertia/0/0", mass * (16.0 + 36.0) * 1e-4 / 12.0),
+        ("/mass_properties/inertia/1/1", mass * (4.0 + 36.0) * 1e-4 / 12.0),
+        ("/mass_properties/inertia/2/2", mass * (4.0 + 16.0) * 1e-4 / 12.0),
+        ("/surface_area", 2.0 * (8.0 + 12.0 + 24.0) * 1e-4),
+        ("/bounding_box/max/2", 0.06),
+        ("/bounding_sphere/radius", 0.5 * 56_f64.sqrt() * 1e-2),
+        ("/surface/edges", 12.0),
+    ] {
+        assert!((number(pointer) / expected - 1.0).abs() < 1e-12, "{pointer}: {}", number(pointer));
+    }
+    assert_eq!(value["solid"], true);
+
+    let text = folder.run(&["info", "box.obj"]).fine();
+    for words in [
+        "8, 12, 6",
+        "closed yes, oriented yes, manifold yes",
+        "first fault",
+        "none",
+        "48000 kg",
+        "(1, 2, 3) m",
+    ] {
+        assert!(text.contains(words), "no `{words}` in\n{text}");
+    }
+}
+
+#[test]
+fn faults_of_a_mesh_are_named() {
+    let open = BOX.replace("f 5 6 7 8\n", "");
+    let folder = Folder::with("open.obj", &open);
+    let text = folder.run(&["info", "open.obj"]).fine();
+    assert!(
+        text.contains("closed no") && text.contains("need a closed surface") && !text.contains("kg"),
+        "{text}"
+    );
+    assert!(!text.contains("first fault             none"), "{text}");
+
+    let inverted: String = BOX
+        .lines()
+        .map(|line| match line.strip_prefix("f ") {
+            Some(corners) => format!("f {}\n", corners.split(' ').rev().collect::<Vec<_>>().join(" ")),
+            None => format!("{line}\n"),
+        })
+        .collect();
+    let folder = Folder::with("inverted.obj", &inverted);
+    let text = folder.run(&["info", "inverted.obj"]).fine();
+    assert!(text.contains("faces point inwards") && text.contains("48000 kg"), "{text}");
+
+    folder.run(&["info", "missing.obj"]).refused(&["missing.obj"]);
+    let folder = Folder::with("bad.obj", "v 0 0 zero\n");
+    folder.run(&["info", "bad.obj"]).refused(&["bad.obj", "line 1"]);
+    folder.run(&["info", "bad.obj", "--density", "-1"]).refused(&["--density must be finite and > 0"]);
+    folder.run(&["info", "bad.obj", "--unit", "ell"]).refused(&["mm, cm, m, in"]);
+}
+
+#[test]
+fn validation_passes_and_filters() {
+    let out = run(&["validate"]).fine();
+    assert!(out.contains("rotation/flip-period/period") && out.contains("checks pass"), "{out}");
+    assert!(!out.contains("  NO"), "{out}");
+    let json: Value = serde_json::from_str(&run(&["validate", "mass/cube", "--json"]).fine()).unwrap();
+    assert_eq!(json.as_array().map(Vec::len), Some(10));
+    assert_eq!(json[0]["expected"], 8000.0);
+    assert_eq!(json[0]["pass"], true);
+    assert!(run(&["validate", "--list"]).fine().contains("force/buoyancy"));
+    run(&["validate", "phlogiston"]).refused(&["no case has `phlogiston`", "mass/cube"]);
+}
+
+#[test]
+fn free_bodies_are_measured_against_a_copy() {
+    let out = run(&["bench", "free-bodies", "--bodies", "1000", "--steps", "3"]).fine();
+    for words in ["1000 tumbling bodies", "steps/s", "copy, GB/s", "step/copy"] {
+        assert!(out.contains(words), "{out}");
+    }
+    run(&["bench", "free-bodies", "--bodies", "0"]).refused(&["--bodies"]);
+}
+
+/// A reader that has seen enough, as `head` does, is no reason to panic.
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    for arguments in [&["validate", "repeat"][..], &["components"], &["run", "free-fall"]] {
+        let mut child = command(std::path::Path::new("."), arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let ran = program::Ran::from(child.wait_with_output().unwrap());
+        assert_eq!((ran.code, ran.complaints.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Runs as CSV tables.
+//!
+//! Two files, because bodies and the world have different rows.
+//!
+//! `NAME.csv`, one row for each recorded time and each body that is not fixed (the *tidy* form: filter or pivot by
+//! `body`):
+//!
+//! | column | is |
+//! |---|---|
+//! | `time` | s |
+//! | `body` | its name, or `#` and its slot |
+//! | `x`, `y`, `z` | origin of the body frame, m |
+//! | `qw`, `qx`, `qy`, `qz` | attitude, body → world, unit quaternion |
+//! | `vx`, `vy`, `vz` | velocity of the centre of mass, m/s |
+//! | `omega_x`, `omega_y`, `omega_z` | angular velocity in the world frame, rad/s |
+//!
+//! `NAME.energy.csv`, one row for each recorded time:
+//!
+//! | column | is |
+//! |---|---|
+//! | `time` | s |
+//! | `kinetic_energy`, `potential_energy`, `energy` | J |
+//! | `px`, `py`, `pz` | momentum, kg·m/s |
+//! | `lx`, `ly`, `lz` | angular momentum about the origin, kg·m²/s |
+//!
+//! Numbers are written with as many digits as it takes to read back the very same number. Text is UTF-8, a name with a
+//! comma, quote or line break is quoted as RFC 4180 says.
+
+use crate::channel::body_label;
+use rattleback_dynamics::{Readout, Status, World};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Header of the table of bodies.
+pub const BODY_HEADER: &str = "time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,omega_x,omega_y,omega_z";
+/// Header of the table of energies.
+pub const ENERGY_HEADER: &str = "time,kinetic_energy,potential_energy,energy,px,py,pz,lx,ly,lz";
+
+/// A file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+pub struct RecordError {
+    /// Which file.
+    pub path: PathBuf,
+    /// The file system's words.
+    pub source: io::Error,
+}
+
+/// One CSV file being written.
+#[derive(Debug)]
+struct Table {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl Table {
+    fn create(path: PathBuf, header: &str) -> Result<Self, RecordError> {
+        let file = File::create(&path).map_err(|source| RecordError { path: path.clone(), source })?;
+        let mut table = Self { path, out: BufWriter::new(file) };
+        table.write(|out| writeln!(out, "{header}"))?;
+        Ok(table)
+    }
+
+    fn write(
+        &mut self,
+        rows: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<(), RecordError> {
+        rows(&mut self.out).map_err(|source| RecordError { path: self.path.clone(), source })
+    }
+}
+
+/// Writes the states of a world as it goes.
+///
+/// ```
+/// use rattleback_dynamics::{Body, World};
+/// use rattleback_geometry::Shape;
+/// use rattleback_lab::record::Recorder;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let path = std::env::temp_dir().join(format!("rattleback-doctest-{}.csv", std::process::id()));
+/// let mut world = World::default();
+/// world.add_body(Body::dynamic().named("ball").with_shape(Shape::sphere(0.1)?))?;
+/// let mut recorder = Recorder::create(&path)?;
+/// recorder.record(&world, &world.readout())?;
+/// recorder.finish()?;
+/// assert!(std::fs::read_to_string(&path)?.contains("\n0,ball,0,0,0,1,"));
+/// # std::fs::remove_file(&path)?;
+/// # std::fs::remove_file(path.with_extension("energy.csv"))?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Recorder {
+    bodies: Table,
+    energies: Table,
+    rows: u64,
+}
+
+impl Recorder {
+    /// Path of the table of bodies ⇒ recorder; the energies go to the same name with `.energy.csv`.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordError> {
+        let path = path.as_ref();
+        let bodies = Table::create(path.to_owned(), BODY_HEADER)?;
+        let energies = Table::create(energy_path(path), ENERGY_HEADER)?;
+        Ok(Self { bodies, energies, rows: 0 })
+    }
+
+    /// Writes the world as it is now.
+    pub fn record(&mut self, world: &World, readout: &Readout) -> Result<(), RecordError> {
+        let time = world.time();
+        let mut rows = 0;
+        self.bodies.write(|out| {
+            for body in world.iter_bodies().filter(|body| body.status() != Status::Fixed) {
+                let label = body_label(&body);
+                write!(out, "{time},{}", quoted(&label))?;
+                let (pose, q) = (body.position(), body.orientation());
+                let attitude = [q.w, q.x, q.y, q.z];
+                let rates = [body.velocity().to_array(), body.angular_velocity().to_array()];
+                for number in pose.to_array().iter().chain(&attitude).chain(rates.as_flattened()) {
+                    write!(out, ",{number}")?;
+                }
+                writeln!(out)?;
+                rows += 1;
+            }
+            Ok(())
+        })?;
+        self.rows += rows;
+        self.energies.write(|out| {
+            write!(
+                out,
+                "{time},{},{},{}",
+                readout.kinetic_energy,
+                readout.potential_energy,
+                readout.energy()
+            )?;
+            let vectors = [readout.momentum.to_array(), readout.angular_momentum.to_array()];
+            for number in vectors.as_flattened() {
+                write!(out, ",{number}")?;
+            }
+            writeln!(out)
+        })
+    }
+
+    /// Puts everything on disk ⇒ number of rows in the table of bodies.
+    pub fn finish(mut self) -> Result<u64, RecordError> {
+        self.bodies.write(Write::flush)?;
+        self.energies.write(Write::flush)?;
+        Ok(self.rows)
+    }
+
+    /// Where the energies go.
+    pub fn energy_path(&self) -> &Path {
+        &self.energies.path
+    }
+}
+
+/// `run.csv` ⇒ `run.energy.csv`.
+fn energy_path(path: &Path) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!("{stem}.energy.csv"))
+}
+
+/// A field of a CSV file, in quotes if it needs them.
+fn quoted(field: &str) -> Cow<'_, str> {
+    if field.contains([',', '"', '\n', '\r']) {
+        Cow::Owned(format!("\"{}\"", field.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_would_break_a_table_are_quoted() {
+        assert_eq!(quoted("ball"), "ball");
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("the \"big\" one"), "\"the \"\"big\"\" one\"");
+    }
+
+    #[test]
+    fn energies_go_beside_the_bodies() {
+        assert_eq!(energy_path(Path::new("out/run.csv")), Path::new("out/run.energy.csv"));
+        assert_eq!(energy_path(Path::new("run")), Path::new("run.energy.csv"));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let error = Recorder::create("no/such/folder/run.csv").unwrap_err();
+        assert!(error.to_string().contains("no/such/folder/run.csv"));
+    }
+}

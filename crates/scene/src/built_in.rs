@@ -1,0 +1,41 @@
+//! The scenes that come with the engine: files in `scenes/`, shared by tests, benchmarks, viewer and documentation.
+
+/// A scene that comes with the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// What to open it by.
+    pub name: &'static str,
+    /// One line: what there is to see.
+    pub summary: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+macro_rules! scenes {
+    ($($name:literal: $summary:literal;)+) => {
+        &[$(BuiltIn { name: $name, summary: $summary, text: include_str!(concat!("../scenes/", $name, ".toml")) }),+]
+    };
+}
+
+static SCENES: &[BuiltIn] = scenes! {
+    "argon": "sixty-four Lennard-Jones atoms fall together into a droplet";
+    "binary": "two equal stars circle each other in 17.2 s";
+    "damped-springs": "springs that swing, come home at once, or creep";
+    "figure-eight": "three bodies chase each other along a figure eight";
+    "free-fall": "five throws at 20 m/s; complementary angles reach equally far";
+    "ions": "four charges in a trap become a regular tetrahedron";
+    "raft": "balls, a raft and a cone float where Archimedes says";
+    "shaker": "animated bodies on every kind of path";
+    "spring-chain": "two normal modes of eight beads between two walls";
+    "spring-pendulum": "bouncing turns into swinging and back";
+    "swarm": "one hundred thousand weightless tumbling boxes";
+    "symmetric-top": "a plate wobbles about twice as fast as it spins";
+    "tennis-racket": "spin about the middle axis flips over and over";
+    "vortex": "thirty bodies in a whirlwind";
+    "wind-tunnel": "balls of different mass are taken along by a stream";
+};
+
+/// All built-in scenes, by name.
+pub fn built_ins() -> &'static [BuiltIn] {
+    SCENES
+}

@@ -1,0 +1,228 @@
+//! What stands in a file is what is built, in SI units; the documentation's examples included.
+
+use glam::{DMat3, DQuat, DVec3};
+use rattleback_dynamics::property::Value;
+use rattleback_dynamics::world::BodyRef;
+use rattleback_dynamics::{Registry, Signal, Status};
+use rattleback_scene::{Scene, Stage};
+
+#[track_caller]
+fn build(text: &str) -> Stage {
+    match Scene::parse(text, "test").and_then(|scene| scene.build(&Registry::default())) {
+        Ok(stage) => stage,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn body<'w>(stage: &'w Stage, name: &str) -> BodyRef<'w> {
+    stage.world.body(stage.world.find_body(name).unwrap()).unwrap()
+}
+
+/// Every ```toml block of the documentation builds, takes steps, and survives being written.
+#[test]
+fn the_examples_of_the_documentation_work() {
+    let text = include_str!("../../../docs/scene-format.md");
+    let module = include_str!("../src/lib.rs").replace("//! ", "").replace("//!", "");
+    build(module.split("```toml\n").nth(1).unwrap().split("```").next().unwrap());
+    let examples: Vec<&str> =
+        text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(examples.len(), 5);
+    for example in examples {
+        let mut stage = build(example);
+        for _ in 0..10 {
+            stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+        }
+        let written = Scene::parse(example, "example").unwrap().to_toml();
+        assert_eq!(Scene::parse(&written, "written").unwrap().to_toml(), written);
+    }
+}
+
+/// An empty file is an empty world with the documented defaults.
+#[test]
+fn nothing_said_means_the_defaults() {
+    let stage = build("");
+    assert_eq!((stage.dt, stage.duration), (1.0 / 240.0, 10.0));
+    assert_eq!(stage.world.iter_bodies().count(), 0);
+    let (_, name, force) = stage.world.iter_forces().next().unwrap();
+    assert_eq!(name, Some("gravity"));
+    let expected = Value::VectorSignal(Signal::Constant(DVec3::new(0.0, 0.0, -9.81)));
+    assert_eq!(force.get("acceleration"), Ok(expected));
+    assert_eq!(build("gravity = 'none'").world.iter_forces().count(), 0);
+}
+
+/// The same body in SI and in millimetres, grams and degrees.
+#[test]
+fn units_are_converted_at_the_door() {
+    let si = build(
+        "gravity = [0, 0, -1]\n[[body]]\nname = 'a'\nposition = [0.01, 0, 0]\nvelocity = [0, 0.002, 0]\n\
+         angular_velocity = [0, 0, 3.141592653589793]\norientation = { euler = [0, 0, 1.5707963267948966] }\n\
+         density = 2000\nshape = { type = 'box', half_extents = [0.01, 0.02, 0.03] }\n\
+         [[force]]\ntype = 'spring'\nbody_b = 'a'\nstiffness = 5\nrest_length = 0.1\nmax_force = 2\n\
+         [[force]]\ntype = 'gravitation'\nconstant = 7\n[bounds]\nmin = [-1, -1, -1]\nmax = [1, 1, 1]",
+    );
+    let other = build(
+        "units = { length = 'mm', mass = 'g', angle = 'deg' }\ngravity = [0, 0, -1000]\n\
+         [[body]]\nname = 'a'\nposition = [10, 0, 0]\nvelocity = [0, 2, 0]\n\
+         angular_velocity = [0, 0, 180]\norientation = { euler = [0, 0, 90] }\n\
+         density = 0.002\nshape = { type = 'box', half_extents = [10, 20, 30] }\n\
+         [[force]]\ntype = 'spring'\nbody_b = 'a'\nstiffness = 5000\nrest_length = 100\nmax_force = 2e6\n\
+         [[force]]\ntype = 'gravitation'\nconstant = 7e6\n[bounds]\nmin = [-1000, -1000, -1000]\nmax = [1000, 1000, 1000]",
+    );
+    let (a, b) = (body(&si, "a"), body(&other, "a"));
+    assert!((a.mass() / b.mass() - 1.0).abs() < 1e-12);
+    assert!((a.center_of_mass() - b.center_of_mass()).length() < 1e-15);
+    assert!((a.velocity() - b.velocity()).length() < 1e-15);
+    assert!((a.angular_velocity() - b.angular_velocity()).length() < 1e-12);
+    assert!(a.orientation().dot(b.orientation()).abs() > 1.0 - 1e-12);
+    assert!((a.inertia().moments - b.inertia().moments).length() < 1e-12 * a.inertia().moments.length());
+    assert!((si.world.bounds().unwrap().max() - other.world.bounds().unwrap().max()).length() < 1e-12);
+    for ((_, _, a), (_, _, b)) in si.world.iter_forces().zip(other.world.iter_forces()) {
+        for spec in a.specs() {
+            let (x, y) = (a.get(&spec.name).unwrap().numbers(), b.get(&spec.name).unwrap().numbers());
+            let same = x.iter().zip(&y).all(|(x, y)| (x - y).abs() <= 1e-12 * x.abs());
+            assert!(same, "{}: {x:?} and {y:?}", spec.name);
+        }
+    }
+}
+
+/// Quaternion, axis and angle, and Euler angles say the same attitude; Euler turns about x first.
+#[test]
+fn orientations_in_three_forms() {
+    let q = DQuat::from_rotation_z(0.3) * DQuat::from_rotation_y(0.2) * DQuat::from_rotation_x(0.1);
+    let (axis, angle) = q.to_axis_angle();
+    let forms = [
+        format!("[{}, {}, {}, {}]", 2.0 * q.w, 2.0 * q.x, 2.0 * q.y, 2.0 * q.z),
+        format!("{{ axis = [{}, {}, {}], angle = {angle} }}", 5.0 * axis.x, 5.0 * axis.y, 5.0 * axis.z),
+        "{ euler = [0.1, 0.2, 0.3] }".into(),
+    ];
+    for form in forms {
+        let stage = build(&format!("[[body]]\nname = 'a'\nstatus = 'fixed'\norientation = {form}"));
+        assert!(body(&stage, "a").orientation().dot(q).abs() > 1.0 - 1e-14, "{form}");
+    }
+}
+
+/// Three, six and nine numbers are the same tensor; the centre of mass is where it was put.
+#[test]
+fn mass_properties_in_three_forms() {
+    let forms = ["[2, 3, 4, 0.1, 0.2, 0.3]", "[2, 0.1, 0.2, 0.1, 3, 0.3, 0.2, 0.3, 4]"];
+    let expected = DMat3::from_cols_array(&[2.0, 0.1, 0.2, 0.1, 3.0, 0.3, 0.2, 0.3, 4.0]);
+    for form in forms {
+        let text = format!(
+            "[[body]]\nname = 'a'\nmass_properties = {{ mass = 2, center = [1, 0, 0], inertia = {form} }}"
+        );
+        let stage = build(&text);
+        let a = body(&stage, "a");
+        let inertia = a.world_inertia() - expected;
+        let largest = inertia.to_cols_array().iter().fold(0f64, |m, x| m.max(x.abs()));
+        assert!(largest < 1e-12, "{largest}");
+        assert!((a.center_of_mass() - DVec3::X).length() < 1e-15);
+    }
+}
+
+/// A barbell: two point masses on a massless-looking rod weigh m₁ + m₂ + rod, about their common centre.
+#[test]
+fn point_masses_and_shapes_add_up() {
+    let stage = build(
+        "[[body]]\nname = 'a'\nmass = 1\nshape = { type = 'sphere', radius = 0.1 }\n\
+         point_masses = [{ mass = 3, position = [4, 0, 0] }]",
+    );
+    let a = body(&stage, "a");
+    assert!((a.mass() - 4.0).abs() < 1e-12);
+    assert!((a.center_of_mass() - DVec3::X * 3.0).length() < 1e-12);
+}
+
+/// Sums of small text: densities per part, surfaces per area.
+#[test]
+fn densities_by_part_and_by_area() {
+    let stage = build(
+        "units = { length = 'cm', mass = 'g' }\n[[body]]\nname = 'a'\ndensity = 1\n\
+         [[body.shape]]\ntype = 'box'\nhalf_extents = [0.5, 0.5, 0.5]\n\
+         [[body.shape]]\ntype = 'box'\nhalf_extents = [0.5, 0.5, 0.5]\nposition = [3, 0, 0]\ndensity = 2\n\
+         [[body]]\nname = 'b'\ndensity = 2\nmass_model = 'surface'\nshape = { type = 'box', half_extents = [0.5, 0.5, 0.5] }",
+    );
+    assert!((body(&stage, "a").mass() - 3e-3).abs() < 1e-15);
+    assert!((body(&stage, "a").center_of_mass() - DVec3::X * 0.02).length() < 1e-15);
+    // 6 cm² at 2 g/cm².
+    assert!((body(&stage, "b").mass() - 12e-3).abs() < 1e-15);
+}
+
+/// Rocks hit the wall but not each other, except for one pair; sensors and masks are kept.
+#[test]
+fn filters_and_groups() {
+    let stage = build(
+        "[[body]]\nname = 'rock'\ngroups = 'rocks'\nshape = { type = 'sphere', radius = 1 }\nrepeat = { count = 3 }\n\
+         [[body]]\nname = 'wall'\nstatus = 'fixed'\nshape = { type = 'half-space' }\n\
+         [[body]]\nname = 'ghost'\nstatus = 'fixed'\ntouches = []\nshape = { type = 'sphere', radius = 1, sensor = true }\n\
+         [filter]\nforbid = [{ groups = ['rocks', 'rocks'] }]\nallow = [{ bodies = ['rock[0]', 'rock[1]'] }]",
+    );
+    let shape = |name: &str| {
+        let id = stage.world.find_body(name).unwrap();
+        stage.world.iter_shapes().find(|(_, shape)| shape.body == id).unwrap().0
+    };
+    let touch = |a: &str, b: &str| stage.world.may_touch(shape(a), shape(b)).unwrap();
+    assert!(touch("rock[0]", "wall") && touch("rock[0]", "rock[1]"));
+    assert!(!touch("rock[0]", "rock[2]") && !touch("rock[1]", "rock[2]") && !touch("ghost", "wall"));
+    assert!(stage.world.shape(shape("ghost")).unwrap().sensor);
+}
+
+/// Materials mix by the rules given, and a pair keeps its own numbers.
+#[test]
+fn materials_mix_as_told() {
+    let stage = build(
+        "[materials.a]\nrestitution = 0.2\n[materials.b]\nrestitution = 0.8\n[materials.default]\nrestitution = 0.5\n\
+         [[body]]\nname = 'a'\nmaterial = 'a'\nshape = { type = 'sphere', radius = 1 }\n\
+         [[body]]\nname = 'b'\nmaterial = 'a'\nshape = { type = 'sphere', radius = 1, material = 'b' }\n\
+         [[body]]\nname = 'c'\nshape = { type = 'sphere', radius = 1 }\n\
+         [mixing]\nrestitution = 'maximum'\npair = [{ materials = ['b', 'a'], restitution = 0.3, static_friction = 0.7 }]",
+    );
+    let shapes: Vec<_> = stage.world.iter_shapes().map(|(id, _)| id).collect();
+    let mixed = |i: usize, k: usize| stage.world.mixed_material(shapes[i], shapes[k]).unwrap();
+    assert_eq!((mixed(0, 1).restitution, mixed(0, 1).static_friction), (0.3, 0.7));
+    assert_eq!(mixed(0, 1).kinetic_friction, 0.5);
+    assert_eq!((mixed(0, 2).restitution, mixed(1, 2).restitution), (0.5, 0.8));
+}
+
+/// A force acts on whom it names: all, some, a group.
+#[test]
+fn forces_find_their_bodies() {
+    let mut stage = build(
+        "gravity = 'none'\n\
+         [[body]]\nname = 'a'\nmass = 1\ngroups = ['light']\nshape = { type = 'sphere', radius = 1 }\nrepeat = { count = 2 }\n\
+         [[body]]\nname = 'b'\nmass = 1\nshape = { type = 'sphere', radius = 1 }\n\
+         [[force]]\ntype = 'point-force'\non = ['a[1]', 'a[1]']\nforce = [1, 0, 0]\n\
+         [[force]]\ntype = 'point-force'\ngroup = 'light'\nforce = [0, 1, 0]\n\
+         [[force]]\ntype = 'point-force'\nforce = [0, 0, 1]",
+    );
+    stage.simulator.step(&mut stage.world, 1.0).unwrap();
+    for (name, velocity) in [("a[0]", [0.0, 1.0, 1.0]), ("a[1]", [1.0, 1.0, 1.0]), ("b", [0.0, 0.0, 1.0])] {
+        assert!((body(&stage, name).velocity() - DVec3::from(velocity)).length() < 1e-15, "{name}");
+    }
+}
+
+/// The settings of the simulator arrive, and copies of a keyframed body are displaced with their keys.
+#[test]
+fn simulators_and_copied_paths() {
+    let stage = build(
+        "[simulator]\ntype = 'free-motion'\nintegrator = 'cash-karp'\nrelative_tolerance = 1e-5\n\
+         [[body]]\nname = 'arm'\nrepeat = { count = 2, spacing = [0, 0, 3] }\n\
+         path = { type = 'keyframes', keys = [{ time = 0, position = [1, 0, 0] }, { time = 1, position = [2, 0, 0] }] }",
+    );
+    let description = stage.simulator.description();
+    assert_eq!(description.properties.get("integrator"), Some(&Value::Text("cash-karp".into())));
+    assert_eq!(description.properties.get("relative_tolerance"), Some(&Value::Real(1e-5)));
+    assert_eq!(body(&stage, "arm[0]").status(), Status::Animated);
+    assert_eq!(body(&stage, "arm[1]").position(), DVec3::new(1.0, 0.0, 3.0));
+    assert_eq!(body(&stage, "arm[1]").velocity(), DVec3::X);
+}
+
+/// The scene that says everything builds and steps.
+#[test]
+fn everything_at_once() {
+    let mut stage = build(include_str!("everything.toml"));
+    assert_eq!(stage.world.iter_bodies().count(), 11);
+    assert_eq!(stage.world.iter_forces().count(), 6);
+    for _ in 0..5 {
+        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+    }
+    assert!(stage.world.readout().energy().is_finite());
+}
