@@ -83,7 +83,9 @@ pub fn show(
             spec.name.clone(),
             spec.value_type.describe().into(),
             spec.unit.clone(),
-            spec.default.as_ref().map_or_else(|| "(required)".into(), shown),
+            spec.default
+                .as_ref()
+                .map_or_else(|| if spec.required { "(required)" } else { "(its own)" }.into(), shown),
             spec.allowed.to_string(),
             spec.doc.clone(),
         ]);

@@ -57,6 +57,7 @@ macro_rules! component {
                             value_type: <$field_type as $crate::property::PropertyType>::TYPE,
                             unit: $unit.into(),
                             default: Some($crate::property::PropertyType::to_value(&default.$field)),
+                            required: false,
                             allowed: $allowed,
                             doc: concat!($($field_doc),+).trim().into(),
                         },

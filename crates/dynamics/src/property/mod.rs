@@ -23,8 +23,10 @@ pub struct PropertySpec {
     pub value_type: ValueType,
     /// SI unit, empty for pure numbers.
     pub unit: String,
-    /// Taken when nothing is given; without it the property is required.
+    /// Taken when nothing is given.
     pub default: Option<Value>,
+    /// Whether it must be given.
+    pub required: bool,
     /// Which values are accepted.
     pub allowed: Allowed,
     /// One line for people.
@@ -182,7 +184,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// (component type, specs, given values) ⇒ a checked value for every property.
+/// (component type, specs, given values) ⇒ a checked value for every property that is given or has a default.
 pub fn complete(
     component: &str,
     specs: &[PropertySpec],
@@ -196,6 +198,7 @@ pub fn complete(
         let value = match (given.get(&spec.name), &spec.default) {
             (Some(value), _) => accept(component, spec, value.clone())?,
             (None, Some(default)) => default.clone(),
+            (None, None) if !spec.required => continue,
             (None, None) => {
                 return Err(PropertyError::Missing {
                     component: component.into(),

@@ -59,7 +59,15 @@ fn spec(
     allowed: Allowed,
     doc: &str,
 ) -> PropertySpec {
-    PropertySpec { name: name.into(), value_type, unit: unit.into(), default, allowed, doc: doc.into() }
+    PropertySpec {
+        name: name.into(),
+        value_type,
+        unit: unit.into(),
+        required: default.is_none(),
+        default,
+        allowed,
+        doc: doc.into(),
+    }
 }
 
 fn length(name: &str, doc: &str) -> PropertySpec {

@@ -37,7 +37,7 @@ pub(super) fn given<T>(
         };
         given.insert(key.name.clone(), checked(&entry.name, spec, node, &context.units, bodies)?);
     }
-    let missing = |spec: &&PropertySpec| spec.default.is_none() && !given.contains_key(&spec.name);
+    let missing = |spec: &&PropertySpec| spec.required && !given.contains_key(&spec.name);
     if let Some(spec) = entry.properties.iter().find(missing) {
         let what = format!("`{}`", entry.name);
         return Err(missing_key(&what, component.type_name.span, &spec.name, &spec.doc));

@@ -333,6 +333,7 @@ pub(super) fn register(integrators: &mut Catalogue<Box<dyn BodyIntegrator>>) -> 
                 value_type: crate::property::ValueType::Real,
                 unit: String::new(),
                 default: Some(crate::property::Value::Real(1.0)),
+                required: false,
                 allowed: Allowed::Within(1e-3, 1.0),
                 doc: "Weight of the second stage: 1 is the midpoint rule, 1/2 Heun's".into(),
             });

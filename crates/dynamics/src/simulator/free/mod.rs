@@ -152,14 +152,15 @@ pub(crate) fn register_simulator(
         value_type: ValueType::Text,
         unit: String::new(),
         default: Some(Value::Text(splitting::NAME.into())),
+        required: false,
         allowed: Allowed::Finite,
         doc: "Name of a registered integrator".into(),
     }];
-    // The settings of all integrators can be given to the simulator; each takes those it knows.
+    // The settings of all integrators can be given to the simulator; each takes those it knows and has its own defaults.
     for entry in integrators.iter() {
         for spec in &entry.properties {
             if !specs.iter().any(|known| known.name == spec.name) {
-                specs.push(PropertySpec { ..spec.clone() });
+                specs.push(PropertySpec { default: None, required: false, ..spec.clone() });
             }
         }
     }
@@ -167,12 +168,8 @@ pub(crate) fn register_simulator(
         let Some(Value::Text(name)) = given.get("integrator") else {
             return Err("`integrator` must be a string".into());
         };
-        let entry = integrators.get(name).map_err(|error| error.to_string())?;
-        let settings = given
-            .iter()
-            .filter(|(key, _)| entry.properties.iter().any(|spec| spec.name == **key))
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect();
+        let mut settings = given.clone();
+        settings.remove("integrator");
         let integrator = integrators.make(name, &settings).map_err(|error| error.to_string())?;
         Ok(Box::new(FreeMotion::new(integrator)) as Box<dyn Simulator>)
     }))
