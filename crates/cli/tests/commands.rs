@@ -3,6 +3,7 @@
 mod program;
 
 use program::{Folder, command, run};
+use rattleback_dynamics::Registry;
 use serde_json::Value;
 use std::process::Stdio;
 
@@ -39,7 +40,11 @@ fn scenes_are_listed_one_a_line() {
 fn every_built_in_scene_runs() {
     let folder = Folder::new();
     for scene in rattleback_scene::built_ins() {
-        let out = folder.run(&["run", scene.name, "--for", "0.05", "--plot", "out.svg"]).fine();
+        // Their time scales differ: atoms need femtoseconds.
+        let stage = rattleback_scene::Scene::open(scene.name).unwrap().build(&Registry::default()).unwrap();
+        let duration = (5.0 * stage.dt).to_string();
+        let out = folder.run(&["run", scene.name, "--for", &duration, "--plot", "out.svg"]).fine();
+        assert!(out.contains("in 5 steps"), "{out}");
         assert!(out.contains("energy") && out.contains("events            none"), "{}: {out}", scene.name);
     }
 }

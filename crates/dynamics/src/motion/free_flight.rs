@@ -86,11 +86,11 @@ fn fly_block<T: FourLanes>(motion: &mut [Motion], inertia: &[Inertia], h: f64) {
     }
     for places in gentle.groups() {
         let end = advance::<T, 7>(&load(motion, inertia, places), T::splat(h));
-        store(motion, places, &end);
+        store(motion, inertia, places, &end);
     }
     for places in brisk.groups() {
         let end = advance::<T, 11>(&load(motion, inertia, places), T::splat(h));
-        store(motion, places, &end);
+        store(motion, inertia, places, &end);
     }
     for body in motion {
         body.x += h * body.v;
@@ -118,9 +118,11 @@ fn load<T: FourLanes>(motion: &[Motion], inertia: &[Inertia], [a, b, c, d]: [usi
 }
 
 #[inline(always)]
-fn store<T: FourLanes>(motion: &mut [Motion], places: [usize; LANES], spin: &Spin<T>) {
-    let Spin { q, m, j } = *spin;
-    let omega = into_world(q, [j[0] * m[0], j[1] * m[1], j[2] * m[2]]);
+fn store<T: FourLanes>(motion: &mut [Motion], inertia: &[Inertia], places: [usize; LANES], spin: &Spin<T>) {
+    let Spin { q, m, .. } = *spin;
+    // Divided by the moments, not multiplied by their rounded inverses: I (m / I) is m without a bias.
+    let moments: [T; 3] = transpose(places.map(|place| inertia[place].moments.to_array()));
+    let omega = into_world(q, [m[0] / moments[0], m[1] / moments[1], m[2] / moments[2]]);
     let q = [q[0].values(), q[1].values(), q[2].values(), q[3].values()];
     let omega = [omega[0].values(), omega[1].values(), omega[2].values()];
     for (lane, place) in places.into_iter().enumerate() {
@@ -135,7 +137,7 @@ fn fly_alone(body: &mut Motion, inertia: &Inertia, h: f64) {
     let q = body.q.to_array();
     let w = into_body(q, body.omega.to_array());
     let m = (inertia.moments * DVec3::from_array(w)).to_array();
-    let Spin { q, m, j } = advance_one(Spin { q, m, j: inertia.inverse_moments.to_array() }, h);
+    let Spin { q, m, .. } = advance_one(Spin { q, m, j: inertia.inverse_moments.to_array() }, h);
     body.q = DQuat::from_array(q);
-    body.omega = DVec3::from_array(into_world(q, [j[0] * m[0], j[1] * m[1], j[2] * m[2]]));
+    body.omega = DVec3::from_array(into_world(q, (DVec3::from_array(m) / inertia.moments).to_array()));
 }

@@ -3,8 +3,8 @@
 //! Without torque the angular momentum L is constant in the world; what moves is its image m = Rᵀ L in the
 //! principal frame of the body, where ω = J m with J = diag(1/I₁, 1/I₂, 1/I₃). With u = m / |L|:
 //!
-//! - Euler's equations u̇ = |L| u × J u read, component by component, u̇₁ = |L| (j₃ − j₂) u₂ u₃ and cyclic: products
-//!   of two components, so the Taylor coefficients of u over the step follow from a short convolution.
+//! - Euler's equations ṁ = m × J m read, component by component, ṁ₁ = (j₃ − j₂) m₂ m₃ and cyclic: products of two
+//!   components, so the Taylor coefficients of m over the step follow from a short convolution.
 //! - Both R(t) u(t) and R₀ u₀ equal L/|L|. With D the smallest rotation that takes u(t) to u₀, the attitude is
 //!   R(t) = R₀ D Rot(u, ψ): only one angle is left. Comparing the components of ω along u gives
 //!   ψ̇ = (κ + u₀·J m) / (1 + u₀·u), κ = 2T/|L| = |L| u·J u, a scalar quadrature, done on the same Taylor series.
@@ -67,38 +67,38 @@ fn sine_cosine<T: Lane>(x: T) -> (T, T) {
     (x * sine, cosine)
 }
 
-/// The Taylor series of one flight over s ∈ [0, 1]: u(s), and c(s) = A(s) / B(s) of ψ' = |L|h c(s), B = 1 + u₀·u.
+/// The Taylor series of one flight over s ∈ [0, 1]: m(s), and c(s) = A(s) / B(s) of ψ' = |L|h c(s), with A = m₀·J(m₀ + m)
+/// and B = |L|² + m₀·m.
 struct Series<T, const M: usize> {
-    u: [[T; 3]; M],
+    m: [[T; 3]; M],
     b: [T; M],
     c: [T; M],
-    /// |L|h (j₃ − j₂) and cyclic.
+    /// h (j₃ − j₂) and cyclic.
     rate: [T; 3],
-    ju0: [T; 3],
+    jm0: [T; 3],
     b0_inverse: T,
-    /// Sums of the coefficients so far: u(1), and the mean of c.
+    /// Sums of the coefficients so far: m(1), and the mean of c.
     end: [T; 3],
     mean: T,
 }
 
 impl<T: Lane, const M: usize> Series<T, M> {
     #[inline(always)]
-    fn new(u0: [T; 3], j: [T; 3], turn: T) -> Self {
-        let (zero, one) = (T::splat(0.0), T::splat(1.0));
-        let ju0 = [j[0] * u0[0], j[1] * u0[1], j[2] * u0[2]];
-        let b0_inverse = one / (one + dot(u0, u0));
-        let c0 = T::splat(2.0) * dot(ju0, u0) * b0_inverse;
+    fn new(m0: [T; 3], j: [T; 3], h: T, b0_inverse: T) -> Self {
+        let zero = T::splat(0.0);
+        let jm0 = [j[0] * m0[0], j[1] * m0[1], j[2] * m0[2]];
+        let c0 = T::splat(2.0) * dot(jm0, m0) * b0_inverse;
         let mut series = Self {
-            u: [[zero; 3]; M],
+            m: [[zero; 3]; M],
             b: [zero; M],
             c: [zero; M],
-            rate: [(j[2] - j[1]) * turn, (j[0] - j[2]) * turn, (j[1] - j[0]) * turn],
-            ju0,
+            rate: [(j[2] - j[1]) * h, (j[0] - j[2]) * h, (j[1] - j[0]) * h],
+            jm0,
             b0_inverse,
-            end: u0,
+            end: m0,
             mean: c0,
         };
-        series.u[0] = u0;
+        series.m[0] = m0;
         series.c[0] = c0;
         series
     }
@@ -112,7 +112,7 @@ impl<T: Lane, const M: usize> Series<T, M> {
         let zero = T::splat(0.0);
         let mut next = [zero; 3];
         for i in 0..=K {
-            let (p, r) = (self.u[i], self.u[K - i]);
+            let (p, r) = (self.m[i], self.m[K - i]);
             next[0] = next[0] + p[1] * r[2];
             next[1] = next[1] + p[2] * r[0];
             next[2] = next[2] + p[0] * r[1];
@@ -122,9 +122,9 @@ impl<T: Lane, const M: usize> Series<T, M> {
             next[axis] = next[axis] * self.rate[axis] * share;
             self.end[axis] = self.end[axis] + next[axis];
         }
-        self.u[K + 1] = next;
-        self.b[K + 1] = dot(self.u[0], next);
-        let mut remainder = dot(self.ju0, next);
+        self.m[K + 1] = next;
+        self.b[K + 1] = dot(self.m[0], next);
+        let mut remainder = dot(self.jm0, next);
         for i in 1..=K + 1 {
             remainder = remainder - self.b[i] * self.c[K + 1 - i];
         }
@@ -134,36 +134,41 @@ impl<T: Lane, const M: usize> Series<T, M> {
 }
 
 /// One series of M coefficients: attitude and m after the time h.
+///
+/// Nothing here multiplies m by a rounded constant that would be the same in every step: errors that always point the
+/// same way would add up.
 #[inline(always)]
 pub(super) fn advance<T: Lane, const M: usize>(spin: &Spin<T>, h: T) -> Spin<T> {
-    let Spin { q, m, j } = *spin;
-    let one = T::splat(1.0);
-    let length = dot(m, m).root();
-    // A body at rest has u = 0 and comes out unturned.
-    let inverse = one / length.larger(T::splat(1e-150));
-    let turn = h * length;
-    let u0 = [m[0] * inverse, m[1] * inverse, m[2] * inverse];
-    let mut series = Series::<T, M>::new(u0, j, turn);
+    let Spin { q, m: m0, j } = *spin;
+    let (half, one) = (T::splat(0.5), T::splat(1.0));
+    // A body at rest has m = 0 and comes out unturned.
+    let square = dot(m0, m0);
+    let inverse_square = one / square.larger(T::splat(1e-300));
+    let mut series = Series::<T, M>::new(m0, j, h, half * inverse_square);
     macro_rules! extend {
         ($($k:literal)*) => { $( series.extend::<$k>(); )* };
     }
     extend!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-    // Back to the length of u₀, which rounding has changed by a few bits: one Newton step.
+    // Back to the length of m₀, which rounding has changed by a few bits: one Newton step.
     let end = series.end;
-    let stretch = one + T::splat(0.5) * (dot(u0, u0) - dot(end, end));
-    let end = [end[0] * stretch, end[1] * stretch, end[2] * stretch];
+    let stretch = half * (square - dot(end, end)) * inverse_square;
+    let end = [end[0] + stretch * end[0], end[1] + stretch * end[1], end[2] + stretch * end[2]];
 
-    let w = cross(end, u0);
-    let d = [w[0], w[1], w[2], one + dot(end, u0)];
-    let (sine, cosine) = sine_cosine(T::splat(0.5) * turn * series.mean);
-    let about = [sine * end[0], sine * end[1], sine * end[2], cosine];
+    // D = (1 + u·u₀, u × u₀), and Rot(u, ψ) with ψ = |L|h mean(c); only their directions matter, q is normalised.
+    let w = cross(end, m0);
+    let d = [
+        w[0] * inverse_square,
+        w[1] * inverse_square,
+        w[2] * inverse_square,
+        one + dot(end, m0) * inverse_square,
+    ];
+    let length = square.root();
+    let (sine, cosine) = sine_cosine(half * h * length * series.mean);
+    let along = sine / length.larger(T::splat(1e-150));
+    let about = [along * end[0], along * end[1], along * end[2], cosine];
     let r = product(product(q, d), about);
     let norm = one / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3]).root();
-    Spin {
-        q: [r[0] * norm, r[1] * norm, r[2] * norm, r[3] * norm],
-        m: [end[0] * length, end[1] * length, end[2] * length],
-        j,
-    }
+    Spin { q: [r[0] * norm, r[1] * norm, r[2] * norm, r[3] * norm], m: end, j }
 }
 
 /// How one body's flight is cut: the order of the series, and the number of equal parts if one does not reach.

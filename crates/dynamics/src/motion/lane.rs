@@ -206,11 +206,13 @@ pub(super) fn product<T: Lane>(a: [T; 4], b: [T; 4]) -> [T; 4] {
 /// World vector ⇒ the same vector in the frame q, i.e. q* v q.
 #[inline(always)]
 pub(super) fn into_body<T: Lane>(q: [T; 4], v: [T; 3]) -> [T; 3] {
-    // v + 2w (v × r) + 2 (v × r) × r, r the vector part.
+    // v + 2/|q|² (w (v × r) + (v × r) × r), r the vector part. A quaternion is of unit length only within rounding, and the
+    // rest has a preferred sign (there are twice as many numbers just below 1 as just above): dividing by |q|² keeps vectors
+    // that are turned to and fro in every step from growing.
     let r = [q[0], q[1], q[2]];
-    let two = T::splat(2.0);
+    let scale = T::splat(2.0) / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     let t = cross(v, r);
-    let t = [two * t[0], two * t[1], two * t[2]];
+    let t = [scale * t[0], scale * t[1], scale * t[2]];
     let s = cross(t, r);
     [v[0] + q[3] * t[0] + s[0], v[1] + q[3] * t[1] + s[1], v[2] + q[3] * t[2] + s[2]]
 }
