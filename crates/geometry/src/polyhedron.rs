@@ -56,7 +56,6 @@ pub struct Polyhedron {
 /// What is written of a polyhedron; topology and planes are built anew.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Written {
-    #[serde(flatten)]
     soup: PolygonSoup,
     tolerance: f64,
 }
