@@ -361,6 +361,36 @@ fn a_force_at_a_point_turns_the_body() {
     assert!((body.angular_velocity() / 1e-6 - DVec3::Z * (1.5 / 0.8)).length() < 1e-9);
 }
 
+/// Anchors belong to the frame a body was modelled in, wherever its centre of mass and principal axes are.
+#[test]
+fn anchors_are_points_of_the_body_frame() {
+    let corners = [DVec3::ZERO, DVec3::X, DVec3::Y * 2.0, DVec3::Z * 3.0];
+    let mut world = World::weightless();
+    let id =
+        world.add_body(Body::dynamic().with_shape(Shape::convex_hull(&corners).unwrap()).mass(1.0)).unwrap();
+    let tip = DVec3::Z * 3.0;
+    world
+        .add_force(Spring {
+            body_b: Some(id),
+            anchor_a: tip.into(),
+            anchor_b: tip.into(),
+            ..Spring::default()
+        })
+        .unwrap();
+    run(&mut world, &mut FreeMotion::default(), 0.01, 10);
+    assert!(world.body(id).unwrap().velocity().length() < 1e-13);
+    world.body_mut(id).unwrap().set_velocity(DVec3::ZERO).unwrap();
+    let push = PointForce {
+        force: DVec3::X.into(),
+        point: world.body(id).unwrap().center_of_mass(),
+        ..PointForce::default()
+    };
+    world.add_force(push).unwrap();
+    stepper("explicit-euler").step(&mut world, 1e-6).unwrap();
+    assert!((world.body(id).unwrap().velocity() - DVec3::X * 1e-6).length() < 1e-18);
+    assert!(world.body(id).unwrap().angular_velocity().length() < 1e-13);
+}
+
 /// Time-dependent parameters: a harmonic force of 1 Hz moves a mass to F/(m ω²) (ωt − sin ωt).
 #[test]
 fn parameters_may_change_with_time() {

@@ -14,7 +14,7 @@ component! {
         force: Signal<DVec3> = DVec3::ZERO, "N", Allowed::Finite;
         /// A torque on top of it.
         torque: Signal<DVec3> = DVec3::ZERO, "N·m", Allowed::Finite;
-        /// Where the force acts, from the centre of mass, in the principal frame of the body.
+        /// Where the force acts: a point of the body frame.
         point: DVec3 = DVec3::ZERO, "m", Allowed::Finite;
         /// Whether force and torque turn with the body or keep their direction in the world.
         frame: String = "world", "", Allowed::OneOf(&["world", "body"]);
@@ -26,10 +26,12 @@ impl Force for PointForce {
         let (force, torque) = (self.force.at(scope.time), self.torque.at(scope.time));
         let turns_with_body = self.frame == "body";
         for body in scope.targets() {
-            let q = body.motion.q;
-            let (force, torque) = if turns_with_body { (q * force, q * torque) } else { (force, torque) };
-            let torque = torque + (q * self.point).cross(force);
-            loads.add(body.index, Wrench { force, torque });
+            let pose = scope.bodies.pose_of(body.id, body.motion);
+            let (force, torque) =
+                if turns_with_body { (pose.vector(force), pose.vector(torque)) } else { (force, torque) };
+            let mut wrench = Wrench::at(force, pose.point(self.point), body.motion.x);
+            wrench.torque += torque;
+            loads.add(body.index, wrench);
         }
     }
 }

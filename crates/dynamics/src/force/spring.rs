@@ -23,9 +23,9 @@ component! {
         body_a: Option<BodyId> = None, "", Allowed::Finite;
         /// The other end; the world if none is named.
         body_b: Option<BodyId> = None, "", Allowed::Finite;
-        /// Attachment on a: from its centre of mass in its principal frame, or a world point.
+        /// Attachment on a: a point of its body frame, or of the world.
         anchor_a: Signal<DVec3> = DVec3::ZERO, "m", Allowed::Finite;
-        /// Attachment on b: from its centre of mass in its principal frame, or a world point.
+        /// Attachment on b: a point of its body frame, or of the world.
         anchor_b: Signal<DVec3> = DVec3::ZERO, "m", Allowed::Finite;
         /// r₀: length at which it neither pulls nor pushes.
         rest_length: Signal<f64> = 0.0, "m", Allowed::NonNegative;
@@ -59,7 +59,7 @@ impl Spring {
         };
         // A spring whose body is gone hangs loose.
         let motion: &Motion = scope.bodies.motion_of(id)?;
-        let point = motion.x + motion.q * anchor;
+        let point = scope.bodies.pose_of(id, motion).point(anchor);
         let dynamic = scope.dynamic(id);
         Some(End {
             point,

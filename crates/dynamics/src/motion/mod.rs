@@ -39,9 +39,11 @@ impl Motion {
         self.v + self.omega.cross(point - self.x)
     }
 
-    /// Whether every number is finite.
+    /// Whether every number is finite, and none so large that their sum is not.
     pub fn is_finite(&self) -> bool {
-        self.x.is_finite() && self.q.is_finite() && self.v.is_finite() && self.omega.is_finite()
+        // One test instead of thirteen: infinities and NaN survive a sum.
+        let sum = self.x + self.v + self.omega;
+        (sum.x + sum.y + sum.z + self.q.x + self.q.y + self.q.z + self.q.w).is_finite()
     }
 }
 
