@@ -9,8 +9,8 @@ use glam::DVec3;
 use proptest::prelude::*;
 use random::Random;
 use rattleback_geometry::decomposition::{
-    Decomposition, DecompositionError, DecompositionSettings, decompose, decompose_polyhedron,
-    decompose_soup, dihedral_angles, split_faces,
+    ApproximateSettings, Decomposition, DecompositionError, DecompositionSettings, approximate_decomposition,
+    decompose, decompose_polyhedron, decompose_soup, dihedral_angles, split_faces,
 };
 use rattleback_geometry::{
     ConvexPolyhedron, MassProperties, MeshError, PolygonSoup, Polyhedron, Pose, TriangleMesh, generate,
@@ -290,6 +290,14 @@ fn unsound_input_gives_typed_errors() {
     }
     let apart = TriangleMesh::joined([&solid, &small(DVec3::splat(3.0))]).unwrap();
     assert_eq!(decompose(&apart, &settings()).unwrap().parts.len(), 2);
+    assert!(matches!(
+        approximate_decomposition(&hollow, &ApproximateSettings::default()),
+        Err(DecompositionError::InteriorVoid { .. })
+    ));
+    for max_error in [0.0, f64::NAN, f64::INFINITY] {
+        let bad = ApproximateSettings { max_error, ..ApproximateSettings::default() };
+        assert!(matches!(approximate_decomposition(&solid, &bad), Err(DecompositionError::Parameter { .. })));
+    }
     for bad in [
         DecompositionSettings { min_dihedral: f64::NAN, ..settings() },
         DecompositionSettings { min_distance: -1.0, ..settings() },
@@ -341,6 +349,85 @@ fn curved_solids_with_dents_and_holes_are_cut_exactly() {
     }
 }
 
+/// Parts cover the solid, overlap nowhere, and stick out no farther than they say.
+fn check_approximate(mesh: &TriangleMesh, settings: &ApproximateSettings, samples: usize) -> usize {
+    let start = std::time::Instant::now();
+    let result = approximate_decomposition(mesh, settings).unwrap();
+    let took = start.elapsed();
+    let size = mesh.bounds().diagonal();
+    println!(
+        "{} faces: {} parts, error {:.4} of the diagonal, volume + {:.1} %, {took:.1?}",
+        mesh.triangles().len(),
+        result.parts.len(),
+        result.error_bound / size,
+        100.0 * (result.parts_volume / result.volume - 1.0)
+    );
+    assert!(result.within_limit && result.error_bound <= settings.max_error * size);
+    assert!(result.parts_volume >= result.volume * (1.0 - 1e-9));
+    for v in mesh.vertices() {
+        assert!(result.parts.iter().any(|part| height_over(part, *v) < 1e-8 * size), "{v} left out");
+    }
+    let mut random = Random(2);
+    for _ in 0..samples {
+        let p = mesh.bounds().center() + mesh.bounds().half_extents() * random.in_cube();
+        let heights: Vec<f64> = result.parts.iter().map(|part| height_over(part, p)).collect();
+        assert!(heights.iter().filter(|h| **h < -1e-8 * size).count() <= 1, "{p} lies in two parts");
+        let covered = heights.iter().any(|h| *h < 1e-8 * size);
+        let inside = mesh.contains(p);
+        assert!(covered || !inside, "{p} left out");
+        if covered && !inside {
+            // No face may be farther than the bound: compare with its nearest vertices and centres as an upper bound.
+            let nearest = (0..mesh.triangles().len())
+                .map(|f| distance_to_triangle(mesh.triangle(f), p))
+                .fold(f64::INFINITY, f64::min);
+            assert!(nearest <= result.error_bound + 1e-9 * size, "{p}: {nearest} > {}", result.error_bound);
+        }
+    }
+    result.parts.len()
+}
+
+/// Distance of a point from a triangle by projection and its three sides.
+fn distance_to_triangle(corners: [DVec3; 3], p: DVec3) -> f64 {
+    let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize();
+    let sides = [(0, 1), (1, 2), (2, 0)].map(|(i, j)| (corners[i], corners[j]));
+    if sides.iter().all(|&(a, b)| normal.cross(b - a).dot(p - a) >= 0.0) {
+        return normal.dot(p - corners[0]).abs();
+    }
+    let to_side = |&(a, b): &(DVec3, DVec3)| {
+        let t = ((p - a).dot(b - a) / a.distance_squared(b)).clamp(0.0, 1.0);
+        p.distance(a.lerp(b, t))
+    };
+    sides.iter().map(to_side).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn approximate_parts_cover_the_solid_within_their_bound() {
+    let within = |max_error| ApproximateSettings { max_error, ..ApproximateSettings::default() };
+    // One cut along the inner wall is exact.
+    assert_eq!(check_approximate(&prism(&L, 1.0), &within(0.03), 2000), 2);
+    assert_eq!(check_approximate(&generate::icosphere(4).unwrap(), &within(0.05), 500), 1);
+    check_approximate(&star(5, 0.4), &within(0.03), 2000);
+    let ring = TriangleMesh::from_soup(&generate::cuboid_with_hole(DVec3::ONE, 0.5, 0.5).unwrap()).unwrap();
+    check_approximate(&ring, &within(0.03), 2000);
+    check_approximate(&generate::torus(1.0, 0.4, 24, 12).unwrap(), &within(0.04), 2000);
+    let mut random = Random(12);
+    check_approximate(&random_blocks(&mut random, 5), &within(0.03), 1000);
+    let cup = [(0.0, 0.0), (1.0, 0.0), (1.2, 2.0), (0.9, 2.0), (0.7, 0.4), (0.0, 0.3)];
+    check_approximate(&generate::revolved(&cup, 24).unwrap(), &within(0.05), 1000);
+}
+
+/// Thousands of faces take seconds.
+#[test]
+fn approximation_of_large_meshes_is_fast() {
+    let bumpy = generate::icosphere(5).unwrap();
+    let push = |p: DVec3| p * (1.0 + 0.25 * (5.0 * p.x).sin() * (4.0 * p.y).cos() * (3.0 * p.z + 1.0).sin());
+    let mesh =
+        TriangleMesh::new(bumpy.vertices().iter().map(|&p| push(p)).collect(), bumpy.triangles().to_vec())
+            .unwrap();
+    let limited = ApproximateSettings { max_error: 0.03, max_parts: 40, ..ApproximateSettings::default() };
+    check_approximate(&mesh, &limited, 200);
+}
+
 /// A random simple outline: star-shaped about the origin.
 fn random_outline(random: &mut Random, corners: u32) -> Vec<(f64, f64)> {
     (0..corners)
@@ -384,6 +471,10 @@ proptest! {
         let squashed = crumpled.vertices().iter().map(|&p| p * DVec3::new(1.0, 1.0, flatten)).collect();
         let mesh = TriangleMesh::new(squashed, crumpled.triangles().to_vec()).unwrap();
         let limited = DecompositionSettings { max_parts: 60, max_rounds: 1, check_self_intersection: false, ..settings() };
+        let coarse = ApproximateSettings { max_error: 0.1, max_parts: 6, planes_per_axis: 2 };
+        if let Ok(result) = approximate_decomposition(&mesh, &coarse) {
+            prop_assert!(result.parts.len() <= 6 && result.error_bound.is_finite());
+        }
         if let Ok(result) = decompose(&mesh, &limited) {
             prop_assert!(result.parts.len() + result.unresolved.len() <= 61);
         }

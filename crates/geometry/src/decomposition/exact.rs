@@ -141,12 +141,12 @@ fn finish(
     let mut parts_volume = 0.0;
     for part in convex {
         match hull_of(&part, VOLUME * volume) {
-            Some(Some(hull)) => {
+            Outcome::Convex(hull) => {
                 parts_volume += hull_volume(&hull);
-                parts.push(hull);
+                parts.push(*hull);
             }
-            Some(None) => {}
-            None => unresolved.push(unresolved_part(cutter, &part)?),
+            Outcome::Flat => {}
+            Outcome::NotConvex => unresolved.push(unresolved_part(cutter, &part)?),
         }
     }
     for part in stuck {
@@ -173,13 +173,21 @@ fn hull_volume(hull: &ConvexPolyhedron) -> f64 {
     VolumeIntegrals::of_soup_about(hull.soup(), origin).t1
 }
 
-/// Hull of a part, Some(None) if the part is flat; None if the hull holds more than the part.
-fn hull_of(part: &Part, tolerance: f64) -> Option<Option<ConvexPolyhedron>> {
+/// What a part without reflex edges turns out to be.
+enum Outcome {
+    Convex(Box<ConvexPolyhedron>),
+    /// Without volume.
+    Flat,
+    /// Its hull holds more than the part.
+    NotConvex,
+}
+
+fn hull_of(part: &Part, tolerance: f64) -> Outcome {
     let own = part.volume();
     match convex_hull_with(&part.vertices, 1e-10) {
-        Ok(hull) => ((hull_volume(&hull) - own).abs() <= tolerance).then_some(Some(hull)),
-        Err(HullError::Degenerate { .. }) if own.abs() <= tolerance => Some(None),
-        Err(_) => None,
+        Ok(hull) if (hull_volume(&hull) - own).abs() <= tolerance => Outcome::Convex(Box::new(hull)),
+        Err(HullError::Degenerate { .. }) if own.abs() <= tolerance => Outcome::Flat,
+        _ => Outcome::NotConvex,
     }
 }
 

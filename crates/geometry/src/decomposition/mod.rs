@@ -1,15 +1,20 @@
 //! Convex decomposition: exact, by cuts through reflex edges, and approximate, with a bound on the error.
 
+mod approximate;
 mod candidates;
+mod concavity;
 mod cut;
 mod error;
 mod exact;
 mod part;
+mod region;
 mod section;
+mod solid_distance;
 mod validate;
 
 use glam::DVec3;
 
+pub use approximate::{ApproximateDecomposition, ApproximateSettings, approximate_decomposition};
 pub use error::DecompositionError;
 
 use crate::{ConvexPolyhedron, Edge, PolygonSoup, Polyhedron, TriangleMesh};

@@ -32,6 +32,15 @@ pub(super) struct Part {
     pub short: f64,
 }
 
+/// A part while it is being collected.
+#[derive(Default)]
+struct Piece {
+    vertices: Vec<DVec3>,
+    faces: Vec<Face>,
+    /// New index of each old vertex.
+    index: HashMap<u32, u32>,
+}
+
 /// (normal of the face that has the edge counter-clockwise, of the other face, direction) ⇒ dihedral angle.
 pub(super) fn dihedral_angle(n1: DVec3, n2: DVec3, e: DVec3) -> f64 {
     std::f64::consts::PI - n1.cross(n2).dot(e).atan2(n1.dot(n2))
@@ -145,14 +154,14 @@ impl Part {
         for (side, &twin) in (0u32..).zip(&self.twins) {
             sets.join(side / 3, twin / 3);
         }
-        let mut pieces: Vec<(Vec<DVec3>, Vec<Face>, HashMap<u32, u32>)> = Vec::new();
+        let mut pieces: Vec<Piece> = Vec::new();
         let mut piece_of = HashMap::new();
         for (f, face) in (0u32..).zip(&self.faces) {
             let piece = *piece_of.entry(sets.find(f)).or_insert_with(|| {
-                pieces.push(Default::default());
+                pieces.push(Piece::default());
                 pieces.len() - 1
             });
-            let (vertices, faces, index) = &mut pieces[piece];
+            let Piece { vertices, faces, index } = &mut pieces[piece];
             let corners = face.corners.map(|v| {
                 *index.entry(v).or_insert_with(|| {
                     vertices.push(self.vertices[v as usize]);
@@ -161,7 +170,7 @@ impl Part {
             });
             faces.push(Face { corners, plane: face.plane });
         }
-        pieces.into_iter().filter_map(|(vertices, faces, _)| Self::new(vertices, faces, short)).collect()
+        pieces.into_iter().filter_map(|piece| Self::new(piece.vertices, piece.faces, short)).collect()
     }
 }
 

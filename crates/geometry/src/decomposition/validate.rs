@@ -51,21 +51,27 @@ pub(super) fn check_solid(mesh: &TriangleMesh, thorough: bool) -> Result<(), Dec
     if let Some(error) = mesh.report()?.first_error() {
         return Err(error.into());
     }
-    let shells = shells(mesh);
-    for shell in &shells {
-        let volume: f64 = shell.iter().map(|&f| signed_volume(mesh, f)).sum();
-        if volume < 0.0 {
-            return Err(DecompositionError::InteriorVoid { vertex: mesh.triangles()[shell[0]][0] });
-        }
-    }
+    check_shells(mesh)?;
     if !thorough {
         return Ok(());
     }
     if let Some(faces) = crossing_faces(mesh) {
         return Err(DecompositionError::SelfIntersecting { faces });
     }
+    let shells = shells(mesh);
     if shells.len() > 1 {
         return check_shells_apart(mesh, &shells);
+    }
+    Ok(())
+}
+
+/// Checks that no shell looks inwards.
+pub(super) fn check_shells(mesh: &TriangleMesh) -> Result<(), DecompositionError> {
+    for shell in shells(mesh) {
+        let volume: f64 = shell.iter().map(|&f| signed_volume(mesh, f)).sum();
+        if volume < 0.0 {
+            return Err(DecompositionError::InteriorVoid { vertex: mesh.triangles()[shell[0]][0] });
+        }
     }
     Ok(())
 }
@@ -155,7 +161,9 @@ pub(super) fn split_faces(soup: &PolygonSoup) -> Result<PolygonSoup, Decompositi
         } else {
             let mut triangles = Vec::new();
             triangulate_face(&soup.vertices, face, &mut triangles);
-            triangles.iter().for_each(|triangle| split.push_face(triangle));
+            for triangle in &triangles {
+                split.push_face(triangle);
+            }
         }
     }
     Ok(split)
