@@ -376,7 +376,6 @@ fn check_approximate(mesh: &TriangleMesh, settings: &ApproximateSettings, sample
         let inside = mesh.contains(p);
         assert!(covered || !inside, "{p} left out");
         if covered && !inside {
-            // No face may be farther than the bound: compare with its nearest vertices and centres as an upper bound.
             let nearest = (0..mesh.triangles().len())
                 .map(|f| distance_to_triangle(mesh.triangle(f), p))
                 .fold(f64::INFINITY, f64::min);

@@ -12,9 +12,7 @@ pub enum DecompositionError {
     #[error(transparent)]
     Mesh(#[from] MeshError),
     /// A face visits a vertex twice: it surrounds a hole.
-    #[error(
-        "face {face} has a hole: split it first (`split_faces` cannot; `TriangleMesh` needs simple faces too)"
-    )]
+    #[error("face {face} has a hole (its loop visits a vertex twice): cut it into faces without holes")]
     FaceWithHole {
         /// Index of the face.
         face: usize,
