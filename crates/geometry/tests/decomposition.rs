@@ -349,6 +349,19 @@ fn curved_solids_with_dents_and_holes_are_cut_exactly() {
     }
 }
 
+/// Balls with every vertex pushed in or out: dents and ridges in all directions, no two faces in one plane.
+#[test]
+fn spiky_balls_are_cut_exactly() {
+    let mut random = Random(5);
+    let ball = generate::icosphere(2).unwrap();
+    for _ in 0..12 {
+        let vertices = ball.vertices().iter().map(|&p| p * random.between(0.75, 1.25)).collect();
+        let mesh = TriangleMesh::new(vertices, ball.triangles().to_vec()).unwrap();
+        let result = decomposed(&mesh, 300);
+        assert!(result.parts.len() > 10 && result.report.rounds <= 2, "{:?}", result.report);
+    }
+}
+
 /// Parts cover the solid, overlap nowhere, and stick out no farther than they say.
 fn check_approximate(mesh: &TriangleMesh, settings: &ApproximateSettings, samples: usize) -> usize {
     let start = std::time::Instant::now();

@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use super::part::{Face, Part, before};
 use super::section::{CutFace, Node, Way};
-use crate::triangulate_face;
+use crate::{polygon_area_vector, triangulate_face};
 
 /// Part and cut face ⇒ pieces; None if the path is not one of edges after all. Appends the normals of the two new sides.
 pub(super) fn cut(part: &Part, face: &CutFace, normals: &mut Vec<DVec3>) -> Option<Vec<Part>> {
@@ -58,6 +58,11 @@ pub(super) fn cut(part: &Part, face: &CutFace, normals: &mut Vec<DVec3>) -> Opti
         normals.push(normal);
         let mut triangles = Vec::new();
         triangulate_face(&vertices, &outline, &mut triangles);
+        // An outline that touches itself has no ears to cut off: some triangles come out reversed.
+        let turned = |t: &[u32; 3]| polygon_area_vector(&vertices, t).dot(normal) < -part.short * part.short;
+        if triangles.iter().any(turned) {
+            return None;
+        }
         faces.extend(triangles.into_iter().map(|corners| Face { corners, plane }));
     }
     Some(Part::new(vertices, faces, part.short)?.separated())

@@ -147,12 +147,12 @@ mod tests {
     /// SDF-8: random signs and values with outside all around give closed manifold meshes; all 256 cases occur.
     #[test]
     fn random_signs_give_closed_manifold_meshes() {
+        const N: u32 = 12;
         let mut state = 1u64;
         let mut random = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
-        const N: u32 = 12;
         let mut met = HashSet::new();
         for round in 0..12 {
             let share = 0.2 + 0.05 * f64::from(round);
