@@ -13,6 +13,8 @@ mod bounding_sphere;
 mod convex_hull;
 mod convex_polyhedron;
 mod coplanar;
+pub mod decomposition;
+pub mod distance_field;
 pub mod generate;
 mod height_field;
 mod mass_model;
