@@ -10,6 +10,7 @@
 
 mod aabb;
 mod bounding_sphere;
+pub mod closest;
 mod convex_hull;
 mod convex_polyhedron;
 mod coplanar;
