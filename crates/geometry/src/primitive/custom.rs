@@ -1,45 +1,49 @@
 //! Rays and nearest points of shapes known only by their support function.
 //!
 //! Ray: the plane in front of the set that the nearest point gives bounds how far the ray may run without touching; that
-//! is Newton's method on a convex function and never runs past the surface. From inside, the ray leaves at the smallest
-//! t with (o + t d)·n = s(n)·n over all n: a polyhedron of support points is refined where the ray leaves it.
+//! is Newton's method on a convex function and never runs past the surface. A ray from inside leaves where the ray back from
+//! beyond enters.
 //!
 //! Nearest surface point from inside: the polyhedron of support points is refined at its face nearest to p until the
 //! shape does not bulge over that face (expanding polytope).
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
-use super::cast::{Crossing, FromInside, RayHit};
+use super::cast::{FromInside, RayHit};
 use super::project::PointProjection;
-use super::support_distance::distance_to_support;
 use super::{Ray, polyhedron};
-use crate::{ConvexPolyhedron, SupportShape, convex_hull};
+use crate::closest::{Gjk, GjkCache, Separation, gjk};
+use crate::{ConvexPolyhedron, Pose, SupportShape, convex_hull};
 
 const MAX_STEPS: usize = 100;
+/// The distance of curved shapes is known from above; this much of it is sure.
+const GAP: f64 = 1.0 - 1e-9;
 const MAX_REFINEMENTS: usize = 48;
 /// How far the surface may bulge over the polyhedron that stands for it, as a fraction of the size.
 const BULGE: f64 = 1e-10;
 
-pub(crate) fn cast(ray: &Ray, max: f64, inside: FromInside, shape: &dyn SupportShape) -> Option<RayHit> {
+pub(crate) fn cast(ray: &Ray, max: f64, inside: FromInside, shape: &Arc<dyn SupportShape>) -> Option<RayHit> {
     let bounds = shape.bounding_sphere()?;
-    let [near, _] = super::bounding_volume::sphere_interval(ray, &bounds)?;
+    let [near, leave] = super::bounding_volume::sphere_interval(ray, &bounds)?;
     let size = bounds.radius();
     let touch = 1e-12 * size;
     // The way up to the ball around the shape is free.
     let mut t = near.max(0.0);
     let mut normal = None;
+    let mut cache = GjkCache::default();
     for _ in 0..MAX_STEPS {
-        let Some(apart) = distance_to_support(|d| shape.support(unit(d)), size, ray.at(t)) else { break };
-        if apart.lower_bound <= touch {
-            normal = Some(apart.normal);
+        let Some(apart) = separation(ray.at(t), shape, &mut cache) else { break };
+        normal = Some(apart.normal);
+        if apart.distance <= touch {
             break;
         }
         let closing = -apart.normal.dot(ray.direction());
         if !(closing > 0.0) {
             return None;
         }
-        normal = Some(apart.normal);
-        t += apart.lower_bound / closing;
+        t += GAP * apart.distance / closing;
         if !(t <= max) {
             return None;
         }
@@ -48,29 +52,20 @@ pub(crate) fn cast(ray: &Ray, max: f64, inside: FromInside, shape: &dyn SupportS
         Some(normal) => (t <= max).then(|| RayHit::new(ray, t, normal, 0)),
         None if inside == FromInside::Origin => Some(RayHit::new(ray, 0.0, -ray.direction(), 0)),
         None => {
-            let leave = exit(ray, shape, size)?;
-            (leave.t <= max).then(|| RayHit::new(ray, leave.t, leave.normal, 0))
+            // Where it leaves is where the ray back from beyond enters.
+            let far = leave + size;
+            let back = Ray::new(ray.at(far), -ray.direction()).ok()?;
+            let entry = cast(&back, 2.0 * far, FromInside::Origin, shape)?;
+            let t = (far - entry.t).max(0.0);
+            (t <= max).then(|| RayHit::new(ray, t, entry.normal, 0))
         }
     }
 }
 
-fn exit(ray: &Ray, shape: &dyn SupportShape, size: f64) -> Option<Crossing> {
-    let mut hull = shape.hull().ok()?;
-    for _ in 0..MAX_REFINEMENTS {
-        let [_, leave] = polyhedron::interval(ray, &hull)?;
-        let bulge = shape.support(leave.normal);
-        if (bulge - ray.at(leave.t)).dot(leave.normal) <= BULGE * size {
-            return Some(leave);
-        }
-        hull = with_point(&hull, bulge)?;
-    }
-    polyhedron::interval(ray, &hull).map(|[_, leave]| leave)
-}
-
-pub(crate) fn project(p: DVec3, shape: &dyn SupportShape) -> Option<PointProjection> {
+pub(crate) fn project(p: DVec3, shape: &Arc<dyn SupportShape>) -> Option<PointProjection> {
     let size = shape.bounding_sphere()?.radius();
-    if let Some(apart) = distance_to_support(|d| shape.support(unit(d)), size, p) {
-        return Some(PointProjection::outside(p, apart.point, apart.normal));
+    if let Some(apart) = separation(p, shape, &mut GjkCache::default()) {
+        return Some(PointProjection::outside(p, p - apart.distance * apart.normal, apart.normal));
     }
     let mut hull = shape.hull().ok()?;
     for _ in 0..MAX_REFINEMENTS {
@@ -89,6 +84,10 @@ fn with_point(hull: &ConvexPolyhedron, p: DVec3) -> Option<ConvexPolyhedron> {
     convex_hull(&points).ok()
 }
 
-fn unit(d: DVec3) -> DVec3 {
-    d.normalize_or(DVec3::Z)
+/// Nearest point of the shape to p, with the normal from the shape to p; None if p lies inside.
+fn separation(p: DVec3, shape: &Arc<dyn SupportShape>, cache: &mut GjkCache) -> Option<Separation> {
+    match gjk(shape, &DVec3::ZERO, &Pose::at(p), cache) {
+        Ok(Gjk::Apart(separation)) if separation.distance > 0.0 => Some(separation),
+        _ => None,
+    }
 }

@@ -45,6 +45,9 @@ impl Default for Tolerances {
 }
 
 impl Tolerances {
+    /// Only what rounding makes of exact contact.
+    pub const ROUNDING: Self = Self { relative: 1e-14, absolute: 0.0 };
+
     /// Size of the things tested ⇒ length that counts as zero.
     pub fn length(&self, size: f64) -> f64 {
         self.relative * size + self.absolute

@@ -27,7 +27,6 @@ mod segment_triangle;
 mod shape_cast_ray;
 mod sphere_sphere;
 mod sphere_triangle;
-mod support_distance;
 mod surface;
 mod tetrahedron;
 mod triangle;

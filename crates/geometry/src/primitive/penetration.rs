@@ -79,11 +79,11 @@ fn intersection_segments(
     let mut found = Vec::new();
     let mut test = |i: u32, j: u32| {
         let (t, u) = (Triangle::from(a.triangle(i as usize)), Triangle::from(b.triangle(j as usize)));
-        if let Some(overlap) = triangle_triangle(&t, &u, tolerances) {
-            if !overlap.coplanar {
-                let segment = overlap.segment;
-                found.push(IntersectionSegment { triangle_a: i, triangle_b: j, segment });
-            }
+        if let Some(overlap) = triangle_triangle(&t, &u, tolerances)
+            && !overlap.coplanar
+        {
+            let segment = overlap.segment;
+            found.push(IntersectionSegment { triangle_a: i, triangle_b: j, segment });
         }
     };
     if let Some(pairs) = candidates {
@@ -258,10 +258,10 @@ impl Overlap<'_> {
                 let edge = [edge[0].min(edge[1]), edge[0].max(edge[1])];
                 let [start, end] = edge.map(|v| self.meshes[k].vertices()[v as usize]);
                 let hit = segment_triangle(&LineSegment::new(start, end), &facing, self.tolerances);
-                if let Some([first, last]) = hit {
-                    if first == last {
-                        found.push(Piercing { edge, parameter: first, segment: i });
-                    }
+                if let Some([first, last]) = hit
+                    && first == last
+                {
+                    found.push(Piercing { edge, parameter: first, segment: i });
                 }
             }
         }

@@ -69,7 +69,7 @@ impl Shape {
             Self::Mesh(mesh) => surface::project_on_mesh(p, mesh),
             Self::HeightField(field) => surface::project_on_height_field(p, field),
             Self::Compound(parts) => compound(p, parts),
-            Self::Custom(custom) => super::custom::project(p, custom.as_ref()),
+            Self::Custom(custom) => super::custom::project(p, custom),
         }
     }
 }

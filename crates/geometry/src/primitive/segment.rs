@@ -68,6 +68,10 @@ impl LineSegment {
         Self { start: pose.point(self.start), end: pose.point(self.end) }
     }
 
+    pub(crate) fn shifted(&self, shift: DVec3) -> Self {
+        Self { start: self.start + shift, end: self.end + shift }
+    }
+
     /// Point at parameter t; t = 1 gives the end exactly.
     pub fn at(&self, t: f64) -> DVec3 {
         if t == 1.0 { self.end } else { self.start + t * self.offset() }

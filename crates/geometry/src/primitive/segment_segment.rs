@@ -31,6 +31,11 @@ impl ClosestPair {
         Self { point_a: self.point_b, point_b: self.point_a, distance: self.distance }
     }
 
+    /// Two points and their exact-as-known distance, moved by `shift`.
+    pub(crate) fn shifted(&self, shift: DVec3) -> Self {
+        Self { point_a: self.point_a + shift, point_b: self.point_b + shift, distance: self.distance }
+    }
+
     /// The nearer of two pairs; this one if equal.
     #[must_use]
     pub fn nearer(self, other: Self) -> Self {
@@ -40,6 +45,13 @@ impl ClosestPair {
 
 /// Two segments ⇒ their nearest points. Of parallel ones: one of the many nearest pairs.
 pub fn closest_segment_segment(p: &LineSegment, q: &LineSegment) -> ClosestPair {
+    // Seen from one end, so that far from the origin candidates are still told apart.
+    let origin = p.start;
+    nearest_near_origin(&p.shifted(-origin), &q.shifted(-origin)).shifted(origin)
+}
+
+/// The same for segments whose coordinates are of the size of their distance.
+pub(crate) fn nearest_near_origin(p: &LineSegment, q: &LineSegment) -> ClosestPair {
     let (u, w) = (p.offset(), q.offset());
     let n = u.cross(w);
     let n_squared = n.length_squared();

@@ -7,7 +7,7 @@
 
 use glam::DVec3;
 
-use super::segment_segment::{ClosestPair, closest_segment_segment};
+use super::segment_segment::{ClosestPair, closest_segment_segment, nearest_near_origin};
 use super::{LineSegment, Tolerances, Triangle};
 
 /// (segment, triangle) ⇒ first and last parameter of the part of the segment in the triangle. A triangle without area
@@ -17,7 +17,7 @@ pub fn segment_triangle(
     triangle: &Triangle,
     tolerances: &Tolerances,
 ) -> Option<[f64; 2]> {
-    let size = triangle.longest_side().max(segment.length());
+    let size = size_of(segment, triangle);
     let touch = tolerances.length(size);
     let Some(normal) = triangle.normal() else {
         return segment_on_needle(segment, triangle, touch);
@@ -46,16 +46,26 @@ pub fn segment_triangle(
 
 /// (segment, triangle) ⇒ nearest points, one common point if they meet.
 pub fn closest_segment_triangle(segment: &LineSegment, triangle: &Triangle) -> ClosestPair {
-    if let Some([t, _]) = segment_triangle(segment, triangle, &Tolerances { relative: 0.0, absolute: 0.0 }) {
+    if let Some([t, _]) = segment_triangle(segment, triangle, &Tolerances::ROUNDING) {
         let p = segment.at(t);
         return ClosestPair { point_a: p, point_b: p, distance: 0.0 };
     }
+    // Seen from one corner, so that far from the origin candidates are still told apart.
+    let origin = triangle.a;
+    let segment = &segment.shifted(-origin);
+    let triangle = &Triangle::from(triangle.corners().map(|p| p - origin));
     let mut best = ClosestPair::new(segment.start, triangle.closest_point(segment.start));
     best = best.nearer(ClosestPair::new(segment.end, triangle.closest_point(segment.end)));
     for side in triangle.sides() {
-        best = best.nearer(closest_segment_segment(segment, &side));
+        best = best.nearer(nearest_near_origin(segment, &side));
     }
-    best
+    best.shifted(origin)
+}
+
+/// Size of the numbers that decide. Their distance is one of them: seen from far away, rounding alone decides on which side
+/// of a plane a point lies.
+fn size_of(segment: &LineSegment, triangle: &Triangle) -> f64 {
+    triangle.longest_side().max(segment.length()).max(segment.start.distance(triangle.a))
 }
 
 fn zero_below(value: f64, threshold: f64) -> f64 {
@@ -81,7 +91,7 @@ fn clip_in_plane(
     normal: DVec3,
     tolerances: &Tolerances,
 ) -> Option<[f64; 2]> {
-    let touch = tolerances.length(triangle.longest_side().max(segment.length()));
+    let touch = tolerances.length(size_of(segment, triangle));
     let (mut first, mut last) = (0.0_f64, 1.0_f64);
     for side in triangle.sides() {
         let e = side.offset();

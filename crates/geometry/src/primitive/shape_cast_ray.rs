@@ -33,7 +33,7 @@ impl Shape {
             Self::Mesh(mesh) => cast_triangles::mesh(ray, max, inside, mesh),
             Self::HeightField(field) => cast_triangles::height_field(ray, max, inside, field),
             Self::Compound(compound) => cast_at_compound(ray, max, inside, compound),
-            Self::Custom(shape) => custom::cast(ray, max, inside, shape.as_ref()),
+            Self::Custom(shape) => custom::cast(ray, max, inside, shape),
         }
     }
 
@@ -67,10 +67,10 @@ fn cast_at_compound(ray: &Ray, max: f64, inside: FromInside, compound: &Compound
     let mut best: Option<RayHit> = None;
     for index in 0..compound.parts().len() {
         let reach = best.map_or(max, |b| b.t);
-        if let Some(hit) = in_part(index, ray, reach, FromInside::Origin) {
-            if best.is_none_or(|b| hit.t < b.t) {
-                best = Some(hit);
-            }
+        if let Some(hit) = in_part(index, ray, reach, FromInside::Origin)
+            && best.is_none_or(|b| hit.t < b.t)
+        {
+            best = Some(hit);
         }
     }
     let starts_inside = compound.contains(ray.origin());
@@ -91,10 +91,10 @@ fn exit_of_compound(ray: &Ray, max: f64, compound: &Compound) -> Option<RayHit> 
             if !part.contains(place.inverse_point(from.origin())) {
                 continue;
             }
-            if let Some(hit) = part.cast_ray_at(place, &from, f64::INFINITY, FromInside::Exit) {
-                if farthest.is_none_or(|f| hit.t > f.t) {
-                    farthest = Some(RayHit { part: index as u32, ..hit });
-                }
+            if let Some(hit) = part.cast_ray_at(place, &from, f64::INFINITY, FromInside::Exit)
+                && farthest.is_none_or(|f| hit.t > f.t)
+            {
+                farthest = Some(RayHit { part: index as u32, ..hit });
             }
         }
         let Some(hit) = farthest.filter(|hit| hit.t > 0.0 || last.is_none()) else { break };

@@ -131,19 +131,28 @@ impl Triangle {
 
     /// Nearest point of the triangle.
     pub fn closest_point(&self, p: DVec3) -> DVec3 {
+        // Seen from p, so that far from the origin candidates are still told apart.
+        p + Self::from(self.corners().map(|corner| corner - p)).closest_to_origin()
+    }
+
+    fn closest_to_origin(&self) -> DVec3 {
         let n = self.double_area_vector();
         let n_squared = n.length_squared();
         let sides = self.sides();
-        let inside = n_squared > 0.0 && sides.iter().all(|s| s.offset().cross(p - s.start).dot(n) >= 0.0);
-        if inside {
-            // Measured from the nearest corner, which keeps the rounding of far points small.
-            let height = (p - self.nearest_corner(p)).dot(n);
-            return p - (height / n_squared) * n;
+        if n_squared > 0.0 && sides.iter().all(|s| s.offset().cross(-s.start).dot(n) >= 0.0) {
+            // Measured from the nearest corner, whose distance rounds least.
+            let mut corner = self.a;
+            for other in [self.b, self.c] {
+                if other.length_squared() < corner.length_squared() {
+                    corner = other;
+                }
+            }
+            return (corner.dot(n) / n_squared) * n;
         }
-        let mut best = sides[0].closest_point(p);
+        let mut best = sides[0].closest_point(DVec3::ZERO);
         for side in &sides[1..] {
-            let q = side.closest_point(p);
-            if q.distance_squared(p) < best.distance_squared(p) {
+            let q = side.closest_point(DVec3::ZERO);
+            if q.length_squared() < best.length_squared() {
                 best = q;
             }
         }
@@ -162,15 +171,5 @@ impl Triangle {
         self.normal()?;
         let weight = |from: DVec3, to: DVec3| (to - from).cross(p - from).dot(n) / n_squared;
         Some(DVec3::new(weight(self.b, self.c), weight(self.c, self.a), weight(self.a, self.b)))
-    }
-
-    fn nearest_corner(&self, p: DVec3) -> DVec3 {
-        let mut best = self.a;
-        for corner in [self.b, self.c] {
-            if corner.distance_squared(p) < best.distance_squared(p) {
-                best = corner;
-            }
-        }
-        best
     }
 }

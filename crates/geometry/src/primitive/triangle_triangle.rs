@@ -8,7 +8,7 @@
 
 use glam::DVec3;
 
-use super::segment_segment::{ClosestPair, closest_segment_segment};
+use super::segment_segment::{ClosestPair, nearest_near_origin};
 use super::segment_triangle::segment_triangle;
 use super::{LineSegment, Tolerances, Triangle};
 
@@ -24,7 +24,7 @@ pub struct TriangleOverlap {
 
 /// Two triangles ⇒ what they share; touching counts. Triangles without area count as their longest side.
 pub fn triangle_triangle(a: &Triangle, b: &Triangle, tolerances: &Tolerances) -> Option<TriangleOverlap> {
-    let touch = tolerances.length(a.longest_side().max(b.longest_side()));
+    let touch = tolerances.length(a.longest_side().max(b.longest_side()).max(a.a.distance(b.a)));
     let flat_b = sides_of_plane(a, b, touch)?;
     let flat_a = sides_of_plane(b, a, touch)?;
     let mut points = [DVec3::ZERO; 12];
@@ -52,10 +52,14 @@ pub fn triangle_triangle(a: &Triangle, b: &Triangle, tolerances: &Tolerances) ->
 
 /// Two triangles ⇒ nearest points, one common point if they meet.
 pub fn closest_triangle_triangle(a: &Triangle, b: &Triangle) -> ClosestPair {
-    if let Some(overlap) = triangle_triangle(a, b, &Tolerances { relative: 0.0, absolute: 0.0 }) {
+    if let Some(overlap) = triangle_triangle(a, b, &Tolerances::ROUNDING) {
         let p = overlap.segment.midpoint();
         return ClosestPair { point_a: p, point_b: p, distance: 0.0 };
     }
+    // Seen from one corner, so that far from the origin candidates are still told apart.
+    let origin = a.a;
+    let a = &Triangle::from(a.corners().map(|p| p - origin));
+    let b = &Triangle::from(b.corners().map(|p| p - origin));
     let mut best = ClosestPair::new(a.a, b.closest_point(a.a));
     for p in [a.b, a.c] {
         best = best.nearer(ClosestPair::new(p, b.closest_point(p)));
@@ -65,10 +69,10 @@ pub fn closest_triangle_triangle(a: &Triangle, b: &Triangle) -> ClosestPair {
     }
     for side_a in a.sides() {
         for side_b in b.sides() {
-            best = best.nearer(closest_segment_segment(&side_a, &side_b));
+            best = best.nearer(nearest_near_origin(&side_a, &side_b));
         }
     }
-    best
+    best.shifted(origin)
 }
 
 /// None if `b` lies strictly on one side of the plane of `a`, else whether it lies in that plane.
