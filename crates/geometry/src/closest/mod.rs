@@ -8,12 +8,15 @@ mod convex_shape;
 mod error;
 mod gjk;
 mod pair;
+mod penetration;
+mod polytope;
 mod simplex;
 mod support;
 
 pub use convex_shape::ConvexShape;
 pub use error::ClosestError;
 pub use gjk::{Gjk, GjkCache, gjk};
+pub use penetration::signed_distance;
 pub use support::{Support, Triangle};
 
 use glam::DVec3;

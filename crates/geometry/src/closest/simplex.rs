@@ -80,12 +80,7 @@ fn on_triangle(points: &[DVec3; 4], i: usize, j: usize, k: usize) -> Nearest {
         weights[i] = weight_a / sum;
         weights[j] = weight_b / sum;
         weights[k] = weight_c / sum;
-        return Nearest {
-            point,
-            squared: point.length_squared(),
-            weights,
-            needed: 1 << i | 1 << j | 1 << k,
-        };
+        return Nearest { point, squared: point.length_squared(), weights, needed: 1 << i | 1 << j | 1 << k };
     }
     let mut best: Option<Nearest> = None;
     for (weight, from, to) in [(weight_a, j, k), (weight_b, k, i), (weight_c, i, j)] {
@@ -110,12 +105,7 @@ fn on_tetrahedron(points: &[DVec3; 4]) -> Nearest {
     let flat = !(volume.abs() > FLAT * ab.length() * ac.length() * ad.length());
     // Signed volumes of the origin with each face; all of the sign of the whole if inside.
     let bc_d = b.cross(c - b).dot(d - b);
-    let inside = [
-        bc_d,
-        -a.cross(ac).dot(ad),
-        a.cross(ab).dot(ad),
-        -a.cross(ab).dot(ac),
-    ];
+    let inside = [bc_d, -a.cross(ac).dot(ad), a.cross(ab).dot(ad), -a.cross(ab).dot(ac)];
     let mut best: Option<Nearest> = None;
     for (face, part) in FACES.iter().zip(inside) {
         if flat || part == 0.0 || (part > 0.0) != (volume > 0.0) {
