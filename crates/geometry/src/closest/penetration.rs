@@ -9,6 +9,10 @@
 //! with the least h(n) is returned, so the answer is never deeper than it is proved to be separating. After van den
 //! Bergen, "Proximity queries and penetration depth computation on 3D game objects", 2001.
 //!
+//! A polytope of bounded size cannot follow a large round surface all about the origin (two balls nearly one in the other).
+//! From its best normal h is then followed downhill: its gradient is the corner w itself, so n goes to n − w/ρ, normalised,
+//! with ρ the radius of curvature seen in the last step (Barzilai–Borwein), for as long as h falls.
+//!
 //! Where Ψ is flat (two crossing segments, two triangles in one plane) the depth is 0 and n is across it.
 
 use glam::DVec3;
@@ -119,6 +123,7 @@ fn grow<A: Support, B: Support>(
 ) -> Result<Separation, ClosestError> {
     let polyhedral = pair.a.corner(0).is_some() && pair.b.corner(0).is_some();
     let mut best: Option<(f64, Face)> = None;
+    let mut met = false;
     for _ in 0..2 * MAX_CORNERS {
         let Some(face) = polytope.nearest_face() else { break };
         let corner = pair.farthest(face.normal, polytope.corners[face.corners[0] as usize].numbers);
@@ -133,6 +138,7 @@ fn grow<A: Support, B: Support>(
         let wanted = if polyhedral { 0.0 } else { CURVED_GAP * reach.abs() };
         let done = reach - face.distance <= POLYHEDRAL_GAP * size + wanted;
         let known = polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
+        met |= done;
         if done || known || !polytope.add(corner, &face) {
             break;
         }
@@ -148,7 +154,44 @@ fn grow<A: Support, B: Support>(
         });
     };
     let (point_a, point_b) = witnesses(&polytope, &face, size);
+    if !met
+        && !polyhedral
+        && let Some(better) = downhill(pair, face.normal, reach)
+    {
+        return Ok(better);
+    }
     Ok(Separation { distance: -reach, normal: face.normal, point_a, point_b })
+}
+
+/// Follows h(n) downhill from `n`; None if that leads nowhere, or to a place where Ψ has an edge or a flat side.
+fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, mut n: DVec3, reach: f64) -> Option<Separation> {
+    let mut corner = pair.farthest(n, [0; 2]);
+    let (mut least, mut step) = (corner.w.dot(n), 1.0 / corner.w.length());
+    for _ in 0..100 {
+        let across = corner.w - least * n;
+        if across.length() <= 1e-9 * least {
+            break;
+        }
+        let next = (n - step * across).normalize();
+        let next_corner = pair.farthest(next, corner.numbers);
+        let next_least = next_corner.w.dot(next);
+        if next_least < least {
+            let (turned, moved) = (next - n, next_corner.w - corner.w);
+            // Of the function without its constraint the curvature along the step is (Δw − h Δn)·Δn/|Δn|².
+            let curvature = (moved - least * turned).dot(turned) / turned.length_squared();
+            (n, corner, least) = (next, next_corner, next_least);
+            step = if curvature.abs() > 0.0 { 1.0 / curvature.abs() } else { 2.0 * step };
+        } else {
+            step *= 0.25;
+        }
+    }
+    let smooth = (corner.w - least * n).length() <= 1e-6 * least;
+    (smooth && least <= reach).then_some(Separation {
+        distance: -least,
+        normal: n,
+        point_a: corner.a,
+        point_b: corner.b,
+    })
 }
 
 /// Where the origin's foot in the plane of `face` comes from in A and B. The foot may lie in a neighbour in the same plane.

@@ -75,10 +75,17 @@ impl Polytope {
 
     fn face(&self, corners: [u16; 3], neighbors: [u16; 3]) -> Face {
         let [a, b, c] = corners.map(|i| self.corners[i as usize].w);
-        let (ab, ac, bc) = (b - a, c - a, c - b);
-        let n = ab.cross(ac);
+        let (ab, bc, ca) = (b - a, c - b, a - c);
+        let (ab2, bc2, ca2) = (ab.length_squared(), bc.length_squared(), ca.length_squared());
+        // As in `simplex`, the longest edge stays out.
+        let (n, longest) = if ab2 >= bc2 && ab2 >= ca2 {
+            (bc.cross(ca), ab2)
+        } else if bc2 >= ca2 {
+            (ca.cross(ab), bc2)
+        } else {
+            (ab.cross(bc), ca2)
+        };
         let n2 = n.length_squared();
-        let longest = ab.length_squared().max(ac.length_squared()).max(bc.length_squared());
         let (normal, distance) = if n2 > THIN_SQUARED * longest * longest {
             let normal = n / n2.sqrt();
             // The corner nearest to the origin has the smallest rounding error.

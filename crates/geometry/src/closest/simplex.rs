@@ -67,12 +67,20 @@ fn on_segment(points: &[DVec3; 4], i: usize, j: usize) -> Nearest {
 fn on_triangle(points: &[DVec3; 4], i: usize, j: usize, k: usize) -> Nearest {
     let (a, b, c) = (points[i], points[j], points[k]);
     let (ab, bc, ca) = (b - a, c - b, a - c);
-    let n = ab.cross(bc);
+    let (ab2, bc2, ca2) = (ab.length_squared(), bc.length_squared(), ca.length_squared());
+    // The longest edge stays out: crossed with another long one, its rounding would tilt a thin triangle along itself.
+    let n = if ab2 >= bc2 && ab2 >= ca2 {
+        bc.cross(ca)
+    } else if bc2 >= ca2 {
+        ca.cross(ab)
+    } else {
+        ab.cross(bc)
+    };
     let n2 = n.length_squared();
     let weight_a = n.dot(b.cross(bc));
     let weight_b = n.dot(c.cross(ca));
     let weight_c = n.dot(a.cross(ab));
-    let thin = !(n2 > THIN_SQUARED * ab.length_squared() * bc.length_squared());
+    let thin = !(n2 > THIN_SQUARED * ab2 * bc2);
     if !thin && weight_a > 0.0 && weight_b > 0.0 && weight_c > 0.0 {
         let sum = weight_a + weight_b + weight_c;
         let point = n * (n.dot(a) / n2);
