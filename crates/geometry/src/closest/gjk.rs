@@ -18,7 +18,7 @@ use super::{ClosestError, Separation, Support};
 use crate::{MAX_LENGTH, Pose};
 
 /// Most corners ever added in one search.
-const MAX_ITERATIONS: u32 = 128;
+pub(super) const MAX_ITERATIONS: u32 = 128;
 /// ε_r: relative gap at which a search is done.
 const RELATIVE_GAP: f64 = 1e-15;
 /// Rounding of w in units of the coordinates' size: a − (R b + t) takes some ten roundings.
@@ -109,10 +109,7 @@ impl Search {
     }
 
     #[inline]
-    fn start<A: Support, B: Support>(
-        pair: &Pair<'_, A, B>,
-        cache: &GjkCache,
-    ) -> Result<Self, ClosestError> {
+    fn start<A: Support, B: Support>(pair: &Pair<'_, A, B>, cache: &GjkCache) -> Result<Self, ClosestError> {
         let mut search = Self {
             corners: [Corner::default(); 4],
             count: 0,
@@ -208,6 +205,13 @@ impl Search {
             points.1 += weight * corner.b;
         }
         points
+    }
+
+    /// Whether the bounds have met as closely as rounding allows.
+    #[inline]
+    pub(super) fn certified(&self) -> bool {
+        let length = self.nearest.squared.sqrt();
+        length - self.lower_bound <= 4.0 * (RELATIVE_GAP * length + ROUNDING * self.size)
     }
 
     /// Nearest points of the thickened shapes; None if the cores overlap.

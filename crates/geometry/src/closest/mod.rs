@@ -4,17 +4,26 @@
 //! pair in the world never costs accuracy. Answers come back in A's frame too. The normal points from A to B; a negative
 //! distance is a penetration. With d the distance, n the normal and p the nearest points, p_B − p_A = d n.
 
+mod clip;
 mod convex_shape;
 mod error;
+mod feature_map;
+mod feature_pair;
 mod gjk;
 mod pair;
+mod penetration;
+mod polytope;
 mod simplex;
 mod support;
+mod vclip;
 
 pub use convex_shape::ConvexShape;
 pub use error::ClosestError;
+pub use feature_map::{Feature, FeatureMap};
 pub use gjk::{Gjk, GjkCache, gjk};
+pub use penetration::signed_distance;
 pub use support::{Support, Triangle};
+pub use vclip::{VClipCache, Walk, vclip};
 
 use glam::DVec3;
 

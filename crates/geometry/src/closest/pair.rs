@@ -66,10 +66,6 @@ impl<'a, A: Support, B: Support> Pair<'a, A, B> {
     /// Direction in A's frame ⇒ the same in B's: Rᵀ d.
     #[inline]
     fn into_b(&self, d: DVec3) -> DVec3 {
-        DVec3::new(
-            self.rotation.x_axis.dot(d),
-            self.rotation.y_axis.dot(d),
-            self.rotation.z_axis.dot(d),
-        )
+        DVec3::new(self.rotation.x_axis.dot(d), self.rotation.y_axis.dot(d), self.rotation.z_axis.dot(d))
     }
 }

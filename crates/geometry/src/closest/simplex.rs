@@ -67,12 +67,20 @@ fn on_segment(points: &[DVec3; 4], i: usize, j: usize) -> Nearest {
 fn on_triangle(points: &[DVec3; 4], i: usize, j: usize, k: usize) -> Nearest {
     let (a, b, c) = (points[i], points[j], points[k]);
     let (ab, bc, ca) = (b - a, c - b, a - c);
-    let n = ab.cross(bc);
+    let (ab2, bc2, ca2) = (ab.length_squared(), bc.length_squared(), ca.length_squared());
+    // The longest edge stays out: crossed with another long one, its rounding would tilt a thin triangle along itself.
+    let n = if ab2 >= bc2 && ab2 >= ca2 {
+        bc.cross(ca)
+    } else if bc2 >= ca2 {
+        ca.cross(ab)
+    } else {
+        ab.cross(bc)
+    };
     let n2 = n.length_squared();
     let weight_a = n.dot(b.cross(bc));
     let weight_b = n.dot(c.cross(ca));
     let weight_c = n.dot(a.cross(ab));
-    let thin = !(n2 > THIN_SQUARED * ab.length_squared() * bc.length_squared());
+    let thin = !(n2 > THIN_SQUARED * ab2 * bc2);
     if !thin && weight_a > 0.0 && weight_b > 0.0 && weight_c > 0.0 {
         let sum = weight_a + weight_b + weight_c;
         let point = n * (n.dot(a) / n2);
@@ -80,12 +88,7 @@ fn on_triangle(points: &[DVec3; 4], i: usize, j: usize, k: usize) -> Nearest {
         weights[i] = weight_a / sum;
         weights[j] = weight_b / sum;
         weights[k] = weight_c / sum;
-        return Nearest {
-            point,
-            squared: point.length_squared(),
-            weights,
-            needed: 1 << i | 1 << j | 1 << k,
-        };
+        return Nearest { point, squared: point.length_squared(), weights, needed: 1 << i | 1 << j | 1 << k };
     }
     let mut best: Option<Nearest> = None;
     for (weight, from, to) in [(weight_a, j, k), (weight_b, k, i), (weight_c, i, j)] {
@@ -110,12 +113,7 @@ fn on_tetrahedron(points: &[DVec3; 4]) -> Nearest {
     let flat = !(volume.abs() > FLAT * ab.length() * ac.length() * ad.length());
     // Signed volumes of the origin with each face; all of the sign of the whole if inside.
     let bc_d = b.cross(c - b).dot(d - b);
-    let inside = [
-        bc_d,
-        -a.cross(ac).dot(ad),
-        a.cross(ab).dot(ad),
-        -a.cross(ab).dot(ac),
-    ];
+    let inside = [bc_d, -a.cross(ac).dot(ad), a.cross(ab).dot(ad), -a.cross(ab).dot(ac)];
     let mut best: Option<Nearest> = None;
     for (face, part) in FACES.iter().zip(inside) {
         if flat || part == 0.0 || (part > 0.0) != (volume > 0.0) {

@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use crate::{
-    Capsule, Cone, ConvexPolyhedron, Cuboid, Cylinder, Ellipsoid, Sphere, SupportShape,
-};
+use crate::{Capsule, Cone, ConvexPolyhedron, Cuboid, Cylinder, Ellipsoid, Sphere, SupportShape};
 
 /// Up to this many vertices a plain scan finds the farthest one faster than climbing along edges.
 const SCAN: usize = 12;
