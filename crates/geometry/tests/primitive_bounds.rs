@@ -79,9 +79,9 @@ fn a_16_all_pairs_at_rest_and_moving() {
             let (s, t) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
             let (ds, dt) = (at(s), at(t));
             if ds == 0.0 || ds <= dt {
-                high = t
+                high = t;
             } else {
-                low = s
+                low = s;
             }
             if ds == 0.0 {
                 high = s;

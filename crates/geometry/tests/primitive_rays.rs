@@ -6,7 +6,6 @@ mod random;
 use std::sync::Arc;
 
 use glam::{DQuat, DVec2, DVec3};
-use parry3d_f64::query::{PointQuery, RayCast};
 use random::Random;
 use rattleback_geometry::primitive::{FromInside, Ray, Triangle, cast_ray_at_mesh, closest_of_triangles};
 use rattleback_geometry::{HeightField, Pose, Shape, SupportShape, TriangleMesh, generate};
@@ -16,7 +15,7 @@ use rattleback_geometry::{HeightField, Pose, Shape, SupportShape, TriangleMesh, 
 struct Lens;
 
 impl SupportShape for Lens {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "lens"
     }
 
@@ -313,7 +312,7 @@ fn height_field_walk_agrees_with_all_triangles() {
     let all = field.surface().unwrap();
     let shape = Shape::height_field(field.clone()).unwrap();
     let (mut hits, mut diagonal) = (0, 0);
-    for case in 0..20_000 {
+    for case in 0..6_000 {
         let mut origin = DVec3::new(6.0, 4.0, 3.0) * random.in_cube() + DVec3::Z;
         let mut target = DVec3::new(4.0, 2.0, 0.5) * random.in_cube() + 0.5 * DVec3::Z;
         match case % 5 {
@@ -343,7 +342,7 @@ fn height_field_walk_agrees_with_all_triangles() {
         }
     }
     println!("{hits} hits, {diagonal} along the grid");
-    assert!(hits > 4_000);
+    assert!(hits > 3_000);
 }
 
 /// No ray from inside a closed mesh slips out between its triangles, though aimed at edges and vertices.
@@ -377,12 +376,11 @@ fn far_rays_posed_shapes_and_bad_input() {
             let far = Ray::new(near.at(-1e6), near.direction()).unwrap();
             let (a, b) =
                 (shape.cast_ray(&near, 10.0, FromInside::Exit), shape.cast_ray(&far, 2e6, FromInside::Exit));
-            if let (Some(a), Some(b)) = (a, b) {
-                if a.normal.dot(near.direction()).abs() > 0.1
-                    && !matches!(shape, Shape::HalfSpace(_) | Shape::HeightField(_))
-                {
-                    assert!((b.t - 1e6 - a.t).abs() < 1e-7, "{:?} {} {}", shape.kind(), a.t, b.t - 1e6);
-                }
+            if let (Some(a), Some(b)) = (a, b)
+                && a.normal.dot(near.direction()).abs() > 0.1
+                && !matches!(shape, Shape::HalfSpace(_) | Shape::HeightField(_))
+            {
+                assert!((b.t - 1e6 - a.t).abs() < 1e-7, "{:?} {} {}", shape.kind(), a.t, b.t - 1e6);
             }
             let pose = random.pose(2.0);
             let posed = shape.cast_ray_at(&pose, &near.transformed(&pose), 10.0, FromInside::Origin);

@@ -4,25 +4,21 @@
 //! is Newton's method on a convex function and never runs past the surface. A ray from inside leaves where the ray back from
 //! beyond enters.
 //!
-//! Nearest surface point from inside: the polyhedron of support points is refined at its face nearest to p until the
-//! shape does not bulge over that face (expanding polytope).
+//! Nearest point: the distance, or from inside the depth, of the shape and a point.
 
 use std::sync::Arc;
 
 use glam::DVec3;
 
+use super::Ray;
 use super::cast::{FromInside, RayHit};
 use super::project::PointProjection;
-use super::{Ray, polyhedron};
-use crate::closest::{Gjk, GjkCache, Separation, gjk};
-use crate::{ConvexPolyhedron, Pose, SupportShape, convex_hull};
+use crate::closest::{Gjk, GjkCache, Separation, gjk, signed_distance};
+use crate::{Pose, SupportShape};
 
 const MAX_STEPS: usize = 100;
 /// The distance of curved shapes is known from above; this much of it is sure.
 const GAP: f64 = 1.0 - 1e-9;
-const MAX_REFINEMENTS: usize = 48;
-/// How far the surface may bulge over the polyhedron that stands for it, as a fraction of the size.
-const BULGE: f64 = 1e-10;
 
 pub(crate) fn cast(ray: &Ray, max: f64, inside: FromInside, shape: &Arc<dyn SupportShape>) -> Option<RayHit> {
     let bounds = shape.bounding_sphere()?;
@@ -63,25 +59,9 @@ pub(crate) fn cast(ray: &Ray, max: f64, inside: FromInside, shape: &Arc<dyn Supp
 }
 
 pub(crate) fn project(p: DVec3, shape: &Arc<dyn SupportShape>) -> Option<PointProjection> {
-    let size = shape.bounding_sphere()?.radius();
-    if let Some(apart) = separation(p, shape, &mut GjkCache::default()) {
-        return Some(PointProjection::outside(p, p - apart.distance * apart.normal, apart.normal));
-    }
-    let mut hull = shape.hull().ok()?;
-    for _ in 0..MAX_REFINEMENTS {
-        let nearest = polyhedron::deepest_face(&hull, p)?;
-        let bulge = shape.support(nearest.normal);
-        if (bulge - nearest.point).dot(nearest.normal) <= BULGE * size {
-            return Some(nearest);
-        }
-        hull = with_point(&hull, bulge)?;
-    }
-    polyhedron::deepest_face(&hull, p)
-}
-
-fn with_point(hull: &ConvexPolyhedron, p: DVec3) -> Option<ConvexPolyhedron> {
-    let points: Vec<DVec3> = hull.vertices().iter().copied().chain([p]).collect();
-    convex_hull(&points).ok()
+    let apart = signed_distance(shape, &DVec3::ZERO, &Pose::at(p), &mut GjkCache::default()).ok()?;
+    let (distance, normal) = (apart.distance, apart.normal);
+    Some(PointProjection { point: p - distance * normal, distance, inside: distance <= 0.0, normal })
 }
 
 /// Nearest point of the shape to p, with the normal from the shape to p; None if p lies inside.

@@ -85,8 +85,11 @@ fn box_entry(a: &OrientedBox, b: &OrientedBox, displacement: DVec3) -> Option<f6
     (enter <= leave).then_some(enter)
 }
 
-/// Interval of s with |p + s d| ≤ reach; None if it is empty.
+/// Interval of s with |p + s d| ≤ reach; None if it is empty or a number is not finite.
 pub(crate) fn axis_interval(p: f64, d: f64, reach: f64) -> Option<[f64; 2]> {
+    if !(p + d + reach).is_finite() {
+        return None;
+    }
     if d == 0.0 {
         return (p.abs() <= reach).then_some([f64::NEG_INFINITY, f64::INFINITY]);
     }

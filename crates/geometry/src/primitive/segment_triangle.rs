@@ -10,7 +10,12 @@ use glam::DVec3;
 use super::segment_segment::{ClosestPair, closest_segment_segment, nearest_near_origin};
 use super::{LineSegment, Tolerances, Triangle};
 
-/// (segment, triangle) ⇒ first and last parameter of the part of the segment in the triangle. A triangle without area
+/// Triangles thinner than this fraction of their length have no reliable plane.
+const NEEDLE: f64 = 1e-8;
+/// Segments that leave the plane by less than this fraction of the size are looked at twice.
+const NEARLY_PARALLEL: f64 = 1e-6;
+
+/// (segment, triangle) ⇒ first and last parameter of the part of the segment in the triangle. A needle
 /// counts as its longest side.
 pub fn segment_triangle(
     segment: &LineSegment,
@@ -19,10 +24,10 @@ pub fn segment_triangle(
 ) -> Option<[f64; 2]> {
     let size = size_of(segment, triangle);
     let touch = tolerances.length(size);
-    let Some(normal) = triangle.normal() else {
+    let Some((normal, plane_touch)) = reliable_plane(triangle, size, touch) else {
         return segment_on_needle(segment, triangle, touch);
     };
-    let height = |p: DVec3| zero_below((p - triangle.a).dot(normal), touch);
+    let height = |p: DVec3| zero_below((p - triangle.a).dot(normal), plane_touch);
     let (s_p, s_q) = (height(segment.start), height(segment.end));
     if s_p * s_q > 0.0 || !(s_p.is_finite() && s_q.is_finite()) {
         return None;
@@ -40,8 +45,21 @@ pub fn segment_triangle(
         signs[0] |= volume < 0.0;
         signs[1] |= volume > 0.0;
     }
+    if signs[0] && signs[1] {
+        return None;
+    }
+    let low = s_p.abs().max(s_q.abs());
+    if signs == [false; 2] {
+        // All in one plane but for rounding.
+        return grazing(segment, triangle, touch);
+    }
+    if low < NEARLY_PARALLEL * size {
+        // The signs may be rounding of the input. A segment this low that crosses the triangle comes at least as near to
+        // one of its sides, or has an end over it.
+        grazing(segment, triangle, low + touch)?;
+    }
     let t = s_p / (s_p - s_q);
-    (!(signs[0] && signs[1])).then_some([t, t])
+    Some([t, t])
 }
 
 /// (segment, triangle) ⇒ nearest points, one common point if they meet.
@@ -72,6 +90,16 @@ fn zero_below(value: f64, threshold: f64) -> f64 {
     if value.abs() <= threshold { 0.0 } else { value }
 }
 
+/// Unit normal of a triangle and how far from its plane counts as in it, the normal's own rounding included. None for a
+/// needle thinner than 1e-8 of its length, whose plane means nothing.
+pub(crate) fn reliable_plane(triangle: &Triangle, size: f64, touch: f64) -> Option<(DVec3, f64)> {
+    let n = triangle.double_area_vector();
+    let length = n.length();
+    let aspect = length / triangle.longest_side().powi(2);
+    (aspect >= NEEDLE).then(|| (n / length, touch + 8.0 * f64::EPSILON / aspect * size))
+}
+
+/// A needle counts as its longest side, thickened by its height.
 fn segment_on_needle(segment: &LineSegment, triangle: &Triangle, touch: f64) -> Option<[f64; 2]> {
     let mut needle = triangle.sides()[0];
     for side in triangle.sides() {
@@ -79,9 +107,23 @@ fn segment_on_needle(segment: &LineSegment, triangle: &Triangle, touch: f64) -> 
             needle = side;
         }
     }
+    let height = triangle.double_area_vector().length() / needle.length().max(f64::MIN_POSITIVE);
     let pair = closest_segment_segment(segment, &needle);
     let t = segment.closest_parameter(pair.point_a);
-    (pair.distance <= touch).then_some([t, t])
+    (pair.distance <= touch + height).then_some([t, t])
+}
+
+/// Whether a side, or an end of the segment, touches.
+fn grazing(segment: &LineSegment, triangle: &Triangle, touch: f64) -> Option<[f64; 2]> {
+    for side in triangle.sides() {
+        let pair = closest_segment_segment(segment, &side);
+        if pair.distance <= touch {
+            let t = segment.closest_parameter(pair.point_a);
+            return Some([t, t]);
+        }
+    }
+    let ends = [(segment.start, 0.0), (segment.end, 1.0)];
+    ends.into_iter().find(|(p, _)| triangle.distance(*p) <= touch).map(|(_, t)| [t, t])
 }
 
 /// Cuts the segment by the three sides' half-planes.

@@ -9,7 +9,7 @@
 use glam::DVec3;
 
 use super::segment_segment::{ClosestPair, nearest_near_origin};
-use super::segment_triangle::segment_triangle;
+use super::segment_triangle::{reliable_plane, segment_triangle};
 use super::{LineSegment, Tolerances, Triangle};
 
 /// What two triangles share.
@@ -24,9 +24,10 @@ pub struct TriangleOverlap {
 
 /// Two triangles ⇒ what they share; touching counts. Triangles without area count as their longest side.
 pub fn triangle_triangle(a: &Triangle, b: &Triangle, tolerances: &Tolerances) -> Option<TriangleOverlap> {
-    let touch = tolerances.length(a.longest_side().max(b.longest_side()).max(a.a.distance(b.a)));
-    let flat_b = sides_of_plane(a, b, touch)?;
-    let flat_a = sides_of_plane(b, a, touch)?;
+    let size = a.longest_side().max(b.longest_side()).max(a.a.distance(b.a));
+    let touch = tolerances.length(size);
+    let flat_b = sides_of_plane(a, b, size, touch)?;
+    let flat_a = sides_of_plane(b, a, size, touch)?;
     let mut points = [DVec3::ZERO; 12];
     let mut count = 0;
     for (one, other) in [(a, b), (b, a)] {
@@ -76,8 +77,8 @@ pub fn closest_triangle_triangle(a: &Triangle, b: &Triangle) -> ClosestPair {
 }
 
 /// None if `b` lies strictly on one side of the plane of `a`, else whether it lies in that plane.
-fn sides_of_plane(a: &Triangle, b: &Triangle, touch: f64) -> Option<bool> {
-    let Some(normal) = a.normal() else { return Some(true) };
+fn sides_of_plane(a: &Triangle, b: &Triangle, size: f64, touch: f64) -> Option<bool> {
+    let Some((normal, touch)) = reliable_plane(a, size, touch) else { return Some(true) };
     let heights = b.corners().map(|p| (p - a.a).dot(normal));
     let above = heights.iter().all(|&h| h > touch);
     let below = heights.iter().all(|&h| h < -touch);

@@ -14,7 +14,9 @@ use glam::DVec3;
 use super::triangles::{
     MovingPoint, MovingTriangle, TriangleFeatures, TriangleHit, earlier, swept_edges, swept_vertex_face,
 };
+use super::{Motion, chord_pieces};
 use crate::primitive::{PrimitiveError, Tolerances, triangle_triangle};
+use crate::{Aabb, TriangleMesh};
 
 /// Which triangle tests which vertices and edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +78,11 @@ impl<'a> MovingMesh<'a> {
         Ok(Self { start, end, triangles, owners: FeatureOwners::of(triangles) })
     }
 
+    /// A mesh that stays where it is.
+    pub fn resting(vertices: Vec<DVec3>, triangles: &'a [[u32; 3]]) -> Result<Self, PrimitiveError> {
+        Self::new(vertices.clone(), vertices, triangles)
+    }
+
     /// Triangle i; panics if there is none.
     pub fn triangle(&self, i: usize) -> MovingTriangle {
         let point = |v: u32| MovingPoint { start: self.start[v as usize], end: self.end[v as usize] };
@@ -120,6 +127,58 @@ pub fn swept_meshes(a: &MovingMesh<'_>, b: &MovingMesh<'_>, candidates: Option<&
         }
     }
     sweep
+}
+
+/// Two rigid meshes on their ways ⇒ first contact over s ∈ [0, 1]. Rotations are cut into pieces so that no vertex leaves its
+/// true arc by more than `chord_tolerance`; within that the time is exact.
+pub fn swept_rigid_meshes(
+    a: &TriangleMesh,
+    motion_a: &Motion,
+    b: &TriangleMesh,
+    motion_b: &Motion,
+    chord_tolerance: f64,
+) -> Result<Option<MeshHit>, PrimitiveError> {
+    let pieces_of = |mesh: &TriangleMesh, motion: &Motion| {
+        let radius = mesh.vertices().iter().map(|p| p.distance(motion.center())).fold(0.0, f64::max);
+        chord_pieces(motion.turn().length(), radius, chord_tolerance)
+    };
+    let pieces = pieces_of(a, motion_a)?.max(pieces_of(b, motion_b)?);
+    let vertices = |mesh: &TriangleMesh, motion: &Motion, s: f64| -> Vec<DVec3> {
+        let pose = motion.pose(s);
+        mesh.vertices().iter().map(|&p| pose.point(p)).collect()
+    };
+    let mut moving_a = MovingMesh::resting(vertices(a, motion_a, 0.0), a.triangles())?;
+    let mut moving_b = MovingMesh::resting(vertices(b, motion_b, 0.0), b.triangles())?;
+    for piece in 0..pieces {
+        let [from, to] = [piece, piece + 1].map(|k| f64::from(k) / f64::from(pieces));
+        moving_a.start = std::mem::replace(&mut moving_a.end, vertices(a, motion_a, to));
+        moving_b.start = std::mem::replace(&mut moving_b.end, vertices(b, motion_b, to));
+        let candidates = overlapping_pairs(&moving_a, &moving_b);
+        if let Some(mut first) = swept_meshes(&moving_a, &moving_b, Some(&candidates)).first {
+            first.hit.time = from + (to - from) * first.hit.time;
+            return Ok(Some(first));
+        }
+    }
+    Ok(None)
+}
+
+/// Pairs of triangles whose swept boxes overlap.
+fn overlapping_pairs(a: &MovingMesh<'_>, b: &MovingMesh<'_>) -> Vec<(u32, u32)> {
+    let boxes = |mesh: &MovingMesh<'_>| -> Vec<(u32, Aabb)> {
+        let swept = |i: usize| {
+            let corners = mesh.triangle(i).corners;
+            Aabb::from_points(corners.iter().flat_map(|c| [c.start, c.end])).ok()
+        };
+        (0..mesh.triangles.len()).filter_map(|i| Some((i as u32, swept(i)?))).collect()
+    };
+    let (boxes_a, boxes_b) = (boxes(a), boxes(b));
+    let around = |boxes: &[(u32, Aabb)]| boxes.iter().map(|entry| entry.1).reduce(|x, y| x.union(&y));
+    let Some(all_b) = around(&boxes_b) else { return Vec::new() };
+    let mut pairs = Vec::new();
+    for (i, x) in boxes_a.iter().filter(|(_, x)| x.overlaps(&all_b)) {
+        pairs.extend(boxes_b.iter().filter(|(_, y)| x.overlaps(y)).map(|(j, _)| (*i, *j)));
+    }
+    pairs
 }
 
 fn sweep_pair(a: &MovingMesh<'_>, b: &MovingMesh<'_>, pair: [u32; 2], sweep: &mut MeshSweep) {

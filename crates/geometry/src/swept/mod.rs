@@ -15,7 +15,7 @@ mod triangles;
 pub use advancement::{Advancement, Contact, Gap, MovingBody, advance};
 pub use bisection::{Bisection, BisectionHit, Overlap, bisect};
 pub use boxes::{BoxHit, swept_boxes};
-pub use meshes::{FeatureOwners, MeshHit, MeshSweep, MovingMesh, swept_meshes};
+pub use meshes::{FeatureOwners, MeshHit, MeshSweep, MovingMesh, swept_meshes, swept_rigid_meshes};
 pub use motion::{Interpolation, Motion, chord_pieces, rotation_vector};
 pub use shapes::{ShapeContact, SweptError, cast_shapes};
 pub use spheres::{SphereHit, swept_sphere_half_space, swept_spheres};

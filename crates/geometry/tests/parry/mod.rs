@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use glam::DVec3;
-use parry3d_f64::math::{Pose as ParryPose, Vector};
+use parry3d_f64::math::{Pose as ParryPose, Rot3, Vector};
 use parry3d_f64::shape::{self, SharedShape};
 use rattleback_geometry::{Pose, Shape};
 
@@ -16,22 +16,10 @@ pub fn back(v: Vector) -> DVec3 {
 }
 
 pub fn pose(pose: &Pose) -> ParryPose {
-    let q = pose.rotation.to_array();
     let mut out = ParryPose::IDENTITY;
-    out.rotation = out.rotation.from_xyzw_like(q);
+    out.rotation = Rot3::from_array(pose.rotation.to_array());
     out.translation = vector(pose.translation);
     out
-}
-
-/// A quaternion of the other library's type from components, without naming that type.
-trait FromComponents {
-    fn from_xyzw_like(self, q: [f64; 4]) -> Self;
-}
-
-impl FromComponents for parry3d_f64::math::Rot3 {
-    fn from_xyzw_like(self, q: [f64; 4]) -> Self {
-        Self::from_array(q)
-    }
 }
 
 /// A shape in the other library, and the turn that brings its axis (y there) to z and its cone's middle to our origin.
