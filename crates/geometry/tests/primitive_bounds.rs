@@ -59,7 +59,7 @@ fn distance(a: &BoundingVolume, b: &BoundingVolume) -> f64 {
 fn a_16_all_pairs_at_rest_and_moving() {
     let mut random = Random(16);
     let (mut hits, mut misses, mut worst) = (0, 0, 0.0_f64);
-    for case in 0..36_000 {
+    for case in 0..18_000 {
         let (a, b) = (volume(&mut random, case % 3), volume(&mut random, case / 3 % 3));
         let gap = distance(&a, &b);
         let (touch, back) = (a.overlaps(&b), b.overlaps(&a));
@@ -114,7 +114,7 @@ fn a_16_all_pairs_at_rest_and_moving() {
         hits += 1;
     }
     println!("{hits} hits, {misses} misses, largest difference in time {worst:e}");
-    assert!(hits > 5_000 && misses > 5_000);
+    assert!(hits > 2_500 && misses > 2_500);
 }
 
 /// Points, rays and triangles of a turned box agree with those of the box turned back; projections hold the volume.

@@ -176,7 +176,7 @@ fn int_5_triangle_triangle_against_exact_integers() {
     let mut random = Random(5);
     let tolerances = Tolerances::default();
     let (mut meeting, mut coplanar, mut flat) = (0, 0, 0);
-    for case in 0..100_000 {
+    for case in 0..60_000 {
         // Half of the cases in a plane or with many equal coordinates.
         let range: u64 = if case % 2 == 0 { 7 } else { 3 };
         let mut corner = || -> [i64; 3] {
@@ -208,7 +208,7 @@ fn int_5_triangle_triangle_against_exact_integers() {
         }
     }
     println!("{meeting} meet, {coplanar} in one plane, {flat} with one of no area");
-    assert!(meeting > 10_000 && flat > 1_000);
+    assert!(meeting > 8_000 && flat > 1_000);
 }
 
 /// Decided by clipping nothing: any corner inside, any triangle side through the box, any box edge through the triangle.
@@ -217,12 +217,12 @@ fn box_meets_triangle(bounds: &OrientedBox, triangle: &Triangle) -> bool {
         || edges(bounds).any(|edge| segment_triangle(&edge, triangle, &Tolerances::default()).is_some())
 }
 
-/// INT-6, A-23: all 13 axes against edges through solids, 2·10⁵ random pairs; the triangle that only pokes an edge through
+/// INT-6, A-23: all 13 axes against edges through solids, 10⁵ random pairs; the triangle that only pokes an edge through
 /// the box; the triangle that box axes and its own normal do not tell from the box.
 #[test]
 fn int_6_a_23_box_triangle_against_edges_through_solids() {
     let mut random = Random(6);
-    for case in 0..200_000 {
+    for case in 0..100_000 {
         let bounds = random_box(&mut random, 0.7);
         let reach = if case % 3 == 0 { 5.0 } else { 1.0 };
         let mut triangle =
@@ -269,7 +269,7 @@ fn sphere_meets_triangle(c: DVec3, r: f64, triangle: &Triangle) -> bool {
 #[test]
 fn int_7_sphere_triangle_far_and_near() {
     let mut random = Random(7);
-    for case in 0..200_000 {
+    for case in 0..100_000 {
         let far = if case % 4 == 0 { 1e6 * random.on_sphere() } else { DVec3::ZERO };
         let triangle = Triangle::new(far + random.in_cube(), far + random.in_cube(), far + random.in_cube());
         let (c, r) = (far + 1.5 * random.in_cube(), random.between(0.0, 1.0));
@@ -281,13 +281,13 @@ fn int_7_sphere_triangle_far_and_near() {
     }
 }
 
-/// INT-8: outline table against slabs, 5·10⁵ rays and segments, a tenth along the axes or starting in face planes.
+/// INT-8: outline table against slabs, 3·10⁵ rays and segments, a tenth along the axes or starting in face planes.
 #[test]
 fn int_8_segment_box_table_against_slabs() {
     let mut random = Random(8);
     let bounds = Aabb::new(DVec3::new(-1.0, -0.5, -2.0), DVec3::new(1.0, 2.0, 0.5)).unwrap();
     let mut hits = 0;
-    for case in 0..500_000 {
+    for case in 0..300_000 {
         let mut start = 3.0 * random.in_cube();
         let mut offset = 4.0 * random.in_cube();
         if case % 10 == 0 {
@@ -309,7 +309,7 @@ fn int_8_segment_box_table_against_slabs() {
             assert_eq!(ray_meets_aabb(&ray, &bounds), slabs, "{ray:?}");
         }
     }
-    assert!(hits > 50_000);
+    assert!(hits > 30_000);
 }
 
 /// INT-11: segments of tilted planes against exact integers in the plane, collinear ones included.

@@ -48,6 +48,7 @@ impl RayHit {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub t: f64,
+    /// Of any length: only the one that is reported is worth a square root.
     pub normal: DVec3,
     pub feature: u32,
 }
@@ -63,21 +64,18 @@ pub(crate) fn hit_of_interval(
     if leave.t < 0.0 {
         return None;
     }
-    let crossing = if enter.t >= 0.0 {
-        enter
-    } else {
-        match inside {
-            FromInside::Origin => Crossing { t: 0.0, normal: -ray.direction(), feature: enter.feature },
-            FromInside::Exit => leave,
-        }
-    };
-    (crossing.t <= max).then(|| RayHit::new(ray, crossing.t, crossing.normal, crossing.feature))
+    if enter.t < 0.0 && inside == FromInside::Origin {
+        return Some(RayHit::new(ray, 0.0, -ray.direction(), enter.feature));
+    }
+    let crossing = if enter.t >= 0.0 { enter } else { leave };
+    let normal = crossing.normal.normalize_or(-ray.direction());
+    (crossing.t <= max).then(|| RayHit::new(ray, crossing.t, normal, crossing.feature))
 }
 
 pub(crate) fn ball(ray: &Ray, radius: f64) -> Option<[Crossing; 2]> {
     let sphere = BoundingSphere::new(DVec3::ZERO, radius).ok()?;
     let ends = sphere_interval(ray, &sphere)?;
-    Some(ends.map(|t| Crossing { t, normal: ray.at(t).normalize_or(DVec3::Z), feature: 0 }))
+    Some(ends.map(|t| Crossing { t, normal: ray.at(t), feature: 0 }))
 }
 
 pub(crate) fn cuboid(ray: &Ray, cuboid: &Cuboid) -> Option<[Crossing; 2]> {
@@ -115,7 +113,7 @@ pub(crate) fn ellipsoid(ray: &Ray, ellipsoid: &Ellipsoid) -> Option<[Crossing; 2
     let ends = sphere_interval(&unit, &BoundingSphere::new(DVec3::ZERO, 1.0).ok()?)?;
     Some(ends.map(|t| {
         let on_ball = unit.at(t);
-        Crossing { t: t / stretch, normal: (on_ball / s).normalize_or(DVec3::Z), feature: 0 }
+        Crossing { t: t / stretch, normal: on_ball / s, feature: 0 }
     }))
 }
 
@@ -130,11 +128,7 @@ pub(crate) fn capsule(ray: &Ray, capsule: &Capsule) -> Option<[Crossing; 2]> {
     let ball = |z: f64| {
         let sphere = BoundingSphere::new(z * DVec3::Z, capsule.radius()).ok()?;
         let ends = sphere_interval(ray, &sphere)?;
-        Some(ends.map(|t| Crossing {
-            t,
-            normal: (ray.at(t) - z * DVec3::Z).normalize_or(DVec3::Z),
-            feature: 0,
-        }))
+        Some(ends.map(|t| Crossing { t, normal: ray.at(t) - z * DVec3::Z, feature: 0 }))
     };
     let middle = tube(ray, capsule.radius()).and_then(|side| cut(side, slab(ray, -half, half)?));
     // The union of three convex pieces that together are convex: the first way in and the last way out.
@@ -168,7 +162,7 @@ fn tube(ray: &Ray, radius: f64) -> Option<[Crossing; 2]> {
     }
     let half = half_squared.sqrt();
     Some([middle - half, middle + half].map(|t| {
-        let normal = (o + t * d).normalize_or(glam::DVec2::X).extend(0.0);
+        let normal = (o + t * d).extend(0.0);
         Crossing { t, normal, feature: 0 }
     }))
 }
@@ -207,7 +201,7 @@ pub(crate) fn cone(ray: &Ray, cone: &Cone) -> Option<[Crossing; 2]> {
     for (slot, t) in found.iter_mut().zip(quadratic_roots(a, b, c)) {
         let p = o + t * d;
         if t.is_finite() && (cone.base()..=cone.apex()).contains(&p.z) {
-            let normal = p.truncate().normalize_or(glam::DVec2::X).extend(k).normalize();
+            let normal = p.truncate().normalize_or(glam::DVec2::X).extend(k);
             *slot = Some(Crossing { t: shift + t, normal, feature: 0 });
         }
     }

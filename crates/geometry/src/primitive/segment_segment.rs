@@ -1,12 +1,15 @@
 //! Nearest points of two segments p(s) = p₁ + s u, q(t) = q₁ + t w.
 //!
 //! Inside both, r = p₁ − q₁ + s u − t w is at right angles to u and w. With n = u × w:
-//! s = ((q₁ − p₁) × w)·n/n², t = ((q₁ − p₁) × u)·n/n². If that point lies outside either segment, or the segments are
-//! parallel (n = 0), an end point of one of them is nearest: four point–segment questions.
+//! s = ((q₁ − p₁) × w)·n/n². Clamped to [0, 1], that point of p has its nearest point on q, and that one its nearest on p
+//! again, which is the answer (Lumelsky 1985). Of nearly parallel segments s is rounding, and the ends are asked too.
 
 use glam::DVec3;
 
 use super::LineSegment;
+
+/// sin² of the angle below which segments count as nearly parallel.
+const NEARLY_PARALLEL: f64 = 1e-6;
 
 /// A point on each of two things and their distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,21 +58,27 @@ pub(crate) fn nearest_near_origin(p: &LineSegment, q: &LineSegment) -> ClosestPa
     let (u, w) = (p.offset(), q.offset());
     let n = u.cross(w);
     let n_squared = n.length_squared();
-    let between = q.start - p.start;
+    if !(n_squared > NEARLY_PARALLEL * u.length_squared() * w.length_squared()) {
+        return nearest_nearly_parallel(p, q, n, n_squared);
+    }
+    // Clamped to p, then to q, then to p again: the nearest points of segments that cross at an angle.
+    let s = ((q.start - p.start).cross(w).dot(n) / n_squared).clamp(0.0, 1.0);
+    let point_q = q.closest_point(p.at(s));
+    let point_p = p.closest_point(point_q);
+    ClosestPair::new(point_p, point_q)
+}
+
+/// An end of one of them is nearest, or the crossing that rounding leaves: all five are tried.
+fn nearest_nearly_parallel(p: &LineSegment, q: &LineSegment, n: DVec3, n_squared: f64) -> ClosestPair {
     let mut best = ClosestPair::new(p.start, q.closest_point(p.start));
     best = best.nearer(ClosestPair::new(p.end, q.closest_point(p.end)));
     best = best.nearer(ClosestPair::new(p.closest_point(q.start), q.start));
     best = best.nearer(ClosestPair::new(p.closest_point(q.end), q.end));
-    if n_squared > 0.0 {
-        let s = between.cross(w).dot(n) / n_squared;
-        let t = between.cross(u).dot(n) / n_squared;
-        if (0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t) {
-            // One round of alternating projections takes out the rounding of nearly parallel segments.
-            let point_q = q.closest_point(p.at(s));
-            let point_p = p.closest_point(point_q);
-            best = best.nearer(ClosestPair::new(point_p, q.closest_point(point_p)));
-            best = best.nearer(ClosestPair::new(p.at(s), q.at(t)));
-        }
+    let s = (q.start - p.start).cross(q.offset()).dot(n) / n_squared;
+    if (0.0..=1.0).contains(&s) {
+        let point_q = q.closest_point(p.at(s));
+        let point_p = p.closest_point(point_q);
+        best = best.nearer(ClosestPair::new(point_p, q.closest_point(point_p)));
     }
     best
 }
