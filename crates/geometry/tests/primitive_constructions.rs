@@ -31,6 +31,8 @@ fn geo_1_segment_nearest_to_a_line() {
         let best = across(segment.at(0.5 * (low + high)));
         assert!(across(p) <= best + 1e-12, "{} {best}", across(p));
     }
+    let line = LineSegment::new(DVec3::X, 3.0 * DVec3::X);
+    assert_eq!(line.line_parameter(DVec3::new(6.0, 7.0, 8.0)), Some(2.5));
     let parallel = LineSegment::new(DVec3::X, DVec3::X + DVec3::Z);
     assert_eq!(parallel.closest_to_line(&z_axis), (0.0, DVec3::X));
 }

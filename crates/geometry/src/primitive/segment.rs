@@ -77,11 +77,16 @@ impl LineSegment {
         if t == 1.0 { self.end } else { self.start + t * self.offset() }
     }
 
-    /// Parameter in [0, 1] of the point nearest to `p`.
-    pub fn closest_parameter(&self, p: DVec3) -> f64 {
+    /// Parameter, of any size, of the point of the infinite line through the segment nearest to `p`; None without length.
+    pub fn line_parameter(&self, p: DVec3) -> Option<f64> {
         let d = self.offset();
         let length_squared = d.length_squared();
-        if length_squared > 0.0 { ((p - self.start).dot(d) / length_squared).clamp(0.0, 1.0) } else { 0.0 }
+        (length_squared > 0.0).then(|| (p - self.start).dot(d) / length_squared)
+    }
+
+    /// Parameter in [0, 1] of the point nearest to `p`.
+    pub fn closest_parameter(&self, p: DVec3) -> f64 {
+        self.line_parameter(p).map_or(0.0, |k| k.clamp(0.0, 1.0))
     }
 
     /// Nearest point of the segment.
