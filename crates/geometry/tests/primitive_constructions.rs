@@ -130,6 +130,11 @@ fn degenerate_primitives_answer_as_what_they_are() {
     assert!(
         !needle.contains_coplanar(DVec3::X, &Tolerances::default()) && needle.barycentric(DVec3::X).is_none()
     );
+    // Seen from a point on it, rounding gives this triangle an area and a normal of no meaning.
+    let slanted =
+        Triangle::new(DVec3::new(3.0, 2.0, -1.0), DVec3::new(0.0, 1.0, 1.0), DVec3::new(-3.0, 0.0, 3.0));
+    let on_it = slanted.a.lerp(slanted.b, 27.0 / 53.0);
+    assert!(slanted.distance(on_it) < 1e-15);
     let dot = Triangle::new(DVec3::X, DVec3::X, DVec3::X);
     assert_eq!((dot.closest_point(p), dot.area()), (DVec3::X, 0.0));
     let flat = Tetrahedron::new([DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::X + DVec3::Y]);

@@ -11,7 +11,7 @@ use crate::Pose;
 /// use glam::DVec3;
 /// use rattleback_geometry::primitive::Ray;
 /// let ray = Ray::aimed(DVec3::ZERO, DVec3::new(0.0, 3.0, 4.0))?;
-/// assert_eq!(ray.at(5.0), DVec3::new(0.0, 3.0, 4.0));
+/// assert!(ray.at(5.0).abs_diff_eq(DVec3::new(0.0, 3.0, 4.0), 1e-15));
 /// assert!(Ray::new(DVec3::ZERO, DVec3::ZERO).is_err());
 /// # Ok::<(), rattleback_geometry::primitive::PrimitiveError>(())
 /// ```

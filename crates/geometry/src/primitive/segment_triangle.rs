@@ -8,10 +8,9 @@
 use glam::DVec3;
 
 use super::segment_segment::{ClosestPair, closest_segment_segment, nearest_near_origin};
+use super::triangle::NEEDLE;
 use super::{LineSegment, Tolerances, Triangle};
 
-/// Triangles thinner than this fraction of their length have no reliable plane.
-const NEEDLE: f64 = 1e-8;
 /// Segments that leave the plane by less than this fraction of the size are looked at twice.
 const NEARLY_PARALLEL: f64 = 1e-6;
 

@@ -71,15 +71,16 @@ impl Tetrahedron {
         if self.contains(p) {
             return p;
         }
-        let faces = self.faces();
-        let mut best = faces[0].closest_point(p);
+        // Seen from p, so that far from the origin candidates are still told apart.
+        let faces = Self { corners: self.corners.map(|corner| corner - p) }.faces();
+        let mut best = faces[0].closest_point(DVec3::ZERO);
         for face in &faces[1..] {
-            let q = face.closest_point(p);
-            if q.distance_squared(p) < best.distance_squared(p) {
+            let q = face.closest_point(DVec3::ZERO);
+            if q.length_squared() < best.length_squared() {
                 best = q;
             }
         }
-        best
+        p + best
     }
 
     /// Distance of a point from the solid, 0 inside.

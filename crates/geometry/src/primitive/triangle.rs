@@ -9,6 +9,9 @@ use glam::DVec3;
 use super::{LineSegment, Tolerances};
 use crate::Pose;
 
+/// Height, as a fraction of the length, below which a triangle counts as its sides only: its plane would be rounding.
+pub(crate) const NEEDLE: f64 = 1e-8;
+
 /// Three corners, counter-clockwise seen from outside.
 ///
 /// ```
@@ -132,11 +135,15 @@ impl Triangle {
     /// Nearest point of the triangle.
     pub fn closest_point(&self, p: DVec3) -> DVec3 {
         // Seen from p, so that far from the origin candidates are still told apart.
-        p + Self::from(self.corners().map(|corner| corner - p)).closest_to_origin()
+        // The normal is that of the corners as given: seen from p, a triangle without area may seem to have some.
+        let n = self.double_area_vector();
+        let flat = !(n.length() > NEEDLE * self.longest_side().powi(2));
+        let seen = Self::from(self.corners().map(|corner| corner - p));
+        p + seen.closest_to_origin(if flat { DVec3::ZERO } else { n })
     }
 
-    fn closest_to_origin(&self) -> DVec3 {
-        let n = self.double_area_vector();
+    /// Nearest point to the origin; n is the normal, zero if there is no plane to speak of.
+    fn closest_to_origin(&self, n: DVec3) -> DVec3 {
         let n_squared = n.length_squared();
         let sides = self.sides();
         if n_squared > 0.0 && sides.iter().all(|s| s.offset().cross(-s.start).dot(n) >= 0.0) {
