@@ -10,6 +10,7 @@
 
 mod aabb;
 mod bounding_sphere;
+pub mod closest;
 mod convex_hull;
 mod convex_polyhedron;
 mod coplanar;
@@ -26,8 +27,10 @@ mod oriented_box;
 mod polygon_soup;
 mod polyhedron;
 mod pose;
+pub mod primitive;
 mod rotation;
 mod shape;
+pub mod swept;
 mod symmetric_eigen;
 mod triangle_mesh;
 mod triangulate;

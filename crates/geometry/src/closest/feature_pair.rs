@@ -1,0 +1,161 @@
+//! Nearest points of two features, each part of its polyhedron, with the polyhedra in their own frames.
+//!
+//! Two edges x = p + s u, y = q + t v with unit directions, w = p − q, c = u·v: at the nearest points of the lines
+//! s = (c (v·w) − u·w)/(1 − c²), t = (v·w − c (u·w))/(1 − c²); outside the edges s is clamped, t found for it, clamped, and
+//! s found once more. Where the edges are parallel, the middle of their overlap serves.
+
+use glam::{DMat3, DVec3};
+
+use super::feature_map::{EdgeRegion, FeatureMap};
+use super::{ClosestError, Feature, Separation};
+use crate::{MAX_LENGTH, Pose};
+
+/// Sine (squared) below which two edges are parallel.
+const PARALLEL_SQUARED: f64 = 1e-16;
+
+/// A polyhedron and how to bring the other's points into its frame.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a> {
+    pub(super) map: &'a FeatureMap,
+    rotation: DMat3,
+    translation: DVec3,
+}
+
+impl Side<'_> {
+    /// Point of the other ⇒ the same in this frame.
+    #[inline]
+    pub(super) fn point(&self, p: DVec3) -> DVec3 {
+        self.rotation * p + self.translation
+    }
+
+    /// Direction of the other ⇒ the same in this frame.
+    #[inline]
+    pub(super) fn vector(&self, v: DVec3) -> DVec3 {
+        self.rotation * v
+    }
+}
+
+/// (A, B, B in A's frame) ⇒ both sides.
+#[inline]
+pub(super) fn sides<'a>(
+    a: &'a FeatureMap,
+    b: &'a FeatureMap,
+    b_in_a: &Pose,
+) -> Result<[Side<'a>; 2], ClosestError> {
+    if !(b_in_a.is_valid() && b_in_a.translation.abs().max_element() <= MAX_LENGTH) {
+        return Err(ClosestError::InvalidPose);
+    }
+    let rotation = b_in_a.rotation_matrix();
+    let back = rotation.transpose();
+    Ok([
+        Side { map: a, rotation, translation: b_in_a.translation },
+        Side { map: b, rotation: back, translation: -(back * b_in_a.translation) },
+    ])
+}
+
+/// Nearest points of two features, in A's frame. Faces stand for their planes.
+#[inline]
+pub(super) fn nearest_points(sides: &[Side<'_>; 2], features: [Feature; 2]) -> (DVec3, DVec3) {
+    let [a, b] = sides;
+    match features {
+        [Feature::Vertex(v), Feature::Vertex(w)] => (a.map.vertex(v), a.point(b.map.vertex(w))),
+        [Feature::Vertex(v), Feature::Edge(e)] => {
+            let p = a.map.vertex(v);
+            let (tail, direction, length) = seen(a, b.map.edge(e));
+            (p, tail + (p - tail).dot(direction).clamp(0.0, length) * direction)
+        }
+        [Feature::Edge(e), Feature::Vertex(v)] => {
+            let (edge, p) = (a.map.edge(e), a.point(b.map.vertex(v)));
+            let along = (p - edge.tail).dot(edge.direction).clamp(0.0, edge.length);
+            (edge.tail + along * edge.direction, p)
+        }
+        [Feature::Vertex(v), Feature::Face(f)] => {
+            let p = a.map.vertex(v);
+            let height = b.map.height(f, b.point(p));
+            (p, p - height * a.vector(b.map.normal(f)))
+        }
+        [Feature::Face(f), Feature::Vertex(v)] => {
+            let p = a.point(b.map.vertex(v));
+            (p - a.map.height(f, p) * a.map.normal(f), p)
+        }
+        [Feature::Edge(e), Feature::Edge(g)] => {
+            let edge = a.map.edge(e);
+            edge_points([edge.tail, edge.direction], edge.length, seen(a, b.map.edge(g)))
+        }
+        [Feature::Edge(e), Feature::Face(f)] => {
+            let edge = a.map.edge(e);
+            let heights = [edge.tail, edge.head()].map(|p| b.map.height(f, b.point(p)));
+            let p = if heights[0].abs() <= heights[1].abs() { edge.tail } else { edge.head() };
+            (p, p - heights[0].abs().min(heights[1].abs()).copysign(heights[0]) * a.vector(b.map.normal(f)))
+        }
+        [Feature::Face(f), _] => {
+            let p = match features[1] {
+                Feature::Edge(e) => {
+                    let (tail, direction, length) = seen(a, b.map.edge(e));
+                    let head = tail + length * direction;
+                    let lower = a.map.height(f, tail).abs() <= a.map.height(f, head).abs();
+                    if lower { tail } else { head }
+                }
+                Feature::Face(g) => a.point(b.map.edge(b.map.side_planes(g)[0].edge).tail),
+                Feature::Vertex(v) => a.point(b.map.vertex(v)),
+            };
+            (p - a.map.height(f, p) * a.map.normal(f), p)
+        }
+    }
+}
+
+/// An edge of the other in this frame: tail, direction, length.
+#[inline]
+fn seen(side: &Side<'_>, edge: &EdgeRegion) -> (DVec3, DVec3, f64) {
+    (side.point(edge.tail), side.vector(edge.direction), edge.length)
+}
+
+/// Nearest points of two edges with unit directions.
+#[inline]
+pub(super) fn edge_points(
+    [p, u]: [DVec3; 2],
+    length_u: f64,
+    (q, v, length_v): (DVec3, DVec3, f64),
+) -> (DVec3, DVec3) {
+    let w = p - q;
+    let (c, uw, vw) = (u.dot(v), u.dot(w), v.dot(w));
+    // |u × v|² keeps its digits where 1 − c² has lost them.
+    let sine_squared = u.cross(v).length_squared();
+    if sine_squared <= PARALLEL_SQUARED {
+        let ends = [-uw, -uw + c * length_v];
+        let low = ends[0].min(ends[1]).clamp(0.0, length_u);
+        let high = ends[0].max(ends[1]).clamp(0.0, length_u);
+        let s = 0.5 * (low + high);
+        let t = (vw + c * s).clamp(0.0, length_v);
+        return (p + s * u, q + t * v);
+    }
+    let s = ((c * vw - uw) / sine_squared).clamp(0.0, length_u);
+    let t = (vw + c * s).clamp(0.0, length_v);
+    let s = (c * t - uw).clamp(0.0, length_u);
+    (p + s * u, q + t * v)
+}
+
+/// The answer two features that are nearest give. `last` is the normal where the features touch and have none.
+pub(super) fn separation(sides: &[Side<'_>; 2], features: [Feature; 2], last: DVec3) -> Separation {
+    let (point_a, point_b) = nearest_points(sides, features);
+    let gap = point_b - point_a;
+    let size = sides[0].map.size().max(sides[1].map.size());
+    // From the features where they have a normal: near to each other, the points' difference is all rounding.
+    let [a, b] = sides;
+    let of_features = match features {
+        [Feature::Face(f), _] => Some(a.map.normal(f)),
+        [_, Feature::Face(f)] => Some(-a.vector(b.map.normal(f))),
+        [Feature::Edge(e), Feature::Edge(g)] if gap.length() < 1e-6 * size => {
+            let normal = a.map.edge(e).direction.cross(a.vector(b.map.edge(g).direction)).try_normalize();
+            let outward = a.map.edge(e).faces.map(|f| a.map.normal(f)).into_iter().sum::<DVec3>();
+            normal.map(|n| if n.dot(outward) < 0.0 { -n } else { n })
+        }
+        _ => None,
+    };
+    let normal = of_features.or_else(|| gap.try_normalize()).unwrap_or(last);
+    let distance = match features {
+        [Feature::Face(_), _] | [_, Feature::Face(_)] => gap.dot(normal),
+        _ => gap.length(),
+    };
+    Separation { distance, normal, point_a, point_b }
+}

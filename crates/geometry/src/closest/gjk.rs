@@ -1,0 +1,233 @@
+//! Distance of convex shapes by the algorithm of Gilbert, Johnson and Keerthi.
+//!
+//! Ψ = A − B (see `pair`). Given corners of Ψ, let p be the point of their hull nearest to the origin and w the point of Ψ
+//! farthest along −p. All of Ψ lies beyond the plane through w across p, so
+//!
+//! p·w/|p| ≤ distance ≤ |p|,  and the search ends when the gap |p|² − p·w is no more than rounding allows:
+//! ε_r |p|² from the wish for accuracy and a few ulps of |p| · (size of the coordinates) from w's own rounding.
+//!
+//! Otherwise w joins the corners, those not needed for the new p leave, and |p| has become smaller; where it has not,
+//! rounding has the last word and the old p stands. After Gilbert, Johnson, Keerthi, "A fast procedure for computing the
+//! distance between complex objects in three-dimensional space", 1988.
+
+use glam::DVec3;
+
+use super::pair::{Corner, Pair};
+use super::simplex::{Nearest, nearest};
+use super::{ClosestError, Separation, Support};
+use crate::{MAX_LENGTH, Pose};
+
+/// Most corners ever added in one search.
+pub(super) const MAX_ITERATIONS: u32 = 128;
+/// ε_r: relative gap at which a search is done.
+const RELATIVE_GAP: f64 = 1e-15;
+/// Rounding of w in units of the coordinates' size: a − (R b + t) takes some ten roundings.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// What a search leaves behind for the next one on the same pair: it then begins where it ended, and takes one or two
+/// iterations while the shapes move little. Any cache is safe with any pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GjkCache {
+    /// Direction of the last nearest point of Ψ.
+    pub(super) axis: DVec3,
+    /// Numbers of the corners of the last simplex.
+    pub(super) numbers: [[u32; 2]; 4],
+    pub(super) count: u32,
+    /// Corners the last search added.
+    pub iterations: u32,
+}
+
+/// What a search found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gjk {
+    /// The cores do not touch; the shapes themselves may overlap by less than their radii.
+    Apart(Separation),
+    /// The cores overlap or touch.
+    Overlapping,
+}
+
+/// A search in progress, and its result.
+pub(super) struct Search {
+    pub(super) corners: [Corner; 4],
+    pub(super) count: usize,
+    pub(super) nearest: Nearest,
+    /// Greatest lower bound of the distance seen.
+    pub(super) lower_bound: f64,
+    /// Size of the coordinates that have taken part.
+    pub(super) size: f64,
+    pub(super) overlapping: bool,
+}
+
+/// (A, B, B in A's frame, cache) ⇒ nearest points, unless the cores overlap. Distances are good to some ulps of the
+/// coordinates for polyhedra, and to 1e-9 of themselves for curved shapes.
+///
+/// ```
+/// use glam::DVec3;
+/// use rattleback_geometry::closest::{Gjk, GjkCache, gjk};
+/// use rattleback_geometry::{Cuboid, Pose, Sphere};
+/// let (cube, ball) = (Cuboid::new(DVec3::ONE)?, Sphere::new(0.5)?);
+/// let mut cache = GjkCache::default();
+/// let Gjk::Apart(answer) = gjk(&cube, &ball, &Pose::at(DVec3::new(3.0, 0.2, 0.0)), &mut cache)? else { panic!() };
+/// assert_eq!((answer.distance, answer.normal), (1.5, DVec3::X));
+/// assert_eq!(answer.point_a, DVec3::new(1.0, 0.2, 0.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn gjk<A: Support, B: Support>(
+    a: &A,
+    b: &B,
+    b_in_a: &Pose,
+    cache: &mut GjkCache,
+) -> Result<Gjk, ClosestError> {
+    let pair = Pair::new(a, b, b_in_a)?;
+    let search = Search::run(&pair, cache, MAX_ITERATIONS)?;
+    Ok(match search.separation(a.radius(), b.radius()) {
+        Some(separation) => Gjk::Apart(separation),
+        None => Gjk::Overlapping,
+    })
+}
+
+impl Search {
+    /// Searches until done or `max_iterations` corners have been added.
+    #[inline]
+    pub(super) fn run<A: Support, B: Support>(
+        pair: &Pair<'_, A, B>,
+        cache: &mut GjkCache,
+        max_iterations: u32,
+    ) -> Result<Self, ClosestError> {
+        let mut search = Self::start(pair, cache)?;
+        let mut iterations = 0;
+        while !search.overlapping && iterations < max_iterations && search.step(pair)? {
+            iterations += 1;
+        }
+        cache.iterations = iterations;
+        cache.axis = search.nearest.point;
+        cache.count = search.count as u32;
+        for (number, corner) in cache.numbers.iter_mut().zip(&search.corners) {
+            *number = corner.numbers;
+        }
+        Ok(search)
+    }
+
+    #[inline]
+    fn start<A: Support, B: Support>(pair: &Pair<'_, A, B>, cache: &GjkCache) -> Result<Self, ClosestError> {
+        let mut search = Self {
+            corners: [Corner::default(); 4],
+            count: 0,
+            nearest: Nearest { point: DVec3::ZERO, squared: 0.0, weights: [0.0; 4], needed: 0 },
+            lower_bound: 0.0,
+            size: 0.0,
+            overlapping: false,
+        };
+        for numbers in cache.numbers.iter().take(cache.count as usize) {
+            if let Some(corner) = pair.corner(*numbers) {
+                search.push(corner);
+            }
+        }
+        if search.count == 0 {
+            let last = if cache.axis == DVec3::ZERO { pair.translation } else { -cache.axis };
+            let direction = if last == DVec3::ZERO { DVec3::X } else { last };
+            search.push(pair.farthest(direction, cache.numbers[0]));
+        }
+        if !(search.size <= 4.0 * MAX_LENGTH) {
+            return Err(ClosestError::InvalidPoint);
+        }
+        let nearest = search.nearest_of(search.count);
+        search.accept(&nearest, search.count);
+        Ok(search)
+    }
+
+    /// Adds the farthest corner along −p; false if the search is done.
+    #[inline]
+    fn step<A: Support, B: Support>(&mut self, pair: &Pair<'_, A, B>) -> Result<bool, ClosestError> {
+        let p = self.nearest.point;
+        let corner = pair.farthest(-p, self.corners[self.count - 1].numbers);
+        let (squared, reach) = (self.nearest.squared, p.dot(corner.w));
+        let size = self.size.max(corner.size());
+        if !(size <= 4.0 * MAX_LENGTH) {
+            return Err(ClosestError::InvalidPoint);
+        }
+        let length = squared.sqrt();
+        self.lower_bound = self.lower_bound.max(reach / length);
+        if squared - reach <= RELATIVE_GAP * squared + ROUNDING * length * size {
+            return Ok(false);
+        }
+        if self.corners[..self.count].iter().any(|known| known.w == corner.w) {
+            return Ok(false);
+        }
+        self.size = size;
+        self.corners[self.count] = corner;
+        let nearest = self.nearest_of(self.count + 1);
+        if !(nearest.squared < squared) {
+            return Ok(false);
+        }
+        self.accept(&nearest, self.count + 1);
+        Ok(true)
+    }
+
+    #[inline]
+    fn push(&mut self, corner: Corner) {
+        self.corners[self.count] = corner;
+        self.count += 1;
+        self.size = self.size.max(corner.size());
+        if !corner.w.is_finite() {
+            self.size = f64::INFINITY;
+        }
+    }
+
+    #[inline]
+    fn nearest_of(&self, count: usize) -> Nearest {
+        nearest(&self.corners.map(|corner| corner.w), count)
+    }
+
+    /// Keeps the corners the nearest point needs.
+    #[inline]
+    fn accept(&mut self, nearest: &Nearest, count: usize) {
+        self.nearest = *nearest;
+        let mut kept = 0;
+        for i in 0..count {
+            if nearest.needed & (1 << i) != 0 {
+                self.corners[kept] = self.corners[i];
+                self.nearest.weights[kept] = nearest.weights[i];
+                kept += 1;
+            }
+        }
+        self.count = kept;
+        let touching = ROUNDING * self.size;
+        self.overlapping = nearest.squared <= touching * touching;
+    }
+
+    /// The mixture of corners that the nearest point is, on A and on B.
+    #[inline]
+    pub(super) fn witnesses(&self) -> (DVec3, DVec3) {
+        let mut points = (DVec3::ZERO, DVec3::ZERO);
+        for (corner, weight) in self.corners[..self.count].iter().zip(self.nearest.weights) {
+            points.0 += weight * corner.a;
+            points.1 += weight * corner.b;
+        }
+        points
+    }
+
+    /// Whether the bounds have met as closely as rounding allows.
+    #[inline]
+    pub(super) fn certified(&self) -> bool {
+        let length = self.nearest.squared.sqrt();
+        length - self.lower_bound <= 4.0 * (RELATIVE_GAP * length + ROUNDING * self.size)
+    }
+
+    /// Nearest points of the thickened shapes; None if the cores overlap.
+    #[inline]
+    pub(super) fn separation(&self, radius_a: f64, radius_b: f64) -> Option<Separation> {
+        if self.overlapping {
+            return None;
+        }
+        let length = self.nearest.squared.sqrt();
+        let normal = -self.nearest.point / length;
+        let (a, b) = self.witnesses();
+        Some(Separation {
+            distance: length - radius_a - radius_b,
+            normal,
+            point_a: a + radius_a * normal,
+            point_b: b - radius_b * normal,
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! How deep two convex shapes are in each other, by growing a polytope inside Ψ.
+//!
+//! The depth is the distance of the origin from the surface of Ψ = A − B, which is the least of Ψ's reaches:
+//! depth = min_{|n| = 1} h(n), h(n) = max_{w ∈ Ψ} n·w. A polytope inside Ψ whose nearest face has the plane n·x = d gives
+//!
+//! d ≤ depth ≤ h(n),
+//!
+//! and the corner w that attains h(n) makes it grow where it matters, until both bounds agree. Of the normals tried the one
+//! with the least h(n) is returned, so the answer is never deeper than it is proved to be separating. After van den
+//! Bergen, "Proximity queries and penetration depth computation on 3D game objects", 2001.
+//!
+//! A polytope of bounded size cannot follow a large round surface all about the origin (two balls nearly one in the other).
+//! From its best normal h is then followed downhill: its gradient is the corner w itself, so n goes to n − w/ρ, normalised,
+//! with ρ the radius of curvature seen in the last step (Barzilai–Borwein), for as long as h falls.
+//!
+//! Where Ψ is flat (two crossing segments, two triangles in one plane) the depth is 0 and n is across it.
+
+use glam::DVec3;
+
+use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
+use super::pair::{Corner, Pair};
+use super::polytope::{Face, MAX_CORNERS, Polytope};
+use super::simplex::nearest;
+use super::{ClosestError, Separation, Support};
+use crate::Pose;
+
+/// Gap of the bounds at which polyhedra are done, in units of the coordinates' size.
+const POLYHEDRAL_GAP: f64 = 8.0 * f64::EPSILON;
+/// Gap of the bounds at which curved shapes are done, relative to the depth.
+const CURVED_GAP: f64 = 1e-10;
+/// Extent in units of the coordinates' size below which Ψ is flat.
+const FLAT: f64 = 64.0 * f64::EPSILON;
+/// Distances this small, in units of the coordinates' size, are looked at from inside too when rounding has stopped the
+/// search early.
+const UNSURE: f64 = 1e-8;
+
+/// (A, B, B in A's frame, cache) ⇒ distance or depth, normal and nearest points, in A's frame.
+///
+/// ```
+/// use glam::DVec3;
+/// use rattleback_geometry::closest::{GjkCache, signed_distance};
+/// use rattleback_geometry::{Cuboid, Pose};
+/// let cube = Cuboid::new(DVec3::ONE)?;
+/// let mut cache = GjkCache::default();
+/// let apart = signed_distance(&cube, &cube, &Pose::at(DVec3::new(2.25, 0.5, 0.0)), &mut cache)?;
+/// assert_eq!((apart.distance, apart.normal), (0.25, DVec3::X));
+/// let deep = signed_distance(&cube, &cube, &Pose::at(DVec3::new(1.75, 0.5, 0.0)), &mut cache)?;
+/// assert_eq!((deep.distance, deep.normal), (-0.25, DVec3::X));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn signed_distance<A: Support, B: Support>(
+    a: &A,
+    b: &B,
+    b_in_a: &Pose,
+    cache: &mut GjkCache,
+) -> Result<Separation, ClosestError> {
+    let pair = Pair::new(a, b, b_in_a)?;
+    let search = Search::run(&pair, cache, MAX_ITERATIONS)?;
+    let sure = search.certified() || search.nearest.squared.sqrt() > UNSURE * search.size;
+    if sure && let Some(separation) = search.separation(a.radius(), b.radius()) {
+        return Ok(separation);
+    }
+    depth(&pair, &search)
+}
+
+/// Depth of the cores, thickened.
+fn depth<A: Support, B: Support>(pair: &Pair<'_, A, B>, search: &Search) -> Result<Separation, ClosestError> {
+    let (radius_a, radius_b) = (pair.a.radius(), pair.b.radius());
+    let core = match spanning_corners(pair, search) {
+        Ok(corners) => grow(pair, Polytope::tetrahedron(corners, search.size), search.size)?,
+        Err(across) => {
+            let (point_a, point_b) = search.witnesses();
+            Separation { distance: 0.0, normal: across, point_a, point_b }
+        }
+    };
+    Ok(Separation {
+        distance: core.distance - radius_a - radius_b,
+        normal: core.normal,
+        point_a: core.point_a + radius_a * core.normal,
+        point_b: core.point_b - radius_b * core.normal,
+    })
+}
+
+/// The corners of the search and as many more as span a volume; if there are none, a direction across Ψ.
+fn spanning_corners<A: Support, B: Support>(
+    pair: &Pair<'_, A, B>,
+    search: &Search,
+) -> Result<[Corner; 4], DVec3> {
+    let flat = FLAT * search.size;
+    let mut found = [Corner::default(); 4];
+    let start = search.corners[0].numbers;
+    found[0] = search.corners[0];
+    // Spans beyond the corners found so far; the search's own corners come first, they hold the origin between them.
+    let farthest_off = |offset: &dyn Fn(DVec3) -> f64, directions: &[DVec3]| {
+        let known = search.corners[1..search.count.max(1)].iter().copied();
+        if let Some(corner) =
+            known.filter(|corner| offset(corner.w) > flat).max_by(|p, q| offset(p.w).total_cmp(&offset(q.w)))
+        {
+            return Some(corner);
+        }
+        let others = directions.iter().map(|&direction| pair.farthest(direction, start));
+        others.filter(|corner| offset(corner.w) > flat).max_by(|p, q| offset(p.w).total_cmp(&offset(q.w)))
+    };
+    let origin = found[0].w;
+    let axes = [DVec3::X, -DVec3::X, DVec3::Y, -DVec3::Y, DVec3::Z, -DVec3::Z];
+    let second = farthest_off(&|w| (w - origin).length(), &axes).ok_or(DVec3::X)?;
+    found[1] = second;
+    let along = (second.w - origin).normalize_or(DVec3::X);
+    let (u, v) = along.any_orthonormal_pair();
+    let third = farthest_off(&|w| (w - origin).cross(along).length(), &[u, -u, v, -v]).ok_or(u)?;
+    found[2] = third;
+    let across = along.cross(third.w - origin).normalize_or(u);
+    let fourth = farthest_off(&|w| (w - origin).dot(across).abs(), &[across, -across]).ok_or(across)?;
+    found[3] = fourth;
+    Ok(found)
+}
+
+/// Adds corners until the nearest face is one of Ψ's own.
+fn grow<A: Support, B: Support>(
+    pair: &Pair<'_, A, B>,
+    mut polytope: Polytope,
+    size: f64,
+) -> Result<Separation, ClosestError> {
+    let polyhedral = pair.a.corner(0).is_some() && pair.b.corner(0).is_some();
+    let mut best: Option<(f64, Face)> = None;
+    let mut met = false;
+    for _ in 0..2 * MAX_CORNERS {
+        let Some(face) = polytope.nearest_face() else { break };
+        let corner = pair.farthest(face.normal, polytope.corners[face.corners[0] as usize].numbers);
+        let reach = corner.w.dot(face.normal);
+        if !reach.is_finite() {
+            return Err(ClosestError::InvalidPoint);
+        }
+        // Of equals the later one: its gap is the smaller.
+        if best.is_none_or(|(least, _)| reach <= least + POLYHEDRAL_GAP * size) {
+            best = Some((reach, face));
+        }
+        let wanted = if polyhedral { 0.0 } else { CURVED_GAP * reach.abs() };
+        let done = reach - face.distance <= POLYHEDRAL_GAP * size + wanted;
+        let known = polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
+        met |= done;
+        if done || known || !polytope.add(corner, &face) {
+            break;
+        }
+    }
+    let Some((reach, face)) = best else {
+        // Every face is thin: the polytope is flat to rounding.
+        let corners = polytope.corners;
+        return Ok(Separation {
+            distance: 0.0,
+            normal: DVec3::X,
+            point_a: corners[0].a,
+            point_b: corners[0].b,
+        });
+    };
+    let (point_a, point_b) = witnesses(&polytope, &face, size);
+    if !met
+        && !polyhedral
+        && let Some(better) = downhill(pair, face.normal, reach)
+    {
+        return Ok(better);
+    }
+    Ok(Separation { distance: -reach, normal: face.normal, point_a, point_b })
+}
+
+/// Follows h(n) downhill from `n`; None if that leads nowhere, or to a place where Ψ has an edge or a flat side.
+fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, mut n: DVec3, reach: f64) -> Option<Separation> {
+    let mut corner = pair.farthest(n, [0; 2]);
+    let (mut least, mut step) = (corner.w.dot(n), 1.0 / corner.w.length());
+    for _ in 0..100 {
+        let across = corner.w - least * n;
+        if across.length() <= 1e-9 * least {
+            break;
+        }
+        let next = (n - step * across).normalize();
+        let next_corner = pair.farthest(next, corner.numbers);
+        let next_least = next_corner.w.dot(next);
+        if next_least < least {
+            let (turned, moved) = (next - n, next_corner.w - corner.w);
+            // Of the function without its constraint the curvature along the step is (Δw − h Δn)·Δn/|Δn|².
+            let curvature = (moved - least * turned).dot(turned) / turned.length_squared();
+            (n, corner, least) = (next, next_corner, next_least);
+            step = if curvature.abs() > 0.0 { 1.0 / curvature.abs() } else { 2.0 * step };
+        } else {
+            step *= 0.25;
+        }
+    }
+    let smooth = (corner.w - least * n).length() <= 1e-6 * least;
+    (smooth && least <= reach).then_some(Separation {
+        distance: -least,
+        normal: n,
+        point_a: corner.a,
+        point_b: corner.b,
+    })
+}
+
+/// Where the origin's foot in the plane of `face` comes from in A and B. The foot may lie in a neighbour in the same plane.
+fn witnesses(polytope: &Polytope, face: &Face, size: f64) -> (DVec3, DVec3) {
+    let level = face.distance + 1e-12 * size;
+    let mut best = (f64::INFINITY, DVec3::ZERO, DVec3::ZERO);
+    for candidate in std::iter::once(face).chain(polytope.alive().filter(|other| other.distance <= level)) {
+        let corners = polytope.triangle(candidate);
+        let foot = face.distance * face.normal;
+        // Seen from the foot, so that the weights do not depend on how deep it lies.
+        let [p, q, r] = corners.map(|corner| corner.w - foot);
+        let near = nearest(&[p, q, r, r], 3);
+        if near.squared < best.0 {
+            let mix = |place: fn(&Corner) -> DVec3| {
+                corners.iter().zip(near.weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
+            };
+            best = (near.squared, mix(|corner| corner.a), mix(|corner| corner.b));
+        }
+    }
+    (best.1, best.2)
+}

@@ -1,0 +1,236 @@
+//! A convex polytope of triangles inside Ψ that grows one corner at a time.
+//!
+//! A new corner w sees the faces whose planes it lies beyond. Those form a patch; they are cut out, and the rim of the
+//! patch is joined to w. Triangles too thin to have a plane stay in the surface, so that it remains closed, but are never
+//! chosen, and go with the first patch that reaches them.
+
+use glam::DVec3;
+
+use super::pair::Corner;
+
+/// Most corners of a polytope.
+pub(super) const MAX_CORNERS: usize = 128;
+/// A closed surface of triangles with V corners has 2V − 4 faces.
+const MAX_FACES: usize = 2 * MAX_CORNERS - 4;
+/// Below this sine (squared) of its corner angle a triangle has no plane.
+const THIN_SQUARED: f64 = 1e-26;
+const NONE: u16 = u16::MAX;
+
+/// A triangle of the surface.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Face {
+    /// Outward; zero if too thin.
+    pub(super) normal: DVec3,
+    /// Of its plane from the origin; infinite if too thin.
+    pub(super) distance: f64,
+    /// Counter-clockwise seen from outside.
+    pub(super) corners: [u16; 3],
+    /// Entry i lies across the side from corner i to corner i + 1.
+    neighbors: [u16; 3],
+    alive: bool,
+}
+
+const NO_FACE: Face =
+    Face { normal: DVec3::ZERO, distance: 0.0, corners: [0; 3], neighbors: [0; 3], alive: false };
+
+/// A side of the rim: the face outside it that stays, and which of its sides it is.
+#[derive(Clone, Copy)]
+struct RimSide {
+    outside: u16,
+    side: u16,
+}
+
+/// Corners and triangles, in place.
+pub(super) struct Polytope {
+    pub(super) corners: [Corner; MAX_CORNERS],
+    pub(super) corner_count: usize,
+    faces: [Face; MAX_FACES],
+    face_count: usize,
+    /// Planes nearer than this are not beyond each other.
+    tolerance: f64,
+}
+
+impl Polytope {
+    /// Four corners that span a volume ⇒ their tetrahedron.
+    pub(super) fn tetrahedron(mut corners: [Corner; 4], size: f64) -> Self {
+        let [a, b, c, d] = corners.map(|corner| corner.w);
+        if (b - a).cross(c - a).dot(d - a) < 0.0 {
+            corners.swap(1, 2);
+        }
+        let mut polytope = Self {
+            corners: [Corner::default(); MAX_CORNERS],
+            corner_count: 4,
+            faces: [NO_FACE; MAX_FACES],
+            face_count: 4,
+            tolerance: 4.0 * f64::EPSILON * size,
+        };
+        polytope.corners[..4].copy_from_slice(&corners);
+        let sides: [([u16; 3], [u16; 3]); 4] =
+            [([0, 2, 1], [3, 2, 1]), ([0, 1, 3], [0, 2, 3]), ([1, 2, 3], [0, 3, 1]), ([2, 0, 3], [0, 1, 2])];
+        for (face, (corners, neighbors)) in sides.into_iter().enumerate() {
+            polytope.faces[face] = polytope.face(corners, neighbors);
+        }
+        polytope
+    }
+
+    fn face(&self, corners: [u16; 3], neighbors: [u16; 3]) -> Face {
+        let [a, b, c] = corners.map(|i| self.corners[i as usize].w);
+        let (ab, bc, ca) = (b - a, c - b, a - c);
+        let (ab2, bc2, ca2) = (ab.length_squared(), bc.length_squared(), ca.length_squared());
+        // As in `simplex`, the longest edge stays out.
+        let (n, longest) = if ab2 >= bc2 && ab2 >= ca2 {
+            (bc.cross(ca), ab2)
+        } else if bc2 >= ca2 {
+            (ca.cross(ab), bc2)
+        } else {
+            (ab.cross(bc), ca2)
+        };
+        let n2 = n.length_squared();
+        let (normal, distance) = if n2 > THIN_SQUARED * longest * longest {
+            let normal = n / n2.sqrt();
+            // The corner nearest to the origin has the smallest rounding error.
+            let foot = [a, b, c].into_iter().min_by(|p, q| p.length_squared().total_cmp(&q.length_squared()));
+            (normal, normal.dot(foot.unwrap_or(a)))
+        } else {
+            (DVec3::ZERO, f64::INFINITY)
+        };
+        Face { normal, distance, corners, neighbors, alive: true }
+    }
+
+    /// The face whose plane is nearest to the origin; None if all are too thin.
+    pub(super) fn nearest_face(&self) -> Option<Face> {
+        let alive = self.alive().filter(|face| face.distance < f64::INFINITY);
+        alive.min_by(|f, g| f.distance.total_cmp(&g.distance)).copied()
+    }
+
+    /// All faces of the surface.
+    pub(super) fn alive(&self) -> impl Iterator<Item = &Face> {
+        self.faces[..self.face_count].iter().filter(|face| face.alive)
+    }
+
+    /// Places of a face's corners in Ψ.
+    pub(super) fn triangle(&self, face: &Face) -> [Corner; 3] {
+        face.corners.map(|i| self.corners[i as usize])
+    }
+
+    fn sees(&self, w: DVec3, face: &Face) -> bool {
+        face.normal.dot(w - self.corners[face.corners[0] as usize].w) > self.tolerance
+            || face.distance == f64::INFINITY
+    }
+
+    /// Adds a corner beyond the plane of `from`. False if there is no room, or rounding has torn the rim; the polytope
+    /// is as before then.
+    pub(super) fn add(&mut self, corner: Corner, from: &Face) -> bool {
+        if self.corner_count == MAX_CORNERS {
+            return false;
+        }
+        let Some(first) =
+            self.faces[..self.face_count].iter().position(|face| face.alive && face.corners == from.corners)
+        else {
+            return false;
+        };
+        let mut seen = [false; MAX_FACES];
+        let mut patch = [0u16; MAX_FACES];
+        let mut rim = [RimSide { outside: 0, side: 0 }; MAX_FACES];
+        let (patch_count, rim_count) = self.patch(corner.w, first, &mut seen, &mut patch, &mut rim);
+        let rim = &rim[..rim_count];
+        let Some(start_at) = self.linked(rim) else {
+            return false;
+        };
+        let w = self.corner_count as u16;
+        self.corners[self.corner_count] = corner;
+        self.corner_count += 1;
+        // The new faces take the places of the old, then new ones.
+        let mut place_of = [0u16; MAX_FACES];
+        for (i, place) in place_of[..rim_count].iter_mut().enumerate() {
+            *place = if i < patch_count { patch[i] } else { (self.face_count + i - patch_count) as u16 };
+        }
+        for &old in &patch[..patch_count] {
+            self.faces[old as usize].alive = false;
+        }
+        self.face_count = self.face_count.max(self.face_count + rim_count.saturating_sub(patch_count));
+        let mut before = [0u16; MAX_FACES];
+        for (i, side) in rim.iter().enumerate() {
+            let [_, to] = self.rim_ends(*side);
+            before[start_at[to as usize] as usize] = i as u16;
+        }
+        for (i, side) in rim.iter().enumerate() {
+            let [from, to] = self.rim_ends(*side);
+            let next = place_of[start_at[to as usize] as usize];
+            let last = place_of[before[i] as usize];
+            self.faces[place_of[i] as usize] = self.face([from, to, w], [side.outside, next, last]);
+            self.faces[side.outside as usize].neighbors[side.side as usize] = place_of[i];
+        }
+        true
+    }
+
+    /// Faces seen from w, connected with `first`, and the sides around them.
+    fn patch(
+        &self,
+        w: DVec3,
+        first: usize,
+        seen: &mut [bool; MAX_FACES],
+        patch: &mut [u16; MAX_FACES],
+        rim: &mut [RimSide; MAX_FACES],
+    ) -> (usize, usize) {
+        let (mut patch_count, mut rim_count, mut done) = (1, 0, 0);
+        patch[0] = first as u16;
+        seen[first] = true;
+        while done < patch_count {
+            let place = patch[done];
+            done += 1;
+            for neighbor in self.faces[place as usize].neighbors {
+                let face = &self.faces[neighbor as usize];
+                if !seen[neighbor as usize] && self.sees(w, face) {
+                    seen[neighbor as usize] = true;
+                    patch[patch_count] = neighbor;
+                    patch_count += 1;
+                }
+            }
+        }
+        for &place in &patch[..patch_count] {
+            for neighbor in self.faces[place as usize].neighbors {
+                if !seen[neighbor as usize] && rim_count < MAX_FACES {
+                    let face = &self.faces[neighbor as usize];
+                    // Two faces may share two sides only in a broken surface, which `linked` refuses.
+                    if let Some(side) = face.neighbors.iter().position(|&across| across == place) {
+                        rim[rim_count] = RimSide { outside: neighbor, side: side as u16 };
+                        rim_count += 1;
+                    }
+                }
+            }
+        }
+        (patch_count, rim_count)
+    }
+
+    /// Ends of a side of the rim, in the direction of the face that will replace the patch there.
+    fn rim_ends(&self, side: RimSide) -> [u16; 2] {
+        let corners = self.faces[side.outside as usize].corners;
+        let i = side.side as usize;
+        [corners[(i + 1) % 3], corners[i]]
+    }
+
+    /// For each corner the side of the rim that starts there; None unless the rim is one loop without crossing.
+    fn linked(&self, rim: &[RimSide]) -> Option<[u16; MAX_CORNERS]> {
+        let mut start_at = [NONE; MAX_CORNERS];
+        for (i, side) in rim.iter().enumerate() {
+            let [from, _] = self.rim_ends(*side);
+            if start_at[from as usize] != NONE {
+                return None;
+            }
+            start_at[from as usize] = i as u16;
+        }
+        let mut side = 0;
+        for walked in 1..=rim.len() {
+            let [_, to] = self.rim_ends(rim[side]);
+            side = start_at[to as usize] as usize;
+            if side == NONE as usize {
+                return None;
+            }
+            if side == 0 {
+                return (walked == rim.len() && walked >= 3).then_some(start_at);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,239 @@
+//! Rays against shapes: what a hit is, and the round solids of revolution and boxes.
+//!
+//! A solid is an interval of t on the line o + t d: boxes by slabs, balls by their nearest approach, an ellipsoid as the
+//! unit ball of the space divided by its semi-axes, a cylinder as the infinite one (a quadratic in the plane) cut by the
+//! slab of its caps, a cone as its quadratic x² + y² = (r/h)² (z_apex − z)² cut by the slab, a capsule as the union of a
+//! cylinder and two balls. The ray enters at the first end of the interval and leaves at the last.
+
+use glam::DVec3;
+
+use super::Ray;
+use super::bounding_volume::sphere_interval;
+use super::segment_box::slab_interval;
+use crate::{Aabb, BoundingSphere, Capsule, Cone, Cuboid, Cylinder, Ellipsoid};
+
+/// What a ray that starts inside a solid reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FromInside {
+    /// A hit at its origin, t = 0, with the normal against the ray.
+    #[default]
+    Origin,
+    /// The point where it leaves, with the outward normal.
+    Exit,
+}
+
+/// Where a ray meets a shape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RayHit {
+    /// Distance from the ray's origin.
+    pub t: f64,
+    /// The point.
+    pub point: DVec3,
+    /// Outward unit normal there; of an open surface the side the ray comes from.
+    pub normal: DVec3,
+    /// Which face: triangle of a mesh, face of a polyhedron, 2·cell + triangle of a terrain, 2·axis + (1 if positive) of a
+    /// box, 0 for the curved side and 1, 2 for the lower and upper cap of a cylinder or cone, else 0.
+    pub feature: u32,
+    /// Which part of a compound, else 0.
+    pub part: u32,
+}
+
+impl RayHit {
+    pub(crate) fn new(ray: &Ray, t: f64, normal: DVec3, feature: u32) -> Self {
+        Self { t, point: ray.at(t), normal, feature, part: 0 }
+    }
+}
+
+/// One end of the interval a line spends in a solid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing {
+    pub t: f64,
+    /// Of any length: only the one that is reported is worth a square root.
+    pub normal: DVec3,
+    pub feature: u32,
+}
+
+/// The interval of a convex solid ⇒ the hit of a ray on it.
+pub(crate) fn hit_of_interval(
+    ray: &Ray,
+    max: f64,
+    inside: FromInside,
+    interval: Option<[Crossing; 2]>,
+) -> Option<RayHit> {
+    let [enter, leave] = interval?;
+    if leave.t < 0.0 {
+        return None;
+    }
+    if enter.t < 0.0 && inside == FromInside::Origin {
+        return Some(RayHit::new(ray, 0.0, -ray.direction(), enter.feature));
+    }
+    let crossing = if enter.t >= 0.0 { enter } else { leave };
+    let normal = crossing.normal.normalize_or(-ray.direction());
+    (crossing.t <= max).then(|| RayHit::new(ray, crossing.t, normal, crossing.feature))
+}
+
+pub(crate) fn ball(ray: &Ray, radius: f64) -> Option<[Crossing; 2]> {
+    let sphere = BoundingSphere::new(DVec3::ZERO, radius).ok()?;
+    let ends = sphere_interval(ray, &sphere)?;
+    Some(ends.map(|t| Crossing { t, normal: ray.at(t), feature: 0 }))
+}
+
+pub(crate) fn cuboid(ray: &Ray, cuboid: &Cuboid) -> Option<[Crossing; 2]> {
+    let h = cuboid.half_extents();
+    let (o, d) = (ray.origin(), ray.direction());
+    let none = Crossing { t: f64::NEG_INFINITY, normal: DVec3::Z, feature: 0 };
+    let (mut enter, mut leave) = (none, Crossing { t: f64::INFINITY, ..none });
+    for axis in 0..3 {
+        if d[axis] == 0.0 {
+            if o[axis].abs() > h[axis] {
+                return None;
+            }
+            continue;
+        }
+        let side = d[axis].signum();
+        let (near, far) = ((-side * h[axis] - o[axis]) / d[axis], (side * h[axis] - o[axis]) / d[axis]);
+        let face = |sign: f64| (sign * DVec3::AXES[axis], 2 * axis as u32 + u32::from(sign > 0.0));
+        if near > enter.t {
+            let (normal, feature) = face(-side);
+            enter = Crossing { t: near, normal, feature };
+        }
+        if far < leave.t {
+            let (normal, feature) = face(side);
+            leave = Crossing { t: far, normal, feature };
+        }
+    }
+    (enter.t <= leave.t).then_some([enter, leave])
+}
+
+pub(crate) fn ellipsoid(ray: &Ray, ellipsoid: &Ellipsoid) -> Option<[Crossing; 2]> {
+    let s = ellipsoid.semi_axes();
+    let (o, d) = (ray.origin() / s, ray.direction() / s);
+    let stretch = d.length();
+    let unit = Ray::new(o, d).ok()?;
+    let ends = sphere_interval(&unit, &BoundingSphere::new(DVec3::ZERO, 1.0).ok()?)?;
+    Some(ends.map(|t| {
+        let on_ball = unit.at(t);
+        Crossing { t: t / stretch, normal: on_ball / s, feature: 0 }
+    }))
+}
+
+pub(crate) fn cylinder(ray: &Ray, cylinder: &Cylinder) -> Option<[Crossing; 2]> {
+    let half = 0.5 * cylinder.height();
+    let side = tube(ray, cylinder.radius())?;
+    cut(side, slab(ray, -half, half)?)
+}
+
+pub(crate) fn capsule(ray: &Ray, capsule: &Capsule) -> Option<[Crossing; 2]> {
+    let half = 0.5 * capsule.height();
+    let ball = |z: f64| {
+        let sphere = BoundingSphere::new(z * DVec3::Z, capsule.radius()).ok()?;
+        let ends = sphere_interval(ray, &sphere)?;
+        Some(ends.map(|t| Crossing { t, normal: ray.at(t) - z * DVec3::Z, feature: 0 }))
+    };
+    let middle = tube(ray, capsule.radius()).and_then(|side| cut(side, slab(ray, -half, half)?));
+    // The union of three convex pieces that together are convex: the first way in and the last way out.
+    let mut joined: Option<[Crossing; 2]> = None;
+    for piece in [middle, ball(-half), ball(half)].into_iter().flatten() {
+        joined = Some(match joined {
+            None => piece,
+            Some([enter, leave]) => [
+                if piece[0].t < enter.t { piece[0] } else { enter },
+                if piece[1].t > leave.t { piece[1] } else { leave },
+            ],
+        });
+    }
+    joined
+}
+
+/// The interval of x² + y² ≤ r² on the line.
+fn tube(ray: &Ray, radius: f64) -> Option<[Crossing; 2]> {
+    let (o, d) = (ray.origin().truncate(), ray.direction().truncate());
+    let length_squared = d.length_squared();
+    if length_squared == 0.0 {
+        let everything = |t: f64| Crossing { t, normal: DVec3::X, feature: 0 };
+        return (o.length_squared() <= radius * radius)
+            .then(|| [everything(f64::NEG_INFINITY), everything(f64::INFINITY)]);
+    }
+    let middle = -o.dot(d) / length_squared;
+    let across = d.perp_dot(o).abs() / length_squared.sqrt();
+    let half_squared = (radius - across) * (radius + across) / length_squared;
+    if !(half_squared >= 0.0) {
+        return None;
+    }
+    let half = half_squared.sqrt();
+    Some([middle - half, middle + half].map(|t| {
+        let normal = (o + t * d).extend(0.0);
+        Crossing { t, normal, feature: 0 }
+    }))
+}
+
+/// The interval of low ≤ z ≤ high on the line.
+fn slab(ray: &Ray, low: f64, high: f64) -> Option<[Crossing; 2]> {
+    let (o, d) = (ray.origin().z, ray.direction().z);
+    let lower = |t: f64| Crossing { t, normal: -DVec3::Z, feature: 1 };
+    let upper = |t: f64| Crossing { t, normal: DVec3::Z, feature: 2 };
+    if d == 0.0 {
+        return (low..=high).contains(&o).then(|| [lower(f64::NEG_INFINITY), upper(f64::INFINITY)]);
+    }
+    let (t_low, t_high) = ((low - o) / d, (high - o) / d);
+    Some(if d > 0.0 { [lower(t_low), upper(t_high)] } else { [upper(t_high), lower(t_low)] })
+}
+
+fn cut(a: [Crossing; 2], b: [Crossing; 2]) -> Option<[Crossing; 2]> {
+    let enter = if b[0].t > a[0].t { b[0] } else { a[0] };
+    let leave = if b[1].t < a[1].t { b[1] } else { a[1] };
+    (enter.t <= leave.t).then_some([enter, leave])
+}
+
+/// x² + y² = k² w², w = z_apex − z: only the nappe below the apex, w ≥ 0, and above the base counts. The line spends one
+/// interval in it, whose ends are among the crossings of the side and of the base.
+pub(crate) fn cone(ray: &Ray, cone: &Cone) -> Option<[Crossing; 2]> {
+    // Moved up to where the line passes the middle: squares of a far origin would swallow the cone.
+    let shift = -ray.origin().dot(ray.direction());
+    let (o, d) = (ray.at(shift), ray.direction());
+    let (k, w) = (cone.radius() / cone.height(), cone.apex() - o.z);
+    let (a, b, c) = (
+        d.truncate().length_squared() - (k * d.z).powi(2),
+        o.truncate().dot(d.truncate()) + k * k * w * d.z,
+        o.truncate().length_squared() - (k * w).powi(2),
+    );
+    let mut found: [Option<Crossing>; 3] = [None; 3];
+    for (slot, t) in found.iter_mut().zip(quadratic_roots(a, b, c)) {
+        let p = o + t * d;
+        if t.is_finite() && (cone.base()..=cone.apex()).contains(&p.z) {
+            let normal = p.truncate().normalize_or(glam::DVec2::X).extend(k);
+            *slot = Some(Crossing { t: shift + t, normal, feature: 0 });
+        }
+    }
+    if d.z != 0.0 {
+        let t = (cone.base() - o.z) / d.z;
+        if (o + t * d).truncate().length_squared() <= cone.radius() * cone.radius() {
+            found[2] = Some(Crossing { t: shift + t, normal: -DVec3::Z, feature: 1 });
+        }
+    }
+    let mut crossings = found.into_iter().flatten();
+    let first = crossings.next()?;
+    let (enter, leave) = crossings.fold((first, first), |(enter, leave), next| {
+        (if next.t < enter.t { next } else { enter }, if next.t > leave.t { next } else { leave })
+    });
+    // Of a ray that starts inside and leaves through the rim, rounding may lose the way in.
+    if enter.t == leave.t && enter.t > 0.0 && cone.contains(ray.origin()) {
+        return Some([Crossing { t: f64::NEG_INFINITY, ..enter }, leave]);
+    }
+    Some([enter, leave])
+}
+
+/// Roots of a t² + 2 b t + c without cancellation; NaN or infinite where there is none.
+fn quadratic_roots(a: f64, b: f64, c: f64) -> [f64; 2] {
+    let discriminant = b * b - a * c;
+    if !(discriminant >= 0.0) {
+        return [f64::NAN; 2];
+    }
+    let q = -(b + discriminant.sqrt().copysign(b));
+    [q / a, c / q]
+}
+
+/// Whether the ray can meet the box within `max` at all.
+pub(crate) fn may_hit(ray: &Ray, max: f64, bounds: &Aabb) -> bool {
+    slab_interval(ray.origin(), ray.direction(), max, bounds).is_some()
+}
