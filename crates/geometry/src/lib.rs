@@ -15,6 +15,7 @@ mod convex_polyhedron;
 mod coplanar;
 pub mod generate;
 mod height_field;
+pub mod hierarchy;
 mod mass_model;
 mod mass_properties;
 mod mesh_error;
