@@ -1,10 +1,10 @@
 //! The surface-area build of a binary box tree, in single precision.
 //!
 //! Of a node with box area A a random ray that hits it hits a child with probability A_child/A. So a cut into left and right
-//! costs C = C_node A + A_l n_l + A_r n_r against n A of a leaf. Cuts are tried at the borders of equal bins of the
-//! centroids along each axis (Wald 2007); a node with few items is sorted along its longest axis and every cut tried.
+//! costs A_l n_l + A_r n_r. Cuts are tried at the borders of equal bins of the centroids (Wald 2007): along all axes for the
+//! few large nodes at the top, along the longest axis of the centroids below; a handful of items is halved along it.
 //!
-//! Nodes lie in depth-first order: the left child follows its parent, the right child stands `right` places behind it.
+//! Nodes lie in depth-first order: the left child follows its parent, the right child stands `link` places behind it.
 //! Links are relative, so subtrees built by different threads are simply put one after the other, and the tree does not
 //! depend on the number of threads.
 
@@ -12,10 +12,12 @@ use glam::Vec4;
 
 use super::unit_frame::Box32;
 
-/// Bins per axis.
+/// Bins per axis; a power of two.
 const BINS: usize = 16;
-/// Up to this many items every cut along the longest axis is tried.
+/// Up to this many items are halved without weighing areas.
 const FEW: usize = 8;
+/// From this many items on all three axes are tried.
+const MANY: usize = 1024;
 /// Below this depth cuts are made in the middle of the list, which bounds the depth by `DEEP` + log₂ n.
 const DEEP: u32 = 64;
 /// Subtrees with fewer items are not worth a thread.
@@ -61,18 +63,15 @@ pub(super) struct Node {
 pub(super) struct Effort {
     pub max_leaf: usize,
     pub threads: usize,
-    /// Cost of visiting a node over the cost of an item.
-    pub node_cost: f32,
 }
 
 /// Items ⇒ nodes; the items are sorted into the order of the leaves.
 pub(super) fn build(items: &mut [Item], effort: Effort) -> Vec<Node> {
-    let mut nodes = Vec::with_capacity(2 * items.len());
-    let mut span = Span::EMPTY;
-    for item in items.iter() {
-        span.add(item);
-    }
-    subdivide(items, 0, span, 0, effort, effort.threads, &mut nodes);
+    let mut nodes = Vec::with_capacity(items.len() + 1);
+    let span = Span::of(items);
+    let mut spare = items.to_vec();
+    let range = Range { items, spare: &mut spare, first: 0, span, depth: 0 };
+    subdivide(range, effort.max_leaf, effort.threads, &mut nodes);
     nodes
 }
 
@@ -84,62 +83,47 @@ struct Span {
 }
 
 impl Span {
-    const EMPTY: Self = Self { bounds: Box32::EMPTY, centers: Box32::EMPTY };
-
-    #[inline(always)]
-    fn add(&mut self, item: &Item) {
-        self.bounds = self.bounds.union(item.0);
-        self.centers = self.centers.with_point(item.center());
+    fn of(items: &[Item]) -> Self {
+        items.iter().fold(Self { bounds: Box32::EMPTY, centers: Box32::EMPTY }, |span, item| Self {
+            bounds: span.bounds.union(item.0),
+            centers: span.centers.with_point(item.center()),
+        })
     }
 }
 
-fn subdivide(
-    items: &mut [Item],
+/// Items that shall become a subtree, and as much room for sorting them.
+struct Range<'a> {
+    items: &'a mut [Item],
+    spare: &'a mut [Item],
     first: u32,
     span: Span,
     depth: u32,
-    effort: Effort,
-    threads: usize,
-    nodes: &mut Vec<Node>,
-) {
+}
+
+fn subdivide(range: Range, max_leaf: usize, threads: usize, nodes: &mut Vec<Node>) {
+    let Range { items, spare, first, span, depth } = range;
     let count = items.len();
     let place = nodes.len();
     nodes.push(Node { bounds: span.bounds, link: first, count: count as u32 });
-    if count == 1 {
+    if count <= max_leaf {
         return;
     }
-    let cut = if depth >= DEEP {
-        None
-    } else if count <= FEW {
-        sorted_cut(items, &span)
-    } else {
-        binned_cut(items, &span)
-    };
-    if count <= effort.max_leaf {
-        let leaf = count as f32 * span.bounds.half_area();
-        let inner = cut.as_ref().map_or(leaf, |cut| cut.cost) + effort.node_cost * span.bounds.half_area();
-        if inner >= leaf {
-            return;
-        }
-    }
-    let (middle, left_span, right_span) = match cut {
-        Some(Cut { place: Place::Before(middle), .. }) => halves(items, middle),
-        Some(Cut { place: Place::Bin { axis, scale, last }, .. }) => {
-            partition(items, axis, span.centers.low[axis], scale, last)
-        }
-        None => halves(items, count / 2),
-    };
-    let (left, right) = items.split_at_mut(middle);
-    let right_first = first + middle as u32;
+    let (middle, left_span, right_span) = cut(items, spare, &span, depth);
+    let (left_items, right_items) = items.split_at_mut(middle);
+    let (left_spare, right_spare) = spare.split_at_mut(middle);
+    let depth = depth + 1;
+    let left = Range { items: left_items, spare: left_spare, first, span: left_span, depth };
+    let first = first + middle as u32;
+    let right = Range { items: right_items, spare: right_spare, first, span: right_span, depth };
     if threads > 1 && count >= THREAD_MIN {
         let other = threads / 2;
         let right_nodes = std::thread::scope(|scope| {
             let task = scope.spawn(move || {
-                let mut nodes = Vec::with_capacity(2 * right.len());
-                subdivide(right, right_first, right_span, depth + 1, effort, other, &mut nodes);
+                let mut nodes = Vec::with_capacity(right.items.len() + 1);
+                subdivide(right, max_leaf, other, &mut nodes);
                 nodes
             });
-            subdivide(left, first, left_span, depth + 1, effort, threads - other, nodes);
+            subdivide(left, max_leaf, threads - other, nodes);
             task.join()
         });
         nodes[place].link = (nodes.len() - place) as u32;
@@ -148,24 +132,50 @@ fn subdivide(
             Err(panic) => std::panic::resume_unwind(panic),
         }
     } else {
-        subdivide(left, first, left_span, depth + 1, effort, 1, nodes);
+        subdivide(left, max_leaf, 1, nodes);
         nodes[place].link = (nodes.len() - place) as u32;
-        subdivide(right, right_first, right_span, depth + 1, effort, 1, nodes);
+        subdivide(right, max_leaf, 1, nodes);
     }
     nodes[place].count = 0;
 }
 
-/// Where a node is cut and what its children cost: A_l n_l + A_r n_r.
-struct Cut {
-    cost: f32,
-    place: Place,
-}
-
-enum Place {
-    /// Items stand in order; those before the index go left.
-    Before(usize),
-    /// Items whose bin along the axis is at most `last` go left.
-    Bin { axis: usize, scale: f32, last: usize },
+/// Sorts the items into two sides ⇒ size of the left one, spans of both.
+fn cut(items: &mut [Item], spare: &mut [Item], span: &Span, depth: u32) -> (usize, Span, Span) {
+    let extent = span.centers.high - span.centers.low;
+    let longest = longest_axis(extent);
+    if depth < DEEP {
+        if items.len() <= FEW {
+            match longest {
+                0 => sort_few::<0>(items),
+                1 => sort_few::<1>(items),
+                _ => sort_few::<2>(items),
+            }
+        } else {
+            let axes = if items.len() >= MANY { 0..3 } else { longest..longest + 1 };
+            let mut best: Option<Border> = None;
+            for axis in axes {
+                let border = match axis {
+                    0 => border::<0>(items, span),
+                    1 => border::<1>(items, span),
+                    _ => border::<2>(items, span),
+                };
+                if let Some(border) = border
+                    && best.as_ref().is_none_or(|known| border.cost < known.cost)
+                {
+                    best = Some(border);
+                }
+            }
+            if let Some(best) = best {
+                return match best.axis {
+                    0 => partition::<0>(items, spare, &best),
+                    1 => partition::<1>(items, spare, &best),
+                    _ => partition::<2>(items, spare, &best),
+                };
+            }
+        }
+    }
+    let middle = items.len() / 2;
+    (middle, Span::of(&items[..middle]), Span::of(&items[middle..]))
 }
 
 fn longest_axis(e: Vec4) -> usize {
@@ -178,128 +188,122 @@ fn longest_axis(e: Vec4) -> usize {
     }
 }
 
-/// Sorts few items along the longest axis of their centres and tries every cut.
-fn sorted_cut(items: &mut [Item], span: &Span) -> Option<Cut> {
-    let axis = longest_axis(span.centers.high - span.centers.low);
-    let count = items.len();
-    for i in 1..count {
+#[inline(always)]
+fn along<const AXIS: usize>(v: Vec4) -> f32 {
+    match AXIS {
+        0 => v.x,
+        1 => v.y,
+        _ => v.z,
+    }
+}
+
+/// Sorts a handful of items by their centres along an axis; equal ones keep their order.
+fn sort_few<const AXIS: usize>(items: &mut [Item]) {
+    for i in 1..items.len() {
         let item = items[i];
-        let key = item.center()[axis];
+        let key = along::<AXIS>(item.center());
         let mut j = i;
-        while j > 0 && items[j - 1].center()[axis] > key {
+        while j > 0 && along::<AXIS>(items[j - 1].center()) > key {
             items[j] = items[j - 1];
             j -= 1;
         }
         items[j] = item;
     }
-    let mut right_cost = [0.0f32; FEW];
-    let mut bounds = Box32::EMPTY;
-    for i in (1..count).rev() {
-        bounds = bounds.union(items[i].0);
-        right_cost[i] = (count - i) as f32 * bounds.half_area();
-    }
-    let mut best = (f32::INFINITY, count / 2);
-    bounds = Box32::EMPTY;
-    for i in 1..count {
-        bounds = bounds.union(items[i - 1].0);
-        let cost = i as f32 * bounds.half_area() + right_cost[i];
-        if cost < best.0 {
-            best = (cost, i);
-        }
-    }
-    Some(Cut { cost: best.0, place: Place::Before(best.1) })
 }
 
-/// Bin along an axis from the scaled offset of a centre.
-#[inline(always)]
-fn bin_of(offset: f32) -> usize {
-    // The conversion saturates; the minimum is for the largest centre, which falls on the last border.
-    (offset as i32 as usize).min(BINS - 1)
+/// Where bins begin and how wide they are.
+#[derive(Clone, Copy)]
+struct Bins {
+    low: f32,
+    scale: f32,
 }
 
-/// Sorts the centres into bins and tries their borders; None if no axis parts the centres.
-fn binned_cut(items: &[Item], span: &Span) -> Option<Cut> {
-    let extent = span.centers.high - span.centers.low;
-    let mut scale = Vec4::ZERO;
-    for axis in 0..3 {
-        let s = BINS as f32 / extent[axis];
-        if extent[axis] > 0.0 && s.is_finite() {
-            scale[axis] = s;
-        }
+impl Bins {
+    fn new<const AXIS: usize>(span: &Span) -> Option<Self> {
+        let low = along::<AXIS>(span.centers.low);
+        let extent = along::<AXIS>(span.centers.high) - low;
+        let scale = (BINS - 1) as f32 / extent;
+        (extent > 0.0 && scale.is_finite()).then_some(Self { low, scale })
     }
-    let mut boxes = [[Box32::EMPTY; BINS]; 3];
-    let mut counts = [[0u32; BINS]; 3];
+
+    /// Bin of a centre: the nearest integer to its scaled offset, which lies within 0 and 15. Adding 2²³ rounds and puts the
+    /// integer into the last bits, quicker than a conversion.
+    #[inline(always)]
+    fn of<const AXIS: usize>(self, item: &Item) -> usize {
+        let offset = (along::<AXIS>(item.center()) - self.low) * self.scale;
+        (offset + 8_388_608.0).to_bits() as usize & (BINS - 1)
+    }
+}
+
+/// A border between bins: those up to `last` go left.
+struct Border {
+    axis: usize,
+    bins: Bins,
+    cost: f32,
+    last: usize,
+    left: Box32,
+    right: Box32,
+}
+
+/// Sorts the centres into bins and takes the cheapest border; None if the axis does not part them.
+fn border<const AXIS: usize>(items: &[Item], span: &Span) -> Option<Border> {
+    let bins = Bins::new::<AXIS>(span)?;
+    let mut boxes = [Box32::EMPTY; BINS];
+    let mut counts = [0u32; BINS];
     for item in items {
-        let offset = (item.center() - span.centers.low) * scale;
-        let bins = [bin_of(offset.x), bin_of(offset.y), bin_of(offset.z)];
-        for axis in 0..3 {
-            let bin = bins[axis];
-            boxes[axis][bin] = boxes[axis][bin].union(item.0);
-            counts[axis][bin] += 1;
-        }
+        let bin = bins.of::<AXIS>(item);
+        boxes[bin] = boxes[bin].union(item.0);
+        counts[bin] += 1;
     }
-    let mut best: Option<Cut> = None;
-    for axis in 0..3 {
-        if scale[axis] == 0.0 {
-            continue;
-        }
-        let (cost, last) = cheapest_border(&boxes[axis], &counts[axis]);
-        if best.as_ref().is_none_or(|known| cost < known.cost) {
-            best = Some(Cut { cost, place: Place::Bin { axis, scale: scale[axis], last } });
-        }
-    }
-    best.filter(|cut| cut.cost.is_finite())
-}
-
-/// Bins ⇒ (cost, last bin of the left side); infinite cost if one bin holds all.
-fn cheapest_border(boxes: &[Box32; BINS], counts: &[u32; BINS]) -> (f32, usize) {
-    let mut right_cost = [f32::INFINITY; BINS];
-    let (mut bounds, mut count) = (Box32::EMPTY, 0);
+    let mut right = [Box32::EMPTY; BINS];
+    let mut bounds = Box32::EMPTY;
     for bin in (1..BINS).rev() {
         bounds = bounds.union(boxes[bin]);
-        count += counts[bin];
-        if count > 0 {
-            right_cost[bin] = count as f32 * bounds.half_area();
-        }
+        right[bin] = bounds;
     }
-    let mut best = (f32::INFINITY, 0);
-    (bounds, count) = (Box32::EMPTY, 0);
+    let (mut bounds, mut count) = (Box32::EMPTY, 0);
+    let mut best: Option<Border> = None;
     for last in 0..BINS - 1 {
+        // Behind an empty bin the cut would be the same as before it.
+        if counts[last] == 0 {
+            continue;
+        }
         bounds = bounds.union(boxes[last]);
         count += counts[last];
-        if count > 0 {
-            let cost = count as f32 * bounds.half_area() + right_cost[last + 1];
-            if cost < best.0 {
-                best = (cost, last);
-            }
+        let beyond = items.len() as u32 - count;
+        if beyond == 0 {
+            break;
+        }
+        let cost = count as f32 * bounds.half_area() + beyond as f32 * right[last + 1].half_area();
+        if best.as_ref().is_none_or(|known| cost < known.cost) {
+            best = Some(Border { axis: AXIS, bins, cost, last, left: bounds, right: right[last + 1] });
         }
     }
-    best
+    best.filter(|border| border.cost.is_finite())
 }
 
-/// Spans of the two sides of a list cut before `middle`.
-fn halves(items: &[Item], middle: usize) -> (usize, Span, Span) {
-    let (mut left, mut right) = (Span::EMPTY, Span::EMPTY);
-    items[..middle].iter().for_each(|item| left.add(item));
-    items[middle..].iter().for_each(|item| right.add(item));
-    (middle, left, right)
-}
-
-/// Brings the items of the bins up to `last` to the front, and spans both sides on the way.
-fn partition(items: &mut [Item], axis: usize, low: f32, scale: f32, last: usize) -> (usize, Span, Span) {
-    let (mut left, mut right) = (Span::EMPTY, Span::EMPTY);
-    let (mut i, mut j) = (0, items.len());
-    // Everything before i is left, everything from j on is right.
-    while i < j {
-        let item = items[i];
-        if bin_of((item.center()[axis] - low) * scale) <= last {
-            left.add(&item);
-            i += 1;
-        } else {
-            right.add(&item);
-            j -= 1;
-            items.swap(i, j);
-        }
+/// Brings the items left of the border to the front, and spans both sides on the way. Every item is written to both sides and
+/// only one of them moves on: there is no branch to mispredict.
+fn partition<const AXIS: usize>(
+    items: &mut [Item],
+    spare: &mut [Item],
+    border: &Border,
+) -> (usize, Span, Span) {
+    let count = items.len();
+    let (mut below, mut above) = (Box32::EMPTY, Box32::EMPTY);
+    let mut left = 0;
+    for (done, item) in items.iter().enumerate() {
+        let goes_left = border.bins.of::<AXIS>(item) <= border.last;
+        let right = count - 1 - (done - left);
+        spare[left] = *item;
+        spare[right] = *item;
+        left += usize::from(goes_left);
+        // A centre on the wrong side is replaced by one that changes nothing.
+        let center = item.center();
+        let (low_left, low_right) = if goes_left { (0.0, f32::INFINITY) } else { (f32::INFINITY, 0.0) };
+        below = Box32 { low: below.low.min(center + low_left), high: below.high.max(center - low_left) };
+        above = Box32 { low: above.low.min(center + low_right), high: above.high.max(center - low_right) };
     }
-    (i, left, right)
+    items.copy_from_slice(spare);
+    (left, Span { bounds: border.left, centers: below }, Span { bounds: border.right, centers: above })
 }

@@ -27,7 +27,7 @@ impl Default for BuildSettings {
 }
 
 impl BuildSettings {
-    pub(super) fn effort(&self, node_cost: f32) -> Result<Effort, HierarchyError> {
+    pub(super) fn effort(&self) -> Result<Effort, HierarchyError> {
         let check = |name, value: usize, most: usize, allowed| {
             if (1..=most).contains(&value) {
                 Ok(value)
@@ -38,7 +38,6 @@ impl BuildSettings {
         Ok(Effort {
             max_leaf: check("max_leaf", self.max_leaf, 16, "1 to 16")?,
             threads: check("threads", self.threads, 1024, "1 to 1024")?,
-            node_cost,
         })
     }
 }
@@ -121,7 +120,7 @@ pub(super) fn check_boxes(boxes: &[Aabb]) -> Result<Aabb, HierarchyError> {
 impl BoxTree {
     /// Boxes ⇒ tree; cuts are placed by the surface-area rule.
     pub fn build(boxes: &[Aabb], settings: &BuildSettings) -> Result<Self, HierarchyError> {
-        let effort = settings.effort(1.0)?;
+        let effort = settings.effort()?;
         let frame = UnitFrame::around(&check_boxes(boxes)?);
         let mut items: Vec<Item> =
             (0u32..).zip(boxes).map(|(i, b)| Item::new(frame.outward(b.min(), b.max()), i)).collect();
@@ -283,8 +282,8 @@ impl BoxTree {
             }
             visits.nodes += 2;
             let children = [index + 1, index + node.link];
-            let [left, right] = children
-                .map(|child| slabs.entry(&self.nodes[child as usize].bounds, limit * slabs.speed));
+            let [left, right] =
+                children.map(|child| slabs.entry(&self.nodes[child as usize].bounds, limit * slabs.speed));
             match (left, right) {
                 (Some(l), Some(r)) if l <= r => stack.extend([(children[1], r), (children[0], l)]),
                 (Some(l), Some(r)) => stack.extend([(children[0], l), (children[1], r)]),
