@@ -369,3 +369,24 @@ fn t_20_bad_input() {
     assert!(tree.cast_ray(&down, 0.99, &mut scratch).is_none());
     assert!(tree.cast_ray(&down, 1.0, &mut scratch).is_some_and(|hit| hit.t == 1.0 && hit.front));
 }
+
+/// INT-1: a cube inside another one overlaps it though no triangles cross; points inside agree with the solid angle.
+#[test]
+fn int_1_containment() {
+    let cube = |half: f64| TriangleMesh::from_soup(&generate::cuboid(DVec3::splat(half)).unwrap()).unwrap();
+    let settings = BuildSettings::default();
+    let (small, large) =
+        (MeshTree::build(&cube(0.5), &settings).unwrap(), MeshTree::build(&cube(1.5), &settings).unwrap());
+    let mut scratch = Scratch::default();
+    assert_eq!(small.first_crossing(&large, &Pose::IDENTITY, &mut scratch), None);
+    assert!(small.solids_overlap(&large, &Pose::IDENTITY, &mut scratch));
+    assert!(large.solids_overlap(&small, &Pose::IDENTITY, &mut scratch));
+    assert!(!large.solids_overlap(&small, &Pose::at(DVec3::X * 2.1), &mut scratch));
+    let mut random = Random(27);
+    let mesh = generate::torus(1.0, 0.4, 30, 16).unwrap();
+    let tree = MeshTree::build(&mesh, &settings).unwrap();
+    for _ in 0..5000 {
+        let p = 1.5 * random.in_cube();
+        assert_eq!(tree.contains(p, &mut scratch), mesh.contains(p));
+    }
+}

@@ -1,10 +1,12 @@
 //! Where two triangles that meet touch.
 //!
 //! Their common segment ends where an edge of one pierces the other. If both ends come from edges of one triangle, its plane is
-//! crossed by that triangle's corner (or by the side between its two other corners): corners behind the other's plane are
+//! crossed by that triangle's corner (or by the side between its two other corners): corners right behind the other's face are
 //! contacts of kind corner–face, their depth the distance behind the plane. If one end comes from each, two edges cross: the
-//! contact lies halfway between their nearest points, its normal along the product of the edges. Edges within a flat part of a
-//! surface are no features and make no contact.
+//! contact lies halfway between their nearest points, its normal n along the product of the edges. n must lie between the normals
+//! of the two faces beside A's edge and −n between those beside B's: with d along the edge in the sense of a face with normal m,
+//! m × d points into the face, and n·(m × d) ≤ 0. Edges within a flat part of a surface are no features. Where no feature stands
+//! out, the middle of the common segment stands in, and gives way to any better contact.
 //!
 //! Normals point from A to B, depth is positive.
 
@@ -21,8 +23,8 @@ pub enum ContactFeature {
     CornerOfB,
     /// Edges cross; their directions, A's first.
     Edges(DVec3, DVec3),
-    /// The triangles lie in one plane, or have no area: only that they meet is known.
-    Flat,
+    /// No feature stands out: the triangles just cross, lie in one plane, or have no area.
+    Crossing,
 }
 
 /// A point where two meshes touch, in the frame of A.
@@ -62,10 +64,11 @@ fn piercing(edges: &Triangle, face: &Triangle) -> [bool; 3] {
     })
 }
 
-/// Two triangles that meet, with their real edges ⇒ the contacts between them, added to the list.
+/// Two triangles that meet, with the normals of their neighbours across each edge (0 if there is none) ⇒ the contacts between
+/// them, added to the list.
 pub(super) fn contacts_of_pair(
-    (a, sharp_a): (&Triangle, [bool; 3]),
-    (b, sharp_b): (&Triangle, [bool; 3]),
+    (a, across_a): (&Triangle, [DVec3; 3]),
+    (b, across_b): (&Triangle, [DVec3; 3]),
     (triangle_a, triangle_b): (u32, u32),
     contacts: &mut Vec<ContactPoint>,
 ) {
@@ -76,65 +79,100 @@ pub(super) fn contacts_of_pair(
         contacts.push(ContactPoint { point, normal, depth, feature, triangle_a, triangle_b });
     };
     match (count(through_b), count(through_a)) {
-        (2.., _) => {
-            for &corner in a {
-                let depth = -n_b.dot(corner - b[0]);
-                if depth >= 0.0 {
-                    add(corner, -n_b, depth, ContactFeature::CornerOfA);
-                }
-            }
-        }
-        (_, 2..) => {
-            for &corner in b {
-                let depth = -n_a.dot(corner - a[0]);
-                if depth >= 0.0 {
-                    add(corner, n_a, depth, ContactFeature::CornerOfB);
-                }
-            }
-        }
+        (2, _) => corners_behind(a, through_b, b, n_b, |point, depth| {
+            let feature = if depth > 0.0 { ContactFeature::CornerOfA } else { ContactFeature::Crossing };
+            add(point, -n_b, depth, feature);
+        }),
+        (_, 2) => corners_behind(b, through_a, a, n_a, |point, depth| {
+            let feature = if depth > 0.0 { ContactFeature::CornerOfB } else { ContactFeature::Crossing };
+            add(point, n_a, depth, feature);
+        }),
         (1, 1) => {
-            let edge = |t: &Triangle, hit: [bool; 3]| {
-                let k = hit.iter().position(|&e| e).unwrap_or(0);
-                (k, t[k], t[(k + 1) % 3])
+            let (edge_a, edge_b) = (first_edge(through_b), first_edge(through_a));
+            let line = |t: &Triangle, k: usize| (t[k], t[(k + 1) % 3] - t[k]);
+            let ((p, d), (q, e)) = (line(a, edge_a), line(b, edge_b));
+            let (beside_a, beside_b) = (across_a[edge_a], across_b[edge_b]);
+            let flat = |m: DVec3, n: DVec3| m.dot(n) > 1.0 - 1e-9;
+            let featureless = flat(beside_a, n_a) || flat(beside_b, n_b);
+            let crossing = if featureless { None } else { edges_cross(p, d, q, e) };
+            let within = |n: DVec3, d: DVec3, m1: DVec3, m2: DVec3| {
+                n.dot(m1.cross(d)) <= 0.0 && n.dot(m2.cross(d)) >= 0.0
             };
-            let ((i, a1, a2), (j, b1, b2)) = (edge(a, through_b), edge(b, through_a));
-            if !(sharp_a[i] && sharp_b[j]) {
-                return;
-            }
-            let (d, e) = (a2 - a1, b2 - b1);
-            let product = d.cross(e);
-            if product.length_squared() <= 1e-16 * d.length_squared() * e.length_squared() {
-                return;
-            }
-            let normal = product.normalize();
             // The outer sides of the faces beside tell from which body to which.
-            let normal = if normal.dot(n_a - n_b) < 0.0 { -normal } else { normal };
-            let (p, q) = nearest_on_lines(a1, d, b1, e);
-            add(0.5 * (p + q), normal, (p - q).dot(normal).max(0.0), ContactFeature::Edges(d, e));
+            let outwards = n_a - n_b;
+            if let Some((on_a, on_b)) = crossing
+                && let normal = d.cross(e).normalize() * d.cross(e).dot(outwards).signum()
+                && (on_a - on_b).dot(normal) >= 0.0
+                && within(normal, d, n_a, beside_a)
+                && within(-normal, e, n_b, beside_b)
+            {
+                let depth = (on_a - on_b).dot(normal);
+                add(0.5 * (on_a + on_b), normal, depth, ContactFeature::Edges(d, e));
+            } else {
+                let middle = 0.5 * (pierce(p, d, b[0], n_b) + pierce(q, e, a[0], n_a));
+                add(middle, outwards.normalize_or(n_a), 0.0, ContactFeature::Crossing);
+            }
         }
         _ => {
             let n = if n_a == DVec3::ZERO { -n_b } else { n_a };
             let center = |t: &Triangle| (t[0] + t[1] + t[2]) / 3.0;
-            add(0.5 * (center(a) + center(b)), n, 0.0, ContactFeature::Flat);
+            add(0.5 * (center(a) + center(b)), n.normalize_or(DVec3::Z), 0.0, ContactFeature::Crossing);
         }
     }
 }
 
-/// The points of two lines nearest to each other; the lines are not parallel.
-fn nearest_on_lines(p: DVec3, d: DVec3, q: DVec3, e: DVec3) -> (DVec3, DVec3) {
+/// Hands over the corners behind a face, right under it, with their depth; if there is none, a point of the crossing with depth 0.
+fn corners_behind(
+    corners: &Triangle,
+    piercing: [bool; 3],
+    face: &Triangle,
+    n: DVec3,
+    mut add: impl FnMut(DVec3, f64),
+) {
+    let mut any = false;
+    for &corner in corners {
+        let depth = -n.dot(corner - face[0]);
+        let rim = -1e-12 * (face[1] - face[0]).cross(face[2] - face[0]).length();
+        let under = (0..3).all(|k| (face[(k + 1) % 3] - face[k]).cross(corner - face[k]).dot(n) >= rim);
+        if depth > 0.0 && under {
+            add(corner, depth);
+            any = true;
+        }
+    }
+    if !any {
+        let k = first_edge(piercing);
+        add(pierce(corners[k], corners[(k + 1) % 3] - corners[k], face[0], n), 0.0);
+    }
+}
+
+fn first_edge(edges: [bool; 3]) -> usize {
+    edges.iter().position(|&edge| edge).unwrap_or(0)
+}
+
+/// Where the edge p + s d crosses a plane.
+fn pierce(p: DVec3, d: DVec3, on_plane: DVec3, n: DVec3) -> DVec3 {
+    let fall = d.dot(n);
+    if fall == 0.0 { p } else { p + ((on_plane - p).dot(n) / fall).clamp(0.0, 1.0) * d }
+}
+
+/// The points of two edges nearest to each other; None if they lie beyond an end, or the edges are parallel.
+fn edges_cross(p: DVec3, d: DVec3, q: DVec3, e: DVec3) -> Option<(DVec3, DVec3)> {
     let r = p - q;
     let (dd, de, ee) = (d.dot(d), d.dot(e), e.dot(e));
     let determinant = dd * ee - de * de;
+    if determinant <= 1e-12 * dd * ee {
+        return None;
+    }
     let s = (de * e.dot(r) - ee * d.dot(r)) / determinant;
     let t = (dd * e.dot(r) - de * d.dot(r)) / determinant;
-    (p + s * d, q + t * e)
+    ((0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t)).then(|| (p + s * d, q + t * e))
 }
 
-/// Merges contacts whose points lie within `distance` and whose normals within 10⁻³ rad; the deepest stays. Contacts of flat
-/// pairs go if there are others.
+/// Merges contacts whose points lie within `distance` and whose normals within 10⁻³ rad; the deepest stays. Those
+/// without a feature go if there are others.
 pub(super) fn weld(contacts: &mut Vec<ContactPoint>, distance: f64) {
-    if contacts.iter().any(|c| c.feature != ContactFeature::Flat) {
-        contacts.retain(|c| c.feature != ContactFeature::Flat);
+    if contacts.iter().any(|c| c.feature != ContactFeature::Crossing) {
+        contacts.retain(|c| c.feature != ContactFeature::Crossing);
     }
     let order = |c: &ContactPoint, o: &ContactPoint| {
         let key = |c: &ContactPoint| [c.point.x, c.point.y, c.point.z];

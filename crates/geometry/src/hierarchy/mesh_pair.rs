@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 use glam::{DMat3, DVec3};
 
 use super::triangle::{Triangle, triangles_overlap};
-use super::{MeshTree, Scratch, Visits};
+use super::{MeshTree, Ray, Scratch, Visits};
 use crate::Pose;
 
 /// Which pairs within one mesh count as crossing.
@@ -52,6 +52,38 @@ impl MeshTree {
             ControlFlow::Break(())
         });
         first
+    }
+
+    /// Whether two closed meshes share a point: their surfaces cross, or one lies inside the other.
+    pub fn solids_overlap(&self, other: &Self, pose: &Pose, scratch: &mut Scratch) -> bool {
+        pose.is_valid()
+            && (self.first_crossing(other, pose, scratch).is_some()
+                || self.contains(pose.point(other.triangles[0][0]), scratch)
+                || other.contains(pose.inverse_point(self.triangles[0][0]), scratch))
+    }
+
+    /// Whether a point lies inside the closed mesh: six axis-parallel rays first meet a surface from behind. If they disagree (an
+    /// edge was hit), the solid angle of the whole surface decides.
+    pub fn contains(&self, p: DVec3, scratch: &mut Scratch) -> bool {
+        if !self.bounds().contains(p) {
+            return false;
+        }
+        let mut inside = 0;
+        for axis in DVec3::AXES {
+            for direction in [axis, -axis] {
+                let hit =
+                    Ray::new(p, direction).ok().and_then(|ray| self.cast_ray(&ray, f64::INFINITY, scratch));
+                inside += usize::from(hit.is_some_and(|hit| !hit.front));
+            }
+        }
+        match inside {
+            0 => false,
+            6 => true,
+            _ => {
+                let angle: f64 = self.triangles.iter().map(|t| solid_angle(t.map(|v| v - p))).sum();
+                angle > 2.0 * std::f64::consts::PI
+            }
+        }
     }
 
     /// Hands over the pairs i < j of triangles of this mesh that share a point, each once, until `found` breaks off.
@@ -105,4 +137,13 @@ impl MeshTree {
 
 fn corners([a, b, c]: &Triangle) -> (DVec3, DVec3) {
     (a.min(*b).min(*c), a.max(*b).max(*c))
+}
+
+/// Signed solid angle of a triangle seen from the origin, tan(Ω/2) = a·(b×c) / (abc + (a·b)c + (b·c)a + (c·a)b) (van Oosterom
+/// and Strackee 1983), positive if the triangle shows its back.
+fn solid_angle([a, b, c]: Triangle) -> f64 {
+    let [la, lb, lc] = [a, b, c].map(DVec3::length);
+    let volume = a.dot(b.cross(c));
+    let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
+    if volume == 0.0 && denominator <= 0.0 { 0.0 } else { 2.0 * volume.atan2(denominator) }
 }

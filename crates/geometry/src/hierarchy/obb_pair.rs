@@ -192,7 +192,8 @@ impl ObbTree {
         contacts.pairs.push((self.order[i], other.order[j]));
         if report.points {
             let triangles = (self.order[i], other.order[j]);
-            contacts_of_pair((a, self.sharp[i]), (&b, other.sharp[j]), triangles, &mut contacts.points);
+            let across = other.across[j].map(|n| world.0 * n);
+            contacts_of_pair((a, self.across[i]), (&b, across), triangles, &mut contacts.points);
         }
         true
     }

@@ -80,8 +80,8 @@ pub struct ObbTree {
     pub(super) local: Vec<Triangle>,
     /// Indices in the mesh, in the order of leaves.
     pub(super) order: Vec<u32>,
-    /// Whether the edge from corner k to k + 1 is a real edge of the surface, not a line within a flat part of it.
-    pub(super) sharp: Vec<[bool; 3]>,
+    /// Unit normals of the neighbours across the edges from corner k to k + 1; 0 where there is no neighbour.
+    pub(super) across: Vec<[DVec3; 3]>,
     /// Length of the root box's diagonal.
     pub(super) size: f64,
     pub(super) skip_leaf_test: bool,
@@ -124,14 +124,14 @@ impl ObbTree {
             triangles: Vec::new(),
             local: Vec::new(),
             order: (0..count as u32).collect(),
-            sharp: Vec::new(),
+            across: Vec::new(),
             size: mesh.bounds().diagonal(),
             skip_leaf_test: settings.skip_leaf_test,
         };
         let frames = tree.subdivide(&triangles, settings)?;
         tree.triangles = tree.order.iter().map(|&i| triangles[i as usize]).collect();
-        let sharp = sharp_edges(mesh);
-        tree.sharp = tree.order.iter().map(|&i| sharp[i as usize]).collect();
+        let across = normals_across(mesh);
+        tree.across = tree.order.iter().map(|&i| across[i as usize]).collect();
         if !settings.leaf_boxes {
             tree.hang_triangles(&frames);
         }
@@ -244,7 +244,7 @@ impl ObbTree {
             + std::mem::size_of_val(self.triangles.as_slice())
             + std::mem::size_of_val(self.local.as_slice())
             + std::mem::size_of_val(self.order.as_slice())
-            + std::mem::size_of_val(self.sharp.as_slice())
+            + std::mem::size_of_val(self.across.as_slice())
     }
 
     /// Calls `visit` for every box with its depth, axes and centre in the mesh's frame, half extents, and the triangles (by
@@ -269,8 +269,8 @@ impl ObbTree {
     }
 }
 
-/// For each triangle and side: whether the neighbour across it lies in another plane (or is missing).
-fn sharp_edges(mesh: &TriangleMesh) -> Vec<[bool; 3]> {
+/// For each triangle and side: unit normal of the one other triangle that shares it, or 0.
+fn normals_across(mesh: &TriangleMesh) -> Vec<[DVec3; 3]> {
     let mut sides: Vec<(u32, u32, u32, usize)> = Vec::with_capacity(3 * mesh.triangles().len());
     for (i, corners) in mesh.triangles().iter().enumerate() {
         for k in 0..3 {
@@ -280,14 +280,12 @@ fn sharp_edges(mesh: &TriangleMesh) -> Vec<[bool; 3]> {
     }
     sides.sort_unstable();
     let normal = |i: u32| mesh.area_vector(i as usize).normalize_or_zero();
-    let mut sharp = vec![[true; 3]; mesh.triangles().len()];
+    let mut across = vec![[DVec3::ZERO; 3]; mesh.triangles().len()];
     for group in sides.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
-        if let [x, y] = group
-            && normal(x.2).dot(normal(y.2)) > 1.0 - 1e-9
-        {
-            sharp[x.2 as usize][x.3] = false;
-            sharp[y.2 as usize][y.3] = false;
+        if let [x, y] = group {
+            across[x.2 as usize][x.3] = normal(y.2);
+            across[y.2 as usize][y.3] = normal(x.2);
         }
     }
-    sharp
+    across
 }
