@@ -37,7 +37,7 @@ impl MeshTree {
         let (r, t) = (DMat3::from_quat(pose.rotation), pose.translation);
         self.wide.walk_pairs(&other.wide, pose, scratch, |places_a, places_b| {
             for b in places_b {
-                let moved = other.triangles[b].map(|p| r * p + t);
+                let moved = other.triangle(b).map(|p| r * p + t);
                 self.crossing(places_a.clone(), &moved, |a| found(self.wide.order[a], other.wide.order[b]))?;
             }
             ControlFlow::Continue(())
@@ -58,8 +58,8 @@ impl MeshTree {
     pub fn solids_overlap(&self, other: &Self, pose: &Pose, scratch: &mut Scratch) -> bool {
         pose.is_valid()
             && (self.first_crossing(other, pose, scratch).is_some()
-                || self.contains(pose.point(other.triangles[0][0]), scratch)
-                || other.contains(pose.inverse_point(self.triangles[0][0]), scratch))
+                || self.contains(pose.point(other.vertices[0]), scratch)
+                || other.contains(pose.inverse_point(self.vertices[0]), scratch))
     }
 
     /// Whether a point lies inside the closed mesh: six axis-parallel rays first meet a surface from behind. If they disagree (an
@@ -80,7 +80,9 @@ impl MeshTree {
             0 => false,
             6 => true,
             _ => {
-                let angle: f64 = self.triangles.iter().map(|t| solid_angle(t.map(|v| v - p))).sum();
+                let angle: f64 = (0..self.corners.len())
+                    .map(|place| solid_angle(self.triangle(place).map(|v| v - p)))
+                    .sum();
                 angle > 2.0 * std::f64::consts::PI
             }
         }
@@ -97,8 +99,8 @@ impl MeshTree {
             for b in places_b.clone() {
                 // Within one leaf each pair once.
                 let range = if places_a == places_b { places_a.start..b } else { places_a.clone() };
-                self.crossing(range, &self.triangles[b], |a| {
-                    let adjacent = self.indices[a].iter().any(|v| self.indices[b].contains(v));
+                self.crossing(range, &self.triangle(b), |a| {
+                    let adjacent = self.corners[a].iter().any(|v| self.corners[b].contains(v));
                     if adjacent && neighbors == Neighbors::Skip {
                         return ControlFlow::Continue(());
                     }
@@ -120,7 +122,7 @@ impl MeshTree {
     ) -> ControlFlow<()> {
         let (low, high) = corners(other);
         for place in places {
-            let triangle = &self.triangles[place];
+            let triangle = &self.triangle(place);
             let (min, max) = corners(triangle);
             // Within rounding of touching the triangles decide.
             let near = (min - low).max(high - max).abs().max_element() * 1e-12;

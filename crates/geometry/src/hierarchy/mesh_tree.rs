@@ -1,4 +1,5 @@
-//! Triangle meshes one can ask quickly: a [`WideTree`] over the triangles, which lie in the order of its leaves.
+//! Triangle meshes one can ask quickly: a [`WideTree`] over the triangles. These lie in the order of its leaves and the vertices
+//! in the order in which they are first used, so that what is near in space is near in memory.
 //!
 //! Boxes are single precision, the triangles double: boxes decide only what is not looked at.
 
@@ -52,10 +53,11 @@ pub struct NearestPoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshTree {
     pub(super) wide: WideTree,
-    /// Corners in the order of leaves.
-    pub(super) triangles: Vec<Triangle>,
-    /// Vertex indices in the order of leaves.
-    pub(super) indices: Vec<[u32; 3]>,
+    /// Corners in the order of leaves, as places of `vertices`.
+    pub(super) corners: Vec<[u32; 3]>,
+    pub(super) vertices: Vec<DVec3>,
+    /// Index in the mesh of each vertex.
+    vertex_order: Vec<u32>,
 }
 
 impl MeshTree {
@@ -102,28 +104,46 @@ impl MeshTree {
             })
             .collect();
         let wide = WideTree::from_items(frame, bounds, items, settings)?;
-        let indices: Vec<[u32; 3]> = wide.order.iter().map(|&i| triangles[i as usize]).collect();
-        let triangles = indices.iter().map(|corners| corners.map(|v| vertices[v as usize])).collect();
-        Ok(Self { wide, triangles, indices })
+        let mut place_of = vec![u32::MAX; vertices.len()];
+        let mut vertex_order = Vec::with_capacity(vertices.len());
+        let mut corners = Vec::with_capacity(triangles.len());
+        for &i in &wide.order {
+            corners.push(triangles[i as usize].map(|v| {
+                let place = &mut place_of[v as usize];
+                if *place == u32::MAX {
+                    *place = vertex_order.len() as u32;
+                    vertex_order.push(v);
+                }
+                *place
+            }));
+        }
+        let vertices = vertex_order.iter().map(|&v| vertices[v as usize]).collect();
+        Ok(Self { wide, corners, vertices, vertex_order })
     }
 
     /// Moves the vertices but keeps who is whose child.
     pub fn refit(&mut self, vertices: &[DVec3]) -> Result<(), HierarchyError> {
-        let needed = self.indices.iter().flatten().max().map_or(0, |&v| v as usize + 1);
+        let needed = self.vertex_order.iter().max().map_or(0, |&v| v as usize + 1);
         if vertices.len() < needed {
             let found = vertices.len();
             return Err(HierarchyError::CountMismatch { what: "vertices", expected: needed, found });
         }
         self.wide.bounds = check_vertices(vertices)?;
-        for (triangle, corners) in self.triangles.iter_mut().zip(&self.indices) {
-            *triangle = corners.map(|v| vertices[v as usize]);
+        for (place, &v) in self.vertices.iter_mut().zip(&self.vertex_order) {
+            *place = vertices[v as usize];
         }
-        let triangles = &self.triangles;
+        let (corners, vertices) = (&self.corners, &self.vertices);
         self.wide.fit(|place| {
-            let [a, b, c] = triangles[place];
+            let [a, b, c] = corners[place].map(|v| vertices[v as usize]);
             (a.min(b).min(c), a.max(b).max(c))
         });
         Ok(())
+    }
+
+    /// Triangle at a place in the order of leaves.
+    #[inline(always)]
+    pub(super) fn triangle(&self, place: usize) -> Triangle {
+        self.corners[place].map(|v| self.vertices[v as usize])
     }
 
     /// Box around the mesh.
@@ -138,7 +158,7 @@ impl MeshTree {
 
     /// How many triangles it holds.
     pub fn triangle_count(&self) -> usize {
-        self.triangles.len()
+        self.corners.len()
     }
 
     /// The first hit with t ≤ `limit`; of two at the same t the triangle with the smaller index.
@@ -156,7 +176,7 @@ impl MeshTree {
         let mut best: Option<RayHit> = None;
         let visits = self.wide.walk_ray(ray, limit, scratch, |places, mut limit| {
             for place in places {
-                if let Some((t, front)) = ray_triangle(ray, &self.triangles[place], limit) {
+                if let Some((t, front)) = ray_triangle(ray, &self.triangle(place), limit) {
                     let triangle = self.wide.order[place];
                     if best.is_none_or(|known| t < known.t || triangle < known.triangle) {
                         best = Some(RayHit { t, triangle, front });
@@ -173,7 +193,8 @@ impl MeshTree {
     pub fn ray_blocked(&self, ray: &Ray, limit: f64, scratch: &mut Scratch) -> bool {
         let mut blocked = false;
         self.wide.walk_ray(ray, limit, scratch, |places, limit| {
-            blocked |= self.triangles[places].iter().any(|t| ray_triangle(ray, t, limit).is_some());
+            blocked |=
+                places.into_iter().any(|place| ray_triangle(ray, &self.triangle(place), limit).is_some());
             if blocked { f64::NEG_INFINITY } else { limit }
         });
         blocked
@@ -184,7 +205,7 @@ impl MeshTree {
         hits.clear();
         let visits = self.wide.walk_ray(ray, limit, scratch, |places, limit| {
             for place in places {
-                if let Some((t, front)) = ray_triangle(ray, &self.triangles[place], limit) {
+                if let Some((t, front)) = ray_triangle(ray, &self.triangle(place), limit) {
                     hits.push(RayHit { t, triangle: self.wide.order[place], front });
                 }
             }
@@ -202,7 +223,7 @@ impl MeshTree {
         let mut best: Option<NearestPoint> = None;
         self.wide.walk_nearest(p, limit, scratch, |places, mut limit| {
             for place in places {
-                let point = closest_point(p, &self.triangles[place]);
+                let point = closest_point(p, &self.triangle(place));
                 let (distance, triangle) = (point.distance(p), self.wide.order[place]);
                 let nearer = best.is_none_or(|known| {
                     distance < known.distance || distance == known.distance && triangle < known.triangle
@@ -227,7 +248,7 @@ impl MeshTree {
         let (center, half) = (query.center(), query.half_extents());
         self.wide.walk_overlap(self.wide.query_box(query.min(), query.max()), scratch, |places| {
             for place in places {
-                if triangle_meets_box(&self.triangles[place].map(|p| p - center), half) {
+                if triangle_meets_box(&self.triangle(place).map(|p| p - center), half) {
                     found(self.wide.order[place])?;
                 }
             }
@@ -246,7 +267,7 @@ impl MeshTree {
         let bounds = self.wide.query_box(center - radius, center + radius);
         self.wide.walk_overlap(bounds, scratch, |places| {
             for place in places {
-                let nearest = closest_point(center, &self.triangles[place]);
+                let nearest = closest_point(center, &self.triangle(place));
                 if nearest.distance_squared(center) <= radius * radius {
                     found(self.wide.order[place])?;
                 }

@@ -128,14 +128,14 @@ impl ObbTree {
             size: mesh.bounds().diagonal(),
             skip_leaf_test: settings.skip_leaf_test,
         };
-        let frames = tree.subdivide(&triangles, settings)?;
+        let frames = tree.subdivide(&triangles, *settings)?;
         tree.triangles = tree.order.iter().map(|&i| triangles[i as usize]).collect();
         let across = normals_across(mesh);
         tree.across = tree.order.iter().map(|&i| across[i as usize]).collect();
         if !settings.leaf_boxes {
             tree.hang_triangles(&frames);
         }
-        let relative = tree.into_parent_frames(&frames);
+        let relative = tree.hang_boxes(&frames);
         tree.rotations = if settings.quaternions {
             Rotations::Quaternions(relative.iter().map(|m| DQuat::from_mat3(m).normalize()).collect())
         } else {
@@ -148,7 +148,7 @@ impl ObbTree {
     fn subdivide(
         &mut self,
         triangles: &[Triangle],
-        settings: &ObbTreeSettings,
+        settings: ObbTreeSettings,
     ) -> Result<Vec<DMat3>, HierarchyError> {
         let source = Source(triangles);
         let (mut frames, mut values, mut corners) = (Vec::new(), Vec::new(), Vec::new());
@@ -203,7 +203,7 @@ impl ObbTree {
     }
 
     /// Boxes in the mesh's frame ⇒ boxes in their parents' frames; returns the relative rotations.
-    fn into_parent_frames(&mut self, frames: &[DMat3]) -> Vec<DMat3> {
+    fn hang_boxes(&mut self, frames: &[DMat3]) -> Vec<DMat3> {
         let mut relative = frames.to_vec();
         // Children come after their parents: backwards, a parent is still in the mesh's frame when its children are done.
         for parent in (0..self.nodes.len()).rev() {
