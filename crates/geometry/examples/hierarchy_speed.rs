@@ -8,7 +8,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use glam::{DQuat, DVec3};
-use rattleback_geometry::hierarchy::{BuildSettings, MeshTree, Ray, Scratch, WideTree};
+use rattleback_geometry::hierarchy::{
+    BuildSettings, Contacts, MeshTree, ObbScratch, ObbTree, ObbTreeSettings, Ray, Report, Scratch, WideTree,
+};
 use rattleback_geometry::{Aabb, Pose, TriangleMesh, generate};
 
 const ROUNDS: usize = 11;
@@ -212,6 +214,49 @@ fn meetings(title: &str, mesh: &TriangleMesh, reach: f64) {
     );
 }
 
+/// The four ways to report of the oriented-box tree on two tori moving through each other, and two cubes.
+fn reports(mesh: &TriangleMesh) {
+    let tree = ObbTree::build(mesh, &ObbTreeSettings::default()).expect("generated meshes are sound");
+    let (mut scratch, mut contacts) = (ObbScratch::default(), Contacts::default());
+    let axis = DVec3::new(1.0, 2.0, 3.0).normalize();
+    let poses: Vec<Pose> = [2.5, 2.0, 1.5, 1.0, 0.5, 0.0]
+        .map(|dx| Pose::new(DQuat::from_axis_angle(axis, 37f64.to_radians()), DVec3::new(dx, 0.113, 0.057)))
+        .to_vec();
+    let modes = [
+        ("1 all pairs", Report::ALL_PAIRS),
+        ("2 all points", Report::ALL_POINTS),
+        ("3 first pair", Report::FIRST_PAIR),
+        ("4 first point", Report::FIRST_POINTS),
+    ];
+    println!("oriented boxes, two tori of {} triangles, {} bytes", mesh.triangles().len(), tree.memory());
+    for (name, report) in modes {
+        let (mut fastest, mut pairs) = (f64::INFINITY, 0);
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            pairs = 0;
+            for pose in &poses {
+                tree.collide(&tree, pose, report, &mut scratch, &mut contacts);
+                pairs += contacts.pairs.len();
+            }
+            fastest = fastest.min(start.elapsed().as_secs_f64() * 1e3);
+        }
+        let each = fastest / poses.len() as f64;
+        println!("  mode {name:<14} {each:8.4} ms a query, {:7.1} pairs a ms", pairs as f64 / fastest);
+    }
+    let soup = generate::cuboid(DVec3::ONE).expect("allowed size");
+    let cube = TriangleMesh::from_soup(&soup).expect("generated meshes are sound");
+    let tree = ObbTree::build(&cube, &ObbTreeSettings::default()).expect("generated meshes are sound");
+    let mut random = Random(9);
+    let count = 20_000;
+    let start = Instant::now();
+    for _ in 0..count {
+        let turn = DQuat::from_axis_angle(random.vector().normalize_or(DVec3::Z), 3.0 * random.next());
+        let pose = Pose::new(turn, 2.0 * random.vector());
+        tree.collide(&tree, &pose, Report::ALL_POINTS, &mut scratch, &mut contacts);
+    }
+    println!("  two cubes, mode 2: {:.0} queries a second", f64::from(count) / start.elapsed().as_secs_f64());
+}
+
 fn main() {
     let sphere = generate::icosphere(7).expect("allowed level");
     let torus = generate::torus(1.0, 0.4, 200, 100).expect("allowed sizes");
@@ -221,4 +266,5 @@ fn main() {
     rays("torus", &torus);
     let small = generate::torus(1.0, 0.4, 50, 50).expect("allowed sizes");
     meetings("torus of 5000 triangles", &small, 1.4);
+    reports(&small);
 }

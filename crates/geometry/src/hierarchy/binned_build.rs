@@ -17,7 +17,7 @@ const BINS: usize = 16;
 /// Up to this many items are halved without weighing areas.
 const FEW: usize = 8;
 /// From this many items on all three axes are tried.
-const MANY: usize = 1024;
+const MANY: usize = 8192;
 /// Below this depth cuts are made in the middle of the list, which bounds the depth by `DEEP` + log₂ n.
 const DEEP: u32 = 64;
 /// Subtrees with fewer items are not worth a thread.
