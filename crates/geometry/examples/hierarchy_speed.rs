@@ -251,7 +251,8 @@ fn reports(mesh: &TriangleMesh) {
     let start = Instant::now();
     for _ in 0..count {
         let turn = DQuat::from_axis_angle(random.vector().normalize_or(DVec3::Z), 3.0 * random.next());
-        let pose = Pose::new(turn, 2.0 * random.vector());
+        // About to touch, or just touching.
+        let pose = Pose::new(turn, 2.4 * random.vector().normalize_or(DVec3::X));
         tree.collide(&tree, &pose, Report::ALL_POINTS, &mut scratch, &mut contacts);
     }
     println!("  two cubes, mode 2: {:.0} queries a second", f64::from(count) / start.elapsed().as_secs_f64());

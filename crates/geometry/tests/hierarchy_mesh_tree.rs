@@ -31,7 +31,9 @@ fn meshes(random: &mut Random) -> Vec<(Vec<DVec3>, Vec<[u32; 3]>)> {
     let (mut centered, centered_triangles) = soup(1.0, 80);
     for corners in centered.chunks_mut(3) {
         let c = (corners[0] + corners[1] + corners[2]) / 3.0;
-        corners.iter_mut().for_each(|p| *p -= c);
+        for p in corners {
+            *p -= c;
+        }
     }
     let twice: Vec<_> = centered_triangles.iter().flat_map(|&t| [t, t]).collect();
     let flat = (vec![DVec3::ZERO, DVec3::X, 2.0 * DVec3::X, DVec3::Y], vec![[0, 1, 2], [0, 0, 0], [0, 1, 3]]);
@@ -51,7 +53,7 @@ fn corners(mesh: &(Vec<DVec3>, Vec<[u32; 3]>), i: usize) -> [DVec3; 3] {
     mesh.1[i].map(|v| mesh.0[v as usize])
 }
 
-fn each<'a>(found: &'a mut Vec<u32>) -> impl FnMut(u32) -> ControlFlow<()> + 'a {
+fn each(found: &mut Vec<u32>) -> impl FnMut(u32) -> ControlFlow<()> + '_ {
     |i| {
         found.push(i);
         ControlFlow::Continue(())
@@ -216,7 +218,9 @@ fn int_1_pairs_equal_brute_force() {
         let a = &meshes[round % meshes.len()];
         let mut b = meshes[(round / 3 + 1) % meshes.len()].clone();
         let scale = if round % 4 == 0 { 1e-6 } else { 1.0 };
-        b.0.iter_mut().for_each(|p| *p *= scale);
+        for p in &mut b.0 {
+            *p *= scale;
+        }
         // Close by: a vertex of B lands on a vertex of A in every other round.
         let rotation = random.rotation();
         let target = a.0[random.bits() as usize % a.0.len()];
@@ -306,7 +310,6 @@ fn refit_equals_rebuild() {
     let mut random = Random(26);
     let mesh = generate::icosphere(3).unwrap();
     let mut tree = MeshTree::build(&mesh, &BuildSettings::default()).unwrap();
-    let mut scratch = Scratch::default();
     for round in 0..20 {
         let shift = random.in_cube() * 10f64.powi(round - 10);
         let moved: Vec<DVec3> = mesh.vertices().iter().map(|&p| p + 0.1 * random.in_cube() + shift).collect();
@@ -324,7 +327,6 @@ fn refit_equals_rebuild() {
         }
     }
     assert!(tree.refit(&[DVec3::ZERO]).is_err());
-    let _ = &mut scratch;
 }
 
 /// Coordinates as large and as small as allowed work as well as ordinary ones.

@@ -85,7 +85,9 @@ fn bvh_3_containment_bvh_4_partition() {
                     assert!(volume.contains(p, tolerance), "{plan:?} {volume:?} {p}");
                 }
                 if leaf {
-                    below.iter().for_each(|&i| seen[i as usize] += 1);
+                    for &i in below {
+                        seen[i as usize] += 1;
+                    }
                 }
             });
             assert!(seen.iter().all(|&times| times == 1), "{plan:?}");

@@ -25,13 +25,13 @@ const PARALLEL: f64 = 1e-12;
 pub fn boxes_disjoint(a: DVec3, b: DVec3, r: &DMat3, t: DVec3, mode: SatMode) -> bool {
     // columns[j][i] = R_ij.
     let columns = [r.x_axis, r.y_axis, r.z_axis];
-    let size = a.max_element() + b.max_element();
     let absolute = columns.map(|column| column.abs() + PARALLEL);
     let reach = absolute[0] * b.x + absolute[1] * b.y + absolute[2] * b.z + a;
-    let rounding = PARALLEL * size;
+    let rounding = PARALLEL * (a.max_element() + b.max_element());
     if t.abs().cmpgt(reach + rounding).any() {
         return true;
     }
+    let b = b.to_array();
     for j in 0..3 {
         if t.dot(columns[j]).abs() > b[j] + a.dot(absolute[j]) + rounding {
             return true;
@@ -40,18 +40,19 @@ pub fn boxes_disjoint(a: DVec3, b: DVec3, r: &DMat3, t: DVec3, mode: SatMode) ->
     if mode == SatMode::FaceOnly {
         return false;
     }
-    for i in 0..3 {
-        let (i1, i2) = ((i + 1) % 3, (i + 2) % 3);
-        for j in 0..3 {
-            let (j1, j2) = ((j + 1) % 3, (j + 2) % 3);
-            let distance = (t[i2] * columns[j][i1] - t[i1] * columns[j][i2]).abs();
-            let reach = a[i1] * absolute[j][i2]
-                + a[i2] * absolute[j][i1]
-                + b[j1] * absolute[j2][i]
-                + b[j2] * absolute[j1][i];
-            if distance > reach + rounding {
-                return true;
-            }
+    // For each j all three i at once: with e = B_j the distances are the parts of e × T, the reach of A those of a and |e|
+    // "crossed" with a plus, |e_{i+2}| a_{i+1} + |e_{i+1}| a_{i+2}.
+    let a_next = DVec3::new(a.y, a.z, a.x);
+    let a_last = DVec3::new(a.z, a.x, a.y);
+    for j in 0..3 {
+        let (j1, j2) = ((j + 1) % 3, (j + 2) % 3);
+        let e = absolute[j];
+        let reach = a_next * DVec3::new(e.z, e.x, e.y)
+            + a_last * DVec3::new(e.y, e.z, e.x)
+            + b[j1] * absolute[j2]
+            + b[j2] * absolute[j1];
+        if columns[j].cross(t).abs().cmpgt(reach + rounding).any() {
+            return true;
         }
     }
     false
