@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use glam::DVec3;
 use random::Random;
-use rattleback_geometry::hierarchy::{BoxTree, BuildSettings, HierarchyError, Ray, Scratch};
+use rattleback_geometry::hierarchy::{BoxTree, BuildSettings, HierarchyError, Ray, Scratch, WideTree};
 use rattleback_geometry::{Aabb, BoundingSphere};
 
 /// Boxes of several kinds: scattered, all the same, flat, on a line, of very different sizes.
@@ -76,6 +76,30 @@ fn queries_equal_brute_force() {
             });
         });
         assert_eq!(got, all(&|b| b.distance(ball.center()) <= ball.radius()));
+        // The nearest box, in both trees.
+        let wide = WideTree::build(&items, &settings).unwrap();
+        let p = 2.0 * random.in_cube();
+        let expected = items.iter().map(|b| b.distance(p)).fold(f64::INFINITY, f64::min);
+        for binary in [true, false] {
+            let (mut best, mut scratch) = (f64::INFINITY, Scratch::default());
+            let measure = |i: u32, _: f64| {
+                best = items[i as usize].distance(p).min(best);
+                Some(best)
+            };
+            if binary {
+                tree.nearest(p, f64::INFINITY, &mut scratch, measure);
+            } else {
+                wide.nearest(p, f64::INFINITY, &mut scratch, measure);
+            }
+            assert_eq!(best, expected);
+        }
+        // The wide tree may hand over more, never less.
+        let mut wider = Vec::new();
+        wide.overlapping(&query, &mut Scratch::default(), |i| {
+            wider.push(i);
+            ControlFlow::Continue(())
+        });
+        assert!(all(&|b| b.overlaps(&query)).iter().all(|i| wider.contains(i)));
         // Rays in general position and along axes, starting inside and outside.
         let mut direction = random.on_sphere();
         if round % 3 == 0 {
@@ -88,8 +112,13 @@ fn queries_equal_brute_force() {
                 None
             });
         });
+        let mut wider = Vec::new();
+        wide.along_ray(&ray, f64::INFINITY, &mut Scratch::default(), |i, _| {
+            wider.push(i);
+            None
+        });
         for i in all(&|b| entry_by_definition(b, &ray)) {
-            assert!(got.contains(&i), "round {round}: ray misses box {i}");
+            assert!(got.contains(&i) && wider.contains(&i), "round {round}: ray misses box {i}");
         }
     }
 }

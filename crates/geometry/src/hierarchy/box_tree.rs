@@ -5,6 +5,8 @@
 
 use std::ops::ControlFlow;
 
+use glam::DVec3;
+
 use super::binned_build::{self, Effort, Item};
 use super::ray::Slabs;
 use super::unit_frame::UnitFrame;
@@ -291,6 +293,45 @@ impl BoxTree {
                 (None, Some(r)) => stack.push((children[1], r)),
                 (None, None) => {}
             }
+        }
+        visits
+    }
+
+    /// Hands over items around a point, roughly from near to far, with the distance of interest, at first `limit`. `distance`
+    /// answers with the item's distance to narrow the search, or None to leave it. A `p` that is not finite finds nothing.
+    pub fn nearest(
+        &self,
+        p: DVec3,
+        limit: f64,
+        scratch: &mut Scratch,
+        mut distance: impl FnMut(u32, f64) -> Option<f64>,
+    ) -> Visits {
+        let mut visits = Visits::default();
+        let mut limit = limit;
+        let stack = &mut scratch.nodes;
+        stack.clear();
+        if p.is_finite() {
+            stack.push((0, self.bounds().distance(p)));
+        }
+        while let Some((index, near)) = stack.pop() {
+            let node = &self.nodes[index as usize];
+            if near > limit {
+                continue;
+            }
+            visits.nodes += 1;
+            if node.count > 0 {
+                visits.items += node.count as usize;
+                for &item in self.items(node) {
+                    limit = distance(item, limit).map_or(limit, |d| d.min(limit));
+                }
+                continue;
+            }
+            let children = [index + 1, index + node.link];
+            let [left, right] = children.map(|child| {
+                // A little less than the distance, so that rounding does not lose an item that ties.
+                (child, self.nodes[child as usize].bounds.distance(p) * (1.0 - 1e-14))
+            });
+            stack.extend(if left.1 <= right.1 { [right, left] } else { [left, right] });
         }
         visits
     }

@@ -1,7 +1,12 @@
 //! Bounding-volume hierarchies.
 //!
-//! [`BoxTree`] is the plain binary tree of boxes over anything that has a box. [`WideTree`] treats four boxes at once and
-//! [`MeshTree`] puts it over the triangles of a mesh: these two are for speed.
+//! - [`BoxTree`]: the plain binary tree of boxes over anything that has a box, exact in f64.
+//! - [`WideTree`]: the same question to four boxes at once, and [`MeshTree`] over the triangles of a mesh: for speed.
+//! - [`VolumeTree`]: boxes, turned boxes, balls, hulls or mixtures, cut by the books' rules, with counts of what a query costs.
+//! - [`ObbTree`]: turned boxes in the frames of their parents, with contact points.
+//!
+//! Queries allocate nothing once the caller's [`Scratch`] has grown; builds may use several threads, which do not show in the
+//! result. Triangles decide in f64, boxes only what is not looked at.
 
 mod binned_build;
 mod box_pair;

@@ -139,7 +139,7 @@ struct Open {
     right_of: Option<usize>,
 }
 
-/// Deeper nodes are cut in the middle of the list.
+/// Largest allowed `max_depth`.
 const DEEP: usize = 64;
 const BOTTOM_UP_MAX: usize = 20_000;
 

@@ -292,4 +292,23 @@ impl WideTree {
         }
         visits
     }
+
+    /// Hands over items around a point, roughly from near to far, with the distance of interest, at first `limit`. `distance`
+    /// answers with the item's distance to narrow the search, or None to leave it. A `p` that is not finite finds nothing.
+    pub fn nearest(
+        &self,
+        p: DVec3,
+        limit: f64,
+        scratch: &mut Scratch,
+        mut distance: impl FnMut(u32, f64) -> Option<f64>,
+    ) -> Visits {
+        if !p.is_finite() {
+            return Visits::default();
+        }
+        self.walk_nearest(p, limit, scratch, |places, limit| {
+            self.order[places]
+                .iter()
+                .fold(limit, |limit, &item| distance(item, limit).map_or(limit, |d| d.min(limit)))
+        })
+    }
 }
