@@ -247,15 +247,18 @@ fn reports(mesh: &TriangleMesh) {
     let cube = TriangleMesh::from_soup(&soup).expect("generated meshes are sound");
     let tree = ObbTree::build(&cube, &ObbTreeSettings::default()).expect("generated meshes are sound");
     let mut random = Random(9);
-    let count = 20_000;
-    let start = Instant::now();
-    for _ in 0..count {
-        let turn = DQuat::from_axis_angle(random.vector().normalize_or(DVec3::Z), 3.0 * random.next());
-        // About to touch, or just touching.
-        let pose = Pose::new(turn, 2.4 * random.vector().normalize_or(DVec3::X));
-        tree.collide(&tree, &pose, Report::ALL_POINTS, &mut scratch, &mut contacts);
+    let (count, mut fastest) = (200, f64::INFINITY);
+    for _ in 0..20 * ROUNDS {
+        let start = Instant::now();
+        for _ in 0..count {
+            let turn = DQuat::from_axis_angle(random.vector().normalize_or(DVec3::Z), 3.0 * random.next());
+            // About to touch, or just touching.
+            let pose = Pose::new(turn, 2.4 * random.vector().normalize_or(DVec3::X));
+            tree.collide(&tree, &pose, Report::ALL_POINTS, &mut scratch, &mut contacts);
+        }
+        fastest = fastest.min(start.elapsed().as_secs_f64());
     }
-    println!("  two cubes, mode 2: {:.0} queries a second", f64::from(count) / start.elapsed().as_secs_f64());
+    println!("  two cubes, mode 2: {:.0} queries a second", f64::from(count) / fastest);
 }
 
 fn main() {
