@@ -18,6 +18,7 @@ pub mod decomposition;
 pub mod distance_field;
 pub mod generate;
 mod height_field;
+pub mod hierarchy;
 mod mass_model;
 mod mass_properties;
 mod mesh_error;

@@ -1,0 +1,309 @@
+//! The surface-area build of a binary box tree, in single precision.
+//!
+//! Of a node with box area A a random ray that hits it hits a child with probability A_child/A. So a cut into left and right
+//! costs A_l n_l + A_r n_r. Cuts are tried at the borders of equal bins of the centroids (Wald 2007): along all axes for the
+//! few large nodes at the top, along the longest axis of the centroids below; a handful of items is halved along it.
+//!
+//! Nodes lie in depth-first order: the left child follows its parent, the right child stands `link` places behind it.
+//! Links are relative, so subtrees built by different threads are simply put one after the other, and the tree does not
+//! depend on the number of threads.
+
+use glam::Vec4;
+
+use super::unit_frame::Box32;
+
+/// Bins per axis; a power of two.
+const BINS: usize = 16;
+/// Up to this many items are halved without weighing areas.
+const FEW: usize = 8;
+/// From this many items on all three axes are tried.
+const MANY: usize = 8192;
+/// Below this depth cuts are made in the middle of the list, which bounds the depth by `DEEP` + log₂ n.
+const DEEP: u32 = 64;
+/// Subtrees with fewer items are not worth a thread.
+const THREAD_MIN: usize = 4096;
+/// Smallest normal f32: an index added to its bits stays a normal number, which arithmetic does not slow down on.
+const INDEX_BASE: u32 = 0x0080_0000;
+
+/// A box and the index of what it bounds, in the free lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item(Box32);
+
+impl Item {
+    #[inline(always)]
+    pub fn new(mut bounds: Box32, index: u32) -> Self {
+        bounds.low.w = f32::from_bits(INDEX_BASE + index);
+        Self(bounds)
+    }
+
+    #[inline(always)]
+    pub fn index(&self) -> u32 {
+        self.0.low.w.to_bits() - INDEX_BASE
+    }
+
+    /// Twice the box's centre.
+    #[inline(always)]
+    fn center(&self) -> Vec4 {
+        self.0.low + self.0.high
+    }
+}
+
+/// A node of the tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub bounds: Box32,
+    /// Inner node: places to the right child. Leaf: its first item.
+    pub link: u32,
+    /// Items of a leaf, 0 for an inner node.
+    pub count: u32,
+}
+
+/// How much work to spend and where to stop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    pub max_leaf: usize,
+    pub threads: usize,
+}
+
+/// Items ⇒ nodes; the items are sorted into the order of the leaves.
+pub(super) fn build(items: &mut [Item], effort: Effort) -> Vec<Node> {
+    let mut nodes = Vec::with_capacity(items.len() + 1);
+    let span = Span::of(items);
+    let mut spare = items.to_vec();
+    let range = Range { items, spare: &mut spare, first: 0, span, depth: 0 };
+    subdivide(range, effort.max_leaf, effort.threads, &mut nodes);
+    nodes
+}
+
+/// Box of some items and box of their centres.
+#[derive(Clone, Copy)]
+struct Span {
+    bounds: Box32,
+    centers: Box32,
+}
+
+impl Span {
+    fn of(items: &[Item]) -> Self {
+        items.iter().fold(Self { bounds: Box32::EMPTY, centers: Box32::EMPTY }, |span, item| Self {
+            bounds: span.bounds.union(item.0),
+            centers: span.centers.with_point(item.center()),
+        })
+    }
+}
+
+/// Items that shall become a subtree, and as much room for sorting them.
+struct Range<'a> {
+    items: &'a mut [Item],
+    spare: &'a mut [Item],
+    first: u32,
+    span: Span,
+    depth: u32,
+}
+
+fn subdivide(range: Range, max_leaf: usize, threads: usize, nodes: &mut Vec<Node>) {
+    let Range { items, spare, first, span, depth } = range;
+    let count = items.len();
+    let place = nodes.len();
+    nodes.push(Node { bounds: span.bounds, link: first, count: count as u32 });
+    if count <= max_leaf {
+        return;
+    }
+    let (middle, left_span, right_span) = cut(items, spare, &span, depth);
+    let (left_items, right_items) = items.split_at_mut(middle);
+    let (left_spare, right_spare) = spare.split_at_mut(middle);
+    let depth = depth + 1;
+    let left = Range { items: left_items, spare: left_spare, first, span: left_span, depth };
+    let first = first + middle as u32;
+    let right = Range { items: right_items, spare: right_spare, first, span: right_span, depth };
+    if threads > 1 && count >= THREAD_MIN {
+        let other = threads / 2;
+        let right_nodes = std::thread::scope(|scope| {
+            let task = scope.spawn(move || {
+                let mut nodes = Vec::with_capacity(right.items.len() + 1);
+                subdivide(right, max_leaf, other, &mut nodes);
+                nodes
+            });
+            subdivide(left, max_leaf, threads - other, nodes);
+            task.join()
+        });
+        nodes[place].link = (nodes.len() - place) as u32;
+        match right_nodes {
+            Ok(right_nodes) => nodes.extend_from_slice(&right_nodes),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    } else {
+        subdivide(left, max_leaf, 1, nodes);
+        nodes[place].link = (nodes.len() - place) as u32;
+        subdivide(right, max_leaf, 1, nodes);
+    }
+    nodes[place].count = 0;
+}
+
+/// Sorts the items into two sides ⇒ size of the left one, spans of both.
+fn cut(items: &mut [Item], spare: &mut [Item], span: &Span, depth: u32) -> (usize, Span, Span) {
+    let extent = span.centers.high - span.centers.low;
+    let longest = longest_axis(extent);
+    if depth < DEEP {
+        if items.len() <= FEW {
+            match longest {
+                0 => sort_few::<0>(items),
+                1 => sort_few::<1>(items),
+                _ => sort_few::<2>(items),
+            }
+        } else {
+            let axes = if items.len() >= MANY { 0..3 } else { longest..longest + 1 };
+            let mut best: Option<Border> = None;
+            for axis in axes {
+                let border = match axis {
+                    0 => border::<0>(items, span),
+                    1 => border::<1>(items, span),
+                    _ => border::<2>(items, span),
+                };
+                if let Some(border) = border
+                    && best.as_ref().is_none_or(|known| border.cost < known.cost)
+                {
+                    best = Some(border);
+                }
+            }
+            if let Some(best) = best {
+                return match best.axis {
+                    0 => partition::<0>(items, spare, &best),
+                    1 => partition::<1>(items, spare, &best),
+                    _ => partition::<2>(items, spare, &best),
+                };
+            }
+        }
+    }
+    let middle = items.len() / 2;
+    (middle, Span::of(&items[..middle]), Span::of(&items[middle..]))
+}
+
+fn longest_axis(e: Vec4) -> usize {
+    if e.x >= e.y && e.x >= e.z {
+        0
+    } else if e.y >= e.z {
+        1
+    } else {
+        2
+    }
+}
+
+#[inline(always)]
+fn along<const AXIS: usize>(v: Vec4) -> f32 {
+    match AXIS {
+        0 => v.x,
+        1 => v.y,
+        _ => v.z,
+    }
+}
+
+/// Sorts a handful of items by their centres along an axis; equal ones keep their order.
+fn sort_few<const AXIS: usize>(items: &mut [Item]) {
+    for i in 1..items.len() {
+        let item = items[i];
+        let key = along::<AXIS>(item.center());
+        let mut j = i;
+        while j > 0 && along::<AXIS>(items[j - 1].center()) > key {
+            items[j] = items[j - 1];
+            j -= 1;
+        }
+        items[j] = item;
+    }
+}
+
+/// Where bins begin and how wide they are.
+#[derive(Clone, Copy)]
+struct Bins {
+    low: f32,
+    scale: f32,
+}
+
+impl Bins {
+    fn new<const AXIS: usize>(span: &Span) -> Option<Self> {
+        let low = along::<AXIS>(span.centers.low);
+        let extent = along::<AXIS>(span.centers.high) - low;
+        let scale = (BINS - 1) as f32 / extent;
+        (extent > 0.0 && scale.is_finite()).then_some(Self { low, scale })
+    }
+
+    /// Bin of a centre: the nearest integer to its scaled offset, which lies within 0 and 15. Adding 2²³ rounds and puts the
+    /// integer into the last bits, quicker than a conversion.
+    #[inline(always)]
+    fn of<const AXIS: usize>(self, item: &Item) -> usize {
+        let offset = (along::<AXIS>(item.center()) - self.low) * self.scale;
+        (offset + 8_388_608.0).to_bits() as usize & (BINS - 1)
+    }
+}
+
+/// A border between bins: those up to `last` go left.
+struct Border {
+    axis: usize,
+    bins: Bins,
+    cost: f32,
+    last: usize,
+    left: Box32,
+    right: Box32,
+}
+
+/// Sorts the centres into bins and takes the cheapest border; None if the axis does not part them.
+fn border<const AXIS: usize>(items: &[Item], span: &Span) -> Option<Border> {
+    let bins = Bins::new::<AXIS>(span)?;
+    let mut boxes = [Box32::EMPTY; BINS];
+    let mut counts = [0u32; BINS];
+    for item in items {
+        let bin = bins.of::<AXIS>(item);
+        boxes[bin] = boxes[bin].union(item.0);
+        counts[bin] += 1;
+    }
+    let mut right = [Box32::EMPTY; BINS];
+    let mut bounds = Box32::EMPTY;
+    for bin in (1..BINS).rev() {
+        bounds = bounds.union(boxes[bin]);
+        right[bin] = bounds;
+    }
+    let (mut bounds, mut count) = (Box32::EMPTY, 0);
+    let mut best: Option<Border> = None;
+    for last in 0..BINS - 1 {
+        // Behind an empty bin the cut would be the same as before it.
+        if counts[last] == 0 {
+            continue;
+        }
+        bounds = bounds.union(boxes[last]);
+        count += counts[last];
+        let beyond = items.len() as u32 - count;
+        if beyond == 0 {
+            break;
+        }
+        let cost = count as f32 * bounds.half_area() + beyond as f32 * right[last + 1].half_area();
+        if best.as_ref().is_none_or(|known| cost < known.cost) {
+            best = Some(Border { axis: AXIS, bins, cost, last, left: bounds, right: right[last + 1] });
+        }
+    }
+    best.filter(|border| border.cost.is_finite())
+}
+
+/// Brings the items left of the border to the front, and spans both sides on the way. Every item is written to both sides and
+/// only one of them moves on: there is no branch to mispredict.
+fn partition<const AXIS: usize>(
+    items: &mut [Item],
+    spare: &mut [Item],
+    border: &Border,
+) -> (usize, Span, Span) {
+    let count = items.len();
+    let (mut below, mut above) = (Box32::EMPTY, Box32::EMPTY);
+    let mut left = 0;
+    for (done, item) in items.iter().enumerate() {
+        let goes_left = border.bins.of::<AXIS>(item) <= border.last;
+        let right = count - 1 - (done - left);
+        spare[left] = *item;
+        spare[right] = *item;
+        left += usize::from(goes_left);
+        // A centre on the wrong side is replaced by one that changes nothing.
+        let center = item.center();
+        let (low_left, low_right) = if goes_left { (0.0, f32::INFINITY) } else { (f32::INFINITY, 0.0) };
+        below = Box32 { low: below.low.min(center + low_left), high: below.high.max(center - low_left) };
+        above = Box32 { low: above.low.min(center + low_right), high: above.high.max(center - low_right) };
+    }
+    items.copy_from_slice(spare);
+    (left, Span { bounds: border.left, centers: below }, Span { bounds: border.right, centers: above })
+}

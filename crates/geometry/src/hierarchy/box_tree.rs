@@ -1,0 +1,338 @@
+//! A binary tree of axis-aligned boxes over anything that has a box.
+//!
+//! Inner nodes hold the box of all below; the left child follows its parent, so running backwards through the array meets
+//! children before parents: a refit is one such run.
+
+use std::ops::ControlFlow;
+
+use glam::DVec3;
+
+use super::binned_build::{self, Effort, Item};
+use super::ray::Slabs;
+use super::unit_frame::UnitFrame;
+use super::{HierarchyError, MAX_ITEMS, Ray};
+use crate::{Aabb, BoundingSphere, MAX_LENGTH};
+
+/// How a box tree is built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BuildSettings {
+    /// Most items in a leaf, 1 to 16.
+    pub max_leaf: usize,
+    /// Threads to build with, at least 1; the tree does not depend on it.
+    pub threads: usize,
+}
+
+impl Default for BuildSettings {
+    fn default() -> Self {
+        Self { max_leaf: 4, threads: 1 }
+    }
+}
+
+impl BuildSettings {
+    pub(super) fn effort(&self) -> Result<Effort, HierarchyError> {
+        let check = |name, value: usize, most: usize, allowed| {
+            if (1..=most).contains(&value) {
+                Ok(value)
+            } else {
+                Err(HierarchyError::Parameter { name, value: value as f64, allowed })
+            }
+        };
+        Ok(Effort {
+            max_leaf: check("max_leaf", self.max_leaf, 16, "1 to 16")?,
+            threads: check("threads", self.threads, 1024, "1 to 1024")?,
+        })
+    }
+}
+
+/// Work done by one query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Visits {
+    /// Node volumes looked at.
+    pub nodes: usize,
+    /// Items handed to the caller, or pairs of them.
+    pub items: usize,
+}
+
+impl std::ops::AddAssign for Visits {
+    fn add_assign(&mut self, other: Self) {
+        self.nodes += other.nodes;
+        self.items += other.items;
+    }
+}
+
+/// Memory of a query, kept by the caller so that queries do not allocate.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    pub(super) nodes: Vec<(u32, f64)>,
+    pub(super) near: Vec<(u32, f32)>,
+    pub(super) pairs: Vec<(u32, u32)>,
+}
+
+/// Node of a [`BoxTree`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Node {
+    pub bounds: Aabb,
+    /// Inner node: places to the right child. Leaf: its first item in the order of leaves.
+    pub link: u32,
+    /// Items of a leaf, 0 for an inner node.
+    pub count: u32,
+}
+
+/// A binary hierarchy over boxes.
+///
+/// ```
+/// use glam::DVec3;
+/// use rattleback_geometry::Aabb;
+/// use rattleback_geometry::hierarchy::{BoxTree, BuildSettings, Scratch};
+/// let row: Vec<Aabb> = (0..100)
+///     .map(|i| Aabb::from_center(DVec3::X * f64::from(i), DVec3::splat(0.4)))
+///     .collect::<Result<_, _>>()?;
+/// let tree = BoxTree::build(&row, &BuildSettings::default())?;
+/// let mut found = Vec::new();
+/// let near_seven = Aabb::from_center(DVec3::X * 7.0, DVec3::splat(0.9))?;
+/// tree.overlapping(&near_seven, &mut Scratch::default(), |i| { found.push(i); std::ops::ControlFlow::Continue(()) });
+/// found.sort();
+/// assert_eq!(found, [6, 7, 8]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoxTree {
+    pub(super) nodes: Vec<Node>,
+    /// Item boxes in the order of leaves.
+    pub(super) boxes: Vec<Aabb>,
+    /// Item indices in the order of leaves.
+    pub(super) order: Vec<u32>,
+}
+
+/// Counts and limits every builder asks for first.
+pub(super) fn check_boxes(boxes: &[Aabb]) -> Result<Aabb, HierarchyError> {
+    if boxes.len() > MAX_ITEMS {
+        return Err(HierarchyError::TooMany { count: boxes.len() });
+    }
+    let mut bounds = *boxes.first().ok_or(HierarchyError::Empty)?;
+    for (index, item) in boxes.iter().enumerate() {
+        if !(item.min().abs().max(item.max().abs()).max_element() <= MAX_LENGTH) {
+            return Err(HierarchyError::NonFinite { what: "box", index });
+        }
+        bounds = bounds.union(item);
+    }
+    Ok(bounds)
+}
+
+impl BoxTree {
+    /// Boxes ⇒ tree; cuts are placed by the surface-area rule.
+    pub fn build(boxes: &[Aabb], settings: &BuildSettings) -> Result<Self, HierarchyError> {
+        let effort = settings.effort()?;
+        let frame = UnitFrame::around(&check_boxes(boxes)?);
+        let mut items: Vec<Item> =
+            (0u32..).zip(boxes).map(|(i, b)| Item::new(frame.outward(b.min(), b.max()), i)).collect();
+        let nodes = binned_build::build(&mut items, effort);
+        let order: Vec<u32> = items.iter().map(Item::index).collect();
+        Ok(Self::over(boxes, order, nodes.iter().map(|node| (node.link, node.count))))
+    }
+
+    /// Known links and order ⇒ tree with exact boxes.
+    pub(super) fn over(boxes: &[Aabb], order: Vec<u32>, links: impl Iterator<Item = (u32, u32)>) -> Self {
+        let boxes: Vec<Aabb> = order.iter().map(|&i| boxes[i as usize]).collect();
+        let nodes = links.map(|(link, count)| Node { bounds: boxes[0], link, count }).collect();
+        let mut tree = Self { nodes, boxes, order };
+        tree.fit();
+        tree
+    }
+
+    /// Moves every item to a new box but keeps who is whose child; boxes come in the order of the build.
+    pub fn refit(&mut self, boxes: &[Aabb]) -> Result<(), HierarchyError> {
+        if boxes.len() != self.order.len() {
+            let (expected, found) = (self.order.len(), boxes.len());
+            return Err(HierarchyError::CountMismatch { what: "boxes", expected, found });
+        }
+        check_boxes(boxes)?;
+        for (place, &item) in self.boxes.iter_mut().zip(&self.order) {
+            *place = boxes[item as usize];
+        }
+        self.fit();
+        Ok(())
+    }
+
+    /// Node boxes from item boxes.
+    fn fit(&mut self) {
+        for i in (0..self.nodes.len()).rev() {
+            let Node { link, count, .. } = self.nodes[i];
+            self.nodes[i].bounds = if count > 0 {
+                let leaf = &self.boxes[link as usize..(link + count) as usize];
+                leaf[1..].iter().fold(leaf[0], |all, item| all.union(item))
+            } else {
+                self.nodes[i + 1].bounds.union(&self.nodes[i + link as usize].bounds)
+            };
+        }
+    }
+
+    /// Box around everything.
+    pub fn bounds(&self) -> Aabb {
+        self.nodes[0].bounds
+    }
+
+    /// How many items it holds.
+    pub fn item_count(&self) -> usize {
+        self.order.len()
+    }
+
+    /// How many nodes it has, leaves included.
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Calls `visit` for every node with its depth, box and, for a leaf, its items.
+    pub fn for_each_node(&self, mut visit: impl FnMut(usize, &Aabb, &[u32])) {
+        let mut stack = vec![(0u32, 0usize)];
+        while let Some((index, depth)) = stack.pop() {
+            let node = &self.nodes[index as usize];
+            visit(depth, &node.bounds, self.items(node));
+            if node.count == 0 {
+                stack.extend([(index + node.link, depth + 1), (index + 1, depth + 1)]);
+            }
+        }
+    }
+
+    pub(super) fn items(&self, node: &Node) -> &[u32] {
+        let first = if node.count > 0 { node.link as usize } else { 0 };
+        &self.order[first..first + node.count as usize]
+    }
+
+    /// Hands over each item whose box meets `query`, until `found` breaks off.
+    pub fn overlapping(
+        &self,
+        query: &Aabb,
+        scratch: &mut Scratch,
+        found: impl FnMut(u32) -> ControlFlow<()>,
+    ) -> Visits {
+        self.descend(scratch, |bounds| bounds.overlaps(query), found)
+    }
+
+    /// Hands over each item whose box meets the ball, until `found` breaks off.
+    pub fn overlapping_sphere(
+        &self,
+        query: &BoundingSphere,
+        scratch: &mut Scratch,
+        found: impl FnMut(u32) -> ControlFlow<()>,
+    ) -> Visits {
+        let (center, reach) = (query.center(), query.radius() * query.radius());
+        self.descend(scratch, |bounds| bounds.closest_point(center).distance_squared(center) <= reach, found)
+    }
+
+    /// Hands over each item whose box passes `wanted`, as must all boxes around it.
+    pub fn descend(
+        &self,
+        scratch: &mut Scratch,
+        wanted: impl Fn(&Aabb) -> bool,
+        mut found: impl FnMut(u32) -> ControlFlow<()>,
+    ) -> Visits {
+        let mut visits = Visits::default();
+        let stack = &mut scratch.nodes;
+        stack.clear();
+        stack.push((0, 0.0));
+        while let Some((index, _)) = stack.pop() {
+            let node = &self.nodes[index as usize];
+            visits.nodes += 1;
+            if !wanted(&node.bounds) {
+                continue;
+            }
+            if node.count == 0 {
+                stack.extend([(index + node.link, 0.0), (index + 1, 0.0)]);
+                continue;
+            }
+            for place in node.link..node.link + node.count {
+                if wanted(&self.boxes[place as usize]) {
+                    visits.items += 1;
+                    if found(self.order[place as usize]).is_break() {
+                        return visits;
+                    }
+                }
+            }
+        }
+        visits
+    }
+
+    /// Hands over items along a ray, roughly from near to far, with the largest t of interest, at first `limit`. `hit` answers
+    /// with a smaller t to shorten the ray: the t of its hit for the closest one, −∞ to stop, None to go on unchanged.
+    pub fn along_ray(
+        &self,
+        ray: &Ray,
+        limit: f64,
+        scratch: &mut Scratch,
+        mut hit: impl FnMut(u32, f64) -> Option<f64>,
+    ) -> Visits {
+        let slabs = Slabs::new(ray, &self.bounds());
+        let mut visits = Visits { nodes: 1, items: 0 };
+        let mut limit = limit;
+        let stack = &mut scratch.nodes;
+        stack.clear();
+        if let Some(enter) = slabs.entry(&self.bounds(), limit * slabs.speed) {
+            stack.push((0, enter));
+        }
+        while let Some((index, enter)) = stack.pop() {
+            let node = &self.nodes[index as usize];
+            if enter > limit * slabs.speed {
+                continue;
+            }
+            if node.count > 0 {
+                visits.items += node.count as usize;
+                for &item in self.items(node) {
+                    limit = hit(item, limit).map_or(limit, |t| t.min(limit));
+                }
+                continue;
+            }
+            visits.nodes += 2;
+            let children = [index + 1, index + node.link];
+            let [left, right] =
+                children.map(|child| slabs.entry(&self.nodes[child as usize].bounds, limit * slabs.speed));
+            match (left, right) {
+                (Some(l), Some(r)) if l <= r => stack.extend([(children[1], r), (children[0], l)]),
+                (Some(l), Some(r)) => stack.extend([(children[0], l), (children[1], r)]),
+                (Some(l), None) => stack.push((children[0], l)),
+                (None, Some(r)) => stack.push((children[1], r)),
+                (None, None) => {}
+            }
+        }
+        visits
+    }
+
+    /// Hands over items around a point, roughly from near to far, with the distance of interest, at first `limit`. `distance`
+    /// answers with the item's distance to narrow the search, or None to leave it. A `p` that is not finite finds nothing.
+    pub fn nearest(
+        &self,
+        p: DVec3,
+        limit: f64,
+        scratch: &mut Scratch,
+        mut distance: impl FnMut(u32, f64) -> Option<f64>,
+    ) -> Visits {
+        let mut visits = Visits::default();
+        let mut limit = limit;
+        let stack = &mut scratch.nodes;
+        stack.clear();
+        if p.is_finite() {
+            stack.push((0, self.bounds().distance(p)));
+        }
+        while let Some((index, near)) = stack.pop() {
+            let node = &self.nodes[index as usize];
+            if near > limit {
+                continue;
+            }
+            visits.nodes += 1;
+            if node.count > 0 {
+                visits.items += node.count as usize;
+                for &item in self.items(node) {
+                    limit = distance(item, limit).map_or(limit, |d| d.min(limit));
+                }
+                continue;
+            }
+            let children = [index + 1, index + node.link];
+            let [left, right] = children.map(|child| {
+                // A little less than the distance, so that rounding does not lose an item that ties.
+                (child, self.nodes[child as usize].bounds.distance(p) * (1.0 - 1e-14))
+            });
+            stack.extend(if left.1 <= right.1 { [right, left] } else { [left, right] });
+        }
+        visits
+    }
+}

@@ -1,0 +1,206 @@
+//! Two [`ObbTree`]s against each other: which triangles meet, and where.
+
+use glam::{DMat3, DVec3};
+
+use super::contact_points::{ContactPoint, contacts_of_pair, weld};
+use super::obb_tree::Child;
+use super::oriented_overlap::{SatMode, boxes_disjoint};
+use super::triangle::{Triangle, triangle_meets_box, triangles_overlap};
+use super::{ObbTree, PairCost};
+use crate::Pose;
+
+/// What a collision query reports: two independent switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Stop at the first pair of triangles.
+    pub first_only: bool,
+    /// Also compute points and normals.
+    pub points: bool,
+}
+
+impl Report {
+    /// Every pair of triangles that meet.
+    pub const ALL_PAIRS: Self = Self { first_only: false, points: false };
+    /// Every pair, with contact points and normals.
+    pub const ALL_POINTS: Self = Self { first_only: false, points: true };
+    /// Some pair: the fastest.
+    pub const FIRST_PAIR: Self = Self { first_only: true, points: false };
+    /// Some pair, with its contact points and normals.
+    pub const FIRST_POINTS: Self = Self { first_only: true, points: true };
+}
+
+/// Answer of a collision query; kept by the caller and overwritten.
+#[derive(Clone, Debug, Default)]
+pub struct Contacts {
+    /// Triangles (of A, of B) that share a point.
+    pub pairs: Vec<(u32, u32)>,
+    /// Points, if asked for, in the frame of A; nearly equal ones are merged.
+    pub points: Vec<ContactPoint>,
+    /// What it cost.
+    pub cost: PairCost,
+}
+
+/// Memory of a query, kept by the caller.
+#[derive(Clone, Debug, Default)]
+pub struct ObbScratch {
+    stack: Vec<Meeting>,
+}
+
+/// Two children and the frame of B's (or of what its triangle hangs on) seen from A's.
+#[derive(Clone, Copy, Debug)]
+struct Meeting {
+    a: Child,
+    b: Child,
+    r: DMat3,
+    t: DVec3,
+}
+
+impl ObbTree {
+    /// Trees A and B, pose of B in the frame of A ⇒ pairs and points. A pose that is not valid meets nothing.
+    pub fn collide(
+        &self,
+        other: &Self,
+        pose: &Pose,
+        report: Report,
+        scratch: &mut ObbScratch,
+        contacts: &mut Contacts,
+    ) {
+        contacts.pairs.clear();
+        contacts.points.clear();
+        contacts.cost = PairCost::default();
+        if !pose.is_valid() {
+            return;
+        }
+        let world = (pose.rotation_matrix(), pose.translation);
+        let stack = &mut scratch.stack;
+        stack.clear();
+        let start = Meeting { a: self.root, b: other.root, r: world.0, t: world.1 };
+        contacts.cost.volume_transforms = 1;
+        stack.push(self.enter_a(other.enter_b(start)));
+        while let Some(meeting) = stack.pop() {
+            if let (Some(i), Some(j)) = (self.leaf(meeting.a), other.leaf(meeting.b)) {
+                if !self.skip_leaf_test && self.apart(other, &meeting, &mut contacts.cost) {
+                    continue;
+                }
+                if self.meet(other, i, j, &world, report, contacts) && report.first_only {
+                    break;
+                }
+                continue;
+            }
+            if self.apart(other, &meeting, &mut contacts.cost) {
+                continue;
+            }
+            match (self.size_of(meeting.a), other.size_of(meeting.b)) {
+                (Some(size_a), size_b) if size_b.is_none_or(|size_b| size_a >= size_b) => {
+                    if let Child::Node(index) = meeting.a {
+                        for child in self.nodes[index as usize].children {
+                            stack.push(self.enter_a(Meeting { a: child, ..meeting }));
+                        }
+                    }
+                }
+                _ => {
+                    if let Child::Node(index) = meeting.b {
+                        for child in other.nodes[index as usize].children {
+                            stack.push(other.enter_b(Meeting { b: child, ..meeting }));
+                        }
+                    }
+                }
+            }
+        }
+        if report.points {
+            weld(&mut contacts.points, 1e-6 * self.size.max(other.size));
+        }
+    }
+
+    /// Place of the triangle if the child holds just one.
+    fn leaf(&self, child: Child) -> Option<u32> {
+        match child {
+            Child::Triangle(place) => Some(place),
+            Child::Node(index) => match self.nodes[index as usize].children {
+                [Child::Triangle(x), Child::Triangle(y)] if x == y => Some(x),
+                _ => None,
+            },
+        }
+    }
+
+    /// Measure of what can be opened: None for a leaf.
+    fn size_of(&self, child: Child) -> Option<f64> {
+        match child {
+            Child::Node(index) if self.leaf(child).is_none() => {
+                Some(self.nodes[index as usize].half_extents.length_squared())
+            }
+            _ => None,
+        }
+    }
+
+    /// From the frame of A's parent to that of A itself; a triangle stays with its parent.
+    fn enter_a(&self, meeting: Meeting) -> Meeting {
+        let Child::Node(index) = meeting.a else { return meeting };
+        let back = self.rotation(index).transpose();
+        let t = back * (meeting.t - self.nodes[index as usize].translation);
+        Meeting { r: back * meeting.r, t, ..meeting }
+    }
+
+    /// The same for B.
+    fn enter_b(&self, meeting: Meeting) -> Meeting {
+        let Child::Node(index) = meeting.b else { return meeting };
+        let t = meeting.r * self.nodes[index as usize].translation + meeting.t;
+        Meeting { r: meeting.r * self.rotation(index), t, ..meeting }
+    }
+
+    /// Whether a box of at least one side parts the two.
+    fn apart(&self, other: &Self, meeting: &Meeting, cost: &mut PairCost) -> bool {
+        let Meeting { r, t, .. } = meeting;
+        cost.volume_tests += 1;
+        match (meeting.a, meeting.b) {
+            (Child::Node(a), Child::Node(b)) => {
+                let (a, b) = (self.nodes[a as usize].half_extents, other.nodes[b as usize].half_extents);
+                boxes_disjoint(a, b, r, *t, SatMode::Full15)
+            }
+            (Child::Node(a), Child::Triangle(b)) => {
+                let h = self.nodes[a as usize].half_extents;
+                let corners = other.local[b as usize].map(|p| *r * p + *t);
+                !triangle_meets_box(&corners, roomy(h, &corners))
+            }
+            (Child::Triangle(a), Child::Node(b)) => {
+                let h = other.nodes[b as usize].half_extents;
+                let corners = self.local[a as usize].map(|p| r.transpose() * (p - *t));
+                !triangle_meets_box(&corners, roomy(h, &corners))
+            }
+            (Child::Triangle(_), Child::Triangle(_)) => false,
+        }
+    }
+
+    /// Tests two triangles in the frame of A ⇒ whether they meet; what was asked for is noted down.
+    fn meet(
+        &self,
+        other: &Self,
+        i: u32,
+        j: u32,
+        world: &(DMat3, DVec3),
+        report: Report,
+        contacts: &mut Contacts,
+    ) -> bool {
+        let (i, j) = (i as usize, j as usize);
+        let a = &self.triangles[i];
+        let b = other.triangles[j].map(|p| world.0 * p + world.1);
+        contacts.cost.triangle_tests += 1;
+        contacts.cost.triangle_transforms += 1;
+        if !triangles_overlap(a, &b) {
+            return false;
+        }
+        contacts.pairs.push((self.order[i], other.order[j]));
+        if report.points {
+            let triangles = (self.order[i], other.order[j]);
+            let across = other.across[j].map(|n| world.0 * n);
+            contacts_of_pair((a, self.across[i]), (&b, across), triangles, &mut contacts.points);
+        }
+        true
+    }
+}
+
+/// Half extents with room for the rounding of frames deep in the tree.
+fn roomy(h: DVec3, corners: &Triangle) -> DVec3 {
+    let reach = corners.iter().map(|p| p.abs().max_element()).fold(h.max_element(), f64::max);
+    h + 1e-12 * reach
+}
