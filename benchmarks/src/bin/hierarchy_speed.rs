@@ -1,6 +1,6 @@
 //! How fast the mesh hierarchy is, side by side with parry3d in f64 and f32 on the same meshes in the same run.
 //!
-//! `cargo run --release -p rattleback-geometry --example hierarchy_speed`
+//! `cargo run --release --bin hierarchy_speed`
 //!
 //! Rounds of the three libraries alternate, so that a busy machine slows all of them alike. Times are in milliseconds.
 
