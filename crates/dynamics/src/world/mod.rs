@@ -73,6 +73,8 @@ pub struct World {
     counters: Counters,
     events: Vec<Event>,
     moved: Vec<BodyId>,
+    /// Places of dynamic bodies that are to be quarantined at the end of the step.
+    sick: Vec<usize>,
     /// Raised by every change from outside a step.
     revision: u64,
 }
@@ -109,6 +111,7 @@ impl World {
             counters: Counters::default(),
             events: Vec::new(),
             moved: Vec::new(),
+            sick: Vec::new(),
             revision: 0,
         }
     }
@@ -421,12 +424,14 @@ impl World {
     pub(crate) fn begin_step(&mut self) {
         self.events.clear();
         self.moved.clear();
+        self.sick.clear();
         self.counters = Counters { steps: self.counters.steps, ..Counters::default() };
     }
 
     /// Ends a step that has moved the dynamic bodies to `time`: moves the animated ones, lists what moved, and takes
-    /// out what left the world or turned non-finite. `before` holds the dynamic states at the beginning.
-    pub(crate) fn end_step(&mut self, time: f64, before: &[Motion]) {
+    /// out what left the world or turned non-finite. `before` holds the dynamic states at the beginning; nothing if they
+    /// were moved by [`move_in_blocks`](Self::move_in_blocks), which has compared them already.
+    pub(crate) fn end_step(&mut self, time: f64, before: Option<&[Motion]>) {
         self.time = time;
         self.counters.steps += 1;
         for index in 0..self.bodies.count(Status::Animated) {
@@ -435,26 +440,37 @@ impl World {
                 self.moved.push(id);
             }
         }
-        self.list_moved(before);
+        if let Some(before) = before {
+            self.list_moved(before);
+        }
+        let mut sick = std::mem::take(&mut self.sick);
+        self.quarantine(&mut sick, time);
+        self.sick = sick;
         self.enforce_bounds();
     }
 
-    /// Lists the dynamic bodies that moved. One whose state is no longer finite is put back to where it was and made
-    /// inactive.
+    /// Lists the dynamic bodies that moved. One whose state is no longer finite is put back to where it was and listed as
+    /// sick.
     fn list_moved(&mut self, before: &[Motion]) {
-        let mut sick = Vec::new();
-        let set = &self.bodies.sets[Status::Dynamic.place()];
-        for (index, ((id, now), then)) in set.ids.iter().zip(&set.motion).zip(before).enumerate() {
-            if !now.is_finite() {
-                sick.push(index);
-            } else if now.x != then.x || now.q != then.q {
-                self.moved.push(*id);
-            }
+        let set = &mut self.bodies.sets[Status::Dynamic.place()];
+        let mut news = News { moved: &mut self.moved, sick: &mut self.sick };
+        news.compare(0, &set.ids, &mut set.motion, before);
+    }
+
+    /// Lets `advance` move the dynamic bodies, a block at a time that stays in the nearest cache from the copy of its state to
+    /// the list of what moved: one walk through memory for the whole step.
+    pub(crate) fn move_in_blocks(&mut self, mut advance: impl FnMut(&mut [Motion], &[Inertia])) {
+        const BLOCK: usize = 64;
+        let set = &mut self.bodies.sets[Status::Dynamic.place()];
+        let mut news = News { moved: &mut self.moved, sick: &mut self.sick };
+        let mut before = [Motion::default(); BLOCK];
+        let blocks = set.motion.chunks_mut(BLOCK).zip(set.inertia.chunks(BLOCK)).zip(set.ids.chunks(BLOCK));
+        for (block, ((motion, inertia), ids)) in blocks.enumerate() {
+            let before = &mut before[..motion.len()];
+            before.copy_from_slice(motion);
+            advance(motion, inertia);
+            news.compare(block * BLOCK, ids, motion, before);
         }
-        for index in &sick {
-            self.bodies.sets[Status::Dynamic.place()].motion[*index] = before[*index];
-        }
-        self.quarantine(&mut sick, self.time);
     }
 
     /// Makes the dynamic bodies in these places inactive where they are, and says so.
@@ -508,6 +524,26 @@ impl World {
                 changed
             }
             Err(_) => false,
+        }
+    }
+}
+
+/// What a step finds out about single bodies.
+struct News<'w> {
+    moved: &'w mut Vec<BodyId>,
+    sick: &'w mut Vec<usize>,
+}
+
+impl News<'_> {
+    /// Compares bodies from the place `start` on with their state before the step; puts back the ones that are not finite.
+    fn compare(&mut self, start: usize, ids: &[BodyId], motion: &mut [Motion], before: &[Motion]) {
+        for (index, ((id, now), then)) in ids.iter().zip(motion).zip(before).enumerate() {
+            if !now.is_finite() {
+                *now = *then;
+                self.sick.push(start + index);
+            } else if now.x != then.x || now.q != then.q {
+                self.moved.push(*id);
+            }
         }
     }
 }

@@ -190,6 +190,7 @@ impl World {
             counters: image.counters,
             events: image.events,
             moved: image.moved,
+            sick: Vec::new(),
             revision: image.revision,
         };
         Ok((world, image.simulator))

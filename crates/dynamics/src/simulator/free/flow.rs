@@ -58,6 +58,12 @@ impl<'w> Flow<'w> {
         self.sick.extend(places);
     }
 
+    /// Moves the dynamic bodies by `advance`, which sees some of them at a time, in one walk through memory. For integrators
+    /// that promise so by [`in_blocks`](BodyIntegrator::in_blocks).
+    pub fn move_in_blocks(&mut self, advance: impl FnMut(&mut [Motion], &[Inertia])) {
+        self.world.move_in_blocks(advance);
+    }
+
     /// Whether every force is the same at all positions, velocities and times.
     pub fn loads_are_uniform(&self) -> bool {
         self.world.forces_are_uniform()
@@ -78,6 +84,12 @@ pub trait BodyIntegrator: Send + std::fmt::Debug {
 
     /// Moves the dynamic bodies from t to t + h. After an error the caller restores them.
     fn advance(&mut self, flow: &mut Flow<'_>, h: f64) -> StepResult;
+
+    /// Whether the coming step never fails and moves everything by [`Flow::move_in_blocks`], so that no copy of all states need
+    /// be kept to undo it.
+    fn in_blocks(&self, _flow: &Flow<'_>) -> bool {
+        false
+    }
 
     /// Forgets earlier steps: someone else has changed the world since.
     fn reset(&mut self) {}

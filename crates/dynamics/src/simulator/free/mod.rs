@@ -76,11 +76,23 @@ impl Simulator for FreeMotion {
         let time = world.time();
         world.begin_step();
         loop {
-            self.before.clear();
-            self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
             self.sick.clear();
             let mut flow = Flow::new(world, &mut self.loads, &mut self.sick);
-            let Err(source) = self.integrator.advance(&mut flow, dt) else { break };
+            if self.integrator.in_blocks(&flow) {
+                self.integrator.advance(&mut flow, dt).map_err(|source| Error::Step { time, dt, source })?;
+                world.end_step(time + dt, None);
+                break;
+            }
+            self.before.clear();
+            self.before.extend_from_slice(flow.bodies().motion(Status::Dynamic));
+            let Err(source) = self.integrator.advance(&mut flow, dt) else {
+                let motion = world.bodies_mut().dynamic_mut().0;
+                for place in &self.sick {
+                    motion[*place].x = DVec3::NAN;
+                }
+                world.end_step(time + dt, Some(&self.before));
+                break;
+            };
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
             if self.sick.is_empty() {
                 // What the integrator remembers of a step that did not happen is worth nothing.
@@ -91,11 +103,6 @@ impl Simulator for FreeMotion {
             world.quarantine(&mut self.sick, time);
             self.integrator.reset();
         }
-        let motion = world.bodies_mut().dynamic_mut().0;
-        for place in &self.sick {
-            motion[*place].x = DVec3::NAN;
-        }
-        world.end_step(time + dt, &self.before);
         self.revision = Some(world.revision());
         Ok(())
     }

@@ -16,12 +16,8 @@ use crate::motion::{Inertia, Motion, fly};
 use crate::property::Properties;
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use glam::DVec3;
-use rattleback_numerics::StepError;
 
 pub(super) const NAME: &str = "splitting";
-
-/// Bodies per block: small enough to stay in the first-level cache between kick, flight and kick.
-const BLOCK: usize = 128;
 
 /// Kick, fly, kick.
 #[derive(Clone, Debug, Default)]
@@ -43,53 +39,56 @@ impl BodyIntegrator for Splitting {
 
     fn advance(&mut self, flow: &mut Flow<'_>, h: f64) -> StepResult {
         let t = flow.time();
-        let uniform = flow.loads_are_uniform();
-        {
-            let (motion, inertia, loads) = flow.gather_and_move(t);
-            let g = loads.uniform_acceleration();
-            for (block, motion) in motion.chunks_mut(BLOCK).enumerate() {
-                let start = block * BLOCK;
-                let inertia = &inertia[start..start + motion.len()];
-                for (body, inertia) in motion.iter_mut().zip(inertia) {
-                    damp(body, inertia, 0.5 * h);
-                    body.v += 0.5 * h * g;
-                }
-                if let Some(wrenches) = loads.wrenches() {
-                    let wrenches = &wrenches[start..start + motion.len()];
-                    for ((body, inertia), wrench) in motion.iter_mut().zip(inertia).zip(wrenches) {
-                        kick(body, inertia, 0.5 * h, wrench.force, wrench.torque);
-                    }
-                }
-                fly(motion, inertia, h);
-                // Second kick, predicted: exact already if the forces are uniform.
-                for body in motion.iter_mut() {
-                    body.v += 0.5 * h * g;
-                }
-                if let Some(wrenches) = loads.wrenches() {
-                    let wrenches = &wrenches[start..start + motion.len()];
-                    for ((body, inertia), wrench) in motion.iter_mut().zip(inertia).zip(wrenches) {
-                        kick(body, inertia, 0.5 * h, wrench.force, wrench.torque);
-                    }
-                }
-                if uniform {
-                    for (body, inertia) in motion.iter_mut().zip(inertia) {
-                        damp(body, inertia, 0.5 * h);
-                    }
-                }
-            }
-            if !uniform {
-                self.first.copy_from(loads);
-            }
-        }
-        if !uniform {
+        if flow.loads_are_uniform() {
+            let g = flow.gather_loads(t).uniform_acceleration();
+            flow.move_in_blocks(|motion, inertia| fly_under(g, motion, inertia, h));
+        } else {
+            self.predict(flow, t, h);
             self.correct(flow, t + h, h);
         }
         flow.count_substeps(1, 0);
-        Ok::<(), StepError>(())
+        Ok(())
+    }
+
+    fn in_blocks(&self, flow: &Flow<'_>) -> bool {
+        flow.loads_are_uniform()
+    }
+}
+
+/// Kick, fly, kick under one acceleration that never changes.
+fn fly_under(g: DVec3, motion: &mut [Motion], inertia: &[Inertia], h: f64) {
+    for (body, inertia) in motion.iter_mut().zip(inertia) {
+        damp(body, inertia, 0.5 * h);
+        body.v += 0.5 * h * g;
+    }
+    fly(motion, inertia, h);
+    for (body, inertia) in motion.iter_mut().zip(inertia) {
+        body.v += 0.5 * h * g;
+        damp(body, inertia, 0.5 * h);
     }
 }
 
 impl Splitting {
+    /// Kick and fly, and kick once more with the same forces: v* = v + h a₀.
+    fn predict(&mut self, flow: &mut Flow<'_>, t: f64, h: f64) {
+        let (motion, inertia, loads) = flow.gather_and_move(t);
+        self.first.copy_from(loads);
+        let g = loads.uniform_acceleration();
+        let kick_all = |motion: &mut [Motion]| {
+            for (index, (body, inertia)) in motion.iter_mut().zip(inertia).enumerate() {
+                let wrench = loads.wrench(index);
+                body.v += 0.5 * h * g;
+                kick(body, inertia, 0.5 * h, wrench.force, wrench.torque);
+            }
+        };
+        for (body, inertia) in motion.iter_mut().zip(inertia) {
+            damp(body, inertia, 0.5 * h);
+        }
+        kick_all(motion);
+        fly(motion, inertia, h);
+        kick_all(motion);
+    }
+
     /// v ← v* + h/2 (a₁ − a₀), and the second half of the damping.
     fn correct(&self, flow: &mut Flow<'_>, t: f64, h: f64) {
         let (motion, inertia, loads) = flow.gather_and_move(t);
