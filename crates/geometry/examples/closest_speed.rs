@@ -24,6 +24,7 @@ use rattleback_geometry::closest::{
 };
 use rattleback_geometry::{ConvexPolyhedron, Cuboid, Pose};
 
+/// Odd, so that there is a middle one.
 const ROUNDS: usize = 61;
 
 /// (least, median) nanoseconds per pose over many rounds.

@@ -19,7 +19,7 @@ use glam::DVec3;
 
 use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
 use super::pair::{Corner, Pair};
-use super::polytope::{Face, MAX_CORNERS, Polytope};
+use super::polytope::{Face, Polytope};
 use super::simplex::nearest;
 use super::{ClosestError, Separation, Support};
 use crate::Pose;
@@ -67,7 +67,14 @@ pub fn signed_distance<A: Support, B: Support>(
 fn depth<A: Support, B: Support>(pair: &Pair<'_, A, B>, search: &Search) -> Result<Separation, ClosestError> {
     let (radius_a, radius_b) = (pair.a.radius(), pair.b.radius());
     let core = match spanning_corners(pair, search) {
-        Ok(corners) => grow(pair, Polytope::tetrahedron(corners, search.size), search.size)?,
+        // Most polyhedra need few corners; only who needs more pays for the room.
+        Ok(corners) => match grow::<_, _, 32, 60>(pair, corners, search.size)? {
+            Growth::Done(core) => core,
+            Growth::Stopped(_) => match grow::<_, _, 160, 316>(pair, corners, search.size)? {
+                Growth::Done(core) => core,
+                Growth::Stopped(core) => downhill(pair, &core).unwrap_or(core),
+            },
+        },
         Err(across) => {
             let (point_a, point_b) = search.witnesses();
             Separation { distance: 0.0, normal: across, point_a, point_b }
@@ -115,17 +122,25 @@ fn spanning_corners<A: Support, B: Support>(
     Ok(found)
 }
 
+/// How the growth of a polytope has ended.
+enum Growth {
+    /// The bounds have met.
+    Done(Separation),
+    /// There was no more room, or the rim tore: the best answer so far.
+    Stopped(Separation),
+}
+
 /// Adds corners until the nearest face is one of Ψ's own.
-fn grow<A: Support, B: Support>(
+fn grow<A: Support, B: Support, const C: usize, const F: usize>(
     pair: &Pair<'_, A, B>,
-    mut polytope: Polytope,
+    start: [Corner; 4],
     size: f64,
-) -> Result<Separation, ClosestError> {
+) -> Result<Growth, ClosestError> {
+    let mut polytope = Polytope::<C, F>::tetrahedron(start, size);
     let polyhedral = pair.a.corner(0).is_some() && pair.b.corner(0).is_some();
     let mut best: Option<(f64, Face)> = None;
     let mut met = false;
-    for _ in 0..2 * MAX_CORNERS {
-        let Some(face) = polytope.nearest_face() else { break };
+    while let Some((place, face)) = polytope.nearest_face() {
         let corner = pair.farthest(face.normal, polytope.corners[face.corners[0] as usize].numbers);
         let reach = corner.w.dot(face.normal);
         if !reach.is_finite() {
@@ -138,33 +153,25 @@ fn grow<A: Support, B: Support>(
         let wanted = if polyhedral { 0.0 } else { CURVED_GAP * reach.abs() };
         let done = reach - face.distance <= POLYHEDRAL_GAP * size + wanted;
         let known = polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
-        met |= done;
-        if done || known || !polytope.add(corner, &face) {
+        met = done || known;
+        if met || !polytope.add(corner, place) {
             break;
         }
     }
     let Some((reach, face)) = best else {
         // Every face is thin: the polytope is flat to rounding.
-        let corners = polytope.corners;
-        return Ok(Separation {
-            distance: 0.0,
-            normal: DVec3::X,
-            point_a: corners[0].a,
-            point_b: corners[0].b,
-        });
+        let [first, ..] = start;
+        let answer = Separation { distance: 0.0, normal: DVec3::X, point_a: first.a, point_b: first.b };
+        return Ok(Growth::Done(answer));
     };
     let (point_a, point_b) = witnesses(&polytope, &face, size);
-    if !met
-        && !polyhedral
-        && let Some(better) = downhill(pair, face.normal, reach)
-    {
-        return Ok(better);
-    }
-    Ok(Separation { distance: -reach, normal: face.normal, point_a, point_b })
+    let answer = Separation { distance: -reach, normal: face.normal, point_a, point_b };
+    Ok(if met { Growth::Done(answer) } else { Growth::Stopped(answer) })
 }
 
-/// Follows h(n) downhill from `n`; None if that leads nowhere, or to a place where Ψ has an edge or a flat side.
-fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, mut n: DVec3, reach: f64) -> Option<Separation> {
+/// Follows h(n) downhill from an answer; None if that leads nowhere, or to a place where Ψ has an edge or a flat side.
+fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, from: &Separation) -> Option<Separation> {
+    let mut n = from.normal;
     let mut corner = pair.farthest(n, [0; 2]);
     let (mut least, mut step) = (corner.w.dot(n), 1.0 / corner.w.length());
     for _ in 0..100 {
@@ -186,7 +193,7 @@ fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, mut n: DVec3, reach: 
         }
     }
     let smooth = (corner.w - least * n).length() <= 1e-6 * least;
-    (smooth && least <= reach).then_some(Separation {
+    (smooth && least <= -from.distance).then_some(Separation {
         distance: -least,
         normal: n,
         point_a: corner.a,
@@ -195,7 +202,11 @@ fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, mut n: DVec3, reach: 
 }
 
 /// Where the origin's foot in the plane of `face` comes from in A and B. The foot may lie in a neighbour in the same plane.
-fn witnesses(polytope: &Polytope, face: &Face, size: f64) -> (DVec3, DVec3) {
+fn witnesses<const C: usize, const F: usize>(
+    polytope: &Polytope<C, F>,
+    face: &Face,
+    size: f64,
+) -> (DVec3, DVec3) {
     let level = face.distance + 1e-12 * size;
     let mut best = (f64::INFINITY, DVec3::ZERO, DVec3::ZERO);
     for candidate in std::iter::once(face).chain(polytope.alive().filter(|other| other.distance <= level)) {

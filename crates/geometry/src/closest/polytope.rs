@@ -8,10 +8,6 @@ use glam::DVec3;
 
 use super::pair::Corner;
 
-/// Most corners of a polytope.
-pub(super) const MAX_CORNERS: usize = 128;
-/// A closed surface of triangles with V corners has 2V − 4 faces.
-const MAX_FACES: usize = 2 * MAX_CORNERS - 4;
 /// Below this sine (squared) of its corner angle a triangle has no plane.
 const THIN_SQUARED: f64 = 1e-26;
 const NONE: u16 = u16::MAX;
@@ -40,17 +36,17 @@ struct RimSide {
     side: u16,
 }
 
-/// Corners and triangles, in place.
-pub(super) struct Polytope {
-    pub(super) corners: [Corner; MAX_CORNERS],
+/// Corners and triangles, in place. A closed surface with C corners has F = 2C − 4 triangles.
+pub(super) struct Polytope<const C: usize, const F: usize> {
+    pub(super) corners: [Corner; C],
     pub(super) corner_count: usize,
-    faces: [Face; MAX_FACES],
+    faces: [Face; F],
     face_count: usize,
     /// Planes nearer than this are not beyond each other.
     tolerance: f64,
 }
 
-impl Polytope {
+impl<const C: usize, const F: usize> Polytope<C, F> {
     /// Four corners that span a volume ⇒ their tetrahedron.
     pub(super) fn tetrahedron(mut corners: [Corner; 4], size: f64) -> Self {
         let [a, b, c, d] = corners.map(|corner| corner.w);
@@ -58,9 +54,9 @@ impl Polytope {
             corners.swap(1, 2);
         }
         let mut polytope = Self {
-            corners: [Corner::default(); MAX_CORNERS],
+            corners: [Corner::default(); C],
             corner_count: 4,
-            faces: [NO_FACE; MAX_FACES],
+            faces: [NO_FACE; F],
             face_count: 4,
             tolerance: 4.0 * f64::EPSILON * size,
         };
@@ -97,10 +93,20 @@ impl Polytope {
         Face { normal, distance, corners, neighbors, alive: true }
     }
 
-    /// The face whose plane is nearest to the origin; None if all are too thin.
-    pub(super) fn nearest_face(&self) -> Option<Face> {
-        let alive = self.alive().filter(|face| face.distance < f64::INFINITY);
-        alive.min_by(|f, g| f.distance.total_cmp(&g.distance)).copied()
+    /// The face whose plane is nearest to the origin, and its place; None if all are too thin.
+    pub(super) fn nearest_face(&self) -> Option<(usize, Face)> {
+        let (mut least, mut place) = (f64::INFINITY, None);
+        for (i, face) in self.faces[..self.face_count].iter().enumerate() {
+            if face.distance < least && face.alive {
+                (least, place) = (face.distance, Some(i));
+            }
+        }
+        place.map(|i| (i, self.faces[i]))
+    }
+
+    /// Whether there is room for one more corner.
+    pub(super) fn has_room(&self) -> bool {
+        self.corner_count < C
     }
 
     /// All faces of the surface.
@@ -118,20 +124,15 @@ impl Polytope {
             || face.distance == f64::INFINITY
     }
 
-    /// Adds a corner beyond the plane of `from`. False if there is no room, or rounding has torn the rim; the polytope
-    /// is as before then.
-    pub(super) fn add(&mut self, corner: Corner, from: &Face) -> bool {
-        if self.corner_count == MAX_CORNERS {
+    /// Adds a corner beyond the plane of the face at `first`. False if there is no room, or rounding has torn the rim; the
+    /// polytope is as before then.
+    pub(super) fn add(&mut self, corner: Corner, first: usize) -> bool {
+        if !self.has_room() {
             return false;
         }
-        let Some(first) =
-            self.faces[..self.face_count].iter().position(|face| face.alive && face.corners == from.corners)
-        else {
-            return false;
-        };
-        let mut seen = [false; MAX_FACES];
-        let mut patch = [0u16; MAX_FACES];
-        let mut rim = [RimSide { outside: 0, side: 0 }; MAX_FACES];
+        let mut seen = [false; F];
+        let mut patch = [0u16; F];
+        let mut rim = [RimSide { outside: 0, side: 0 }; F];
         let (patch_count, rim_count) = self.patch(corner.w, first, &mut seen, &mut patch, &mut rim);
         let rim = &rim[..rim_count];
         let Some(start_at) = self.linked(rim) else {
@@ -141,7 +142,7 @@ impl Polytope {
         self.corners[self.corner_count] = corner;
         self.corner_count += 1;
         // The new faces take the places of the old, then new ones.
-        let mut place_of = [0u16; MAX_FACES];
+        let mut place_of = [0u16; F];
         for (i, place) in place_of[..rim_count].iter_mut().enumerate() {
             *place = if i < patch_count { patch[i] } else { (self.face_count + i - patch_count) as u16 };
         }
@@ -149,7 +150,7 @@ impl Polytope {
             self.faces[old as usize].alive = false;
         }
         self.face_count = self.face_count.max(self.face_count + rim_count.saturating_sub(patch_count));
-        let mut before = [0u16; MAX_FACES];
+        let mut before = [0u16; F];
         for (i, side) in rim.iter().enumerate() {
             let [_, to] = self.rim_ends(*side);
             before[start_at[to as usize] as usize] = i as u16;
@@ -169,9 +170,9 @@ impl Polytope {
         &self,
         w: DVec3,
         first: usize,
-        seen: &mut [bool; MAX_FACES],
-        patch: &mut [u16; MAX_FACES],
-        rim: &mut [RimSide; MAX_FACES],
+        seen: &mut [bool; F],
+        patch: &mut [u16; F],
+        rim: &mut [RimSide; F],
     ) -> (usize, usize) {
         let (mut patch_count, mut rim_count, mut done) = (1, 0, 0);
         patch[0] = first as u16;
@@ -190,7 +191,7 @@ impl Polytope {
         }
         for &place in &patch[..patch_count] {
             for neighbor in self.faces[place as usize].neighbors {
-                if !seen[neighbor as usize] && rim_count < MAX_FACES {
+                if !seen[neighbor as usize] && rim_count < F {
                     let face = &self.faces[neighbor as usize];
                     // Two faces may share two sides only in a broken surface, which `linked` refuses.
                     if let Some(side) = face.neighbors.iter().position(|&across| across == place) {
@@ -211,8 +212,8 @@ impl Polytope {
     }
 
     /// For each corner the side of the rim that starts there; None unless the rim is one loop without crossing.
-    fn linked(&self, rim: &[RimSide]) -> Option<[u16; MAX_CORNERS]> {
-        let mut start_at = [NONE; MAX_CORNERS];
+    fn linked(&self, rim: &[RimSide]) -> Option<[u16; C]> {
+        let mut start_at = [NONE; C];
         for (i, side) in rim.iter().enumerate() {
             let [from, _] = self.rim_ends(*side);
             if start_at[from as usize] != NONE {
