@@ -24,23 +24,25 @@ use rattleback_geometry::closest::{
 };
 use rattleback_geometry::{ConvexPolyhedron, Cuboid, Pose};
 
-/// Odd, so that there is a middle one.
-const ROUNDS: usize = 61;
-
-/// (least, median) nanoseconds per pose over many rounds.
-fn time(poses: usize, mut round: impl FnMut()) -> (f64, f64) {
-    let mut times: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
+/// (least, median) nanoseconds per pose of two programs, by turns, so that both meet the same noise.
+fn time(poses: usize, mut ours: impl FnMut(), mut theirs: impl FnMut()) -> [(f64, f64); 2] {
+    let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(61_usize).max(1);
+    let mut times = [Vec::with_capacity(rounds), Vec::with_capacity(rounds)];
+    for _ in 0..rounds {
+        let programs: [&mut dyn FnMut(); 2] = [&mut ours, &mut theirs];
+        for (program, times) in programs.into_iter().zip(&mut times) {
             let start = Instant::now();
-            round();
-            1e9 * start.elapsed().as_secs_f64() / poses as f64
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    (times[0], times[ROUNDS / 2])
+            program();
+            times.push(1e9 * start.elapsed().as_secs_f64() / poses as f64);
+        }
+    }
+    times.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        (times[0], times[rounds / 2])
+    })
 }
 
-fn row(name: &str, ours: (f64, f64), theirs: (f64, f64)) {
+fn row(name: &str, [ours, theirs]: [(f64, f64); 2]) {
     println!(
         "{name:<44}{:>8.0}{:>8.0}{:>10.0}{:>8.0}{:>8.2}",
         ours.0,
@@ -80,29 +82,29 @@ fn turning(degrees: f64, distance: f64) -> Vec<Pose> {
 fn pairs<S: Support, P: SupportMap>(name: &str, [a, b]: [&S; 2], [pa, pb]: [&P; 2], distance: f64) {
     let cold = random_poses(a, b, 0.05, 3.0);
     let their_cold: Vec<_> = cold.iter().map(parry_pose).collect();
-    let ours = time(cold.len(), || {
+    let mut simplex = VoronoiSimplex::new();
+    let ours = || {
         for pose in &cold {
             black_box(gjk(a, b, black_box(pose), &mut GjkCache::default()).is_ok());
         }
-    });
-    let mut simplex = VoronoiSimplex::new();
-    let theirs = time(cold.len(), || {
+    };
+    let theirs = || {
         for pose in &their_cold {
             black_box(parry_closest(black_box(pose), pa, pb, f64::MAX, &mut simplex, None));
         }
-    });
-    row(&format!("{name}, GJK, random poses, cold"), ours, theirs);
+    };
+    row(&format!("{name}, GJK, random poses, cold"), time(cold.len(), ours, theirs));
     for degrees in [0.1, 1.0] {
         let poses = turning(degrees, distance);
         let their_poses: Vec<_> = poses.iter().map(parry_pose).collect();
         let mut cache = GjkCache::default();
-        let ours = time(poses.len(), || {
+        let ours = || {
             for pose in &poses {
                 black_box(gjk(a, b, black_box(pose), &mut cache).is_ok());
             }
-        });
+        };
         let mut direction: Option<parry_math::Vector> = None;
-        let theirs = time(poses.len(), || {
+        let theirs = || {
             for pose in &their_poses {
                 let answer = parry_closest(black_box(pose), pa, pb, f64::MAX, &mut simplex, direction);
                 if let GJKResult::ClosestPoints(_, _, normal) = answer {
@@ -110,22 +112,22 @@ fn pairs<S: Support, P: SupportMap>(name: &str, [a, b]: [&S; 2], [pa, pb]: [&P; 
                 }
                 black_box(answer);
             }
-        });
-        row(&format!("{name}, GJK, {degrees}° per query"), ours, theirs);
+        };
+        row(&format!("{name}, GJK, {degrees}° per query"), time(poses.len(), ours, theirs));
     }
     let deep = random_poses(a, b, -0.01, 1.5);
     let their_deep: Vec<_> = deep.iter().map(parry_pose).collect();
-    let ours = time(deep.len(), || {
+    let ours = || {
         for pose in &deep {
             black_box(signed_distance(a, b, black_box(pose), &mut GjkCache::default()).is_ok());
         }
-    });
-    let theirs = time(deep.len(), || {
+    };
+    let theirs = || {
         for pose in &their_deep {
             black_box(parry_contact(black_box(pose), pa, pb, f64::MAX, &mut simplex, None));
         }
-    });
-    row(&format!("{name}, depth, random poses, cold"), ours, theirs);
+    };
+    row(&format!("{name}, depth, random poses, cold"), time(deep.len(), ours, theirs));
 }
 
 fn walks(name: &str, hull: &ConvexPolyhedron, degrees: f64) {
@@ -133,18 +135,18 @@ fn walks(name: &str, hull: &ConvexPolyhedron, degrees: f64) {
     let poses = turning(degrees, 2.5);
     let their_poses: Vec<_> = poses.iter().map(parry_pose).collect();
     let (mut clip_cache, mut walk_cache) = (VClipCache::default(), LinCannyCache::default());
-    let clip = time(poses.len(), || {
+    let clip = || {
         for pose in &poses {
             black_box(vclip(&map, &map, black_box(pose), &mut clip_cache).is_ok());
         }
-    });
-    let walk = time(poses.len(), || {
+    };
+    let walk = || {
         for pose in &poses {
             black_box(lin_canny(&map, &map, black_box(pose), &mut walk_cache).is_ok());
         }
-    });
+    };
     let (mut simplex, mut direction) = (VoronoiSimplex::new(), Some(parry_vector(DVec3::X)));
-    let parry = time(poses.len(), || {
+    let mut parry = || {
         for pose in &their_poses {
             let answer = parry_closest(black_box(pose), &theirs, &theirs, f64::MAX, &mut simplex, direction);
             if let GJKResult::ClosestPoints(_, _, normal) = answer {
@@ -152,9 +154,9 @@ fn walks(name: &str, hull: &ConvexPolyhedron, degrees: f64) {
             }
             black_box(answer);
         }
-    });
-    row(&format!("{name}, V-Clip, {degrees}° per query"), clip, parry);
-    row(&format!("{name}, Lin-Canny, {degrees}° per query"), walk, parry);
+    };
+    row(&format!("{name}, V-Clip, {degrees}° per query"), time(poses.len(), clip, &mut parry));
+    row(&format!("{name}, Lin-Canny, {degrees}° per query"), time(poses.len(), walk, &mut parry));
 }
 
 fn main() {

@@ -19,7 +19,7 @@ use glam::DVec3;
 
 use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
 use super::pair::{Corner, Pair};
-use super::polytope::{Face, Polytope};
+use super::polytope::{Face, Polytope, Scratch};
 use super::simplex::nearest;
 use super::{ClosestError, Separation, Support};
 use crate::Pose;
@@ -68,9 +68,9 @@ fn depth<A: Support, B: Support>(pair: &Pair<'_, A, B>, search: &Search) -> Resu
     let (radius_a, radius_b) = (pair.a.radius(), pair.b.radius());
     let core = match spanning_corners(pair, search) {
         // Most polyhedra need few corners; only who needs more pays for the room.
-        Ok(corners) => match grow::<_, _, 32, 60>(pair, corners, search.size)? {
+        Ok(corners) => match grow::<_, _, 32, 60>(pair, &corners, search.size)? {
             Growth::Done(core) => core,
-            Growth::Stopped(_) => match grow::<_, _, 160, 316>(pair, corners, search.size)? {
+            Growth::Stopped(_) => match grow::<_, _, 160, 316>(pair, &corners, search.size)? {
                 Growth::Done(core) => core,
                 Growth::Stopped(core) => downhill(pair, &core).unwrap_or(core),
             },
@@ -133,10 +133,11 @@ enum Growth {
 /// Adds corners until the nearest face is one of Ψ's own.
 fn grow<A: Support, B: Support, const C: usize, const F: usize>(
     pair: &Pair<'_, A, B>,
-    start: [Corner; 4],
+    start: &[Corner; 4],
     size: f64,
 ) -> Result<Growth, ClosestError> {
-    let mut polytope = Polytope::<C, F>::tetrahedron(start, size);
+    let mut polytope = Polytope::<C, F>::tetrahedron(*start, size);
+    let mut scratch = Scratch::<C, F>::new();
     let polyhedral = pair.a.corner(0).is_some() && pair.b.corner(0).is_some();
     let mut best: Option<(f64, Face)> = None;
     let mut met = false;
@@ -154,13 +155,13 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         let done = reach - face.distance <= POLYHEDRAL_GAP * size + wanted;
         let known = polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
         met = done || known;
-        if met || !polytope.add(corner, place) {
+        if met || !polytope.add(corner, place, &mut scratch) {
             break;
         }
     }
     let Some((reach, face)) = best else {
         // Every face is thin: the polytope is flat to rounding.
-        let [first, ..] = start;
+        let first = start[0];
         let answer = Separation { distance: 0.0, normal: DVec3::X, point_a: first.a, point_b: first.b };
         return Ok(Growth::Done(answer));
     };
