@@ -210,7 +210,7 @@ fn coherent_queries_take_one_or_two_iterations() {
 struct Broken;
 
 impl SupportShape for Broken {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "broken"
     }
 

@@ -91,7 +91,7 @@ fn disjoint_pairs_against_trying_everything() {
                         assert!(expected > -1e-12, "apart at depth {expected}");
                     }
                     Walk::Penetrating { .. } => {
-                        assert!(expected < 1e-12, "penetrates at distance {expected}")
+                        assert!(expected < 1e-12, "penetrates at distance {expected}");
                     }
                 }
                 pose.translation += 0.01 * pose.translation.length() * random.in_cube();
@@ -142,7 +142,7 @@ fn steps_hardly_grow_with_the_number_of_facets() {
         for degrees in [1.0, 10.0, 20.0] {
             let (mut cache, mut steps) = (LinCannyCache::default(), 0);
             for call in 0..720 {
-                let angle = (degrees * f64::from(call) as f64).to_radians();
+                let angle = (degrees * f64::from(call)).to_radians();
                 // Tilted, so that facets pass the cube one after another rather than row by row.
                 let turn = DQuat::from_rotation_z(angle) * DQuat::from_rotation_x(0.3);
                 let walk = lin_canny(&cube, &sphere, &Pose::new(turn, 2.5 * DVec3::X), &mut cache).unwrap();
