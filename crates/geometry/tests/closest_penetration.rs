@@ -120,3 +120,28 @@ fn no_direction_separates_with_less() {
     // Points of curved shapes move by the root of what the depth moves.
     assert!(worst.1 < 1e-5);
 }
+
+/// GJK-4: a body in its own place overlaps itself by its least width, whatever its kind and however flat.
+#[test]
+fn identical_bodies_overlap_by_their_width() {
+    let long = DVec3::new(1.0, 0.5, 1e-3);
+    for (shape, width) in [
+        (Shape::sphere(0.5), 1.0),
+        (Shape::cuboid(long), 2e-3),
+        (Shape::cylinder(0.5, 3.0), 1.0),
+        (Shape::cylinder(0.5, 1e-3), 1e-3),
+        (Shape::capsule(0.25, 2.0), 0.5),
+        (Shape::cone(1.0, 1e-3), 1e-3),
+        (Shape::ellipsoid(long), 2e-3),
+        (Shape::ellipsoid(DVec3::ONE), 2.0),
+    ] {
+        let shape = shape.unwrap();
+        let convex = ConvexShape::try_from(&shape).unwrap();
+        for nudge in [0.0, 1e-300, 1e-17, 1e-9] {
+            let pose = Pose::at(nudge * DVec3::new(0.3, 0.5, 0.8));
+            let answer = signed_distance(&convex, &convex, &pose, &mut GjkCache::default()).unwrap();
+            assert!((answer.distance + width).abs() < 1e-6 * width + 2.0 * nudge, "{shape:?}: {answer:?}");
+            assert!((answer.normal.length() - 1.0).abs() < 1e-12);
+        }
+    }
+}

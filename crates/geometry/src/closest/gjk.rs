@@ -69,8 +69,8 @@ pub(super) struct Search {
 /// let (cube, ball) = (Cuboid::new(DVec3::ONE)?, Sphere::new(0.5)?);
 /// let mut cache = GjkCache::default();
 /// let Gjk::Apart(answer) = gjk(&cube, &ball, &Pose::at(DVec3::new(3.0, 0.2, 0.0)), &mut cache)? else { panic!() };
-/// assert_eq!((answer.distance, answer.normal), (1.5, DVec3::X));
-/// assert_eq!(answer.point_a, DVec3::new(1.0, 0.2, 0.0));
+/// assert!((answer.distance - 1.5).abs() < 1e-15 && answer.normal.abs_diff_eq(DVec3::X, 1e-15));
+/// assert!(answer.point_a.abs_diff_eq(DVec3::new(1.0, 0.2, 0.0), 1e-15));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn gjk<A: Support, B: Support>(

@@ -11,7 +11,8 @@
 //!
 //! A polytope of bounded size cannot follow a large round surface all about the origin (two balls nearly one in the other).
 //! From its best normal h is then followed downhill: its gradient is the corner w itself, so n goes to n − w/ρ, normalised,
-//! with ρ the radius of curvature seen in the last step (Barzilai–Borwein), for as long as h falls.
+//! with ρ the radius of curvature seen in the last step (Barzilai–Borwein), for as long as h falls. Where Ψ has an edge there
+//! (a cylinder in itself), a second polytope grows around that normal only.
 //!
 //! Where Ψ is flat (two crossing segments, two triangles in one plane) the depth is 0 and n is across it.
 
@@ -30,6 +31,8 @@ const POLYHEDRAL_GAP: f64 = 8.0 * f64::EPSILON;
 const CURVED_GAP: f64 = 1e-10;
 /// Extent in units of the coordinates' size below which Ψ is flat.
 const FLAT: f64 = 64.0 * f64::EPSILON;
+/// Cosine of the angle to which a second look at one normal is confined, some 6°.
+const ALONG: f64 = 0.995;
 /// Distances this small, in units of the coordinates' size, are looked at from inside too when rounding has stopped the
 /// search early.
 const UNSURE: f64 = 1e-8;
@@ -68,12 +71,9 @@ fn depth<A: Support, B: Support>(pair: &Pair<'_, A, B>, search: &Search) -> Resu
     let (radius_a, radius_b) = (pair.a.radius(), pair.b.radius());
     let core = match spanning_corners(pair, search) {
         // Most polyhedra need few corners; only who needs more pays for the room.
-        Ok(corners) => match grow::<_, _, 32, 60>(pair, &corners, search.size)? {
+        Ok(corners) => match grow::<_, _, 32, 60>(pair, &corners, search.size, None)? {
             Growth::Done(core) => core,
-            Growth::Stopped(_) => match grow::<_, _, 160, 316>(pair, &corners, search.size)? {
-                Growth::Done(core) => core,
-                Growth::Stopped(core) => downhill(pair, &core).unwrap_or(core),
-            },
+            Growth::Stopped(_) => deepest_of_many(pair, &corners, search.size)?,
         },
         Err(across) => {
             let (point_a, point_b) = search.witnesses();
@@ -122,6 +122,25 @@ fn spanning_corners<A: Support, B: Support>(
     Ok(found)
 }
 
+/// With more room; and where even that is used up by a round surface all about the origin, by looking along the best normal
+/// only: downhill if Ψ is smooth there, else with a polytope that grows only there.
+fn deepest_of_many<A: Support, B: Support>(
+    pair: &Pair<'_, A, B>,
+    corners: &[Corner; 4],
+    size: f64,
+) -> Result<Separation, ClosestError> {
+    let all_about = match grow::<_, _, 160, 316>(pair, corners, size, None)? {
+        Growth::Done(core) => return Ok(core),
+        Growth::Stopped(core) => core,
+    };
+    if let Some(better) = downhill(pair, &all_about) {
+        return Ok(better);
+    }
+    let (Growth::Done(there) | Growth::Stopped(there)) =
+        grow::<_, _, 160, 316>(pair, corners, size, Some(all_about.normal))?;
+    Ok(if there.distance > all_about.distance { there } else { all_about })
+}
+
 /// How the growth of a polytope has ended.
 enum Growth {
     /// The bounds have met.
@@ -130,18 +149,23 @@ enum Growth {
     Stopped(Separation),
 }
 
-/// Adds corners until the nearest face is one of Ψ's own.
+/// Adds corners until the nearest face, or the nearest of those that look along `along`, is one of Ψ's own.
 fn grow<A: Support, B: Support, const C: usize, const F: usize>(
     pair: &Pair<'_, A, B>,
     start: &[Corner; 4],
     size: f64,
+    along: Option<DVec3>,
 ) -> Result<Growth, ClosestError> {
     let mut polytope = Polytope::<C, F>::tetrahedron(*start, size);
     let mut scratch = Scratch::<C, F>::new();
     let polyhedral = pair.a.corner(0).is_some() && pair.b.corner(0).is_some();
     let mut best: Option<(f64, Face)> = None;
     let mut met = false;
-    while let Some((place, face)) = polytope.nearest_face() {
+    let nearest_face = |polytope: &Polytope<C, F>| match along {
+        Some(n) => polytope.nearest_face_along(n, ALONG),
+        None => polytope.nearest_face(),
+    };
+    while let Some((place, face)) = nearest_face(&polytope) {
         let corner = pair.farthest(face.normal, polytope.corners[face.corners[0] as usize].numbers);
         let reach = corner.w.dot(face.normal);
         if !reach.is_finite() {

@@ -121,6 +121,24 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         place.map(|i| (i, self.faces[i]))
     }
 
+    /// The same among faces that look nearly along `n`, or the one that does most if none does nearly.
+    pub(super) fn nearest_face_along(&self, n: DVec3, cosine: f64) -> Option<(usize, Face)> {
+        let (mut least, mut nearest, mut most, mut place) = (f64::INFINITY, None, -1.0, None);
+        for (i, face) in self.faces[..self.face_count].iter().enumerate() {
+            let along = face.normal.dot(n);
+            if !face.alive || face.distance == f64::INFINITY {
+                continue;
+            }
+            if along > cosine && face.distance < least {
+                (least, nearest) = (face.distance, Some(i));
+            }
+            if along > most {
+                (most, place) = (along, Some(i));
+            }
+        }
+        nearest.or(place).map(|i| (i, self.faces[i]))
+    }
+
     /// Whether there is room for one more corner.
     pub(super) fn has_room(&self) -> bool {
         self.corner_count < C
