@@ -28,7 +28,7 @@ use crate::Pose;
 /// Gap of the bounds at which polyhedra are done, in units of the coordinates' size.
 const POLYHEDRAL_GAP: f64 = 8.0 * f64::EPSILON;
 /// Gap of the bounds at which curved shapes are done, relative to the depth.
-const CURVED_GAP: f64 = 1e-10;
+const CURVED_GAP: f64 = 1e-13;
 /// Extent in units of the coordinates' size below which Ψ is flat.
 const FLAT: f64 = 64.0 * f64::EPSILON;
 /// Cosine of the angle to which a second look at one normal is confined, some 6°.
