@@ -106,7 +106,7 @@ fn outside(shape: &Shape, p: DVec3) -> f64 {
 /// GJK-3 continued: every answer on every pair of kinds comes with a proof; parry's distances as a second opinion.
 #[test]
 fn curved_shapes_come_with_a_proof() {
-    for (stretch, allowed) in [(4.0, 1e-12), (1000.0, 1e-12)] {
+    for (stretch, allowed) in [(4.0, 1e-11), (1000.0, 1e-11)] {
         let mut random = Random(17);
         let (mut apart, mut worst, mut worst_parry) = (0, 0.0_f64, 0.0_f64);
         for _ in 0..cases(4000) {
@@ -210,7 +210,7 @@ fn coherent_queries_take_one_or_two_iterations() {
 struct Broken;
 
 impl SupportShape for Broken {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "broken"
     }
 

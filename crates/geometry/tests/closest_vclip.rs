@@ -54,7 +54,7 @@ fn check(
             assert!(gap.length() <= 10.0 * allowed, "normal off by {gap}");
         }
         Walk::Penetrating { .. } => {
-            assert!(expected <= allowed, "{start:?}: penetrates at distance {expected}")
+            assert!(expected <= allowed, "{start:?}: penetrates at distance {expected}");
         }
     }
     assert_eq!(cache.cycles, 0, "walked in a circle from {start:?}");
@@ -71,7 +71,7 @@ fn agrees_with_trying_everything() {
         let hull = |random: &mut Random| {
             let corners = if i % 20 == 0 { 200 } else { 20 };
             let corners = 4 + (random.bits() % (corners - 3)) as usize;
-            if random.bits() % 8 == 0 {
+            if random.bits().is_multiple_of(8) {
                 cuboid_hull(DVec3::splat(0.6) + 0.4 * random.in_cube())
             } else {
                 random_hull(random, corners, DVec3::ONE)

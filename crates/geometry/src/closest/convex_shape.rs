@@ -86,8 +86,4 @@ impl Support for ConvexShape<'_> {
     fn radius(&self) -> f64 {
         each!(self, shape => Support::radius(*shape))
     }
-
-    fn polyhedron(&self) -> Option<&ConvexPolyhedron> {
-        each!(self, shape => Support::polyhedron(*shape))
-    }
 }

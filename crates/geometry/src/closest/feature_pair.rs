@@ -1,8 +1,9 @@
 //! Nearest points of two features, each part of its polyhedron, with the polyhedra in their own frames.
 //!
-//! Two edges x = p + s u, y = q + t v with unit directions, w = p − q, c = u·v: at the nearest points of the lines
-//! s = (c (v·w) − u·w)/(1 − c²), t = (v·w − c (u·w))/(1 − c²); outside the edges s is clamped, t found for it, clamped, and
-//! s found once more. Where the edges are parallel, the middle of their overlap serves.
+//! Two edges x = p + s u, y = q + t v with unit directions, w = p − q, n = u × v: the nearest points of the lines differ
+//! along n, so s = −(w × v)·n/n². Clamped to the edge, s gives t = v·(w + s u), clamped, and that s = u·(t v − w). Where the
+//! edges are parallel, the middle of their overlap serves. The textbook's 2×2 system has 1 − (u·v)² for n², which has
+//! lost half its digits where the edges are nearly parallel.
 
 use glam::{DMat3, DVec3};
 
@@ -11,7 +12,7 @@ use super::{ClosestError, Feature, Separation};
 use crate::{MAX_LENGTH, Pose};
 
 /// Sine (squared) below which two edges are parallel.
-const PARALLEL_SQUARED: f64 = 1e-16;
+const PARALLEL_SQUARED: f64 = 1e-24;
 
 /// A polyhedron and how to bring the other's points into its frame.
 #[derive(Clone, Copy)]
@@ -119,8 +120,8 @@ pub(super) fn edge_points(
 ) -> (DVec3, DVec3) {
     let w = p - q;
     let (c, uw, vw) = (u.dot(v), u.dot(w), v.dot(w));
-    // |u × v|² keeps its digits where 1 − c² has lost them.
-    let sine_squared = u.cross(v).length_squared();
+    let n = u.cross(v);
+    let sine_squared = n.length_squared();
     if sine_squared <= PARALLEL_SQUARED {
         let ends = [-uw, -uw + c * length_v];
         let low = ends[0].min(ends[1]).clamp(0.0, length_u);
@@ -129,7 +130,7 @@ pub(super) fn edge_points(
         let t = (vw + c * s).clamp(0.0, length_v);
         return (p + s * u, q + t * v);
     }
-    let s = ((c * vw - uw) / sine_squared).clamp(0.0, length_u);
+    let s = (-w.cross(v).dot(n) / sine_squared).clamp(0.0, length_u);
     let t = (vw + c * s).clamp(0.0, length_v);
     let s = (c * t - uw).clamp(0.0, length_u);
     (p + s * u, q + t * v)

@@ -51,8 +51,9 @@ pub(super) struct Search {
     pub(super) corners: [Corner; 4],
     pub(super) count: usize,
     pub(super) nearest: Nearest,
-    /// Greatest lower bound of the distance seen.
-    pub(super) lower_bound: f64,
+    points: [DVec3; 4],
+    /// p·w of the last w: divided by |p| a lower bound of the distance.
+    reach: f64,
     /// Size of the coordinates that have taken part.
     pub(super) size: f64,
     pub(super) overlapping: bool,
@@ -68,8 +69,8 @@ pub(super) struct Search {
 /// let (cube, ball) = (Cuboid::new(DVec3::ONE)?, Sphere::new(0.5)?);
 /// let mut cache = GjkCache::default();
 /// let Gjk::Apart(answer) = gjk(&cube, &ball, &Pose::at(DVec3::new(3.0, 0.2, 0.0)), &mut cache)? else { panic!() };
-/// assert_eq!((answer.distance, answer.normal), (1.5, DVec3::X));
-/// assert_eq!(answer.point_a, DVec3::new(1.0, 0.2, 0.0));
+/// assert!((answer.distance - 1.5).abs() < 1e-15 && answer.normal.abs_diff_eq(DVec3::X, 1e-15));
+/// assert!(answer.point_a.abs_diff_eq(DVec3::new(1.0, 0.2, 0.0), 1e-15));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn gjk<A: Support, B: Support>(
@@ -114,7 +115,8 @@ impl Search {
             corners: [Corner::default(); 4],
             count: 0,
             nearest: Nearest { point: DVec3::ZERO, squared: 0.0, weights: [0.0; 4], needed: 0 },
-            lower_bound: 0.0,
+            points: [DVec3::ZERO; 4],
+            reach: 0.0,
             size: 0.0,
             overlapping: false,
         };
@@ -131,7 +133,7 @@ impl Search {
         if !(search.size <= 4.0 * MAX_LENGTH) {
             return Err(ClosestError::InvalidPoint);
         }
-        let nearest = search.nearest_of(search.count);
+        let nearest = nearest(&search.points, search.count);
         search.accept(&nearest, search.count);
         Ok(search)
     }
@@ -147,16 +149,17 @@ impl Search {
             return Err(ClosestError::InvalidPoint);
         }
         let length = squared.sqrt();
-        self.lower_bound = self.lower_bound.max(reach / length);
+        self.reach = reach;
         if squared - reach <= RELATIVE_GAP * squared + ROUNDING * length * size {
             return Ok(false);
         }
-        if self.corners[..self.count].iter().any(|known| known.w == corner.w) {
+        if self.points[..self.count].contains(&corner.w) {
             return Ok(false);
         }
         self.size = size;
         self.corners[self.count] = corner;
-        let nearest = self.nearest_of(self.count + 1);
+        self.points[self.count] = corner.w;
+        let nearest = nearest(&self.points, self.count + 1);
         if !(nearest.squared < squared) {
             return Ok(false);
         }
@@ -167,6 +170,7 @@ impl Search {
     #[inline]
     fn push(&mut self, corner: Corner) {
         self.corners[self.count] = corner;
+        self.points[self.count] = corner.w;
         self.count += 1;
         self.size = self.size.max(corner.size());
         if !corner.w.is_finite() {
@@ -174,19 +178,19 @@ impl Search {
         }
     }
 
-    #[inline]
-    fn nearest_of(&self, count: usize) -> Nearest {
-        nearest(&self.corners.map(|corner| corner.w), count)
-    }
-
     /// Keeps the corners the nearest point needs.
     #[inline]
     fn accept(&mut self, nearest: &Nearest, count: usize) {
         self.nearest = *nearest;
+        // Of the new p nothing is known yet.
+        self.reach = 0.0;
         let mut kept = 0;
         for i in 0..count {
             if nearest.needed & (1 << i) != 0 {
-                self.corners[kept] = self.corners[i];
+                if kept != i {
+                    self.corners[kept] = self.corners[i];
+                    self.points[kept] = self.points[i];
+                }
                 self.nearest.weights[kept] = nearest.weights[i];
                 kept += 1;
             }
@@ -207,11 +211,18 @@ impl Search {
         points
     }
 
+    /// The distance is at least this.
+    #[inline]
+    pub(super) fn lower_bound(&self) -> f64 {
+        let length = self.nearest.squared.sqrt();
+        if length > 0.0 { (self.reach / length).max(0.0) } else { 0.0 }
+    }
+
     /// Whether the bounds have met as closely as rounding allows.
     #[inline]
     pub(super) fn certified(&self) -> bool {
         let length = self.nearest.squared.sqrt();
-        length - self.lower_bound <= 4.0 * (RELATIVE_GAP * length + ROUNDING * self.size)
+        length - self.lower_bound() <= 4.0 * (RELATIVE_GAP * length + ROUNDING * self.size)
     }
 
     /// Nearest points of the thickened shapes; None if the cores overlap.
@@ -229,5 +240,36 @@ impl Search {
             point_a: a + radius_a * normal,
             point_b: b - radius_b * normal,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DQuat;
+
+    use super::*;
+    use crate::Cuboid;
+
+    /// GJK-1: lower bound ≤ distance ≤ |p| after every iteration.
+    #[test]
+    fn closest_bounds_hold_at_every_iteration() {
+        let (a, b) = (Cuboid::new(DVec3::new(1.0, 2.0, 0.5)), Cuboid::new(DVec3::new(0.3, 0.1, 1.0)));
+        let (Ok(a), Ok(b)) = (a, b) else { panic!("sizes are fine") };
+        for i in 0..200 {
+            let t = f64::from(i);
+            let turn = DQuat::from_scaled_axis(DVec3::new(t, 0.7 * t, 0.3 * t * t));
+            let pose = Pose::new(turn, DVec3::new((1.3 * t).sin(), (2.1 * t).cos(), 1.0).normalize() * 4.0);
+            let pair = Pair::new(&a, &b, &pose).unwrap();
+            let run = |most: u32| Search::run(&pair, &mut GjkCache::default(), most).unwrap();
+            let distance = run(MAX_ITERATIONS).nearest.squared.sqrt();
+            for most in 0..12 {
+                let search = run(most);
+                assert!(search.nearest.squared.sqrt() >= distance - 1e-14);
+                // The bound belongs to the step that is about to be taken.
+                let w = pair.farthest(-search.nearest.point, [0; 2]).w;
+                assert!(w.dot(search.nearest.point.normalize()) <= distance + 1e-14);
+                assert!(search.lower_bound() <= distance + 1e-14);
+            }
+        }
     }
 }

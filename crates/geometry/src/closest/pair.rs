@@ -50,7 +50,7 @@ impl<'a, A: Support, B: Support> Pair<'a, A, B> {
     #[inline]
     pub(super) fn farthest(&self, direction: DVec3, start: [u32; 2]) -> Corner {
         let (a, number_a) = self.a.farthest(direction, start[0]);
-        let (local, number_b) = self.b.farthest(self.into_b(-direction), start[1]);
+        let (local, number_b) = self.b.farthest(self.seen_from_b(-direction), start[1]);
         let b = self.rotation * local + self.translation;
         Corner { w: a - b, a, b, numbers: [number_a, number_b] }
     }
@@ -65,7 +65,7 @@ impl<'a, A: Support, B: Support> Pair<'a, A, B> {
 
     /// Direction in A's frame ⇒ the same in B's: Rᵀ d.
     #[inline]
-    fn into_b(&self, d: DVec3) -> DVec3 {
+    fn seen_from_b(&self, d: DVec3) -> DVec3 {
         DVec3::new(self.rotation.x_axis.dot(d), self.rotation.y_axis.dot(d), self.rotation.z_axis.dot(d))
     }
 }

@@ -11,7 +11,8 @@
 //!
 //! A polytope of bounded size cannot follow a large round surface all about the origin (two balls nearly one in the other).
 //! From its best normal h is then followed downhill: its gradient is the corner w itself, so n goes to n − w/ρ, normalised,
-//! with ρ the radius of curvature seen in the last step (Barzilai–Borwein), for as long as h falls.
+//! with ρ the radius of curvature seen in the last step (Barzilai–Borwein), for as long as h falls. Where Ψ has an edge there
+//! (a cylinder in itself), a second polytope grows around that normal only.
 //!
 //! Where Ψ is flat (two crossing segments, two triangles in one plane) the depth is 0 and n is across it.
 
@@ -19,7 +20,7 @@ use glam::DVec3;
 
 use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
 use super::pair::{Corner, Pair};
-use super::polytope::{Face, MAX_CORNERS, Polytope};
+use super::polytope::{Face, Polytope, Scratch};
 use super::simplex::nearest;
 use super::{ClosestError, Separation, Support};
 use crate::Pose;
@@ -27,9 +28,11 @@ use crate::Pose;
 /// Gap of the bounds at which polyhedra are done, in units of the coordinates' size.
 const POLYHEDRAL_GAP: f64 = 8.0 * f64::EPSILON;
 /// Gap of the bounds at which curved shapes are done, relative to the depth.
-const CURVED_GAP: f64 = 1e-10;
+const CURVED_GAP: f64 = 1e-13;
 /// Extent in units of the coordinates' size below which Ψ is flat.
 const FLAT: f64 = 64.0 * f64::EPSILON;
+/// Cosine of the angle to which a second look at one normal is confined, some 6°.
+const ALONG: f64 = 0.995;
 /// Distances this small, in units of the coordinates' size, are looked at from inside too when rounding has stopped the
 /// search early.
 const UNSURE: f64 = 1e-8;
@@ -67,7 +70,11 @@ pub fn signed_distance<A: Support, B: Support>(
 fn depth<A: Support, B: Support>(pair: &Pair<'_, A, B>, search: &Search) -> Result<Separation, ClosestError> {
     let (radius_a, radius_b) = (pair.a.radius(), pair.b.radius());
     let core = match spanning_corners(pair, search) {
-        Ok(corners) => grow(pair, Polytope::tetrahedron(corners, search.size), search.size)?,
+        // Most polyhedra need few corners; only who needs more pays for the room.
+        Ok(corners) => match grow::<_, _, 32, 60>(pair, &corners, search.size, None)? {
+            Growth::Done(core) => core,
+            Growth::Stopped(_) => deepest_of_many(pair, &corners, search.size)?,
+        },
         Err(across) => {
             let (point_a, point_b) = search.witnesses();
             Separation { distance: 0.0, normal: across, point_a, point_b }
@@ -115,17 +122,50 @@ fn spanning_corners<A: Support, B: Support>(
     Ok(found)
 }
 
-/// Adds corners until the nearest face is one of Ψ's own.
-fn grow<A: Support, B: Support>(
+/// With more room; and where even that is used up by a round surface all about the origin, by looking along the best normal
+/// only: downhill if Ψ is smooth there, else with a polytope that grows only there.
+fn deepest_of_many<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
-    mut polytope: Polytope,
+    corners: &[Corner; 4],
     size: f64,
 ) -> Result<Separation, ClosestError> {
+    let all_about = match grow::<_, _, 160, 316>(pair, corners, size, None)? {
+        Growth::Done(core) => return Ok(core),
+        Growth::Stopped(core) => core,
+    };
+    if let Some(better) = downhill(pair, &all_about) {
+        return Ok(better);
+    }
+    let (Growth::Done(there) | Growth::Stopped(there)) =
+        grow::<_, _, 160, 316>(pair, corners, size, Some(all_about.normal))?;
+    Ok(if there.distance > all_about.distance { there } else { all_about })
+}
+
+/// How the growth of a polytope has ended.
+enum Growth {
+    /// The bounds have met.
+    Done(Separation),
+    /// There was no more room, or the rim tore: the best answer so far.
+    Stopped(Separation),
+}
+
+/// Adds corners until the nearest face, or the nearest of those that look along `along`, is one of Ψ's own.
+fn grow<A: Support, B: Support, const C: usize, const F: usize>(
+    pair: &Pair<'_, A, B>,
+    start: &[Corner; 4],
+    size: f64,
+    along: Option<DVec3>,
+) -> Result<Growth, ClosestError> {
+    let mut polytope = Polytope::<C, F>::tetrahedron(*start, size);
+    let mut scratch = Scratch::<C, F>::new();
     let polyhedral = pair.a.corner(0).is_some() && pair.b.corner(0).is_some();
     let mut best: Option<(f64, Face)> = None;
     let mut met = false;
-    for _ in 0..2 * MAX_CORNERS {
-        let Some(face) = polytope.nearest_face() else { break };
+    let nearest_face = |polytope: &Polytope<C, F>| match along {
+        Some(n) => polytope.nearest_face_along(n, ALONG),
+        None => polytope.nearest_face(),
+    };
+    while let Some((place, face)) = nearest_face(&polytope) {
         let corner = pair.farthest(face.normal, polytope.corners[face.corners[0] as usize].numbers);
         let reach = corner.w.dot(face.normal);
         if !reach.is_finite() {
@@ -138,33 +178,25 @@ fn grow<A: Support, B: Support>(
         let wanted = if polyhedral { 0.0 } else { CURVED_GAP * reach.abs() };
         let done = reach - face.distance <= POLYHEDRAL_GAP * size + wanted;
         let known = polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
-        met |= done;
-        if done || known || !polytope.add(corner, &face) {
+        met = done || known;
+        if met || !polytope.add(corner, place, &mut scratch) {
             break;
         }
     }
     let Some((reach, face)) = best else {
         // Every face is thin: the polytope is flat to rounding.
-        let corners = polytope.corners;
-        return Ok(Separation {
-            distance: 0.0,
-            normal: DVec3::X,
-            point_a: corners[0].a,
-            point_b: corners[0].b,
-        });
+        let first = start[0];
+        let answer = Separation { distance: 0.0, normal: DVec3::X, point_a: first.a, point_b: first.b };
+        return Ok(Growth::Done(answer));
     };
     let (point_a, point_b) = witnesses(&polytope, &face, size);
-    if !met
-        && !polyhedral
-        && let Some(better) = downhill(pair, face.normal, reach)
-    {
-        return Ok(better);
-    }
-    Ok(Separation { distance: -reach, normal: face.normal, point_a, point_b })
+    let answer = Separation { distance: -reach, normal: face.normal, point_a, point_b };
+    Ok(if met { Growth::Done(answer) } else { Growth::Stopped(answer) })
 }
 
-/// Follows h(n) downhill from `n`; None if that leads nowhere, or to a place where Ψ has an edge or a flat side.
-fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, mut n: DVec3, reach: f64) -> Option<Separation> {
+/// Follows h(n) downhill from an answer; None if that leads nowhere, or to a place where Ψ has an edge or a flat side.
+fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, from: &Separation) -> Option<Separation> {
+    let mut n = from.normal;
     let mut corner = pair.farthest(n, [0; 2]);
     let (mut least, mut step) = (corner.w.dot(n), 1.0 / corner.w.length());
     for _ in 0..100 {
@@ -186,7 +218,7 @@ fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, mut n: DVec3, reach: 
         }
     }
     let smooth = (corner.w - least * n).length() <= 1e-6 * least;
-    (smooth && least <= reach).then_some(Separation {
+    (smooth && least <= -from.distance).then_some(Separation {
         distance: -least,
         normal: n,
         point_a: corner.a,
@@ -195,7 +227,11 @@ fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, mut n: DVec3, reach: 
 }
 
 /// Where the origin's foot in the plane of `face` comes from in A and B. The foot may lie in a neighbour in the same plane.
-fn witnesses(polytope: &Polytope, face: &Face, size: f64) -> (DVec3, DVec3) {
+fn witnesses<const C: usize, const F: usize>(
+    polytope: &Polytope<C, F>,
+    face: &Face,
+    size: f64,
+) -> (DVec3, DVec3) {
     let level = face.distance + 1e-12 * size;
     let mut best = (f64::INFINITY, DVec3::ZERO, DVec3::ZERO);
     for candidate in std::iter::once(face).chain(polytope.alive().filter(|other| other.distance <= level)) {

@@ -8,10 +8,6 @@ use glam::DVec3;
 
 use super::pair::Corner;
 
-/// Most corners of a polytope.
-pub(super) const MAX_CORNERS: usize = 128;
-/// A closed surface of triangles with V corners has 2V − 4 faces.
-const MAX_FACES: usize = 2 * MAX_CORNERS - 4;
 /// Below this sine (squared) of its corner angle a triangle has no plane.
 const THIN_SQUARED: f64 = 1e-26;
 const NONE: u16 = u16::MAX;
@@ -40,17 +36,34 @@ struct RimSide {
     side: u16,
 }
 
-/// Corners and triangles, in place.
-pub(super) struct Polytope {
-    pub(super) corners: [Corner; MAX_CORNERS],
+/// Room to work in while corners are added.
+pub(super) struct Scratch<const C: usize, const F: usize> {
+    seen: [bool; F],
+    patch: [u16; F],
+    rim: [RimSide; F],
+    ordered: [RimSide; F],
+    /// For each corner the side of the rim that starts there.
+    start_at: [u16; C],
+}
+
+impl<const C: usize, const F: usize> Scratch<C, F> {
+    pub(super) fn new() -> Self {
+        let none = RimSide { outside: 0, side: 0 };
+        Self { seen: [false; F], patch: [0; F], rim: [none; F], ordered: [none; F], start_at: [NONE; C] }
+    }
+}
+
+/// Corners and triangles, in place. A closed surface with C corners has F = 2C − 4 triangles.
+pub(super) struct Polytope<const C: usize, const F: usize> {
+    pub(super) corners: [Corner; C],
     pub(super) corner_count: usize,
-    faces: [Face; MAX_FACES],
+    faces: [Face; F],
     face_count: usize,
     /// Planes nearer than this are not beyond each other.
     tolerance: f64,
 }
 
-impl Polytope {
+impl<const C: usize, const F: usize> Polytope<C, F> {
     /// Four corners that span a volume ⇒ their tetrahedron.
     pub(super) fn tetrahedron(mut corners: [Corner; 4], size: f64) -> Self {
         let [a, b, c, d] = corners.map(|corner| corner.w);
@@ -58,9 +71,9 @@ impl Polytope {
             corners.swap(1, 2);
         }
         let mut polytope = Self {
-            corners: [Corner::default(); MAX_CORNERS],
+            corners: [Corner::default(); C],
             corner_count: 4,
-            faces: [NO_FACE; MAX_FACES],
+            faces: [NO_FACE; F],
             face_count: 4,
             tolerance: 4.0 * f64::EPSILON * size,
         };
@@ -97,10 +110,38 @@ impl Polytope {
         Face { normal, distance, corners, neighbors, alive: true }
     }
 
-    /// The face whose plane is nearest to the origin; None if all are too thin.
-    pub(super) fn nearest_face(&self) -> Option<Face> {
-        let alive = self.alive().filter(|face| face.distance < f64::INFINITY);
-        alive.min_by(|f, g| f.distance.total_cmp(&g.distance)).copied()
+    /// The face whose plane is nearest to the origin, and its place; None if all are too thin.
+    pub(super) fn nearest_face(&self) -> Option<(usize, Face)> {
+        let (mut least, mut place) = (f64::INFINITY, None);
+        for (i, face) in self.faces[..self.face_count].iter().enumerate() {
+            if face.distance < least && face.alive {
+                (least, place) = (face.distance, Some(i));
+            }
+        }
+        place.map(|i| (i, self.faces[i]))
+    }
+
+    /// The same among faces that look nearly along `n`, or the one that does most if none does nearly.
+    pub(super) fn nearest_face_along(&self, n: DVec3, cosine: f64) -> Option<(usize, Face)> {
+        let (mut least, mut nearest, mut most, mut place) = (f64::INFINITY, None, -1.0, None);
+        for (i, face) in self.faces[..self.face_count].iter().enumerate() {
+            let along = face.normal.dot(n);
+            if !face.alive || face.distance == f64::INFINITY {
+                continue;
+            }
+            if along > cosine && face.distance < least {
+                (least, nearest) = (face.distance, Some(i));
+            }
+            if along > most {
+                (most, place) = (along, Some(i));
+            }
+        }
+        nearest.or(place).map(|i| (i, self.faces[i]))
+    }
+
+    /// Whether there is room for one more corner.
+    pub(super) fn has_room(&self) -> bool {
+        self.corner_count < C
     }
 
     /// All faces of the surface.
@@ -118,61 +159,41 @@ impl Polytope {
             || face.distance == f64::INFINITY
     }
 
-    /// Adds a corner beyond the plane of `from`. False if there is no room, or rounding has torn the rim; the polytope
-    /// is as before then.
-    pub(super) fn add(&mut self, corner: Corner, from: &Face) -> bool {
-        if self.corner_count == MAX_CORNERS {
+    /// Adds a corner beyond the plane of the face at `first`. False if there is no room, or rounding has torn the rim; the
+    /// polytope is as before then.
+    pub(super) fn add(&mut self, corner: Corner, first: usize, scratch: &mut Scratch<C, F>) -> bool {
+        if !self.has_room() {
             return false;
         }
-        let Some(first) =
-            self.faces[..self.face_count].iter().position(|face| face.alive && face.corners == from.corners)
-        else {
+        let (patch_count, rim_count) = self.patch(corner.w, first, scratch);
+        if !self.ordered(rim_count, scratch) {
             return false;
-        };
-        let mut seen = [false; MAX_FACES];
-        let mut patch = [0u16; MAX_FACES];
-        let mut rim = [RimSide { outside: 0, side: 0 }; MAX_FACES];
-        let (patch_count, rim_count) = self.patch(corner.w, first, &mut seen, &mut patch, &mut rim);
-        let rim = &rim[..rim_count];
-        let Some(start_at) = self.linked(rim) else {
-            return false;
-        };
+        }
+        let (patch, rim) = (&scratch.patch[..patch_count], &scratch.ordered[..rim_count]);
         let w = self.corner_count as u16;
         self.corners[self.corner_count] = corner;
         self.corner_count += 1;
-        // The new faces take the places of the old, then new ones.
-        let mut place_of = [0u16; MAX_FACES];
-        for (i, place) in place_of[..rim_count].iter_mut().enumerate() {
-            *place = if i < patch_count { patch[i] } else { (self.face_count + i - patch_count) as u16 };
-        }
-        for &old in &patch[..patch_count] {
+        for &old in patch {
             self.faces[old as usize].alive = false;
         }
-        self.face_count = self.face_count.max(self.face_count + rim_count.saturating_sub(patch_count));
-        let mut before = [0u16; MAX_FACES];
-        for (i, side) in rim.iter().enumerate() {
-            let [_, to] = self.rim_ends(*side);
-            before[start_at[to as usize] as usize] = i as u16;
-        }
+        // The new faces take the places of the old, then new ones. A patch that is one piece without holes has at most
+        // two faces less than its rim has sides, so there is room.
+        let end = self.face_count;
+        let place = |i: usize| patch.get(i).copied().unwrap_or((end + i.saturating_sub(patch_count)) as u16);
         for (i, side) in rim.iter().enumerate() {
             let [from, to] = self.rim_ends(*side);
-            let next = place_of[start_at[to as usize] as usize];
-            let last = place_of[before[i] as usize];
-            self.faces[place_of[i] as usize] = self.face([from, to, w], [side.outside, next, last]);
-            self.faces[side.outside as usize].neighbors[side.side as usize] = place_of[i];
+            let next = place(if i + 1 == rim_count { 0 } else { i + 1 });
+            let last = place(if i == 0 { rim_count - 1 } else { i - 1 });
+            self.faces[place(i) as usize] = self.face([from, to, w], [side.outside, next, last]);
+            self.faces[side.outside as usize].neighbors[side.side as usize] = place(i);
         }
+        self.face_count += rim_count.saturating_sub(patch_count);
         true
     }
 
     /// Faces seen from w, connected with `first`, and the sides around them.
-    fn patch(
-        &self,
-        w: DVec3,
-        first: usize,
-        seen: &mut [bool; MAX_FACES],
-        patch: &mut [u16; MAX_FACES],
-        rim: &mut [RimSide; MAX_FACES],
-    ) -> (usize, usize) {
+    fn patch(&self, w: DVec3, first: usize, scratch: &mut Scratch<C, F>) -> (usize, usize) {
+        let Scratch { seen, patch, rim, .. } = scratch;
         let (mut patch_count, mut rim_count, mut done) = (1, 0, 0);
         patch[0] = first as u16;
         seen[first] = true;
@@ -190,9 +211,9 @@ impl Polytope {
         }
         for &place in &patch[..patch_count] {
             for neighbor in self.faces[place as usize].neighbors {
-                if !seen[neighbor as usize] && rim_count < MAX_FACES {
+                if !seen[neighbor as usize] && rim_count < F {
                     let face = &self.faces[neighbor as usize];
-                    // Two faces may share two sides only in a broken surface, which `linked` refuses.
+                    // Two faces share two sides only in a broken surface, which `ordered` refuses.
                     if let Some(side) = face.neighbors.iter().position(|&across| across == place) {
                         rim[rim_count] = RimSide { outside: neighbor, side: side as u16 };
                         rim_count += 1;
@@ -200,6 +221,7 @@ impl Polytope {
                 }
             }
         }
+        patch[..patch_count].iter().for_each(|&place| seen[place as usize] = false);
         (patch_count, rim_count)
     }
 
@@ -207,30 +229,32 @@ impl Polytope {
     fn rim_ends(&self, side: RimSide) -> [u16; 2] {
         let corners = self.faces[side.outside as usize].corners;
         let i = side.side as usize;
-        [corners[(i + 1) % 3], corners[i]]
+        [corners[if i == 2 { 0 } else { i + 1 }], corners[i]]
     }
 
-    /// For each corner the side of the rim that starts there; None unless the rim is one loop without crossing.
-    fn linked(&self, rim: &[RimSide]) -> Option<[u16; MAX_CORNERS]> {
-        let mut start_at = [NONE; MAX_CORNERS];
+    /// Puts the sides of the rim in a row; false unless they are one loop without crossing.
+    fn ordered(&self, rim_count: usize, scratch: &mut Scratch<C, F>) -> bool {
+        let Scratch { rim, ordered, start_at, .. } = scratch;
+        let rim = &rim[..rim_count];
+        let mut sound = rim_count >= 3;
         for (i, side) in rim.iter().enumerate() {
-            let [from, _] = self.rim_ends(*side);
-            if start_at[from as usize] != NONE {
-                return None;
-            }
-            start_at[from as usize] = i as u16;
+            let start = &mut start_at[self.rim_ends(*side)[0] as usize];
+            sound &= *start == NONE;
+            *start = i as u16;
         }
-        let mut side = 0;
-        for walked in 1..=rim.len() {
-            let [_, to] = self.rim_ends(rim[side]);
-            side = start_at[to as usize] as usize;
-            if side == NONE as usize {
-                return None;
+        let mut at = 0;
+        for (walked, place) in ordered[..rim_count].iter_mut().enumerate() {
+            // Back at the beginning too early means a second loop.
+            if !sound || at == NONE || (at == 0 && walked > 0) {
+                sound = false;
+                break;
             }
-            if side == 0 {
-                return (walked == rim.len() && walked >= 3).then_some(start_at);
-            }
+            *place = rim[at as usize];
+            at = start_at[self.rim_ends(*place)[1] as usize];
         }
-        None
+        for side in rim {
+            start_at[self.rim_ends(*side)[0] as usize] = NONE;
+        }
+        sound && at == 0
     }
 }

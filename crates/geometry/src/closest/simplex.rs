@@ -10,8 +10,8 @@ use glam::DVec3;
 
 /// Below this sine (squared) of its corner angle a triangle is taken for its edges.
 const THIN_SQUARED: f64 = 1e-30;
-/// Below this ratio of volume to the product of edges a tetrahedron is taken for its faces.
-const FLAT: f64 = 1e-14;
+/// Below this ratio (squared) of volume to the product of edges a tetrahedron is taken for its faces.
+const FLAT_SQUARED: f64 = 1e-28;
 
 /// The nearest point, as a mixture of corners.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,8 @@ fn on_tetrahedron(points: &[DVec3; 4]) -> Nearest {
     let [a, b, c, d] = *points;
     let (ab, ac, ad) = (b - a, c - a, d - a);
     let volume = ab.cross(ac).dot(ad);
-    let flat = !(volume.abs() > FLAT * ab.length() * ac.length() * ad.length());
+    let edges_squared = ab.length_squared() * ac.length_squared() * ad.length_squared();
+    let flat = !(volume * volume > FLAT_SQUARED * edges_squared);
     // Signed volumes of the origin with each face; all of the sign of the whole if inside.
     let bc_d = b.cross(c - b).dot(d - b);
     let inside = [bc_d, -a.cross(ac).dot(ad), a.cross(ab).dot(ad), -a.cross(ab).dot(ac)];
@@ -118,6 +119,10 @@ fn on_tetrahedron(points: &[DVec3; 4]) -> Nearest {
     for (face, part) in FACES.iter().zip(inside) {
         if flat || part == 0.0 || (part > 0.0) != (volume > 0.0) {
             let next = on_triangle(points, face[0], face[1], face[2]);
+            // All else lies behind this face.
+            if !flat && next.needed.count_ones() == 3 {
+                return next;
+            }
             if best.is_none_or(|known| next.squared < known.squared) {
                 best = Some(next);
             }

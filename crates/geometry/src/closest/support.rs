@@ -11,7 +11,7 @@ use glam::DVec3;
 use crate::{Capsule, Cone, ConvexPolyhedron, Cuboid, Cylinder, Ellipsoid, Sphere, SupportShape};
 
 /// Up to this many vertices a plain scan finds the farthest one faster than climbing along edges.
-const SCAN: usize = 12;
+const SCAN: usize = 16;
 
 /// A bounded convex shape as nearest-point searches see it.
 ///
@@ -35,11 +35,6 @@ pub trait Support {
     /// How much the core is thickened.
     fn radius(&self) -> f64 {
         0.0
-    }
-
-    /// The polyhedron, if the core is one.
-    fn polyhedron(&self) -> Option<&ConvexPolyhedron> {
-        None
     }
 }
 
@@ -215,10 +210,6 @@ impl Support for ConvexPolyhedron {
     #[inline]
     fn corner(&self, number: u32) -> Option<DVec3> {
         self.vertices().get(number as usize).or(self.vertices().first()).copied()
-    }
-
-    fn polyhedron(&self) -> Option<&ConvexPolyhedron> {
-        Some(self)
     }
 }
 

@@ -129,7 +129,12 @@ pub(super) fn overlapping(a: &FeatureMap, b: &FeatureMap, b_in_a: &Pose) -> Resu
 
 /// The walk itself; None if it does not end.
 #[inline]
-fn walk(sides: &[Side<'_>; 2], features: &mut [Feature; 2], max_steps: u32, steps: &mut u32) -> Option<bool> {
+pub(super) fn walk(
+    sides: &[Side<'_>; 2],
+    features: &mut [Feature; 2],
+    max_steps: u32,
+    steps: &mut u32,
+) -> Option<bool> {
     let [a, b] = sides;
     for _ in 0..max_steps {
         let (step, first) = match *features {
@@ -158,7 +163,7 @@ fn walk(sides: &[Side<'_>; 2], features: &mut [Feature; 2], max_steps: u32, step
 
 /// The plane of v's region that excludes a point most.
 #[inline]
-fn outside_vertex(map: &FeatureMap, v: u32, p: DVec3) -> Option<Feature> {
+pub(super) fn outside_vertex(map: &FeatureMap, v: u32, p: DVec3) -> Option<Feature> {
     let from = p - map.vertex(v);
     let mut worst = (map.overlap(), None);
     for plane in map.vertex_planes(v) {
@@ -171,7 +176,7 @@ fn outside_vertex(map: &FeatureMap, v: u32, p: DVec3) -> Option<Feature> {
 }
 
 #[inline]
-fn vertex_vertex(a: &Side<'_>, b: &Side<'_>, v: u32, w: u32) -> Step {
+pub(super) fn vertex_vertex(a: &Side<'_>, b: &Side<'_>, v: u32, w: u32) -> Step {
     if let Some(edge) = outside_vertex(a.map, v, a.point(b.map.vertex(w))) {
         return Step::First(edge);
     }
@@ -310,7 +315,7 @@ fn falling_outwards(
 
 /// Vertex of `a`, face of `b`.
 #[inline]
-fn vertex_face(a: &Side<'_>, b: &Side<'_>, v: u32, f: u32) -> Step {
+pub(super) fn vertex_face(a: &Side<'_>, b: &Side<'_>, v: u32, f: u32) -> Step {
     let p = b.point(a.map.vertex(v));
     let mut worst = (-b.map.overlap(), None);
     for plane in b.map.side_planes(f) {
@@ -346,7 +351,7 @@ fn vertex_face(a: &Side<'_>, b: &Side<'_>, v: u32, f: u32) -> Step {
 
 /// Edge of `a`, face of `b`. Never the end: a vertex or an edge is as near.
 #[inline]
-fn edge_face(a: &Side<'_>, b: &Side<'_>, e: u32, f: u32) -> Step {
+pub(super) fn edge_face(a: &Side<'_>, b: &Side<'_>, e: u32, f: u32) -> Step {
     let edge = a.map.edge(e);
     let (tail, direction) = (b.point(edge.tail), b.vector(edge.direction));
     let across = edge.length * direction;
