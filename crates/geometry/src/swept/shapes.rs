@@ -14,7 +14,7 @@ use super::Motion;
 use super::advancement::{Advancement, Contact, Gap, MovingBody, advance};
 use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Support, gjk};
 use crate::primitive::PrimitiveError;
-use crate::{Aabb, ConvexPolyhedron, HalfSpace, Pose, Shape};
+use crate::{Aabb, HalfSpace, Pose, Shape};
 
 /// Why a shape cannot be cast.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
@@ -138,13 +138,6 @@ impl Support for Form<'_> {
         match self {
             Self::Shape(shape) => Support::radius(shape),
             Self::Triangle(_) => 0.0,
-        }
-    }
-
-    fn polyhedron(&self) -> Option<&ConvexPolyhedron> {
-        match self {
-            Self::Shape(shape) => shape.polyhedron(),
-            Self::Triangle(_) => None,
         }
     }
 }
