@@ -74,13 +74,26 @@ fn fly_block<T: FourLanes>(motion: &mut [Motion], inertia: &[Inertia], h: f64) {
     let count = motion.len();
     for start in (0..count).step_by(LANES) {
         let places: [usize; LANES] = std::array::from_fn(|lane| (start + lane).min(count - 1));
-        let (reach, angle) = briskness(&load::<T>(motion, inertia, places), T::splat(h));
+        let spin = load::<T>(motion, inertia, places);
+        let (reach, angle) = briskness(&spin, T::splat(h));
         let (reach, angle) = (reach.values(), angle.values());
-        for lane in 0..LANES.min(count - start) {
-            match cut((reach[lane], angle[lane])) {
+        let cuts: [Cut; LANES] = std::array::from_fn(|lane| cut((reach[lane], angle[lane])));
+        // Neighbours are mostly alike; only a mixed group has to be sorted.
+        if cuts == [Cut::Steady; LANES] {
+            store(motion, inertia, places, &advance::<T, 1>(&spin, T::splat(h)));
+            continue;
+        }
+        if cuts == [Cut::Gentle; LANES] {
+            store(motion, inertia, places, &advance::<T, 7>(&spin, T::splat(h)));
+            continue;
+        }
+        for (lane, cut) in cuts.into_iter().enumerate().take(count - start) {
+            match cut {
                 Cut::Gentle => gentle.push(start + lane),
                 Cut::Brisk => brisk.push(start + lane),
-                Cut::Wild { .. } => fly_alone(&mut motion[start + lane], &inertia[start + lane], h),
+                Cut::Steady | Cut::Wild { .. } => {
+                    fly_alone(&mut motion[start + lane], &inertia[start + lane], h)
+                }
             }
         }
     }
@@ -132,7 +145,7 @@ fn store<T: FourLanes>(motion: &mut [Motion], inertia: &[Inertia], places: [usiz
     }
 }
 
-/// One body that turns too fast for one series.
+/// One body that has no company of its kind, or turns too fast for one series.
 fn fly_alone(body: &mut Motion, inertia: &Inertia, h: f64) {
     let q = body.q.to_array();
     let w = into_body(q, body.omega.to_array());

@@ -22,7 +22,8 @@
 use super::lane::{Lane, cross, dot, into_body, product};
 use glam::{DQuat, DVec3};
 
-/// Largest h ω_p of the series of order 6, 10 and 16, so that the first term left out is below 1e-15.
+/// Largest h ω_p of the series of order 0, 6, 10 and 16, so that the first term left out is below 1e-15.
+const STEADY_REACH: f64 = 1e-16;
 const GENTLE_REACH: f64 = 0.011;
 const BRISK_REACH: f64 = 0.066;
 const WILD_REACH: f64 = 0.19;
@@ -174,6 +175,8 @@ pub(super) fn advance<T: Lane, const M: usize>(spin: &Spin<T>, h: T) -> Spin<T> 
 /// How one body's flight is cut: the order of the series, and the number of equal parts if one does not reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
+    /// Order 0: m does not move, as in a ball, a cube or a body at rest.
+    Steady,
     /// Order 6.
     Gentle,
     /// Order 10.
@@ -205,7 +208,9 @@ pub(super) fn briskness<T: Lane>(spin: &Spin<T>, h: T) -> (T, T) {
 #[inline(always)]
 pub(super) fn cut((reach, angle): (f64, f64)) -> Cut {
     let within = |limit: f64| reach <= limit * limit && angle <= ANGLE_REACH * ANGLE_REACH;
-    if within(GENTLE_REACH) {
+    if within(STEADY_REACH) {
+        Cut::Steady
+    } else if within(GENTLE_REACH) {
         Cut::Gentle
     } else if within(BRISK_REACH) {
         Cut::Brisk
@@ -220,6 +225,7 @@ pub(super) fn cut((reach, angle): (f64, f64)) -> Cut {
 #[inline(always)]
 pub(super) fn advance_one(mut spin: Spin<f64>, h: f64) -> Spin<f64> {
     match cut(briskness(&spin, h)) {
+        Cut::Steady => advance::<f64, 1>(&spin, h),
         Cut::Gentle => advance::<f64, 7>(&spin, h),
         Cut::Brisk => advance::<f64, 11>(&spin, h),
         Cut::Wild { parts } => {
