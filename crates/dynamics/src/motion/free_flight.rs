@@ -92,7 +92,7 @@ fn fly_block<T: FourLanes>(motion: &mut [Motion], inertia: &[Inertia], h: f64) {
                 Cut::Gentle => gentle.push(start + lane),
                 Cut::Brisk => brisk.push(start + lane),
                 Cut::Steady | Cut::Wild { .. } => {
-                    fly_alone(&mut motion[start + lane], &inertia[start + lane], h)
+                    fly_alone(&mut motion[start + lane], &inertia[start + lane], h);
                 }
             }
         }
