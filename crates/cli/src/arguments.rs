@@ -29,6 +29,10 @@ pub enum Command {
     },
     /// Weigh a mesh: volume, mass, inertia, bounds, and whether it is sound.
     Info(Info),
+    /// Cut a solid into convex parts.
+    Decompose(Decompose),
+    /// Turn a solid into a signed distance field, and the field back into a mesh.
+    Sdf(Sdf),
     /// Check the physics against closed forms, conservation laws and published numbers.
     Validate(Validate),
     /// Measure the speed.
@@ -110,6 +114,36 @@ pub struct Info {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `decompose`.
+#[derive(Debug, Args)]
+pub struct Decompose {
+    /// An OBJ, STL, glTF or GLB file of a closed surface.
+    pub mesh: PathBuf,
+    /// Write the parts here, a group each.
+    #[arg(long, value_name = "FILE.obj")]
+    pub out: Option<PathBuf>,
+    /// Parts may stick out of the solid by this fraction of its size: fewer parts, and fast for meshes of thousands of
+    /// faces [default: exact parts].
+    #[arg(long, value_name = "FRACTION", allow_negative_numbers = true)]
+    pub error: Option<f64>,
+    /// Most parts, with --error.
+    #[arg(long, value_name = "COUNT", default_value_t = 64, requires = "error")]
+    pub parts: u32,
+}
+
+/// Options of `sdf`.
+#[derive(Debug, Args)]
+pub struct Sdf {
+    /// An OBJ, STL, glTF or GLB file of a closed surface.
+    pub mesh: PathBuf,
+    /// Cells along the longest side.
+    #[arg(long, default_value_t = 64)]
+    pub resolution: u32,
+    /// Write the surface that the field gives back here.
+    #[arg(long, value_name = "FILE.obj")]
+    pub out: Option<PathBuf>,
 }
 
 /// Units of length of a mesh file.

@@ -2,13 +2,13 @@
 
 use crate::arguments::Info;
 use crate::failure::Failure;
+use crate::mesh;
 use crate::table::{Table, number};
 use glam::{DMat3, DVec3};
 use rattleback_geometry::{
     Aabb, BoundingSphere, MassProperties, MeshReport, OrientedBox, PolygonSoup, VolumeIntegrals,
     polygon_area_vector,
 };
-use rattleback_scene::mesh_file;
 use serde_json::json;
 use std::io::Write;
 
@@ -42,11 +42,8 @@ pub fn info(options: &Info, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn examine(options: &Info) -> Result<Findings, Failure> {
-    let named = |error: &dyn std::fmt::Display| {
-        let (text, path) = (error.to_string(), options.mesh.display().to_string());
-        Failure::Input(if text.contains(&path) { text } else { format!("{path}: {text}") })
-    };
-    let loaded = mesh_file::read(&options.mesh).map_err(|error| named(&error))?;
+    let named = |error: &dyn std::fmt::Display| mesh::blame(&options.mesh, error);
+    let loaded = mesh::read(&options.mesh)?;
     let mut soup = loaded.soup;
     for vertex in &mut soup.vertices {
         *vertex *= options.unit.length();

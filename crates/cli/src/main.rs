@@ -7,8 +7,11 @@ mod arguments;
 mod bench;
 mod chart;
 mod components;
+mod decompose;
+mod distance_field;
 mod failure;
 mod info;
+mod mesh;
 mod run;
 mod summary;
 mod table;
@@ -52,6 +55,8 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
             components::show(kind.as_deref(), name.as_deref(), &registry, out)
         }
         Command::Info(options) => info::info(&options, out),
+        Command::Decompose(options) => decompose::decompose(&options, out),
+        Command::Sdf(options) => distance_field::sdf(&options, out),
         Command::Validate(options) => validate::validate(&options, &registry, out),
         Command::Bench { benchmark: Bench::FreeBodies { bodies, steps } } => {
             bench::free_bodies(bodies, steps, out)

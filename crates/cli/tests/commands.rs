@@ -14,7 +14,7 @@ f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
 
 #[test]
 fn help_and_usage() {
-    for command in ["run", "scenes", "components", "info", "validate", "bench"] {
+    for command in ["run", "scenes", "components", "info", "decompose", "sdf", "validate", "bench"] {
         assert!(run(&["--help"]).fine().contains(command));
         assert!(run(&[command, "--help"]).fine().contains("Usage"));
     }
@@ -169,4 +169,36 @@ fn a_closed_pipe_is_no_failure() {
         let ran = program::Ran::from(child.wait_with_output().unwrap());
         assert_eq!((ran.code, ran.complaints.as_str()), (Some(0), ""), "{arguments:?}");
     }
+}
+
+/// An L of three unit cubes, as one closed surface.
+const L_SHAPE: &str = "\
+v 0 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0
+v 0 0 1\nv 2 0 1\nv 2 1 1\nv 1 1 1\nv 1 2 1\nv 0 2 1
+f 6 5 4 3 2 1\nf 7 8 9 10 11 12
+f 1 2 8 7\nf 2 3 9 8\nf 3 4 10 9\nf 4 5 11 10\nf 5 6 12 11\nf 6 1 7 12\n";
+
+/// The parts of an L are two boxes of volume 3 together, and can be read again.
+#[test]
+fn decompose_cuts_an_l_in_two() {
+    let folder = Folder::with("l.obj", L_SHAPE);
+    let out = folder.run(&["decompose", "l.obj", "--out", "parts.obj"]).fine();
+    assert!(out.lines().any(|line| line.starts_with("parts ") && line.trim_end().ends_with('2')), "{out}");
+    let again = folder.run(&["info", "parts.obj"]).fine();
+    assert!(again.contains("components 2"), "{again}");
+    let rough = folder.run(&["decompose", "l.obj", "--error", "0.5"]).fine();
+    assert!(rough.contains("as asked"), "{rough}");
+    folder.run(&["decompose", "l.obj", "--error", "-1"]).refused(&["l.obj"]);
+    folder.run(&["decompose", "nowhere.obj"]).refused(&["nowhere.obj"]);
+}
+
+/// The surface that a field gives back is closed and has nearly the volume of the solid.
+#[test]
+fn sdf_gives_the_solid_back() {
+    let folder = Folder::with("box.obj", BOX);
+    folder.run(&["sdf", "box.obj", "--resolution", "48", "--out", "back.obj"]).fine();
+    let info: Value = serde_json::from_str(&folder.run(&["info", "back.obj", "--json"]).fine()).unwrap();
+    let volume = info.pointer("/mass_properties/volume").and_then(Value::as_f64).unwrap();
+    assert!((volume / 48.0 - 1.0).abs() < 0.02, "{volume}");
+    folder.run(&["sdf", "box.obj", "--resolution", "0"]).refused(&["box.obj"]);
 }
