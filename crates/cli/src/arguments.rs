@@ -196,5 +196,8 @@ pub enum Bench {
         /// How many steps to measure.
         #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         steps: u32,
+        /// How many threads.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+        threads: u32,
     },
 }

@@ -34,9 +34,9 @@ fn least_and_median(mut seconds: Vec<f64>) -> (f64, f64) {
 }
 
 /// Measures and prints.
-pub fn free_bodies(bodies: u32, steps: u32, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn free_bodies(bodies: u32, steps: u32, threads: u32, out: &mut dyn Write) -> Result<(), Failure> {
     let mut world = tumbling(bodies).map_err(Failure::failed)?;
-    let mut simulator = FreeMotion::default();
+    let mut simulator = FreeMotion::default().with_threads(threads);
     let bytes = bodies as usize * (2 * size_of::<Motion>() + size_of::<Inertia>());
     let source = vec![1.0_f64; bytes / 2 / size_of::<f64>()];
     let mut target = vec![0.0_f64; source.len()];
@@ -68,7 +68,7 @@ pub fn free_bodies(bodies: u32, steps: u32, out: &mut dyn Write) -> Result<(), F
     row("step/copy, time", number(step.0 / copy.0, 3), number(step.1 / copy.1, 3));
     writeln!(
         out,
-        "{bodies} tumbling bodies, {steps} steps, one thread; a step touches {} MB ({} bytes a body: Motion read and written, Inertia read)",
+        "{bodies} tumbling bodies, {steps} steps, {threads} thread(s) for the steps, one for the copy; a step touches {} MB ({} bytes a body: Motion read and written, Inertia read)",
         number(bytes as f64 * 1e-6, 4),
         bytes / bodies as usize
     )?;

@@ -58,8 +58,8 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Decompose(options) => decompose::decompose(&options, out),
         Command::Sdf(options) => distance_field::sdf(&options, out),
         Command::Validate(options) => validate::validate(&options, &registry, out),
-        Command::Bench { benchmark: Bench::FreeBodies { bodies, steps } } => {
-            bench::free_bodies(bodies, steps, out)
+        Command::Bench { benchmark: Bench::FreeBodies { bodies, steps, threads } } => {
+            bench::free_bodies(bodies, steps, threads, out)
         }
     }
 }

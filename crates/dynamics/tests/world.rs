@@ -324,6 +324,26 @@ fn the_registry_tells_the_truth() {
     }
 }
 
+/// one, two or seven threads leave the same bits and the same list of what moved.
+#[test]
+fn threads_do_not_show_in_the_result() {
+    let run = |threads: u32| {
+        let mut world = World::default();
+        for i in 0..1000_u32 {
+            let shape = Shape::cuboid(DVec3::new(0.1, 0.2, 0.1 + f64::from(i % 7) * 0.1)).unwrap();
+            let spin = DVec3::new(f64::from(i % 5), f64::from(i % 11), 40.0 * f64::from(i % 3));
+            world.add_body(Body::dynamic().with_shape(shape).angular_velocity(spin)).unwrap();
+        }
+        let mut simulator = FreeMotion::default().with_threads(threads);
+        for _ in 0..20 {
+            simulator.step(&mut world, 0.01).unwrap();
+        }
+        world.snapshot().unwrap()
+    };
+    let alone = run(1);
+    assert!(run(2) == alone && run(7) == alone && run(5000) == alone);
+}
+
 #[test]
 fn an_impulse_off_centre_moves_and_turns() {
     let mut world = World::weightless();

@@ -458,19 +458,49 @@ impl World {
     }
 
     /// Lets `advance` move the dynamic bodies, a block at a time that stays in the nearest cache from the copy of its state to
-    /// the list of what moved: one walk through memory for the whole step.
-    pub(crate) fn move_in_blocks(&mut self, mut advance: impl FnMut(&mut [Motion], &[Inertia])) {
-        const BLOCK: usize = 64;
+    /// the list of what moved: one walk through memory for the whole step. Several threads take a stretch of bodies each;
+    /// what they find is put together in the order of the bodies, so their number does not show.
+    pub(crate) fn move_in_blocks(
+        &mut self,
+        threads: usize,
+        advance: impl Fn(&mut [Motion], &[Inertia]) + Sync,
+    ) {
         let set = &mut self.bodies.sets[Status::Dynamic.place()];
+        let stretch = set.motion.len().div_ceil(threads.max(1)).next_multiple_of(BLOCK).max(BLOCK);
+        let mut stretches = set
+            .motion
+            .chunks_mut(stretch)
+            .zip(set.inertia.chunks(stretch))
+            .zip(set.ids.chunks(stretch))
+            .enumerate()
+            .map(|(k, ((motion, inertia), ids))| Stretch { start: k * stretch, ids, motion, inertia });
+        let Some(first) = stretches.next() else { return };
         let mut news = News { moved: &mut self.moved, sick: &mut self.sick };
-        let mut before = [Motion::default(); BLOCK];
-        let blocks = set.motion.chunks_mut(BLOCK).zip(set.inertia.chunks(BLOCK)).zip(set.ids.chunks(BLOCK));
-        for (block, ((motion, inertia), ids)) in blocks.enumerate() {
-            let before = &mut before[..motion.len()];
-            before.copy_from_slice(motion);
-            advance(motion, inertia);
-            news.compare(block * BLOCK, ids, motion, before);
+        if set.ids.len() <= stretch {
+            return first.advance(&mut news, &advance);
         }
+        let advance = &advance;
+        std::thread::scope(|scope| {
+            let others: Vec<_> = stretches
+                .map(|stretch| {
+                    scope.spawn(move || {
+                        let (mut moved, mut sick) = (Vec::with_capacity(stretch.ids.len()), Vec::new());
+                        stretch.advance(&mut News { moved: &mut moved, sick: &mut sick }, advance);
+                        (moved, sick)
+                    })
+                })
+                .collect();
+            first.advance(&mut news, advance);
+            for other in others {
+                match other.join() {
+                    Ok((moved, sick)) => {
+                        news.moved.extend(moved);
+                        news.sick.extend(sick);
+                    }
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        });
     }
 
     /// Makes the dynamic bodies in these places inactive where they are, and says so.
@@ -524,6 +554,31 @@ impl World {
                 changed
             }
             Err(_) => false,
+        }
+    }
+}
+
+/// Bodies that are moved between a copy of their states and a comparison with it.
+const BLOCK: usize = 64;
+
+/// Dynamic bodies from the place `start` on.
+struct Stretch<'w> {
+    start: usize,
+    ids: &'w [BodyId],
+    motion: &'w mut [Motion],
+    inertia: &'w [Inertia],
+}
+
+impl Stretch<'_> {
+    fn advance(self, news: &mut News<'_>, advance: &impl Fn(&mut [Motion], &[Inertia])) {
+        let mut before = [Motion::default(); BLOCK];
+        let blocks =
+            self.motion.chunks_mut(BLOCK).zip(self.inertia.chunks(BLOCK)).zip(self.ids.chunks(BLOCK));
+        for (block, ((motion, inertia), ids)) in blocks.enumerate() {
+            let before = &mut before[..motion.len()];
+            before.copy_from_slice(motion);
+            advance(motion, inertia);
+            news.compare(self.start + block * BLOCK, ids, motion, before);
         }
     }
 }

@@ -117,7 +117,7 @@ fn make_simulator(context: &Context<'_>, component: Option<&Component<'_>>) -> R
             property::entry(&context.registry.integrators, &Named { text: name, span: node.span })?;
         // The simulator takes the settings of every integrator; one that the chosen one ignores is a mistake.
         let mut known: Vec<String> = integrator.properties.iter().map(|spec| spec.name.clone()).collect();
-        known.extend(["type".into(), "integrator".into()]);
+        known.extend(["type".into(), "integrator".into(), "threads".into()]);
         if let Some((key, _)) = component.properties.iter().find(|(key, _)| !known.contains(&key.name)) {
             let what = format!("a simulator with integrator `{name}`");
             return Err(crate::document::unknown_key(&what, key, known));

@@ -12,11 +12,17 @@ pub struct Flow<'w> {
     world: &'w mut World,
     loads: &'w mut Loads,
     sick: &'w mut Vec<usize>,
+    threads: u32,
 }
 
 impl<'w> Flow<'w> {
-    pub(crate) const fn new(world: &'w mut World, loads: &'w mut Loads, sick: &'w mut Vec<usize>) -> Self {
-        Self { world, loads, sick }
+    pub(crate) const fn new(
+        world: &'w mut World,
+        loads: &'w mut Loads,
+        sick: &'w mut Vec<usize>,
+        threads: u32,
+    ) -> Self {
+        Self { world, loads, sick, threads }
     }
 
     /// Time at the beginning of the step, s.
@@ -60,8 +66,8 @@ impl<'w> Flow<'w> {
 
     /// Moves the dynamic bodies by `advance`, which sees some of them at a time, in one walk through memory. For integrators
     /// that promise so by [`in_blocks`](BodyIntegrator::in_blocks).
-    pub fn move_in_blocks(&mut self, advance: impl FnMut(&mut [Motion], &[Inertia])) {
-        self.world.move_in_blocks(advance);
+    pub fn move_in_blocks(&mut self, advance: impl Fn(&mut [Motion], &[Inertia]) + Sync) {
+        self.world.move_in_blocks(self.threads as usize, advance);
     }
 
     /// Whether every force is the same at all positions, velocities and times.

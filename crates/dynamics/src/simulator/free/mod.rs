@@ -22,6 +22,7 @@ use glam::DVec3;
 use rattleback_numerics::StepError;
 
 const NAME: &str = "free-motion";
+const MOST_THREADS: u32 = 256;
 
 /// Moves bodies under forces, without contact, by any integrator.
 ///
@@ -32,6 +33,7 @@ pub struct FreeMotion {
     loads: Loads,
     before: Vec<Motion>,
     sick: Vec<usize>,
+    threads: u32,
     /// The revision of the world after our last step: if it differs, someone else has moved things.
     revision: Option<u64>,
 }
@@ -45,7 +47,20 @@ impl Default for FreeMotion {
 impl FreeMotion {
     /// Integrator ⇒ simulator.
     pub fn new(integrator: Box<dyn BodyIntegrator>) -> Self {
-        Self { integrator, loads: Loads::default(), before: Vec::new(), sick: Vec::new(), revision: None }
+        Self {
+            integrator,
+            loads: Loads::default(),
+            before: Vec::new(),
+            sick: Vec::new(),
+            threads: 1,
+            revision: None,
+        }
+    }
+
+    /// The same with so many threads for what can be done in parallel; the results do not depend on it.
+    #[must_use]
+    pub fn with_threads(self, threads: u32) -> Self {
+        Self { threads: threads.clamp(1, MOST_THREADS), ..self }
     }
 
     /// Registered name of an integrator with default settings ⇒ simulator.
@@ -65,6 +80,7 @@ impl Simulator for FreeMotion {
         let integrator = self.integrator.description();
         let mut properties = integrator.properties;
         properties.insert("integrator".into(), Value::Text(integrator.type_name));
+        properties.insert("threads".into(), Value::Int(self.threads.into()));
         Description { type_name: NAME.into(), properties }
     }
 
@@ -77,7 +93,7 @@ impl Simulator for FreeMotion {
         world.begin_step();
         loop {
             self.sick.clear();
-            let mut flow = Flow::new(world, &mut self.loads, &mut self.sick);
+            let mut flow = Flow::new(world, &mut self.loads, &mut self.sick, self.threads);
             if self.integrator.in_blocks(&flow) {
                 self.integrator.advance(&mut flow, dt).map_err(|source| Error::Step { time, dt, source })?;
                 world.end_step(time + dt, None);
@@ -163,6 +179,15 @@ pub(crate) fn register_simulator(
         allowed: Allowed::Finite,
         doc: "Name of a registered integrator".into(),
     }];
+    specs.push(PropertySpec {
+        name: "threads".into(),
+        value_type: ValueType::Int,
+        unit: String::new(),
+        default: Some(Value::Int(1)),
+        required: false,
+        allowed: Allowed::Within(1.0, MOST_THREADS.into()),
+        doc: "Threads for what can be done in parallel; they do not change the result".into(),
+    });
     // The settings of all integrators can be given to the simulator; each takes those it knows and has its own defaults.
     for entry in integrators.iter() {
         for spec in &entry.properties {
@@ -177,7 +202,11 @@ pub(crate) fn register_simulator(
         };
         let mut settings = given.clone();
         settings.remove("integrator");
+        let threads = match settings.remove("threads") {
+            Some(Value::Int(threads)) => threads as u32,
+            _ => 1,
+        };
         let integrator = integrators.make(name, &settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(FreeMotion::new(integrator)) as Box<dyn Simulator>)
+        Ok(Box::new(FreeMotion::new(integrator).with_threads(threads)) as Box<dyn Simulator>)
     }))
 }
