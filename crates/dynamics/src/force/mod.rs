@@ -44,7 +44,8 @@ pub trait Force: Component {
         Ok(())
     }
 
-    /// Whether its parameters and effect are the same at all positions, velocities and times.
+    /// Whether all it ever does is [`Loads::add_uniform_acceleration`] with one constant vector. Wrenches of a force that
+    /// says so are not looked at.
     fn is_uniform(&self) -> bool {
         false
     }
@@ -185,20 +186,9 @@ impl Loads {
         self.uniform
     }
 
-    /// Wrenches in the order of the dynamic bodies; nothing if no force acts on single bodies.
-    pub fn wrenches(&self) -> Option<&[Wrench]> {
-        self.any_wrench.then_some(&self.wrenches)
-    }
-
     /// Place of a body ⇒ its wrench, without the common acceleration.
     pub fn wrench(&self, index: usize) -> Wrench {
         if self.any_wrench { self.wrenches[index] } else { Wrench::default() }
-    }
-
-    /// Place of a body ⇒ total force in N and torque in N·m, given its mass.
-    pub fn total(&self, index: usize, inertia: &Inertia) -> Wrench {
-        let wrench = self.wrench(index);
-        Wrench { force: wrench.force + self.uniform / inertia.inverse_mass, torque: wrench.torque }
     }
 }
 

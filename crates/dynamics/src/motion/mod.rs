@@ -84,12 +84,6 @@ impl Inertia {
         r * DMat3::from_diagonal(self.moments) * r.transpose()
     }
 
-    /// Attitude ⇒ R I⁻¹ Rᵀ.
-    pub fn inverse_world_tensor(&self, q: DQuat) -> DMat3 {
-        let r = DMat3::from_quat(q);
-        r * DMat3::from_diagonal(self.inverse_moments) * r.transpose()
-    }
-
     /// ½ m v² + ½ ω·L.
     pub fn kinetic_energy(&self, motion: &Motion) -> f64 {
         let body_omega = motion.q.conjugate() * motion.omega;

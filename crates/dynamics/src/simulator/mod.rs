@@ -10,7 +10,7 @@ use crate::world::{SnapshotError, World};
 
 /// Something that moves a world.
 ///
-/// A step either succeeds, or leaves the world as it was and tells why.
+/// A step either succeeds, or leaves clock and bodies as they were and tells why; events and counters are those of the try.
 pub trait Simulator: Send + std::fmt::Debug {
     /// Type name and settings, so that the registry can make it again.
     fn description(&self) -> Description;

@@ -75,7 +75,7 @@ pub struct World {
     moved: Vec<BodyId>,
     /// Places of dynamic bodies that are to be quarantined at the end of the step.
     sick: Vec<usize>,
-    /// Raised by every change from outside a step.
+    /// Raised whenever bodies come, go or are opened for changes from outside a step.
     revision: u64,
 }
 
@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    /// A number that changes whenever anything but a simulator changes the world.
+    /// A number that changes whenever anything but a simulator may have changed a body.
     pub const fn revision(&self) -> u64 {
         self.revision
     }

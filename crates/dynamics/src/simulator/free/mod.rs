@@ -20,6 +20,7 @@ use crate::simulator::{Simulator, check_step};
 use crate::world::{SnapshotError, Status, World};
 use glam::DVec3;
 use rattleback_numerics::StepError;
+use rattleback_numerics::damping::Damping;
 
 const NAME: &str = "free-motion";
 const MOST_THREADS: u32 = 256;
@@ -147,10 +148,10 @@ fn damping(flow: &mut Flow<'_>, h: f64) {
 #[inline]
 fn damp(body: &mut Motion, inertia: &Inertia, h: f64) {
     if inertia.linear_damping > 0.0 {
-        body.v *= (-inertia.linear_damping * h).exp();
+        body.v *= Damping::Exponential.factor(inertia.linear_damping, h);
     }
     if inertia.angular_damping > 0.0 {
-        body.omega *= (-inertia.angular_damping * h).exp();
+        body.omega *= Damping::Exponential.factor(inertia.angular_damping, h);
     }
 }
 
