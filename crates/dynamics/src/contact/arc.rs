@@ -81,21 +81,21 @@ impl Turning {
             (FRAC_1_SQRT_2, -FRAC_1_SQRT_2),
         ];
         let start = self.of(DVec2::X).0;
+        let mut before = start;
         for (n, (cos, sin)) in EIGHTHS.iter().enumerate() {
-            if self.of(DVec2::new(*cos, sense * sin)).0 * start < 0.0 {
-                return Some(self.refine(
-                    start,
-                    sense * FRAC_PI_4 * n as f64,
-                    sense * FRAC_PI_4 * (n + 1) as f64,
-                ));
+            let g = self.of(DVec2::new(*cos, sense * sin)).0;
+            if g * start < 0.0 {
+                let from = sense * FRAC_PI_4 * n as f64;
+                let to = sense * FRAC_PI_4 * (n + 1) as f64;
+                return Some(self.refine(start, [from, to], from + (to - from) * (before / (before - g))));
             }
+            before = g;
         }
         None
     }
 
-    /// The zero between φ = from, with the sign of `start`, and φ = to.
-    fn refine(&self, start: f64, mut from: f64, mut to: f64) -> f64 {
-        let mut phi = 0.5 * (from + to);
+    /// The zero between φ = from, with the sign of `start`, and φ = to, from a guess.
+    fn refine(&self, start: f64, [mut from, mut to]: [f64; 2], mut phi: f64) -> f64 {
         for _ in 0..60 {
             let (sin, cos) = phi.sin_cos();
             let (g, slope) = self.of(DVec2::new(cos, sin));
@@ -110,7 +110,8 @@ impl Turning {
             let newton = phi - g / slope;
             let inside = (newton - from) * (newton - to) < 0.0;
             let next = if inside { newton } else { 0.5 * (from + to) };
-            if (next - phi).abs() <= 2.0 * f64::EPSILON * phi.abs() {
+            // Newton's steps square the error: one this short is the last.
+            if (next - phi).abs() <= if inside { 1e-9 } else { 2.0 * f64::EPSILON } * phi.abs() {
                 return next;
             }
             phi = next;

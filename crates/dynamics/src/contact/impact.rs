@@ -196,6 +196,19 @@ impl<'a> Progress<'a> {
         }
     }
 
+    /// (κ) ⇒ normal impulse to the next event (u_z = 0 or the end) and to the end, if du_z/dp_z = κ stays.
+    pub fn foretold(&self, kappa: f64) -> [f64; 2] {
+        if kappa <= 0.0 {
+            return [f64::INFINITY; 2];
+        }
+        if self.u_z < 0.0 {
+            let event = -self.u_z / kappa;
+            return [event, (1.0 + self.impact.e) * event];
+        }
+        let end = self.remaining(kappa).map_or(f64::INFINITY, |end| end.0);
+        [end, end]
+    }
+
     /// Moves on by the normal impulse `delta`, each unit of which brings ξ and du.
     fn push(&mut self, delta: f64, xi: DVec2, du: DVec3) {
         self.p += delta * xi.extend(1.0);

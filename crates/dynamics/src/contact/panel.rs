@@ -11,7 +11,7 @@
 
 use super::arc::Arc;
 use super::gauss::{GAUSS, NODES, Nodal, integral};
-use super::path::Path;
+use super::path::{Path, eventless};
 use super::{Impact, Progress};
 use glam::DVec2;
 
@@ -28,7 +28,7 @@ struct Reach {
 const WIDE: Reach = Reach { ellipse: 3.16, exponent: 3.0 };
 
 /// Exact to rounding everywhere: b¹⁶ = 10¹⁴.
-const DENSE: Reach = Reach { ellipse: 7.63, exponent: 0.7 };
+const DENSE: Reach = Reach { ellipse: 7.63, exponent: 0.9 };
 
 /// Largest half-width in y.
 const WIDEST: f64 = 4.0;
@@ -61,22 +61,28 @@ pub(super) struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
-    /// (impact, arc, its frame, x, ρ, u_z) ⇒ the next stretch; none if it would be too short.
-    pub fn new(impact: &'a Impact, arc: &'a Arc, frame: DVec2, [x, rho, u_z]: [f64; 3]) -> Option<Self> {
+    /// (impact so far, arc, its frame, x, ρ) ⇒ the next stretch; none if it would be too short.
+    pub fn new(progress: &Progress<'a>, arc: &'a Arc, frame: DVec2, [x, rho]: [f64; 2]) -> Option<Self> {
+        let Progress { impact, u_z, .. } = *progress;
         let compliance = &impact.compliance;
-        if u_z < 0.0 && compliance.k > impact.friction * arc.s.length() {
+        let (u, rate) = arc.at(x);
+        let kappa = compliance.k - impact.friction * arc.s.dot(u);
+        let [event, end] = progress.foretold(kappa);
+        if compliance.k > impact.friction * arc.s.length() {
             let half = half_width(impact, arc, x, WIDE)?;
-            let (u, rate) = arc.at(x);
-            let kappa = compliance.k - impact.friction * arc.s.dot(u);
-            // No event if u_z stays below zero, which the slope at the start foretells and the end confirms.
-            if u_z + kappa * rho * rate * 2.0 * half < 0.0 {
+            let h = growth(impact, arc, u);
+            let most = rho * (rate * 2.0 * half).min(if h < 0.0 { -h.recip() } else { f64::INFINITY });
+            // A guess by the slopes at the start saves a vain attempt; what counts is what has happened at the end.
+            if most < event {
                 let panel = Self::over(impact, arc, frame, [x, rho, u_z, half]);
-                if panel.u_z_end < 0.0 {
+                if eventless(&panel, progress) {
                     return Some(panel);
                 }
             }
         }
-        let half = half_width(impact, arc, x, DENSE)?;
+        // Not much beyond the end of the collision: what is small there would be lost against what comes after.
+        let enough = 0.75 * end / (rho * rate);
+        let half = half_width(impact, arc, x, DENSE)?.min(enough.max(f64::MIN_POSITIVE));
         Some(Self::over(impact, arc, frame, [x, rho, u_z, half]))
     }
 
@@ -156,26 +162,22 @@ fn growth(impact: &Impact, arc: &Arc, u: DVec2) -> f64 {
 }
 
 /// Half-width in y of the longest stretch from x on that stays within reach; none if it is too short.
+///
+/// The ellipse with foci y, y + 2w through y + X + iY has |X + iY| + |X − 2w + iY| = E w, with E = b + 1/b: solved for w,
+/// w = (2E|X + iY| − 4X)/(E² − 4).
 fn half_width(impact: &Impact, arc: &Arc, x: f64, reach: Reach) -> Option<f64> {
     let y = x.ln();
+    let e = reach.ellipse;
     let mut half = WIDEST;
-    let h = |u| growth(impact, arc, u);
-    loop {
-        let (u, rate) = arc.at(x * (2.0 * half).exp());
-        let (u_start, rate_start) = arc.at(x);
-        let exponent = half * (h(u) * rate).abs().max((h(u_start) * rate_start).abs());
-        let clear = arc.singular.iter().all(|(re, im)| {
-            let (from, to) = ((re - y).hypot(*im), (re - y - 2.0 * half).hypot(*im));
-            from + to >= reach.ellipse * half
-        });
-        if clear && exponent <= reach.exponent {
-            return Some(half);
-        }
-        half *= 0.75;
-        if half < NARROWEST {
-            return None;
-        }
+    for (re, im) in arc.singular {
+        let re = re - y;
+        half = half.min((2.0 * e * (re * re + im * im).sqrt() - 4.0 * re) / (e * e - 4.0));
     }
+    for x in [x, x * (2.0 * half).exp()] {
+        let (u, rate) = arc.at(x);
+        half = half.min(reach.exponent / (growth(impact, arc, u) * rate).abs());
+    }
+    (half >= NARROWEST).then_some(half)
 }
 
 impl Path for Panel<'_> {

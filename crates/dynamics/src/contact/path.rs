@@ -43,6 +43,20 @@ pub(super) fn carry(path: &impl Path, progress: &mut Progress) -> bool {
     false
 }
 
+/// Whether nothing happens on a piece on which u_z is monotone.
+pub(super) fn eventless(path: &impl Path, progress: &Progress) -> bool {
+    let end = path.length();
+    if path.u_z(0.0).0 < 0.0 {
+        return path.u_z(end).0 < 0.0;
+    }
+    let reached = match progress.impact.restitution {
+        Restitution::Stronge => progress.w_plus + path.work(end).0,
+        Restitution::Poisson => progress.p.z + path.impulse(end).0,
+        Restitution::Newton => path.u_z(end).0,
+    };
+    reached < progress.target()
+}
+
 /// Ends of the parts on which u_z is monotone.
 fn parts(path: &impl Path) -> [f64; 3] {
     let end = path.length();
@@ -62,7 +76,10 @@ fn parts(path: &impl Path) -> [f64; 3] {
 /// Carries the impact over a part on which u_z is monotone ⇒ where it ends, if it does.
 fn carry_part(path: &impl Path, progress: &mut Progress, from: f64, to: f64) -> Option<f64> {
     let (before, after) = (path.u_z(from).0, path.u_z(to).0);
-    let zero = || root(|t| path.u_z(t), from, to, after >= 0.0);
+    let zero = || {
+        let guess = from + (to - from) * (before / (before - after));
+        root(|t| path.u_z(t), [from, to], guess, after >= 0.0)
+    };
     if before < 0.0 && after < 0.0 {
         compress(path, progress, from, to);
         return None;
@@ -106,10 +123,14 @@ fn restore(path: &impl Path, progress: &mut Progress, from: f64, to: f64) -> Opt
             (u_z - target, slope)
         }
     };
-    let end = if excess(from).0 >= 0.0 {
+    let (before, after) = (excess(from).0, excess(to).0);
+    let end = if before >= 0.0 {
         Some(from)
-    } else if excess(to).0 >= 0.0 {
-        Some(root(excess, from, to, true))
+    } else if after >= 0.0 {
+        // Work begins with the square of t, from u_z = 0.
+        let share = before / (before - after);
+        let share = if path.u_z(from).0 < 0.1 * path.u_z(to).0 { share.sqrt() } else { share };
+        Some(root(excess, [from, to], from + (to - from) * share, true))
     } else {
         None
     };
@@ -117,9 +138,9 @@ fn restore(path: &impl Path, progress: &mut Progress, from: f64, to: f64) -> Opt
     end
 }
 
-/// A function with its slope that changes sign once in [from, to] ⇒ where.
-fn root(f: impl Fn(f64) -> (f64, f64), mut from: f64, mut to: f64, rising: bool) -> f64 {
-    let mut t = 0.5 * (from + to);
+/// A function with its slope that changes sign once in [from, to], and a guess ⇒ where.
+fn root(f: impl Fn(f64) -> (f64, f64), [mut from, mut to]: [f64; 2], guess: f64, rising: bool) -> f64 {
+    let mut t = if guess > from && guess < to { guess } else { 0.5 * (from + to) };
     for _ in 0..100 {
         let (value, slope) = f(t);
         if value == 0.0 {
@@ -132,7 +153,9 @@ fn root(f: impl Fn(f64) -> (f64, f64), mut from: f64, mut to: f64, rising: bool)
         }
         let newton = t - value / slope;
         let next = if newton > from && newton < to { newton } else { 0.5 * (from + to) };
-        if (next - t).abs() <= 4.0 * f64::EPSILON * t {
+        // Newton's steps square the error: one this short is the last. A bracket this short cannot be halved.
+        let last = next == newton && (next - t).abs() <= 1e-9 * t;
+        if last || to - from <= 4.0 * f64::EPSILON * to {
             return next;
         }
         t = next;

@@ -71,9 +71,7 @@ pub(super) fn slide(progress: &mut Progress) -> Result<(), CollisionError> {
             x = arc.map_or(0.0, |(arc, _)| arc.x);
         }
         progress.evaluations += 1;
-        let panel = arc
-            .as_ref()
-            .and_then(|(arc, frame)| Panel::new(progress.impact, arc, *frame, [x, rho, progress.u_z]));
+        let panel = arc.as_ref().and_then(|(arc, frame)| Panel::new(progress, arc, *frame, [x, rho]));
         let over = if let Some(panel) = panel {
             (x, u_hat, rho) = panel.end();
             carry(&panel, progress)
