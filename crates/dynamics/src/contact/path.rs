@@ -68,9 +68,8 @@ fn parts(path: &impl Path) -> [f64; 3] {
     let middle = crossing(&|t| path.across(t), 0.0, end);
     let kappa = |t| path.kappa(t);
     let first = crossing(&kappa, 0.0, middle);
-    // The part from `middle` to its zero of κ or the end; the loop above goes on to the end by itself.
-    let last = crossing(&kappa, middle, end);
-    if first < middle { [first, last.max(middle), end] } else { [middle, last, end] }
+    // κ is not zero at `middle`, so u_z goes on there as before.
+    [first, crossing(&kappa, middle, end), end]
 }
 
 /// Carries the impact over a part on which u_z is monotone ⇒ where it ends, if it does.

@@ -4,6 +4,7 @@
 //! which comes from a closed form, a conservation law or a publication, never from an earlier run of this program.
 
 mod body_integrators;
+mod collision;
 mod forces;
 mod mass;
 mod methods;
@@ -101,7 +102,7 @@ const fn case(name: &'static str, doc: &'static str, run: fn(&Registry) -> Outco
 }
 
 /// Every case there is, in the order in which they are shown.
-pub const CASES: [Case; 22] = [
+pub const CASES: [Case; 25] = [
     case("mass/cube", "Volume integrals of a cube to 15 digits", mass::cube),
     case("mass/tetrahedron", "Volume integrals of a tetrahedron to 15 digits", mass::tetrahedron),
     case("mass/icosphere", "Volume integrals of six icospheres to 6 digits", mass::icospheres),
@@ -133,6 +134,9 @@ pub const CASES: [Case; 22] = [
     case("force/spring-critical", "A critically damped spring never swings through", forces::critical_spring),
     case("force/buoyancy", "Depth at which balls float", forces::floating),
     case("force/momentum", "Momentum of a cloud under pair forces and springs", forces::pair_momentum),
+    case("collision/reference", "Nine single collisions to ten digits", collision::references),
+    case("collision/rays", "Directions of sliding that stay", collision::constant_sliding),
+    case("collision/energy", "Energy and works over random collisions", collision::energy),
     case("repeat/determinism", "The same run twice, bit for bit", repeatability::determinism),
     case("repeat/snapshot", "Saved, restored and continued, bit for bit", repeatability::snapshot),
     case("repeat/reversal", "Forwards, velocities reversed, backwards", repeatability::reversal),
@@ -162,7 +166,7 @@ mod tests {
         assert_eq!(matching("nothing").count(), 0);
     }
 
-    /// T-INT-02, -03, -04, -05, -06, -08, T-FRC-02, -03, -05, RB-3, A-58, C-T1: what a user would run. Of RB-1 the period
+    /// T-INT-02, -03, -04, -05, -06, -08, T-FRC-02, -03, -05, RB-3, A-58, C-T1, R1 to R9, N6: what a user would run. Of RB-1 the period
     /// and the first zero; its bound of 1e-12 on the angular momentum vector over 60 s is not among the checks.
     #[test]
     fn every_check_passes() {
