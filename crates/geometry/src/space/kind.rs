@@ -1,6 +1,9 @@
 //! Spaces by name.
 
-use super::{BruteForce, DynamicBvh, Space, SpaceError};
+use super::{
+    BruteForce, DynamicBvh, KdTree, MultiLevelGrid, SingleAxisSweep, Space, SpaceError, SpatialHash,
+    StandardSpatialHash, SweepAndPrune, UniformGrid,
+};
 
 /// The spaces there are.
 ///
@@ -19,13 +22,38 @@ pub enum SpaceKind {
     /// A tree of enlarged boxes, four to a node.
     #[default]
     DynamicBvh,
+    /// Cells of one size.
+    UniformGrid,
+    /// Cells of several sizes in a fixed ratio.
+    MultiLevelGrid,
+    /// Cells of as few sizes as needed, with close counters.
+    SpatialHash,
+    /// The same, filled anew in each step.
+    StandardSpatialHash,
+    /// Sorted along three axes.
+    SweepAndPrune,
+    /// Sorted along one axis.
+    SingleAxisSweep,
+    /// Space cut in two, again and again.
+    KdTree,
 }
 
-const NAMES: &str = "dynamic-bvh, brute-force";
+const NAMES: &str = "dynamic-bvh, uniform-grid, multi-level-grid, spatial-hash, spatial-hash-standard, \
+                     sweep-and-prune, sweep-and-prune-1, kd-tree, brute-force";
 
 impl SpaceKind {
     /// All of them, the default first.
-    pub const ALL: [Self; 2] = [Self::DynamicBvh, Self::BruteForce];
+    pub const ALL: [Self; 9] = [
+        Self::DynamicBvh,
+        Self::UniformGrid,
+        Self::MultiLevelGrid,
+        Self::SpatialHash,
+        Self::StandardSpatialHash,
+        Self::SweepAndPrune,
+        Self::SingleAxisSweep,
+        Self::KdTree,
+        Self::BruteForce,
+    ];
 
     /// The name ⇒ the kind.
     pub fn from_name(name: &str) -> Result<Self, SpaceError> {
@@ -42,6 +70,13 @@ impl SpaceKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::BruteForce => "brute-force",
+            Self::UniformGrid => "uniform-grid",
+            Self::MultiLevelGrid => "multi-level-grid",
+            Self::SpatialHash => "spatial-hash",
+            Self::StandardSpatialHash => "spatial-hash-standard",
+            Self::SweepAndPrune => "sweep-and-prune",
+            Self::SingleAxisSweep => "sweep-and-prune-1",
+            Self::KdTree => "kd-tree",
             Self::DynamicBvh => "dynamic-bvh",
         }
     }
@@ -50,6 +85,13 @@ impl SpaceKind {
     pub fn create(self) -> Box<dyn Space> {
         match self {
             Self::BruteForce => Box::new(BruteForce::default()),
+            Self::UniformGrid => Box::new(UniformGrid::default()),
+            Self::MultiLevelGrid => Box::new(MultiLevelGrid::default()),
+            Self::SpatialHash => Box::new(SpatialHash::default()),
+            Self::StandardSpatialHash => Box::new(StandardSpatialHash::default()),
+            Self::SweepAndPrune => Box::new(SweepAndPrune::default()),
+            Self::SingleAxisSweep => Box::new(SingleAxisSweep::default()),
+            Self::KdTree => Box::new(KdTree::default()),
             Self::DynamicBvh => Box::new(DynamicBvh::default()),
         }
     }

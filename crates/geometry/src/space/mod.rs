@@ -8,16 +8,25 @@
 
 mod brute_force;
 mod bvh;
+mod cells;
 mod error;
 mod interface;
+mod kd_tree;
 mod kind;
 mod pair;
 mod proxy;
+mod sweep_and_prune;
 
 pub use brute_force::BruteForce;
 pub use bvh::{DynamicBvh, DynamicBvhSettings};
+pub use cells::{
+    CellHash, CellRange, LevelRule, MultiLevelGrid, SpatialHash, StandardSpatialHash, UniformGrid, UniformGridSettings,
+    cells_of_ball, geometric_levels, minimal_levels,
+};
 pub use error::{MAX_REACH, SpaceError};
 pub use interface::{Candidates, Space, SpaceCounters};
+pub use kd_tree::{KdTree, KdTreeSettings};
 pub use kind::SpaceKind;
 pub use pair::{Pair, PairChanges};
 pub use proxy::{Mobility, ProxyId, ProxyTable, everywhere};
+pub use sweep_and_prune::{SingleAxisSweep, SweepAndPrune};
