@@ -159,8 +159,6 @@ impl CloseCounters {
     fn shift(&mut self, table: &ProxyTable, index: u32, old: Stored, bounds: Aabb) {
         self.stored[index as usize] = Some(Stored { bounds, ..old });
         for level in old.level as usize..self.levels.sides.len() {
-            // Comparing two ranges is counted as one look.
-            self.counters.cell_operations += 1;
             let (before, after) = (self.range(&old.bounds, level), self.range(&bounds, level));
             if before == after {
                 continue;
