@@ -17,8 +17,8 @@ use parry3d::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
 use parry3d::query::{Ray as PeerRay, RayCast};
 use rapier3d::geometry::BroadPhaseBvh;
 use rapier3d::prelude::{
-    BroadPhasePairEvent, ColliderBuilder, ColliderHandle, ColliderSet, IntegrationParameters, RigidBodyBuilder,
-    RigidBodySet,
+    BroadPhasePairEvent, ColliderBuilder, ColliderHandle, ColliderSet, IntegrationParameters,
+    RigidBodyBuilder, RigidBodySet,
 };
 use rattleback_geometry::Aabb;
 use rattleback_geometry::primitive::Ray;
@@ -53,7 +53,10 @@ impl Gas {
     fn new(count: usize, room: f64, speed: f64) -> Self {
         let mut random = Random(count as u64);
         let reach = 0.5 * (count as f64 * room).cbrt();
-        Self { reach, boxes: (0..count).map(|_| (reach * random.vector(), speed * random.vector())).collect() }
+        Self {
+            reach,
+            boxes: (0..count).map(|_| (reach * random.vector(), speed * random.vector())).collect(),
+        }
     }
 
     fn advance(&mut self) {
@@ -140,7 +143,8 @@ impl Parry {
         self.tree.optimize_incremental(&mut self.workspace);
         self.tree.refit(&mut self.workspace);
         let mut pairs = 0;
-        self.tree.traverse_bvtt_single_tree::<true>(&mut self.workspace, &mut |a, b| pairs += usize::from(a != b));
+        self.tree
+            .traverse_bvtt_single_tree::<true>(&mut self.workspace, &mut |a, b| pairs += usize::from(a != b));
         pairs
     }
 
@@ -191,7 +195,14 @@ impl Rapier {
 
     fn update(&mut self, modified: &[ColliderHandle]) {
         self.events.clear();
-        self.broad_phase.update(&self.parameters, &self.colliders, &self.bodies, modified, &[], &mut self.events);
+        self.broad_phase.update(
+            &self.parameters,
+            &self.colliders,
+            &self.bodies,
+            modified,
+            &[],
+            &mut self.events,
+        );
         for event in &self.events {
             self.pairs += if matches!(event, BroadPhasePairEvent::AddPair(_)) { 1 } else { -1 };
         }
@@ -255,8 +266,10 @@ fn pairs_and_rays(title: &str, mut gas: Gas) {
     let rays: Vec<Ray> = (0..10_000)
         .map(|_| Ray::new(1.2 * gas.reach * random.vector(), random.vector()).expect("a direction"))
         .collect();
-    let peer_rays: Vec<PeerRay> =
-        rays.iter().map(|ray| PeerRay::new(peer_vector(ray.origin()), peer_vector(ray.direction()))).collect();
+    let peer_rays: Vec<PeerRay> = rays
+        .iter()
+        .map(|ray| PeerRay::new(peer_vector(ray.origin()), peer_vector(ray.direction())))
+        .collect();
     let mut times = [(); 2].map(|()| Vec::new());
     for _ in 0..9 {
         answers[0] = timed(&mut times[0], || own.cast(&rays));
