@@ -10,11 +10,12 @@ use std::time::Instant;
 
 use glam::{DQuat, DVec3};
 use rattleback_geometry::closest::{
-    FeatureMap, GjkCache, LinCannyCache, Support, VClipCache, gjk, lin_canny, signed_distance, vclip,
+    ConvexShape, FeatureMap, GjkCache, LinCannyCache, Support, VClipCache, gjk, lin_canny, signed_distance,
+    vclip,
 };
 use rattleback_geometry::hierarchy::{BuildSettings, MeshTree, Ray as TreeRay, Scratch, WideTree};
 use rattleback_geometry::primitive::{FromInside, Ray, Triangle, closest_triangle_triangle};
-use rattleback_geometry::swept::{Advancement, Motion, cast_shapes};
+use rattleback_geometry::swept::{Advancement, Motion, cast_linear, cast_shapes};
 use rattleback_geometry::{Aabb, ConvexPolyhedron, Cuboid, Pose, Shape, TriangleMesh, convex_hull, generate};
 
 /// Queries per round of the small ones.
@@ -487,12 +488,20 @@ fn casts(run: &Run, points: &[DVec3]) {
         ),
     ];
     for (name, [a, b], theirs64, theirs32) in cases {
-        let ours = || {
+        let any = || {
             for motion in &motions {
                 black_box(cast_shapes(a, black_box(motion), b, &still, &Advancement::default()).is_ok());
             }
         };
-        run.compare(name, motions.len(), ours, theirs64, theirs32);
+        run.compare(&format!("{name}, any motion"), motions.len(), any, &theirs64, &theirs32);
+        let [convex_a, convex_b] = [a, b].map(|shape| ConvexShape::try_from(shape).expect("all are convex"));
+        let linear = || {
+            for motion in &motions {
+                let settings = Advancement::default();
+                black_box(cast_linear(&convex_a, black_box(motion), &convex_b, &still, &settings).is_ok());
+            }
+        };
+        run.compare(&format!("{name}, linear"), motions.len(), linear, theirs64, theirs32);
     }
 }
 

@@ -19,7 +19,7 @@
 use glam::DVec3;
 
 use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
-use super::pair::{Corner, Pair};
+use super::pair::{Corner, Difference, Pair};
 use super::polytope::{Face, Polytope, Scratch};
 use super::simplex::nearest;
 use super::{ClosestError, Separation, Support};
@@ -58,7 +58,8 @@ pub fn signed_distance<A: Support, B: Support>(
     cache: &mut GjkCache,
 ) -> Result<Separation, ClosestError> {
     let pair = Pair::new(a, b, b_in_a)?;
-    let search = Search::run(&pair, cache, MAX_ITERATIONS)?;
+    let mut search = Search::NEW;
+    search.run(&pair, cache, MAX_ITERATIONS)?;
     let sure = search.certified() || search.nearest.squared.sqrt() > UNSURE * search.size;
     if sure && let Some(separation) = search.separation(a.radius(), b.radius()) {
         return Ok(separation);
@@ -95,11 +96,11 @@ fn spanning_corners<A: Support, B: Support>(
 ) -> Result<[Corner; 4], DVec3> {
     let flat = FLAT * search.size;
     let mut found = [Corner::default(); 4];
-    let start = search.corners[0].numbers;
-    found[0] = search.corners[0];
+    found[0] = search.needed().next().copied().unwrap_or_default();
+    let start = found[0].numbers;
     // Spans beyond the corners found so far; the search's own corners come first, they hold the origin between them.
     let farthest_off = |offset: &dyn Fn(DVec3) -> f64, directions: &[DVec3]| {
-        let known = search.corners[1..search.count.max(1)].iter().copied();
+        let known = search.needed().skip(1).copied();
         if let Some(corner) =
             known.filter(|corner| offset(corner.w) > flat).max_by(|p, q| offset(p.w).total_cmp(&offset(q.w)))
         {
@@ -241,8 +242,13 @@ fn witnesses<const C: usize, const F: usize>(
         let [p, q, r] = corners.map(|corner| corner.w - foot);
         let near = nearest(&[p, q, r, r], 3);
         if near.squared < best.0 {
+            let part = 1.0 / near.weights.iter().sum::<f64>();
             let mix = |place: fn(&Corner) -> DVec3| {
-                corners.iter().zip(near.weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
+                corners
+                    .iter()
+                    .zip(near.weights)
+                    .map(|(corner, weight)| part * weight * place(corner))
+                    .sum::<DVec3>()
             };
             best = (near.squared, mix(|corner| corner.a), mix(|corner| corner.b));
         }
