@@ -30,6 +30,8 @@ pub(crate) struct MovingSearch<'a, A, B> {
     corners: [Corner; 4],
     count: usize,
     nearest: Nearest,
+    /// Displacement of the last look.
+    x: DVec3,
     size: f64,
 }
 
@@ -42,13 +44,17 @@ impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
             return Err(ClosestError::InvalidPoint);
         }
         let nearest = nearest(&[first.w; 4], 1);
-        Ok(Self { pair, corners: [first; 4], count: 1, nearest, size: first.size() })
+        Ok(Self { pair, corners: [first; 4], count: 1, nearest, x: DVec3::ZERO, size: first.size() })
     }
 
     /// Displacement of B ⇒ bounds of the distance there, the corner that gives them being kept for the next look. None if the
     /// cores overlap or touch.
     pub(crate) fn look(&mut self, x: DVec3) -> Option<Bounds> {
+        let last = (self.x, self.nearest.squared, self.count);
         self.settle(x);
+        // As in `gjk`, a corner that brings nothing nearer is the end: rounding has the last word.
+        let stalled = last.2 > 1 && last.0 == x && !(self.nearest.squared < last.1);
+        self.x = x;
         let p = self.nearest.point;
         let length = self.nearest.squared.sqrt();
         if !(length > ROUNDING * self.size) {
@@ -59,7 +65,7 @@ impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
         let reach = p.dot(corner.w - x) / length;
         let known = self.corners[..self.count].iter().any(|old| old.w == corner.w);
         let small = RELATIVE_GAP * length + ROUNDING * self.size;
-        let certain = known || !(length - reach > small);
+        let certain = stalled || known || !(length - reach > small);
         if !known && self.count < 4 {
             self.corners[self.count] = corner;
             self.count += 1;
