@@ -13,6 +13,7 @@
 use glam::DVec3;
 
 use super::pair::{Corner, Difference, Pair};
+use super::polytope::KeptPolytope;
 use super::simplex::{Nearest, nearest, nearest_with};
 use super::{ClosestError, Separation, Support};
 use crate::{MAX_LENGTH, Pose};
@@ -33,6 +34,8 @@ pub struct GjkCache {
     /// Numbers of the corners of the last simplex.
     pub(super) numbers: [[u32; 2]; 4],
     pub(super) count: u32,
+    /// What the last search of overlapping polyhedra ended with.
+    pub(super) polytope: KeptPolytope,
     /// Corners the last search added.
     pub iterations: u32,
 }

@@ -191,7 +191,10 @@ mod tests {
                         (Some(hit), Some(known)) => {
                             hits += 1;
                             let gap = hit.gap.unwrap();
-                            assert!(!hit.limit_reached && gap.distance < settings.distance_tolerance, "{i} {j} {k}: {hit:?}");
+                            assert!(
+                                !hit.limit_reached && gap.distance < settings.distance_tolerance,
+                                "{i} {j} {k}: {hit:?}"
+                            );
                             assert!((gap.distance - distance(hit.time)).abs() < 1e-12);
                             // Both leave a gap between half the tolerance and all of it.
                             assert!((hit.time - known.contact.time).abs() < 1e-4, "{i} {j} {k}");
