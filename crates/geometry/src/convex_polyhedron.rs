@@ -2,6 +2,11 @@
 //!
 //! A closed surface of one piece without handles that bends outwards at every edge is convex, provided it does not wind
 //! around itself; the hull of its vertices then has the same volume.
+//!
+//! The vertex farthest along d is the one that no neighbour along an edge exceeds: on a convex surface d·p has no other
+//! local maximum. Of few vertices all are compared; of many, the neighbours of a start, then those of the best of them, and so
+//! on. The start is the caller's, or the farthest vertex of the part of the sphere that d lies in, if that is better. Points
+//! are compared four side by side, without a branch that could be guessed wrong.
 
 use std::ops::Deref;
 
@@ -13,8 +18,11 @@ use crate::polyhedron::Written;
 use crate::shape::bounds_of_points;
 use crate::{Aabb, MeshError, Polyhedron, Pose, VolumeIntegrals};
 
-/// Up to this many vertices a plain scan finds the farthest one faster than climbing along edges.
-const SCAN: usize = 24;
+/// Up to this many blocks of four vertices, comparing all is faster than climbing along edges.
+const BLOCKS_AT_ONCE: usize = 5;
+
+/// Coordinates of four points: all x, all y, all z.
+type Block = [[f64; 4]; 3];
 
 /// A polyhedron known to be convex, ready for support queries.
 ///
@@ -33,6 +41,14 @@ pub struct ConvexPolyhedron {
     /// Neighbours of each vertex along edges, counter-clockwise; vertex v has those of `vertex_edges(v)`.
     neighbors: Vec<u32>,
     neighbor_starts: Vec<u32>,
+    /// All vertices, filled up with the first.
+    blocks: Vec<Block>,
+    /// Neighbours of each vertex, filled up with the vertex itself, and whose places they are, four of them per block.
+    rings: Vec<Block>,
+    ring_vertices: Vec<u32>,
+    ring_starts: Vec<u32>,
+    /// Farthest vertex along the middle of each part of the sphere, see `sphere_part`.
+    of_parts: Vec<u32>,
 }
 
 impl TryFrom<Written> for ConvexPolyhedron {
@@ -104,7 +120,39 @@ impl ConvexPolyhedron {
             }
             neighbor_starts.push(neighbors.len() as u32);
         }
-        Ok(Self { polyhedron, neighbors, neighbor_starts })
+        let vertices = polyhedron.vertices();
+        let blocks: Vec<Block> = vertices.chunks(4).map(|four| block(four, vertices[0])).collect();
+        let (mut rings, mut ring_vertices, mut ring_starts) = (Vec::new(), Vec::new(), vec![0]);
+        for vertex in 0..v {
+            let ring = &neighbors[neighbor_starts[vertex] as usize..neighbor_starts[vertex + 1] as usize];
+            for four in ring.chunks(4) {
+                let mut points = [vertices[vertex]; 4];
+                let mut numbers = [vertex as u32; 4];
+                for (lane, &neighbor) in four.iter().enumerate() {
+                    points[lane] = vertices[neighbor as usize];
+                    numbers[lane] = neighbor;
+                }
+                rings.push(block(&points, vertices[vertex]));
+                ring_vertices.extend(numbers);
+            }
+            ring_starts.push(rings.len() as u32);
+        }
+        let of_parts = vec![0; PARTS];
+        let mut convex = Self {
+            polyhedron,
+            neighbors,
+            neighbor_starts,
+            blocks,
+            rings,
+            ring_vertices,
+            ring_starts,
+            of_parts,
+        };
+        for part in 0..PARTS {
+            let last = convex.of_parts[part.saturating_sub(1)];
+            convex.of_parts[part] = convex.support_vertex(part_middle(part), last);
+        }
+        Ok(convex)
     }
 
     /// The polyhedron without the promise.
@@ -124,37 +172,39 @@ impl ConvexPolyhedron {
 
     /// Index of a vertex farthest along a direction. `start` is where to look first: the last answer for a similar
     /// direction makes this nearly free.
+    #[inline(always)]
     pub fn support_vertex(&self, direction: DVec3, start: u32) -> u32 {
-        let vertices = self.vertices();
-        if vertices.len() <= SCAN {
-            let mut best = (f64::NEG_INFINITY, 0);
-            for (i, p) in (0u32..).zip(vertices) {
-                let reach = p.dot(direction);
-                if reach > best.0 {
-                    best = (reach, i);
-                }
-            }
-            return best.1;
+        if self.blocks.len() <= BLOCKS_AT_ONCE {
+            return farthest_of_blocks(&self.blocks, direction).0;
         }
-        let mut best = if (start as usize) < vertices.len() { start } else { 0 };
-        let mut reach = vertices[best as usize].dot(direction);
+        // Number by number, in registers: through memory, a vector just written would be waited for.
+        self.support_from(direction.x, direction.y, direction.z, start)
+    }
+
+    fn support_from(&self, x: f64, y: f64, z: f64, start: u32) -> u32 {
+        let direction = DVec3::new(x, y, z);
+        let vertices = self.vertices();
+        let start = if (start as usize) < vertices.len() { start } else { 0 };
+        let other = self.of_parts[sphere_part(direction)];
+        let (reach, other_reach) =
+            (vertices[start as usize].dot(direction), vertices[other as usize].dot(direction));
+        let better = other_reach > reach;
+        let mut best = if better { other } else { start };
+        let mut reach = if better { other_reach } else { reach };
         loop {
-            let from = best;
-            for &next in self.vertex_neighbors(from as usize) {
-                let next_reach = vertices[next as usize].dot(direction);
-                if next_reach > reach {
-                    (best, reach) = (next, next_reach);
-                }
-            }
-            if best == from {
+            let [first, end] = [0, 1].map(|i| self.ring_starts[best as usize + i] as usize);
+            let (slot, ring_reach) = farthest_of_blocks(&self.rings[first..end], direction);
+            if !(ring_reach > reach) {
                 return best;
             }
+            best = self.ring_vertices[4 * first + slot as usize];
+            reach = ring_reach;
         }
     }
 
     /// Smallest axis-aligned box at `pose`; None if the pose is not finite.
     pub fn aabb(&self, pose: &Pose) -> Option<Aabb> {
-        if self.vertices().len() <= 10 * SCAN {
+        if self.vertices().len() <= 240 {
             return bounds_of_points(self.vertices(), pose);
         }
         let mut extremes = [DVec3::ZERO; 6];
@@ -170,5 +220,95 @@ impl ConvexPolyhedron {
     /// Whether the point lies inside or on the surface.
     pub fn contains(&self, p: DVec3) -> bool {
         self.normals().iter().zip(self.offsets()).all(|(normal, offset)| normal.dot(p) <= *offset)
+    }
+}
+
+fn block(points: &[DVec3], fill: DVec3) -> Block {
+    [0, 1, 2].map(|axis| [0, 1, 2, 3].map(|lane| points.get(lane).unwrap_or(&fill)[axis]))
+}
+
+/// Blocks ⇒ index of the point farthest along a direction and p·d of it; index 0 if the direction is not a number.
+#[inline(always)]
+fn farthest_of_blocks(blocks: &[Block], direction: DVec3) -> (u32, f64) {
+    let mut reach = [f64::NEG_INFINITY; 4];
+    // Counted in f64, so that numbers of blocks go through the same lanes as heights.
+    let (mut place, mut number) = ([0.0; 4], 0.0);
+    for [x, y, z] in blocks {
+        for lane in 0..4 {
+            let next = x[lane] * direction.x + y[lane] * direction.y + z[lane] * direction.z;
+            let farther = next > reach[lane];
+            place[lane] = if farther { number } else { place[lane] };
+            reach[lane] = if farther { next } else { reach[lane] };
+        }
+        number += 1.0;
+    }
+    // The first of equals: the fill of the last block ties with vertex 0 at best.
+    let (mut best, mut farthest) = (4.0 * place[0], reach[0]);
+    for lane in 1..4 {
+        let farther = reach[lane] > farthest;
+        best = if farther { 4.0 * place[lane] + lane as f64 } else { best };
+        farthest = if farther { reach[lane] } else { farthest };
+    }
+    (best as u32, farthest)
+}
+
+/// Numbers of the parts of the sphere lie below this; some do not occur.
+const PARTS: usize = 128;
+
+/// Direction ⇒ which part of the sphere it lies in: by signs, by the order of its components' sizes, and by whether the
+/// largest exceeds the sum of the others.
+#[inline(always)]
+fn sphere_part(d: DVec3) -> usize {
+    let a = d.abs();
+    let order = usize::from(a.x > a.y) | usize::from(a.y > a.z) << 1 | usize::from(a.z > a.x) << 2;
+    let steep = usize::from(2.0 * a.max_element() > a.element_sum());
+    (d.is_negative_bitmask() as usize & 7) | order << 3 | steep << 6
+}
+
+/// A direction in the middle of a part.
+fn part_middle(part: usize) -> DVec3 {
+    let (middle, least) = if part >> 6 == 1 { (0.4, 0.2) } else { (0.85, 0.6) };
+    let sizes = match part >> 3 & 7 {
+        0b001 => DVec3::new(1.0, least, middle),
+        0b010 => DVec3::new(middle, 1.0, least),
+        0b011 => DVec3::new(1.0, middle, least),
+        0b100 => DVec3::new(least, middle, 1.0),
+        0b101 => DVec3::new(middle, least, 1.0),
+        0b110 => DVec3::new(least, 1.0, middle),
+        _ => DVec3::ONE,
+    };
+    let side = |axis: usize| if part >> axis & 1 == 0 { 1.0 } else { -1.0 };
+    sizes * DVec3::new(side(0), side(1), side(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{convex_hull, generate};
+
+    /// Scans, climbs and every start agree with trying all vertices.
+    #[test]
+    fn farthest_vertex_is_found_from_any_start() {
+        for level in 1..5 {
+            let hull = convex_hull(generate::icosphere(level).unwrap().vertices()).unwrap();
+            for i in 0..200 {
+                let t = f64::from(i);
+                let d = DVec3::new((1.3 * t).sin(), (0.7 * t).cos(), (2.9 * t).sin() + 0.01);
+                let reach = hull.vertices().iter().map(|p| p.dot(d)).fold(f64::NEG_INFINITY, f64::max);
+                for start in [0, 3, 7 * i as u32, u32::MAX] {
+                    let found = hull.vertices()[hull.support_vertex(d, start) as usize];
+                    assert_eq!(found.dot(d), reach);
+                }
+            }
+            assert!(hull.support_vertex(DVec3::NAN, 0) < hull.vertices().len() as u32);
+        }
+    }
+
+    #[test]
+    fn middles_lie_in_their_parts() {
+        let orders = [0b001, 0b010, 0b011, 0b100, 0b101, 0b110];
+        for part in (0..PARTS).filter(|part| orders.contains(&(part >> 3 & 7))) {
+            assert_eq!(sphere_part(part_middle(part)), part);
+        }
     }
 }

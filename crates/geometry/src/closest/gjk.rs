@@ -12,17 +12,18 @@
 
 use glam::DVec3;
 
-use super::pair::{Corner, Pair};
-use super::simplex::{Nearest, nearest};
+use super::pair::{Corner, Difference, Pair};
+use super::polytope::KeptPolytope;
+use super::simplex::{Nearest, nearest, nearest_with};
 use super::{ClosestError, Separation, Support};
 use crate::{MAX_LENGTH, Pose};
 
 /// Most corners ever added in one search.
 pub(super) const MAX_ITERATIONS: u32 = 128;
 /// ε_r: relative gap at which a search is done.
-const RELATIVE_GAP: f64 = 1e-15;
+pub(super) const RELATIVE_GAP: f64 = 1e-15;
 /// Rounding of w in units of the coordinates' size: a − (R b + t) takes some ten roundings.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
+pub(super) const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// What a search leaves behind for the next one on the same pair: it then begins where it ended, and takes one or two
 /// iterations while the shapes move little. Any cache is safe with any pair.
@@ -33,6 +34,8 @@ pub struct GjkCache {
     /// Numbers of the corners of the last simplex.
     pub(super) numbers: [[u32; 2]; 4],
     pub(super) count: u32,
+    /// What the last search of overlapping polyhedra ended with.
+    pub(super) polytope: KeptPolytope,
     /// Corners the last search added.
     pub iterations: u32,
 }
@@ -46,12 +49,13 @@ pub enum Gjk {
     Overlapping,
 }
 
-/// A search in progress, and its result.
+/// A search in progress, and its result. Corners stay at their places; the nearest point knows which of them it needs.
 pub(super) struct Search {
-    pub(super) corners: [Corner; 4],
-    pub(super) count: usize,
-    pub(super) nearest: Nearest,
+    corners: [Corner; 4],
     points: [DVec3; 4],
+    pub(super) nearest: Nearest,
+    /// Place of the corner that came last.
+    last: usize,
     /// p·w of the last w: divided by |p| a lower bound of the distance.
     reach: f64,
     /// Size of the coordinates that have taken part.
@@ -80,7 +84,8 @@ pub fn gjk<A: Support, B: Support>(
     cache: &mut GjkCache,
 ) -> Result<Gjk, ClosestError> {
     let pair = Pair::new(a, b, b_in_a)?;
-    let search = Search::run(&pair, cache, MAX_ITERATIONS)?;
+    let mut search = Search::NEW;
+    search.run(&pair, cache, MAX_ITERATIONS)?;
     Ok(match search.separation(a.radius(), b.radius()) {
         Some(separation) => Gjk::Apart(separation),
         None => Gjk::Overlapping,
@@ -88,125 +93,120 @@ pub fn gjk<A: Support, B: Support>(
 }
 
 impl Search {
+    /// Before the first corner.
+    pub(super) const NEW: Self = Self {
+        corners: [Corner::ZERO; 4],
+        points: [DVec3::ZERO; 4],
+        nearest: Nearest { point: DVec3::ZERO, squared: 0.0, weights: [0.0; 4], needed: 0, count: 0 },
+        last: 0,
+        reach: 0.0,
+        size: 0.0,
+        overlapping: false,
+    };
+
     /// Searches until done or `max_iterations` corners have been added.
-    #[inline]
-    pub(super) fn run<A: Support, B: Support>(
-        pair: &Pair<'_, A, B>,
+    #[inline(always)]
+    pub(super) fn run(
+        &mut self,
+        pair: &impl Difference,
         cache: &mut GjkCache,
         max_iterations: u32,
-    ) -> Result<Self, ClosestError> {
-        let mut search = Self::start(pair, cache)?;
+    ) -> Result<(), ClosestError> {
+        self.start(pair, cache);
         let mut iterations = 0;
-        while !search.overlapping && iterations < max_iterations && search.step(pair)? {
+        while !self.overlapping && iterations < max_iterations && self.step(pair) {
             iterations += 1;
         }
-        cache.iterations = iterations;
-        cache.axis = search.nearest.point;
-        cache.count = search.count as u32;
-        for (number, corner) in cache.numbers.iter_mut().zip(&search.corners) {
-            *number = corner.numbers;
+        if !(self.size <= 4.0 * MAX_LENGTH && self.nearest.squared.is_finite()) {
+            return Err(ClosestError::InvalidPoint);
         }
-        Ok(search)
+        cache.iterations = iterations;
+        cache.axis = self.nearest.point;
+        cache.count = self.nearest.count;
+        let mut places = self.nearest.needed;
+        for number in &mut cache.numbers {
+            *number = self.corners[places.trailing_zeros() as usize & 3].numbers;
+            places &= places.wrapping_sub(1);
+        }
+        Ok(())
     }
 
-    #[inline]
-    fn start<A: Support, B: Support>(pair: &Pair<'_, A, B>, cache: &GjkCache) -> Result<Self, ClosestError> {
-        let mut search = Self {
-            corners: [Corner::default(); 4],
-            count: 0,
-            nearest: Nearest { point: DVec3::ZERO, squared: 0.0, weights: [0.0; 4], needed: 0 },
-            points: [DVec3::ZERO; 4],
-            reach: 0.0,
-            size: 0.0,
-            overlapping: false,
-        };
+    #[inline(always)]
+    fn start(&mut self, pair: &impl Difference, cache: &GjkCache) {
+        let mut count = 0;
         for numbers in cache.numbers.iter().take(cache.count as usize) {
             if let Some(corner) = pair.corner(*numbers) {
-                search.push(corner);
+                self.put(count, corner);
+                count += 1;
             }
         }
-        if search.count == 0 {
-            let last = if cache.axis == DVec3::ZERO { pair.translation } else { -cache.axis };
+        if count == 0 {
+            let last = if cache.axis == DVec3::ZERO { pair.from_a_to_b() } else { -cache.axis };
             let direction = if last == DVec3::ZERO { DVec3::X } else { last };
-            search.push(pair.farthest(direction, cache.numbers[0]));
+            self.put(0, pair.farthest(direction, cache.numbers[0]));
         }
-        if !(search.size <= 4.0 * MAX_LENGTH) {
-            return Err(ClosestError::InvalidPoint);
-        }
-        let nearest = nearest(&search.points, search.count);
-        search.accept(&nearest, search.count);
-        Ok(search)
+        self.accept(&nearest(&self.points, count));
     }
 
-    /// Adds the farthest corner along −p; false if the search is done.
-    #[inline]
-    fn step<A: Support, B: Support>(&mut self, pair: &Pair<'_, A, B>) -> Result<bool, ClosestError> {
+    /// Adds the farthest corner along −p; false if the search is done, or has met something that is not a number.
+    #[inline(always)]
+    fn step(&mut self, pair: &impl Difference) -> bool {
         let p = self.nearest.point;
-        let corner = pair.farthest(-p, self.corners[self.count - 1].numbers);
+        let corner = pair.farthest(-p, self.corners[self.last & 3].numbers);
         let (squared, reach) = (self.nearest.squared, p.dot(corner.w));
-        let size = self.size.max(corner.size());
-        if !(size <= 4.0 * MAX_LENGTH) {
-            return Err(ClosestError::InvalidPoint);
-        }
-        let length = squared.sqrt();
-        self.reach = reach;
-        if squared - reach <= RELATIVE_GAP * squared + ROUNDING * length * size {
-            return Ok(false);
-        }
-        if self.points[..self.count].contains(&corner.w) {
-            return Ok(false);
-        }
-        self.size = size;
-        self.corners[self.count] = corner;
-        self.points[self.count] = corner.w;
-        let nearest = nearest(&self.points, self.count + 1);
-        if !(nearest.squared < squared) {
-            return Ok(false);
-        }
-        self.accept(&nearest, self.count + 1);
-        Ok(true)
-    }
-
-    #[inline]
-    fn push(&mut self, corner: Corner) {
-        self.corners[self.count] = corner;
-        self.points[self.count] = corner.w;
-        self.count += 1;
+        let gap = squared - reach;
         self.size = self.size.max(corner.size());
-        if !corner.w.is_finite() {
-            self.size = f64::INFINITY;
+        self.reach = reach;
+        if gap <= RELATIVE_GAP * squared + ROUNDING * squared.sqrt() * self.size {
+            return false;
         }
+        // A corner that is there already has no gap but for rounding.
+        if gap <= 1e-6 * squared && self.needed().any(|known| known.w == corner.w) {
+            return false;
+        }
+        // Four are needed only when the origin is inside, which ends the search: there is a place.
+        let place = self.nearest.needed.trailing_ones() as usize & 3;
+        self.corners[place] = corner;
+        self.points[place] = corner.w;
+        let nearest = nearest_with(&self.points, &self.nearest, place);
+        if !(nearest.squared < squared) {
+            return false;
+        }
+        self.last = place;
+        self.accept(&nearest);
+        true
     }
 
-    /// Keeps the corners the nearest point needs.
-    #[inline]
-    fn accept(&mut self, nearest: &Nearest, count: usize) {
+    #[inline(always)]
+    fn put(&mut self, place: usize, corner: Corner) {
+        self.corners[place & 3] = corner;
+        self.points[place & 3] = corner.w;
+        self.size = self.size.max(corner.size());
+    }
+
+    #[inline(always)]
+    fn accept(&mut self, nearest: &Nearest) {
         self.nearest = *nearest;
         // Of the new p nothing is known yet.
         self.reach = 0.0;
-        let mut kept = 0;
-        for i in 0..count {
-            if nearest.needed & (1 << i) != 0 {
-                if kept != i {
-                    self.corners[kept] = self.corners[i];
-                    self.points[kept] = self.points[i];
-                }
-                self.nearest.weights[kept] = nearest.weights[i];
-                kept += 1;
-            }
-        }
-        self.count = kept;
         let touching = ROUNDING * self.size;
         self.overlapping = nearest.squared <= touching * touching;
+    }
+
+    /// The corners the nearest point is a mixture of.
+    #[inline]
+    pub(super) fn needed(&self) -> impl Iterator<Item = &Corner> {
+        self.corners.iter().enumerate().filter(|(i, _)| self.nearest.needed >> i & 1 != 0).map(|(_, c)| c)
     }
 
     /// The mixture of corners that the nearest point is, on A and on B.
     #[inline]
     pub(super) fn witnesses(&self) -> (DVec3, DVec3) {
         let mut points = (DVec3::ZERO, DVec3::ZERO);
-        for (corner, weight) in self.corners[..self.count].iter().zip(self.nearest.weights) {
-            points.0 += weight * corner.a;
-            points.1 += weight * corner.b;
+        let part = 1.0 / self.nearest.weights.iter().sum::<f64>();
+        for (corner, weight) in self.corners.iter().zip(self.nearest.weights) {
+            points.0 += (part * weight) * corner.a;
+            points.1 += (part * weight) * corner.b;
         }
         points
     }
@@ -260,7 +260,11 @@ mod tests {
             let turn = DQuat::from_scaled_axis(DVec3::new(t, 0.7 * t, 0.3 * t * t));
             let pose = Pose::new(turn, DVec3::new((1.3 * t).sin(), (2.1 * t).cos(), 1.0).normalize() * 4.0);
             let pair = Pair::new(&a, &b, &pose).unwrap();
-            let run = |most: u32| Search::run(&pair, &mut GjkCache::default(), most).unwrap();
+            let run = |most: u32| {
+                let mut search = Search::NEW;
+                search.run(&pair, &mut GjkCache::default(), most).unwrap();
+                search
+            };
             let distance = run(MAX_ITERATIONS).nearest.squared.sqrt();
             for most in 0..12 {
                 let search = run(most);

@@ -11,11 +11,13 @@ mod feature_map;
 mod feature_pair;
 mod gjk;
 mod lin_canny;
+mod moving_search;
 mod pair;
 mod penetration;
 mod polytope;
 mod simplex;
 mod support;
+mod triangles;
 mod vclip;
 
 pub use convex_shape::ConvexShape;
@@ -23,8 +25,10 @@ pub use error::ClosestError;
 pub use feature_map::{Feature, FeatureMap};
 pub use gjk::{Gjk, GjkCache, gjk};
 pub use lin_canny::{LinCannyCache, lin_canny};
+pub(crate) use moving_search::MovingSearch;
 pub use penetration::signed_distance;
 pub use support::{Support, Triangle};
+pub(crate) use triangles::clear_gap;
 pub use vclip::{VClipCache, Walk, vclip};
 
 use glam::DVec3;

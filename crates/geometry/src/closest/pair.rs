@@ -22,11 +22,25 @@ pub(super) struct Corner {
 }
 
 impl Corner {
+    pub(super) const ZERO: Self = Self { w: DVec3::ZERO, a: DVec3::ZERO, b: DVec3::ZERO, numbers: [0; 2] };
+
     /// Size of the numbers behind w, which bounds its rounding error.
     #[inline]
     pub(super) fn size(&self) -> f64 {
         self.a.abs().max_element().max(self.b.abs().max_element())
     }
+}
+
+/// A difference body as a search sees it.
+pub(super) trait Difference {
+    /// Its farthest point along a direction, looked for from the given numbers on.
+    fn farthest(&self, direction: DVec3, start: [u32; 2]) -> Corner;
+
+    /// The corner of the given numbers, if it is made of corners.
+    fn corner(&self, numbers: [u32; 2]) -> Option<Corner>;
+
+    /// From somewhere in A to somewhere in B: where to look first.
+    fn from_a_to_b(&self) -> DVec3;
 }
 
 /// Two cores in A's frame.
@@ -46,26 +60,31 @@ impl<'a, A: Support, B: Support> Pair<'a, A, B> {
         Ok(Self { a, b, rotation: b_in_a.rotation_matrix(), translation: b_in_a.translation })
     }
 
-    /// Farthest point of Ψ along a direction, looked for from the given numbers on.
+    /// Direction in A's frame ⇒ the same in B's: Rᵀ d.
     #[inline]
-    pub(super) fn farthest(&self, direction: DVec3, start: [u32; 2]) -> Corner {
+    fn seen_from_b(&self, d: DVec3) -> DVec3 {
+        DVec3::new(self.rotation.x_axis.dot(d), self.rotation.y_axis.dot(d), self.rotation.z_axis.dot(d))
+    }
+}
+
+impl<A: Support, B: Support> Difference for Pair<'_, A, B> {
+    #[inline]
+    fn farthest(&self, direction: DVec3, start: [u32; 2]) -> Corner {
         let (a, number_a) = self.a.farthest(direction, start[0]);
         let (local, number_b) = self.b.farthest(self.seen_from_b(-direction), start[1]);
         let b = self.rotation * local + self.translation;
         Corner { w: a - b, a, b, numbers: [number_a, number_b] }
     }
 
-    /// The corner of the given numbers, if both cores are made of corners.
     #[inline]
-    pub(super) fn corner(&self, numbers: [u32; 2]) -> Option<Corner> {
+    fn corner(&self, numbers: [u32; 2]) -> Option<Corner> {
         let a = self.a.corner(numbers[0])?;
         let b = self.rotation * self.b.corner(numbers[1])? + self.translation;
         Some(Corner { w: a - b, a, b, numbers })
     }
 
-    /// Direction in A's frame ⇒ the same in B's: Rᵀ d.
     #[inline]
-    fn seen_from_b(&self, d: DVec3) -> DVec3 {
-        DVec3::new(self.rotation.x_axis.dot(d), self.rotation.y_axis.dot(d), self.rotation.z_axis.dot(d))
+    fn from_a_to_b(&self) -> DVec3 {
+        self.translation
     }
 }

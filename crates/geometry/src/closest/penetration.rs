@@ -19,8 +19,8 @@
 use glam::DVec3;
 
 use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
-use super::pair::{Corner, Pair};
-use super::polytope::{Face, Polytope, Scratch};
+use super::pair::{Corner, Difference, Pair};
+use super::polytope::{Face, KeptPolytope, Polytope, Scratch};
 use super::simplex::nearest;
 use super::{ClosestError, Separation, Support};
 use crate::Pose;
@@ -58,33 +58,67 @@ pub fn signed_distance<A: Support, B: Support>(
     cache: &mut GjkCache,
 ) -> Result<Separation, ClosestError> {
     let pair = Pair::new(a, b, b_in_a)?;
-    let search = Search::run(&pair, cache, MAX_ITERATIONS)?;
+    if !cache.polytope.is_empty() {
+        if let Some(separation) = depth_again(&pair, cache)? {
+            return Ok(separation);
+        }
+        cache.polytope.forget();
+    }
+    let mut search = Search::NEW;
+    search.run(&pair, cache, MAX_ITERATIONS)?;
     let sure = search.certified() || search.nearest.squared.sqrt() > UNSURE * search.size;
     if sure && let Some(separation) = search.separation(a.radius(), b.radius()) {
         return Ok(separation);
     }
-    depth(&pair, &search)
+    depth(&pair, &search, &mut cache.polytope)
 }
 
 /// Depth of the cores, thickened.
-fn depth<A: Support, B: Support>(pair: &Pair<'_, A, B>, search: &Search) -> Result<Separation, ClosestError> {
-    let (radius_a, radius_b) = (pair.a.radius(), pair.b.radius());
+fn depth<A: Support, B: Support>(
+    pair: &Pair<'_, A, B>,
+    search: &Search,
+    kept: &mut KeptPolytope,
+) -> Result<Separation, ClosestError> {
     let core = match spanning_corners(pair, search) {
         // Most polyhedra need few corners; only who needs more pays for the room.
-        Ok(corners) => match grow::<_, _, 32, 60>(pair, &corners, search.size, None)? {
-            Growth::Done(core) => core,
-            Growth::Stopped(_) => deepest_of_many(pair, &corners, search.size)?,
-        },
+        Ok(corners) => {
+            match grow(pair, &mut Polytope::<32, 60>::tetrahedron(corners, search.size), None, kept)? {
+                Growth::Done(core) => core,
+                Growth::Stopped(_) => deepest_of_many(pair, &corners, search.size)?,
+            }
+        }
         Err(across) => {
             let (point_a, point_b) = search.witnesses();
             Separation { distance: 0.0, normal: across, point_a, point_b }
         }
     };
-    Ok(Separation {
+    Ok(thickened(pair, &core))
+}
+
+fn thickened<A: Support, B: Support>(pair: &Pair<'_, A, B>, core: &Separation) -> Separation {
+    let (radius_a, radius_b) = (pair.a.radius(), pair.b.radius());
+    Separation {
         distance: core.distance - radius_a - radius_b,
         normal: core.normal,
         point_a: core.point_a + radius_a * core.normal,
         point_b: core.point_b - radius_b * core.normal,
+    }
+}
+
+/// Begins with the polytope that the last search ended with. While the shapes move little, its nearest face still is one of
+/// Ψ's own, which one look along its normal proves. None if the origin has left it, or rounding stops its growth.
+fn depth_again<A: Support, B: Support>(
+    pair: &Pair<'_, A, B>,
+    cache: &mut GjkCache,
+) -> Result<Option<Separation>, ClosestError> {
+    let restored = Polytope::<32, 60>::restored(&cache.polytope, |numbers| pair.corner(numbers), UNSURE);
+    let Some(mut polytope) = restored else { return Ok(None) };
+    let before = polytope.corner_count;
+    let grown = grow(pair, &mut polytope, None, &mut cache.polytope)?;
+    cache.iterations = (polytope.corner_count - before) as u32;
+    Ok(match grown {
+        Growth::Done(core) => Some(thickened(pair, &core)),
+        Growth::Stopped(_) => None,
     })
 }
 
@@ -95,11 +129,11 @@ fn spanning_corners<A: Support, B: Support>(
 ) -> Result<[Corner; 4], DVec3> {
     let flat = FLAT * search.size;
     let mut found = [Corner::default(); 4];
-    let start = search.corners[0].numbers;
-    found[0] = search.corners[0];
+    found[0] = search.needed().next().copied().unwrap_or_default();
+    let start = found[0].numbers;
     // Spans beyond the corners found so far; the search's own corners come first, they hold the origin between them.
     let farthest_off = |offset: &dyn Fn(DVec3) -> f64, directions: &[DVec3]| {
-        let known = search.corners[1..search.count.max(1)].iter().copied();
+        let known = search.needed().skip(1).copied();
         if let Some(corner) =
             known.filter(|corner| offset(corner.w) > flat).max_by(|p, q| offset(p.w).total_cmp(&offset(q.w)))
         {
@@ -129,7 +163,9 @@ fn deepest_of_many<A: Support, B: Support>(
     corners: &[Corner; 4],
     size: f64,
 ) -> Result<Separation, ClosestError> {
-    let all_about = match grow::<_, _, 160, 316>(pair, corners, size, None)? {
+    let tetrahedron = || Polytope::<160, 316>::tetrahedron(*corners, size);
+    let mut kept = KeptPolytope::default();
+    let all_about = match grow(pair, &mut tetrahedron(), None, &mut kept)? {
         Growth::Done(core) => return Ok(core),
         Growth::Stopped(core) => core,
     };
@@ -137,7 +173,7 @@ fn deepest_of_many<A: Support, B: Support>(
         return Ok(better);
     }
     let (Growth::Done(there) | Growth::Stopped(there)) =
-        grow::<_, _, 160, 316>(pair, corners, size, Some(all_about.normal))?;
+        grow(pair, &mut tetrahedron(), Some(all_about.normal), &mut kept)?;
     Ok(if there.distance > all_about.distance { there } else { all_about })
 }
 
@@ -149,14 +185,15 @@ enum Growth {
     Stopped(Separation),
 }
 
-/// Adds corners until the nearest face, or the nearest of those that look along `along`, is one of Ψ's own.
+/// Adds corners until the nearest face, or the nearest of those that look along `along`, is one of Ψ's own; then the polytope
+/// is kept.
 fn grow<A: Support, B: Support, const C: usize, const F: usize>(
     pair: &Pair<'_, A, B>,
-    start: &[Corner; 4],
-    size: f64,
+    polytope: &mut Polytope<C, F>,
     along: Option<DVec3>,
+    kept: &mut KeptPolytope,
 ) -> Result<Growth, ClosestError> {
-    let mut polytope = Polytope::<C, F>::tetrahedron(*start, size);
+    let size = polytope.size();
     let mut scratch = Scratch::<C, F>::new();
     let polyhedral = pair.a.corner(0).is_some() && pair.b.corner(0).is_some();
     let mut best: Option<(f64, Face)> = None;
@@ -165,7 +202,7 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         Some(n) => polytope.nearest_face_along(n, ALONG),
         None => polytope.nearest_face(),
     };
-    while let Some((place, face)) = nearest_face(&polytope) {
+    while let Some((place, face)) = nearest_face(polytope) {
         let corner = pair.farthest(face.normal, polytope.corners[face.corners[0] as usize].numbers);
         let reach = corner.w.dot(face.normal);
         if !reach.is_finite() {
@@ -178,19 +215,23 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         let wanted = if polyhedral { 0.0 } else { CURVED_GAP * reach.abs() };
         let done = reach - face.distance <= POLYHEDRAL_GAP * size + wanted;
         let known = polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
-        met = done || known;
-        if met || !polytope.add(corner, place, &mut scratch) {
+        // In front of a dent a corner that is there already proves nothing.
+        met = done || known && !polytope.dented;
+        if met || known || !polytope.add(corner, place, &mut scratch) {
             break;
         }
     }
     let Some((reach, face)) = best else {
         // Every face is thin: the polytope is flat to rounding.
-        let first = start[0];
+        let first = polytope.corners[0];
         let answer = Separation { distance: 0.0, normal: DVec3::X, point_a: first.a, point_b: first.b };
         return Ok(Growth::Done(answer));
     };
-    let (point_a, point_b) = witnesses(&polytope, &face, size);
+    let (point_a, point_b) = witnesses(polytope, &face, size);
     let answer = Separation { distance: -reach, normal: face.normal, point_a, point_b };
+    if met && polyhedral {
+        kept.keep(polytope);
+    }
     Ok(if met { Growth::Done(answer) } else { Growth::Stopped(answer) })
 }
 
@@ -241,11 +282,53 @@ fn witnesses<const C: usize, const F: usize>(
         let [p, q, r] = corners.map(|corner| corner.w - foot);
         let near = nearest(&[p, q, r, r], 3);
         if near.squared < best.0 {
+            let part = 1.0 / near.weights.iter().sum::<f64>();
             let mix = |place: fn(&Corner) -> DVec3| {
-                corners.iter().zip(near.weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
+                corners
+                    .iter()
+                    .zip(near.weights)
+                    .map(|(corner, weight)| part * weight * place(corner))
+                    .sum::<DVec3>()
             };
             best = (near.squared, mix(|corner| corner.a), mix(|corner| corner.b));
         }
     }
     (best.1, best.2)
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DQuat;
+
+    use super::*;
+    use crate::{Cuboid, convex_hull, generate};
+
+    /// The depth found from the last polytope is the depth found from nothing, however far the shapes have moved.
+    #[test]
+    fn warm_and_cold_depths_agree() {
+        fn walk<S: Support>(a: &S, b: &S, warm: &mut u32) {
+            for step in [0.001, 0.02, 0.3, 2.0] {
+                let mut cache = GjkCache::default();
+                for i in 0..400 {
+                    let t = step * f64::from(i);
+                    let offset = 0.6 * DVec3::new(t.sin(), (1.7 * t).cos(), (0.6 * t).sin());
+                    let pose = Pose::new(DQuat::from_scaled_axis(DVec3::new(t, -0.3 * t, 0.7 * t)), offset);
+                    let again = signed_distance(a, b, &pose, &mut cache).unwrap();
+                    *warm += u32::from(!cache.polytope.is_empty() && cache.iterations == 0);
+                    let cold = signed_distance(a, b, &pose, &mut GjkCache::default()).unwrap();
+                    assert!((again.distance - cold.distance).abs() < 1e-14, "{again:?} {cold:?}");
+                    let gap = again.point_b - again.point_a - again.distance * again.normal;
+                    assert!(gap.length() < 1e-13);
+                }
+            }
+        }
+        let mut warm = 0;
+        let boxes = [DVec3::new(0.5, 0.7, 0.6), DVec3::new(0.8, 0.4, 0.5)].map(|h| Cuboid::new(h).unwrap());
+        walk(&boxes[0], &boxes[1], &mut warm);
+        let ball = convex_hull(generate::icosphere(2).unwrap().vertices()).unwrap();
+        walk(&ball, &ball, &mut warm);
+        let octahedron = [DVec3::X, -DVec3::X, DVec3::Y, -DVec3::Y, DVec3::Z, -DVec3::Z];
+        walk(&convex_hull(&octahedron).unwrap(), &ball, &mut warm);
+        assert!(warm > 1000, "{warm}");
+    }
 }

@@ -12,6 +12,61 @@ use super::pair::Corner;
 const THIN_SQUARED: f64 = 1e-26;
 const NONE: u16 = u16::MAX;
 
+/// Most corners and faces that are kept from one search to the next.
+const KEPT_CORNERS: usize = 20;
+const KEPT_FACES: usize = 2 * KEPT_CORNERS - 4;
+
+/// A polytope by the numbers of its corners: the next search on the same pair begins with it. A closed surface whose faces
+/// all have the origin on their inner side holds a ball about the origin that reaches to the nearest face, whether or not it
+/// has stayed convex while the shapes moved: the bound it gives is as good as that of one that was grown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct KeptPolytope {
+    corner_count: u8,
+    face_count: u8,
+    numbers: [[u16; 2]; KEPT_CORNERS],
+    /// Three corners, three neighbours.
+    faces: [[u8; 6]; KEPT_FACES],
+}
+
+impl Default for KeptPolytope {
+    fn default() -> Self {
+        Self { corner_count: 0, face_count: 0, numbers: [[0; 2]; KEPT_CORNERS], faces: [[0; 6]; KEPT_FACES] }
+    }
+}
+
+impl KeptPolytope {
+    pub(super) fn forget(&mut self) {
+        self.corner_count = 0;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.corner_count == 0
+    }
+
+    /// Keeps a polytope if it is small.
+    pub(super) fn keep<const C: usize, const F: usize>(&mut self, polytope: &Polytope<C, F>) {
+        self.forget();
+        let small = |number: u32| number <= u16::MAX.into();
+        let corners = &polytope.corners[..polytope.corner_count];
+        if corners.len() > KEPT_CORNERS
+            || polytope.face_count > KEPT_FACES
+            || !corners.iter().all(|corner| corner.numbers.into_iter().all(small))
+            || !polytope.faces[..polytope.face_count].iter().all(|face| face.alive)
+        {
+            return;
+        }
+        for (numbers, corner) in self.numbers.iter_mut().zip(corners) {
+            *numbers = corner.numbers.map(|number| number as u16);
+        }
+        for (kept, face) in self.faces.iter_mut().zip(&polytope.faces[..polytope.face_count]) {
+            let ([a, b, c], [x, y, z]) = (face.corners, face.neighbors);
+            *kept = [a, b, c, x, y, z].map(|place| place as u8);
+        }
+        self.face_count = polytope.face_count as u8;
+        self.corner_count = corners.len() as u8;
+    }
+}
+
 /// A triangle of the surface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Face {
@@ -61,6 +116,8 @@ pub(super) struct Polytope<const C: usize, const F: usize> {
     face_count: usize,
     /// Planes nearer than this are not beyond each other.
     tolerance: f64,
+    /// Its corners have moved since it was grown: it may have dents.
+    pub(super) dented: bool,
 }
 
 impl<const C: usize, const F: usize> Polytope<C, F> {
@@ -76,6 +133,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
             faces: [NO_FACE; F],
             face_count: 4,
             tolerance: 4.0 * f64::EPSILON * size,
+            dented: false,
         };
         polytope.corners[..4].copy_from_slice(&corners);
         let sides: [([u16; 3], [u16; 3]); 4] =
@@ -84,6 +142,46 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
             polytope.faces[face] = polytope.face(corners, neighbors);
         }
         polytope
+    }
+
+    /// What was kept of another polytope, its corners placed anew; None unless it still holds the origin inside, at least
+    /// `depth` from every face.
+    pub(super) fn restored(
+        kept: &KeptPolytope,
+        corner: impl Fn([u32; 2]) -> Option<Corner>,
+        depth: f64,
+    ) -> Option<Self> {
+        let (corner_count, face_count) = (kept.corner_count as usize, kept.face_count as usize);
+        if corner_count < 4 || corner_count > C || face_count > F {
+            return None;
+        }
+        let mut polytope = Self {
+            corners: [Corner::ZERO; C],
+            corner_count,
+            faces: [NO_FACE; F],
+            face_count,
+            tolerance: 0.0,
+            dented: true,
+        };
+        let mut size = 0.0_f64;
+        for (place, numbers) in polytope.corners.iter_mut().zip(&kept.numbers[..corner_count]) {
+            *place = corner(numbers.map(u32::from))?;
+            size = size.max(place.size());
+        }
+        polytope.tolerance = 4.0 * f64::EPSILON * size;
+        for (i, [a, b, c, x, y, z]) in kept.faces[..face_count].iter().enumerate() {
+            let face = polytope.face([a, b, c].map(|&k| k.into()), [x, y, z].map(|&k| k.into()));
+            if !(face.distance > depth * size) {
+                return None;
+            }
+            polytope.faces[i] = face;
+        }
+        Some(polytope)
+    }
+
+    /// Coordinates' size, as the tolerance knows it.
+    pub(super) fn size(&self) -> f64 {
+        self.tolerance / (4.0 * f64::EPSILON)
     }
 
     fn face(&self, corners: [u16; 3], neighbors: [u16; 3]) -> Face {

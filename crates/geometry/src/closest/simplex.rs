@@ -5,6 +5,9 @@
 //! are crossed with corners, so the error stays that of the corners' own rounding, however far away the triangle is. A
 //! weight that is not positive puts the nearest point on the opposite edge. Of a tetrahedron, only faces that have the
 //! origin and the fourth corner on different sides count; if there is none, the origin is inside.
+//!
+//! Weights are kept without their common divisor: most simplices of a search are only steps on the way, and whoever needs
+//! the mixture divides by the weights' sum.
 
 use glam::DVec3;
 
@@ -19,80 +22,95 @@ pub(super) struct Nearest {
     pub(super) point: DVec3,
     /// Square of its distance from the origin; 0 if the origin is inside a tetrahedron.
     pub(super) squared: f64,
-    /// One per corner, adding up to 1; 0 for corners that are not needed.
+    /// One per corner, up to a common positive factor; 0 for corners that are not needed.
     pub(super) weights: [f64; 4],
     /// Bit i is set if corner i is needed.
     pub(super) needed: u32,
+    /// How many are needed.
+    pub(super) count: u32,
 }
 
-/// One to four points ⇒ the point of their hull nearest to the origin.
-#[inline]
+/// The first `count` corners ⇒ the point of their hull nearest to the origin.
 pub(super) fn nearest(points: &[DVec3; 4], count: usize) -> Nearest {
     match count {
         0 | 1 => at_corner(points, 0),
         2 => on_segment(points, 0, 1),
         3 => on_triangle(points, 0, 1, 2),
-        _ => on_tetrahedron(points),
+        _ => on_tetrahedron(points, [0, 1, 2, 3], 4),
     }
 }
 
-#[inline]
-fn at_corner(points: &[DVec3; 4], i: usize) -> Nearest {
-    let mut weights = [0.0; 4];
-    weights[i] = 1.0;
-    Nearest { point: points[i], squared: points[i].length_squared(), weights, needed: 1 << i }
+/// The corners that a nearest point needs, at most three, and one across it at the place `new` ⇒ the nearest point of them
+/// all. Without the new corner they do not hold it.
+#[inline(always)]
+pub(super) fn nearest_with(points: &[DVec3; 4], last: &Nearest, new: usize) -> Nearest {
+    let first = last.needed.trailing_zeros() as usize & 3;
+    match last.count {
+        0 | 1 => on_segment(points, first, new),
+        2 => on_triangle(points, first, (31 - last.needed.leading_zeros()) as usize & 3, new),
+        _ => on_tetrahedron(points, [new + 1, new + 2, new + 3, new].map(|i| i & 3), 3),
+    }
 }
 
-#[inline]
+#[inline(always)]
+fn at_corner(points: &[DVec3; 4], i: usize) -> Nearest {
+    let point = points[i];
+    let mut weights = [0.0; 4];
+    weights[i] = 1.0;
+    Nearest { point, squared: point.length_squared(), weights, needed: 1 << i, count: 1 }
+}
+
+#[inline(always)]
 fn on_segment(points: &[DVec3; 4], i: usize, j: usize) -> Nearest {
     let (a, b) = (points[i], points[j]);
     let ab = b - a;
-    if -a.dot(ab) <= 0.0 {
-        return at_corner(points, i);
-    }
-    if b.dot(ab) <= 0.0 {
-        return at_corner(points, j);
-    }
     // Measured from both ends: where the ends' own roundings differ, neither weight can leave [0, 1].
     let (to_a, to_b) = (-a.dot(ab), b.dot(ab));
-    let t = to_a / (to_a + to_b);
-    let point = if t < 0.5 { a + t * ab } else { b - (1.0 - t) * ab };
+    if !(to_a > 0.0) {
+        return at_corner(points, i);
+    }
+    if !(to_b > 0.0) {
+        return at_corner(points, j);
+    }
+    let (near, way, along) = if to_a < to_b { (a, ab, to_a) } else { (b, -ab, to_b) };
+    let point = near + (along / (to_a + to_b)) * way;
     let mut weights = [0.0; 4];
-    weights[i] = 1.0 - t;
-    weights[j] = t;
-    Nearest { point, squared: point.length_squared(), weights, needed: 1 << i | 1 << j }
+    weights[i] = to_b;
+    weights[j] = to_a;
+    Nearest { point, squared: point.length_squared(), weights, needed: 1 << i | 1 << j, count: 2 }
 }
 
-#[inline]
+#[inline(always)]
 fn on_triangle(points: &[DVec3; 4], i: usize, j: usize, k: usize) -> Nearest {
     let (a, b, c) = (points[i], points[j], points[k]);
     let (ab, bc, ca) = (b - a, c - b, a - c);
     let (ab2, bc2, ca2) = (ab.length_squared(), bc.length_squared(), ca.length_squared());
     // The longest edge stays out: crossed with another long one, its rounding would tilt a thin triangle along itself.
-    let n = if ab2 >= bc2 && ab2 >= ca2 {
-        bc.cross(ca)
-    } else if bc2 >= ca2 {
-        ca.cross(ab)
-    } else {
-        ab.cross(bc)
-    };
+    // Looked up rather than branched to, which would often be guessed wrong.
+    let longest = usize::from(bc2 > ab2 && bc2 >= ca2) + 2 * usize::from(ca2 > ab2 && ca2 > bc2);
+    let n = [bc.cross(ca), ca.cross(ab), ab.cross(bc)][longest];
     let n2 = n.length_squared();
     let weight_a = n.dot(b.cross(bc));
     let weight_b = n.dot(c.cross(ca));
     let weight_c = n.dot(a.cross(ab));
     let thin = !(n2 > THIN_SQUARED * ab2 * bc2);
-    if !thin && weight_a > 0.0 && weight_b > 0.0 && weight_c > 0.0 {
-        let sum = weight_a + weight_b + weight_c;
+    if !thin && weight_a.min(weight_b).min(weight_c) > 0.0 {
         let point = n * (n.dot(a) / n2);
         let mut weights = [0.0; 4];
-        weights[i] = weight_a / sum;
-        weights[j] = weight_b / sum;
-        weights[k] = weight_c / sum;
-        return Nearest { point, squared: point.length_squared(), weights, needed: 1 << i | 1 << j | 1 << k };
+        weights[i] = weight_a;
+        weights[j] = weight_b;
+        weights[k] = weight_c;
+        let needed = 1 << i | 1 << j | 1 << k;
+        return Nearest { point, squared: point.length_squared(), weights, needed, count: 3 };
     }
+    on_sides(points, [i, j, k], [weight_a, weight_b, weight_c].map(|weight| thin || !(weight > 0.0)))
+}
+
+/// The nearest point on those sides of a triangle that it lies beyond, opposite to corner 0, 1 and 2.
+fn on_sides(points: &[DVec3; 4], [i, j, k]: [usize; 3], beyond: [bool; 3]) -> Nearest {
     let mut best: Option<Nearest> = None;
-    for (weight, from, to) in [(weight_a, j, k), (weight_b, k, i), (weight_c, i, j)] {
-        if thin || !(weight > 0.0) {
+    for (beyond, from, to) in [(beyond[0], j, k), (beyond[1], k, i), (beyond[2], i, j)] {
+        if beyond {
             let next = on_segment(points, from, to);
             if best.is_none_or(|known| next.squared < known.squared) {
                 best = Some(next);
@@ -105,22 +123,23 @@ fn on_triangle(points: &[DVec3; 4], i: usize, j: usize, k: usize) -> Nearest {
 /// Faces opposite to corners 0, 1, 2, 3.
 const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
-#[inline]
-fn on_tetrahedron(points: &[DVec3; 4]) -> Nearest {
-    let [a, b, c, d] = *points;
+/// Of a tetrahedron that is not flat only the first `faces` are looked at.
+fn on_tetrahedron(points: &[DVec3; 4], of: [usize; 4], faces: usize) -> Nearest {
+    let [a, b, c, d] = of.map(|i| points[i]);
     let (ab, ac, ad) = (b - a, c - a, d - a);
     let volume = ab.cross(ac).dot(ad);
     let edges_squared = ab.length_squared() * ac.length_squared() * ad.length_squared();
     let flat = !(volume * volume > FLAT_SQUARED * edges_squared);
     // Signed volumes of the origin with each face; all of the sign of the whole if inside.
     let bc_d = b.cross(c - b).dot(d - b);
-    let inside = [bc_d, -a.cross(ac).dot(ad), a.cross(ab).dot(ad), -a.cross(ab).dot(ac)];
+    let a_ab = a.cross(ab);
+    let inside = [bc_d, -a.cross(ac).dot(ad), a_ab.dot(ad), -a_ab.dot(ac)];
     let mut best: Option<Nearest> = None;
-    for (face, part) in FACES.iter().zip(inside) {
+    for (face, part) in FACES[..if flat { 4 } else { faces }].iter().zip(inside) {
         if flat || part == 0.0 || (part > 0.0) != (volume > 0.0) {
-            let next = on_triangle(points, face[0], face[1], face[2]);
+            let next = on_triangle(points, of[face[0]], of[face[1]], of[face[2]]);
             // All else lies behind this face.
-            if !flat && next.needed.count_ones() == 3 {
+            if !flat && next.count == 3 {
                 return next;
             }
             if best.is_none_or(|known| next.squared < known.squared) {
@@ -129,7 +148,10 @@ fn on_tetrahedron(points: &[DVec3; 4]) -> Nearest {
         }
     }
     best.unwrap_or_else(|| {
-        let weights = inside.map(|part| part / volume);
-        Nearest { point: DVec3::ZERO, squared: 0.0, weights, needed: 15 }
+        let mut weights = [0.0; 4];
+        for (i, part) in of.into_iter().zip(inside) {
+            weights[i] = part / volume;
+        }
+        Nearest { point: DVec3::ZERO, squared: 0.0, weights, needed: 15, count: 4 }
     })
 }

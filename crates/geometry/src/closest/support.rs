@@ -10,9 +10,6 @@ use glam::DVec3;
 
 use crate::{Capsule, Cone, ConvexPolyhedron, Cuboid, Cylinder, Ellipsoid, Sphere, SupportShape};
 
-/// Up to this many vertices a plain scan finds the farthest one faster than climbing along edges.
-const SCAN: usize = 16;
-
 /// A bounded convex shape as nearest-point searches see it.
 ///
 /// ```
@@ -179,32 +176,10 @@ impl Support for Ellipsoid {
 }
 
 impl Support for ConvexPolyhedron {
-    #[inline]
+    #[inline(always)]
     fn farthest(&self, direction: DVec3, start: u32) -> (DVec3, u32) {
-        let vertices = self.vertices();
-        let mut best = if (start as usize) < vertices.len() { start } else { 0 };
-        let mut reach = vertices[best as usize].dot(direction);
-        if vertices.len() <= SCAN {
-            for (i, p) in (0u32..).zip(vertices) {
-                let next = p.dot(direction);
-                if next > reach {
-                    (best, reach) = (i, next);
-                }
-            }
-            return (vertices[best as usize], best);
-        }
-        loop {
-            let from = best;
-            for &next in self.vertex_neighbors(from as usize) {
-                let next_reach = vertices[next as usize].dot(direction);
-                if next_reach > reach {
-                    (best, reach) = (next, next_reach);
-                }
-            }
-            if best == from {
-                return (vertices[best as usize], best);
-            }
-        }
+        let number = self.support_vertex(direction, start);
+        (self.vertices()[number as usize], number)
     }
 
     #[inline]

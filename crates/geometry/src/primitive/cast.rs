@@ -72,37 +72,61 @@ pub(crate) fn hit_of_interval(
     (crossing.t <= max).then(|| RayHit::new(ray, crossing.t, normal, crossing.feature))
 }
 
-pub(crate) fn ball(ray: &Ray, radius: f64) -> Option<[Crossing; 2]> {
-    let sphere = BoundingSphere::new(DVec3::ZERO, radius).ok()?;
-    let ends = sphere_interval(ray, &sphere)?;
-    Some(ends.map(|t| Crossing { t, normal: ray.at(t), feature: 0 }))
+/// Only the end that is reported gets a point and a normal.
+pub(crate) fn cast_at_ball(ray: &Ray, max: f64, inside: FromInside, radius: f64) -> Option<RayHit> {
+    let (o, d) = (ray.origin(), ray.direction());
+    let middle = -o.dot(d);
+    let across_squared = (o + middle * d).length_squared();
+    let half_squared = radius * radius - across_squared;
+    if !(half_squared >= 0.0) {
+        return None;
+    }
+    let half = half_squared.sqrt();
+    let (enter, leave) = (middle - half, middle + half);
+    if leave < 0.0 {
+        return None;
+    }
+    if enter < 0.0 && inside == FromInside::Origin {
+        return Some(RayHit::new(ray, 0.0, -d, 0));
+    }
+    let t = if enter >= 0.0 { enter } else { leave };
+    let point = o + t * d;
+    let normal = point.normalize_or(-d);
+    (t <= max).then_some(RayHit { t, point, normal, feature: 0, part: 0 })
 }
 
-pub(crate) fn cuboid(ray: &Ray, cuboid: &Cuboid) -> Option<[Crossing; 2]> {
-    let h = cuboid.half_extents();
+/// Slabs side by side. Along an axis that the ray does not move on, the quotients are infinite, and tell in or out by their
+/// signs, or, on the side itself, not a number, which `max` and `min` pass over.
+pub(crate) fn cast_at_cuboid(ray: &Ray, max: f64, inside: FromInside, cuboid: &Cuboid) -> Option<RayHit> {
     let (o, d) = (ray.origin(), ray.direction());
-    let none = Crossing { t: f64::NEG_INFINITY, normal: DVec3::Z, feature: 0 };
-    let (mut enter, mut leave) = (none, Crossing { t: f64::INFINITY, ..none });
-    for axis in 0..3 {
-        if d[axis] == 0.0 {
-            if o[axis].abs() > h[axis] {
-                return None;
-            }
-            continue;
-        }
-        let side = d[axis].signum();
-        let (near, far) = ((-side * h[axis] - o[axis]) / d[axis], (side * h[axis] - o[axis]) / d[axis]);
-        let face = |sign: f64| (sign * DVec3::AXES[axis], 2 * axis as u32 + u32::from(sign > 0.0));
-        if near > enter.t {
-            let (normal, feature) = face(-side);
-            enter = Crossing { t: near, normal, feature };
-        }
-        if far < leave.t {
-            let (normal, feature) = face(side);
-            leave = Crossing { t: far, normal, feature };
-        }
+    let side = cuboid.half_extents().copysign(d);
+    let (near, far) = ((-side - o) / d, (side - o) / d);
+    let enter = near.x.max(near.y).max(near.z);
+    let leave = far.x.min(far.y).min(far.z);
+    if !(enter <= leave && leave >= 0.0) {
+        return None;
     }
-    (enter.t <= leave.t).then_some([enter, leave])
+    let from_inside = enter < 0.0;
+    if from_inside && inside == FromInside::Origin {
+        return Some(RayHit::new(ray, 0.0, -d, face_of(near, enter, d, false).1));
+    }
+    let (t, sides) = if from_inside { (leave, far) } else { (enter, near) };
+    let (normal, feature) = face_of(sides, t, d, from_inside);
+    (t <= max).then(|| RayHit::new(ray, t, normal, feature))
+}
+
+/// The first side that is met at t: its normal and number. `forward` if it looks along the ray.
+fn face_of(sides: DVec3, t: f64, d: DVec3, forward: bool) -> (DVec3, u32) {
+    let axis = if sides.x == t {
+        0
+    } else if sides.y == t {
+        1
+    } else {
+        2
+    };
+    let positive = (d[axis] > 0.0) == forward;
+    let normal = if positive { DVec3::AXES[axis] } else { -DVec3::AXES[axis] };
+    (normal, 2 * axis as u32 + u32::from(positive))
 }
 
 pub(crate) fn ellipsoid(ray: &Ray, ellipsoid: &Ellipsoid) -> Option<[Crossing; 2]> {

@@ -11,29 +11,33 @@ use super::project::PointProjection;
 use super::{LineSegment, Ray};
 use crate::ConvexPolyhedron;
 
-/// Where the line of a ray enters and leaves.
+/// Where the line of a ray enters and leaves. Planes are compared without dividing, height < t climb; only a better one is
+/// worth a quotient.
 pub(crate) fn interval(ray: &Ray, convex: &ConvexPolyhedron) -> Option<[Crossing; 2]> {
-    let none = Crossing { t: f64::NEG_INFINITY, normal: DVec3::Z, feature: 0 };
-    let (mut enter, mut leave) = (none, Crossing { t: f64::INFINITY, ..none });
+    let (o, d) = (ray.origin(), ray.direction());
+    let (mut enter, mut leave) = (f64::NEG_INFINITY, f64::INFINITY);
+    let (mut first, mut last) = (0, 0);
     for (face, (&normal, &offset)) in convex.normals().iter().zip(convex.offsets()).enumerate() {
-        let height = offset - normal.dot(ray.origin());
-        let climb = normal.dot(ray.direction());
-        if climb == 0.0 {
-            if height < 0.0 {
-                return None;
-            }
-            continue;
-        }
-        let crossing = Crossing { t: height / climb, normal, feature: face as u32 };
+        let height = offset - normal.dot(o);
+        let climb = normal.dot(d);
         if climb < 0.0 {
-            if crossing.t > enter.t {
-                enter = crossing;
+            // An infinite t times a climb is infinite, so the first one always counts.
+            if height < enter * climb {
+                (enter, first) = (height / climb, face);
             }
-        } else if crossing.t < leave.t {
-            leave = crossing;
+        } else if climb > 0.0 {
+            if height < leave * climb {
+                (leave, last) = (height / climb, face);
+            }
+        } else if !(height >= 0.0) {
+            return None;
+        }
+        if enter > leave {
+            return None;
         }
     }
-    (enter.t <= leave.t).then_some([enter, leave])
+    let crossing = |t: f64, face: usize| Crossing { t, normal: convex.normals()[face], feature: face as u32 };
+    Some([crossing(enter, first), crossing(leave, last)])
 }
 
 pub(crate) fn project(p: DVec3, convex: &ConvexPolyhedron) -> Option<PointProjection> {

@@ -22,8 +22,8 @@ impl Shape {
         }
         let convex = |interval| hit_of_interval(ray, max, inside, interval);
         match self {
-            Self::Sphere(sphere) => convex(cast::ball(ray, sphere.radius())),
-            Self::Cuboid(cuboid) => convex(cast::cuboid(ray, cuboid)),
+            Self::Sphere(sphere) => cast::cast_at_ball(ray, max, inside, sphere.radius()),
+            Self::Cuboid(cuboid) => cast::cast_at_cuboid(ray, max, inside, cuboid),
             Self::Cylinder(cylinder) => convex(cast::cylinder(ray, cylinder)),
             Self::Capsule(capsule) => convex(cast::capsule(ray, capsule)),
             Self::Cone(cone) => convex(cast::cone(ray, cone)),

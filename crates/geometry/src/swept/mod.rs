@@ -6,6 +6,7 @@
 mod advancement;
 mod bisection;
 mod boxes;
+mod linear;
 mod meshes;
 mod motion;
 mod shapes;
@@ -15,6 +16,7 @@ mod triangles;
 pub use advancement::{Advancement, Contact, Gap, MovingBody, advance};
 pub use bisection::{Bisection, BisectionHit, Overlap, bisect};
 pub use boxes::{BoxHit, swept_boxes};
+pub use linear::cast_linear;
 pub use meshes::{FeatureOwners, MeshHit, MeshSweep, MovingMesh, swept_meshes, swept_rigid_meshes};
 pub use motion::{Interpolation, Motion, chord_pieces, rotation_vector};
 pub use shapes::{ShapeContact, SweptError, cast_shapes};

@@ -1,0 +1,112 @@
+//! The search of `gjk` on a difference body that moves while it is searched.
+//!
+//! Ψ(s) = Ψ − x, x = s v. Its farthest points are those of Ψ moved, so corners stay corners; only the nearest point of their
+//! hull is taken anew when x has changed.
+
+use glam::DVec3;
+
+use super::gjk::{RELATIVE_GAP, ROUNDING};
+use super::pair::{Corner, Difference, Pair};
+use super::simplex::{Nearest, nearest};
+use super::{ClosestError, Separation, Support};
+use crate::{MAX_LENGTH, Pose};
+
+/// What is known of the distance of two cores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// At least this.
+    pub(crate) lowest: f64,
+    /// At most this.
+    pub(crate) highest: f64,
+    /// From B to A, unit: `lowest` is how far a plane across it keeps the cores apart.
+    pub(crate) axis: DVec3,
+    /// No other corner brings the bounds nearer to each other.
+    pub(crate) certain: bool,
+}
+
+/// A search in progress.
+pub(crate) struct MovingSearch<'a, A, B> {
+    pair: Pair<'a, A, B>,
+    corners: [Corner; 4],
+    count: usize,
+    nearest: Nearest,
+    /// Displacement of the last look.
+    x: DVec3,
+    size: f64,
+}
+
+impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
+    pub(crate) fn new(a: &'a A, b: &'a B, b_in_a: &Pose) -> Result<Self, ClosestError> {
+        let pair = Pair::new(a, b, b_in_a)?;
+        let direction = pair.from_a_to_b();
+        let first = pair.farthest(if direction == DVec3::ZERO { DVec3::X } else { direction }, [0; 2]);
+        if !(first.size() <= 4.0 * MAX_LENGTH && first.w.is_finite()) {
+            return Err(ClosestError::InvalidPoint);
+        }
+        let nearest = nearest(&[first.w; 4], 1);
+        Ok(Self { pair, corners: [first; 4], count: 1, nearest, x: DVec3::ZERO, size: first.size() })
+    }
+
+    /// Displacement of B ⇒ bounds of the distance there, the corner that gives them being kept for the next look. None if the
+    /// cores overlap or touch.
+    pub(crate) fn look(&mut self, x: DVec3) -> Option<Bounds> {
+        let last = (self.x, self.nearest.squared, self.count);
+        self.settle(x);
+        // As in `gjk`, a corner that brings nothing nearer is the end: rounding has the last word.
+        let stalled = last.2 > 1 && last.0 == x && !(self.nearest.squared < last.1);
+        self.x = x;
+        let p = self.nearest.point;
+        let length = self.nearest.squared.sqrt();
+        if !(length > ROUNDING * self.size) {
+            return None;
+        }
+        let corner = self.pair.farthest(-p, self.corners[self.count - 1].numbers);
+        self.size = self.size.max(corner.size()).max(x.abs().max_element());
+        let reach = p.dot(corner.w - x) / length;
+        let known = self.corners[..self.count].iter().any(|old| old.w == corner.w);
+        let small = RELATIVE_GAP * length + ROUNDING * self.size;
+        let certain = stalled || known || !(length - reach > small);
+        if !known && self.count < 4 {
+            self.corners[self.count] = corner;
+            self.count += 1;
+        }
+        Some(Bounds { lowest: reach, highest: length, axis: p / length, certain })
+    }
+
+    /// Takes the nearest point anew and lets go of the corners it does not need.
+    fn settle(&mut self, x: DVec3) {
+        self.nearest = nearest(&self.corners.map(|corner| corner.w - x), self.count);
+        let mut kept = 0;
+        for i in 0..self.count {
+            if self.nearest.needed >> i & 1 != 0 {
+                self.corners[kept] = self.corners[i];
+                self.nearest.weights[kept] = self.nearest.weights[i];
+                kept += 1;
+            }
+        }
+        self.nearest.weights[kept..].fill(0.0);
+        self.count = kept.max(1);
+    }
+
+    /// Nearest points of the thickened shapes with B displaced by x, as of the last look.
+    pub(crate) fn separation(&self, x: DVec3) -> Separation {
+        let length = self.nearest.squared.sqrt();
+        let normal = -self.nearest.point / length;
+        let part = 1.0 / self.nearest.weights.iter().sum::<f64>();
+        let (mut point_a, mut point_b) = (DVec3::ZERO, x);
+        for (corner, weight) in self.corners.iter().zip(self.nearest.weights) {
+            point_a += (part * weight) * corner.a;
+            point_b += (part * weight) * corner.b;
+        }
+        // On curved sides corners crowd together, and their mixtures slide along the surface; p does not.
+        let middle = point_a.midpoint(point_b);
+        let (point_a, point_b) = (middle - 0.5 * length * normal, middle + 0.5 * length * normal);
+        let (radius_a, radius_b) = (self.pair.a.radius(), self.pair.b.radius());
+        Separation {
+            distance: length - radius_a - radius_b,
+            normal,
+            point_a: point_a + radius_a * normal,
+            point_b: point_b - radius_b * normal,
+        }
+    }
+}
