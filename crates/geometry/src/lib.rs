@@ -11,6 +11,7 @@
 mod aabb;
 mod bounding_sphere;
 pub mod closest;
+pub mod contact;
 mod convex_hull;
 mod convex_polyhedron;
 mod coplanar;
