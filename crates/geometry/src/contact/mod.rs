@@ -5,9 +5,11 @@
 
 mod manifold;
 mod piece;
+mod shapes;
 
 pub use manifold::{ContactPoint, MAX_POINTS, Manifold};
 pub use piece::Piece;
+pub use shapes::{ContactCache, ContactError, ContactSettings, Contacts, Sides, collide};
 
 use crate::Pose;
 use crate::closest::{ClosestError, GjkCache, Triangle, signed_distance};
