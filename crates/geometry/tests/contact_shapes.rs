@@ -222,6 +222,43 @@ fn a_faceted_ball_gives_normals_within_its_faceting() {
             let pose = Pose::new(rotation, direction * (1.0 + reach - 0.01));
             let found = contacts(&sphere, &body, &pose, 0.0);
             let (manifold, point) = found.deepest().unwrap();
+            assert!(manifold.normal.distance(direction) < facet, "{}", manifold.normal.distance(direction));
+            assert!((point.separation + 0.01).abs() < sagitta, "{}", point.separation);
+        }
+    }
+}
+
+/// Swapping the shapes turns the answer round.
+#[test]
+fn answers_turn_with_the_question() {
+    let mut random = Random(21);
+    let surfaces = [
+        mesh(generate::torus(1.0, 0.4, 24, 12).unwrap()),
+        cube_mesh(DVec3::new(1.0, 0.7, 0.5)),
+        mesh(ragged_plane(&mut random, 12, |p| 0.2 * (3.0 * p.x).sin() * (2.0 * p.y).cos())),
+    ];
+    let mut touched = 0;
+    for surface in &surfaces {
+        for body in bodies() {
+            // Nearest-point search on curved cores converges to 1e-9 in distance, the root of which bounds normals.
+            let curved = matches!(body, Shape::Cylinder(_) | Shape::Cone(_) | Shape::Ellipsoid(_));
+            let near = if curved { 1e-6 } else { 1e-9 };
+            for _ in 0..20 {
+                let pose = random.pose(1.2);
+                let there = contacts(surface, &body, &pose, 0.05);
+                let back = contacts(&body, surface, &pose.inverse(), 0.05);
+                assert_eq!(there.manifolds().len(), back.manifolds().len());
+                for (m, w) in there.manifolds().iter().zip(back.manifolds()) {
+                    let w = w.swapped(&pose.inverse());
+                    touched += 1;
+                    assert!(m.normal.distance(w.normal) < near, "{} {m:?} {w:?}", body.kind());
+                    let (p, q) = (m.deepest().unwrap(), w.deepest().unwrap());
+                    assert!((p.separation - q.separation).abs() < near);
+                    for p in m.points() {
+                        assert!((p.separation - m.normal.dot(p.point_b - p.point_a)).abs() < 1e-9);
+                    }
+                }
+            }
         }
     }
     assert!(touched > 50, "{touched}");

@@ -63,7 +63,7 @@ fn cubes_as_meshes_agree_with_boxes() {
         );
         assert!(
             (point.separation - deep.separation).abs() < 1e-5,
-            "{} {}",
+            "{} {} {pose:?} {expected:?} {manifold:?}",
             point.separation,
             deep.separation
         );

@@ -4,7 +4,7 @@
 //! negative if they overlap.
 
 use super::frame::Frame;
-use super::{Piece, PieceCache, half_space, round};
+use super::{Piece, PieceCache, half_space, round, search_pair};
 use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, Triangle, gjk, signed_distance};
 use crate::{HalfSpace, MAX_LENGTH, Pose, ShapeKind};
 
@@ -49,7 +49,7 @@ pub fn distance_pieces(
             Ok(round::nearest_to_ball(b, center, ball.radius(), gjk)?.swapped(&b_in_a.inverse()))
         }
         (Piece::Bounded(Capsule(a)), Piece::Bounded(Capsule(b))) => Ok(round::nearest_capsules(a, b, &frame)),
-        (Piece::Bounded(a), Piece::Bounded(b)) => signed_distance(a, b, b_in_a, gjk),
+        (Piece::Bounded(a), Piece::Bounded(b)) => search_pair::nearest(a, b, b_in_a, &frame, gjk),
         (Piece::Bounded(a), Piece::Triangle(b)) => signed_distance(a, &Triangle(*b), b_in_a, gjk),
         (Piece::Triangle(a), Piece::Bounded(b)) => signed_distance(&Triangle(*a), b, b_in_a, gjk),
         (Piece::Triangle(a), Piece::Triangle(b)) => signed_distance(&Triangle(*a), &Triangle(*b), b_in_a, gjk),
