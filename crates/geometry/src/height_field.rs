@@ -7,7 +7,6 @@ use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::shape::bounds_of_points;
 use crate::{Aabb, MAX_LENGTH, MIN_LENGTH, MeshError, Pose, TriangleMesh};
 
 /// Largest number of heights.
@@ -236,7 +235,10 @@ impl HeightField {
             return local.transformed(pose).ok();
         }
         if self.heights.len() <= 4096 {
-            bounds_of_points(&self.points(), pose)
+            let rotation = pose.rotation_matrix();
+            let grid =
+                (0..self.rows).flat_map(|row| (0..self.columns).map(move |column| self.point(row, column)));
+            Aabb::from_points(grid.map(|p| rotation * p + pose.translation)).ok()
         } else {
             local.transformed(pose).ok()
         }

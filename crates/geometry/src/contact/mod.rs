@@ -24,6 +24,7 @@ mod reduce;
 mod round;
 mod search_pair;
 mod second_look;
+mod shapes;
 mod surface_facet;
 
 pub use cache::PieceCache;

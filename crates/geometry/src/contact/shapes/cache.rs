@@ -44,6 +44,8 @@ pub struct ContactCache {
     walk: Option<Walk>,
     pub(super) pairs: Vec<LeafPair>,
     old_pairs: Vec<LeafPair>,
+    /// Pairs no more, kept for their memory.
+    spare: Vec<LeafPair>,
     pub(super) work: Workspace,
 }
 
@@ -106,17 +108,21 @@ impl ContactCache {
                     self.old_pairs[at].parts = parts;
                     taken
                 }
-                Err(_) => LeafPair::default(),
+                Err(_) => self.spare.pop().unwrap_or_default(),
             };
             if known.is_err() {
                 pair.reset(parts);
             }
             self.pairs.push(pair);
         }
-        self.old_pairs.clear();
+        self.old_pairs.retain(|pair| pair.triangles.capacity() > 0);
+        self.spare.append(&mut self.old_pairs);
+        self.spare.truncate(MAX_SPARE);
     }
 }
 
+/// Most pairs of parts kept for their memory.
+const MAX_SPARE: usize = 64;
 /// Name of a pair that is no pair any more.
 const NOWHERE: [u32; 2] = [u32::MAX; 2];
 

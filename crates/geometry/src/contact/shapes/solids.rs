@@ -8,7 +8,8 @@
 //! depth(n) = max n·p over A's points − min n·p over B's points,
 //!
 //! B leaves A here, provided that A really ends at its highest point and B at its lowest: that the surfaces there look
-//! along n and −n. Tried are the normals of A's triangles, those of B's reversed, and the direction of the region's area
+//! along n and −n. Tried are the normals of A's triangles, those of B's reversed, the directions across an edge of A and one
+//! of B, and the direction of the region's area
 //! vector, ∫N dA over A's surface inside B less the same over B's; the least depth wins.
 //!
 //! At a point of contact the column along n through it gives the two points: up to A's surface, down to B's.
@@ -22,14 +23,17 @@ use super::cache::Workspace;
 use super::reduce::reduce;
 use super::surface::{Surface, unit_normal};
 use super::surface_pair::SurfacePair;
+use crate::EdgeKind;
 use crate::contact::{ContactPoint, Manifold};
 use crate::hierarchy::Ray;
-use crate::primitive::{Tolerances, Triangle, triangle_triangle};
+use crate::primitive::{LineSegment, Tolerances, Triangle, closest_segment_segment, triangle_triangle};
 
 /// Directions nearer to each other than this (cosine) count once.
 const SAME_DIRECTION: f64 = 0.9998;
 /// Most directions tried in a region.
 const MAX_DIRECTIONS: usize = 48;
+/// Regions of more crossing pairs than this are too finely cut for two edges to decide.
+const MAX_EDGE_PAIRS: usize = 64;
 /// A surface looks along a direction if its normal is within 60° of it.
 const LOOKS: f64 = 0.5;
 
@@ -227,9 +231,11 @@ impl SurfacePair<'_> {
             }
         }
         let (depth, normal) = best.or(widest)?;
+        let main = main_point(&solid.points, normal, solid.members[0]);
         let mut manifold = Manifold::new(normal);
         manifold.parts = solid.members[0];
         self.columns(solid, normal, depth.max(0.0));
+        solid.seeds.extend(main);
         let kept = reduce(&mut solid.seeds, normal);
         solid.seeds[..kept].iter().for_each(|&point| {
             manifold.push(point);
@@ -257,6 +263,9 @@ impl SurfacePair<'_> {
                 }
             }
         }
+        if solid.members.len() <= MAX_EDGE_PAIRS {
+            self.collect_edge_directions(area, &solid.members, directions);
+        }
         match area.try_normalize() {
             Some(n) => directions[0] = n,
             None => {
@@ -265,8 +274,29 @@ impl SurfacePair<'_> {
         }
     }
 
-    /// Fills `solid.seeds` with contact points: the extreme points of the region across n, the highest and the lowest, each
-    /// with its column.
+    /// Directions across a convex edge of A and one of B, where large faces cross.
+    fn collect_edge_directions(&self, area: DVec3, members: &[[u32; 2]], directions: &mut Vec<DVec3>) {
+        for &[i, j] in members {
+            let (t, u) = self.triangles(i, j);
+            for k in (0..3).filter(|&k| self.a.edge_kind(i, k) == EdgeKind::Convex) {
+                for l in (0..3).filter(|&l| self.b.edge_kind(j, l) == EdgeKind::Convex) {
+                    let (e, f) = (t[(k + 1) % 3] - t[k], u[(l + 1) % 3] - u[l]);
+                    let cross = e.cross(f);
+                    if cross.length_squared() < 1e-6 * e.length_squared() * f.length_squared() {
+                        continue;
+                    }
+                    let Some(n) = cross.try_normalize() else { continue };
+                    let n = if n.dot(area) < 0.0 { -n } else { n };
+                    let known = directions[1..].iter().any(|d| d.dot(n) > 1.0 - 1e-10);
+                    if !known && directions.len() < 4 * MAX_DIRECTIONS {
+                        directions.push(n);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Fills `solid.seeds` with contact points: the extreme points of the region across n, each with its column.
     fn columns(&self, solid: &mut SolidWork, n: DVec3, depth: f64) {
         let mut seeds = std::mem::take(&mut solid.seeds);
         seeds.clear();
@@ -275,8 +305,6 @@ impl SurfacePair<'_> {
         let middle = seeds.iter().map(|seed| seed.point_b).sum::<DVec3>() / seeds.len().max(1) as f64;
         let kept = reduce(&mut seeds, n);
         seeds.truncate(kept);
-        let ends = [extreme(&solid.points, n, 0), extreme(&solid.points, -n, 1)];
-        seeds.extend(ends.into_iter().flatten().map(|(p, id)| seed(p, id)));
         for seed in &mut seeds {
             // Just inside of the region, where neither surface is met edge on.
             let p = seed.point_b + 1e-6 * (middle - seed.point_b);
@@ -383,11 +411,33 @@ fn depth_along(points: &[RegionPoint], n: DVec3) -> (f64, bool) {
     (depth, top && bottom && depth.is_finite())
 }
 
-/// The point of one side farthest along d.
-fn extreme(points: &[RegionPoint], d: DVec3, side: usize) -> Option<(DVec3, u32)> {
-    let of_side = points.iter().zip(0u32..).filter(|(point, _)| point.on[side]);
-    let best = of_side.reduce(|p, q| if q.0.p.dot(d) > p.0.p.dot(d) { q } else { p });
-    best.map(|(point, id)| (point.p, id))
+/// Where the depth is largest: where A's highest edge or point and B's lowest pass over each other, seen along n.
+fn main_point(points: &[RegionPoint], n: DVec3, parts: [u32; 2]) -> Option<ContactPoint> {
+    let (top, high) = farthest_along(points, n, 0)?;
+    let (bottom, low) = farthest_along(points, -n, 1)?;
+    let flat = |segment: [DVec3; 2]| {
+        let [start, end] = segment.map(|p| p.reject_from_normalized(n));
+        LineSegment::new(start, end)
+    };
+    let nearest = closest_segment_segment(&flat(top), &flat(bottom));
+    let middle = nearest.point_a.midpoint(nearest.point_b);
+    let (point_a, point_b) = (middle + high * n, middle - low * n);
+    let id = parts[0].rotate_left(16) ^ parts[1];
+    Some(ContactPoint { point_a, point_b, separation: -(high + low), id })
+}
+
+/// Two points, farthest from each other, of those of one side that lie farthest along d; and how far that is.
+fn farthest_along(points: &[RegionPoint], d: DVec3, side: usize) -> Option<([DVec3; 2], f64)> {
+    let of_side = || points.iter().filter(|point| point.on[side]).map(|point| point.p);
+    let reach = of_side().map(|p| p.dot(d)).reduce(f64::max)?;
+    let lowest = of_side().map(|p| p.dot(d)).reduce(f64::min)?;
+    let near = 1e-9 * (reach - lowest).max(1e-3 * reach.abs());
+    let level = || of_side().filter(|p| p.dot(d) >= reach - near);
+    let farthest_from = |from: DVec3| {
+        level().reduce(|p, q| if q.distance_squared(from) > p.distance_squared(from) { q } else { p })
+    };
+    let start = farthest_from(level().next()?)?;
+    Some(([start, farthest_from(start)?], reach))
 }
 
 /// Distance along a ray of unit direction to a triangle.

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use glam::DVec3;
 
 use super::{ContactError, ContactSettings, Sides};
+use crate::edge_table::edge_kind;
 use crate::hierarchy::Scratch;
-use crate::{Aabb, HeightField, Shape, TriangleMesh};
+use crate::{Aabb, EdgeKind, HeightField, Shape, TriangleMesh};
 
 /// A borrowed surface of triangles.
 #[derive(Clone, Copy)]
@@ -104,6 +105,14 @@ impl<'a> Surface<'a> {
                 (beyond.0 < field.rows() && beyond.1 < field.columns())
                     .then(|| field.point(beyond.0, beyond.1))
             }
+        }
+    }
+
+    /// How the surface goes on over edge k of triangle i.
+    pub(super) fn edge_kind(&self, i: u32, k: usize) -> EdgeKind {
+        match self {
+            Self::Mesh(mesh) => mesh.edge_table().kinds(i as usize)[k],
+            Self::Terrain(_) => edge_kind(&self.triangle(i), k, self.across(i, k)),
         }
     }
 
