@@ -1,0 +1,83 @@
+//! Contact of a pair that has been asked about before allocates nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use glam::{DQuat, DVec2, DVec3};
+use rattleback_geometry::contact::{ContactCache, Contacts, collide};
+use rattleback_geometry::{Compound, HeightField, Pose, Shape, TriangleMesh, generate};
+
+thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
+
+struct Counting;
+
+#[allow(unsafe_code)]
+// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a thread-local number.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as promised by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as promised by the caller.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as promised by the caller.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Rolls B about a circle over A twice; the second round must find all memory it needs.
+fn allocations_of_second_round(a: &Shape, b: &Shape, height: f64) -> u64 {
+    let (mut cache, mut contacts) = (ContactCache::default(), Contacts::default());
+    let mut round = || {
+        let mut touched = 0;
+        for i in 0..120 {
+            let angle = f64::from(i) * std::f64::consts::TAU / 120.0;
+            let at = DVec3::new(0.4 * angle.cos(), 0.4 * angle.sin(), height);
+            let pose = Pose::new(DQuat::from_rotation_z(3.0 * angle), at);
+            collide(a, b, &pose, 0.01, &mut cache, &mut contacts).unwrap();
+            touched += usize::from(!contacts.is_empty());
+        }
+        assert!(touched > 60, "{touched}");
+    };
+    round();
+    let before = ALLOCATIONS.with(Cell::get);
+    round();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[test]
+fn a_pair_in_contact_allocates_nothing() {
+    let mesh = |mesh: TriangleMesh| Shape::Mesh(Arc::new(mesh));
+    let table = HeightField::new(41, 41, DVec2::splat(0.1), vec![0.0; 1681]).unwrap();
+    let sheet = mesh(table.surface().unwrap());
+    let terrain = Shape::HeightField(Arc::new(table));
+    let brick = Shape::cuboid(DVec3::new(0.2, 0.3, 0.1)).unwrap();
+    let ball = Shape::sphere(0.1).unwrap();
+    let parts = [-0.3, 0.3].map(|x| (Pose::at(DVec3::X * x), brick.clone()));
+    let pair = Shape::Compound(Arc::new(Compound::new(parts.to_vec()).unwrap()));
+    let block = mesh(TriangleMesh::from_soup(&generate::cuboid(DVec3::new(1.0, 1.0, 0.5)).unwrap()).unwrap());
+    let small = mesh(TriangleMesh::from_soup(&generate::cuboid(DVec3::new(0.2, 0.3, 0.1)).unwrap()).unwrap());
+    for (a, b, height) in [
+        (&sheet, &brick, 0.095),
+        (&terrain, &ball, 0.095),
+        (&terrain, &pair, 0.095),
+        (&pair, &ball, 0.195),
+        (&sheet, &pair, 0.095),
+        (&block, &small, 0.595),
+        (&terrain, &small, 0.095),
+        (&sheet, &small, 0.105),
+    ] {
+        assert_eq!(allocations_of_second_round(a, b, height), 0, "{} {}", a.kind(), b.kind());
+    }
+}
