@@ -85,6 +85,9 @@ pub enum Error {
         /// Why.
         source: StepError,
     },
+    /// The event loop could not go on; the world is where it was before the step.
+    #[error(transparent)]
+    Impulse(#[from] crate::simulator::impulse::ImpulseError),
     /// A snapshot could not be written or read.
     #[error("snapshot: {0}")]
     Snapshot(#[from] crate::world::SnapshotError),
