@@ -5,6 +5,7 @@
 //! A step, stage by stage, is described in [`simulator`]; conventions: SI units, right-handed, z up unless gravity says
 //! otherwise, quaternions body → world, angular velocity in the world frame.
 
+pub mod contact;
 mod error;
 pub mod force;
 pub mod motion;

@@ -1,0 +1,156 @@
+//! Micro-collisions: how a body can rest on collisions alone.
+//!
+//! A body at rest on an impulse-based floor falls through the last stretch ε of its gap over and over. A collision slower
+//! than what that fall gives, −u_z < √(2 g ε), counts as such a micro-collision, and then, in this order:
+//!
+//! 1. **Reversal.** p = −2K⁻¹u turns the whole velocity round and does no work. Taken if it lies in the friction cone.
+//! 2. **Boost.** At the distance d the gap has been eaten into by δ = ε − d; the collision is resolved with
+//!    e(δ) = e + (e_max − e)(δ/ε)², which may exceed 1 and push the body back out.
+//!
+//! The decision looks at this one contact only; nothing remembers what rests, rolls or slides.
+
+use super::settings::resolve_unbounded;
+use super::{
+    Collision, CollisionError, CollisionSettings, Compliance, Outcome, Scheme, SlipHistory, resolve,
+};
+use serde::{Deserialize, Serialize};
+
+/// When a collision is a micro-collision, and what is done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MicroSettings {
+    /// Whether there are any.
+    pub enabled: bool,
+    /// Whether velocities may be reversed.
+    pub reversing: bool,
+    /// Whether restitution is boosted.
+    pub boost: bool,
+    /// Restitution at distance 0; at least 0.
+    pub e_max: f64,
+    /// Factor on the threshold √(2 g ε); at least 0.
+    pub threshold_factor: f64,
+    /// Size of gravity g, in m/s²; at 0 there are no micro-collisions.
+    pub gravity: f64,
+    /// Width ε of the gap in which bodies count as touching, in m; above 0.
+    pub collision_epsilon: f64,
+}
+
+impl Default for MicroSettings {
+    /// On, reversing, boosting up to 5, threshold √(2 g ε) with g = 9.81 m/s² and ε = 1 mm.
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            reversing: true,
+            boost: true,
+            e_max: 5.0,
+            threshold_factor: 1.0,
+            gravity: 9.81,
+            collision_epsilon: 1e-3,
+        }
+    }
+}
+
+impl MicroSettings {
+    /// Approach speed below which a collision is a micro-collision, in m/s.
+    pub fn threshold(&self) -> f64 {
+        self.threshold_factor * (2.0 * self.gravity * self.collision_epsilon).sqrt()
+    }
+
+    /// (e of the materials, distance) ⇒ boosted e; the distance is cut to [0, ε].
+    pub fn boosted(&self, e: f64, distance: f64) -> f64 {
+        let depth = (1.0 - distance / self.collision_epsilon).clamp(0.0, 1.0);
+        e + (self.e_max - e).max(0.0) * depth * depth
+    }
+
+    fn check(&self, distance: f64) -> Result<(), CollisionError> {
+        let refuse = |what, allowed, value| Err(CollisionError::Coefficient { what, allowed, value });
+        let size = |value: f64| value.is_finite() && value >= 0.0;
+        if !size(self.e_max) {
+            return refuse("e_max", "finite and at least 0", self.e_max);
+        }
+        if !size(self.threshold_factor) {
+            return refuse("the threshold factor", "finite and at least 0", self.threshold_factor);
+        }
+        if !size(self.gravity) {
+            return refuse("the size of gravity", "finite and at least 0", self.gravity);
+        }
+        if !(size(self.collision_epsilon) && self.collision_epsilon > 0.0) {
+            return refuse("the collision epsilon", "finite and above 0", self.collision_epsilon);
+        }
+        if distance.is_nan() {
+            return refuse("the distance", "a number", distance);
+        }
+        Ok(())
+    }
+}
+
+/// What was done about a collision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MicroKind {
+    /// It was too fast: resolved as any other.
+    Ordinary,
+    /// The velocity was reversed.
+    Reversed,
+    /// It was resolved with this restitution.
+    Boosted {
+        /// Restitution that was used.
+        e: f64,
+    },
+}
+
+/// A collision that may have been a micro-collision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MicroOutcome {
+    /// What was done.
+    pub kind: MicroKind,
+    /// What came out.
+    pub outcome: Outcome,
+}
+
+/// (collision, materials, micro-collision rule, distance of the bodies) ⇒ what to do about it.
+///
+/// ```
+/// use glam::{DMat3, DVec3};
+/// use rattleback_dynamics::contact::{Collision, CollisionSettings, MicroKind, MicroSettings, micro_collision};
+///
+/// let collision = Collision { k: DMat3::IDENTITY, u: DVec3::new(0.01, 0.0, -0.1) };
+/// let micro = micro_collision(&collision, &CollisionSettings::default(), &MicroSettings::default(), 0.5e-3)?;
+/// assert_eq!(micro.kind, MicroKind::Reversed);
+/// assert_eq!(micro.outcome.velocity, DVec3::new(-0.01, 0.0, 0.1));
+/// # Ok::<(), rattleback_dynamics::contact::CollisionError>(())
+/// ```
+pub fn micro_collision(
+    collision: &Collision,
+    settings: &CollisionSettings,
+    micro: &MicroSettings,
+    distance: f64,
+) -> Result<MicroOutcome, CollisionError> {
+    settings.check()?;
+    micro.check(distance)?;
+    let Collision { k, u } = *collision;
+    let candidate = micro.enabled && u.z < 0.0 && -u.z < micro.threshold();
+    if !candidate {
+        return Ok(MicroOutcome { kind: MicroKind::Ordinary, outcome: resolve(collision, settings)? });
+    }
+    if !u.is_finite() {
+        return Err(CollisionError::NotFinite { what: "the relative velocity" });
+    }
+    let p = -2.0 * Compliance::new(&k)?.impulse(u);
+    if micro.reversing && p.is_finite() && p.z > 0.0 && p.truncate().length() <= settings.mu * p.z {
+        let work = 0.5 * u.z * (0.5 * p.z);
+        let outcome = Outcome {
+            impulse: p,
+            velocity: -u,
+            compression_work: work,
+            restitution_work: -work,
+            work: 0.0,
+            slip: SlipHistory::default(),
+            evaluations: 0,
+            scheme: Scheme::Algebraic,
+        };
+        return Ok(MicroOutcome { kind: MicroKind::Reversed, outcome });
+    }
+    let e = if micro.boost { micro.boosted(settings.e, distance) } else { settings.e };
+    let boosted = CollisionSettings { e, ..*settings };
+    let outcome = resolve_unbounded(collision, &boosted, settings.law.law())?;
+    Ok(MicroOutcome { kind: MicroKind::Boosted { e }, outcome })
+}

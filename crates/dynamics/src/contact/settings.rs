@@ -1,0 +1,143 @@
+//! How a collision is to be resolved, and the door it goes through.
+
+use super::law::{
+    ChatterjeeRuina, ConstantDirection, ContactLaw, Integrated, Phased, SequentialImpulse, Whittaker,
+};
+use super::{Collision, CollisionError, Impact, Outcome};
+use serde::{Deserialize, Serialize};
+
+/// What the coefficient of restitution e is a ratio of.
+///
+/// All three agree without friction, and wherever normal and tangent do not couple (K13 = K23 = 0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restitution {
+    /// Of normal velocities: u_z(end) = −e u_z(start). With friction it can create energy.
+    Newton,
+    /// Of normal impulses: restitution brings e times the impulse of compression. With friction the normal force can
+    /// do net work.
+    Poisson,
+    /// Of works of the normal force: W(restitution) = −e² W(compression). Never creates energy.
+    #[default]
+    Stronge,
+}
+
+/// The laws that come with the engine, by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Law {
+    /// [`Integrated`].
+    #[default]
+    Integrated,
+    /// [`Phased`].
+    Phased,
+    /// [`ConstantDirection`].
+    ConstantDirection,
+    /// [`Whittaker`].
+    Whittaker,
+    /// [`ChatterjeeRuina`] with e_t = 0.
+    ChatterjeeRuina,
+    /// [`SequentialImpulse`] with its default number of sweeps.
+    SequentialImpulse,
+}
+
+impl Law {
+    /// Every law there is.
+    pub const ALL: [Self; 6] = [
+        Self::Integrated,
+        Self::Phased,
+        Self::ConstantDirection,
+        Self::Whittaker,
+        Self::ChatterjeeRuina,
+        Self::SequentialImpulse,
+    ];
+
+    /// The law behind the name.
+    pub fn law(self) -> &'static dyn ContactLaw {
+        match self {
+            Self::Integrated => &Integrated,
+            Self::Phased => &Phased,
+            Self::ConstantDirection => &ConstantDirection,
+            Self::Whittaker => &Whittaker,
+            Self::ChatterjeeRuina => &ChatterjeeRuina { tangential_restitution: 0.0 },
+            Self::SequentialImpulse => &SequentialImpulse { sweeps: SequentialImpulse::SWEEPS },
+        }
+    }
+}
+
+/// Materials and law of a collision.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollisionSettings {
+    /// What e means.
+    pub restitution: Restitution,
+    /// Coefficient of restitution e, in [0, 1].
+    pub e: f64,
+    /// Coefficient of friction μ ≥ 0, the same for sticking and sliding.
+    pub mu: f64,
+    /// Who decides.
+    pub law: Law,
+}
+
+impl Default for CollisionSettings {
+    /// Stronge's restitution e = 0.5, friction μ = 0.5, integrated.
+    fn default() -> Self {
+        Self { restitution: Restitution::Stronge, e: 0.5, mu: 0.5, law: Law::Integrated }
+    }
+}
+
+impl CollisionSettings {
+    /// Refuses coefficients outside their range.
+    pub fn check(&self) -> Result<(), CollisionError> {
+        if !(0.0..=1.0).contains(&self.e) {
+            return Err(CollisionError::Coefficient {
+                what: "the coefficient of restitution",
+                allowed: "in [0, 1]",
+                value: self.e,
+            });
+        }
+        self.check_friction()
+    }
+
+    pub(super) fn check_friction(&self) -> Result<(), CollisionError> {
+        if self.mu >= 0.0 && self.mu.is_finite() {
+            return Ok(());
+        }
+        Err(CollisionError::Coefficient {
+            what: "the coefficient of friction",
+            allowed: "finite and at least 0",
+            value: self.mu,
+        })
+    }
+}
+
+/// (collision, settings) ⇒ impulse on B, velocity after, diagnostics. No impulse if the contact is not approaching.
+pub fn resolve(collision: &Collision, settings: &CollisionSettings) -> Result<Outcome, CollisionError> {
+    settings.check()?;
+    match settings.law {
+        // The usual case without a call through a table.
+        Law::Integrated => resolve_unbounded(collision, settings, &Integrated),
+        law => resolve_unbounded(collision, settings, law.law()),
+    }
+}
+
+/// As [`resolve`], by a law of one's own; `settings.law` is not looked at.
+pub fn resolve_by(
+    law: &dyn ContactLaw,
+    collision: &Collision,
+    settings: &CollisionSettings,
+) -> Result<Outcome, CollisionError> {
+    settings.check()?;
+    resolve_unbounded(collision, settings, law)
+}
+
+/// As [`resolve_by`], with e ≥ 0 of any size.
+pub(super) fn resolve_unbounded(
+    collision: &Collision,
+    settings: &CollisionSettings,
+    law: &(impl ContactLaw + ?Sized),
+) -> Result<Outcome, CollisionError> {
+    match Impact::new(collision, settings)? {
+        Some(impact) => impact.in_si(&law.solve(&impact)?),
+        None => Ok(Outcome::nothing(collision.u)),
+    }
+}

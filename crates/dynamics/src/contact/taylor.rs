@@ -1,0 +1,279 @@
+//! One Taylor step of a turning slide.
+//!
+//! With c = cos θ, s = sin θ and time η counted in units of the largest rate R,
+//!
+//!   c' = −g s,  s' = g c,  ρ' = ρ h,  x' = e ρ − μ(a x + f y),  y' = d ρ − μ(f x + b y),
+//!   u_z' = k ρ − μ(e x + d y),  W' = ρ u_z,  p_z' = ρ,  p_x' = −μ x,  p_y' = −μ y,
+//!
+//! where (x, y) = ρ(c, s) and g, h are quadratic in (c, s). The coefficient n + 1 of each series follows from
+//! coefficients up to n, by Cauchy products. The last two coefficients of c, s and ρ tell how far the series reaches.
+//!
+//! On the step κ = k − μ(e c + d s) changes sign at most once between two directions along ±(e, d); so, split there and at
+//! the zero of κ, u_z is monotone on each part and W, p_z are monotone between its zeros: bisection with Newton's steps
+//! finds every event.
+
+use super::{Impact, Progress, Restitution};
+use glam::DVec2;
+
+/// Order of the series.
+const ORDER: usize = 18;
+
+/// Size of the last coefficients, relative to 1, at the end of a step.
+const TOLERANCE: f64 = 1e-15;
+
+type Series = [f64; ORDER + 1];
+
+/// The path over one step, as polynomials in η.
+pub(super) struct Step {
+    mu: f64,
+    coupling: DVec2,
+    k: f64,
+    rate: f64,
+    monotone: bool,
+    /// Length of the step.
+    length: f64,
+    c: Series,
+    s: Series,
+    rho: Series,
+    x: Series,
+    y: Series,
+    u_z: Series,
+    w: Series,
+}
+
+/// Σ a_i b_{n−i}.
+#[inline(always)]
+fn product(a: &Series, b: &Series, n: usize) -> f64 {
+    let mut sum = 0.0;
+    for i in 0..=n {
+        sum += a[i] * b[n - i];
+    }
+    sum
+}
+
+impl Step {
+    /// State at the start ⇒ the step.
+    pub fn new(impact: &Impact, u_hat: DVec2, rho: f64, u_z: f64, rate: f64) -> Self {
+        let mu = impact.friction / rate;
+        let compliance = &impact.compliance;
+        let (a, f, b) = (compliance.m.x_axis.x * mu, compliance.m.x_axis.y * mu, compliance.m.y_axis.y * mu);
+        let (e, d, k) = (compliance.s.x / rate, compliance.s.y / rate, compliance.k / rate);
+        let zero = [0.0; ORDER + 1];
+        let mut step = Self {
+            mu: impact.friction,
+            coupling: compliance.s,
+            k: compliance.k,
+            rate,
+            monotone: compliance.k > impact.friction * compliance.s.length(),
+            length: 0.0,
+            c: zero,
+            s: zero,
+            rho: zero,
+            x: zero,
+            y: zero,
+            u_z: zero,
+            w: zero,
+        };
+        let Self { c, s, rho: r, x, y, u_z: z, w, .. } = &mut step;
+        (c[0], s[0], r[0], z[0]) = (u_hat.x, u_hat.y, rho, u_z);
+        (x[0], y[0]) = (rho * u_hat.x, rho * u_hat.y);
+        let (mut g, mut h) = (zero, zero);
+        for n in 0..ORDER {
+            let cc = product(c, c, n);
+            let cs = product(c, s, n);
+            let ss = if n == 0 { s[0] * s[0] } else { -cc };
+            g[n] = (a - b) * cs + f * (ss - cc) + d * c[n] - e * s[n];
+            h[n] = -a * cc - b * ss - 2.0 * f * cs + d * s[n] + e * c[n];
+            let share = RECIPROCAL[n];
+            c[n + 1] = -share * product(&g, s, n);
+            s[n + 1] = share * product(&g, c, n);
+            r[n + 1] = share * product(&h, r, n);
+            x[n + 1] = share * (e * r[n] - a * x[n] - f * y[n]);
+            y[n + 1] = share * (d * r[n] - f * x[n] - b * y[n]);
+            z[n + 1] = share * (k * r[n] - mu * (compliance.s.x * x[n] + compliance.s.y * y[n]));
+            w[n + 1] = share / rate * product(r, z, n);
+        }
+        step.length = step.reach(rho);
+        step
+    }
+
+    /// How far the series can be trusted.
+    fn reach(&self, rho: f64) -> f64 {
+        let size = |n: usize| self.c[n].abs().max(self.s[n].abs()).max(self.rho[n].abs() / rho);
+        let reach = |n: usize| (TOLERANCE / size(n).max(1e-60)).powf(1.0 / n as f64);
+        reach(ORDER).min(reach(ORDER - 1)).min(4.0)
+    }
+
+    /// Direction and speed of sliding at the end.
+    pub fn end(&self) -> (DVec2, f64) {
+        let u_hat = DVec2::new(value(&self.c, self.length), value(&self.s, self.length));
+        (u_hat.normalize_or(DVec2::X), value(&self.rho, self.length))
+    }
+
+    /// Moves the impact over the step or to its end, if that comes first ⇒ whether it is over.
+    pub fn carry(&self, progress: &mut Progress) -> bool {
+        let p_start = progress.p.z;
+        let mut from = 0.0;
+        for to in self.parts() {
+            if to <= from {
+                continue;
+            }
+            if let Some(end) = self.carry_part(progress, p_start, from, to) {
+                self.arrive(progress, end);
+                return true;
+            }
+            from = to;
+        }
+        self.arrive(progress, self.length);
+        false
+    }
+
+    /// Ends of the parts of the step on which u_z is monotone.
+    fn parts(&self) -> [f64; 4] {
+        let end = self.length;
+        let mut parts = [end; 4];
+        if self.monotone {
+            return parts;
+        }
+        let DVec2 { x: e, y: d } = self.coupling;
+        let across = |t| e * value(&self.s, t) - d * value(&self.c, t);
+        let kappa = |t| self.k - self.mu * (e * value(&self.c, t) + d * value(&self.s, t));
+        parts[1] = if across(0.0) * across(end) < 0.0 { bisect(across, 0.0, end) } else { end };
+        let zero =
+            |from: f64, to: f64| if kappa(from) * kappa(to) < 0.0 { bisect(kappa, from, to) } else { to };
+        parts[0] = zero(0.0, parts[1]);
+        parts[2] = zero(parts[1], end);
+        parts
+    }
+
+    /// Carries the impact over a part on which u_z is monotone ⇒ where it ends, if it does.
+    fn carry_part(&self, progress: &mut Progress, p_start: f64, from: f64, to: f64) -> Option<f64> {
+        let (before, after) = (value(&self.u_z, from), value(&self.u_z, to));
+        let zero = || root(|t| (value(&self.u_z, t), slope(&self.u_z, t)), from, to);
+        if before < 0.0 && after < 0.0 {
+            self.compress(progress, from, to);
+            return None;
+        }
+        if before < 0.0 {
+            let middle = zero();
+            self.compress(progress, from, middle);
+            progress.compressed(p_start + self.impulse(middle));
+            return self.restore(progress, p_start, middle, to);
+        }
+        if after < 0.0 {
+            let middle = zero();
+            let end = self.restore(progress, p_start, from, middle);
+            if end.is_none() {
+                self.compress(progress, middle, to);
+            }
+            return end;
+        }
+        self.restore(progress, p_start, from, to)
+    }
+
+    fn compress(&self, progress: &mut Progress, from: f64, to: f64) {
+        progress.w_minus += value(&self.w, from) - value(&self.w, to);
+    }
+
+    /// Carries the impact over a part with u_z ≥ 0 ⇒ where it ends, if it does.
+    fn restore(&self, progress: &mut Progress, p_start: f64, from: f64, to: f64) -> Option<f64> {
+        let w_from = value(&self.w, from);
+        let target = progress.target();
+        let short = |t: f64| match progress.impact.restitution {
+            Restitution::Stronge => {
+                let power = value(&self.rho, t) * value(&self.u_z, t) / self.rate;
+                (progress.w_plus + (value(&self.w, t) - w_from) - target, power)
+            }
+            Restitution::Poisson => (p_start + self.impulse(t) - target, value(&self.rho, t) / self.rate),
+            Restitution::Newton => (value(&self.u_z, t) - target, slope(&self.u_z, t)),
+        };
+        let end = if short(from).0 >= 0.0 {
+            Some(from)
+        } else if short(to).0 >= 0.0 {
+            Some(root(short, from, to))
+        } else {
+            None
+        };
+        progress.w_plus += value(&self.w, end.unwrap_or(to)) - w_from;
+        end
+    }
+
+    /// Normal impulse since the start of the step: ∫ρ.
+    fn impulse(&self, t: f64) -> f64 {
+        integral(&self.rho, t) / self.rate
+    }
+
+    /// Writes velocity and impulse at η = t.
+    fn arrive(&self, progress: &mut Progress, t: f64) {
+        let share = -self.mu / self.rate;
+        progress.p.x += share * integral(&self.x, t);
+        progress.p.y += share * integral(&self.y, t);
+        progress.p.z += self.impulse(t);
+        progress.u_t = DVec2::new(value(&self.x, t), value(&self.y, t));
+        progress.u_z = value(&self.u_z, t);
+    }
+}
+
+/// 1/(n + 1).
+const RECIPROCAL: Series = {
+    let mut reciprocal = [0.0; ORDER + 1];
+    let mut n = 0;
+    while n <= ORDER {
+        reciprocal[n] = 1.0 / (n + 1) as f64;
+        n += 1;
+    }
+    reciprocal
+};
+
+/// Σ a_n tⁿ.
+fn value(a: &Series, t: f64) -> f64 {
+    a.iter().rev().fold(0.0, |sum, a| sum * t + a)
+}
+
+/// Σ n a_n tⁿ⁻¹.
+fn slope(a: &Series, t: f64) -> f64 {
+    (1..=ORDER).rev().fold(0.0, |sum, n| sum * t + n as f64 * a[n])
+}
+
+/// Σ a_n tⁿ⁺¹/(n + 1), without the last term, which the step's length makes negligible.
+fn integral(a: &Series, t: f64) -> f64 {
+    t * (0..=ORDER).rev().fold(0.0, |sum, n| sum * t + a[n] * RECIPROCAL[n])
+}
+
+/// A function and its slope that changes sign once in [from, to] ⇒ where.
+fn root(f: impl Fn(f64) -> (f64, f64), mut from: f64, mut to: f64) -> f64 {
+    let rising = f(to).0 >= 0.0;
+    let mut t = 0.5 * (from + to);
+    for _ in 0..100 {
+        let (value, slope) = f(t);
+        if (value >= 0.0) == rising {
+            to = t;
+        } else {
+            from = t;
+        }
+        if value == 0.0 {
+            return t;
+        }
+        let newton = t - value / slope;
+        let next = if newton > from && newton < to { newton } else { 0.5 * (from + to) };
+        if (next - t).abs() <= 2.0 * f64::EPSILON * t {
+            return next;
+        }
+        t = next;
+    }
+    t
+}
+
+/// A function that changes sign once in [from, to] ⇒ where.
+fn bisect(f: impl Fn(f64) -> f64, mut from: f64, mut to: f64) -> f64 {
+    let rising = f(to) > 0.0;
+    for _ in 0..60 {
+        let middle = 0.5 * (from + to);
+        if (f(middle) > 0.0) == rising {
+            to = middle;
+        } else {
+            from = middle;
+        }
+    }
+    0.5 * (from + to)
+}
