@@ -154,6 +154,55 @@ impl HeightField {
         [[a, b, c], [a, c, d]]
     }
 
+    /// How many triangles the surface has: two a cell, numbered cell by cell along the rows.
+    pub const fn triangle_count(&self) -> u32 {
+        (2 * (self.rows - 1) * (self.columns - 1)) as u32
+    }
+
+    /// Row and column of the three corners of triangle `i`; panics if there is no such triangle.
+    pub(crate) fn triangle_corners(&self, i: u32) -> [[usize; 2]; 3] {
+        let (cell, upper) = (i as usize / 2, i % 2 == 1);
+        let (row, column) = (cell / (self.columns - 1), cell % (self.columns - 1));
+        if upper {
+            [[row, column], [row + 1, column + 1], [row + 1, column]]
+        } else {
+            [[row, column], [row, column + 1], [row + 1, column + 1]]
+        }
+    }
+
+    /// Corners of triangle `i`, looking up; panics if there is no such triangle.
+    pub fn triangle(&self, i: u32) -> [DVec3; 3] {
+        self.triangle_corners(i).map(|[row, column]| self.point(row, column))
+    }
+
+    /// Hands over the number of each triangle of a cell whose box meets `query`, in ascending order, by arithmetic alone.
+    pub fn triangles_in_box(&self, query: &Aabb, mut found: impl FnMut(u32)) {
+        let low = (query.min().truncate() - self.corner()) / self.spacing;
+        let high = (query.max().truncate() - self.corner()) / self.spacing;
+        let cells = [self.columns - 1, self.rows - 1];
+        // A little more than the box, so that rounding of the division loses nothing.
+        let range = |axis: usize| {
+            let slack = 1e-9 + 1e-12 * low[axis].abs().max(high[axis].abs());
+            let first = (low[axis] - slack).floor().max(0.0);
+            let last = (high[axis] + slack).floor().min((cells[axis] - 1) as f64);
+            if first <= last { first as usize..last as usize + 1 } else { 0..0 }
+        };
+        for row in range(1) {
+            for column in range(0) {
+                let at = row * self.columns + column;
+                let [a, b, d, c] =
+                    [at, at + 1, at + self.columns, at + self.columns + 1].map(|i| self.heights[i]);
+                let cell = 2 * (row * cells[0] + column) as u32;
+                let (ends_low, ends_high) = (a.min(c), a.max(c));
+                for (upper, h) in [(0, b), (1, d)] {
+                    if ends_low.min(h) <= query.max().z && ends_high.max(h) >= query.min().z {
+                        found(cell + upper);
+                    }
+                }
+            }
+        }
+    }
+
     /// Height of the surface over a point of the plane; None outside the grid.
     pub fn height_at(&self, p: DVec2) -> Option<f64> {
         let grid = (p - self.corner()) / self.spacing;
@@ -233,6 +282,28 @@ mod tests {
             let middle = (triangle[0] + triangle[1] + triangle[2]) / 3.0;
             assert!((field.height_at(middle.truncate()).unwrap() - middle.z).abs() < 1e-14);
             assert!(field.contains(middle - 1e-9 * DVec3::Z) && !field.contains(middle + 1e-9 * DVec3::Z));
+        }
+    }
+
+    #[test]
+    fn triangles_in_a_box_are_those_of_brute_force() {
+        let heights = (0..42).map(|i| f64::from(i * 7 % 11) * 0.3).collect();
+        let field = HeightField::new(6, 7, DVec2::new(0.5, 0.4), heights).unwrap();
+        let surface = field.surface().unwrap();
+        for i in 0..200 {
+            let t = f64::from(i);
+            let center =
+                DVec3::new(2.0 * (1.3 * t).sin(), 1.5 * (2.1 * t).cos(), 1.5 + 2.0 * (0.7 * t).sin());
+            let query = Aabb::from_center(center, DVec3::new(0.3, 0.1 + 0.01 * t, 0.4)).unwrap();
+            let mut found = Vec::new();
+            field.triangles_in_box(&query, |i| found.push(i));
+            assert!(found.is_sorted());
+            for i in 0..field.triangle_count() {
+                assert_eq!(field.triangle(i), surface.triangle(i as usize));
+                if Aabb::from_points(field.triangle(i)).unwrap().overlaps(&query) {
+                    assert!(found.contains(&i));
+                }
+            }
         }
     }
 

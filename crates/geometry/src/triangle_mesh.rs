@@ -3,10 +3,14 @@
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
+use crate::hierarchy::{BuildSettings, HierarchyError, MeshTree};
+use crate::lazily::Lazily;
 use crate::mesh_report::{check_elements, has_repeated_corner};
 use crate::triangulate::triangulate_face;
 use crate::volume_integrals::center_of;
-use crate::{Aabb, MassError, MassProperties, MeshError, MeshReport, PolygonSoup, Pose, VolumeIntegrals};
+use crate::{
+    Aabb, EdgeTable, MassError, MassProperties, MeshError, MeshReport, PolygonSoup, Pose, VolumeIntegrals,
+};
 
 /// Vertices and triangles with sound indices and finite coordinates. Whether it bounds a solid is looked at once, when it
 /// is made; `solid_error` tells what is missing.
@@ -30,6 +34,10 @@ pub struct TriangleMesh {
     solid_error: Option<MeshError>,
     #[serde(skip)]
     bounds: Aabb,
+    #[serde(skip)]
+    tree: Lazily<MeshTree>,
+    #[serde(skip)]
+    edge_table: Lazily<EdgeTable>,
 }
 
 #[derive(Deserialize)]
@@ -55,7 +63,9 @@ impl TriangleMesh {
         }
         let report = MeshReport::of(&PolygonSoup::from_triangles(vertices.clone(), &triangles))?;
         let bounds = Aabb::from_points(vertices.iter().copied()).map_err(|_| MeshError::Empty)?;
-        Ok(Self { solid_error: report.first_topology_error(), vertices, triangles, bounds })
+        let solid_error = report.first_topology_error();
+        let (tree, edge_table) = (Lazily::default(), Lazily::default());
+        Ok(Self { vertices, triangles, solid_error, bounds, tree, edge_table })
     }
 
     /// Soup ⇒ mesh; faces with more corners are cut into triangles, faces with fewer than three corners or repeated
@@ -105,6 +115,16 @@ impl TriangleMesh {
     /// Box in the mesh's own frame.
     pub fn bounds(&self) -> Aabb {
         self.bounds
+    }
+
+    /// The hierarchy over the triangles, built when first asked for and shared by clones made after.
+    pub fn tree(&self) -> Result<&MeshTree, HierarchyError> {
+        self.tree.get_or_try(|| MeshTree::build(self, &BuildSettings::default()))
+    }
+
+    /// Neighbours of triangles and vertices, found when first asked for and shared by clones made after.
+    pub fn edge_table(&self) -> &EdgeTable {
+        self.edge_table.get_or(|| EdgeTable::of(self))
     }
 
     /// Full findings about the surface.
@@ -180,7 +200,8 @@ impl TriangleMesh {
     fn rebuilt(&self, vertices: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
         let report = MeshReport::of(&PolygonSoup::from_triangles(vertices.clone(), &triangles));
         let solid_error = report.map_or_else(Some, |report| report.first_topology_error());
-        Self { vertices, triangles, solid_error, bounds: self.bounds }
+        let (tree, edge_table) = (Lazily::default(), Lazily::default());
+        Self { vertices, triangles, solid_error, bounds: self.bounds, tree, edge_table }
     }
 }
 

@@ -68,6 +68,8 @@ impl Manifold {
         for point in self.points_mut() {
             let (a, b) = (point.point_a, point.point_b);
             (point.point_a, point.point_b) = (b_in_a.inverse_point(b), b_in_a.inverse_point(a));
+            // The name's halves are a feature of each.
+            point.id = point.id.rotate_left(16);
         }
         self
     }

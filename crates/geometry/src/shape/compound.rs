@@ -7,6 +7,8 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::{Shape, ShapeError, error};
+use crate::hierarchy::{BoxTree, BuildSettings, HierarchyError};
+use crate::lazily::Lazily;
 use crate::{Aabb, BoundingSphere, MAX_LENGTH, MassError, MassProperties, Pose, TriangleMesh};
 
 /// Largest number of parts of a compound.
@@ -17,6 +19,10 @@ const MAX_PARTS: usize = 1 << 20;
 #[serde(try_from = "Unchecked")]
 pub struct Compound {
     parts: Vec<(Pose, Shape)>,
+    #[serde(skip)]
+    tree: Lazily<BoxTree>,
+    #[serde(skip)]
+    first_pieces: Lazily<Vec<u32>>,
 }
 
 #[derive(Deserialize)]
@@ -49,12 +55,35 @@ impl Compound {
             }
         }
         error::count("compound", "number of parts", flat.len(), 1..=MAX_PARTS)?;
-        Ok(Self { parts: flat })
+        Ok(Self { parts: flat, tree: Lazily::default(), first_pieces: Lazily::default() })
     }
 
     /// The parts and their poses.
     pub fn parts(&self) -> &[(Pose, Shape)] {
         &self.parts
+    }
+
+    /// The hierarchy over the parts' boxes, built when first asked for. An error if a part has no box.
+    pub fn tree(&self) -> Result<&BoxTree, HierarchyError> {
+        self.tree.get_or_try(|| {
+            let boxes = self.parts.iter().enumerate().map(|(index, (place, part))| {
+                part.aabb(place).ok_or(HierarchyError::NonFinite { what: "part", index })
+            });
+            BoxTree::build(&boxes.collect::<Result<Vec<_>, _>>()?, &BuildSettings::default())
+        })
+    }
+
+    /// How many convex pieces come before each part: triangles of meshes and terrain count one by one.
+    pub fn first_pieces(&self) -> &[u32] {
+        self.first_pieces.get_or(|| {
+            let mut first = 0u32;
+            let count = |(_, part): &(Pose, Shape)| {
+                let here = first;
+                first = first.saturating_add(part.piece_count());
+                here
+            };
+            self.parts.iter().map(count).collect()
+        })
     }
 
     /// Smallest box around the boxes of the parts.

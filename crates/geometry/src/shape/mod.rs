@@ -183,6 +183,18 @@ impl Shape {
         }
     }
 
+    /// How many convex pieces the shape is made of: triangles of meshes and terrain count one by one.
+    pub fn piece_count(&self) -> u32 {
+        match self {
+            Self::Mesh(mesh) => mesh.triangles().len() as u32,
+            Self::HeightField(field) => field.triangle_count(),
+            Self::Compound(compound) => {
+                compound.parts().iter().fold(0, |sum, (_, part)| part.piece_count().saturating_add(sum))
+            }
+            _ => 1,
+        }
+    }
+
     /// Whether the shape is known to be convex. Meshes, terrain and compounds are not looked at.
     pub fn is_convex(&self) -> bool {
         !matches!(self, Self::Mesh(_) | Self::HeightField(_) | Self::Compound(_))

@@ -1,0 +1,34 @@
+//! What a contact leaves behind.
+
+use glam::DVec3;
+
+use super::Manifold;
+use super::axis::Features;
+use super::frame::Frame;
+use crate::closest::GjkCache;
+
+/// What contact of one pair of pieces leaves behind for its next time. Any cache is safe with any pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PieceCache {
+    pub(super) gjk: GjkCache,
+    /// What made the last axis.
+    pub(super) features: Features,
+    /// The middle of the last contact on A and on B, each in its own frame.
+    pub(super) inner: Option<[DVec3; 2]>,
+}
+
+impl PieceCache {
+    /// Keeps what made a manifold.
+    #[inline]
+    pub(super) fn remember(&mut self, manifold: &Manifold, features: Features, frame: &Frame) {
+        let points = manifold.points();
+        let share = 1.0 / points.len().max(1) as f64;
+        let (mut a, mut b) = (DVec3::ZERO, DVec3::ZERO);
+        for point in points {
+            a += point.point_a;
+            b += point.point_b;
+        }
+        self.features = features;
+        self.inner = Some([share * a, frame.point_in_b(share * b)]);
+    }
+}

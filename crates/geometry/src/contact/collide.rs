@@ -1,0 +1,138 @@
+//! Which pair goes which way.
+
+use super::frame::Frame;
+use super::polytope::FlatTriangle;
+use super::{Manifold, Piece, PieceCache, half_space, polytope_pair, round, search_pair};
+use crate::Pose;
+use crate::closest::{ClosestError, ConvexShape, Triangle};
+
+/// (piece A, piece B, B in A's frame, margin, cache) ⇒ manifold of the points nearer than the margin; None if there are none.
+///
+/// A margin that is no number asks for nothing. Two half-spaces have no manifold: they touch everywhere or nowhere.
+///
+/// ```
+/// use glam::DVec3;
+/// use rattleback_geometry::contact::{Piece, PieceCache, collide_pieces};
+/// use rattleback_geometry::{Pose, Shape};
+/// let (floor, cube) = (Shape::cuboid(DVec3::new(5.0, 5.0, 1.0))?, Shape::cuboid(DVec3::ONE)?);
+/// let (a, b) = (Piece::try_from(&floor)?, Piece::try_from(&cube)?);
+/// let mut cache = PieceCache::default();
+/// let manifold = collide_pieces(&a, &b, &Pose::at(DVec3::new(0.0, 0.0, 1.99)), 0.02, &mut cache)?.unwrap();
+/// assert_eq!((manifold.normal, manifold.points().len()), (DVec3::Z, 4));
+/// assert!(manifold.points().iter().all(|point| (point.separation + 0.01).abs() < 1e-15));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn collide_pieces(
+    a: &Piece<'_>,
+    b: &Piece<'_>,
+    b_in_a: &Pose,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
+    let frame = Frame::new(b_in_a)?;
+    if margin.is_nan() {
+        return Ok(None);
+    }
+    match (a, b) {
+        (Piece::Bounded(shape_a), Piece::Bounded(shape_b)) => bounded(shape_a, shape_b, b_in_a, &frame, margin, cache),
+        (Piece::HalfSpace(_), Piece::HalfSpace(_)) => Ok(None),
+        (Piece::HalfSpace(half_space), other) => half_space::collide(half_space, other, &frame, margin),
+        (other, Piece::HalfSpace(half_space)) => {
+            let found = half_space::collide(half_space, other, &frame.inverse(), margin)?;
+            Ok(found.map(|manifold| manifold.swapped(&b_in_a.inverse())))
+        }
+        (Piece::Bounded(shape), Piece::Triangle(corners)) => {
+            with_triangle(shape, *corners, b_in_a, &frame, margin, cache)
+        }
+        (Piece::Triangle(corners), Piece::Bounded(shape)) => {
+            triangle_with(*corners, shape, b_in_a, &frame, margin, cache)
+        }
+        (Piece::Triangle(corners_a), Piece::Triangle(corners_b)) => {
+            match (FlatTriangle::new(*corners_a)?, FlatTriangle::new(*corners_b)?) {
+                (Some(a), Some(b)) => polytope_pair::collide(&a, &b, b_in_a, &frame, margin, cache),
+                _ => search_pair::collide(&Triangle(*corners_a), &Triangle(*corners_b), b_in_a, &frame, margin, cache),
+            }
+        }
+    }
+}
+
+fn bounded(
+    a: &ConvexShape<'_>,
+    b: &ConvexShape<'_>,
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
+    use ConvexShape::{Capsule, Convex, Cuboid, Sphere};
+    match (a, b) {
+        (_, Sphere(ball)) => {
+            let nearest =
+                round::nearest_to_ball(&Piece::Bounded(*a), frame.translation, ball.radius(), &mut cache.gjk)?;
+            Ok(round::single(&nearest, margin))
+        }
+        (Sphere(ball), _) => ball_with(&Piece::Bounded(*b), ball.radius(), b_in_a, frame, margin, cache),
+        (Capsule(a), Capsule(b)) => Ok(round::collide_capsules(a, b, frame, margin)),
+        (Cuboid(a), Cuboid(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
+        (Cuboid(a), Convex(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
+        (Convex(a), Cuboid(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
+        (Convex(a), Convex(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
+        _ => search_pair::collide(a, b, b_in_a, frame, margin, cache),
+    }
+}
+
+/// A ball as A.
+fn ball_with(
+    b: &Piece<'_>,
+    radius: f64,
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
+    let center = frame.inverse().translation;
+    let nearest = round::nearest_to_ball(b, center, radius, &mut cache.gjk)?;
+    Ok(round::single(&nearest, margin).map(|manifold| manifold.swapped(&b_in_a.inverse())))
+}
+
+fn with_triangle(
+    a: &ConvexShape<'_>,
+    corners: [glam::DVec3; 3],
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
+    let flat = FlatTriangle::new(corners)?;
+    match (a, &flat) {
+        (ConvexShape::Sphere(ball), _) => {
+            ball_with(&Piece::Triangle(corners), ball.radius(), b_in_a, frame, margin, cache)
+        }
+        (ConvexShape::Cuboid(a), Some(b)) => polytope_pair::collide(*a, b, b_in_a, frame, margin, cache),
+        (ConvexShape::Convex(a), Some(b)) => polytope_pair::collide(*a, b, b_in_a, frame, margin, cache),
+        (a, Some(b)) => search_pair::collide(a, b, b_in_a, frame, margin, cache),
+        (a, None) => search_pair::collide(a, &Triangle(corners), b_in_a, frame, margin, cache),
+    }
+}
+
+fn triangle_with(
+    corners: [glam::DVec3; 3],
+    b: &ConvexShape<'_>,
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
+    let flat = FlatTriangle::new(corners)?;
+    match (&flat, b) {
+        (_, ConvexShape::Sphere(ball)) => {
+            let a = Piece::Triangle(corners);
+            let nearest = round::nearest_to_ball(&a, frame.translation, ball.radius(), &mut cache.gjk)?;
+            Ok(round::single(&nearest, margin))
+        }
+        (Some(a), ConvexShape::Cuboid(b)) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
+        (Some(a), ConvexShape::Convex(b)) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
+        (Some(a), b) => search_pair::collide(a, b, b_in_a, frame, margin, cache),
+        (None, b) => search_pair::collide(&Triangle(corners), b, b_in_a, frame, margin, cache),
+    }
+}

@@ -1,0 +1,113 @@
+//! From two facets over a window to a manifold: heights apart at the corners of the common part, reduced to four points.
+
+use glam::DVec2;
+
+use super::facet::{Facet, Window};
+use super::overlap::{MAX_CORNERS, overlap};
+use super::reduce::{Candidate, reduce};
+use super::{ContactPoint, Manifold};
+use crate::closest::Separation;
+
+/// How much deeper a witness must be than all corners to count, in units of the window's extent.
+const DEEPER: f64 = 1e-9;
+
+/// The corners of the common part of two facets that are nearer than a margin.
+pub(super) struct Patch {
+    candidates: [Candidate; MAX_CORNERS + 1],
+    count: usize,
+    /// Least separation of any corner, whatever the margin.
+    pub(super) least: f64,
+    /// Size of the facets.
+    pub(super) extent: f64,
+}
+
+impl Patch {
+    #[inline]
+    pub(super) fn new(a: &Facet, b: &Facet, margin: f64) -> Self {
+        let mut patch = Self {
+            candidates: [Candidate::default(); MAX_CORNERS + 1],
+            count: 0,
+            least: f64::INFINITY,
+            extent: a.extent().min(b.extent()),
+        };
+        let common = overlap(a, b);
+        let (base, slope) = (b.base - a.base, b.slope - a.slope);
+        for corner in common.corners() {
+            let separation = base + slope.dot(corner.point);
+            patch.least = patch.least.min(separation);
+            if separation <= margin {
+                patch.candidates[patch.count] = Candidate { point: corner.point, separation, id: corner.id };
+                patch.count += 1;
+            }
+        }
+        patch
+    }
+
+    /// Whether some corner is as deep as that.
+    #[inline]
+    pub(super) fn reaches(&self, separation: f64) -> bool {
+        self.least <= separation + DEEPER * (self.extent + separation.abs())
+    }
+
+    /// The manifold along the window's normal, the facets' heights telling where on A and B.
+    #[inline]
+    pub(super) fn manifold(&self, window: &Window, a: &Facet, b: &Facet) -> Manifold {
+        let mut manifold = Manifold::new(window.n);
+        let (chosen, count) = reduce(&self.candidates[..self.count]);
+        for &i in &chosen[..count] {
+            let candidate = &self.candidates[i];
+            manifold.push(ContactPoint {
+                point_a: window.point(candidate.point, a.height(candidate.point)),
+                point_b: window.point(candidate.point, b.height(candidate.point)),
+                separation: candidate.separation,
+                id: joined(candidate.id),
+            });
+        }
+        manifold
+    }
+
+    /// As `manifold`, with the witnesses of an exact answer if no corner is as deep as they are.
+    pub(super) fn manifold_with(
+        &mut self,
+        window: &Window,
+        a: &Facet,
+        b: &Facet,
+        witness: &Separation,
+        id: [u16; 2],
+    ) -> Manifold {
+        if self.reaches(witness.distance) && self.count > 0 {
+            return self.manifold(window, a, b);
+        }
+        let point = window.flat(0.5 * (witness.point_a + witness.point_b));
+        self.keep_apart_from(point);
+        self.candidates[self.count] = Candidate { point, separation: witness.distance, id };
+        self.count += 1;
+        let mut manifold = self.manifold(window, a, b);
+        let name = joined(id);
+        for contact in manifold.points_mut() {
+            if contact.id == name {
+                (contact.point_a, contact.point_b) = (witness.point_a, witness.point_b);
+            }
+        }
+        manifold
+    }
+
+    /// Drops corners that a point all but coincides with.
+    fn keep_apart_from(&mut self, point: DVec2) {
+        let near = 1e-6 * self.extent;
+        let mut kept = 0;
+        for i in 0..self.count {
+            if self.candidates[i].point.distance_squared(point) > near * near {
+                self.candidates[kept] = self.candidates[i];
+                kept += 1;
+            }
+        }
+        self.count = kept.min(MAX_CORNERS);
+    }
+}
+
+/// Feature of A and feature of B ⇒ name of a contact point.
+#[inline]
+pub(super) fn joined([a, b]: [u16; 2]) -> u32 {
+    u32::from(a) << 16 | u32::from(b)
+}

@@ -1,0 +1,182 @@
+//! Box, polyhedron or triangle against box, polyhedron or triangle.
+//!
+//! The axis of least overlap is exact (see `axis`). Laid over each other along it, the facets that look along it share the
+//! contact region. Apart, the axis may fall short of the true distance, where corners or edges pass each other; it is the
+//! true one if the common part has a corner at that separation, since no two points can be nearer than any axis says.
+//! Otherwise the nearest points are searched for.
+
+use glam::DVec3;
+
+use super::axis::{Axis, Features, Found, MAX_FACES, Search};
+use super::facet::{Facet, SURFACE, Window, edge_code, face_code, vertex_code};
+use super::frame::Frame;
+use super::patch::Patch;
+use super::polytope::Polytope;
+use super::{Manifold, PieceCache};
+use crate::Pose;
+use crate::closest::{ClosestError, Separation, signed_distance};
+use crate::primitive::{LineSegment, closest_segment_segment};
+
+/// Cosine of the angle up to which a face beside a touching edge is laid over the other.
+const BESIDE: f64 = 0.98;
+
+/// (A, B, B in A's frame, margin, cache) ⇒ manifold of the points nearer than the margin.
+pub(super) fn collide<A: Polytope, B: Polytope>(
+    a: &A,
+    b: &B,
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
+    if a.face_count() <= MAX_FACES && b.face_count() <= MAX_FACES {
+        match Search::new(a, b, frame, margin).run(cache) {
+            Found::Apart(axis) => {
+                cache.features = axis.features;
+                return Ok(None);
+            }
+            Found::Best(axis) => {
+                if let Some(manifold) = along_axis(a, b, frame, margin, &axis) {
+                    cache.remember(&manifold, axis.features, frame);
+                    return Ok(Some(manifold));
+                }
+            }
+            Found::TooMany => {}
+        }
+    }
+    let nearest = signed_distance(a, b, b_in_a, &mut cache.gjk)?;
+    if !(nearest.distance <= margin) {
+        cache.features = Features::None;
+        return Ok(None);
+    }
+    let manifold = along_search(a, b, frame, margin, &nearest);
+    cache.remember(&manifold, Features::None, frame);
+    Ok(Some(manifold))
+}
+
+/// Axis ⇒ manifold; None if the common part does not prove the axis.
+fn along_axis<A: Polytope, B: Polytope>(
+    a: &A,
+    b: &B,
+    frame: &Frame,
+    margin: f64,
+    axis: &Axis,
+) -> Option<Manifold> {
+    let n = axis.normal;
+    let (face_a, face_b, origin, id) = match axis.features {
+        Features::FaceA(face, vertex) => {
+            let incident = b.face_at(vertex, -frame.vector_in_b(n));
+            (face as usize, incident, frame.point(b.vertex(vertex)), [face_code(face), vertex_code(vertex)])
+        }
+        Features::FaceB(face, vertex) => {
+            (a.face_at(vertex, n), face as usize, a.vertex(vertex), [vertex_code(vertex), face_code(face)])
+        }
+        Features::Edges(edge_a, edge_b) => return along_edges(a, b, frame, margin, axis, edge_a, edge_b),
+        Features::None => return None,
+    };
+    let window = Window::new(n, origin);
+    let facet_a = Facet::of_face(a, face_a, &window, a.plane(face_a).0, |p| p)?;
+    let facet_b = Facet::of_face(b, face_b, &window, frame.vector(b.plane(face_b).0), |p| frame.point(p))?;
+    let mut patch = Patch::new(&facet_a, &facet_b, margin);
+    if patch.reaches(axis.separation) {
+        return Some(patch.manifold(&window, &facet_a, &facet_b));
+    }
+    // Overlapping solids have no better axis: the deepest corner is below the face, if only by rounding.
+    let (point_a, point_b) = match axis.features {
+        Features::FaceA(..) => (origin - axis.separation * n, origin),
+        _ => (origin, origin + axis.separation * n),
+    };
+    let witness = Separation { distance: axis.separation, normal: n, point_a, point_b };
+    (axis.separation < -1e-9 * patch.extent)
+        .then(|| patch.manifold_with(&window, &facet_a, &facet_b, &witness, id))
+}
+
+/// Two edges that cross; with the faces beside them if those all but lie on each other.
+fn along_edges<A: Polytope, B: Polytope>(
+    a: &A,
+    b: &B,
+    frame: &Frame,
+    margin: f64,
+    axis: &Axis,
+    edge_a: u32,
+    edge_b: u32,
+) -> Option<Manifold> {
+    let n = axis.normal;
+    let ends_a = a.edge(edge_a as usize).ends.map(|vertex| a.vertex(vertex));
+    let ends_b = b.edge(edge_b as usize).ends.map(|vertex| frame.point(b.vertex(vertex)));
+    let pair = closest_segment_segment(
+        &LineSegment::new(ends_a[0], ends_a[1]),
+        &LineSegment::new(ends_b[0], ends_b[1]),
+    );
+    let between = pair.point_b - pair.point_a;
+    let size = (ends_a[1] - ends_a[0]).abs().max_element() + (ends_b[1] - ends_b[0]).abs().max_element();
+    // The edges pass each other: then the axis is not theirs.
+    if (between - axis.separation * n).abs().max_element() > 1e-9 * (size + axis.separation.abs()) {
+        return None;
+    }
+    let witness =
+        Separation { distance: axis.separation, normal: n, point_a: pair.point_a, point_b: pair.point_b };
+    let window = Window::new(n, pair.point_a);
+    let facet_a = beside(a, edge_a, n, &window, |v| v, |p| p);
+    let facet_b = beside(b, edge_b, -frame.vector_in_b(n), &window, |v| frame.vector(v), |p| frame.point(p));
+    let mut patch = Patch::new(&facet_a, &facet_b, margin);
+    let id = [edge_code(edge_a), edge_code(edge_b)];
+    Some(patch.manifold_with(&window, &facet_a, &facet_b, &witness, id))
+}
+
+/// The face beside an edge that looks along a direction, or else the edge.
+fn beside<P: Polytope>(
+    solid: &P,
+    edge: u32,
+    direction: DVec3,
+    window: &Window,
+    turn: impl Fn(DVec3) -> DVec3,
+    place: impl Fn(DVec3) -> DVec3,
+) -> Facet {
+    let side = solid.edge(edge as usize);
+    let looks = |face: u32| solid.plane(face as usize).0.dot(direction);
+    let [left, right] = side.faces;
+    let face = if looks(left) >= looks(right) { left } else { right };
+    if looks(face) >= BESIDE
+        && let Some(facet) =
+            Facet::of_face(solid, face as usize, window, turn(solid.plane(face as usize).0), &place)
+    {
+        return facet;
+    }
+    let ends = side.ends.map(|vertex| place(solid.vertex(vertex)));
+    Facet::segment(window, ends, side.ends.map(vertex_code), edge_code(edge))
+}
+
+/// Nearest points ⇒ manifold along their normal.
+pub(super) fn along_search<A: Polytope, B: Polytope>(
+    a: &A,
+    b: &B,
+    frame: &Frame,
+    margin: f64,
+    nearest: &Separation,
+) -> Manifold {
+    let n = nearest.normal;
+    let window = Window::new(n, nearest.point_a);
+    let facet_a = facing(a, n, &window, |v| v, |p| p);
+    let facet_b = facing(b, -frame.vector_in_b(n), &window, |v| frame.vector(v), |p| frame.point(p));
+    let mut patch = Patch::new(&facet_a, &facet_b, margin);
+    patch.manifold_with(&window, &facet_a, &facet_b, nearest, [SURFACE; 2])
+}
+
+/// The face that looks along a direction where the solid is farthest along it, or the corner there.
+pub(super) fn facing<P: Polytope>(
+    solid: &P,
+    direction: DVec3,
+    window: &Window,
+    turn: impl Fn(DVec3) -> DVec3,
+    place: impl Fn(DVec3) -> DVec3,
+) -> Facet {
+    let vertex = solid.farthest_vertex(direction, 0);
+    let face = solid.face_at(vertex, direction);
+    let facet = Facet::of_face(solid, face, window, turn(solid.plane(face).0), &place);
+    facet.unwrap_or_else(|| {
+        let mut point = Facet::point(window, place(solid.vertex(vertex)), vertex_code(vertex));
+        point.face = face_code(face as u32);
+        point
+    })
+}

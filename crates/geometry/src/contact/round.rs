@@ -1,0 +1,161 @@
+//! Balls and capsules.
+//!
+//! A ball's contact is that of its centre, thickened: the nearest point of the other surface, with sign, is known in closed
+//! form for every shape but the custom one. Two capsules are two segments, thickened: where these lie along each other,
+//! both ends of the common part touch; where they cross, n is at right angles to both and the depth is r_A + r_B.
+
+use glam::DVec3;
+
+use super::facet::{SURFACE, Window};
+use super::frame::Frame;
+use super::patch::{Patch, joined};
+use super::polytope::FlatTriangle;
+use super::surface_facet::facet_of;
+use super::{ContactPoint, Manifold, Piece};
+use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Separation, gjk, signed_distance};
+use crate::primitive::{self, LineSegment, PointProjection, closest_segment_segment};
+use crate::{Capsule, ConvexPolyhedron, Pose, Shape};
+
+/// (piece, point in its frame) ⇒ nearest point of its surface, with sign.
+fn project(piece: &Piece<'_>, p: DVec3, cache: &mut GjkCache) -> Result<PointProjection, ClosestError> {
+    let shape = match piece {
+        Piece::Triangle(corners) => return on_triangle(corners, p),
+        Piece::HalfSpace(half_space) => Shape::HalfSpace(**half_space),
+        Piece::Bounded(shape) => match shape {
+            ConvexShape::Convex(convex) => return on_polyhedron(convex, p, cache),
+            ConvexShape::Custom(custom) => {
+                return Ok(projection(&signed_distance(*custom, &p, &Pose::IDENTITY, cache)?));
+            }
+            ConvexShape::Sphere(sphere) => Shape::Sphere(**sphere),
+            ConvexShape::Cuboid(cuboid) => Shape::Cuboid(**cuboid),
+            ConvexShape::Cylinder(cylinder) => Shape::Cylinder(**cylinder),
+            ConvexShape::Capsule(capsule) => Shape::Capsule(**capsule),
+            ConvexShape::Cone(cone) => Shape::Cone(**cone),
+            ConvexShape::Ellipsoid(ellipsoid) => Shape::Ellipsoid(**ellipsoid),
+        },
+    };
+    shape.closest_point(p).ok_or(ClosestError::InvalidPoint)
+}
+
+/// Nearest points of a shape and a point ⇒ the same as a projection.
+fn projection(nearest: &Separation) -> PointProjection {
+    PointProjection {
+        point: nearest.point_a,
+        distance: nearest.distance,
+        inside: nearest.distance <= 0.0,
+        normal: nearest.normal,
+    }
+}
+
+fn on_triangle(corners: &[DVec3; 3], p: DVec3) -> Result<PointProjection, ClosestError> {
+    let flat = FlatTriangle::new(*corners)?;
+    let triangle = primitive::Triangle::from(*corners);
+    let point = triangle.closest_point(p);
+    let across = flat.and_then(|_| triangle.normal()).unwrap_or(DVec3::Z);
+    let out = p - point;
+    let distance = out.length();
+    let normal = if distance > 0.0 { out / distance } else { across };
+    Ok(PointProjection { point, distance, inside: false, normal })
+}
+
+/// The highest plane decides inside; outside it does if the foot is on the face, else the nearest point is searched for.
+fn on_polyhedron(
+    convex: &ConvexPolyhedron,
+    p: DVec3,
+    cache: &mut GjkCache,
+) -> Result<PointProjection, ClosestError> {
+    let mut best = (f64::NEG_INFINITY, 0);
+    for (face, (normal, offset)) in convex.normals().iter().zip(convex.offsets()).enumerate() {
+        let height = normal.dot(p) - offset;
+        if height > best.0 {
+            best = (height, face);
+        }
+    }
+    let (height, face) = best;
+    let normal = convex.normals()[face];
+    let foot = p - height * normal;
+    let corners = convex.face(face);
+    let within = || {
+        (0..corners.len()).all(|i| {
+            let from = convex.vertices()[corners[i] as usize];
+            let to = convex.vertices()[corners[(i + 1) % corners.len()] as usize];
+            (to - from).cross(foot - from).dot(normal) >= 0.0
+        })
+    };
+    if height <= 0.0 || within() {
+        return Ok(PointProjection { point: foot, distance: height, inside: height <= 0.0, normal });
+    }
+    Ok(match gjk(convex, &p, &Pose::IDENTITY, cache)? {
+        Gjk::Apart(nearest) => projection(&nearest),
+        Gjk::Overlapping => PointProjection { point: foot, distance: height, inside: false, normal },
+    })
+}
+
+/// (piece A, ball's centre in A's frame, its radius) ⇒ nearest points, the ball being B.
+pub(super) fn nearest_to_ball(
+    a: &Piece<'_>,
+    center: DVec3,
+    radius: f64,
+    cache: &mut GjkCache,
+) -> Result<Separation, ClosestError> {
+    let at = project(a, center, cache)?;
+    let distance = at.distance - radius;
+    Ok(Separation { distance, normal: at.normal, point_a: at.point, point_b: at.point + distance * at.normal })
+}
+
+/// Nearest points ⇒ manifold of one point, if they are near enough.
+pub(super) fn single(nearest: &Separation, margin: f64) -> Option<Manifold> {
+    if !(nearest.distance <= margin) {
+        return None;
+    }
+    let mut manifold = Manifold::new(nearest.normal);
+    manifold.push(ContactPoint {
+        point_a: nearest.point_a,
+        point_b: nearest.point_b,
+        separation: nearest.distance,
+        id: joined([SURFACE; 2]),
+    });
+    Some(manifold)
+}
+
+/// Two capsules ⇒ nearest points.
+pub(super) fn nearest_capsules(a: &Capsule, b: &Capsule, frame: &Frame) -> Separation {
+    let (half_a, half_b) = (DVec3::Z * (0.5 * a.height()), frame.vector(DVec3::Z * (0.5 * b.height())));
+    let at = frame.translation;
+    let pair = closest_segment_segment(
+        &LineSegment::new(-half_a, half_a),
+        &LineSegment::new(at - half_b, at + half_b),
+    );
+    let between = pair.point_b - pair.point_a;
+    let size = half_a.z.max(0.5 * b.height());
+    // Crossing cores: across both, to the side where B's middle is.
+    let across = || {
+        let n = half_a.cross(half_b).try_normalize().unwrap_or(DVec3::X);
+        if n.dot(at) < 0.0 { -n } else { n }
+    };
+    let normal = if pair.distance > 1e-14 * size { between / pair.distance } else { across() };
+    Separation {
+        distance: pair.distance - a.radius() - b.radius(),
+        normal,
+        point_a: pair.point_a + a.radius() * normal,
+        point_b: pair.point_b - b.radius() * normal,
+    }
+}
+
+/// Two capsules ⇒ one point, or two where they lie along each other.
+pub(super) fn collide_capsules(a: &Capsule, b: &Capsule, frame: &Frame, margin: f64) -> Option<Manifold> {
+    let nearest = nearest_capsules(a, b, frame);
+    if !(nearest.distance <= margin) {
+        return None;
+    }
+    let along = frame.rotation.z_axis;
+    // Cores that cross at an angle touch in one point only.
+    if along.truncate().length_squared() > 0.01 {
+        return single(&nearest, margin);
+    }
+    let window = Window::new(nearest.normal, nearest.point_a);
+    let facet_a = facet_of(&ConvexShape::Capsule(a), &Frame::IDENTITY, nearest.normal, &window);
+    let facet_b = facet_of(&ConvexShape::Capsule(b), frame, -nearest.normal, &window);
+    let mut patch = Patch::new(&facet_a, &facet_b, margin);
+    Some(patch.manifold_with(&window, &facet_a, &facet_b, &nearest, [SURFACE; 2]))
+}

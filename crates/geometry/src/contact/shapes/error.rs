@@ -1,0 +1,32 @@
+//! What can be wrong with a question about two shapes.
+
+use thiserror::Error;
+
+use crate::closest::ClosestError;
+use crate::hierarchy::HierarchyError;
+
+/// Why two shapes cannot be brought into contact.
+#[derive(Clone, Copy, Debug, Error, PartialEq)]
+pub enum ContactError {
+    /// The pose is bad, or a shape of the user's answers with points that are.
+    #[error(transparent)]
+    Closest(#[from] ClosestError),
+    /// No hierarchy can be built over a mesh or compound.
+    #[error(transparent)]
+    Hierarchy(#[from] HierarchyError),
+    /// Two half-spaces overlap, or are apart, without end.
+    #[error("two half-spaces have no contact points: at most one shape may be unbounded")]
+    BothUnbounded,
+    /// The margin is NaN or negative or has no end.
+    #[error("the margin is {margin}, must be finite and not negative")]
+    InvalidMargin {
+        /// What was given.
+        margin: f64,
+    },
+    /// The merge angle is not an angle up to a right one.
+    #[error("the merge angle is {angle}, must lie between 0 and π/2")]
+    InvalidMergeAngle {
+        /// What was given.
+        angle: f64,
+    },
+}

@@ -1,0 +1,86 @@
+//! Which normals a triangle may give, its neighbours being what they are.
+//!
+//! A body touches a surface at a point p along the unit vector n only if the surface near p falls away from n: for every
+//! direction t in which the surface leaves p, t·n ≤ 0. On a face that leaves n = ±N; at an edge the arc between the two
+//! faces' normals, empty if the surface rises over it; at a corner the cone {n : e·n ≤ 0 for every edge e that leaves it}.
+//! A triangle alone does not know its neighbours, and gives normals outside of these: the ghosts that trip a body as it
+//! slides from one triangle to the next. What becomes of such a contact:
+//!
+//! - the edge is flat, rises, or bends back only a little: the face carries the body, along its own normal N;
+//! - the edge bends back sharply: the contact belongs to the neighbour, which has its own chance.
+
+use glam::DVec3;
+
+use super::surface::Surface;
+
+/// t·n up to this much above zero still falls away.
+const FALLS: f64 = 1e-8;
+/// Sine of the fold (20°) from which a convex edge is sharp.
+const SHARP: f64 = 0.342;
+/// A normal nearer to the face's than this (1 − cos, 4.5e-7 rad) is the face's.
+const FACE: f64 = 1e-13;
+/// A point nearer to an edge than this part of the triangle's size lies on it.
+const ON_EDGE: f64 = 1e-7;
+
+/// What to do with a contact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Its normal is that of the face.
+    OnFace,
+    /// Its normal lies where an edge or corner may have it.
+    Owned,
+    /// To be taken anew along the face's normal.
+    Snap,
+    /// The neighbour's business.
+    Foreign,
+}
+
+/// (surface, triangle's number, corners, unit normal on the touched side, normal of the contact, point on the triangle)
+pub(super) fn judge(
+    surface: &Surface<'_>,
+    i: u32,
+    triangle: &[DVec3; 3],
+    facing: DVec3,
+    normal: DVec3,
+    p: DVec3,
+) -> Verdict {
+    if 1.0 - normal.dot(facing) <= FACE {
+        return Verdict::OnFace;
+    }
+    let size = (0..3).map(|k| triangle[k].distance_squared(triangle[(k + 1) % 3])).fold(0.0, f64::max).sqrt();
+    let corner = (0..3).find(|&k| triangle[k].distance(p) <= ON_EDGE * size);
+    if let Some(k) = corner {
+        let v = triangle[k];
+        if surface.all_around(i, k, |w| (w - v).dot(normal) <= FALLS * (w - v).length()) {
+            return Verdict::Owned;
+        }
+        let sharp = [k, (k + 2) % 3].into_iter().any(|edge| is_sharp(surface, i, triangle, facing, edge));
+        return if sharp { Verdict::Foreign } else { Verdict::Snap };
+    }
+    let mut verdict = Verdict::Snap;
+    for k in 0..3 {
+        let inward = facing.cross(triangle[(k + 1) % 3] - triangle[k]).normalize_or_zero();
+        if inward.dot(p - triangle[k]).abs() > ON_EDGE * size {
+            continue;
+        }
+        verdict = Verdict::Owned;
+        let Some(w) = surface.across(i, k) else { continue };
+        let arm = (w - triangle[k]).reject_from(triangle[(k + 1) % 3] - triangle[k]);
+        if arm.dot(normal) > FALLS * arm.length() {
+            let sharp = is_sharp(surface, i, triangle, facing, k);
+            return if sharp { Verdict::Foreign } else { Verdict::Snap };
+        }
+    }
+    verdict
+}
+
+/// Whether the surface bends back sharply over an edge.
+fn is_sharp(surface: &Surface<'_>, i: u32, triangle: &[DVec3; 3], facing: DVec3, k: usize) -> bool {
+    let Some(w) = surface.across(i, k) else { return false };
+    let (p, q) = (triangle[k], triangle[(k + 1) % 3]);
+    let arm = (w - p).reject_from(q - p);
+    let own = (triangle[(k + 2) % 3] - p).reject_from(q - p);
+    let rise = facing.dot(arm);
+    // Beyond a right angle the arm comes back over the own side.
+    rise < -SHARP * arm.length() || (rise < 0.0 && own.dot(arm) > 0.0)
+}

@@ -1,0 +1,437 @@
+//! Contact of shapes with surfaces: no ghosts, exact separations, few points, whatever the triangles are.
+
+mod random;
+
+use std::sync::Arc;
+
+use glam::{DQuat, DVec2, DVec3};
+use random::Random;
+use rattleback_geometry::closest::ClosestError;
+use rattleback_geometry::contact::{ContactCache, ContactError, ContactSettings, Contacts, Sides, collide};
+use rattleback_geometry::{Compound, HeightField, Pose, Shape, TriangleMesh, convex_hull, generate};
+
+fn mesh(mesh: TriangleMesh) -> Shape {
+    Shape::Mesh(Arc::new(mesh))
+}
+
+fn cube_mesh(half: DVec3) -> Shape {
+    mesh(TriangleMesh::from_soup(&generate::cuboid(half).unwrap()).unwrap())
+}
+
+fn contacts(a: &Shape, b: &Shape, pose: &Pose, margin: f64) -> Contacts {
+    contacts_with(a, b, pose, margin, ContactSettings::default())
+}
+
+fn contacts_with(a: &Shape, b: &Shape, pose: &Pose, margin: f64, settings: ContactSettings) -> Contacts {
+    let mut contacts = Contacts::default();
+    collide(a, b, pose, margin, &mut ContactCache::new(settings), &mut contacts).unwrap();
+    contacts
+}
+
+/// A flat square from −1 to 1 of n × n cells, inner grid points moved about, each cell cut along a random diagonal.
+fn ragged_plane(random: &mut Random, n: u32, height: impl Fn(DVec2) -> f64) -> TriangleMesh {
+    let mut points = Vec::new();
+    for i in 0..=n {
+        for j in 0..=n {
+            let mut p = DVec2::new(f64::from(i), f64::from(j)) * (2.0 / f64::from(n)) - 1.0;
+            if i % n != 0 && j % n != 0 {
+                p += random.in_cube().truncate() * (0.6 / f64::from(n));
+            }
+            points.push(p.extend(height(p)));
+        }
+    }
+    let mut triangles = Vec::new();
+    for i in 0..n {
+        for j in 0..n {
+            let [a, b, c, d] = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)].map(|(i, j)| i * (n + 1) + j);
+            let cut =
+                if random.bits().is_multiple_of(2) { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] };
+            triangles.extend(cut);
+        }
+    }
+    TriangleMesh::new(points, triangles).unwrap()
+}
+
+fn flat_plane(random: &mut Random, n: u32) -> TriangleMesh {
+    ragged_plane(random, n, |_| 0.0)
+}
+
+/// Bodies to slide about, with the depth of their lowest point below their origin in their own frame.
+fn bodies() -> Vec<Shape> {
+    let small: Vec<_> = generate::icosphere(1).unwrap().vertices().iter().map(|&p| 0.2 * p).collect();
+    vec![
+        Shape::sphere(0.2).unwrap(),
+        Shape::cuboid(DVec3::new(0.2, 0.15, 0.1)).unwrap(),
+        Shape::capsule(0.1, 0.3).unwrap(),
+        Shape::cylinder(0.15, 0.2).unwrap(),
+        Shape::cone(0.15, 0.3).unwrap(),
+        Shape::ellipsoid(DVec3::new(0.2, 0.1, 0.15)).unwrap(),
+        Shape::Convex(Arc::new(convex_hull(&small).unwrap())),
+    ]
+}
+
+fn lowest(body: &Shape, rotation: DQuat) -> f64 {
+    body.extent_along(rotation.conjugate() * DVec3::Z).unwrap()[0]
+}
+
+/// Whatever slides over a flat surface, in whatever attitude and however deep, it is pushed straight up, by exactly its depth.
+#[test]
+fn nothing_trips_over_edges_within_a_plane() {
+    let mut random = Random(7);
+    for round in 0..12 {
+        let n = 1 + (random.bits() % 24) as u32;
+        let tilt = random.pose(3.0);
+        let plane = flat_plane(&mut random, n).transformed(&tilt).unwrap();
+        let plane = mesh(plane);
+        for body in bodies() {
+            let rotation = if round % 2 == 0 {
+                DQuat::from_rotation_z(random.between(-3.0, 3.0))
+            } else {
+                random.rotation()
+            };
+            let (start, way) = (0.3 * random.in_cube().truncate(), 0.3 * random.in_cube().truncate());
+            let mut cache = ContactCache::default();
+            let mut found = Contacts::default();
+            for step in 0..20 {
+                let depth = [0.04, 0.001, 1e-7, -0.001, -0.01][step % 5];
+                let at = (start + way * (step as f64 / 20.0)).extend(-lowest(&body, rotation) - depth);
+                let pose = tilt * Pose::new(rotation, at);
+                collide(&plane, &body, &pose, 0.02, &mut cache, &mut found).unwrap();
+                let up = tilt.vector(DVec3::Z);
+                let kind = body.kind();
+                assert!(!found.is_empty(), "{kind} n {n} step {step}");
+                for manifold in found.manifolds() {
+                    assert!(
+                        manifold.normal.distance(up) < 1e-6,
+                        "{kind} n {n} step {step} depth {depth} {:?}",
+                        tilt.inverse_vector(manifold.normal)
+                    );
+                }
+                let (_, point) = found.deepest().unwrap();
+                let size = tilt.translation.length() + 1.0;
+                assert!(
+                    (point.separation + depth).abs() < 1e-9 * size,
+                    "{kind} n {n} step {step} {} {depth}",
+                    point.separation
+                );
+                assert!(found.point_count() <= 8, "{kind} {}", found.point_count());
+            }
+        }
+    }
+}
+
+/// A box on a fine mesh stands on its four corners.
+#[test]
+fn a_box_on_a_fine_mesh_has_four_points() {
+    let mut random = Random(11);
+    let plane = mesh(flat_plane(&mut random, 40));
+    let body = Shape::cuboid(DVec3::new(0.31, 0.27, 0.1)).unwrap();
+    let pose = Pose::new(DQuat::from_rotation_z(0.3), DVec3::new(0.05, -0.02, 0.099));
+    let found = contacts(&plane, &body, &pose, 0.01);
+    assert_eq!(found.manifolds().len(), 1);
+    let points = found.manifolds()[0].points();
+    assert_eq!(points.len(), 4);
+    for sign in [DVec2::new(1.0, 1.0), DVec2::new(1.0, -1.0), DVec2::new(-1.0, 1.0), DVec2::new(-1.0, -1.0)] {
+        let corner = pose.point(DVec3::new(0.31 * sign.x, 0.27 * sign.y, -0.1));
+        assert!(points.iter().any(|p| p.point_b.distance(corner) < 1e-9), "{corner}");
+    }
+    let raw = contacts_with(&plane, &body, &pose, 0.01, ContactSettings::raw());
+    assert!(raw.manifolds().len() > 100);
+    let mut ids: Vec<_> = points.iter().map(|p| p.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 4, "names differ");
+}
+
+/// Over a ridge the ball is pushed along the line from the ridge; on a slope along the slope's normal.
+#[test]
+fn a_ridge_gives_every_normal_between_its_slopes() {
+    let mut random = Random(3);
+    let slope = 0.5;
+    let heights = |p: DVec2| -slope * p.x.abs();
+    // An even number of columns, so that the ridge is an edge; points stay on it because the grid is regular there.
+    let ridge = HeightField::new(
+        21,
+        21,
+        DVec2::splat(0.1),
+        (0..441).map(|i| heights(DVec2::new(f64::from(i % 21 - 10) * 0.1, 0.0))).collect(),
+    )
+    .unwrap();
+    let shapes = [mesh(ridge.surface().unwrap()), Shape::HeightField(Arc::new(ridge))];
+    let ball = Shape::sphere(0.2).unwrap();
+    let steep = slope.atan();
+    for surface in &shapes {
+        for _ in 0..200 {
+            let angle = random.between(-1.2, 1.2);
+            let (direction, y) = (DVec3::new(angle.sin(), 0.0, angle.cos()), random.between(-0.5, 0.5));
+            let depth = random.between(-0.01, 0.02);
+            // Beyond the slope's normal the ball lies on the slope.
+            let (normal, foot) = if angle.abs() <= steep {
+                (direction, DVec3::new(0.0, y, 0.0))
+            } else {
+                let x = random.between(0.1, 0.5) * angle.signum();
+                let normal = DVec3::new(slope * angle.signum(), 0.0, 1.0).normalize();
+                (normal, DVec3::new(x, y, -slope * x.abs()))
+            };
+            let found = contacts(surface, &ball, &Pose::at(foot + (0.2 - depth) * normal), 0.02);
+            let (manifold, point) = found.deepest().unwrap();
+            assert_eq!(found.manifolds().len(), 1, "{angle}");
+            assert!(manifold.normal.distance(normal) < 1e-6, "{angle}: {} {normal}", manifold.normal);
+            assert!((point.separation + depth).abs() < 1e-9);
+        }
+    }
+}
+
+/// In a valley a ball touches both slopes, and each pushes along its own normal.
+#[test]
+fn a_valley_gives_the_normals_of_its_two_slopes() {
+    let slope: f64 = 0.7;
+    let heights = (0..441).map(|i| slope * (f64::from(i % 21 - 10) * 0.1).abs()).collect();
+    let valley = HeightField::new(21, 21, DVec2::splat(0.1), heights).unwrap();
+    let normals = [-1.0, 1.0].map(|side| DVec3::new(-side * slope, 0.0, 1.0).normalize());
+    let (radius, depth) = (0.3, 0.01);
+    let height = (radius - depth) * slope.hypot(1.0);
+    let ball = Shape::sphere(radius).unwrap();
+    for surface in [mesh(valley.surface().unwrap()), Shape::HeightField(Arc::new(valley))] {
+        for y in [0.0, 0.033, -0.21] {
+            let found = contacts(&surface, &ball, &Pose::at(DVec3::new(0.0, y, height)), 0.0);
+            assert_eq!(found.manifolds().len(), 2);
+            for normal in normals {
+                let manifold = found.manifolds().iter().find(|m| m.normal.distance(normal) < 1e-9).unwrap();
+                assert!((manifold.deepest().unwrap().separation + depth).abs() < 1e-12);
+            }
+        }
+    }
+}
+
+/// On a finely faceted ball normals are those of the ball within the angle between neighbouring facets.
+#[test]
+fn a_faceted_ball_gives_normals_within_its_faceting() {
+    let mut random = Random(5);
+    let sphere = mesh(generate::icosphere(4).unwrap());
+    // Edges of the fourth subdivision are about 1.107/16 rad long; facets differ by less than that.
+    let facet = 1.2 * 1.107 / 16.0;
+    for body in [Shape::sphere(0.3).unwrap(), Shape::cuboid(DVec3::splat(0.2)).unwrap()] {
+        for _ in 0..100 {
+            let direction = random.on_sphere();
+            // A face of the box looks at the ball.
+            let rotation = DQuat::from_rotation_arc(DVec3::Z, direction);
+            let reach = if matches!(body, Shape::Sphere(_)) { 0.3 } else { 0.2 };
+            let pose = Pose::new(rotation, direction * (1.0 + reach - 0.01));
+            let found = contacts(&sphere, &body, &pose, 0.0);
+            let (manifold, point) = found.deepest().unwrap();
+            assert!(manifold.normal.distance(direction) < facet, "{}", manifold.normal.distance(direction));
+            assert!((point.separation + 0.01).abs() < 0.004, "{}", point.separation);
+        }
+    }
+}
+
+/// Swapping the shapes turns the answer round, and moving both together moves it along.
+#[test]
+fn answers_turn_and_swap_with_the_question() {
+    let mut random = Random(21);
+    let surfaces = [
+        mesh(generate::torus(1.0, 0.4, 24, 12).unwrap()),
+        cube_mesh(DVec3::new(1.0, 0.7, 0.5)),
+        mesh(ragged_plane(&mut random, 12, |p| 0.2 * (3.0 * p.x).sin() * (2.0 * p.y).cos())),
+    ];
+    let mut touched = 0;
+    for surface in &surfaces {
+        for body in bodies() {
+            for _ in 0..20 {
+                let pose = random.pose(1.2);
+                let there = contacts(surface, &body, &pose, 0.05);
+                let back = contacts(&body, surface, &pose.inverse(), 0.05);
+                assert_eq!(there.manifolds().len(), back.manifolds().len());
+                for (m, w) in there.manifolds().iter().zip(back.manifolds()) {
+                    let w = w.swapped(&pose.inverse());
+                    touched += 1;
+                    assert!(m.normal.distance(w.normal) < 1e-9);
+                    assert_eq!(m.parts, w.parts);
+                    for (p, q) in m.points().iter().zip(w.points()) {
+                        assert!(
+                            (p.separation - q.separation).abs() < 1e-9
+                                && p.point_a.distance(q.point_a) < 1e-9
+                        );
+                        assert!((p.separation - m.normal.dot(p.point_b - p.point_a)).abs() < 1e-9);
+                    }
+                }
+            }
+        }
+    }
+    assert!(touched > 50, "{touched}");
+}
+
+/// The separation of a ball from a mesh is that of its centre from the nearest triangle, found by trying all of them.
+#[test]
+fn a_ball_is_as_far_from_a_mesh_as_brute_force_says() {
+    let mut random = Random(13);
+    let mut touched = 0;
+    for _ in 0..15 {
+        let crumpled = random.crumpled_mesh();
+        let ball = Shape::sphere(0.3).unwrap();
+        let center = crumpled.bounds().center();
+        let surface = mesh(crumpled.clone());
+        for _ in 0..40 {
+            let at = center + 1.5 * random.in_cube();
+            if crumpled.contains(at) {
+                continue;
+            }
+            let nearest = (0..crumpled.triangles().len())
+                .map(|i| {
+                    rattleback_geometry::primitive::Triangle::from(crumpled.triangle(i))
+                        .closest_point(at)
+                        .distance(at)
+                })
+                .fold(f64::INFINITY, f64::min);
+            let found = contacts(&surface, &ball, &Pose::at(at), 0.2);
+            match found.deepest() {
+                Some((_, point)) => {
+                    touched += 1;
+                    assert!(
+                        (point.separation - (nearest - 0.3)).abs() < 1e-9,
+                        "{} {}",
+                        point.separation,
+                        nearest - 0.3
+                    );
+                }
+                None => assert!(nearest > 0.5),
+            }
+        }
+    }
+    assert!(touched > 100, "{touched}");
+}
+
+/// What lies inside a solid, or below a terrain, is pushed out.
+#[test]
+fn buried_bodies_are_pushed_out() {
+    let cube = cube_mesh(DVec3::ONE);
+    let ball = Shape::sphere(0.1).unwrap();
+    let found = contacts(&cube, &ball, &Pose::at(DVec3::new(0.1, 0.6, 0.2)), 0.0);
+    let (manifold, point) = found.deepest().unwrap();
+    assert!(manifold.normal.distance(DVec3::Y) < 1e-12 && (point.separation + 0.5).abs() < 1e-12);
+    let terrain = HeightField::new(3, 3, DVec2::ONE, vec![0.0; 9]).unwrap();
+    let terrain = Shape::HeightField(Arc::new(terrain));
+    let found = contacts(&terrain, &ball, &Pose::at(DVec3::new(0.3, 0.2, -2.0)), 0.0);
+    let (manifold, point) = found.deepest().unwrap();
+    assert!(manifold.normal.distance(DVec3::Z) < 1e-12 && (point.separation + 2.1).abs() < 1e-12);
+    assert!(contacts(&cube, &ball, &Pose::at(DVec3::new(0.0, 0.0, 1.2)), 0.0).is_empty());
+}
+
+/// A sheet is touched from both sides, or from its front only if so wished.
+#[test]
+fn sheets_have_one_side_or_two() {
+    let sheet = mesh(flat_plane(&mut Random(1), 5));
+    let ball = Shape::sphere(0.2).unwrap();
+    let front = ContactSettings { open_meshes: Sides::Front, ..ContactSettings::default() };
+    for z in [0.19, -0.19] {
+        let pose = Pose::at(DVec3::new(0.1, 0.2, z));
+        let found = contacts(&sheet, &ball, &pose, 0.0);
+        let (manifold, point) = found.deepest().unwrap();
+        assert!(
+            manifold.normal.distance(DVec3::Z * z.signum()) < 1e-9 && (point.separation + 0.01).abs() < 1e-12
+        );
+        assert_eq!(contacts_with(&sheet, &ball, &pose, 0.0, front).is_empty(), z < 0.0);
+    }
+}
+
+/// Piece numbers run through the parts of a compound, triangles one by one; parts far away cost nothing and say nothing.
+#[test]
+fn pieces_of_a_compound_are_numbered_through() {
+    let cube = cube_mesh(DVec3::splat(0.4));
+    let parts = vec![
+        (Pose::at(DVec3::new(-2.0, 0.0, 0.0)), Shape::sphere(0.5).unwrap()),
+        (Pose::at(DVec3::ZERO), cube.clone()),
+        (Pose::at(DVec3::new(2.0, 0.0, 0.0)), Shape::sphere(0.5).unwrap()),
+    ];
+    let compound = Shape::Compound(Arc::new(Compound::new(parts).unwrap()));
+    assert_eq!(compound.piece_count(), 14);
+    let ball = Shape::sphere(0.2).unwrap();
+    for (x, height, range) in [(-2.0, 0.5, 0..1), (0.0, 0.4, 1..13), (2.0, 0.5, 13..14)] {
+        let pose = Pose::at(DVec3::new(x, 0.0, height + 0.2 - 0.01));
+        let found = contacts(&compound, &ball, &pose, 0.0);
+        let (manifold, point) = found.deepest().unwrap();
+        assert!(range.contains(&manifold.parts[0]) && manifold.parts[1] == 0, "{:?}", manifold.parts);
+        assert!((point.separation + 0.01).abs() < 1e-9 && manifold.normal.distance(DVec3::Z) < 1e-6);
+        let back = contacts(&ball, &compound, &pose.inverse(), 0.0);
+        assert_eq!(back.manifolds()[0].parts, [manifold.parts[1], manifold.parts[0]]);
+    }
+    let pair = contacts(&compound, &compound, &Pose::at(DVec3::new(0.0, 0.99, 0.0)), 0.0);
+    assert!(pair.manifolds().len() >= 2);
+}
+
+/// A-28 with our four points a manifold: of the many vertices below a plane the extreme ones stay, always the same.
+#[test]
+fn a_mesh_on_a_half_space_keeps_its_extreme_vertices() {
+    let mut random = Random(2);
+    let slab = flat_plane(&mut random, 10);
+    let floor = Shape::half_space(DVec3::Z).unwrap();
+    let found = contacts(&floor, &mesh(slab.clone()), &Pose::at(DVec3::new(3.0, 0.0, -0.01)), 0.0);
+    assert_eq!(found.manifolds().len(), 1);
+    assert_eq!(found.point_count(), 4);
+    for point in found.manifolds()[0].points() {
+        assert!((point.separation + 0.01).abs() < 1e-12);
+        assert!((point.point_b.x - 3.0).abs() == 1.0 && point.point_b.y.abs() == 1.0);
+    }
+    assert!(found.manifolds()[0].normal.distance(DVec3::Z) < 1e-12);
+    let raw = contacts_with(&floor, &mesh(slab), &Pose::at(DVec3::Z * -0.01), 0.0, ContactSettings::raw());
+    assert_eq!(raw.point_count(), 121);
+}
+
+/// A cache that has seen other shapes and poses changes nothing.
+#[test]
+fn any_cache_serves_any_pair() {
+    let mut random = Random(17);
+    let surfaces = [
+        mesh(generate::icosphere(3).unwrap()),
+        mesh(flat_plane(&mut random, 9)),
+        cube_mesh(DVec3::ONE),
+        Shape::HeightField(Arc::new(HeightField::new(5, 5, DVec2::splat(0.4), vec![0.0; 25]).unwrap())),
+    ];
+    let mut cache = ContactCache::default();
+    let mut found = Contacts::default();
+    let all = bodies();
+    for round in 0..400 {
+        let surface = &surfaces[(random.bits() % 4) as usize];
+        let body = &all[(random.bits() % all.len() as u64) as usize];
+        let pose = random.pose(1.3);
+        collide(surface, body, &pose, 0.05, &mut cache, &mut found).unwrap();
+        let fresh = contacts(surface, body, &pose, 0.05);
+        assert_eq!(found.manifolds().len(), fresh.manifolds().len(), "{round}");
+        for (m, w) in found.manifolds().iter().zip(fresh.manifolds()) {
+            assert!(m.normal.distance(w.normal) < 1e-6);
+            let (p, q) = (m.deepest().unwrap(), w.deepest().unwrap());
+            assert!((p.separation - q.separation).abs() < 1e-7);
+        }
+    }
+}
+
+/// Slow bodies do not walk the hierarchy anew, fast ones do.
+#[test]
+fn slow_bodies_do_not_walk_the_hierarchy() {
+    let surface = mesh(flat_plane(&mut Random(1), 30));
+    let body = Shape::cuboid(DVec3::splat(0.1)).unwrap();
+    let (mut cache, mut found) = (ContactCache::default(), Contacts::default());
+    for i in 0..100 {
+        let pose = Pose::at(DVec3::new(1e-5 * f64::from(i), 0.0, 0.0999));
+        collide(&surface, &body, &pose, 0.01, &mut cache, &mut found).unwrap();
+        assert!(!found.is_empty());
+    }
+    assert_eq!(cache.walks(), 1);
+}
+
+#[test]
+fn bad_questions_are_refused() {
+    let (mut cache, mut found) = (ContactCache::default(), Contacts::default());
+    let (floor, ball) = (Shape::half_space(DVec3::Z).unwrap(), Shape::sphere(1.0).unwrap());
+    let mut ask =
+        |a: &Shape, b: &Shape, pose: &Pose, margin: f64| collide(a, b, pose, margin, &mut cache, &mut found);
+    assert_eq!(ask(&floor, &floor, &Pose::IDENTITY, 0.0), Err(ContactError::BothUnbounded));
+    let nan = Pose::at(DVec3::new(f64::NAN, 0.0, 0.0));
+    assert_eq!(ask(&ball, &ball, &nan, 0.0), Err(ContactError::Closest(ClosestError::InvalidPose)));
+    assert!(matches!(ask(&ball, &ball, &Pose::IDENTITY, f64::NAN), Err(ContactError::InvalidMargin { .. })));
+    assert!(matches!(ask(&ball, &ball, &Pose::IDENTITY, -1.0), Err(ContactError::InvalidMargin { .. })));
+    let mut odd = ContactCache::new(ContactSettings { merge_angle: f64::NAN, ..ContactSettings::default() });
+    let refused = collide(&ball, &ball, &Pose::IDENTITY, 0.0, &mut odd, &mut found);
+    assert!(matches!(refused, Err(ContactError::InvalidMergeAngle { .. })));
+}
