@@ -69,7 +69,7 @@ impl Actor {
             parts: 0..0,
             pairs: Vec::new(),
             script: None,
-            watch: Watch { since: time, pose: motion, still: false },
+            watch: Watch::from(time, &motion),
         };
         actor.set_out(time, motion);
         actor

@@ -6,10 +6,11 @@
 
 use super::actor::Role;
 use super::pair::Gap;
+use super::rest::Watch;
 use super::stage::Stage;
 use super::{ImpulseError, ImpulseSettings};
 use crate::contact::{
-    Collision, CollisionError, CollisionSettings, MicroKind, MicroSettings, micro_collision, resolve,
+    Collision, CollisionSettings, MicroKind, MicroSettings, micro_collision, resolve,
 };
 use crate::error::Error;
 use crate::motion::Motion;
@@ -28,44 +29,20 @@ impl Stage {
     ) -> Result<(), Error> {
         let actors = self.pairs[index as usize].actors;
         let slow = settings.microcollisions && -gap.rate < self.slow();
-        for (one, other) in [(0, 1), (1, 0)] {
-            let hard = !slow || self.actors[actors[other] as usize].role == Role::Scripted;
-            if hard && self.actors[actors[one] as usize].role == Role::Resting {
-                self.wake(world, actors[one], t)?;
+        let (mut p, mut reversed) = self.impulse(settings, index, t, gap, slow)?;
+        let mut woken = false;
+        for (k, sign) in [(0, -1.0), (1, 1.0)] {
+            if self.actors[actors[k] as usize].role == Role::Resting {
+                let scripted = self.actors[actors[1 - k] as usize].role == Role::Scripted;
+                if scripted || !self.absorbs(actors[k], t, sign * p, gap.point, -gap.rate)? {
+                    self.wake(world, actors[k], t)?;
+                    woken = true;
+                }
             }
         }
-        let motion = actors.map(|actor| self.actors[actor as usize].at(t));
-        let bodies = [0, 1].map(|k| self.actors[actors[k] as usize].contactor(&motion[k], gap.point));
-        let failed = |source: CollisionError| {
-            Error::from(ImpulseError::Collision {
-                bodies: actors.map(|actor| self.actors[actor as usize].id),
-                time: t,
-                source,
-            })
-        };
-        let (collision, frame) = Collision::between(&bodies[0], &bodies[1], gap.normal).map_err(failed)?;
-        let pair = &self.pairs[index as usize];
-        let surface = CollisionSettings {
-            restitution: settings.law(),
-            e: pair.restitution,
-            mu: pair.friction,
-            ..CollisionSettings::default()
-        };
-        let (impulse, reversed) = if slow {
-            let rule = MicroSettings {
-                collision_epsilon: self.epsilon,
-                gravity: self.weight,
-                reversing: settings.reversing,
-                e_max: settings.boosted_restitution,
-                ..MicroSettings::default()
-            };
-            let outcome =
-                micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
-            (outcome.outcome.impulse, outcome.kind == MicroKind::Reversed)
-        } else {
-            (resolve(&collision, &surface).map_err(failed)?.impulse, false)
-        };
-        let p = frame * impulse;
+        if woken {
+            (p, reversed) = self.impulse(settings, index, t, gap, slow)?;
+        }
         self.count(index, t, p, slow, reversed, settings);
         if !slow || settings.report_microcollisions {
             self.events.push(Event::Collision {
@@ -82,12 +59,11 @@ impl Stage {
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
             let actor = &mut self.actors[actors[k] as usize];
             if actor.yields() {
-                let after = bodies[k].after(sign * p);
-                actor.set_out(t, Motion { v: after.v, omega: after.omega, ..motion[k] });
+                let now = actor.at(t);
+                let after = actor.contactor(&now, gap.point).after(sign * p);
+                actor.set_out(t, Motion { v: after.v, omega: after.omega, ..now });
                 if !slow {
-                    actor.watch.since = t;
-                    actor.watch.pose = motion[k];
-                    actor.watch.still = false;
+                    actor.watch = Watch::from(t, &now);
                 }
                 changed[count] = actors[k];
                 count += 1;
@@ -104,6 +80,45 @@ impl Stage {
             }
         }
         Ok(())
+    }
+
+    /// The impulse on the second body, and whether it just turned the contact's velocity round. Who does not yield stands
+    /// like a rock.
+    fn impulse(
+        &mut self,
+        settings: &ImpulseSettings,
+        index: u32,
+        t: f64,
+        gap: &Gap,
+        slow: bool,
+    ) -> Result<(DVec3, bool), Error> {
+        let pair = &self.pairs[index as usize];
+        let (actors, e, mu) = (pair.actors, pair.restitution, pair.friction);
+        let bodies = actors.map(|actor| {
+            let actor = &mut self.actors[actor as usize];
+            let now = actor.at(t);
+            actor.contactor(&now, gap.point)
+        });
+        let ids = actors.map(|actor| self.actors[actor as usize].id);
+        let failed = |source| ImpulseError::Collision { bodies: ids, time: t, source };
+        if bodies.iter().all(|body| body.inverse_mass == 0.0) {
+            return Ok((DVec3::ZERO, false));
+        }
+        let (collision, frame) = Collision::between(&bodies[0], &bodies[1], gap.normal).map_err(failed)?;
+        let surface = CollisionSettings { restitution: settings.law(), e, mu, ..CollisionSettings::default() };
+        if !slow {
+            return Ok((frame * resolve(&collision, &surface).map_err(failed)?.impulse, false));
+        }
+        let rule = MicroSettings {
+            collision_epsilon: self.epsilon,
+            gravity: self.weight,
+            reversing: settings.reversing,
+            e_max: settings.boosted_restitution,
+            least_rebound: settings.least_hop * self.slow(),
+            ..MicroSettings::default()
+        };
+        let answer = micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
+        Ok((frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed))
     }
 
     /// Keeps the books of a pair.

@@ -3,15 +3,16 @@
 //! A microcollision keeps a resting body hopping by a part of ε, which lets it creep down a slope and makes a stack of more
 //! than three or four grind to a halt. So a body is put to rest for good when two things hold:
 //!
-//! 1. It has kept still: over three times the time of a fall through ε it has moved by less than 0.3 times a fall's way
-//!    at its final speed, 0.1 √(2gε) on average, at every point. A body that slides and slows down is still faster than that
-//!    a moment before it stops, so it is not stopped early.
+//! 1. It has kept still: over 3, 12 or 48 times the time of a fall through ε no point of it has moved faster than
+//!    0.1 √(2gε) on average, and it is no faster than 3 √(2gε) now. A body that slides and slows down is faster than that
+//!    until the very last moment, so it is not stopped early.
 //! 2. Its contacts can carry it: forces exist inside the cones of friction that balance its weight and every other load
 //!    (`equilibrium`). This is asked of all bodies that lean on each other together. A neighbour that still hops counts as
 //!    a load, the average of its impulses, as long as it presses and does not support.
 //!
-//! A body at rest is immovable to slow collisions, whose average load is put to the proof again from time to time, and
-//! comes back to life, with everybody it leans on or who leans on it, as soon as a faster one hits it or the proof fails.
+//! A body at rest stands like a rock as long as it can: an impulse that its contacts can pass on, by the same proof, leaves it where
+//! it is; one they cannot brings it back to life, with everybody it leans on or who leans on it. What hops on it is put
+//! to the proof again from time to time.
 
 mod equilibrium;
 
@@ -21,25 +22,38 @@ use crate::error::Error;
 use crate::motion::Motion;
 use crate::world::World;
 use equilibrium::{Carried, Support, carries};
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 use rattleback_geometry::contact::collide_pieces;
 
-/// How long a body must keep still, in times of a fall through ε.
-const STILL_TIME: f64 = 3.0;
+/// How long a body must keep still, in times of a fall through ε: towers sway longer than single bodies hop.
+const STILL_TIMES: [f64; 3] = [3.0, 12.0, 48.0];
 /// How fast it may be on average, in parts of the speed after a fall through ε.
 const STILL_SPEED: f64 = 0.1;
+/// How fast a body that keeps still may be at any moment, in the same unit.
+const FAST: f64 = 3.0;
 /// Gap, in ε, up to which bodies lean on each other.
 const LEANING: f64 = 2.0;
 /// Most bodies that are looked at together.
 const LARGEST_GROUP: usize = 512;
 
-/// Where a body was when it was last looked at.
+/// Impulses faster than so many times √(2gε) always wake.
+const HARD: f64 = 10.0;
+
+/// Where a body was when it was last looked at, over three spans of time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watch {
-    pub since: f64,
-    pub pose: Motion,
-    /// Has kept still for a while.
-    pub still: bool,
+    looks: [(f64, DVec3, DQuat); 3],
+    /// Until when it counts as still.
+    still_until: f64,
+    /// When what a resting body carries was last proved.
+    pub proved: f64,
+}
+
+impl Watch {
+    /// Begins anew.
+    pub fn from(t: f64, now: &Motion) -> Self {
+        Self { looks: [(t, now.x, now.q); 3], still_until: f64::NEG_INFINITY, proved: t }
+    }
 }
 
 /// Bodies that lean on each other, and what they lean on.
@@ -53,19 +67,28 @@ struct Group {
 impl Stage {
     /// A body has collided slowly: if it has kept still long enough, tries to put it to rest.
     pub fn watch(&mut self, world: &World, index: u32, t: f64) -> Result<(), Error> {
-        let patience = STILL_TIME * self.fall_time();
+        let (fall_time, slow) = (self.fall_time(), self.slow());
         let actor = &mut self.actors[index as usize];
-        if actor.role != Role::Flying || t - actor.watch.since < patience {
+        if actor.role != Role::Flying || t - actor.watch.looks[0].0 < STILL_TIMES[0] * fall_time {
             return Ok(());
         }
         let now = actor.at(t);
         let radius = self.parts[actor.parts.clone()].iter().map(|part| part.radius).fold(0.0, f64::max);
-        let turned = 2.0 * (actor.watch.pose.q.conjugate() * now.q).xyz().length();
-        let way = (now.x - actor.watch.pose.x).length() + radius * turned;
-        let still = way < STILL_SPEED * (2.0 * self.weight * self.epsilon).sqrt() * (t - actor.watch.since);
-        let actor = &mut self.actors[index as usize];
-        actor.watch = Watch { since: t, pose: now, still };
-        if still && world.body(actor.id)?.can_sleep() {
+        let fast = now.v.length() + radius * now.omega.length() > FAST * slow;
+        let mut due = false;
+        for (look, span) in actor.watch.looks.iter_mut().zip(STILL_TIMES) {
+            if t - look.0 < span * fall_time {
+                continue;
+            }
+            let turned = 2.0 * (look.2.conjugate() * now.q).xyz().length();
+            let way = (now.x - look.1).length() + radius * turned;
+            if !fast && way < STILL_SPEED * slow * (t - look.0) {
+                due = true;
+                actor.watch.still_until = t + (t - look.0);
+            }
+            *look = (t, now.x, now.q);
+        }
+        if due && world.body(actor.id)?.can_sleep() {
             self.try_rest(world, index, t)?;
         }
         Ok(())
@@ -84,7 +107,7 @@ impl Stage {
             let now = actor.at(t);
             actor.role = Role::Resting;
             actor.set_out(t, Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..now });
-            actor.watch.since = t;
+            actor.watch.proved = t;
         }
         self.counters.rested += fresh.len() as u64;
         self.moved(world, &fresh, t)
@@ -92,11 +115,10 @@ impl Stage {
 
     /// Looks again whether a resting body can carry what has been put on it.
     pub fn prove_again(&mut self, world: &World, index: u32, t: f64) -> Result<(), Error> {
-        let actor = &mut self.actors[index as usize];
-        if t - actor.watch.since < STILL_TIME * self.fall_time() {
+        if t - self.actors[index as usize].watch.proved < STILL_TIMES[1] * self.fall_time() {
             return Ok(());
         }
-        self.actors[index as usize].watch.since = t;
+        self.actors[index as usize].watch.proved = t;
         let carried = match self.group(index, t)? {
             Some(mut group) => {
                 let carried = carries(&mut group.bodies, &mut group.supports, self.weight);
@@ -108,6 +130,29 @@ impl Stage {
             None => false,
         };
         if carried { Ok(()) } else { self.wake(world, index, t) }
+    }
+
+    /// Whether a resting body can pass an impulse at a point on to what it leans on, and stay where it is.
+    pub fn absorbs(&mut self, index: u32, t: f64, p: DVec3, point: DVec3, speed: f64) -> Result<bool, Error> {
+        if speed > HARD * self.slow() {
+            return Ok(false);
+        }
+        // Slow, and downwards: the everyday hopping of whatever rests on it.
+        if speed < self.slow() && p.dot(self.gravity) > 0.7 * p.length() * self.weight {
+            return Ok(true);
+        }
+        let Some(mut group) = self.group(index, t)? else { return Ok(false) };
+        let tau = self.fall_time();
+        for body in &mut group.bodies {
+            body.v *= tau;
+            body.omega *= tau;
+        }
+        let arm = point - self.actors[index as usize].at(t).x;
+        let struck = &mut group.bodies[0];
+        struck.v += struck.inverse_mass * p;
+        struck.omega += struck.inverse_inertia * arm.cross(p);
+        let scale = self.weight * tau + struck.inverse_mass * p.length();
+        Ok(carries(&mut group.bodies, &mut group.supports, scale))
     }
 
     /// The forces of a proof are the forces of the contacts.
@@ -152,7 +197,7 @@ impl Stage {
         actor.role = Role::Flying;
         let motion = actor.start;
         actor.set_out(t, motion);
-        actor.watch = Watch { since: t, pose: motion, still: false };
+        actor.watch = Watch::from(t, &motion);
     }
 
     fn partner(&self, pair: u32, actor: u32) -> u32 {
@@ -184,7 +229,7 @@ impl Stage {
                         }
                         true
                     }
-                    Role::Flying if !neighbor.watch.still => {
+                    Role::Flying if neighbor.watch.still_until < t => {
                         if !self.presses(pair, member, &mut group, next, t) {
                             return Ok(None);
                         }
