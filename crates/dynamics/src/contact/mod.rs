@@ -15,13 +15,17 @@
 //! of rigid body systems* (1996), chapter 3; W. J. Stronge (1990); the polar form follows J. B. Keller (1986) and
 //! V. Bhatt & J. Koechling (1995).
 
+mod arc;
 mod collision;
 mod compliance;
 mod error;
+mod gauss;
 mod impact;
 mod law;
 mod micro;
 mod outcome;
+mod panel;
+mod path;
 mod phased;
 mod polar;
 mod rays;

@@ -162,7 +162,7 @@ impl<'a> Phases<'a> {
                 Parameter::Velocity => end - self.state.u_z,
                 Parameter::Work => end - self.state.w,
             };
-            if left <= 1e-15 * (1.0 + end.abs()) {
+            if left <= 1e-15 * (1.0 + end.abs()) && left.is_finite() {
                 return Some(End::Reached);
             }
             // At most half way to the origin, where the direction is not defined.

@@ -11,13 +11,16 @@
 //!   directions, in a grazing impact, or at the end of an approach to the origin (which the straight line meets after
 //!   Δp_z = ρ/|h|, with an error of the order ρ g/h²).
 //! * **At rest.** After the origin is reached the contact sticks, or leaves along the diverging ray: straight again.
-//! * **Turning.** Anything else takes Taylor steps. With c = cos θ, s = sin θ the system is polynomial, so its Taylor
-//!   coefficients follow from products of series; the step is a polynomial on which events are found exactly.
+//! * **Turning.** Between two rays everything is a quadrature, smooth in a coordinate of the [`Arc`]: [`Panel`]. Where the
+//!   rays cannot be told apart, [`Step`] takes Taylor steps in η.
 //!
 //! The number of steps is bounded by the nature of the flow: θ follows a scalar autonomous equation, so it is monotone and
 //! comes exponentially close to a ray within some 30/|g'|. `MAX_STEPS` guards it all the same; if it were ever met, the
 //! rest would be taken as straight.
 
+use super::arc::Arc;
+use super::panel::Panel;
+use super::path::carry;
 use super::taylor::Step;
 use super::{CollisionError, Flow, Impact, Outcome, Progress, Scheme, Stick, Sticking};
 use glam::DVec2;
@@ -50,6 +53,7 @@ pub(super) fn slide(progress: &mut Progress) -> Result<(), CollisionError> {
     let rate = compliance.rate(mu);
     let mut rho = progress.u_t.length();
     let mut u_hat = progress.u_t / rho.max(f64::MIN_POSITIVE);
+    let (mut arc, mut x) = (None, 0.0);
     while rho > REST {
         progress.slip.slid = true;
         let flow = compliance.flow(mu, u_hat);
@@ -61,13 +65,27 @@ pub(super) fn slide(progress: &mut Progress) -> Result<(), CollisionError> {
             }
             break;
         }
-        progress.scheme = Scheme::Polar;
+        if progress.evaluations == 0 {
+            progress.scheme = Scheme::Polar;
+            arc = Arc::new(compliance, mu, u_hat).map(|arc| (arc, u_hat));
+            x = arc.map_or(0.0, |(arc, _)| arc.x);
+        }
         progress.evaluations += 1;
-        let step = Step::new(progress.impact, u_hat, rho, progress.u_z, rate);
-        if step.carry(progress) {
+        let panel = arc
+            .as_ref()
+            .and_then(|(arc, frame)| Panel::new(progress.impact, arc, *frame, [x, rho, progress.u_z]));
+        let over = if let Some(panel) = panel {
+            (x, u_hat, rho) = panel.end();
+            carry(&panel, progress)
+        } else {
+            let step = Step::new(progress.impact, u_hat, rho, progress.u_z, rate);
+            (u_hat, rho) = step.end();
+            arc = None;
+            carry(&step, progress)
+        };
+        if over {
             return Ok(());
         }
-        (u_hat, rho) = step.end();
         progress.u_t = rho * u_hat;
     }
     from_rest(progress)

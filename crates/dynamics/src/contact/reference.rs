@@ -143,9 +143,9 @@ pub const REFERENCE: [ReferenceCollision; 9] = [
         K_J,
         (0.8, 1.0),
         [[-0.5, 1.0, -0.34], [0.0, 0.0, 0.1246403059684], [-0.44256914571464, -1.0 / 3.0, 1.2612647682547]],
-        // W⁻ up to the first passage plus what lies between the second passage and the second time at rest; from the
-        // published W⁺ = 0.00210109531717 before it, and W⁺ = W⁻ in total because e = 1: see the test of R9.
-        f64::NAN,
+        // e = 1, so it equals the work of restitution: 0.00210109531717 before u_z falls again, and u_z²/2κ at the end with
+        // κ = 1 − 1.8²/4.
+        -0.0429832160327,
         -0.1918371775301,
     ),
 ];

@@ -8,11 +8,10 @@
 //! where (x, y) = ρ(c, s) and g, h are quadratic in (c, s). The coefficient n + 1 of each series follows from
 //! coefficients up to n, by Cauchy products. The last two coefficients of c, s and ρ tell how far the series reaches.
 //!
-//! On the step κ = k − μ(e c + d s) changes sign at most once between two directions along ±(e, d); so, split there and at
-//! the zero of κ, u_z is monotone on each part and W, p_z are monotone between its zeros: bisection with Newton's steps
-//! finds every event.
+//! It needs no knowledge of rays and so works where they fall together; elsewhere [`super::panel`] goes farther.
 
-use super::{Impact, Progress, Restitution};
+use super::path::Path;
+use super::{Impact, Progress};
 use glam::DVec2;
 
 /// Order of the series.
@@ -109,106 +108,35 @@ impl Step {
         let u_hat = DVec2::new(value(&self.c, self.length), value(&self.s, self.length));
         (u_hat.normalize_or(DVec2::X), value(&self.rho, self.length))
     }
+}
 
-    /// Moves the impact over the step or to its end, if that comes first ⇒ whether it is over.
-    pub fn carry(&self, progress: &mut Progress) -> bool {
-        let p_start = progress.p.z;
-        let mut from = 0.0;
-        for to in self.parts() {
-            if to <= from {
-                continue;
-            }
-            if let Some(end) = self.carry_part(progress, p_start, from, to) {
-                self.arrive(progress, end);
-                return true;
-            }
-            from = to;
-        }
-        self.arrive(progress, self.length);
-        false
+impl Path for Step {
+    fn length(&self) -> f64 {
+        self.length
     }
-
-    /// Ends of the parts of the step on which u_z is monotone.
-    fn parts(&self) -> [f64; 4] {
-        let end = self.length;
-        let mut parts = [end; 4];
-        if self.monotone {
-            return parts;
-        }
-        let DVec2 { x: e, y: d } = self.coupling;
-        let across = |t| e * value(&self.s, t) - d * value(&self.c, t);
-        let kappa = |t| self.k - self.mu * (e * value(&self.c, t) + d * value(&self.s, t));
-        parts[1] = if across(0.0) * across(end) < 0.0 { bisect(across, 0.0, end) } else { end };
-        let zero =
-            |from: f64, to: f64| if kappa(from) * kappa(to) < 0.0 { bisect(kappa, from, to) } else { to };
-        parts[0] = zero(0.0, parts[1]);
-        parts[2] = zero(parts[1], end);
-        parts
+    fn monotone(&self) -> bool {
+        self.monotone
     }
-
-    /// Carries the impact over a part on which u_z is monotone ⇒ where it ends, if it does.
-    fn carry_part(&self, progress: &mut Progress, p_start: f64, from: f64, to: f64) -> Option<f64> {
-        let (before, after) = (value(&self.u_z, from), value(&self.u_z, to));
-        let zero = || root(|t| (value(&self.u_z, t), slope(&self.u_z, t)), from, to);
-        if before < 0.0 && after < 0.0 {
-            self.compress(progress, from, to);
-            return None;
-        }
-        if before < 0.0 {
-            let middle = zero();
-            self.compress(progress, from, middle);
-            progress.compressed(p_start + self.impulse(middle));
-            return self.restore(progress, p_start, middle, to);
-        }
-        if after < 0.0 {
-            let middle = zero();
-            let end = self.restore(progress, p_start, from, middle);
-            if end.is_none() {
-                self.compress(progress, middle, to);
-            }
-            return end;
-        }
-        self.restore(progress, p_start, from, to)
+    fn across(&self, t: f64) -> f64 {
+        self.coupling.x * value(&self.s, t) - self.coupling.y * value(&self.c, t)
     }
-
-    fn compress(&self, progress: &mut Progress, from: f64, to: f64) {
-        progress.w_minus += value(&self.w, from) - value(&self.w, to);
+    fn kappa(&self, t: f64) -> f64 {
+        self.k - self.mu * (self.coupling.x * value(&self.c, t) + self.coupling.y * value(&self.s, t))
     }
-
-    /// Carries the impact over a part with u_z ≥ 0 ⇒ where it ends, if it does.
-    fn restore(&self, progress: &mut Progress, p_start: f64, from: f64, to: f64) -> Option<f64> {
-        let w_from = value(&self.w, from);
-        let target = progress.target();
-        let short = |t: f64| match progress.impact.restitution {
-            Restitution::Stronge => {
-                let power = value(&self.rho, t) * value(&self.u_z, t) / self.rate;
-                (progress.w_plus + (value(&self.w, t) - w_from) - target, power)
-            }
-            Restitution::Poisson => (p_start + self.impulse(t) - target, value(&self.rho, t) / self.rate),
-            Restitution::Newton => (value(&self.u_z, t) - target, slope(&self.u_z, t)),
-        };
-        let end = if short(from).0 >= 0.0 {
-            Some(from)
-        } else if short(to).0 >= 0.0 {
-            Some(root(short, from, to))
-        } else {
-            None
-        };
-        progress.w_plus += value(&self.w, end.unwrap_or(to)) - w_from;
-        end
+    fn u_z(&self, t: f64) -> (f64, f64) {
+        (value(&self.u_z, t), slope(&self.u_z, t))
     }
-
-    /// Normal impulse since the start of the step: ∫ρ.
-    fn impulse(&self, t: f64) -> f64 {
-        integral(&self.rho, t) / self.rate
+    fn work(&self, t: f64) -> (f64, f64) {
+        (value(&self.w, t), slope(&self.w, t))
     }
-
-    /// Writes velocity and impulse at η = t.
+    fn impulse(&self, t: f64) -> (f64, f64) {
+        (integral(&self.rho, t) / self.rate, value(&self.rho, t) / self.rate)
+    }
     fn arrive(&self, progress: &mut Progress, t: f64) {
         let share = -self.mu / self.rate;
         progress.p.x += share * integral(&self.x, t);
         progress.p.y += share * integral(&self.y, t);
-        progress.p.z += self.impulse(t);
+        progress.p.z += self.impulse(t).0;
         progress.u_t = DVec2::new(value(&self.x, t), value(&self.y, t));
         progress.u_z = value(&self.u_z, t);
     }
@@ -238,42 +166,4 @@ fn slope(a: &Series, t: f64) -> f64 {
 /// Σ a_n tⁿ⁺¹/(n + 1), without the last term, which the step's length makes negligible.
 fn integral(a: &Series, t: f64) -> f64 {
     t * (0..=ORDER).rev().fold(0.0, |sum, n| sum * t + a[n] * RECIPROCAL[n])
-}
-
-/// A function and its slope that changes sign once in [from, to] ⇒ where.
-fn root(f: impl Fn(f64) -> (f64, f64), mut from: f64, mut to: f64) -> f64 {
-    let rising = f(to).0 >= 0.0;
-    let mut t = 0.5 * (from + to);
-    for _ in 0..100 {
-        let (value, slope) = f(t);
-        if (value >= 0.0) == rising {
-            to = t;
-        } else {
-            from = t;
-        }
-        if value == 0.0 {
-            return t;
-        }
-        let newton = t - value / slope;
-        let next = if newton > from && newton < to { newton } else { 0.5 * (from + to) };
-        if (next - t).abs() <= 2.0 * f64::EPSILON * t {
-            return next;
-        }
-        t = next;
-    }
-    t
-}
-
-/// A function that changes sign once in [from, to] ⇒ where.
-fn bisect(f: impl Fn(f64) -> f64, mut from: f64, mut to: f64) -> f64 {
-    let rising = f(to) > 0.0;
-    for _ in 0..60 {
-        let middle = 0.5 * (from + to);
-        if (f(middle) > 0.0) == rising {
-            to = middle;
-        } else {
-            from = middle;
-        }
-    }
-    0.5 * (from + to)
 }

@@ -1,0 +1,236 @@
+//! One panel of a turning slide: integrals over a stretch of y = ln x by Gauss' rule.
+//!
+//! Along an [`Arc`] everything is a quadrature, one after the other: with η' = dη/dy from the arc,
+//!
+//!   ln ρ = ∫h η' dy,   p_z = ∫ρ η' dy,   p_t = −μ∫û ρ η' dy,   u_z = ∫κ ρ η' dy,   W = ∫u_z ρ η' dy.
+//!
+//! A rule with n nodes on a stretch of half-width w errs by b⁻²ⁿ at its end and by b⁻ⁿ inside, where b is the sum of the
+//! semi-axes of the ellipse with foci at the ends of the stretch that passes the nearest singularity; an exponential eᵅʸ in
+//! it, here ρ, needs α w of a few units at most. All is known beforehand, so the half-width can be chosen: wide while
+//! nothing happens, narrow where an event has to be found inside.
+
+use super::arc::Arc;
+use super::gauss::{GAUSS, NODES, Nodal, integral};
+use super::path::Path;
+use super::{Impact, Progress};
+use glam::DVec2;
+
+/// How far a stretch may go.
+#[derive(Clone, Copy)]
+struct Reach {
+    /// b + 1/b.
+    ellipse: f64,
+    /// Largest exponent over half a stretch.
+    exponent: f64,
+}
+
+/// Exact to rounding at the end: b³² = 3·10¹⁴.
+const WIDE: Reach = Reach { ellipse: 3.16, exponent: 3.0 };
+
+/// Exact to rounding everywhere: b¹⁶ = 10¹⁴.
+const DENSE: Reach = Reach { ellipse: 7.63, exponent: 0.7 };
+
+/// Largest half-width in y.
+const WIDEST: f64 = 4.0;
+
+/// Half-widths below this are left to the Taylor steps.
+const NARROWEST: f64 = 0.02;
+
+/// A stretch of the turn.
+pub(super) struct Panel<'a> {
+    impact: &'a Impact,
+    arc: &'a Arc,
+    /// Direction at the start of the arc, which is the x axis of its frame.
+    frame: DVec2,
+    x: f64,
+    half: f64,
+    u_z_start: f64,
+    /// Totals of u_z, W and p_z.
+    u_z_end: f64,
+    w_end: f64,
+    p_end: f64,
+    rho_end: f64,
+    /// At the nodes: direction, ln ρ rate, p_z rate.
+    direction: [DVec2; NODES],
+    growth: Nodal,
+    p_rate: Nodal,
+    rho: f64,
+    /// Coefficients of the rates of u_z and W, unless no event can happen.
+    u_z_series: Nodal,
+    w_series: Nodal,
+}
+
+impl<'a> Panel<'a> {
+    /// (impact, arc, its frame, x, ρ, u_z) ⇒ the next stretch; none if it would be too short.
+    pub fn new(impact: &'a Impact, arc: &'a Arc, frame: DVec2, [x, rho, u_z]: [f64; 3]) -> Option<Self> {
+        let compliance = &impact.compliance;
+        if u_z < 0.0 && compliance.k > impact.friction * arc.s.length() {
+            let half = half_width(impact, arc, x, WIDE)?;
+            let (u, rate) = arc.at(x);
+            let kappa = compliance.k - impact.friction * arc.s.dot(u);
+            // No event if u_z stays below zero, which the slope at the start foretells and the end confirms.
+            if u_z + kappa * rho * rate * 2.0 * half < 0.0 {
+                let panel = Self::over(impact, arc, frame, [x, rho, u_z, half]);
+                if panel.u_z_end < 0.0 {
+                    return Some(panel);
+                }
+            }
+        }
+        let half = half_width(impact, arc, x, DENSE)?;
+        Some(Self::over(impact, arc, frame, [x, rho, u_z, half]))
+    }
+
+    /// (impact, arc, its frame, (x, ρ, u_z, half-width)) ⇒ the stretch.
+    fn over(impact: &'a Impact, arc: &'a Arc, frame: DVec2, [x, rho, u_z, half]: [f64; 4]) -> Self {
+        let Impact { compliance, friction: mu, .. } = impact;
+        let s = arc.s;
+        let h = |u| growth(impact, arc, u);
+        let mut panel = Self {
+            impact,
+            arc,
+            frame,
+            x,
+            half,
+            u_z_start: u_z,
+            u_z_end: 0.0,
+            w_end: 0.0,
+            p_end: 0.0,
+            rho_end: 0.0,
+            direction: [DVec2::ZERO; NODES],
+            growth: [0.0; NODES],
+            p_rate: [0.0; NODES],
+            rho,
+            u_z_series: [0.0; NODES],
+            w_series: [0.0; NODES],
+        };
+        let mut eta = [0.0; NODES];
+        for j in 0..NODES {
+            let (u, rate) = arc.at(x * ((GAUSS.nodes[j] + 1.0) * half).exp());
+            panel.direction[j] = u;
+            eta[j] = rate * half;
+            panel.growth[j] = h(u) * eta[j];
+        }
+        let growth = GAUSS.cumulative(&panel.growth);
+        let mut u_z_rate = [0.0; NODES];
+        for j in 0..NODES {
+            panel.p_rate[j] = rho * growth[j].exp() * eta[j];
+            u_z_rate[j] = (compliance.k - mu * s.dot(panel.direction[j])) * panel.p_rate[j];
+        }
+        let rise = GAUSS.cumulative(&u_z_rate);
+        let mut w_rate = [0.0; NODES];
+        for j in 0..NODES {
+            w_rate[j] = (u_z + rise[j]) * panel.p_rate[j];
+        }
+        panel.u_z_end = u_z + GAUSS.total(&u_z_rate);
+        panel.w_end = GAUSS.total(&w_rate);
+        panel.p_end = GAUSS.total(&panel.p_rate);
+        panel.rho_end = rho * GAUSS.total(&panel.growth).exp();
+        if !(panel.monotone() && panel.u_z_end < 0.0) {
+            panel.u_z_series = GAUSS.coefficients(&u_z_rate);
+            panel.w_series = GAUSS.coefficients(&w_rate);
+        }
+        panel
+    }
+
+    /// x, direction and speed of sliding at the end.
+    pub fn end(&self) -> (f64, DVec2, f64) {
+        let x = self.x * (2.0 * self.half).exp();
+        (x, self.world(self.arc.at(x).0), self.rho_end)
+    }
+
+    fn world(&self, u: DVec2) -> DVec2 {
+        self.frame.rotate(u).normalize_or(DVec2::X)
+    }
+
+    /// Direction at t, in the frame of the arc.
+    fn direction(&self, t: f64) -> DVec2 {
+        self.arc.at(self.x * (t * self.half).exp()).0
+    }
+}
+
+/// h at a direction in the frame of the arc.
+#[inline(always)]
+fn growth(impact: &Impact, arc: &Arc, u: DVec2) -> f64 {
+    let [a, f, b] = arc.m;
+    arc.s.dot(u) - impact.friction * (a * u.x * u.x + 2.0 * f * u.x * u.y + b * u.y * u.y)
+}
+
+/// Half-width in y of the longest stretch from x on that stays within reach; none if it is too short.
+fn half_width(impact: &Impact, arc: &Arc, x: f64, reach: Reach) -> Option<f64> {
+    let y = x.ln();
+    let mut half = WIDEST;
+    let h = |u| growth(impact, arc, u);
+    loop {
+        let (u, rate) = arc.at(x * (2.0 * half).exp());
+        let (u_start, rate_start) = arc.at(x);
+        let exponent = half * (h(u) * rate).abs().max((h(u_start) * rate_start).abs());
+        let clear = arc.singular.iter().all(|(re, im)| {
+            let (from, to) = ((re - y).hypot(*im), (re - y - 2.0 * half).hypot(*im));
+            from + to >= reach.ellipse * half
+        });
+        if clear && exponent <= reach.exponent {
+            return Some(half);
+        }
+        half *= 0.75;
+        if half < NARROWEST {
+            return None;
+        }
+    }
+}
+
+impl Path for Panel<'_> {
+    fn length(&self) -> f64 {
+        2.0
+    }
+    fn monotone(&self) -> bool {
+        self.impact.compliance.k > self.impact.friction * self.arc.s.length()
+    }
+    fn across(&self, t: f64) -> f64 {
+        self.arc.s.perp_dot(self.direction(t))
+    }
+    fn kappa(&self, t: f64) -> f64 {
+        self.impact.compliance.k - self.impact.friction * self.arc.s.dot(self.direction(t))
+    }
+    fn u_z(&self, t: f64) -> (f64, f64) {
+        if t <= 0.0 {
+            return (self.u_z_start, 0.0);
+        }
+        if t >= 2.0 {
+            return (self.u_z_end, 0.0);
+        }
+        let (rise, slope) = integral(&self.u_z_series, t - 1.0);
+        (self.u_z_start + rise, slope)
+    }
+    fn work(&self, t: f64) -> (f64, f64) {
+        if t <= 0.0 {
+            return (0.0, 0.0);
+        }
+        if t >= 2.0 {
+            return (self.w_end, 0.0);
+        }
+        integral(&self.w_series, t - 1.0)
+    }
+    fn impulse(&self, t: f64) -> (f64, f64) {
+        if t >= 2.0 {
+            return (self.p_end, 0.0);
+        }
+        integral(&GAUSS.coefficients(&self.p_rate), t - 1.0)
+    }
+    fn arrive(&self, progress: &mut Progress, t: f64) {
+        let (mut x_rate, mut y_rate) = ([0.0; NODES], [0.0; NODES]);
+        for j in 0..NODES {
+            x_rate[j] = self.direction[j].x * self.p_rate[j];
+            y_rate[j] = self.direction[j].y * self.p_rate[j];
+        }
+        let mu = self.impact.friction;
+        let (tangent, rho) = if t >= 2.0 {
+            (DVec2::new(GAUSS.total(&x_rate), GAUSS.total(&y_rate)), self.rho_end)
+        } else {
+            let up_to = |rate: &Nodal| integral(&GAUSS.coefficients(rate), t - 1.0).0;
+            (DVec2::new(up_to(&x_rate), up_to(&y_rate)), self.rho * up_to(&self.growth).exp())
+        };
+        progress.p += (-mu * self.frame.rotate(tangent)).extend(self.impulse(t).0);
+        progress.u_t = rho * self.world(self.direction(t));
+        progress.u_z = self.u_z(t).0;
+    }
+}
