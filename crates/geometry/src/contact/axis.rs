@@ -7,7 +7,7 @@
 //!
 //! Most candidates are never looked at. With q any point of B, s(n) ≤ n·q − max_A n·a, so a face of A with
 //! f = n·q − d below the best found so far is out after one product. An edge of A has n = α n_l + β n_r, α, β ≥ 0, α + β ≥ 1,
-//! hence s ≤ α f_l + β f_r, at most max(f_l, f_r) if both are negative: it is out if both its faces are. The same with
+//! hence s ≤ α f_l + β f_r, at most max(f_l, f_r) if both are negative: it is out if both its faces are, for the same q. The same with
 //! A and B exchanged. Points q deep in the other solid make this sharp; the cache keeps last time's contact for that.
 
 use glam::DVec3;
@@ -62,25 +62,27 @@ pub(super) enum Found {
     TooMany,
 }
 
-/// The faces that may still matter.
+/// The faces that each of two points leaves in the race.
 #[derive(Clone, Copy)]
-struct Candidates(u128);
-
-impl Iterator for Candidates {
-    type Item = u32;
-
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        let face = self.0.trailing_zeros();
-        self.0 &= self.0.wrapping_sub(1);
-        (face < 128).then_some(face)
-    }
-}
+struct Candidates([u128; 2]);
 
 impl Candidates {
+    /// Faces that both points leave.
     #[inline]
-    fn has(self, face: u32) -> bool {
-        self.0 >> face & 1 == 1
+    fn faces(self) -> impl Iterator<Item = u32> {
+        let mut left = self.0[0] & self.0[1];
+        std::iter::from_fn(move || {
+            let face = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (face < 128).then_some(face)
+        })
+    }
+
+    /// Whether neither point rules out the edge between two faces.
+    #[inline]
+    fn has_edge(self, [left, right]: [u32; 2]) -> bool {
+        let faces = 1u128 << left | 1u128 << right;
+        self.0[0] & faces != 0 && self.0[1] & faces != 0
     }
 }
 
@@ -164,7 +166,7 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
     /// Tries the faces left; true if one separates beyond the margin.
     #[inline]
     fn try_faces(&mut self, faces_a: Candidates, faces_b: Candidates) -> bool {
-        for face in faces_a {
+        for face in faces_a.faces() {
             let start = match self.best.features {
                 Features::FaceA(_, vertex) => vertex,
                 _ => 0,
@@ -174,7 +176,7 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
                 return true;
             }
         }
-        for face in faces_b {
+        for face in faces_b.faces() {
             let start = match self.best.features {
                 Features::FaceB(_, vertex) => vertex,
                 _ => 0,
@@ -294,14 +296,15 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
 /// and how far its own points are outside.
 #[inline]
 fn left_over<P: Polytope>(solid: &P, own: [DVec3; 2], other: [DVec3; 2], limit: f64) -> (Candidates, f64) {
-    let (mut left, mut outside) = (0u128, f64::NEG_INFINITY);
+    let (mut left, mut outside) = ([0u128; 2], f64::NEG_INFINITY);
     // Points may be outside by rounding, and f is rounded itself.
     let limit = limit - 2.0 * OUTSIDE * (own[0].abs().max_element() + other[0].abs().max_element());
     for face in 0..solid.face_count() {
         let (normal, offset) = solid.plane(face);
-        let f = normal.dot(other[0]).min(normal.dot(other[1])) - offset;
         outside = outside.max(normal.dot(own[0]) - offset);
-        left |= u128::from(f >= limit) << face;
+        for (left, p) in left.iter_mut().zip(other) {
+            *left |= u128::from(normal.dot(p) - offset >= limit) << face;
+        }
     }
     (Candidates(left), outside)
 }
@@ -325,8 +328,7 @@ fn highest_face<P: Polytope>(solid: &P, p: DVec3) -> u32 {
 fn edges_left<P: Polytope>(solid: &P, faces: Candidates, list: &mut [u16; MAX_EDGES]) -> Option<usize> {
     let mut count = 0;
     for edge in 0..solid.edge_count() {
-        let [left, right] = solid.edge(edge).faces;
-        if faces.has(left) || faces.has(right) {
+        if faces.has_edge(solid.edge(edge).faces) {
             *list.get_mut(count)? = edge as u16;
             count += 1;
         }

@@ -167,6 +167,12 @@ impl Facet {
         points.iter().map(|p| (*p - self.points[0]).abs().max_element()).fold(0.0, f64::max)
     }
 
+    /// The point of a segment nearest to a point of the window.
+    pub(super) fn nearest_on_line(&self, p: DVec2) -> DVec2 {
+        let (from, along) = (self.points[0], self.points[1] - self.points[0]);
+        from + ((p - from).dot(along) / along.length_squared()).clamp(0.0, 1.0) * along
+    }
+
     /// Height above the window.
     #[inline]
     pub(super) fn height(&self, p: DVec2) -> f64 {

@@ -56,9 +56,10 @@ impl Patch {
         let (chosen, count) = reduce(&self.candidates[..self.count]);
         for &i in &chosen[..count] {
             let candidate = &self.candidates[i];
+            let [on_a, on_b] = places(candidate.point, a, b);
             manifold.push(ContactPoint {
-                point_a: window.point(candidate.point, a.height(candidate.point)),
-                point_b: window.point(candidate.point, b.height(candidate.point)),
+                point_a: window.point(on_a, a.height(on_a)),
+                point_b: window.point(on_b, b.height(on_b)),
                 separation: candidate.separation,
                 id: joined(candidate.id),
             });
@@ -104,6 +105,12 @@ impl Patch {
         }
         self.count = kept.min(MAX_CORNERS);
     }
+}
+
+/// Where on A and on B a corner is: the same place in the window, but for two lines at a small angle each its own.
+#[inline]
+fn places(p: DVec2, a: &Facet, b: &Facet) -> [DVec2; 2] {
+    if a.count == 2 && b.count == 2 { [a.nearest_on_line(p), b.nearest_on_line(p)] } else { [p, p] }
 }
 
 /// Feature of A and feature of B ⇒ name of a contact point.
