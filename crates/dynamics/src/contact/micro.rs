@@ -147,7 +147,12 @@ pub fn micro_collision(
         return Err(CollisionError::NotFinite { what: "the relative velocity" });
     }
     let p = -2.0 * Compliance::new(&k)?.impulse(u);
-    if micro.reversing && -u.z >= micro.least_rebound && p.is_finite() && p.z > 0.0 && p.truncate().length() <= settings.mu * p.z {
+    if micro.reversing
+        && -u.z >= micro.least_rebound
+        && p.is_finite()
+        && p.z > 0.0
+        && p.truncate().length() <= settings.mu * p.z
+    {
         let work = 0.5 * u.z * (0.5 * p.z);
         let outcome = Outcome {
             impulse: p,

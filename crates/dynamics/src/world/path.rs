@@ -124,7 +124,10 @@ impl Path {
                 Err("amplitude, swing, frequency and phase must be finite")
             }
             Self::Circuit { cosine, sine, frequency, phase }
-                if !(cosine.is_finite() && sine.is_finite() && frequency.is_finite() && phase.is_finite()) =>
+                if !(cosine.is_finite()
+                    && sine.is_finite()
+                    && frequency.is_finite()
+                    && phase.is_finite()) =>
             {
                 Err("cosine, sine, frequency and phase must be finite")
             }

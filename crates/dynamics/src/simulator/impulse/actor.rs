@@ -150,9 +150,10 @@ impl Actor {
                     Bound { a: a + 0.5 * part.lever * self.spin.hardest, b: along + part.lever * turning },
                 ]
             }
-            Role::Scripted => {
-                self.script.as_ref().map_or([Bound::default(); 2], |script| script.bounds(part.lever, d, now.v, now.omega))
-            }
+            Role::Scripted => self
+                .script
+                .as_ref()
+                .map_or([Bound::default(); 2], |script| script.bounds(part.lever, d, now.v, now.omega)),
         }
     }
 

@@ -72,7 +72,13 @@ pub(super) fn measure(
 }
 
 /// (parts, bodies, how they move now, gap to be used up) ⇒ seconds during which they cannot have met.
-pub(super) fn time_apart(parts: [&Part; 2], actors: [&Actor; 2], motion: [&Motion; 2], normal: DVec3, d: f64) -> f64 {
+pub(super) fn time_apart(
+    parts: [&Part; 2],
+    actors: [&Actor; 2],
+    motion: [&Motion; 2],
+    normal: DVec3,
+    d: f64,
+) -> f64 {
     let first = actors[0].bounds(parts[0], normal, motion[0]);
     let second = actors[1].bounds(parts[1], -normal, motion[1]);
     let mut latest = 0.0f64;

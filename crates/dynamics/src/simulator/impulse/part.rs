@@ -138,15 +138,18 @@ fn own_lever(shape: &Shape) -> f64 {
             (h.length_squared() - h.min_element().powi(2)).max(0.0).sqrt()
         }
         Shape::Cylinder(cylinder) => cylinder.radius().max(0.5 * cylinder.height()),
-        Shape::Ellipsoid(ellipsoid) => ellipsoid.semi_axes().max_element() - ellipsoid.semi_axes().min_element(),
+        Shape::Ellipsoid(ellipsoid) => {
+            ellipsoid.semi_axes().max_element() - ellipsoid.semi_axes().min_element()
+        }
         Shape::Convex(convex) if convex.contains(DVec3::ZERO) => {
             let solid = convex.polyhedron();
             (0..solid.face_count())
                 .flat_map(|face| {
                     let normal = solid.normals()[face];
-                    solid.face(face).iter().map(move |corner| {
-                        solid.vertices()[*corner as usize].cross(normal).length()
-                    })
+                    solid
+                        .face(face)
+                        .iter()
+                        .map(move |corner| solid.vertices()[*corner as usize].cross(normal).length())
                 })
                 .fold(0.0, f64::max)
         }

@@ -15,7 +15,6 @@
 //! ω_max² = (2E (I_min + I_max) − L²) / (I_min I_max), and |ω̇| ≤ α_max = ω_max² max |I_i − I_j| / I_k.
 
 use crate::motion::{Inertia, Motion};
-use glam::DVec3;
 
 /// Displacement along a direction is at most A s² + B s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,7 +70,8 @@ impl Spin {
         let twice_energy = (i * w).dot(w);
         let momentum_squared = (i * w).length_squared();
         // The two terms nearly cancel for a sphere: there |ω| is constant.
-        let squared = ((twice_energy * (least + most) - momentum_squared) / (least * most)).max(w.length_squared());
+        let squared =
+            ((twice_energy * (least + most) - momentum_squared) / (least * most)).max(w.length_squared());
         let fastest = if squared.is_finite() { squared.sqrt() * (1.0 + 1e-12) } else { w.length() };
         let skew = ((i.y - i.z).abs() / i.x).max((i.z - i.x).abs() / i.y).max((i.x - i.y).abs() / i.z);
         Self { fastest, hardest: skew * fastest * fastest }

@@ -6,12 +6,10 @@
 
 use super::actor::Role;
 use super::pair::Gap;
-use super::rest::Watch;
+use super::rest::{HARD, Watch};
 use super::stage::Stage;
 use super::{ImpulseError, ImpulseSettings};
-use crate::contact::{
-    Collision, CollisionSettings, MicroKind, MicroSettings, micro_collision, resolve,
-};
+use crate::contact::{Collision, CollisionSettings, MicroKind, MicroSettings, micro_collision, resolve};
 use crate::error::Error;
 use crate::motion::Motion;
 use crate::world::{Event, World};
@@ -54,6 +52,7 @@ impl Stage {
                 slow,
             });
         }
+        let hard = -gap.rate > HARD * self.slow();
         let mut changed = [0; 2];
         let mut count = 0;
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
@@ -62,7 +61,7 @@ impl Stage {
                 let now = actor.at(t);
                 let after = actor.contactor(&now, gap.point).after(sign * p);
                 actor.set_out(t, Motion { v: after.v, omega: after.omega, ..now });
-                if !slow {
+                if hard {
                     actor.watch = Watch::from(t, &now);
                 }
                 changed[count] = actors[k];
@@ -105,7 +104,8 @@ impl Stage {
             return Ok((DVec3::ZERO, false));
         }
         let (collision, frame) = Collision::between(&bodies[0], &bodies[1], gap.normal).map_err(failed)?;
-        let surface = CollisionSettings { restitution: settings.law(), e, mu, ..CollisionSettings::default() };
+        let surface =
+            CollisionSettings { restitution: settings.law(), e, mu, ..CollisionSettings::default() };
         if !slow {
             return Ok((frame * resolve(&collision, &surface).map_err(failed)?.impulse, false));
         }
@@ -122,7 +122,15 @@ impl Stage {
     }
 
     /// Keeps the books of a pair.
-    fn count(&mut self, index: u32, t: f64, p: DVec3, slow: bool, reversed: bool, settings: &ImpulseSettings) {
+    fn count(
+        &mut self,
+        index: u32,
+        t: f64,
+        p: DVec3,
+        slow: bool,
+        reversed: bool,
+        settings: &ImpulseSettings,
+    ) {
         self.counters.collisions += 1;
         self.counters.microcollisions += u64::from(slow);
         self.counters.reversed += u64::from(reversed);

@@ -84,7 +84,8 @@ fn fastest(path: &Path) -> (f64, f64) {
             (amplitude.length() * TAU * frequency.abs(), 0.0)
         }
         Path::Translation(Signal::Table(knots)) => {
-            let speeds = knots.windows(2).map(|pair| (pair[1].1 - pair[0].1).length() / (pair[1].0 - pair[0].0));
+            let speeds =
+                knots.windows(2).map(|pair| (pair[1].1 - pair[0].1).length() / (pair[1].0 - pair[0].0));
             (speeds.fold(0.0, f64::max), 0.0)
         }
     }
@@ -99,14 +100,11 @@ mod tests {
     /// N13: r = 0.1, Ω = 10, across the motion: for d = 0.1 the quadratic bound is the later one, for 0.3 the linear one.
     #[test]
     fn the_cycler_of_the_source() {
-        let path = Path::Circuit {
-            cosine: 0.1 * DVec3::X,
-            sine: 0.1 * DVec3::Y,
-            frequency: 10.0 / TAU,
-            phase: 0.0,
-        };
+        let path =
+            Path::Circuit { cosine: 0.1 * DVec3::X, sine: 0.1 * DVec3::Y, frequency: 10.0 / TAU, phase: 0.0 };
         let now = path.at(&Pose::IDENTITY, 0.0);
-        let [linear, quadratic] = Script::new(path, Pose::IDENTITY).bounds(0.0, DVec3::X, now.velocity, DVec3::ZERO);
+        let [linear, quadratic] =
+            Script::new(path, Pose::IDENTITY).bounds(0.0, DVec3::X, now.velocity, DVec3::ZERO);
         assert!((linear.time_to_cover(0.1) - 0.1).abs() < 1e-12);
         assert!((quadratic.time_to_cover(0.1) - 0.141421).abs() < 1e-6);
         assert!((linear.time_to_cover(0.3) - 0.3).abs() < 1e-12);

@@ -67,7 +67,13 @@ impl Stage {
     /// Takes everybody in the world on stage.
     pub fn enlist(&mut self, world: &World, settings: &ImpulseSettings, gravity: DVec3) -> Result<(), Error> {
         let counters = self.counters;
-        *self = Self { counters, gravity, weight: gravity.length(), smallest_gap: f64::INFINITY, ..Self::default() };
+        *self = Self {
+            counters,
+            gravity,
+            weight: gravity.length(),
+            smallest_gap: f64::INFINITY,
+            ..Self::default()
+        };
         let time = world.time();
         for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
             for (place, id) in world.bodies().ids(status).iter().enumerate() {
@@ -84,7 +90,14 @@ impl Stage {
         Ok(())
     }
 
-    fn enlist_body(&mut self, world: &World, id: BodyId, status: Status, place: usize, time: f64) -> Result<(), Error> {
+    fn enlist_body(
+        &mut self,
+        world: &World,
+        id: BodyId,
+        status: Status,
+        place: usize,
+        time: f64,
+    ) -> Result<(), Error> {
         let body = world.body(id)?;
         let index = self.actors.len() as u32;
         let script = body.path().map(|(path, start)| Script::new(path.clone(), start));
@@ -101,7 +114,14 @@ impl Stage {
         } else {
             (*body.motion(), body.body_from_principal().inverse())
         };
-        let mut actor = Actor::new(id, role, place, time, motion, *world.bodies().inertia_of(id).unwrap_or(&crate::motion::Inertia::default()));
+        let mut actor = Actor::new(
+            id,
+            role,
+            place,
+            time,
+            motion,
+            *world.bodies().inertia_of(id).unwrap_or(&crate::motion::Inertia::default()),
+        );
         if role == Role::Flying {
             actor.gravity = self.gravity;
         }
@@ -198,7 +218,8 @@ impl Stage {
         if actors[0] == actors[1] || !actors.iter().any(|a| self.is_mobile(*a)) {
             return Ok(());
         }
-        let shorter = actors.map(|a| &self.actors[a as usize].pairs).into_iter().min_by_key(|pairs| pairs.len());
+        let shorter =
+            actors.map(|a| &self.actors[a as usize].pairs).into_iter().min_by_key(|pairs| pairs.len());
         if shorter.is_some_and(|pairs| pairs.iter().any(|pair| self.pairs[*pair as usize].parts == parts)) {
             return Ok(());
         }
@@ -304,18 +325,19 @@ impl Stage {
     pub fn appoint(&mut self, index: u32, t: f64, gap: &Gap) {
         let pair = &self.pairs[index as usize];
         let tie = pair.tie();
-        let time = if self.touches(gap) && pair.actors.iter().any(|actor| self.actors[*actor as usize].yields()) {
-            t
-        } else {
-            let actors = pair.actors.map(|actor| &self.actors[actor as usize]);
-            let parts = pair.parts.map(|part| &self.parts[part as usize]);
-            let motion = actors.map(|actor| actor.recent());
-            let d = (1.0 - self.landing) * gap.distance.max(0.0).min(self.epsilon)
-                + (gap.distance - self.epsilon).max(0.0);
-            let wait = time_apart(parts, actors, [&motion[0], &motion[1]], gap.normal, d);
-            // An overlap leaves no gap to be used up: look again after a moment.
-            if gap.distance > 0.0 { t + wait } else { t + 1e-3 * self.fall_time().min(1e-3) }
-        };
+        let time =
+            if self.touches(gap) && pair.actors.iter().any(|actor| self.actors[*actor as usize].yields()) {
+                t
+            } else {
+                let actors = pair.actors.map(|actor| &self.actors[actor as usize]);
+                let parts = pair.parts.map(|part| &self.parts[part as usize]);
+                let motion = actors.map(|actor| actor.recent());
+                let d = (1.0 - self.landing) * gap.distance.max(0.0).min(self.epsilon)
+                    + (gap.distance - self.epsilon).max(0.0);
+                let wait = time_apart(parts, actors, [&motion[0], &motion[1]], gap.normal, d);
+                // An overlap leaves no gap to be used up: look again after a moment.
+                if gap.distance > 0.0 { t + wait } else { t + 1e-3 * self.fall_time().min(1e-3) }
+            };
         self.agenda.set(index, time, tie);
     }
 

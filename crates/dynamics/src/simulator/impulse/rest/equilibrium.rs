@@ -35,6 +35,8 @@ pub(super) struct Support {
     pub force: DVec3,
     /// Which pair it belongs to.
     pub pair: u32,
+    /// Where it is in the world.
+    pub place: DVec3,
 }
 
 /// Velocity left, relative to that of a free fall of a second, at which a body counts as carried.
@@ -44,17 +46,24 @@ const ROUNDS_PER_BODY: usize = 60;
 const MOST_ROUNDS: usize = 4000;
 
 /// (bodies after a second of load, their contacts, speed of a free fall of one second) ⇒ whether the contacts carry them; the
-/// forces are left in the contacts.
+/// forces begin with those found in the contacts and are left there.
 pub(super) fn carries(bodies: &mut [Carried], supports: &mut [Support], fall: f64) -> bool {
-    let matrices: Vec<DMat3> = supports.iter().map(|support| collision_matrix(bodies, support).inverse()).collect();
+    let matrices: Vec<DMat3> =
+        supports.iter().map(|support| collision_matrix(bodies, support).inverse()).collect();
     if matrices.iter().any(|k| !k.is_finite()) {
         return false;
     }
+    for support in supports.iter() {
+        push(bodies, support, support.force);
+    }
     let rounds = (ROUNDS + ROUNDS_PER_BODY * bodies.len()).min(MOST_ROUNDS);
     for round in 0..rounds {
-        for (support, inverse) in supports.iter_mut().zip(&matrices) {
+        // Up and down in turn: a tower passes its weight down in one sweep and the answer up in the next.
+        for k in 0..supports.len() {
+            let k = if round % 2 == 0 { k } else { supports.len() - 1 - k };
+            let support = &mut supports[k];
             let u = velocity(bodies, support, 1) - velocity(bodies, support, 0);
-            let wanted = into_cone(support.force - *inverse * u, support.normal, support.friction);
+            let wanted = into_cone(support.force - matrices[k] * u, support.normal, support.friction);
             let change = wanted - support.force;
             support.force = wanted;
             push(bodies, support, change);
@@ -71,7 +80,8 @@ fn left(body: &Carried) -> f64 {
 }
 
 fn velocity(bodies: &[Carried], support: &Support, side: usize) -> DVec3 {
-    support.bodies[side].map_or(DVec3::ZERO, |body| bodies[body].v + bodies[body].omega.cross(support.arms[side]))
+    support.bodies[side]
+        .map_or(DVec3::ZERO, |body| bodies[body].v + bodies[body].omega.cross(support.arms[side]))
 }
 
 fn push(bodies: &mut [Carried], support: &Support, p: DVec3) {
@@ -100,7 +110,11 @@ fn collision_matrix(bodies: &[Carried], support: &Support) -> DMat3 {
         if let Some(index) = support.bodies[side] {
             let body = &bodies[index];
             let r = support.arms[side];
-            let cross = DMat3::from_cols(DVec3::new(0.0, r.z, -r.y), DVec3::new(-r.z, 0.0, r.x), DVec3::new(r.y, -r.x, 0.0));
+            let cross = DMat3::from_cols(
+                DVec3::new(0.0, r.z, -r.y),
+                DVec3::new(-r.z, 0.0, r.x),
+                DVec3::new(r.y, -r.x, 0.0),
+            );
             k += DMat3::from_diagonal(DVec3::splat(body.inverse_mass)) - cross * body.inverse_inertia * cross;
         }
     }
@@ -136,6 +150,7 @@ mod tests {
                 friction,
                 force: DVec3::ZERO,
                 pair: 0,
+                place: DVec3::ZERO,
             })
             .collect()
     }
@@ -175,7 +190,7 @@ mod tests {
     fn an_overhang_falls() {
         for (shift, holds) in [(0.45, true), (0.55, false)] {
             let mut bodies = cube(1);
-            let mut supports: Vec<Support> = [(-0.5 , -0.5), (-shift, -0.5), (-0.5, 0.5), (-shift, 0.5)]
+            let mut supports: Vec<Support> = [(-0.5, -0.5), (-shift, -0.5), (-0.5, 0.5), (-shift, 0.5)]
                 .into_iter()
                 .map(|(x, y)| Support {
                     bodies: [None, Some(0)],
@@ -184,6 +199,7 @@ mod tests {
                     friction: 0.8,
                     force: DVec3::ZERO,
                     pair: 0,
+                    place: DVec3::ZERO,
                 })
                 .collect();
             assert_eq!(carries(&mut bodies, &mut supports, G), holds);

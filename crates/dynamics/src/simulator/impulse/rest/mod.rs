@@ -36,8 +36,8 @@ const LEANING: f64 = 2.0;
 /// Most bodies that are looked at together.
 const LARGEST_GROUP: usize = 512;
 
-/// Impulses faster than so many times √(2gε) always wake.
-const HARD: f64 = 10.0;
+/// Collisions faster than so many times √(2gε) always wake, and begin the watch anew.
+pub(super) const HARD: f64 = 10.0;
 
 /// Where a body was when it was last looked at, over three spans of time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -251,6 +251,10 @@ impl Stage {
             let actors = self.pairs[support.pair as usize].actors;
             support.bodies = actors.map(|actor| group.members.iter().position(|member| *member == actor));
         }
+        // From the ground up.
+        let gravity = self.gravity;
+        let height = |support: &Support| -gravity.dot(support.place);
+        group.supports.sort_by(|a, b| height(a).total_cmp(&height(b)));
         Ok(Some(group))
     }
 
@@ -302,6 +306,7 @@ impl Stage {
                 friction: pair.holding_friction,
                 force: DVec3::ZERO,
                 pair: index,
+                place,
             });
         }
         Ok(())
