@@ -33,13 +33,9 @@ impl Agenda {
         self.heap.first().map(|first| (first.time, first.entry))
     }
 
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.heap.len()
-    }
-
-    pub fn clear(&mut self) {
-        self.heap.clear();
-        self.places.clear();
     }
 
     /// Makes or moves the appointment of an entry. An infinite time cancels it; NaN counts as now-or-never and cancels too.

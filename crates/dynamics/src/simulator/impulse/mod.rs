@@ -40,6 +40,7 @@ use crate::world::{BodyId, Status, World};
 use actor::Role;
 use glam::DVec3;
 use rattleback_geometry::closest::ClosestError;
+use rattleback_geometry::space::{SpaceCounters, SpaceError};
 use stage::Stage;
 
 /// Why the event loop cannot go on.
@@ -65,6 +66,12 @@ pub enum ImpulseError {
     Geometry {
         /// Why.
         source: ClosestError,
+    },
+    /// A part could not be put into the space.
+    #[error("broad phase: {source}")]
+    Space {
+        /// Why.
+        source: SpaceError,
     },
     /// A collision could not be resolved.
     #[error("a collision of bodies {} and {} at t = {time} s could not be resolved: {source}", bodies[0], bodies[1])]
@@ -133,6 +140,11 @@ impl Impulse {
     /// What has been done since the simulator was made.
     pub const fn counters(&self) -> &ImpulseCounters {
         &self.stage.counters
+    }
+
+    /// What the broad phase has done since the world was taken on.
+    pub fn space_counters(&self) -> SpaceCounters {
+        self.stage.space_counters()
     }
 
     /// ε in use, m.

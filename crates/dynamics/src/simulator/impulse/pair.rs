@@ -12,6 +12,8 @@ use rattleback_geometry::contact::{PieceCache, distance_pieces};
 pub(super) struct Pair {
     pub parts: [u32; 2],
     pub actors: [u32; 2],
+    /// Whether their swept boxes are close at present.
+    pub close: bool,
     pub cache: PieceCache,
     pub restitution: f64,
     /// Coulomb coefficient while sliding.

@@ -11,6 +11,8 @@ component! {
         collision_epsilon: f64 = 0.0, "m", Allowed::NonNegative;
         /// σ: the part of a gap (of at most ε) that a step towards contact leaves.
         landing_margin: f64 = 0.9, "", Allowed::Within(0.01, 0.99);
+        /// Broad phase: the name of a space.
+        space: String = "spatial-hash", "", Allowed::Finite;
         /// How a collision ends: stronge, poisson or newton.
         restitution_law: String = "stronge", "", Allowed::Finite;
         /// Whether slow collisions are answered so that resting bodies do not sink into ε.
