@@ -33,6 +33,11 @@ impl Agenda {
         self.heap.first().map(|first| (first.time, first.entry))
     }
 
+    /// All appointments, in no particular order.
+    pub fn appointments(&self) -> impl Iterator<Item = (f64, u32)> + '_ {
+        self.heap.iter().map(|appointment| (appointment.time, appointment.entry))
+    }
+
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.heap.len()

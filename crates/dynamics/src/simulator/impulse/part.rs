@@ -59,14 +59,7 @@ pub(super) fn parts_of(
 ) {
     let mut push = |geometry: Geometry, place: Pose| {
         let (lever, radius) = extent(&geometry, &place);
-        parts.push(Part {
-            actor,
-            shape: id,
-            geometry,
-            place,
-            lever,
-            radius,
-        });
+        parts.push(Part { actor, shape: id, geometry, place, lever, radius });
     };
     take_apart(&attached.shape, place, &mut push);
 }

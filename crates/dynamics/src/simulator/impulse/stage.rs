@@ -47,9 +47,9 @@ pub(super) struct Stage {
     pub pairs: Vec<Pair>,
     /// Whether a pair of that number is alive; dead ones wait in `spare`.
     pub alive: Vec<bool>,
-    spare: Vec<u32>,
+    pub spare: Vec<u32>,
     pub agenda: Agenda,
-    neighbors: Neighbors,
+    pub neighbors: Neighbors,
     /// Until when the boxes of the neighbours hold.
     pub end: f64,
     pub epsilon: f64,
@@ -221,7 +221,7 @@ impl Stage {
     }
 
     /// Makes pairs of who has come close, and notes who has parted.
-    fn hear_news(&mut self, world: &World, time: f64) -> Result<(), Error> {
+    pub fn hear_news(&mut self, world: &World, time: f64) -> Result<(), Error> {
         let (mut came, mut parted) = (std::mem::take(&mut self.came), std::mem::take(&mut self.parted));
         self.neighbors.news(&mut came, &mut parted);
         for parts in &parted {

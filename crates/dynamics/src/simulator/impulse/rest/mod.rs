@@ -27,6 +27,7 @@ use crate::world::World;
 use equilibrium::{Carried, Support, carries};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::contact::collide_pieces;
+use serde::{Deserialize, Serialize};
 
 /// How long a body must keep still, in times of a fall through ε: towers sway longer than single bodies hop.
 const STILL_TIMES: [f64; 3] = [3.0, 12.0, 48.0];
@@ -43,7 +44,7 @@ const LARGEST_GROUP: usize = 512;
 pub(super) const HARD: f64 = 10.0;
 
 /// Where a body was when it was last looked at, over three spans of time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Watch {
     looks: [(f64, DVec3, DQuat); 3],
     /// Until when it counts as still.
