@@ -16,8 +16,10 @@ pub fn spaces(options: &BenchSpaces, out: &mut dyn Write) -> Result<(), Failure>
         let named = options.spaces.iter().map(|name| SpaceKind::from_name(name));
         named.collect::<Result<_, _>>().map_err(Failure::input)?
     };
-    let mut table =
-        Table::new(&["scene", "space", "boxes", "pairs", "ms/step", "ns/moving box", "exponent"], &[2, 3, 4, 5, 6]);
+    let mut table = Table::new(
+        &["scene", "space", "boxes", "pairs", "ms/step", "ns/moving box", "exponent"],
+        &[2, 3, 4, 5, 6],
+    );
     let mut panels = Vec::new();
     for scene in Scene::ALL {
         let mut series = Vec::new();

@@ -9,8 +9,9 @@ use glam::DVec3;
 use random::Random;
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{
-    BruteForce, CellHash, LevelRule, Mobility, MultiLevelGrid, Pair, PairChanges, ProxyId, SingleAxisSweep, Space,
-    SpaceKind, SpatialHash, StandardSpatialHash, SweepAndPrune, UniformGrid, UniformGridSettings, cells_of_ball,
+    BruteForce, CellHash, LevelRule, Mobility, MultiLevelGrid, Pair, PairChanges, ProxyId, SingleAxisSweep,
+    Space, SpaceKind, SpatialHash, StandardSpatialHash, SweepAndPrune, UniformGrid, UniformGridSettings,
+    cells_of_ball,
 };
 use rattleback_geometry::space::{CellRange, KdTree};
 use space_model::Model;
@@ -40,7 +41,8 @@ fn moved(bounds: &Aabb, shift: DVec3) -> Aabb {
 fn grids_follow_a_random_walk() {
     let mut random = Random(1);
     let mut boxes = mixed(&mut random, 2000, 0.01, 10.0, 60.0);
-    let mut grid = UniformGrid::new(UniformGridSettings { cell_side: Some(4.0), ..Default::default() }).unwrap();
+    let mut grid =
+        UniformGrid::new(UniformGridSettings { cell_side: Some(4.0), ..Default::default() }).unwrap();
     let mut levels = MultiLevelGrid::default();
     let mut tree = SpaceKind::DynamicBvh.create();
     let mut brute = BruteForce::default();
@@ -73,7 +75,8 @@ fn grids_follow_a_random_walk() {
         assert!(candidates.windows(2).all(|two| two[0] < two[1]));
         assert!(truth.iter().all(|pair| candidates.binary_search(pair).is_ok()));
 
-        let mut fresh = UniformGrid::new(UniformGridSettings { cell_side: Some(4.0), ..Default::default() }).unwrap();
+        let mut fresh =
+            UniformGrid::new(UniformGridSettings { cell_side: Some(4.0), ..Default::default() }).unwrap();
         boxes.iter().for_each(|b| drop(fresh.insert(b, Mobility::Moving, 0).unwrap()));
         fresh.step(1, &mut changes);
         assert_eq!(grid.occupied_cells(), fresh.occupied_cells());
@@ -110,8 +113,11 @@ fn sharing_counts_on_the_coarser_level_of_the_two() {
     space.step(1, &mut PairChanges::default());
     assert_eq!(space.level_sides().len(), 3);
     assert_eq!(space.sharing_pairs(), [Pair::new(b1, b2)]);
-    let coarse: Vec<_> =
-        space.occupied_cells().into_iter().filter(|(level, _, ids)| *level == 2 && ids.contains(&b3)).collect();
+    let coarse: Vec<_> = space
+        .occupied_cells()
+        .into_iter()
+        .filter(|(level, _, ids)| *level == 2 && ids.contains(&b3))
+        .collect();
     assert!(coarse.iter().any(|(_, _, ids)| ids.contains(&b4)), "they do share a cell of the coarsest level");
 }
 
@@ -249,7 +255,8 @@ fn hash_work(mut bodies: Vec<Flight>, fixed: &[Aabb], restitution: f64, dt: f64,
     let mut ids = Vec::new();
     for space in [&mut coherent as &mut dyn Space, &mut standard] {
         fixed.iter().for_each(|b| drop(space.insert(b, Mobility::Fixed, 0).unwrap()));
-        let insert = |b: &Flight| space.insert(&cube(b.position, 2.0 * b.radius), Mobility::Moving, 0).unwrap();
+        let insert =
+            |b: &Flight| space.insert(&cube(b.position, 2.0 * b.radius), Mobility::Moving, 0).unwrap();
         ids = bodies.iter().map(insert).collect();
     }
     let mut changes = [PairChanges::default(), PairChanges::default()];
@@ -285,16 +292,22 @@ fn coherence_saves_five_sixths_of_the_cell_operations() {
         (0..count)
             .map(|_| Flight {
                 radius,
-                position: DVec3::new(reach, reach, 0.0) * random.in_cube() + DVec3::Z * random.between(radius, height),
+                position: DVec3::new(reach, reach, 0.0) * random.in_cube()
+                    + DVec3::Z * random.between(radius, height),
                 velocity: speed * random.in_cube(),
             })
             .collect()
     };
-    let walls = [-0.3, 0.3].map(|y| Aabb::new(DVec3::new(-1.0, y - 0.02, 0.0), DVec3::new(1.0, y + 0.02, 0.8)).unwrap());
+    let walls = [-0.3, 0.3]
+        .map(|y| Aabb::new(DVec3::new(-1.0, y - 0.02, 0.0), DVec3::new(1.0, y + 0.02, 0.8)).unwrap());
     for rate in [60.0, 240.0, 1000.0] {
         let coins = some(8, 0.012, 0.1, 0.3, 0.3);
         let mut bowling = some(10, 0.19, 0.5, 0.2, 0.0);
-        bowling.push(Flight { radius: 0.11, position: DVec3::new(-2.0, 0.0, 0.11), velocity: DVec3::X * 6.0 });
+        bowling.push(Flight {
+            radius: 0.11,
+            position: DVec3::new(-2.0, 0.0, 0.11),
+            velocity: DVec3::X * 6.0,
+        });
         let top = some(1, 0.1, 0.05, 0.11, 0.02);
         let parts = some(6, 0.02, 0.15, 0.6, 0.5);
         let steps = (2.0 * rate) as usize;
@@ -316,7 +329,8 @@ fn coherence_saves_five_sixths_of_the_cell_operations() {
 /// sweep need a tenth of its tests at 2000.
 #[test]
 fn all_spaces_have_the_pairs_of_basic() {
-    let kinds = [SpaceKind::UniformGrid, SpaceKind::KdTree, SpaceKind::SweepAndPrune, SpaceKind::SingleAxisSweep];
+    let kinds =
+        [SpaceKind::UniformGrid, SpaceKind::KdTree, SpaceKind::SweepAndPrune, SpaceKind::SingleAxisSweep];
     let mut random = Random(50);
     let mut boxes = mixed(&mut random, 1000, 0.3, 1.5, 10.0);
     let mut spaces: Vec<Box<dyn Space>> = kinds.iter().map(|kind| kind.create()).collect();

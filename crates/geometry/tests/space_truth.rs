@@ -15,7 +15,12 @@ use space_model::{Model, random_box};
 const REACH: f64 = 10.0;
 
 /// A step of a random history: small moves of most, teleports, births and deaths of some.
-fn live(model: &mut Model, space: &mut dyn rattleback_geometry::space::Space, random: &mut Random, population: u64) {
+fn live(
+    model: &mut Model,
+    space: &mut dyn rattleback_geometry::space::Space,
+    random: &mut Random,
+    population: u64,
+) {
     let ids: Vec<_> = model.boxes.keys().copied().collect();
     let calm = random.bits() % 3 == 0;
     for id in ids {
@@ -193,7 +198,9 @@ fn difficult_rays() {
         let mut space = kind.create();
         for k in 0..100 {
             let corner = DVec3::X * f64::from(k) * 2.0;
-            space.insert(&Aabb::new(corner, corner + DVec3::ONE).unwrap(), Mobility::Moving, k as u64).unwrap();
+            space
+                .insert(&Aabb::new(corner, corner + DVec3::ONE).unwrap(), Mobility::Moving, k as u64)
+                .unwrap();
         }
         space.step(1, &mut PairChanges::default());
         let count = |ray: &Ray| {

@@ -209,9 +209,9 @@ pub fn growth_exponent(measured: &[Measurement]) -> Option<f64> {
     let points: Vec<(f64, f64)> = measured.iter().map(|m| ((m.boxes as f64).ln(), m.seconds.ln())).collect();
     let count = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / count, y + p.1 / count));
-    let (over, under) = points.iter().fold((0.0, 0.0), |(over, under), p| {
-        (over + (p.0 - x) * (p.1 - y), under + (p.0 - x) * (p.0 - x))
-    });
+    let (over, under) = points
+        .iter()
+        .fold((0.0, 0.0), |(over, under), p| (over + (p.0 - x) * (p.1 - y), under + (p.0 - x) * (p.0 - x)));
     (under > 0.0).then(|| over / under)
 }
 
@@ -221,7 +221,12 @@ mod tests {
 
     #[test]
     fn exponent_of_a_power_law_is_its_power() {
-        let law = |boxes: usize| Measurement { boxes, moving: boxes, pairs: 0, seconds: 3e-9 * (boxes as f64).powf(1.5) };
+        let law = |boxes: usize| Measurement {
+            boxes,
+            moving: boxes,
+            pairs: 0,
+            seconds: 3e-9 * (boxes as f64).powf(1.5),
+        };
         let exponent = growth_exponent(&[law(100), law(1000), law(10_000)]).unwrap();
         assert!((exponent - 1.5).abs() < 1e-12);
         assert_eq!(growth_exponent(&[law(100)]), None);

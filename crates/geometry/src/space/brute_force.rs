@@ -1,9 +1,7 @@
 //! Every box against every other: slow, and right. All other spaces are compared with it.
 
 use super::pair::{self, SortedPairs};
-use super::{
-    Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError,
-};
+use super::{Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError};
 use crate::Aabb;
 
 /// The space without structure.

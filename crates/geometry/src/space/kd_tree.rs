@@ -173,8 +173,13 @@ impl KdTree {
             let (low, high) = (node.low, node.high);
             let mut halves = [Vec::new(), Vec::new()];
             for side in 0..2 {
-                let mut child = Node { parent: at, children: [0; 2], axis: 0, cut: 0.0, low, high, inside: Vec::new() };
-                if side == 0 { child.high[axis] = cut } else { child.low[axis] = cut }
+                let mut child =
+                    Node { parent: at, children: [0; 2], axis: 0, cut: 0.0, low, high, inside: Vec::new() };
+                if side == 0 {
+                    child.high[axis] = cut
+                } else {
+                    child.low[axis] = cut
+                }
                 self.nodes.push(child);
             }
             for index in inside {
@@ -199,23 +204,37 @@ impl KdTree {
         let spread = centers.extents();
         let axis = (0..3).fold(0, |best, axis| if spread[axis] > spread[best] { axis } else { best });
         let half = inside.len() / 2;
-        inside.select_nth_unstable_by(half, |&a, &b| center(a)[axis].total_cmp(&center(b)[axis]).then(a.cmp(&b)));
+        inside.select_nth_unstable_by(half, |&a, &b| {
+            center(a)[axis].total_cmp(&center(b)[axis]).then(a.cmp(&b))
+        });
         let cut = center(inside[half])[axis];
         let side = |below: bool| {
             let bounds = |index: &&u32| self.table.bounds(**index);
-            inside.iter().any(|index| if below { bounds(&index).max()[axis] < cut } else { bounds(&index).min()[axis] >= cut })
+            inside.iter().any(|index| {
+                if below { bounds(&index).max()[axis] < cut } else { bounds(&index).min()[axis] >= cut }
+            })
         };
         (side(true) || side(false)).then_some((axis, cut))
     }
 
     /// Asks the boxes of a node and of those below it that a box may overlap.
-    fn below(&self, bounds: &Aabb, from: u32, look: &mut dyn FnMut(u32) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn below(
+        &self,
+        bounds: &Aabb,
+        from: u32,
+        look: &mut dyn FnMut(u32) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let node = &self.nodes[from as usize];
         node.inside.iter().try_for_each(|&index| look(index))?;
         self.children(bounds, node, look)
     }
 
-    fn children(&self, bounds: &Aabb, node: &Node, look: &mut dyn FnMut(u32) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn children(
+        &self,
+        bounds: &Aabb,
+        node: &Node,
+        look: &mut dyn FnMut(u32) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         if node.children[0] != 0 {
             if bounds.min()[node.axis] < node.cut {
                 self.below(bounds, node.children[0], look)?;
@@ -388,7 +407,10 @@ impl Space for KdTree {
             }
             let node = &self.nodes[at as usize];
             let mut inside = node.inside.iter();
-            if inside.try_for_each(|&index| look_near(&self.table, index, point, &mut limit, visit)).is_break() {
+            if inside
+                .try_for_each(|&index| look_near(&self.table, index, point, &mut limit, visit))
+                .is_break()
+            {
                 return;
             }
             if node.children[0] != 0 {

@@ -20,8 +20,8 @@ mod sweep_and_prune;
 pub use brute_force::BruteForce;
 pub use bvh::{DynamicBvh, DynamicBvhSettings};
 pub use cells::{
-    CellHash, CellRange, LevelRule, MultiLevelGrid, SpatialHash, StandardSpatialHash, UniformGrid, UniformGridSettings,
-    cells_of_ball, geometric_levels, minimal_levels,
+    CellHash, CellRange, LevelRule, MultiLevelGrid, SpatialHash, StandardSpatialHash, UniformGrid,
+    UniformGridSettings, cells_of_ball, geometric_levels, minimal_levels,
 };
 pub use error::{MAX_REACH, SpaceError};
 pub use interface::{Candidates, Space, SpaceCounters};

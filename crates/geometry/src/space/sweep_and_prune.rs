@@ -65,7 +65,8 @@ impl SweepAndPrune {
     }
 
     fn meet(&self, a: u32, b: u32) -> bool {
-        (self.table.is_moving(a) || self.table.is_moving(b)) && self.table.bounds(a).overlaps(self.table.bounds(b))
+        (self.table.is_moving(a) || self.table.is_moving(b))
+            && self.table.bounds(a).overlaps(self.table.bounds(b))
     }
 
     /// Boxes that left, and their pairs.
@@ -134,7 +135,9 @@ impl SweepAndPrune {
         }
         self.refresh_values();
         for axis in &mut self.axes {
-            axis.sort_unstable_by(|a, b| if a.precedes(*b) { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater });
+            axis.sort_unstable_by(|a, b| {
+                if a.precedes(*b) { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater }
+            });
         }
         let mut found = Vec::new();
         let mut open: Vec<u32> = Vec::new();
@@ -144,11 +147,16 @@ impl SweepAndPrune {
                 continue;
             }
             self.counters.box_tests += open.len() as u64;
-            found.extend(open.iter().filter(|&&other| self.meet(end.index(), other)).map(|&other| pair::key(end.index(), other)));
+            found.extend(
+                open.iter()
+                    .filter(|&&other| self.meet(end.index(), other))
+                    .map(|&other| pair::key(end.index(), other)),
+            );
             open.push(end.index());
         }
         found.sort_unstable();
-        let lost: Vec<u64> = self.pairs.iter().copied().filter(|key| found.binary_search(key).is_err()).collect();
+        let lost: Vec<u64> =
+            self.pairs.iter().copied().filter(|key| found.binary_search(key).is_err()).collect();
         lost.into_iter().for_each(|key| self.flip(key, false));
         found.into_iter().for_each(|key| self.flip(key, true));
     }
@@ -201,7 +209,8 @@ impl Space for SweepAndPrune {
         changes.clear();
         self.flips.sort_unstable();
         for run in self.flips.chunk_by(|a, b| a == b).filter(|run| run.len() % 2 == 1) {
-            let list = if self.pairs.contains(&run[0]) { &mut changes.appeared } else { &mut changes.vanished };
+            let list =
+                if self.pairs.contains(&run[0]) { &mut changes.appeared } else { &mut changes.vanished };
             list.push(pair::pair(&self.table, run[0]));
         }
         self.flips.clear();
@@ -250,7 +259,9 @@ impl SingleAxisSweep {
     }
 
     fn refresh(&mut self) {
-        let bounds = |index: u32| (self.table.bounds(index).min()[self.axis], self.table.bounds(index).max()[self.axis]);
+        let bounds = |index: u32| {
+            (self.table.bounds(index).min()[self.axis], self.table.bounds(index).max()[self.axis])
+        };
         for item in &mut self.order {
             (item.0, item.1) = bounds(item.2);
         }

@@ -94,7 +94,9 @@ impl Model {
     /// Compares overlap, ray and nearest queries with looking at all.
     pub fn ask(&self, space: &dyn Space, random: &mut Random, reach: f64) {
         let name = space.name();
-        let window = Aabb::from_center(reach * random.in_cube(), DVec3::splat(random.between(0.0, 0.3 * reach))).unwrap();
+        let window =
+            Aabb::from_center(reach * random.in_cube(), DVec3::splat(random.between(0.0, 0.3 * reach)))
+                .unwrap();
         let mut found = Vec::new();
         space.overlapping(&window, &mut |id| {
             found.push(id);
@@ -144,7 +146,8 @@ impl Model {
 pub fn random_box(random: &mut Random, reach: f64) -> Aabb {
     let size = 0.3 * reach * 10f64.powf(random.between(-2.0, 0.0));
     let mut center = reach * random.in_cube();
-    let mut half = DVec3::new(random.between(0.0, size), random.between(0.0, size), random.between(0.0, size));
+    let mut half =
+        DVec3::new(random.between(0.0, size), random.between(0.0, size), random.between(0.0, size));
     if random.bits() % 4 == 0 {
         let unit = 0.25 * reach;
         center = (center / unit).round() * unit;

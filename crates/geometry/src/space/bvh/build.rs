@@ -41,7 +41,8 @@ struct Part {
 
 impl Part {
     fn of(items: &[Item], first: usize, count: usize) -> Self {
-        let bounds = items[first..first + count].iter().fold(Box32::EMPTY, |all, item| all.union(item.bounds));
+        let bounds =
+            items[first..first + count].iter().fold(Box32::EMPTY, |all, item| all.union(item.bounds));
         Self { first, count, bounds }
     }
 

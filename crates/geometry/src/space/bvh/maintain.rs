@@ -197,7 +197,9 @@ fn empty_below(tree: &mut Tree, at: u32, open: &mut Vec<u32>, keep: &dyn Fn(u32)
     open.clear();
     open.push(at);
     while let Some(node) = open.pop() {
-        open.extend(tree.nodes[node as usize].links.iter().filter_map(|link| link.as_node()).filter(|&n| !keep(n)));
+        open.extend(
+            tree.nodes[node as usize].links.iter().filter_map(|link| link.as_node()).filter(|&n| !keep(n)),
+        );
         if node == at {
             for lane in 0..4 {
                 tree.nodes[at as usize].set(lane, Box32::EMPTY, Link::NOTHING);

@@ -65,7 +65,11 @@ impl DynamicBvhSettings {
         }
         let far = self.origin.abs().max_element();
         if !(far <= super::MAX_REACH) || !self.origin.is_finite() {
-            return Err(SpaceError::Setting { name: "origin", value: far, allowed: "at most MAX_REACH away" });
+            return Err(SpaceError::Setting {
+                name: "origin",
+                value: far,
+                allowed: "at most MAX_REACH away",
+            });
         }
         Ok(())
     }
@@ -140,8 +144,7 @@ impl DynamicBvh {
         let Self { table, boxes, is_touched, moving, fixed, counters, .. } = self;
         let alive = |index: u32| table.is_alive(index);
         let moved = |index: u32| is_touched[index as usize];
-        let marked =
-            moving.upkeep.apply(&mut moving.tree, &moving.touched, boxes, alive, moved, counters);
+        let marked = moving.upkeep.apply(&mut moving.tree, &moving.touched, boxes, alive, moved, counters);
         fixed.upkeep.apply(&mut fixed.tree, &fixed.touched, boxes, alive, |_| false, counters);
         let before = moving.touched.len();
         self.unsettle();
@@ -334,7 +337,11 @@ impl Space for DynamicBvh {
 
     fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
         let mut look = |index: u32| {
-            if self.table.bounds(index).overlaps(bounds) { visit(self.table.id(index)) } else { ControlFlow::Continue(()) }
+            if self.table.bounds(index).overlaps(bounds) {
+                visit(self.table.id(index))
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         for index in self.unknown() {
             if look(index).is_break() {

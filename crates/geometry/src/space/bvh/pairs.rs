@@ -204,7 +204,13 @@ impl Worker {
                 (None, None) => self.tell(view, one.index(), other.index(), with_fixed),
                 (None, Some(node)) => {
                     let tree = if with_fixed { view.fixed } else { view.moving };
-                    self.below(view, tree, (node, a.lane_box(lane)), |other| (one.index(), other), with_fixed);
+                    self.below(
+                        view,
+                        tree,
+                        (node, a.lane_box(lane)),
+                        |other| (one.index(), other),
+                        with_fixed,
+                    );
                 }
                 (Some(node), None) => {
                     let leaf = (node, b.lane_box(k));

@@ -95,10 +95,7 @@ impl Node {
     pub fn union(&self) -> Box32 {
         let low = self.low.map(Vec4::min_element);
         let high = self.high.map(Vec4::max_element);
-        Box32 {
-            low: Vec4::new(low[0], low[1], low[2], 0.0),
-            high: Vec4::new(high[0], high[1], high[2], 0.0),
-        }
+        Box32 { low: Vec4::new(low[0], low[1], low[2], 0.0), high: Vec4::new(high[0], high[1], high[2], 0.0) }
     }
 
     /// Bit k: lane k overlaps the box.

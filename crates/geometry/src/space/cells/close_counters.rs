@@ -240,7 +240,8 @@ impl CloseCounters {
         changes.clear();
         self.flips.sort_unstable();
         for run in self.flips.chunk_by(|a, b| a == b).filter(|run| run.len() % 2 == 1) {
-            let list = if self.close.contains_key(&run[0]) { &mut changes.appeared } else { &mut changes.vanished };
+            let list =
+                if self.close.contains_key(&run[0]) { &mut changes.appeared } else { &mut changes.vanished };
             list.push(pair::pair(table, run[0]));
         }
         self.flips.clear();

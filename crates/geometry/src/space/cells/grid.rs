@@ -165,7 +165,11 @@ impl UniformGrid {
         if let Some(side) = settings.cell_side
             && !(1e-50..=1e50).contains(&side)
         {
-            return Err(SpaceError::Setting { name: "cell_side", value: side, allowed: "between 1e-50 and 1e50" });
+            return Err(SpaceError::Setting {
+                name: "cell_side",
+                value: side,
+                allowed: "between 1e-50 and 1e50",
+            });
         }
         Ok(Self::with(settings))
     }
@@ -206,8 +210,11 @@ impl UniformGrid {
             .values()
             .map(|&place| {
                 let cell = &self.cells[place as usize];
-                let mut inside: Vec<_> =
-                    self.list(cell.lists[0]).chain(self.list(cell.lists[1])).map(|index| self.table.id(index)).collect();
+                let mut inside: Vec<_> = self
+                    .list(cell.lists[0])
+                    .chain(self.list(cell.lists[1]))
+                    .map(|index| self.table.id(index))
+                    .collect();
                 inside.sort_unstable();
                 (cell.key.0, inside, cell.active != NONE)
             })
@@ -230,7 +237,8 @@ impl UniformGrid {
         if let Some(side) = self.settings.cell_side {
             return side;
         }
-        let mut sizes: Vec<f64> = self.table.indices().map(|index| self.table.bounds(index).diagonal()).collect();
+        let mut sizes: Vec<f64> =
+            self.table.indices().map(|index| self.table.bounds(index).diagonal()).collect();
         sizes.retain(|&size| size > 0.0);
         if sizes.is_empty() {
             return self.side;

@@ -51,7 +51,8 @@ impl StandardSpatialHash {
 
     fn look(&mut self, index: u32, cell: Cell, store: bool) {
         self.counters.cell_operations += 1;
-        let inside = if store { Some(self.cells.entry(cell).or_default()) } else { self.cells.get_mut(&cell) };
+        let inside =
+            if store { Some(self.cells.entry(cell).or_default()) } else { self.cells.get_mut(&cell) };
         let Some(inside) = inside else { return };
         for &other in inside.iter() {
             if self.table.is_moving(index) || self.table.is_moving(other) {

@@ -29,7 +29,11 @@ impl LevelRule {
     /// An error if α is not within (0, 1) or β is below 1.
     pub fn check(&self) -> Result<(), SpaceError> {
         if !(self.alpha > 1e-6 && self.alpha < 1.0) {
-            return Err(SpaceError::Setting { name: "alpha", value: self.alpha, allowed: "above 1e-6 and below 1" });
+            return Err(SpaceError::Setting {
+                name: "alpha",
+                value: self.alpha,
+                allowed: "above 1e-6 and below 1",
+            });
         }
         if !(1.0..=1e6).contains(&self.beta) {
             return Err(SpaceError::Setting { name: "beta", value: self.beta, allowed: "between 1 and 1e6" });
@@ -149,7 +153,8 @@ mod tests {
     fn minimal_levels_are_few() {
         let rule = LevelRule::default();
         assert_eq!(minimal_levels(&mut [1.0, 1e9, 1e-9], &rule).len(), 3);
-        let mut sizes: Vec<f64> = (0..=1000).map(|k| 10f64.powf(-2.0 + 4.0 * f64::from(k) / 1000.0)).collect();
+        let mut sizes: Vec<f64> =
+            (0..=1000).map(|k| 10f64.powf(-2.0 + 4.0 * f64::from(k) / 1000.0)).collect();
         let levels = minimal_levels(&mut sizes, &rule);
         assert!(levels.len() <= 14, "{}", levels.len());
         let levels = Levels { sides: levels, ..Levels::default() };

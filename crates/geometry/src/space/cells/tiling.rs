@@ -30,10 +30,7 @@ impl CellRange {
         if !(far <= MAX_INDEX) {
             return None;
         }
-        let range = Self {
-            low: low.to_array().map(|x| x as i64),
-            high: high.to_array().map(|x| x as i64),
-        };
+        let range = Self { low: low.to_array().map(|x| x as i64), high: high.to_array().map(|x| x as i64) };
         (range.count() <= MAX_CELLS).then_some(range)
     }
 
