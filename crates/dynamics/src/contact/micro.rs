@@ -7,6 +7,8 @@
 //! 2. **Boost.** At the distance d the gap has been eaten into by δ = ε − d; the collision is resolved with
 //!    e(δ) = e + (e_max − e)(δ/ε)², which may exceed 1 and push the body back out.
 //!
+//! A least rebound, if wanted, replaces both for still slower ones: hops that become ever smaller come ever more often.
+//!
 //! The decision looks at this one contact only; nothing remembers what rests, rolls or slides.
 
 use super::settings::resolve_unbounded;
@@ -14,6 +16,9 @@ use super::{
     Collision, CollisionError, CollisionSettings, Compliance, Outcome, Scheme, SlipHistory, resolve,
 };
 use serde::{Deserialize, Serialize};
+
+/// Largest restitution that the least rebound may ask for.
+const MOST_RESTITUTION: f64 = 1e4;
 
 /// When a collision is a micro-collision, and what is done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +35,9 @@ pub struct MicroSettings {
     pub threshold_factor: f64,
     /// Size of gravity g, in m/s²; at 0 there are no micro-collisions.
     pub gravity: f64,
+    /// Normal velocity at which a micro-collision leaves at least, in m/s: hops that get ever smaller would come ever more
+    /// often.
+    pub least_rebound: f64,
     /// Width ε of the gap in which bodies count as touching, in m; above 0.
     pub collision_epsilon: f64,
 }
@@ -44,6 +52,7 @@ impl Default for MicroSettings {
             e_max: 5.0,
             threshold_factor: 1.0,
             gravity: 9.81,
+            least_rebound: 0.0,
             collision_epsilon: 1e-3,
         }
     }
@@ -75,6 +84,9 @@ impl MicroSettings {
         }
         if !(size(self.collision_epsilon) && self.collision_epsilon > 0.0) {
             return refuse("the collision epsilon", "finite and above 0", self.collision_epsilon);
+        }
+        if !size(self.least_rebound) {
+            return refuse("the least rebound", "finite and at least 0", self.least_rebound);
         }
         if distance.is_nan() {
             return refuse("the distance", "a number", distance);
@@ -135,7 +147,12 @@ pub fn micro_collision(
         return Err(CollisionError::NotFinite { what: "the relative velocity" });
     }
     let p = -2.0 * Compliance::new(&k)?.impulse(u);
-    if micro.reversing && p.is_finite() && p.z > 0.0 && p.truncate().length() <= settings.mu * p.z {
+    if micro.reversing
+        && -u.z >= micro.least_rebound
+        && p.is_finite()
+        && p.z > 0.0
+        && p.truncate().length() <= settings.mu * p.z
+    {
         let work = 0.5 * u.z * (0.5 * p.z);
         let outcome = Outcome {
             impulse: p,
@@ -149,7 +166,8 @@ pub fn micro_collision(
         };
         return Ok(MicroOutcome { kind: MicroKind::Reversed, outcome });
     }
-    let e = if micro.boost { micro.boosted(settings.e, distance) } else { settings.e };
+    let least = (micro.least_rebound / -u.z).min(MOST_RESTITUTION);
+    let e = if micro.boost { micro.boosted(settings.e, distance) } else { settings.e }.max(least);
     let boosted = CollisionSettings { e, ..*settings };
     let outcome = resolve_unbounded(collision, &boosted, settings.law.law())?;
     Ok(MicroOutcome { kind: MicroKind::Boosted { e }, outcome })

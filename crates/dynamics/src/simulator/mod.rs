@@ -1,8 +1,10 @@
 //! Simulators: what moves a world through time. One folder each.
 
 pub mod free;
+pub mod impulse;
 
 pub use free::{BodyIntegrator, Flow, FreeMotion};
+pub use impulse::{Impulse, ImpulseSettings};
 
 use crate::error::Error;
 use crate::registry::{Catalogue, Description, RegistryError};
@@ -40,7 +42,8 @@ pub(crate) fn register_integrators(
 pub(crate) fn register_simulators(
     simulators: &mut Catalogue<Box<dyn Simulator>>,
 ) -> Result<(), RegistryError> {
-    free::register_simulator(simulators)
+    free::register_simulator(simulators)?;
+    impulse::register_simulator(simulators)
 }
 
 /// The error for a step length that is no length.

@@ -119,6 +119,11 @@ impl Bodies {
         self.locate(id).map(|(status, index)| &self.sets[status.place()].motion[index])
     }
 
+    /// Body ⇒ inertia: nothing yields unless it is dynamic.
+    pub fn inertia_of(&self, id: BodyId) -> Option<&Inertia> {
+        self.locate(id).map(|(status, index)| &self.sets[status.place()].inertia[index])
+    }
+
     pub(super) fn motion_of_mut(&mut self, id: BodyId) -> Result<&mut Motion, Error> {
         let (status, index) = self.locate(id).ok_or(Error::UnknownBody(id))?;
         Ok(&mut self.sets[status.place()].motion[index])

@@ -1,6 +1,7 @@
 //! What a step has to tell besides new poses.
 
 use super::BodyId;
+use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 /// Something that happened during the last step.
@@ -20,6 +21,28 @@ pub enum Event {
         body: BodyId,
         /// Time after the step, s.
         time: f64,
+    },
+    /// Two bodies collided.
+    Collision {
+        /// When, s.
+        time: f64,
+        /// Who.
+        bodies: [BodyId; 2],
+        /// Where, m.
+        point: DVec3,
+        /// From the first to the second.
+        normal: DVec3,
+        /// On the second body, N s.
+        impulse: DVec3,
+        /// One of the many slow collisions by which a body rests on another.
+        slow: bool,
+    },
+    /// Two bodies collide so often that time hardly passes.
+    Stalled {
+        /// When, s.
+        time: f64,
+        /// Who.
+        bodies: [BodyId; 2],
     },
 }
 

@@ -428,6 +428,11 @@ impl World {
         self.counters = Counters { steps: self.counters.steps, ..Counters::default() };
     }
 
+    /// Adds what happened during the step, in order.
+    pub(crate) fn report(&mut self, events: &mut Vec<Event>) {
+        self.events.append(events);
+    }
+
     /// Ends a step that has moved the dynamic bodies to `time`: moves the animated ones, lists what moved, and takes
     /// out what left the world or turned non-finite. `before` holds the dynamic states at the beginning; nothing if they
     /// were moved by [`move_in_blocks`](Self::move_in_blocks), which has compared them already.

@@ -26,6 +26,25 @@ pub enum Path {
         /// rad.
         phase: f64,
     },
+    /// Round an ellipse about the start position, without turning: start + c cos(2π f t + φ) + s sin(2π f t + φ).
+    /// Vibrating bowls and orbital shakers.
+    Circuit {
+        /// Displacement at phase 0, m.
+        cosine: DVec3,
+        /// Displacement a quarter of a turn later, m.
+        sine: DVec3,
+        /// Hz.
+        frequency: f64,
+        /// rad.
+        phase: f64,
+    },
+    /// Stays where it is while its surface runs: conveyor belts, treadmills, rollers. The velocities are those of the surface.
+    Surface {
+        /// m/s.
+        velocity: DVec3,
+        /// rad/s about the start position, world frame.
+        angular_velocity: DVec3,
+    },
     /// Straight lines and shortest turns between poses in the world; holds the first and the last.
     Keyframes(Vec<(f64, Pose)>),
     /// Position relative to the start as a signal of time; no turning.
@@ -67,6 +86,18 @@ impl Path {
                     angular_velocity: *swing * (rate * cosine),
                 }
             }
+            Self::Circuit { cosine, sine, frequency, phase } => {
+                let rate = std::f64::consts::TAU * frequency;
+                let (s, c) = (rate * t + phase).sin_cos();
+                PathPoint {
+                    pose: Pose::new(start.rotation, start.translation + *cosine * c + *sine * s),
+                    velocity: (*sine * c - *cosine * s) * rate,
+                    angular_velocity: DVec3::ZERO,
+                }
+            }
+            Self::Surface { velocity, angular_velocity } => {
+                PathPoint { pose: *start, velocity: *velocity, angular_velocity: *angular_velocity }
+            }
             Self::Keyframes(keys) => keyframe(keys, start, t),
             Self::Translation(signal) => PathPoint {
                 pose: Pose::new(start.rotation, start.translation + signal.at(t)),
@@ -79,7 +110,7 @@ impl Path {
     /// What is wrong with the path, if anything.
     pub fn check(&self) -> Result<(), &'static str> {
         match self {
-            Self::Steady { velocity, angular_velocity }
+            Self::Steady { velocity, angular_velocity } | Self::Surface { velocity, angular_velocity }
                 if !(velocity.is_finite() && angular_velocity.is_finite()) =>
             {
                 Err("velocities must be finite")
@@ -91,6 +122,14 @@ impl Path {
                     && phase.is_finite()) =>
             {
                 Err("amplitude, swing, frequency and phase must be finite")
+            }
+            Self::Circuit { cosine, sine, frequency, phase }
+                if !(cosine.is_finite()
+                    && sine.is_finite()
+                    && frequency.is_finite()
+                    && phase.is_finite()) =>
+            {
+                Err("cosine, sine, frequency and phase must be finite")
             }
             Self::Keyframes(keys) if keys.is_empty() => Err("at least one keyframe is needed"),
             Self::Keyframes(keys) if !keys.iter().all(|(t, pose)| t.is_finite() && pose.is_valid()) => {
@@ -163,6 +202,12 @@ mod tests {
             Path::Harmonic {
                 amplitude: DVec3::new(0.1, 0.0, 0.2),
                 swing: DVec3::new(0.0, 0.3, 0.0),
+                frequency: 1.7,
+                phase: 0.3,
+            },
+            Path::Circuit {
+                cosine: DVec3::new(0.1, 0.0, 0.2),
+                sine: DVec3::new(0.0, -0.1, 0.1),
                 frequency: 1.7,
                 phase: 0.3,
             },

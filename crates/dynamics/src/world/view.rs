@@ -98,6 +98,11 @@ impl<'w> BodyRef<'w> {
         &self.record.body_from_principal
     }
 
+    /// The path of an animated body and the pose it starts from.
+    pub fn path(&self) -> Option<(&'w Path, Pose)> {
+        self.record.path.as_ref().map(|path| (path, self.record.path_start))
+    }
+
     /// m v, kg·m/s; zero unless dynamic.
     pub fn momentum(&self) -> DVec3 {
         self.only_dynamic(self.record.mass * self.motion.v)

@@ -1,0 +1,287 @@
+//! Event-driven simulation after Mirtich: all contact is collisions, one pair of bodies and one point at a time.
+//!
+//! - Between collisions every body is a closed form of time (`actor`): nothing is integrated, and a body is looked at only
+//!   when a pair it belongs to has an appointment.
+//! - A pair of convex parts has an appointment (`heap`) at a time by which it provably cannot have met: gap d along the
+//!   normal against the bounds A s² + B s on how far each part can get (`reach`, `script`). So a collision is approached
+//!   from one side and never passed; the gap left at each look is at least σ min(d, ε).
+//! - Pairs worth an appointment are those whose swept boxes overlap over the present step (`neighbors`).
+//! - At an appointment the gap is measured. Below ε and closing, it is a collision: the contact law answers with one impulse
+//!   (`response`), and the appointments of both bodies are made anew. Else the pair gets its next appointment.
+//! - Bodies at rest would collide forever in ever smaller hops. Slow collisions are therefore answered a little harder
+//!   (microcollisions), and bodies that have stopped and can be proved to be carried by their contacts stand still until
+//!   something disturbs them (`rest`).
+//!
+//! Forces other than uniform gravity act as kicks at both ends of a step, as do linear and angular damping.
+
+mod actor;
+mod bracketing;
+mod heap;
+mod memory;
+mod neighbors;
+mod pair;
+mod part;
+mod reach;
+mod response;
+mod rest;
+mod script;
+mod settings;
+mod stage;
+
+pub use settings::ImpulseSettings;
+pub use stage::ImpulseCounters;
+
+use crate::contact::CollisionError;
+use crate::error::Error;
+use crate::force::Loads;
+use crate::motion::Motion;
+use crate::property::{Component, ComponentType};
+use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::simulator::{Simulator, check_step};
+use crate::world::{BodyId, SnapshotError, Status, World};
+use actor::Role;
+use glam::DVec3;
+use memory::Memory;
+use rattleback_geometry::closest::ClosestError;
+use rattleback_geometry::space::{SpaceCounters, SpaceError};
+use stage::Stage;
+
+/// Why the event loop cannot go on.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+pub enum ImpulseError {
+    /// Two bodies overlap where they were put.
+    #[error(
+        "bodies {} and {} overlap by {depth:e} m at t = {time} s; bodies must be put apart, by a hair at least",
+        bodies[0],
+        bodies[1]
+    )]
+    Overlap {
+        /// Which.
+        bodies: [BodyId; 2],
+        /// How deep, m.
+        depth: f64,
+        /// When, s.
+        time: f64,
+    },
+    /// The distance of two parts cannot be told.
+    #[error("a gap could not be measured: {source}")]
+    Geometry {
+        /// Why.
+        source: ClosestError,
+    },
+    /// A part could not be put into the space.
+    #[error("broad phase: {source}")]
+    Space {
+        /// Why.
+        source: SpaceError,
+    },
+    /// A collision could not be resolved.
+    #[error("a collision of bodies {} and {} at t = {time} s could not be resolved: {source}", bodies[0], bodies[1])]
+    Collision {
+        /// Which.
+        bodies: [BodyId; 2],
+        /// When, s.
+        time: f64,
+        /// Why.
+        source: CollisionError,
+    },
+}
+
+/// Average contact force between two bodies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactForce {
+    /// Who.
+    pub bodies: [BodyId; 2],
+    /// On the second body, N.
+    pub force: DVec3,
+    /// Where they were last nearest.
+    pub point: DVec3,
+    /// From the first to the second.
+    pub normal: DVec3,
+}
+
+/// Event-driven simulator.
+///
+/// ```
+/// use rattleback_dynamics::simulator::Impulse;
+/// use rattleback_dynamics::{Body, Simulator, World};
+/// use rattleback_geometry::Shape;
+/// use glam::DVec3;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut world = World::default();
+/// world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?))?;
+/// let ball = world.add_body(Body::dynamic().at(0.0, 0.0, 1.0).with_shape(Shape::sphere(0.1)?))?;
+/// let mut simulator = Impulse::default();
+/// for _ in 0..120 {
+///     simulator.step(&mut world, 1.0 / 60.0)?;
+/// }
+/// assert!((world.body(ball)?.position().z - 0.1).abs() < 2e-4);
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Default)]
+pub struct Impulse {
+    settings: ImpulseSettings,
+    stage: Stage,
+    loads: Loads,
+    before: Vec<Motion>,
+    /// What a snapshot remembered, until there is a world to put it into.
+    recalled: Option<Memory>,
+    /// The revision of the world the stage was made of; none if it has to be made anew.
+    revision: Option<u64>,
+}
+
+impl Impulse {
+    /// Settings ⇒ simulator; refuses a law, search or space that there is none of.
+    pub fn new(settings: ImpulseSettings) -> Result<Self, Error> {
+        Ok(Self { settings: settings.checked()?, ..Self::default() })
+    }
+
+    /// Settings in use.
+    pub const fn settings(&self) -> &ImpulseSettings {
+        &self.settings
+    }
+
+    /// What has been done since the simulator was made.
+    pub const fn counters(&self) -> &ImpulseCounters {
+        &self.stage.counters
+    }
+
+    /// What the broad phase has done since the world was taken on.
+    pub fn space_counters(&self) -> SpaceCounters {
+        self.stage.space_counters()
+    }
+
+    /// ε in use, m.
+    pub const fn collision_epsilon(&self) -> f64 {
+        self.stage.epsilon
+    }
+
+    /// The smallest gap ever measured since the world was taken on, m.
+    pub const fn smallest_gap(&self) -> f64 {
+        self.stage.smallest_gap
+    }
+
+    /// Pairs near each other at present.
+    pub fn close_pairs(&self) -> usize {
+        self.stage.alive.iter().filter(|alive| **alive).count()
+    }
+
+    /// Bodies at rest at present.
+    pub fn resting(&self) -> impl Iterator<Item = BodyId> + '_ {
+        self.stage.actors.iter().filter(|actor| actor.role == Role::Resting).map(|actor| actor.id)
+    }
+
+    /// Average forces of all pairs that touch, over the last window.
+    pub fn contact_forces(&self) -> impl Iterator<Item = ContactForce> + '_ {
+        self.stage.forces()
+    }
+
+    fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        let (start, end) = (world.time(), world.time() + dt);
+        world.gather_loads(start, &mut self.loads);
+        let gravity = self.loads.uniform_acceleration();
+        if let Some(memory) = self.recalled.take() {
+            self.revision = memory.revision;
+            memory.restore(&mut self.stage, world, &self.settings)?;
+        }
+        if self.revision != Some(world.revision()) || self.stage.is_stale(world, gravity) {
+            self.stage.enlist(world, &self.settings, gravity)?;
+        }
+        self.stage.events.clear();
+        self.kick(world, start, 0.5 * dt)?;
+        self.stage.open_window(world, start, end)?;
+        if self.settings.search == "bracketing" {
+            self.stage.play_bracketing(world, &self.settings, start)?;
+        } else {
+            self.stage.play(world, &self.settings)?;
+        }
+        self.write(world, end);
+        if !world.forces_are_uniform() || self.stage.any_damping() {
+            world.gather_loads(end, &mut self.loads);
+            self.kick(world, end, 0.5 * dt)?;
+            self.write(world, end);
+        }
+        Ok(())
+    }
+
+    /// What forces other than gravity, and damping, do in a time h.
+    fn kick(&mut self, world: &World, time: f64, h: f64) -> Result<(), Error> {
+        let mut kicked = Vec::new();
+        for index in 0..self.stage.actors.len() {
+            let actor = &self.stage.actors[index];
+            if !actor.is_free() {
+                continue;
+            }
+            let wrench = self.loads.wrench(actor.place);
+            let damped = actor.inertia.linear_damping > 0.0 || actor.inertia.angular_damping > 0.0;
+            let pushed = wrench.force != DVec3::ZERO || wrench.torque != DVec3::ZERO;
+            if !pushed && !(damped && actor.role == Role::Flying) {
+                continue;
+            }
+            if actor.role == Role::Resting {
+                self.stage.wake(world, index as u32, time)?;
+            }
+            self.stage.kick(index as u32, time, wrench, h);
+            kicked.push(index as u32);
+        }
+        if kicked.is_empty() { Ok(()) } else { self.stage.moved(world, &kicked, time) }
+    }
+
+    /// Hands the states at the end of the step to the world.
+    fn write(&mut self, world: &mut World, end: f64) {
+        let motion = world.bodies_mut().dynamic_mut().0;
+        for actor in &mut self.stage.actors {
+            if actor.is_free()
+                && let Some(place) = motion.get_mut(actor.place)
+            {
+                *place = actor.at(end);
+            }
+        }
+    }
+}
+
+impl Simulator for Impulse {
+    fn description(&self) -> Description {
+        Description { type_name: ImpulseSettings::TYPE_NAME.into(), properties: self.settings.properties() }
+    }
+
+    fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        check_step(dt)?;
+        world.begin_step();
+        self.before.clear();
+        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
+        if let Err(error) = self.advance(world, dt) {
+            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
+            self.revision = None;
+            return Err(error);
+        }
+        let end = world.time() + dt;
+        world.report(&mut self.stage.events);
+        world.end_step(end, Some(&self.before));
+        self.revision = Some(world.revision());
+        Ok(())
+    }
+
+    fn memory(&self) -> Vec<u8> {
+        postcard::to_allocvec(&Memory::of(&self.stage, self.revision)).unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+        let memory =
+            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the simulator"))?;
+        self.recalled = Some(memory);
+        Ok(())
+    }
+}
+
+pub(crate) fn register_simulator(
+    simulators: &mut Catalogue<Box<dyn Simulator>>,
+) -> Result<(), RegistryError> {
+    let specs = ImpulseSettings::type_specs().to_vec();
+    simulators.register(Entry::new(ImpulseSettings::TYPE_NAME, ImpulseSettings::DOC, specs, |given| {
+        let settings = ImpulseSettings::with(given).map_err(|error| error.to_string())?;
+        let simulator = Impulse::new(settings).map_err(|error| error.to_string())?;
+        Ok(Box::new(simulator) as Box<dyn Simulator>)
+    }))
+}

@@ -1,0 +1,165 @@
+//! What happens when two bodies meet.
+//!
+//! One impulse p at one point: +p on the second body, −p on the first, by the contact law. Slower than a fall through ε, it
+//! is a microcollision and answered by its own rule. A resting body stands like a rock against slow collisions and is
+//! woken by faster ones.
+
+use super::actor::Role;
+use super::pair::Gap;
+use super::rest::{HARD, Watch};
+use super::stage::Stage;
+use super::{ImpulseError, ImpulseSettings};
+use crate::contact::{Collision, CollisionSettings, MicroKind, MicroSettings, micro_collision, resolve};
+use crate::error::Error;
+use crate::motion::Motion;
+use crate::world::{Event, World};
+use glam::DVec3;
+
+impl Stage {
+    /// Lets a pair collide.
+    pub fn collide(
+        &mut self,
+        world: &World,
+        settings: &ImpulseSettings,
+        index: u32,
+        t: f64,
+        gap: &Gap,
+    ) -> Result<(), Error> {
+        let actors = self.pairs[index as usize].actors;
+        let slow = settings.microcollisions && -gap.rate < self.slow();
+        let (mut p, mut reversed) = self.impulse(settings, index, t, gap, slow)?;
+        let mut woken = false;
+        for (k, sign) in [(0, -1.0), (1, 1.0)] {
+            if self.actors[actors[k] as usize].role == Role::Resting {
+                let scripted = self.actors[actors[1 - k] as usize].role == Role::Scripted;
+                if scripted || !self.absorbs(actors[k], t, sign * p, gap.point, -gap.rate)? {
+                    self.wake(world, actors[k], t)?;
+                    woken = true;
+                }
+            }
+        }
+        if woken {
+            (p, reversed) = self.impulse(settings, index, t, gap, slow)?;
+        }
+        self.count(index, t, p, slow, reversed, settings);
+        if self.stalls(index, t, settings) {
+            return self.hold(world, actors, t);
+        }
+        if !slow || settings.report_microcollisions {
+            self.events.push(Event::Collision {
+                time: t,
+                bodies: actors.map(|actor| self.actors[actor as usize].id),
+                point: gap.point,
+                normal: gap.normal,
+                impulse: p,
+                slow,
+            });
+        }
+        let hard = -gap.rate > HARD * self.slow();
+        let mut changed = [0; 2];
+        let mut count = 0;
+        for (k, sign) in [(0, -1.0), (1, 1.0)] {
+            let actor = &mut self.actors[actors[k] as usize];
+            if actor.yields() {
+                let now = actor.at(t);
+                let after = actor.contactor(&now, gap.point).after(sign * p);
+                actor.set_out(t, Motion { v: after.v, omega: after.omega, ..now });
+                if hard {
+                    actor.watch = Watch::from(t, &now);
+                }
+                changed[count] = actors[k];
+                count += 1;
+            }
+        }
+        self.moved(world, &changed[..count], t)?;
+        if slow && settings.rest {
+            for actor in actors {
+                match self.actors[actor as usize].role {
+                    Role::Flying => self.watch(world, actor, t)?,
+                    Role::Resting => self.prove_again(world, actor, t)?,
+                    Role::Fixed | Role::Scripted => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The impulse on the second body, and whether it just turned the contact's velocity round. Who does not yield stands
+    /// like a rock.
+    fn impulse(
+        &mut self,
+        settings: &ImpulseSettings,
+        index: u32,
+        t: f64,
+        gap: &Gap,
+        slow: bool,
+    ) -> Result<(DVec3, bool), Error> {
+        let pair = &self.pairs[index as usize];
+        let (actors, e, mu) = (pair.actors, pair.restitution, pair.friction);
+        let bodies = actors.map(|actor| {
+            let actor = &mut self.actors[actor as usize];
+            let now = actor.at(t);
+            actor.contactor(&now, gap.point)
+        });
+        let ids = actors.map(|actor| self.actors[actor as usize].id);
+        let failed = |source| ImpulseError::Collision { bodies: ids, time: t, source };
+        if bodies.iter().all(|body| body.inverse_mass == 0.0) {
+            return Ok((DVec3::ZERO, false));
+        }
+        let (collision, frame) = Collision::between(&bodies[0], &bodies[1], gap.normal).map_err(failed)?;
+        let surface =
+            CollisionSettings { restitution: settings.law(), e, mu, ..CollisionSettings::default() };
+        if !slow {
+            return Ok((frame * resolve(&collision, &surface).map_err(failed)?.impulse, false));
+        }
+        let rule = MicroSettings {
+            collision_epsilon: self.epsilon,
+            gravity: self.weight,
+            reversing: settings.reversing,
+            e_max: settings.boosted_restitution,
+            least_rebound: settings.least_hop * self.slow(),
+            ..MicroSettings::default()
+        };
+        let answer = micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
+        Ok((frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed))
+    }
+
+    /// Whether a pair has collided so often that time hardly passes; says so.
+    fn stalls(&mut self, index: u32, t: f64, settings: &ImpulseSettings) -> bool {
+        let pair = &mut self.pairs[index as usize];
+        if t - pair.counted_since > settings.stall_time {
+            (pair.counted_since, pair.collisions) = (t, 0);
+        }
+        pair.collisions += 1;
+        if i64::from(pair.collisions) < settings.stall_limit {
+            return false;
+        }
+        pair.collisions = 0;
+        self.counters.stalled += 1;
+        let bodies = pair.actors.map(|actor| self.actors[actor as usize].id);
+        self.events.push(Event::Stalled { time: t, bodies });
+        true
+    }
+
+    /// Keeps the books of a pair.
+    fn count(
+        &mut self,
+        index: u32,
+        t: f64,
+        p: DVec3,
+        slow: bool,
+        reversed: bool,
+        settings: &ImpulseSettings,
+    ) {
+        self.counters.collisions += 1;
+        self.counters.microcollisions += u64::from(slow);
+        self.counters.reversed += u64::from(reversed);
+        let pair = &mut self.pairs[index as usize];
+        if t - pair.summed_since > settings.force_window {
+            pair.force = pair.impulse / (t - pair.summed_since);
+            pair.impulse = DVec3::ZERO;
+            pair.summed_since = t;
+        }
+        pair.impulse += p;
+    }
+}

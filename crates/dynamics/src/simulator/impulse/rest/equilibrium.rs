@@ -1,0 +1,208 @@
+//! Can these contacts carry these bodies?
+//!
+//! Bodies at rest under loads F, τ stay at rest if there are forces p at the contacts, each inside its cone of friction
+//! |p_t| ≤ μ p_n, with F + Σ p = 0 and τ + Σ r × p = 0 for every body. To find them, let the loads act for one second on bodies
+//! at rest, v = F/m, ω = I⁻¹τ, and take back the velocity at one contact after the other, as far as its cone allows:
+//!
+//! p ← Π(p − K⁻¹ u),  u the relative velocity at the contact, K its collision matrix, Π the nearest way into the cone.
+//!
+//! Every fixed point with v = ω = 0 is a proof. If the loads cannot be carried, some velocity stays.
+
+use glam::{DMat3, DVec3};
+
+/// A body that is to be carried.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carried {
+    pub inverse_mass: f64,
+    pub inverse_inertia: DMat3,
+    /// Largest distance of its surface from the centre of mass: what turns ω into a speed.
+    pub radius: f64,
+    /// Velocities after one second of load.
+    pub v: DVec3,
+    pub omega: DVec3,
+}
+
+/// A point where two bodies touch; who is not to be carried stands firm.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Support {
+    pub bodies: [Option<usize>; 2],
+    /// From each centre of mass to the point.
+    pub arms: [DVec3; 2],
+    /// From the first to the second.
+    pub normal: DVec3,
+    pub friction: f64,
+    /// Force on the second, N.
+    pub force: DVec3,
+    /// Which pair it belongs to.
+    pub pair: u32,
+    /// Where it is in the world.
+    pub place: DVec3,
+}
+
+/// Velocity left, relative to that of a free fall of a second, at which a body counts as carried.
+const RESIDUAL: f64 = 5e-3;
+const ROUNDS: usize = 40;
+const ROUNDS_PER_BODY: usize = 60;
+const MOST_ROUNDS: usize = 4000;
+
+/// (bodies after a second of load, their contacts, speed of a free fall of one second) ⇒ whether the contacts carry them; the
+/// forces begin with those found in the contacts and are left there.
+pub(super) fn carries(bodies: &mut [Carried], supports: &mut [Support], fall: f64) -> bool {
+    let matrices: Vec<DMat3> =
+        supports.iter().map(|support| collision_matrix(bodies, support).inverse()).collect();
+    if matrices.iter().any(|k| !k.is_finite()) {
+        return false;
+    }
+    for support in supports.iter() {
+        push(bodies, support, support.force);
+    }
+    let rounds = (ROUNDS + ROUNDS_PER_BODY * bodies.len()).min(MOST_ROUNDS);
+    for round in 0..rounds {
+        // Up and down in turn: a tower passes its weight down in one sweep and the answer up in the next.
+        for k in 0..supports.len() {
+            let k = if round % 2 == 0 { k } else { supports.len() - 1 - k };
+            let support = &mut supports[k];
+            let u = velocity(bodies, support, 1) - velocity(bodies, support, 0);
+            let wanted = into_cone(support.force - matrices[k] * u, support.normal, support.friction);
+            let change = wanted - support.force;
+            support.force = wanted;
+            push(bodies, support, change);
+        }
+        if round % 8 == 7 && bodies.iter().all(|body| left(body) <= RESIDUAL * fall) {
+            return true;
+        }
+    }
+    false
+}
+
+fn left(body: &Carried) -> f64 {
+    body.v.length().max(body.radius * body.omega.length())
+}
+
+fn velocity(bodies: &[Carried], support: &Support, side: usize) -> DVec3 {
+    support.bodies[side]
+        .map_or(DVec3::ZERO, |body| bodies[body].v + bodies[body].omega.cross(support.arms[side]))
+}
+
+fn push(bodies: &mut [Carried], support: &Support, p: DVec3) {
+    for (side, sign) in [(0, -1.0), (1, 1.0)] {
+        if let Some(index) = support.bodies[side] {
+            let body = &mut bodies[index];
+            body.v += sign * body.inverse_mass * p;
+            body.omega += body.inverse_inertia * (sign * support.arms[side].cross(p));
+        }
+    }
+}
+
+fn into_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
+    let normal = p.dot(n);
+    if normal <= 0.0 {
+        return DVec3::ZERO;
+    }
+    let tangent = p - normal * n;
+    let (size, most) = (tangent.length(), mu * normal);
+    if size <= most { p } else { normal * n + tangent * (most / size) }
+}
+
+fn collision_matrix(bodies: &[Carried], support: &Support) -> DMat3 {
+    let mut k = DMat3::ZERO;
+    for side in 0..2 {
+        if let Some(index) = support.bodies[side] {
+            let body = &bodies[index];
+            let r = support.arms[side];
+            let cross = DMat3::from_cols(
+                DVec3::new(0.0, r.z, -r.y),
+                DVec3::new(-r.z, 0.0, r.x),
+                DVec3::new(r.y, -r.x, 0.0),
+            );
+            k += DMat3::from_diagonal(DVec3::splat(body.inverse_mass)) - cross * body.inverse_inertia * cross;
+        }
+    }
+    k
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const G: f64 = 9.81;
+
+    fn cube(count: usize) -> Vec<Carried> {
+        vec![
+            Carried {
+                inverse_mass: 1.0,
+                inverse_inertia: DMat3::from_diagonal(DVec3::splat(6.0)),
+                radius: 0.5 * 3f64.sqrt(),
+                v: -G * DVec3::Z,
+                omega: DVec3::ZERO,
+            };
+            count
+        ]
+    }
+
+    fn four(lower: Option<usize>, upper: usize, overhang: f64, friction: f64) -> Vec<Support> {
+        [(-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5), (0.5, 0.5)]
+            .into_iter()
+            .map(|(x, y): (f64, f64)| Support {
+                bodies: [lower, Some(upper)],
+                arms: [DVec3::new(x + overhang, y, 0.5), DVec3::new(x, y, -0.5)],
+                normal: DVec3::Z,
+                friction,
+                force: DVec3::ZERO,
+                pair: 0,
+                place: DVec3::ZERO,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_cube_is_carried_by_its_weight() {
+        let (mut bodies, mut supports) = (cube(1), four(None, 0, 0.0, 0.5));
+        assert!(carries(&mut bodies, &mut supports, G));
+        let total: DVec3 = supports.iter().map(|support| support.force).sum();
+        assert!((total - G * DVec3::Z).length() < 0.01 * G, "{total}");
+    }
+
+    /// A tower of ten: the lowest contact carries ten weights.
+    #[test]
+    fn a_tower_is_carried() {
+        let mut bodies = cube(10);
+        let mut supports: Vec<Support> =
+            (0..10).flat_map(|k: usize| four(k.checked_sub(1), k, 0.0, 0.5)).collect();
+        assert!(carries(&mut bodies, &mut supports, G));
+        let lowest: f64 = supports[..4].iter().map(|support| support.force.z).sum();
+        assert!((lowest - 10.0 * G).abs() < 0.1 * G, "{lowest}");
+    }
+
+    /// On a slope of angle a friction holds up to μ = tan a.
+    #[test]
+    fn a_slope_holds_up_to_its_friction() {
+        let slope: f64 = 0.5;
+        for (friction, holds) in [(slope.tan() * 1.05, true), (slope.tan() * 0.95, false)] {
+            let (mut bodies, mut supports) = (cube(1), four(None, 0, 0.0, friction));
+            bodies[0].v = G * DVec3::new(slope.sin(), 0.0, -slope.cos());
+            assert_eq!(carries(&mut bodies, &mut supports, G), holds, "{friction}");
+        }
+    }
+
+    /// Nobody is carried whose centre of mass stands beyond the edge.
+    #[test]
+    fn an_overhang_falls() {
+        for (shift, holds) in [(0.45, true), (0.55, false)] {
+            let mut bodies = cube(1);
+            let mut supports: Vec<Support> = [(-0.5, -0.5), (-shift, -0.5), (-0.5, 0.5), (-shift, 0.5)]
+                .into_iter()
+                .map(|(x, y)| Support {
+                    bodies: [None, Some(0)],
+                    arms: [DVec3::ZERO, DVec3::new(x + (if holds { 0.5 } else { 0.0 }), y, -0.5)],
+                    normal: DVec3::Z,
+                    friction: 0.8,
+                    force: DVec3::ZERO,
+                    pair: 0,
+                    place: DVec3::ZERO,
+                })
+                .collect();
+            assert_eq!(carries(&mut bodies, &mut supports, G), holds);
+        }
+    }
+}

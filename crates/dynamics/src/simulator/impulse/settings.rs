@@ -1,0 +1,73 @@
+//! What a user can set.
+
+use crate::component;
+use crate::contact::Restitution;
+use crate::property::{Allowed, PropertyError};
+use rattleback_geometry::space::SpaceKind;
+
+component! {
+    /// Event-driven: every contact is a collision, nothing ever overlaps.
+    pub struct ImpulseSettings as "impulse" {
+        /// ε: a gap below which two bodies count as touching; 0 chooses a thousandth of the smallest moving body.
+        collision_epsilon: f64 = 0.0, "m", Allowed::NonNegative;
+        /// σ: the part of a gap (of at most ε) that a step towards contact leaves.
+        landing_margin: f64 = 0.9, "", Allowed::Within(0.01, 0.99);
+        /// Broad phase: the name of a space.
+        space: String = "spatial-hash", "", Allowed::Finite;
+        /// How collisions are found: one-sided never passes one; bracketing samples, and can be outrun.
+        search: String = "one-sided", "", Allowed::Finite;
+        /// Time between two samples of the bracketing search.
+        sampling: f64 = 1.0 / 60.0, "s", Allowed::Positive;
+        /// How a collision ends: stronge, poisson or newton.
+        restitution_law: String = "stronge", "", Allowed::Finite;
+        /// Whether slow collisions are answered so that resting bodies do not sink into ε.
+        microcollisions: bool = true, "", Allowed::Finite;
+        /// Whether a slow collision may simply be turned back.
+        reversing: bool = true, "", Allowed::Finite;
+        /// Restitution of a slow collision at the bottom of ε.
+        boosted_restitution: f64 = 5.0, "", Allowed::Within(0.0, 100.0);
+        /// Least rebound of a slow collision, in parts of √(2gε): keeps hops from becoming ever smaller and more frequent.
+        least_hop: f64 = 0.1, "", Allowed::Within(0.0, 1.0);
+        /// Whether bodies that nothing moves any more, and whose contacts can be proved to carry them, stand still.
+        rest: bool = true, "", Allowed::Finite;
+        /// Collisions between two bodies within one stall time before they count as stalled.
+        stall_limit: i64 = 100_000, "", Allowed::Within(10.0, 1e9);
+        /// Window of the stall guard.
+        stall_time: f64 = 1e-6, "s", Allowed::Positive;
+        /// Over how long contact forces are averaged.
+        force_window: f64 = 0.1, "s", Allowed::Positive;
+        /// Whether slow collisions are reported as events too.
+        report_microcollisions: bool = false, "", Allowed::Finite;
+    }
+}
+
+impl ImpulseSettings {
+    /// The settings themselves if every name in them is known, else which is not.
+    pub fn checked(self) -> Result<Self, PropertyError> {
+        one_of("restitution_law", &self.restitution_law, &["stronge", "poisson", "newton"])?;
+        one_of("search", &self.search, &["one-sided", "bracketing"])?;
+        one_of("space", &self.space, &SpaceKind::names().collect::<Vec<_>>())?;
+        Ok(self)
+    }
+
+    /// The law of restitution.
+    pub(super) fn law(&self) -> Restitution {
+        match self.restitution_law.as_str() {
+            "newton" => Restitution::Newton,
+            "poisson" => Restitution::Poisson,
+            _ => Restitution::Stronge,
+        }
+    }
+}
+
+fn one_of(name: &str, value: &str, known: &[&str]) -> Result<(), PropertyError> {
+    if known.contains(&value) {
+        return Ok(());
+    }
+    Err(PropertyError::Range {
+        component: "impulse".into(),
+        name: name.into(),
+        allowed: format!("one of {}", known.join(", ")),
+        value: value.into(),
+    })
+}
