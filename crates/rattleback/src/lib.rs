@@ -23,6 +23,25 @@
 //! # Ok(()) }
 //! ```
 //!
+//! Where bodies touch, [`Impulse`](dynamics::simulator::Impulse) makes every contact a collision, found before it happens:
+//!
+//! ```
+//! use rattleback::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut world = World::default();
+//! let rubber = world.add_material(Material::bouncy(1.0))?;
+//! world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?).material(rubber))?;
+//! world.add_body(Body::dynamic().at(0.0, 0.0, 1.0).with_shape(Shape::sphere(0.1)?).material(rubber))?;
+//! let energy = world.readout().energy();
+//! let mut simulator = Impulse::default();
+//! for _ in 0..600 {
+//!     simulator.step(&mut world, 1.0 / 60.0)?;
+//! }
+//! assert!((world.readout().energy() / energy - 1.0).abs() < 1e-9); // e = 1 keeps its promise
+//! # Ok(()) }
+//! ```
+//!
 //! The same can stand in a scene file, which the `rattleback` program runs too:
 //!
 //! ```
@@ -50,6 +69,8 @@ pub mod prelude {
         Buoyancy, Coulomb, Drag, Gravitation, Gravity, LennardJones, PointForce, Spring, Vortex, WindBox,
         WindSphere,
     };
+    pub use rattleback_dynamics::query::{QueryFilter, WorldIndex};
+    pub use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
     pub use rattleback_dynamics::{
         Body, BodyId, Event, Force, ForceId, FreeMotion, Material, MaterialId, Path, Readout, Registry,
         ShapeId, ShapePart, Signal, Simulator, Status, Targets, World,
