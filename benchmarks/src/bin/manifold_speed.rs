@@ -142,15 +142,11 @@ macro_rules! peer {
                     let convert = |pose: &rattleback_geometry::Pose| {
                         let pose = from_a.inverse() * (*pose * from_b);
                         let q = pose.rotation;
-                        Pose {
-                            rotation: Rotation::from_xyzw(
-                                q.x as $real,
-                                q.y as $real,
-                                q.z as $real,
-                                q.w as $real,
-                            ),
-                            translation: vector(pose.translation),
-                        }
+                        let mut there = Pose::IDENTITY;
+                        there.rotation =
+                            Rotation::from_xyzw(q.x as $real, q.y as $real, q.z as $real, q.w as $real);
+                        there.translation = vector(pose.translation);
+                        there
                     };
                     let poses = case.poses.iter().map(|run| run.iter().map(convert).collect()).collect();
                     Self { a, b, poses }

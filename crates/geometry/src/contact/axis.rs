@@ -127,10 +127,10 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
     fn seed(&mut self, features: Features) {
         match features {
             Features::FaceA(face, start) if (face as usize) < self.a.face_count() => {
-                self.try_face_a(face, start)
+                self.try_face_a(face, start);
             }
             Features::FaceB(face, start) if (face as usize) < self.b.face_count() => {
-                self.try_face_b(face, start)
+                self.try_face_b(face, start);
             }
             Features::Edges(edge_a, edge_b)
                 if (edge_a as usize) < self.a.edge_count() && (edge_b as usize) < self.b.edge_count() =>

@@ -42,10 +42,10 @@ impl Flats {
         };
         match shape {
             ConvexShape::Cuboid(_) => {
-                DVec3::AXES.into_iter().for_each(|axis| {
+                for axis in DVec3::AXES {
                     push(axis);
                     push(-axis);
-                });
+                }
                 flats.line_count = 3;
             }
             ConvexShape::Cylinder(_) => {

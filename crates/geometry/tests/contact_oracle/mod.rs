@@ -163,7 +163,7 @@ struct Lens;
 
 /// Two balls of radius 1, their centres 1 apart, in common: a lens with a sharp rim.
 impl SupportShape for Lens {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "lens"
     }
 
@@ -461,13 +461,13 @@ fn compare(
     note(&mut worst.swapped, differ(depth(&found), depth(&swapped)) / unit);
     let moved = collide(&moved_pose, &mut PieceCache::default());
     note(&mut worst.moved, differ(depth(&found), depth(&moved)) / unit);
-    let ours = matched(&manifold, swapped.map(|other| other.swapped(&pose.inverse())));
+    let ours = matched(&manifold, swapped.map(|other| other.swapped(&pose.inverse())).as_ref());
     note(&mut worst.swapped, ours / unit);
-    note(&mut worst.moved, matched(&manifold, moved) / unit);
+    note(&mut worst.moved, matched(&manifold, moved.as_ref()) / unit);
 }
 
 /// Largest distance of a point from its namesake, if the normals are the same; ties may fall either way.
-fn matched(manifold: &Manifold, other: Option<Manifold>) -> f64 {
+fn matched(manifold: &Manifold, other: Option<&Manifold>) -> f64 {
     let Some(other) = other else { return 0.0 };
     if (other.normal - manifold.normal).length() > 1e-9 {
         return 0.0;
