@@ -5,7 +5,15 @@
 //! for the next pair. A point at r from the centre leaves the chord of its arc of angle θ by at most r (1 − cos θ/2), so the
 //! box around start and end, widened by that, holds the whole way.
 //!
+//! Only pieces that come near the other shape are taken: those whose box, in the shape's own frame, meets the other's way
+//! seen from there. A point p of the outer frame is at f(s) = R(s)ᵀ(p − c(s)) seen from the shape, R turning by θ and c
+//! moving by d; f leaves its chord by at most max|f″|/8 ≤ (θ² ρ + 2 θ |d|)/8, ρ the largest |p − c|. So the boxes around the
+//! other's way, seen at the start and at the end, enlarged by that, hold everything that is to be met. They are looked up in
+//! the hierarchies of meshes and compounds, and by arithmetic in terrain.
+//!
 //! Meshes and terrain are surfaces here: a body wholly inside one does not touch it.
+
+use std::ops::ControlFlow;
 
 use glam::DVec3;
 use thiserror::Error;
@@ -13,6 +21,7 @@ use thiserror::Error;
 use super::Motion;
 use super::advancement::{Advancement, Contact, Gap, MovingBody, advance};
 use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Support, gjk};
+use crate::hierarchy::{BoxTree, BuildSettings, HierarchyError, Scratch};
 use crate::primitive::PrimitiveError;
 use crate::{Aabb, HalfSpace, Pose, Shape};
 
@@ -25,6 +34,9 @@ pub enum SweptError {
     /// The distance of two pieces cannot be measured.
     #[error(transparent)]
     Closest(#[from] ClosestError),
+    /// No hierarchy can be built over a mesh or compound.
+    #[error(transparent)]
+    Hierarchy(#[from] HierarchyError),
     /// Two half-spaces never come free of each other.
     #[error("two half-spaces cannot be cast against each other: at most one shape may be unbounded")]
     BothUnbounded,
@@ -73,22 +85,38 @@ pub fn cast_shapes(
         _ => {}
     }
     let margin = settings.distance_tolerance;
-    let all_b = pieces_of(b, motion_b, margin);
-    let around_b = all_b.iter().map(|piece| piece.swept).reduce(|x, y| x.union(&y));
+    let (Some(way_a), Some(way_b)) = (way_of(a, motion_a, margin), way_of(b, motion_b, margin)) else {
+        return Ok(None);
+    };
+    if !way_a.overlaps(&way_b) {
+        return Ok(None);
+    }
+    let pieces_a = pieces_near(a, motion_a, margin, &way_b)?;
+    let around_a = pieces_a.iter().map(|piece| piece.swept).reduce(|x, y| x.union(&y));
+    let Some(around_a) = around_a else { return Ok(None) };
+    let pieces_b = pieces_near(b, motion_b, margin, &around_a)?;
+    if pieces_b.is_empty() {
+        return Ok(None);
+    }
+    let ways: Vec<Aabb> = pieces_b.iter().map(|piece| piece.swept).collect();
+    let tree = BoxTree::build(&ways, &BuildSettings::default())?;
+    let (mut scratch, mut near) = (Scratch::default(), Vec::new());
     let mut best: Option<ShapeContact> = None;
-    for (i, piece_a) in pieces_of(a, motion_a, margin).iter().enumerate() {
-        if !around_b.is_some_and(|around| around.overlaps(&piece_a.swept)) {
-            continue;
-        }
-        for (j, piece_b) in all_b.iter().enumerate() {
-            if !piece_a.swept.overlaps(&piece_b.swept) {
-                continue;
-            }
+    for piece_a in &pieces_a {
+        near.clear();
+        tree.overlapping(&piece_a.swept, &mut scratch, |j| {
+            near.push(j);
+            ControlFlow::Continue(())
+        });
+        // In order, so that of equally early contacts the same one is found whatever the hierarchy.
+        near.sort_unstable();
+        for &j in &near {
+            let piece_b = &pieces_b[j as usize];
             let hit = advance_pieces(piece_a, piece_b, settings, best.map(|b| b.contact.time))?;
             if let Some(contact) = hit
                 && best.is_none_or(|known| contact.time < known.contact.time)
             {
-                best = Some(ShapeContact { contact, pieces: [i as u32, j as u32] });
+                best = Some(ShapeContact { contact, pieces: [piece_a.number, piece_b.number] });
             }
         }
     }
@@ -108,6 +136,8 @@ impl ShapeContact {
 
 /// A bounded convex piece in the frame of its own motion.
 struct Piece<'a> {
+    /// Counted through the whole shape.
+    number: u32,
     form: Form<'a>,
     body: MovingBody,
     /// Holds the piece during the whole motion.
@@ -142,43 +172,103 @@ impl Support for Form<'_> {
     }
 }
 
-/// All convex pieces of a shape, each with its motion. Unbounded and unanswering shapes give none.
-fn pieces_of<'a>(shape: &'a Shape, motion: &Motion, margin: f64) -> Vec<Piece<'a>> {
-    let mut pieces = Vec::new();
-    collect(shape, motion, margin, &mut pieces);
-    pieces
+/// A box around all places a shape comes to; None if it is unbounded or does not answer.
+fn way_of(shape: &Shape, motion: &Motion, margin: f64) -> Option<Aabb> {
+    let radius = shape.rotation_radius(motion.center())?;
+    swept_bounds(motion, radius, margin, |pose| shape.aabb(pose))
 }
 
-fn collect<'a>(shape: &'a Shape, motion: &Motion, margin: f64, pieces: &mut Vec<Piece<'a>>) {
-    let mut triangle = |corners: [DVec3; 3]| {
-        let radius = corners.iter().map(|p| p.distance(motion.center())).fold(0.0, f64::max);
-        let bounds = |pose: &Pose| Aabb::from_points(corners.map(|p| pose.point(p))).ok();
-        if let Some(swept) = swept_bounds(motion, radius, margin, bounds) {
-            let form = Form::Triangle(crate::closest::Triangle(corners));
-            pieces.push(Piece { form, body: MovingBody { motion: *motion, radius }, swept });
-        }
-    };
-    match shape {
-        Shape::Mesh(mesh) => (0..mesh.triangles().len()).for_each(|i| triangle(mesh.triangle(i))),
-        Shape::HeightField(field) => {
-            for row in 0..field.rows() - 1 {
-                for column in 0..field.columns() - 1 {
-                    field.cell(row, column).into_iter().for_each(&mut triangle);
+/// The convex pieces of a shape, each with its motion, that may meet something in a box of the outer frame.
+fn pieces_near<'a>(
+    shape: &'a Shape,
+    motion: &Motion,
+    margin: f64,
+    outer: &Aabb,
+) -> Result<Vec<Piece<'a>>, SweptError> {
+    let mut gathering = Gathering { outer: *outer, margin, scratch: Scratch::default(), pieces: Vec::new() };
+    gathering.collect(shape, motion, 0)?;
+    Ok(gathering.pieces)
+}
+
+struct Gathering<'a> {
+    outer: Aabb,
+    margin: f64,
+    scratch: Scratch,
+    pieces: Vec<Piece<'a>>,
+}
+
+impl<'a> Gathering<'a> {
+    fn collect(&mut self, shape: &'a Shape, motion: &Motion, first: u32) -> Result<(), SweptError> {
+        match shape {
+            Shape::Mesh(mesh) => {
+                let Some(query) = self.seen_from(motion) else { return Ok(()) };
+                let mut found = Vec::new();
+                mesh.tree()?.tree().overlapping(&query, &mut self.scratch, |i| {
+                    found.push(i);
+                    ControlFlow::Continue(())
+                });
+                found.sort_unstable();
+                found
+                    .into_iter()
+                    .for_each(|i| self.push_triangle(mesh.triangle(i as usize), motion, first + i));
+            }
+            Shape::HeightField(field) => {
+                let Some(query) = self.seen_from(motion) else { return Ok(()) };
+                field.triangles_in_box(&query, |i| self.push_triangle(field.triangle(i), motion, first + i));
+            }
+            Shape::Compound(compound) => {
+                let Some(query) = self.seen_from(motion) else { return Ok(()) };
+                let mut found = Vec::new();
+                compound.tree()?.overlapping(&query, &mut self.scratch, |i| {
+                    found.push(i);
+                    ControlFlow::Continue(())
+                });
+                found.sort_unstable();
+                for i in found {
+                    let (place, part) = &compound.parts()[i as usize];
+                    let first = first + compound.first_pieces()[i as usize];
+                    self.collect(part, &motion.of_part(place), first)?;
                 }
             }
+            _ => self.push_convex(shape, motion, first),
         }
-        Shape::Compound(compound) => {
-            for (place, part) in compound.parts() {
-                collect(part, &motion.of_part(place), margin, pieces);
-            }
+        Ok(())
+    }
+
+    /// A box in the moving frame around what the outer box looks like from there on the way.
+    fn seen_from(&self, motion: &Motion) -> Option<Aabb> {
+        let ends = [motion.pose(0.0), motion.pose(1.0)];
+        let [start, end] = ends.map(|pose| self.outer.transformed(&pose.inverse()));
+        let seen = start.ok()?.union(&end.ok()?);
+        let theta = motion.turn().length();
+        let reach = |pose: &Pose| {
+            let center = pose.point(motion.center());
+            self.outer.corners().iter().map(|p| p.distance(center)).fold(0.0, f64::max)
+        };
+        let rho = reach(&ends[0]).max(reach(&ends[1]));
+        let off_chord = (theta * theta * rho + 2.0 * theta * motion.displacement().length()) / 8.0;
+        seen.enlarged(self.margin + off_chord).ok()
+    }
+
+    fn push_triangle(&mut self, corners: [DVec3; 3], motion: &Motion, number: u32) {
+        let radius = corners.iter().map(|p| p.distance(motion.center())).fold(0.0, f64::max);
+        let bounds = |pose: &Pose| Aabb::from_points(corners.map(|p| pose.point(p))).ok();
+        if let Some(swept) = swept_bounds(motion, radius, self.margin, bounds)
+            && swept.overlaps(&self.outer)
+        {
+            let form = Form::Triangle(crate::closest::Triangle(corners));
+            self.pieces.push(Piece { number, form, body: MovingBody { motion: *motion, radius }, swept });
         }
-        _ => {
-            let Ok(convex) = ConvexShape::try_from(shape) else { return };
-            let Some(radius) = shape.rotation_radius(motion.center()) else { return };
-            if let Some(swept) = swept_bounds(motion, radius, margin, |pose| shape.aabb(pose)) {
-                let body = MovingBody { motion: *motion, radius };
-                pieces.push(Piece { form: Form::Shape(convex), body, swept });
-            }
+    }
+
+    fn push_convex(&mut self, shape: &'a Shape, motion: &Motion, number: u32) {
+        let Ok(convex) = ConvexShape::try_from(shape) else { return };
+        let Some(radius) = shape.rotation_radius(motion.center()) else { return };
+        if let Some(swept) = swept_bounds(motion, radius, self.margin, |pose| shape.aabb(pose))
+            && swept.overlaps(&self.outer)
+        {
+            let body = MovingBody { motion: *motion, radius };
+            self.pieces.push(Piece { number, form: Form::Shape(convex), body, swept });
         }
     }
 }
@@ -241,7 +331,15 @@ fn cast_at_half_space(
     let plane = MovingBody { motion: *plane_motion, radius: 0.0 };
     let normal = plane_motion.pose(0.0).vector(half_space.normal());
     let mut best: Option<ShapeContact> = None;
-    for (i, piece) in pieces_of(shape, motion, settings.distance_tolerance).iter().enumerate() {
+    let Some(way) = way_of(shape, motion, settings.distance_tolerance) else { return Ok(None) };
+    // How far out the plane ever is.
+    let offset =
+        [0.0, 1.0].map(|s| normal.dot(plane_motion.pose(s).translation)).into_iter().fold(f64::MIN, f64::max);
+    for piece in &pieces_near(shape, motion, settings.distance_tolerance, &way)? {
+        let lowest = piece.swept.center().dot(normal) - piece.swept.half_extents().dot(normal.abs());
+        if lowest > offset {
+            continue;
+        }
         let found = advance(&piece.body, &plane, settings, |pose, plane_pose| {
             let (lowest, _) = piece.form.farthest(pose.inverse_vector(-normal), 0);
             let point_a = pose.point(lowest) - piece.form.radius() * normal;
@@ -252,7 +350,7 @@ fn cast_at_half_space(
         if let Some(contact) = found
             && best.is_none_or(|known| contact.time < known.contact.time)
         {
-            best = Some(ShapeContact { contact, pieces: [i as u32, 0] });
+            best = Some(ShapeContact { contact, pieces: [piece.number, 0] });
         }
     }
     Ok(best)
