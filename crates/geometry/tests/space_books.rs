@@ -56,7 +56,9 @@ fn grids_follow_a_random_walk() {
         for (id, bounds) in ids.iter().zip(&mut boxes) {
             *bounds = moved(bounds, 0.1 * random.in_cube());
             let spaces: [&mut dyn Space; 4] = [&mut grid, &mut levels, &mut *tree, &mut brute];
-            spaces.into_iter().for_each(|space| space.update(*id, bounds).unwrap());
+            for space in spaces {
+                space.update(*id, bounds).unwrap();
+            }
         }
         let check = step % 10 == 0;
         for space in [&mut grid as &mut dyn Space, &mut levels, &mut *tree] {
@@ -77,7 +79,9 @@ fn grids_follow_a_random_walk() {
 
         let mut fresh =
             UniformGrid::new(UniformGridSettings { cell_side: Some(4.0), ..Default::default() }).unwrap();
-        boxes.iter().for_each(|b| drop(fresh.insert(b, Mobility::Moving, 0).unwrap()));
+        for b in &boxes {
+            fresh.insert(b, Mobility::Moving, 0).unwrap();
+        }
         fresh.step(1, &mut changes);
         assert_eq!(grid.occupied_cells(), fresh.occupied_cells());
         assert!(grid.occupied_cells().iter().all(|(_, inside, active)| *active == (inside.len() >= 2)));
@@ -144,7 +148,9 @@ fn the_grid_beats_brute_force_a_hundredfold() {
     let reach = 0.5 * (1e5_f64 * 8.0).cbrt();
     let boxes: Vec<Aabb> = (0..100_000).map(|_| cube(reach * random.in_cube(), 1.0)).collect();
     let time = |space: &mut dyn Space, count: usize| {
-        boxes[..count].iter().for_each(|b| drop(space.insert(b, Mobility::Moving, 0).unwrap()));
+        for b in &boxes[..count] {
+            space.insert(b, Mobility::Moving, 0).unwrap();
+        }
         space.step(1, &mut PairChanges::default());
         let began = Instant::now();
         space.step(1, &mut PairChanges::default());
@@ -198,7 +204,9 @@ fn hash_variants_agree_and_keep_their_distance() {
             }
         }
     }
-    ids.iter().for_each(|&id| coherent.remove(id).unwrap());
+    for &id in &ids {
+        coherent.remove(id).unwrap();
+    }
     coherent.step(1, &mut changes[0]);
     assert_eq!((coherent.pair_count(), coherent.occupied_cells().len()), (0, 0));
 }
@@ -254,7 +262,9 @@ fn hash_work(mut bodies: Vec<Flight>, fixed: &[Aabb], restitution: f64, dt: f64,
     let (mut coherent, mut standard) = (SpatialHash::default(), StandardSpatialHash::default());
     let mut ids = Vec::new();
     for space in [&mut coherent as &mut dyn Space, &mut standard] {
-        fixed.iter().for_each(|b| drop(space.insert(b, Mobility::Fixed, 0).unwrap()));
+        for b in fixed {
+            space.insert(b, Mobility::Fixed, 0).unwrap();
+        }
         let insert =
             |b: &Flight| space.insert(&cube(b.position, 2.0 * b.radius), Mobility::Moving, 0).unwrap();
         ids = bodies.iter().map(insert).collect();
@@ -282,10 +292,11 @@ fn hash_work(mut bodies: Vec<Flight>, fixed: &[Aabb], restitution: f64, dt: f64,
     (standard.counters().cell_operations, coherent.counters().cell_operations)
 }
 
-/// T-19 and table 2.1 (ratios 6.2, 7.0, 6.0, 7.2 in cycles): on scenes like Mirtich's the coherent hash needs about a sixth
-/// of the cell operations of the standard one, and never more than a third.
+/// T-19 and table 2.1 (ratios 6.2, 7.0, 6.0, 7.2 in cycles, which also pay for computing the ranges of cells): on scenes like
+/// Mirtich's the coherent hash needs less than a sixth of the cell operations of the standard one at frame rate, and the
+/// smaller the steps the fewer.
 #[test]
-fn coherence_saves_five_sixths_of_the_cell_operations() {
+fn coherence_saves_five_sixths_of_the_cell_operations_and_more() {
     let floor = Aabb::new(DVec3::new(-2.0, -2.0, -0.1), DVec3::new(2.0, 2.0, 0.0)).unwrap();
     let mut random = Random(21);
     let mut some = |count: usize, radius: f64, reach: f64, height: f64, speed: f64| -> Vec<Flight> {
@@ -320,7 +331,7 @@ fn coherence_saves_five_sixths_of_the_cell_operations() {
         for (name, (standard, coherent)) in scenes {
             let ratio = standard as f64 / coherent as f64;
             println!("{name} at {rate} Hz: {standard} and {coherent} cell operations, {ratio:.1} times");
-            assert!(ratio > 3.0, "{name}: {ratio}");
+            assert!(ratio > 6.0, "{name}: {ratio}");
         }
     }
 }
@@ -343,7 +354,9 @@ fn all_spaces_have_the_pairs_of_basic() {
         let mut all = Vec::new();
         for (id, bounds) in ids.iter().zip(&mut boxes) {
             *bounds = moved(bounds, 0.03 * random.in_cube());
-            spaces.iter_mut().for_each(|space| space.update(*id, bounds).unwrap());
+            for space in &mut spaces {
+                space.update(*id, bounds).unwrap();
+            }
         }
         for space in &mut spaces {
             let mut changes = PairChanges::default();
@@ -357,7 +370,9 @@ fn all_spaces_have_the_pairs_of_basic() {
 
     let boxes = mixed(&mut random, 2000, 0.3, 1.5, 15.0);
     let tests = |space: &mut dyn Space| {
-        boxes.iter().for_each(|b| drop(space.insert(b, Mobility::Moving, 0).unwrap()));
+        for b in &boxes {
+            space.insert(b, Mobility::Moving, 0).unwrap();
+        }
         space.step(1, &mut PairChanges::default());
         let before = space.counters().box_tests;
         space.step(1, &mut PairChanges::default());
@@ -376,7 +391,6 @@ fn sweep_and_prune_is_exact_and_cheap() {
     let mut space = SweepAndPrune::default();
     let mut model = Model::new();
     let mut random = Random(11);
-    // At this density an end passes less than one other when a box moves by 1 % of its size.
     let reach = 45.0;
     for _ in 0..1000 {
         let bounds = cube((reach * random.in_cube()).round() * 0.5, 1.0);
@@ -405,6 +419,6 @@ fn sweep_and_prune_is_exact_and_cheap() {
         }
         // The first motion parts what lay at equal coordinates.
         let swaps = space.counters().swaps - before;
-        assert!(step == 0 || teleports || swaps <= 3 * 3 * 2 * 1000, "step {step}: {swaps} swaps");
+        assert!(step == 0 || teleports || swaps <= 3 * 1000, "step {step}: {swaps} swaps");
     }
 }

@@ -22,7 +22,7 @@ fn live(
     population: u64,
 ) {
     let ids: Vec<_> = model.boxes.keys().copied().collect();
-    let calm = random.bits() % 3 == 0;
+    let calm = random.bits().is_multiple_of(3);
     for id in ids {
         let (bounds, mobility) = model.boxes[&id];
         let chance = random.bits() % 200;
@@ -36,8 +36,8 @@ fn live(
             model.update(space, id, Aabb::new(bounds.min() + shift, bounds.max() + shift).unwrap());
         }
     }
-    while (model.boxes.len() as u64) < population && random.bits() % 3 == 0 {
-        let mobility = if random.bits() % 4 == 0 { Mobility::Fixed } else { Mobility::Moving };
+    while (model.boxes.len() as u64) < population && random.bits().is_multiple_of(3) {
+        let mobility = if random.bits().is_multiple_of(4) { Mobility::Fixed } else { Mobility::Moving };
         model.insert(space, random_box(random, REACH), mobility);
     }
 }
@@ -80,7 +80,7 @@ fn many_boxes() {
         let mut random = Random(5);
         let mut model = Model::new();
         for _ in 0..1200 {
-            let mobility = if random.bits() % 3 == 0 { Mobility::Fixed } else { Mobility::Moving };
+            let mobility = if random.bits().is_multiple_of(3) { Mobility::Fixed } else { Mobility::Moving };
             model.insert(&mut *space, random_box(&mut random, 3.0 * REACH), mobility);
         }
         for _ in 0..40 {
@@ -101,7 +101,8 @@ fn threads_do_not_show() {
             let ids: Vec<_> = (0..3000)
                 .map(|_| {
                     let bounds = random_box(&mut random, 4.0 * REACH);
-                    let mobility = if random.bits() % 5 == 0 { Mobility::Fixed } else { Mobility::Moving };
+                    let mobility =
+                        if random.bits().is_multiple_of(5) { Mobility::Fixed } else { Mobility::Moving };
                     (space.insert(&bounds, mobility, 0).unwrap(), bounds, mobility)
                 })
                 .collect();
@@ -110,7 +111,7 @@ fn threads_do_not_show() {
                 let mut changes = PairChanges::default();
                 for (id, bounds, mobility) in &ids {
                     // All, then fewer and fewer.
-                    if *mobility == Mobility::Moving && random.bits() % (step + 1) == 0 {
+                    if *mobility == Mobility::Moving && random.bits().is_multiple_of(step + 1) {
                         let shift = 0.5 * random.in_cube();
                         let moved = Aabb::new(bounds.min() + shift, bounds.max() + shift).unwrap();
                         space.update(*id, &moved).unwrap();

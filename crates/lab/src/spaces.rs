@@ -53,7 +53,6 @@ impl Scene {
             let (mut center, mut side, mut step, mut mobility) =
                 (reach * random.vector(), 1.0, 0.02 * random.vector(), Mobility::Moving);
             match self {
-                Self::Gas => {}
                 Self::Pile => {
                     let height = random.unit() * random.unit() * 0.3 * reach;
                     center = DVec3::new(center.x * random.unit(), center.y * random.unit(), height);
@@ -65,7 +64,7 @@ impl Scene {
                     center *= 1.5;
                 }
                 Self::MostlyFixed if k % 100 > 0 => mobility = Mobility::Fixed,
-                Self::MostlyFixed => {}
+                Self::Gas | Self::MostlyFixed => {}
                 Self::Fast => step *= 30.0,
             }
             list.push(Moving { center, half: 0.5 * side, step, mobility });

@@ -164,7 +164,9 @@ impl KdTree {
         while let Some((at, mut inside, depth)) = open.pop() {
             let cut = if depth < self.settings.max_depth { self.cut(&mut inside) } else { None };
             let Some((axis, cut)) = cut else {
-                inside.into_iter().for_each(|index| self.put(index, at));
+                for index in inside {
+                    self.put(index, at);
+                }
                 continue;
             };
             let first = self.nodes.len() as u32;
@@ -176,9 +178,9 @@ impl KdTree {
                 let mut child =
                     Node { parent: at, children: [0; 2], axis: 0, cut: 0.0, low, high, inside: Vec::new() };
                 if side == 0 {
-                    child.high[axis] = cut
+                    child.high[axis] = cut;
                 } else {
-                    child.low[axis] = cut
+                    child.low[axis] = cut;
                 }
                 self.nodes.push(child);
             }

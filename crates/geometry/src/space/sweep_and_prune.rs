@@ -83,7 +83,9 @@ impl SweepAndPrune {
             !self.table.is_alive(a) || !self.table.is_alive(b)
         };
         let lost: Vec<u64> = self.pairs.iter().copied().filter(|&key| gone(key)).collect();
-        lost.into_iter().for_each(|key| self.flip(key, false));
+        for key in lost {
+            self.flip(key, false);
+        }
     }
 
     fn refresh_values(&mut self) {
@@ -157,8 +159,12 @@ impl SweepAndPrune {
         found.sort_unstable();
         let lost: Vec<u64> =
             self.pairs.iter().copied().filter(|key| found.binary_search(key).is_err()).collect();
-        lost.into_iter().for_each(|key| self.flip(key, false));
-        found.into_iter().for_each(|key| self.flip(key, true));
+        for key in lost {
+            self.flip(key, false);
+        }
+        for key in found {
+            self.flip(key, true);
+        }
     }
 }
 

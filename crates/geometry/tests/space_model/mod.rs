@@ -108,11 +108,12 @@ impl Model {
         assert_eq!(found, expected, "{name}");
 
         let mut direction = random.on_sphere();
-        if random.bits() % 3 == 0 {
+        if random.bits().is_multiple_of(3) {
             direction = DVec3::AXES[(random.bits() % 3) as usize];
         }
         let ray = Ray::new(reach * random.in_cube(), direction).unwrap();
-        let limit = if random.bits() % 2 == 0 { f64::INFINITY } else { random.between(0.0, 2.0 * reach) };
+        let limit =
+            if random.bits().is_multiple_of(2) { f64::INFINITY } else { random.between(0.0, 2.0 * reach) };
         let enter = |b: &Aabb| slab_interval(ray.origin(), ray.direction(), limit, b).map(|[t, _]| t);
         let mut all = Vec::new();
         space.along_ray(&ray, limit, &mut |id, t| {
@@ -142,18 +143,19 @@ impl Model {
     }
 }
 
+#[allow(dead_code, reason = "each test file uses a part of it")]
 /// A box somewhere in a cube, of sizes over two decades; sometimes a point, sometimes on a grid so that faces coincide.
 pub fn random_box(random: &mut Random, reach: f64) -> Aabb {
     let size = 0.3 * reach * 10f64.powf(random.between(-2.0, 0.0));
     let mut center = reach * random.in_cube();
     let mut half =
         DVec3::new(random.between(0.0, size), random.between(0.0, size), random.between(0.0, size));
-    if random.bits() % 4 == 0 {
+    if random.bits().is_multiple_of(4) {
         let unit = 0.25 * reach;
         center = (center / unit).round() * unit;
         half = DVec3::splat(0.5 * unit);
     }
-    if random.bits() % 50 == 0 {
+    if random.bits().is_multiple_of(50) {
         half = DVec3::ZERO;
     }
     Aabb::from_center(center, half).unwrap()

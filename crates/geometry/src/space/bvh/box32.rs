@@ -39,13 +39,13 @@ impl Box32 {
     #[inline(always)]
     pub fn overlaps(self, other: Self) -> bool {
         let apart = self.low.cmpgt(other.high).bitmask() | other.low.cmpgt(self.high).bitmask();
-        apart & 7 == 0
+        apart.trailing_zeros() >= 3
     }
 
     #[inline(always)]
     pub fn contains(self, other: Self) -> bool {
         let out = self.low.cmpgt(other.low).bitmask() | other.high.cmpgt(self.high).bitmask();
-        out & 7 == 0
+        out.trailing_zeros() >= 3
     }
 
     /// Half the surface, the cost measure of box trees.

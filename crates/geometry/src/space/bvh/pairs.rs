@@ -76,7 +76,9 @@ pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
                 worker.walk(view, task);
             }
         } else {
-            touched.iter().for_each(|&index| worker.ask(view, index));
+            for &index in touched {
+                worker.ask(view, index);
+            }
         }
     };
     let Some((first, others)) = workers.split_first_mut() else { return };

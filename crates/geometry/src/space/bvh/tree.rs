@@ -380,32 +380,82 @@ impl Tree {
 }
 
 #[cfg(test)]
-impl Tree {
-    /// Checks what the head of this file promises.
-    pub fn assert_sound(&self) {
-        let mut open = vec![0u32];
-        let (mut leaves, mut nodes) = (0, 0);
-        while let Some(at) = open.pop() {
-            nodes += 1;
-            let node = &self.nodes[at as usize];
-            let filled = node.links.iter().filter(|&&link| link != Link::NOTHING).count();
-            assert!(at == 0 || filled >= 2, "node {at} holds {filled}");
-            for lane in 0..4 {
-                let slot = at << 2 | lane as u32;
-                let link = node.links[lane];
-                if link == Link::NOTHING {
-                    assert!(node.low[0][lane] > node.high[0][lane]);
-                } else if let Some(child) = link.as_node() {
-                    assert_eq!(self.nodes[child as usize].parent, slot);
-                    assert_eq!(self.nodes[child as usize].union(), node.lane_box(lane));
-                    open.push(child);
-                } else {
-                    leaves += 1;
-                    assert_eq!(self.slots[link.index() as usize], slot);
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::space::SpaceCounters;
+    use crate::space::bvh::maintain::Upkeep;
+
+    impl Tree {
+        /// Checks what the head of this file promises.
+        pub fn assert_sound(&self) {
+            let mut open = vec![0u32];
+            let (mut leaves, mut nodes) = (0, 0);
+            while let Some(at) = open.pop() {
+                nodes += 1;
+                let node = &self.nodes[at as usize];
+                let filled = node.links.iter().filter(|&&link| link != Link::NOTHING).count();
+                assert!(at == 0 || filled >= 2, "node {at} holds {filled}");
+                for lane in 0..4 {
+                    let slot = at << 2 | lane as u32;
+                    let link = node.links[lane];
+                    if link == Link::NOTHING {
+                        assert!(node.low[0][lane] > node.high[0][lane]);
+                    } else if let Some(child) = link.as_node() {
+                        assert_eq!(self.nodes[child as usize].parent, slot);
+                        assert_eq!(self.nodes[child as usize].union(), node.lane_box(lane));
+                        open.push(child);
+                    } else {
+                        leaves += 1;
+                        assert_eq!(self.slots[link.index() as usize], slot);
+                    }
+                }
+            }
+            assert_eq!(leaves, self.leaves);
+            assert_eq!(nodes + self.free.len(), self.nodes.len());
+        }
+    }
+
+    fn cube(p: [f32; 3], half: f32) -> Box32 {
+        let p = Vec4::new(p[0], p[1], p[2], 0.0);
+        let half = Vec4::new(half, half, half, 0.0);
+        Box32 { low: p - half, high: p + half }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Whatever comes, moves and goes: boxes fit, links lead back, nothing is lost.
+        #[test]
+        fn tree_stays_sound(
+            steps in prop::collection::vec(
+                prop::collection::vec((0u32..400, prop::array::uniform3(-9.0f32..9.0), 0.0f32..2.0, 0u8..8), 1..120), 1..12,
+            ),
+        ) {
+            let (mut tree, mut upkeep) = (Tree::default(), Upkeep::default());
+            let mut boxes = vec![Box32::EMPTY; 400];
+            let mut alive = vec![false; 400];
+            for step in steps {
+                let mut changed: Vec<u32> = Vec::new();
+                for (index, center, half, what) in step {
+                    if changed.contains(&index) {
+                        continue;
+                    }
+                    changed.push(index);
+                    alive[index as usize] = what > 0;
+                    boxes[index as usize] = cube(center, half);
+                }
+                let (living, counters) = (|index: u32| alive[index as usize], &mut SpaceCounters::default());
+                upkeep.apply(&mut tree, &changed, &boxes, living, |_| true, counters);
+                tree.assert_sound();
+                prop_assert_eq!(tree.leaves, alive.iter().filter(|&&alive| alive).count());
+                for index in (0..400).filter(|&index| alive[index as usize]) {
+                    let slot = tree.slot(index).unwrap();
+                    let kept = tree.nodes[(slot >> 2) as usize].lane_box((slot & 3) as usize);
+                    prop_assert_eq!(kept, boxes[index as usize]);
                 }
             }
         }
-        assert_eq!(leaves, self.leaves);
-        assert_eq!(nodes + self.free.len(), self.nodes.len());
     }
 }

@@ -255,7 +255,9 @@ impl CloseCounters {
     /// Occupied cells and who is in them, sorted.
     pub fn occupied(&self) -> Vec<(Cell, Vec<u32>)> {
         let mut cells: Vec<_> = self.cells.iter().map(|(cell, inside)| (*cell, inside.clone())).collect();
-        cells.iter_mut().for_each(|(_, inside)| inside.sort_unstable());
+        for (_, inside) in &mut cells {
+            inside.sort_unstable();
+        }
         cells.sort_unstable();
         cells
     }

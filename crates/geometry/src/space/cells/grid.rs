@@ -42,7 +42,9 @@ impl Hasher for CellHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_i64(i64::from(byte)));
+        for &byte in bytes {
+            self.write_i64(i64::from(byte));
+        }
     }
 
     fn write_i64(&mut self, word: i64) {
