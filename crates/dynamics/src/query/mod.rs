@@ -310,18 +310,16 @@ fn place(world: &World, attached: &AttachedShape) -> Pose {
     world.body(attached.body).map_or(attached.pose, |body| body.pose() * attached.pose)
 }
 
-/// A box around the whole way: a point at r from the centre of turning never leaves the ball of that radius about it.
+/// A box around the whole way: straight for a shape that does not turn, else all that is as near to the moving centre of
+/// rotation as the farthest point of the shape.
 fn swept_bounds(shape: &Shape, way: &Sweep) -> Option<Aabb> {
-    let (start, end) = (shape.aabb(&way.pose(0.0))?, shape.aabb(&way.pose(1.0))?);
+    let (start, end) = (way.pose(0.0), way.pose(1.0));
+    if way.turn() == DVec3::ZERO {
+        return Some(shape.aabb(&start)?.union(&shape.aabb(&end)?));
+    }
     let ball = shape.bounding_sphere()?;
-    let at = |s: f64| way.pose(s).point(ball.center());
-    let middle = (1..8).map(|k| at(f64::from(k) / 8.0));
-    // Between two samples of an arc the centre strays by less than half their distance.
-    let stray = (at(1.0) - at(0.0)).length().max((0..8).map(|k| {
-        (at(f64::from(k + 1) / 8.0) - at(f64::from(k) / 8.0)).length()
-    }).fold(0.0, f64::max)) * 0.5;
-    let path = Aabb::from_points(middle.chain([at(0.0), at(1.0)])).ok()?.enlarged(ball.radius() + stray).ok()?;
-    Some(start.union(&end).union(&path))
+    let reach = (ball.center() - way.center()).length() + ball.radius();
+    Aabb::from_points([start.point(way.center()), end.point(way.center())]).ok()?.enlarged(reach).ok()
 }
 
 fn cast_at(
