@@ -122,7 +122,10 @@ impl ConvexPolyhedron {
         }
         let vertices = polyhedron.vertices();
         let blocks: Vec<Block> = vertices.chunks(4).map(|four| block(four, vertices[0])).collect();
-        let (mut rings, mut ring_vertices, mut ring_starts) = (Vec::new(), Vec::new(), vec![0]);
+        // Most rings have more than four neighbours and fewer than nine.
+        let mut rings = Vec::with_capacity(2 * v);
+        let mut ring_vertices = Vec::with_capacity(8 * v);
+        let mut ring_starts = vec![0];
         for vertex in 0..v {
             let ring = &neighbors[neighbor_starts[vertex] as usize..neighbor_starts[vertex + 1] as usize];
             for four in ring.chunks(4) {

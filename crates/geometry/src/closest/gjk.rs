@@ -141,7 +141,7 @@ impl Search {
             }
         }
         if count == 0 {
-            let last = if cache.axis == DVec3::ZERO { pair.from_a_to_b() } else { -cache.axis };
+            let last = if cache.axis == DVec3::ZERO { pair.toward_b() } else { -cache.axis };
             let direction = if last == DVec3::ZERO { DVec3::X } else { last };
             self.put(0, pair.farthest(direction, cache.numbers[0]));
         }

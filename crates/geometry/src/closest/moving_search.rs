@@ -38,7 +38,7 @@ pub(crate) struct MovingSearch<'a, A, B> {
 impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
     pub(crate) fn new(a: &'a A, b: &'a B, b_in_a: &Pose) -> Result<Self, ClosestError> {
         let pair = Pair::new(a, b, b_in_a)?;
-        let direction = pair.from_a_to_b();
+        let direction = pair.toward_b();
         let first = pair.farthest(if direction == DVec3::ZERO { DVec3::X } else { direction }, [0; 2]);
         if !(first.size() <= 4.0 * MAX_LENGTH && first.w.is_finite()) {
             return Err(ClosestError::InvalidPoint);

@@ -40,7 +40,7 @@ pub(super) trait Difference {
     fn corner(&self, numbers: [u32; 2]) -> Option<Corner>;
 
     /// From somewhere in A to somewhere in B: where to look first.
-    fn from_a_to_b(&self) -> DVec3;
+    fn toward_b(&self) -> DVec3;
 }
 
 /// Two cores in A's frame.
@@ -84,7 +84,7 @@ impl<A: Support, B: Support> Difference for Pair<'_, A, B> {
     }
 
     #[inline]
-    fn from_a_to_b(&self) -> DVec3 {
+    fn toward_b(&self) -> DVec3 {
         self.translation
     }
 }

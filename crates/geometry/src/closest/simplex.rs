@@ -47,7 +47,10 @@ pub(super) fn nearest_with(points: &[DVec3; 4], last: &Nearest, new: usize) -> N
     let first = last.needed.trailing_zeros() as usize & 3;
     match last.count {
         0 | 1 => on_segment(points, first, new),
-        2 => on_triangle(points, first, (31 - last.needed.leading_zeros()) as usize & 3, new),
+        2 => {
+            let second = (last.needed & last.needed.wrapping_sub(1)).trailing_zeros() as usize & 3;
+            on_triangle(points, first, second, new)
+        }
         _ => on_tetrahedron(points, [new + 1, new + 2, new + 3, new].map(|i| i & 3), 3),
     }
 }

@@ -35,7 +35,7 @@ impl Difference for TrianglePair {
     }
 
     #[inline(always)]
-    fn from_a_to_b(&self) -> DVec3 {
+    fn toward_b(&self) -> DVec3 {
         (self.b[0] + self.b[1] + self.b[2]) - (self.a[0] + self.a[1] + self.a[2])
     }
 }
