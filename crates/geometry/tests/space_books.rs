@@ -219,7 +219,8 @@ fn sorting_suffers_on_a_floor_and_hashing_does_not() {
         let (mut sorted, mut hash) = (SweepAndPrune::default(), SpatialHash::default());
         let mut random = Random(17);
         let reach = (count as f64).sqrt();
-        let place = |random: &mut Random| DVec3::new(1.0, 1.0, 0.0) * reach * random.in_cube();
+        let place =
+            |random: &mut Random| DVec3::new(1.0, 1.0, 0.0) * reach * random.in_cube() + DVec3::Z * 0.5;
         let floor: Vec<DVec3> = (0..count).map(|_| place(&mut random)).collect();
         for p in &floor {
             sorted.insert(&cube(*p, 1.0), Mobility::Moving, 0).unwrap();
@@ -391,10 +392,12 @@ fn sweep_and_prune_is_exact_and_cheap() {
     let mut space = SweepAndPrune::default();
     let mut model = Model::new();
     let mut random = Random(11);
-    let reach = 45.0;
-    for _ in 0..1000 {
-        let bounds = cube((reach * random.in_cube()).round() * 0.5, 1.0);
-        model.insert(&mut space, bounds, Mobility::Moving);
+    let reach = 22.5;
+    for k in 0..1000 {
+        let center = reach * random.in_cube();
+        // Some on a lattice, where coordinates are equal.
+        let center = if k % 20 == 0 { (2.0 * center).round() * 0.5 } else { center };
+        model.insert(&mut space, cube(center, 1.0), Mobility::Moving);
     }
     model.step(&mut space, 1);
     let ids: Vec<ProxyId> = model.boxes.keys().copied().collect();
@@ -406,7 +409,7 @@ fn sweep_and_prune_is_exact_and_cheap() {
         }
         let teleports = step % 10 == 9;
         if teleports {
-            model.update(&mut space, ids[step % 1000], cube(reach * 0.5 * random.in_cube(), 1.0));
+            model.update(&mut space, ids[step % 1000], cube(reach * random.in_cube(), 1.0));
         }
         if step % 25 == 9 {
             model.step(&mut space, 1);
@@ -417,8 +420,7 @@ fn sweep_and_prune_is_exact_and_cheap() {
             model.pairs.extend(changes.appeared);
             model.pairs.sort_unstable();
         }
-        // The first motion parts what lay at equal coordinates.
         let swaps = space.counters().swaps - before;
-        assert!(step == 0 || teleports || swaps <= 3 * 1000, "step {step}: {swaps} swaps");
+        assert!(teleports || swaps <= 3 * 1000, "step {step}: {swaps} swaps");
     }
 }

@@ -196,8 +196,9 @@ impl DynamicBvh {
         touched.copied().filter(|&index| !self.trees_current && self.table.is_alive(index))
     }
 
-    fn is_known(&self, index: u32) -> bool {
-        self.trees_current || !self.is_touched[index as usize]
+    /// Whether the trees know everything.
+    fn is_settled(&self) -> bool {
+        self.trees_current || (self.moving.touched.is_empty() && self.fixed.touched.is_empty())
     }
 }
 
@@ -336,6 +337,7 @@ impl Space for DynamicBvh {
     }
 
     fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
+        let settled = self.is_settled();
         let mut look = |index: u32| {
             if self.table.bounds(index).overlaps(bounds) {
                 visit(self.table.id(index))
@@ -352,7 +354,11 @@ impl Space for DynamicBvh {
         let within = Box32::outward(bounds, self.settings.origin);
         for side in [&self.moving, &self.fixed] {
             let (_, flow) = query::overlapping(&side.tree, 0, within, &mut stack, |index| {
-                if self.is_known(index) { look(index) } else { ControlFlow::Continue(()) }
+                if settled || !self.is_touched[index as usize] {
+                    look(index)
+                } else {
+                    ControlFlow::Continue(())
+                }
             });
             if flow.is_break() {
                 return;
@@ -361,8 +367,15 @@ impl Space for DynamicBvh {
     }
 
     fn along_ray(&self, ray: &Ray, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
+        let settled = self.is_settled();
         let mut limit = limit;
-        let mut look = |index: u32, limit: &mut f64| look_along(&self.table, index, ray, limit, visit);
+        let sieve = query::Sieve::new(ray);
+        let mut look = |index: u32, limit: &mut f64| {
+            if sieve.misses(self.table.bounds(index), *limit) {
+                return ControlFlow::Continue(());
+            }
+            look_along(&self.table, index, ray, limit, visit)
+        };
         let trees = query::within_reach(ray.origin(), self.settings.origin);
         let singly: &mut dyn Iterator<Item = u32> =
             if trees { &mut self.unknown() } else { &mut self.table.indices() };
@@ -373,7 +386,11 @@ impl Space for DynamicBvh {
         }
         for side in [&self.moving, &self.fixed].into_iter().filter(|_| trees) {
             let flow = query::along_ray(&side.tree, ray, self.settings.origin, &mut limit, |index, limit| {
-                if self.is_known(index) { look(index, limit) } else { ControlFlow::Continue(()) }
+                if settled || !self.is_touched[index as usize] {
+                    look(index, limit)
+                } else {
+                    ControlFlow::Continue(())
+                }
             });
             if flow.is_break() {
                 return;
@@ -382,6 +399,7 @@ impl Space for DynamicBvh {
     }
 
     fn nearest(&self, point: DVec3, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
+        let settled = self.is_settled();
         let mut limit = limit;
         let mut look = |index: u32, limit: &mut f64| look_near(&self.table, index, point, limit, visit);
         let trees = query::within_reach(point, self.settings.origin);
@@ -394,7 +412,11 @@ impl Space for DynamicBvh {
         }
         for side in [&self.moving, &self.fixed].into_iter().filter(|_| trees) {
             let flow = query::nearest(&side.tree, point, self.settings.origin, &mut limit, |index, limit| {
-                if self.is_known(index) { look(index, limit) } else { ControlFlow::Continue(()) }
+                if settled || !self.is_touched[index as usize] {
+                    look(index, limit)
+                } else {
+                    ControlFlow::Continue(())
+                }
             });
             if flow.is_break() {
                 return;

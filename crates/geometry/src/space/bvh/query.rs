@@ -11,6 +11,7 @@ use glam::{DVec3, Vec4};
 
 use super::box32::{self, Box32};
 use super::tree::{Link, Node, Spread, Tree, lanes};
+use crate::Aabb;
 use crate::primitive::Ray;
 
 /// Relative error of a few single-precision operations, generously.
@@ -67,6 +68,9 @@ fn descend(
     measure: impl Fn(&Node, f32) -> (Vec4, u32),
     mut leaf: impl FnMut(u32, &mut f64) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    if tree.leaves == 0 {
+        return ControlFlow::Continue(());
+    }
     let mut stack: Vec<(f32, u32)> = Vec::with_capacity(64);
     stack.push((0.0, 0));
     while let Some((distance, at)) = stack.pop() {
@@ -77,11 +81,16 @@ fn descend(
         let node = &tree.nodes[at as usize];
         let (distances, mask) = measure(node, reach);
         let first = stack.len();
+        let mut reach = reach;
         for lane in lanes(mask) {
             let link = node.links[lane];
             match link.as_node() {
                 Some(child) => stack.push((distances[lane], child)),
-                None if link != Link::NOTHING => leaf(link.index(), limit)?,
+                // Another leaf may have made the limit smaller.
+                None if link != Link::NOTHING && distances[lane] <= reach => {
+                    leaf(link.index(), limit)?;
+                    reach = above(*limit);
+                }
                 None => {}
             }
         }
@@ -96,6 +105,30 @@ fn descend(
         }
     }
     ControlFlow::Continue(())
+}
+
+/// Tells in double precision, without a division, that a ray surely misses a box.
+pub(super) struct Sieve {
+    origin: DVec3,
+    /// 1/d, unless a component of d is so small that the products say nothing.
+    inverse: Option<DVec3>,
+}
+
+impl Sieve {
+    pub fn new(ray: &Ray) -> Self {
+        let usable = ray.direction().abs().min_element() > 1e-30;
+        Self { origin: ray.origin(), inverse: usable.then(|| ray.direction().recip()) }
+    }
+
+    /// Products with the inverse are off by some 10⁻¹⁶ relative to the quotients, 10⁻¹² is allowed.
+    #[inline(always)]
+    pub fn misses(&self, bounds: &Aabb, limit: f64) -> bool {
+        let Some(inverse) = self.inverse else { return false };
+        let (one, other) = ((bounds.min() - self.origin) * inverse, (bounds.max() - self.origin) * inverse);
+        let enter = one.min(other).max_element();
+        let leave = one.max(other).min_element().min(limit);
+        enter - 1e-12 * enter.abs() > leave + 1e-12 * leave.abs() || leave < 0.0
+    }
 }
 
 /// Asks every leaf that the ray may meet.
