@@ -313,13 +313,14 @@ fn place(world: &World, attached: &AttachedShape) -> Pose {
 /// A box around the whole way: straight for a shape that does not turn, else all that is as near to the moving centre of
 /// rotation as the farthest point of the shape.
 fn swept_bounds(shape: &Shape, way: &Sweep) -> Option<Aabb> {
+    let margin = Advancement::default().distance_tolerance;
     let (start, end) = (way.pose(0.0), way.pose(1.0));
     if way.turn() == DVec3::ZERO {
-        return Some(shape.aabb(&start)?.union(&shape.aabb(&end)?));
+        return shape.aabb(&start)?.union(&shape.aabb(&end)?).enlarged(margin).ok();
     }
     let ball = shape.bounding_sphere()?;
     let reach = (ball.center() - way.center()).length() + ball.radius();
-    Aabb::from_points([start.point(way.center()), end.point(way.center())]).ok()?.enlarged(reach).ok()
+    Aabb::from_points([start.point(way.center()), end.point(way.center())]).ok()?.enlarged(reach + margin).ok()
 }
 
 fn cast_at(
