@@ -12,18 +12,29 @@ fn main() {
     let poses = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(300);
     println!("{poses} poses per pair; errors in units of the larger of distance and size of the pair");
     println!(
-        "{:<28}{:>7}{:>7}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
-        "pair", "apart", "deep", "distance", "depth", "manifold", "swapped", "moved", "cached", "disagree"
+        "{:<28}{:>7}{:>7}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+        "pair",
+        "apart",
+        "deep",
+        "distance",
+        "depth",
+        "points",
+        "manifold",
+        "swapped",
+        "moved",
+        "cached",
+        "disagree"
     );
     for pair in PAIRS.iter().chain(SPECIAL) {
         let worst = worst_errors(pair, poses, 1);
         println!(
-            "{:<28}{:>7}{:>7}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10}",
+            "{:<28}{:>7}{:>7}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10}",
             pair.name,
             worst.apart,
             worst.deep,
             worst.distance,
             worst.depth,
+            worst.witness,
             worst.manifold,
             worst.swapped,
             worst.moved,

@@ -5,7 +5,9 @@
 
 use super::frame::Frame;
 use super::{Piece, PieceCache, half_space, round, search_pair};
-use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, Triangle, gjk, signed_distance};
+use crate::closest::{
+    ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, Triangle, gjk, signed_distance,
+};
 use crate::{HalfSpace, MAX_LENGTH, Pose, ShapeKind};
 
 /// Half-spaces whose normals add up to less than this are opposite.
@@ -52,7 +54,9 @@ pub fn distance_pieces(
         (Piece::Bounded(a), Piece::Bounded(b)) => search_pair::nearest(a, b, b_in_a, &frame, gjk),
         (Piece::Bounded(a), Piece::Triangle(b)) => signed_distance(a, &Triangle(*b), b_in_a, gjk),
         (Piece::Triangle(a), Piece::Bounded(b)) => signed_distance(&Triangle(*a), b, b_in_a, gjk),
-        (Piece::Triangle(a), Piece::Triangle(b)) => signed_distance(&Triangle(*a), &Triangle(*b), b_in_a, gjk),
+        (Piece::Triangle(a), Piece::Triangle(b)) => {
+            signed_distance(&Triangle(*a), &Triangle(*b), b_in_a, gjk)
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::frame::Frame;
 use super::patch::Patch;
 use super::polytope::FlatTriangle;
 use super::polytope_pair::facing;
-use super::second_look::second_look;
+use super::second_look::{TOUCHING, second_look};
 use super::surface_facet::facet_of;
 use super::{Manifold, PieceCache};
 use crate::Pose;
@@ -75,7 +75,9 @@ pub(super) fn nearest<A: Faced, B: Faced>(
 ) -> Result<Separation, ClosestError> {
     let first = signed_distance(a, b, b_in_a, cache)?;
     Ok(match (a.as_shape(), b.as_shape()) {
-        (Some(a), Some(b)) if first.distance < 0.0 => second_look(a, b, frame, first),
+        (Some(a), Some(b)) if first.distance <= TOUCHING * first.point_a.abs().max_element() => {
+            second_look(a, b, frame, first)
+        }
         _ => first,
     })
 }

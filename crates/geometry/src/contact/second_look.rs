@@ -1,7 +1,15 @@
 //! A second look at a depth: along the normals of flat parts and across straight ones.
 //!
+//! It can stop short on a curved part, too, where it has room for so many corners only; a small star of directions around
+//! its answer tells.
+//!
+//! Where shapes just touch, the difference of the nearest points is rounding, and so is the normal made of it; then the
+//! first answer counts only for what its normal's reaches are.
+//!
 //! A growing polytope can stop short where a curved shape has flat parts: all of a cap is equally deep. Of the directions in
 //! which flat and straight parts look, h_A(n) + h_B(−n) is exact, and the least of them is never less than the depth.
+
+use std::f64::consts::FRAC_PI_4;
 
 use glam::DVec3;
 
@@ -10,6 +18,9 @@ use crate::closest::{ConvexShape, Separation, Support};
 
 /// Most directions looked along, each way.
 const MOST: usize = 48;
+
+/// Distances below this fraction of the coordinates are looked at again, whatever their sign.
+pub(super) const TOUCHING: f64 = 1e-9;
 
 /// Directions that a shape's flat parts look along and its straight parts run along, in its own frame.
 struct Flats {
@@ -31,10 +42,10 @@ impl Flats {
         };
         match shape {
             ConvexShape::Cuboid(_) => {
-                DVec3::AXES.into_iter().for_each(|axis| {
+                for axis in DVec3::AXES {
                     push(axis);
                     push(-axis);
-                });
+                }
                 flats.line_count = 3;
             }
             ConvexShape::Cylinder(_) => {
@@ -66,12 +77,19 @@ pub(super) fn second_look(
     first: Separation,
 ) -> Separation {
     let (flats_a, flats_b) = (Flats::of(a), Flats::of(b));
-    let mut best = first;
-    let mut look = |n: DVec3| {
+    let farthest = |n: DVec3| {
         let d = -frame.vector_in_b(n);
         let point_a = a.farthest(n, 0).0 + Support::radius(a) * n;
         let point_b = frame.point(b.farthest(d, 0).0 + Support::radius(b) * d);
-        let distance = (point_b - point_a).dot(n);
+        (point_a, point_b, (point_b - point_a).dot(n))
+    };
+    let mut best = first;
+    let (far_a, far_b, proved) = farthest(first.normal);
+    if first.distance.abs() <= TOUCHING * (far_a.abs() + far_b.abs()).max_element() {
+        best.distance = proved;
+    }
+    let mut look = |n: DVec3| {
+        let (point_a, point_b, distance) = farthest(n);
         if distance > best.distance + 1e-12 * (point_a.abs() + point_b.abs()).max_element() {
             // The deeper of the two corners, carried over to the other surface.
             best = Separation { distance, normal: n, point_a: point_b - distance * n, point_b };
@@ -90,7 +108,42 @@ pub(super) fn second_look(
             }
         }
     }
-    best
+    if best.normal != first.normal {
+        return best;
+    }
+    let flat = on_flat(flats_a.normals(), first.normal)
+        || on_flat(flats_b.normals(), -frame.vector_in_b(first.normal));
+    // Nothing better among flat parts: around it there may be, unless it is one.
+    if flat || first.distance >= 0.0 { first } else { downhill(first, |n| -farthest(n).2) }
+}
+
+/// Follows the overlap downhill with a star of eight steps, turned each time, halved when none leads down. Two stars that
+/// lead nowhere are enough to let the first answer stand.
+fn downhill(first: Separation, overlap: impl Fn(DVec3) -> f64) -> Separation {
+    let (mut n, mut least) = (first.normal, -first.distance);
+    let (mut step, mut turn, mut led) = (1e-3, 0.0, 0);
+    for round in 0..64 {
+        let (u, v) = n.any_orthonormal_pair();
+        let mut moved = false;
+        for k in 0..8 {
+            let (sine, cosine) = (f64::from(k) * FRAC_PI_4 + turn).sin_cos();
+            let next = (n + step * (cosine * u + sine * v)).normalize();
+            let value = overlap(next);
+            if value < least {
+                (n, least, moved) = (next, value, true);
+            }
+        }
+        led += usize::from(moved);
+        if (round == 1 && led == 0) || step < 1e-8 {
+            break;
+        }
+        turn += 0.4;
+        step *= if moved { 1.0 } else { 0.3 };
+    }
+    if !(least < -first.distance) {
+        return first;
+    }
+    Separation { distance: -least, normal: n, point_b: first.point_a - least * n, ..first }
 }
 
 fn on_flat(normals: &[DVec3], n: DVec3) -> bool {

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 use rattleback_geometry::closest::{Separation, Support};
-use rattleback_geometry::contact::{Manifold, Piece, PieceCache, collide_pieces, distance_pieces, pieces_intersect};
+use rattleback_geometry::contact::{
+    Manifold, Piece, PieceCache, collide_pieces, distance_pieces, pieces_intersect,
+};
 use rattleback_geometry::primitive::Triangle;
 use rattleback_geometry::{Pose, Shape, SupportShape, convex_hull, generate};
 
@@ -38,7 +40,11 @@ impl Solid {
             Piece::Bounded(shape) => shape.farthest(n, 0).0.dot(n) + Support::radius(&shape) * n.length(),
             Piece::Triangle(corners) => corners.iter().map(|p| p.dot(n)).fold(f64::NEG_INFINITY, f64::max),
             Piece::HalfSpace(half_space) => {
-                if (half_space.normal() - n).length() < 1e-9 { 0.0 } else { f64::INFINITY }
+                if (half_space.normal() - n).length() < 1e-9 {
+                    0.0
+                } else {
+                    f64::INFINITY
+                }
             }
         }
     }
@@ -46,9 +52,10 @@ impl Solid {
     /// How far a point is outside; not positive inside.
     pub fn outside(&self, p: DVec3) -> f64 {
         match self {
-            Self::Shape(Shape::Custom(custom)) => {
-                directions().iter().map(|&n| n.dot(p) - custom.support(n).dot(n)).fold(f64::NEG_INFINITY, f64::max)
-            }
+            Self::Shape(Shape::Custom(custom)) => directions()
+                .iter()
+                .map(|&n| n.dot(p) - custom.support(n).dot(n))
+                .fold(f64::NEG_INFINITY, f64::max),
             Self::Shape(shape) => shape.closest_point(p).unwrap().distance,
             Self::Triangle(corners) => Triangle::from(*corners).distance(p),
         }
@@ -156,7 +163,7 @@ struct Lens;
 
 /// Two balls of radius 1, their centres 1 apart, in common: a lens with a sharp rim.
 impl SupportShape for Lens {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "lens"
     }
 
@@ -277,10 +284,26 @@ pub const PAIRS: &[PairKind] = near_pairs! {
 pub const SPECIAL: &[PairKind] = &[
     PairKind { name: "boxes, quarter turns", make: |_| [unit(unit_cube), unit(unit_cube)], pose: aligned },
     PairKind { name: "boxes, resting", make: |_| [unit(unit_cube), unit(unit_cube)], pose: resting },
-    PairKind { name: "cylinder resting on box", make: |_| [unit(unit_cube), unit(unit_cylinder)], pose: resting },
-    PairKind { name: "cylinder on cylinder", make: |_| [unit(unit_cylinder), unit(unit_cylinder)], pose: resting },
-    PairKind { name: "cylinders, quarter turns", make: |_| [unit(unit_cylinder), unit(unit_cylinder)], pose: aligned },
-    PairKind { name: "box-cylinder, quarter turns", make: |_| [unit(unit_cube), unit(unit_cylinder)], pose: aligned },
+    PairKind {
+        name: "cylinder resting on box",
+        make: |_| [unit(unit_cube), unit(unit_cylinder)],
+        pose: resting,
+    },
+    PairKind {
+        name: "cylinder on cylinder",
+        make: |_| [unit(unit_cylinder), unit(unit_cylinder)],
+        pose: resting,
+    },
+    PairKind {
+        name: "cylinders, quarter turns",
+        make: |_| [unit(unit_cylinder), unit(unit_cylinder)],
+        pose: aligned,
+    },
+    PairKind {
+        name: "box-cylinder, quarter turns",
+        make: |_| [unit(unit_cube), unit(unit_cylinder)],
+        pose: aligned,
+    },
     PairKind {
         name: "hulls, nested",
         make: |r| [hull_of(r, 16, DVec3::ONE), hull_of(r, 8, DVec3::splat(0.1))],
@@ -300,7 +323,8 @@ pub const SPECIAL: &[PairKind] = &[
     PairKind {
         name: "stretched boxes",
         make: |_| {
-            [DVec3::new(1.0, 1e-3, 1e-3), DVec3::new(1.0, 1.0, 1e-3)].map(|h| Solid::Shape(Shape::cuboid(h).unwrap()))
+            [DVec3::new(1.0, 1e-3, 1e-3), DVec3::new(1.0, 1.0, 1e-3)]
+                .map(|h| Solid::Shape(Shape::cuboid(h).unwrap()))
         },
         pose: |r| r.pose(0.5),
     },
@@ -327,8 +351,10 @@ pub struct Worst {
     pub deep: usize,
     /// Distance against its own proof.
     pub distance: f64,
-    /// Depth against its own proof, and against the least overlap found.
+    /// Depth against the reaches along its normal, and against the least overlap found.
     pub depth: f64,
+    /// Points of a depth: how far outside the pieces, and from being depth times normal apart.
+    pub witness: f64,
     /// Manifold: normal, points in the pieces, deepest point as deep as the distance says.
     pub manifold: f64,
     /// A and B exchanged.
@@ -367,31 +393,40 @@ fn note(place: &mut f64, error: f64) {
     *place = if error.is_nan() { f64::NAN } else { place.max(error) };
 }
 
-/// Error of nearest points against their own proof.
-fn proof(nearest: &Separation, a: &Solid, b: &Solid, pose: &Pose) -> f64 {
-    let gap = nearest.point_b - nearest.point_a - nearest.distance * nearest.normal;
-    let reaches = overlap(a, b, pose, nearest.normal) + nearest.distance;
-    gap.length()
-        .max(reaches.abs())
-        .max(a.outside(nearest.point_a))
-        .max(b.outside(pose.inverse_point(nearest.point_b)))
-        .max((nearest.normal.length() - 1.0).abs())
+/// Error of a distance against the reaches along its normal.
+fn reach_error(nearest: &Separation, a: &Solid, b: &Solid, pose: &Pose) -> f64 {
+    (overlap(a, b, pose, nearest.normal) + nearest.distance).abs().max((nearest.normal.length() - 1.0).abs())
 }
 
-fn compare(worst: &mut Worst, a: &Solid, b: &Solid, pose: &Pose, random: &mut Random, cache: &mut PieceCache) {
+/// Error of nearest points: in the pieces, and d n apart.
+fn witness_error(nearest: &Separation, a: &Solid, b: &Solid, pose: &Pose) -> f64 {
+    let gap = nearest.point_b - nearest.point_a - nearest.distance * nearest.normal;
+    gap.length().max(a.outside(nearest.point_a)).max(b.outside(pose.inverse_point(nearest.point_b)))
+}
+
+fn compare(
+    worst: &mut Worst,
+    a: &Solid,
+    b: &Solid,
+    pose: &Pose,
+    random: &mut Random,
+    cache: &mut PieceCache,
+) {
     let (piece_a, piece_b) = (a.piece(), b.piece());
     let ask = |pose: &Pose| distance_pieces(&piece_a, &piece_b, pose, &mut PieceCache::default()).unwrap();
     let nearest = ask(pose);
     let unit = a.size().max(b.size()).max(nearest.distance.abs());
-    let mut error = proof(&nearest, a, b, pose);
+    let mut error = reach_error(&nearest, a, b, pose);
+    let witness = witness_error(&nearest, a, b, pose);
     if nearest.distance < 0.0 {
         worst.deep += 1;
         // Deeper than needed in some direction that was tried.
         error = error.max(-nearest.distance - least_overlap(a, b, pose, random));
         note(&mut worst.depth, error / unit);
+        note(&mut worst.witness, witness / unit);
     } else {
         worst.apart += 1;
-        note(&mut worst.distance, error / unit);
+        note(&mut worst.distance, error.max(witness) / unit);
     }
     let back = distance_pieces(&piece_b, &piece_a, &pose.inverse(), &mut PieceCache::default()).unwrap();
     note(&mut worst.swapped, (back.distance - nearest.distance).abs() / unit);
@@ -400,7 +435,9 @@ fn compare(worst: &mut Worst, a: &Solid, b: &Solid, pose: &Pose, random: &mut Ra
     note(&mut worst.moved, (ask(&moved_pose).distance - nearest.distance).abs() / unit);
 
     let margin = 0.1 * random.between(0.0, 1.0) * unit;
-    let collide = |pose: &Pose, cache: &mut PieceCache| collide_pieces(&piece_a, &piece_b, pose, margin, cache).unwrap();
+    let collide = |pose: &Pose, cache: &mut PieceCache| {
+        collide_pieces(&piece_a, &piece_b, pose, margin, cache).unwrap()
+    };
     let found = collide(pose, &mut PieceCache::default());
     let sure = (nearest.distance - margin).abs() > 1e-7 * unit;
     let meet = pieces_intersect(&piece_a, &piece_b, pose, &mut PieceCache::default()).unwrap();
@@ -413,20 +450,24 @@ fn compare(worst: &mut Worst, a: &Solid, b: &Solid, pose: &Pose, random: &mut Ra
     let twice = collide(pose, cache);
     let depth = |manifold: &Option<Manifold>| manifold.and_then(|m| m.deepest().map(|p| p.separation));
     let differ = |p: Option<f64>, q: Option<f64>| p.zip(q).map_or(0.0, |(p, q)| (p - q).abs());
-    note(&mut worst.cached, differ(depth(&found), depth(&again)).max(differ(depth(&again), depth(&twice))) / unit);
+    note(
+        &mut worst.cached,
+        differ(depth(&found), depth(&again)).max(differ(depth(&again), depth(&twice))) / unit,
+    );
     let Some(manifold) = found else { return };
     note(&mut worst.manifold, manifold_error(&manifold, a, b, pose, margin, nearest.distance) / unit);
-    let swapped = collide_pieces(&piece_b, &piece_a, &pose.inverse(), margin, &mut PieceCache::default()).unwrap();
+    let swapped =
+        collide_pieces(&piece_b, &piece_a, &pose.inverse(), margin, &mut PieceCache::default()).unwrap();
     note(&mut worst.swapped, differ(depth(&found), depth(&swapped)) / unit);
     let moved = collide(&moved_pose, &mut PieceCache::default());
     note(&mut worst.moved, differ(depth(&found), depth(&moved)) / unit);
-    let ours = matched(&manifold, swapped.map(|other| other.swapped(&pose.inverse())));
+    let ours = matched(&manifold, swapped.map(|other| other.swapped(&pose.inverse())).as_ref());
     note(&mut worst.swapped, ours / unit);
-    note(&mut worst.moved, matched(&manifold, moved) / unit);
+    note(&mut worst.moved, matched(&manifold, moved.as_ref()) / unit);
 }
 
 /// Largest distance of a point from its namesake, if the normals are the same; ties may fall either way.
-fn matched(manifold: &Manifold, other: Option<Manifold>) -> f64 {
+fn matched(manifold: &Manifold, other: Option<&Manifold>) -> f64 {
     let Some(other) = other else { return 0.0 };
     if (other.normal - manifold.normal).length() > 1e-9 {
         return 0.0;

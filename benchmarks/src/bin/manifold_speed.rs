@@ -1,0 +1,260 @@
+//! How fast contact manifolds are, side by side with parry3d in f64 and f32, same shapes, poses and margin.
+//!
+//! `cargo run --release --bin manifold_speed [rounds]`
+//!
+//! Cold: every pose is new, nothing is remembered. Coherent: each of many pairs moves a little from query to query and keeps
+//! its cache or manifold. Rounds of the three libraries alternate, so that a busy machine slows all of them alike. Times
+//! are nanoseconds per query. `manifold_speed count <pair> <library> <cold|coherent>` runs one of them alone, for
+//! `valgrind --tool=callgrind`.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use glam::{DQuat, DVec3};
+use rattleback_geometry::contact::{Piece, PieceCache, collide_pieces};
+use rattleback_geometry::{Pose, Shape, convex_hull, generate};
+
+const MARGIN: f64 = 0.02;
+const PAIRS: usize = 64;
+const STEPS: usize = 40;
+
+/// SplitMix64, uniform in [−1, 1).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    fn vector(&mut self) -> DVec3 {
+        DVec3::new(self.next(), self.next(), self.next())
+    }
+}
+
+/// A pair of shapes and its poses: `PAIRS` starting poses near touching, each followed by `STEPS` small motions.
+struct Case {
+    name: &'static str,
+    a: Shape,
+    b: Shape,
+    poses: Vec<Vec<Pose>>,
+}
+
+/// Starts that overlap by a few hundredths of the size, about half of them resting flat.
+fn case(name: &'static str, a: Shape, b: Shape, seed: u64) -> Case {
+    let mut random = Random(seed);
+    let (piece_a, piece_b) = (Piece::try_from(&a).expect("convex"), Piece::try_from(&b).expect("convex"));
+    let poses = (0..PAIRS)
+        .map(|i| {
+            let flat = DQuat::from_rotation_z(3.0 * random.next());
+            let any = DQuat::from_scaled_axis(3.0 * random.vector());
+            let turn = if i % 2 == 0 { DQuat::from_scaled_axis(1e-4 * random.vector()) * flat } else { any };
+            let way = if i % 2 == 0 { DVec3::Z } else { random.vector().normalize() };
+            // Down along the way until it overlaps by a little.
+            let mut height = 4.0;
+            for _ in 0..60 {
+                let pose = Pose::new(turn, height * way);
+                let gap = rattleback_geometry::contact::distance_pieces(
+                    &piece_a,
+                    &piece_b,
+                    &pose,
+                    &mut PieceCache::default(),
+                );
+                height -= 0.5 * (gap.map_or(0.0, |nearest| nearest.distance) + 0.01);
+            }
+            let (drift, spin) = (1e-3 * random.vector(), 1e-3 * random.vector());
+            (0..STEPS)
+                .map(|step| {
+                    let t = step as f64;
+                    let place = height * way + (0.3 * t).sin() * drift;
+                    Pose::new(DQuat::from_scaled_axis((0.2 * t).sin() * spin) * turn, place)
+                })
+                .collect()
+        })
+        .collect();
+    Case { name, a, b, poses }
+}
+
+fn ours(case: &Case, coherent: bool) -> usize {
+    let (a, b) = (Piece::try_from(&case.a).expect("convex"), Piece::try_from(&case.b).expect("convex"));
+    let mut points = 0;
+    for run in &case.poses {
+        let mut cache = PieceCache::default();
+        for pose in run {
+            if !coherent {
+                cache = PieceCache::default();
+            }
+            let found = collide_pieces(&a, &b, black_box(pose), MARGIN, &mut cache);
+            points += found.ok().flatten().map_or(0, |manifold| manifold.points().len());
+        }
+    }
+    points
+}
+
+macro_rules! peer {
+    ($name:ident, $library:ident, $real:ty) => {
+        mod $name {
+            use super::{Case, DVec3, MARGIN, black_box};
+            use $library::math::{Pose, Rotation, Vector};
+            use $library::query::{ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher};
+            use $library::shape::SharedShape;
+
+            fn vector(p: DVec3) -> Vector {
+                Vector::new(p.x as $real, p.y as $real, p.z as $real)
+            }
+
+            fn shape(shape: &rattleback_geometry::Shape) -> (SharedShape, rattleback_geometry::Pose) {
+                use rattleback_geometry::{Pose, Shape};
+                let turn = glam::DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
+                let upright = Pose::new(turn, DVec3::ZERO);
+                match shape {
+                    Shape::Cuboid(c) => {
+                        let h = vector(c.half_extents());
+                        (SharedShape::cuboid(h.x, h.y, h.z), Pose::IDENTITY)
+                    }
+                    Shape::Capsule(c) => {
+                        (SharedShape::capsule_y(0.5 * c.height() as $real, c.radius() as $real), upright)
+                    }
+                    Shape::Cylinder(c) => {
+                        (SharedShape::cylinder(0.5 * c.height() as $real, c.radius() as $real), upright)
+                    }
+                    Shape::HalfSpace(h) => (SharedShape::halfspace(vector(h.normal())), Pose::IDENTITY),
+                    Shape::Convex(hull) => {
+                        let points: Vec<Vector> = hull.vertices().iter().map(|&p| vector(p)).collect();
+                        (SharedShape::convex_hull(&points).expect("a hull"), Pose::IDENTITY)
+                    }
+                    _ => unreachable!("not in the benchmark"),
+                }
+            }
+
+            pub struct Peer {
+                a: SharedShape,
+                b: SharedShape,
+                poses: Vec<Vec<Pose>>,
+            }
+
+            impl Peer {
+                pub fn new(case: &Case) -> Self {
+                    let ((a, from_a), (b, from_b)) = (shape(&case.a), shape(&case.b));
+                    let convert = |pose: &rattleback_geometry::Pose| {
+                        let pose = from_a.inverse() * (*pose * from_b);
+                        let q = pose.rotation;
+                        let mut there = Pose::IDENTITY;
+                        there.rotation =
+                            Rotation::from_xyzw(q.x as $real, q.y as $real, q.z as $real, q.w as $real);
+                        there.translation = vector(pose.translation);
+                        there
+                    };
+                    let poses = case.poses.iter().map(|run| run.iter().map(convert).collect()).collect();
+                    Self { a, b, poses }
+                }
+
+                pub fn run(&self, coherent: bool) -> usize {
+                    let mut points = 0;
+                    let mut manifolds: Vec<ContactManifold<(), ()>> = Vec::new();
+                    let mut workspace = None;
+                    for run in &self.poses {
+                        manifolds.clear();
+                        workspace = None;
+                        for pose in run {
+                            if !coherent {
+                                manifolds.clear();
+                                workspace = None;
+                            }
+                            let _ = DefaultQueryDispatcher.contact_manifolds(
+                                black_box(pose),
+                                &*self.a,
+                                &*self.b,
+                                MARGIN as $real,
+                                &mut manifolds,
+                                &mut workspace,
+                            );
+                            points += manifolds.iter().map(|m| m.points.len()).sum::<usize>();
+                        }
+                    }
+                    let _ = &workspace;
+                    points
+                }
+            }
+        }
+    };
+}
+
+peer!(double, parry3d_f64, f64);
+peer!(single, parry3d, f32);
+
+fn cases() -> Vec<Case> {
+    let cube = Shape::cuboid(DVec3::new(1.0, 0.8, 0.6)).expect("sizes");
+    let ball = |level| {
+        let points = generate::icosphere(level).expect("level");
+        Shape::convex(convex_hull(points.vertices()).expect("hull")).expect("convex")
+    };
+    let capsule = Shape::capsule(0.4, 1.6).expect("sizes");
+    let cylinder = Shape::cylinder(0.6, 1.4).expect("sizes");
+    vec![
+        case("box-box", cube.clone(), Shape::cuboid(DVec3::new(0.5, 0.7, 0.9)).expect("sizes"), 1),
+        case("hull12-hull12", ball(1), ball(1), 2),
+        case("hull42-hull42", ball(2), ball(2), 3),
+        case("half-space-hull42", Shape::half_space(DVec3::Z).expect("normal"), ball(2), 4),
+        case("box-capsule", cube.clone(), capsule, 5),
+        case("box-cylinder", cube, cylinder, 6),
+    ]
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let cases = cases();
+    if let [count, pair, library, how] = words.as_slice()
+        && count == "count"
+    {
+        let Some(case) = cases.iter().find(|case| case.name == pair) else { return };
+        let coherent = how == "coherent";
+        let points = match library.as_str() {
+            "f64" => double::Peer::new(case).run(coherent),
+            "f32" => single::Peer::new(case).run(coherent),
+            _ => ours(case, coherent),
+        };
+        println!("{points} points in {} queries", PAIRS * STEPS);
+        return;
+    }
+    let rounds = words.first().and_then(|text| text.parse().ok()).unwrap_or(15);
+    println!("nanoseconds per query, minimum and median of {rounds} rounds; ratios over ours");
+    for case in &cases {
+        let (double, single) = (double::Peer::new(case), single::Peer::new(case));
+        for coherent in [false, true] {
+            let mut times = [const { Vec::new() }; 3];
+            let mut points = [0; 3];
+            for _ in 0..rounds {
+                for library in 0..3 {
+                    let start = Instant::now();
+                    points[library] = black_box(match library {
+                        0 => ours(case, coherent),
+                        1 => double.run(coherent),
+                        _ => single.run(coherent),
+                    });
+                    times[library].push(start.elapsed().as_secs_f64() * 1e9 / (PAIRS * STEPS) as f64);
+                }
+            }
+            times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+            let (least, middle) = (times.each_ref().map(|t| t[0]), times.each_ref().map(|t| t[rounds / 2]));
+            println!(
+                "{:<18} {:<8} ours {:6.0} {:6.0}   parry f64 {:6.0} {:6.0} ×{:5.2} {:5.2}   parry f32 {:6.0} {:6.0} ×{:5.2} {:5.2}   points {points:?}",
+                case.name,
+                if coherent { "coherent" } else { "cold" },
+                least[0],
+                middle[0],
+                least[1],
+                middle[1],
+                least[1] / least[0],
+                middle[1] / middle[0],
+                least[2],
+                middle[2],
+                least[2] / least[0],
+                middle[2] / middle[0],
+            );
+        }
+    }
+}
