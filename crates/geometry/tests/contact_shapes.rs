@@ -437,3 +437,42 @@ fn bad_questions_are_refused() {
     let refused = collide(&ball, &ball, &Pose::IDENTITY, 0.0, &mut odd, &mut found);
     assert!(matches!(refused, Err(ContactError::InvalidMergeAngle { .. })));
 }
+
+/// Zero-area, repeated and needle triangles, huge and tiny ones, poses and margins of any size: an answer that makes sense,
+/// or an error, never a panic.
+#[test]
+fn any_triangles_are_survived() {
+    let mut random = Random(99);
+    for round in 0..1500 {
+        let scale = 10f64.powf(random.between(-12.0, 12.0));
+        let count = 3 + random.bits() % 6;
+        let grid = |random: &mut Random| {
+            if random.bits().is_multiple_of(2) { random.in_cube().round() } else { random.in_cube() }
+        };
+        let points: Vec<_> = (0..count).map(|_| scale * grid(&mut random)).collect();
+        let triangles =
+            (0..1 + random.bits() % 8).map(|_| [0; 3].map(|_: u32| (random.bits() % count) as u32));
+        let Ok(soup) = TriangleMesh::new(points, triangles.collect()) else { continue };
+        let soup = mesh(soup);
+        let other = match round % 4 {
+            0 => Shape::sphere(scale * random.between(0.1, 2.0)).unwrap(),
+            1 => Shape::cuboid(scale * (random.in_cube().abs() + 0.1)).unwrap(),
+            2 => mesh(
+                TriangleMesh::new(vec![scale * DVec3::X, scale * DVec3::Y, DVec3::ZERO], vec![[0, 1, 2]; 3])
+                    .unwrap(),
+            ),
+            _ => Shape::half_space(random.on_sphere()).unwrap(),
+        };
+        let pose = Pose::new(random.rotation(), scale * grid(&mut random));
+        let mut found = Contacts::default();
+        let margin = scale * random.between(0.0, 0.5);
+        collide(&soup, &other, &pose, margin, &mut ContactCache::default(), &mut found).unwrap();
+        for manifold in found.manifolds() {
+            assert!((manifold.normal.length() - 1.0).abs() < 1e-9, "{round} {manifold:?}");
+            for point in manifold.points() {
+                assert!(point.separation <= margin * (1.0 + 1e-9) + 1e-9 * scale, "{round} {manifold:?}");
+                assert!(point.point_a.is_finite() && point.point_b.is_finite());
+            }
+        }
+    }
+}
