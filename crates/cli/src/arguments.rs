@@ -200,4 +200,23 @@ pub enum Bench {
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
         threads: u32,
     },
+    /// Finding which boxes may touch, with more and more boxes: every space on every scene.
+    Spaces(BenchSpaces),
+}
+
+/// Options of `bench spaces`.
+#[derive(Debug, Args)]
+pub struct BenchSpaces {
+    /// Most boxes.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub max: u32,
+    /// Only these spaces, separated by commas [default: all].
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub spaces: Vec<String>,
+    /// How many threads.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: u32,
+    /// Draw the time per moving box over the number of boxes.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
 }

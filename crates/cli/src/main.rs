@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bench;
+mod bench_spaces;
 mod chart;
 mod components;
 mod decompose;
@@ -61,5 +62,6 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Bench { benchmark: Bench::FreeBodies { bodies, steps, threads } } => {
             bench::free_bodies(bodies, steps, threads, out)
         }
+        Command::Bench { benchmark: Bench::Spaces(options) } => bench_spaces::spaces(&options, out),
     }
 }

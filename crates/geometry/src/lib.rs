@@ -34,6 +34,7 @@ mod pose;
 pub mod primitive;
 mod rotation;
 mod shape;
+pub mod space;
 pub mod swept;
 mod symmetric_eigen;
 mod triangle_mesh;

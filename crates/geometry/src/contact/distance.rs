@@ -4,10 +4,8 @@
 //! negative if they overlap.
 
 use super::frame::Frame;
-use super::{Piece, PieceCache, half_space, round};
-use crate::closest::{
-    ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, Triangle, gjk, signed_distance,
-};
+use super::{Piece, PieceCache, half_space, round, search_pair};
+use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, Triangle, gjk, signed_distance};
 use crate::{HalfSpace, MAX_LENGTH, Pose, ShapeKind};
 
 /// Half-spaces whose normals add up to less than this are opposite.
@@ -51,12 +49,10 @@ pub fn distance_pieces(
             Ok(round::nearest_to_ball(b, center, ball.radius(), gjk)?.swapped(&b_in_a.inverse()))
         }
         (Piece::Bounded(Capsule(a)), Piece::Bounded(Capsule(b))) => Ok(round::nearest_capsules(a, b, &frame)),
-        (Piece::Bounded(a), Piece::Bounded(b)) => signed_distance(a, b, b_in_a, gjk),
+        (Piece::Bounded(a), Piece::Bounded(b)) => search_pair::nearest(a, b, b_in_a, &frame, gjk),
         (Piece::Bounded(a), Piece::Triangle(b)) => signed_distance(a, &Triangle(*b), b_in_a, gjk),
         (Piece::Triangle(a), Piece::Bounded(b)) => signed_distance(&Triangle(*a), b, b_in_a, gjk),
-        (Piece::Triangle(a), Piece::Triangle(b)) => {
-            signed_distance(&Triangle(*a), &Triangle(*b), b_in_a, gjk)
-        }
+        (Piece::Triangle(a), Piece::Triangle(b)) => signed_distance(&Triangle(*a), &Triangle(*b), b_in_a, gjk),
     }
 }
 

@@ -23,7 +23,7 @@ mod polytope_pair;
 mod reduce;
 mod round;
 mod search_pair;
-mod shapes;
+mod second_look;
 mod surface_facet;
 
 pub use cache::PieceCache;
@@ -31,4 +31,6 @@ pub use collide::collide_pieces;
 pub use distance::{distance_pieces, pieces_intersect};
 pub use manifold::{ContactPoint, MAX_POINTS, Manifold};
 pub use piece::Piece;
-pub use shapes::{ContactCache, ContactError, ContactSettings, Contacts, Sides, collide};
+pub use shapes::{
+    ContactCache, ContactError, ContactSettings, Contacts, Sides, collide, distance, intersects,
+};

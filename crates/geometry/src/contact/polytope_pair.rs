@@ -19,6 +19,8 @@ use crate::primitive::{LineSegment, closest_segment_segment};
 
 /// Cosine of the angle up to which a face beside a touching edge is laid over the other.
 const BESIDE: f64 = 0.98;
+/// By how much, as a fraction of the size, the common part may fall short of an axis that is kept for steadiness.
+const NEARLY_BEST: f64 = 1e-7;
 
 /// (A, B, B in A's frame, margin, cache) ⇒ manifold of the points nearer than the margin.
 pub(super) fn collide<A: Polytope, B: Polytope>(
@@ -63,32 +65,25 @@ fn along_axis<A: Polytope, B: Polytope>(
     axis: &Axis,
 ) -> Option<Manifold> {
     let n = axis.normal;
-    let (face_a, face_b, origin, id) = match axis.features {
+    let (face_a, face_b, origin) = match axis.features {
         Features::FaceA(face, vertex) => {
             let incident = b.face_at(vertex, -frame.vector_in_b(n));
-            (face as usize, incident, frame.point(b.vertex(vertex)), [face_code(face), vertex_code(vertex)])
+            (face as usize, incident, frame.point(b.vertex(vertex)))
         }
-        Features::FaceB(face, vertex) => {
-            (a.face_at(vertex, n), face as usize, a.vertex(vertex), [vertex_code(vertex), face_code(face)])
-        }
+        Features::FaceB(face, vertex) => (a.face_at(vertex, n), face as usize, a.vertex(vertex)),
         Features::Edges(edge_a, edge_b) => return along_edges(a, b, frame, margin, axis, edge_a, edge_b),
         Features::None => return None,
     };
     let window = Window::new(n, origin);
     let facet_a = Facet::of_face(a, face_a, &window, a.plane(face_a).0, |p| p)?;
     let facet_b = Facet::of_face(b, face_b, &window, frame.vector(b.plane(face_b).0), |p| frame.point(p))?;
-    let mut patch = Patch::new(&facet_a, &facet_b, margin);
+    let patch = Patch::new(&facet_a, &facet_b, margin);
     if patch.reaches(axis.separation) {
         return Some(patch.manifold(&window, &facet_a, &facet_b));
     }
-    // Overlapping solids have no better axis: the deepest corner is below the face, if only by rounding.
-    let (point_a, point_b) = match axis.features {
-        Features::FaceA(..) => (origin - axis.separation * n, origin),
-        _ => (origin, origin + axis.separation * n),
-    };
-    let witness = Separation { distance: axis.separation, normal: n, point_a, point_b };
-    (axis.separation < -1e-9 * patch.extent)
-        .then(|| patch.manifold_with(&window, &facet_a, &facet_b, &witness, id))
+    // An axis all but as good as the best one has its deepest corner beside the common part.
+    (axis.separation < 0.0 && patch.least <= axis.separation + NEARLY_BEST * patch.extent)
+        .then(|| patch.manifold(&window, &facet_a, &facet_b))
 }
 
 /// Two edges that cross; with the faces beside them if those all but lie on each other.

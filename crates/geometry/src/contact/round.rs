@@ -155,7 +155,7 @@ pub(super) fn collide_capsules(a: &Capsule, b: &Capsule, frame: &Frame, margin: 
     }
     let along = frame.rotation.z_axis;
     // Cores that cross at an angle touch in one point only.
-    if along.truncate().length_squared() > 0.01 {
+    if along.truncate().length_squared() > 1e-3 {
         return single(&nearest, margin);
     }
     let window = Window::new(nearest.normal, nearest.point_a);

@@ -7,18 +7,28 @@ use super::frame::Frame;
 use super::patch::Patch;
 use super::polytope::FlatTriangle;
 use super::polytope_pair::facing;
+use super::second_look::second_look;
 use super::surface_facet::facet_of;
 use super::{Manifold, PieceCache};
 use crate::Pose;
-use crate::closest::{ClosestError, ConvexShape, Separation, Support, Triangle, signed_distance};
+use crate::closest::{ClosestError, ConvexShape, GjkCache, Separation, Support, Triangle, signed_distance};
 
 /// A shape to search on and to take facets of.
 pub(super) trait Faced: Support {
+    /// The same as a shape of many kinds, if it is one.
+    fn as_shape(&self) -> Option<&ConvexShape<'_>> {
+        None
+    }
+
     /// The facet that looks along a direction, in the frame of the window.
     fn facet(&self, frame: &Frame, outward: DVec3, window: &Window) -> Facet;
 }
 
 impl Faced for ConvexShape<'_> {
+    fn as_shape(&self) -> Option<&ConvexShape<'_>> {
+        Some(self)
+    }
+
     fn facet(&self, frame: &Frame, outward: DVec3, window: &Window) -> Facet {
         facet_of(self, frame, outward, window)
     }
@@ -51,8 +61,23 @@ pub(super) fn collide<A: Faced, B: Faced>(
     margin: f64,
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
-    let nearest = signed_distance(a, b, b_in_a, &mut cache.gjk)?;
+    let nearest = nearest(a, b, b_in_a, frame, &mut cache.gjk)?;
     Ok((nearest.distance <= margin).then(|| along(a, b, frame, margin, &nearest)))
+}
+
+/// Nearest points, with a second look at a depth.
+pub(super) fn nearest<A: Faced, B: Faced>(
+    a: &A,
+    b: &B,
+    b_in_a: &Pose,
+    frame: &Frame,
+    cache: &mut GjkCache,
+) -> Result<Separation, ClosestError> {
+    let first = signed_distance(a, b, b_in_a, cache)?;
+    Ok(match (a.as_shape(), b.as_shape()) {
+        (Some(a), Some(b)) if first.distance < 0.0 => second_look(a, b, frame, first),
+        _ => first,
+    })
 }
 
 /// Nearest points ⇒ manifold along their normal.

@@ -484,8 +484,10 @@ fn manifold_error(manifold: &Manifold, a: &Solid, b: &Solid, pose: &Pose, margin
     for point in points {
         assert!(point.separation <= margin, "{} beyond {margin}", point.separation);
         let gap = point.point_b - point.point_a - point.separation * manifold.normal;
+        // Lines at a small angle touch at places of their own.
+        assert!(gap.length() <= 0.05 * (a.size() + b.size()));
         error = error
-            .max(gap.length())
+            .max(gap.dot(manifold.normal).abs())
             .max(a.outside(point.point_a))
             .max(b.outside(pose.inverse_point(point.point_b)));
     }

@@ -13,10 +13,11 @@ use crate::motion::{Inertia, Motion, rotate_freely};
 use crate::world::BodyId;
 use glam::{DMat3, DVec3};
 use rattleback_geometry::Aabb;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// What moves a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Role {
     /// Nothing.
     Fixed,

@@ -33,13 +33,14 @@ impl Agenda {
         self.heap.first().map(|first| (first.time, first.entry))
     }
 
-    pub fn len(&self) -> usize {
-        self.heap.len()
+    /// All appointments, in no particular order.
+    pub fn appointments(&self) -> impl Iterator<Item = (f64, u32)> + '_ {
+        self.heap.iter().map(|appointment| (appointment.time, appointment.entry))
     }
 
-    pub fn clear(&mut self) {
-        self.heap.clear();
-        self.places.clear();
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.heap.len()
     }
 
     /// Makes or moves the appointment of an entry. An infinite time cancels it; NaN counts as now-or-never and cancels too.

@@ -15,7 +15,9 @@
 //! Forces other than uniform gravity act as kicks at both ends of a step, as do linear and angular damping.
 
 mod actor;
+mod bracketing;
 mod heap;
+mod memory;
 mod neighbors;
 mod pair;
 mod part;
@@ -36,10 +38,12 @@ use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, check_step};
-use crate::world::{BodyId, Status, World};
+use crate::world::{BodyId, SnapshotError, Status, World};
 use actor::Role;
 use glam::DVec3;
+use memory::Memory;
 use rattleback_geometry::closest::ClosestError;
+use rattleback_geometry::space::{SpaceCounters, SpaceError};
 use stage::Stage;
 
 /// Why the event loop cannot go on.
@@ -65,6 +69,12 @@ pub enum ImpulseError {
     Geometry {
         /// Why.
         source: ClosestError,
+    },
+    /// A part could not be put into the space.
+    #[error("broad phase: {source}")]
+    Space {
+        /// Why.
+        source: SpaceError,
     },
     /// A collision could not be resolved.
     #[error("a collision of bodies {} and {} at t = {time} s could not be resolved: {source}", bodies[0], bodies[1])]
@@ -115,14 +125,16 @@ pub struct Impulse {
     stage: Stage,
     loads: Loads,
     before: Vec<Motion>,
+    /// What a snapshot remembered, until there is a world to put it into.
+    recalled: Option<Memory>,
     /// The revision of the world the stage was made of; none if it has to be made anew.
     revision: Option<u64>,
 }
 
 impl Impulse {
-    /// Settings ⇒ simulator.
-    pub fn new(settings: ImpulseSettings) -> Self {
-        Self { settings, ..Self::default() }
+    /// Settings ⇒ simulator; refuses a law, search or space that there is none of.
+    pub fn new(settings: ImpulseSettings) -> Result<Self, Error> {
+        Ok(Self { settings: settings.checked()?, ..Self::default() })
     }
 
     /// Settings in use.
@@ -133,6 +145,11 @@ impl Impulse {
     /// What has been done since the simulator was made.
     pub const fn counters(&self) -> &ImpulseCounters {
         &self.stage.counters
+    }
+
+    /// What the broad phase has done since the world was taken on.
+    pub fn space_counters(&self) -> SpaceCounters {
+        self.stage.space_counters()
     }
 
     /// ε in use, m.
@@ -164,13 +181,21 @@ impl Impulse {
         let (start, end) = (world.time(), world.time() + dt);
         world.gather_loads(start, &mut self.loads);
         let gravity = self.loads.uniform_acceleration();
+        if let Some(memory) = self.recalled.take() {
+            self.revision = memory.revision;
+            memory.restore(&mut self.stage, world, &self.settings)?;
+        }
         if self.revision != Some(world.revision()) || self.stage.is_stale(world, gravity) {
             self.stage.enlist(world, &self.settings, gravity)?;
         }
         self.stage.events.clear();
         self.kick(world, start, 0.5 * dt)?;
         self.stage.open_window(world, start, end)?;
-        self.stage.play(world, &self.settings)?;
+        if self.settings.search == "bracketing" {
+            self.stage.play_bracketing(world, &self.settings, start)?;
+        } else {
+            self.stage.play(world, &self.settings)?;
+        }
         self.write(world, end);
         if !world.forces_are_uniform() || self.stage.any_damping() {
             world.gather_loads(end, &mut self.loads);
@@ -237,12 +262,26 @@ impl Simulator for Impulse {
         self.revision = Some(world.revision());
         Ok(())
     }
+
+    fn memory(&self) -> Vec<u8> {
+        postcard::to_allocvec(&Memory::of(&self.stage, self.revision)).unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+        let memory =
+            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the simulator"))?;
+        self.recalled = Some(memory);
+        Ok(())
+    }
 }
 
 pub(crate) fn register_simulator(
     simulators: &mut Catalogue<Box<dyn Simulator>>,
 ) -> Result<(), RegistryError> {
-    simulators.register(Entry::of::<ImpulseSettings>(|settings| {
-        Box::new(Impulse::new(settings)) as Box<dyn Simulator>
+    let specs = ImpulseSettings::type_specs().to_vec();
+    simulators.register(Entry::new(ImpulseSettings::TYPE_NAME, ImpulseSettings::DOC, specs, |given| {
+        let settings = ImpulseSettings::with(given).map_err(|error| error.to_string())?;
+        let simulator = Impulse::new(settings).map_err(|error| error.to_string())?;
+        Ok(Box::new(simulator) as Box<dyn Simulator>)
     }))
 }

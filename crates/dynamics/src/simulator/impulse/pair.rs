@@ -6,12 +6,16 @@ use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_geometry::closest::{ClosestError, Separation};
 use rattleback_geometry::contact::{PieceCache, distance_pieces};
+use serde::{Deserialize, Serialize};
 
 /// Two parts of different bodies.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Pair {
     pub parts: [u32; 2],
     pub actors: [u32; 2],
+    /// Whether their swept boxes are close at present.
+    pub close: bool,
+    #[serde(skip)]
     pub cache: PieceCache,
     pub restitution: f64,
     /// Coulomb coefficient while sliding.

@@ -5,7 +5,7 @@
 //! of the cone of directions the corner is foremost in: at the normals of its faces. For an ellipsoid it is a_max − a_min. A part
 //! displaced by c adds c·d to the support function, hence |c| to the lever.
 
-use crate::world::{AttachedShape, BodyId, CollisionGroups, MaterialId, ShapeId};
+use crate::world::{AttachedShape, ShapeId};
 use glam::DVec3;
 use rattleback_geometry::closest::ClosestError;
 use rattleback_geometry::contact::Piece;
@@ -15,10 +15,7 @@ use rattleback_geometry::{Aabb, Pose, Shape};
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub actor: u32,
-    pub body: BodyId,
     pub shape: ShapeId,
-    pub material: MaterialId,
-    pub groups: CollisionGroups,
     geometry: Geometry,
     /// Frame of the geometry → frame of the body.
     pub place: Pose,
@@ -50,11 +47,6 @@ impl Part {
             Geometry::Triangle(corners) => Aabb::from_points(corners.map(|corner| pose.point(corner))).ok(),
         }
     }
-
-    /// Whether the part has an end.
-    pub fn is_bounded(&self) -> bool {
-        !matches!(self.geometry, Geometry::Shape(Shape::HalfSpace(_)))
-    }
 }
 
 /// (shape of a body, its pose in the frame the body turns about) ⇒ its convex parts.
@@ -67,17 +59,7 @@ pub(super) fn parts_of(
 ) {
     let mut push = |geometry: Geometry, place: Pose| {
         let (lever, radius) = extent(&geometry, &place);
-        parts.push(Part {
-            actor,
-            body: attached.body,
-            shape: id,
-            material: attached.material,
-            groups: attached.groups,
-            geometry,
-            place,
-            lever,
-            radius,
-        });
+        parts.push(Part { actor, shape: id, geometry, place, lever, radius });
     };
     take_apart(&attached.shape, place, &mut push);
 }

@@ -42,6 +42,9 @@ impl Stage {
             (p, reversed) = self.impulse(settings, index, t, gap, slow)?;
         }
         self.count(index, t, p, slow, reversed, settings);
+        if self.stalls(index, t, settings) {
+            return self.hold(world, actors, t);
+        }
         if !slow || settings.report_microcollisions {
             self.events.push(Event::Collision {
                 time: t,
@@ -119,6 +122,23 @@ impl Stage {
         };
         let answer = micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
         Ok((frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed))
+    }
+
+    /// Whether a pair has collided so often that time hardly passes; says so.
+    fn stalls(&mut self, index: u32, t: f64, settings: &ImpulseSettings) -> bool {
+        let pair = &mut self.pairs[index as usize];
+        if t - pair.counted_since > settings.stall_time {
+            (pair.counted_since, pair.collisions) = (t, 0);
+        }
+        pair.collisions += 1;
+        if i64::from(pair.collisions) < settings.stall_limit {
+            return false;
+        }
+        pair.collisions = 0;
+        self.counters.stalled += 1;
+        let bodies = pair.actors.map(|actor| self.actors[actor as usize].id);
+        self.events.push(Event::Stalled { time: t, bodies });
+        true
     }
 
     /// Keeps the books of a pair.

@@ -2,7 +2,8 @@
 
 use crate::component;
 use crate::contact::Restitution;
-use crate::property::Allowed;
+use crate::property::{Allowed, PropertyError};
+use rattleback_geometry::space::SpaceKind;
 
 component! {
     /// Event-driven: every contact is a collision, nothing ever overlaps.
@@ -11,6 +12,12 @@ component! {
         collision_epsilon: f64 = 0.0, "m", Allowed::NonNegative;
         /// σ: the part of a gap (of at most ε) that a step towards contact leaves.
         landing_margin: f64 = 0.9, "", Allowed::Within(0.01, 0.99);
+        /// Broad phase: the name of a space.
+        space: String = "spatial-hash", "", Allowed::Finite;
+        /// How collisions are found: one-sided never passes one; bracketing samples, and can be outrun.
+        search: String = "one-sided", "", Allowed::Finite;
+        /// Time between two samples of the bracketing search.
+        sampling: f64 = 1.0 / 60.0, "s", Allowed::Positive;
         /// How a collision ends: stronge, poisson or newton.
         restitution_law: String = "stronge", "", Allowed::Finite;
         /// Whether slow collisions are answered so that resting bodies do not sink into ε.
@@ -35,7 +42,15 @@ component! {
 }
 
 impl ImpulseSettings {
-    /// The law of restitution by its name; an unknown name means Stronge's.
+    /// The settings themselves if every name in them is known, else which is not.
+    pub fn checked(self) -> Result<Self, PropertyError> {
+        one_of("restitution_law", &self.restitution_law, &["stronge", "poisson", "newton"])?;
+        one_of("search", &self.search, &["one-sided", "bracketing"])?;
+        one_of("space", &self.space, &SpaceKind::names().collect::<Vec<_>>())?;
+        Ok(self)
+    }
+
+    /// The law of restitution.
     pub(super) fn law(&self) -> Restitution {
         match self.restitution_law.as_str() {
             "newton" => Restitution::Newton,
@@ -43,4 +58,16 @@ impl ImpulseSettings {
             _ => Restitution::Stronge,
         }
     }
+}
+
+fn one_of(name: &str, value: &str, known: &[&str]) -> Result<(), PropertyError> {
+    if known.contains(&value) {
+        return Ok(());
+    }
+    Err(PropertyError::Range {
+        component: "impulse".into(),
+        name: name.into(),
+        allowed: format!("one of {}", known.join(", ")),
+        value: value.into(),
+    })
 }

@@ -12,6 +12,7 @@ use crate::motion::{Motion, Wrench};
 use crate::world::{BodyId, Event, Status, World};
 use glam::DVec3;
 use rattleback_geometry::contact::PieceCache;
+use rattleback_geometry::space::{SpaceCounters, SpaceKind};
 use rattleback_numerics::damping::Damping;
 use serde::{Deserialize, Serialize};
 
@@ -39,16 +40,16 @@ pub struct ImpulseCounters {
 }
 
 /// Everything the event loop works on.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Stage {
     pub actors: Vec<Actor>,
     pub parts: Vec<Part>,
     pub pairs: Vec<Pair>,
     /// Whether a pair of that number is alive; dead ones wait in `spare`.
     pub alive: Vec<bool>,
-    spare: Vec<u32>,
+    pub spare: Vec<u32>,
     pub agenda: Agenda,
-    neighbors: Neighbors,
+    pub neighbors: Neighbors,
     /// Until when the boxes of the neighbours hold.
     pub end: f64,
     pub epsilon: f64,
@@ -59,7 +60,8 @@ pub(super) struct Stage {
     pub counters: ImpulseCounters,
     pub events: Vec<Event>,
     pub smallest_gap: f64,
-    found: Vec<u32>,
+    came: Vec<[u32; 2]>,
+    parted: Vec<[u32; 2]>,
     renew: Vec<u32>,
 }
 
@@ -86,8 +88,7 @@ impl Stage {
             self.natural_epsilon()
         };
         self.landing = settings.landing_margin;
-        self.neighbors.reset(self.parts.len());
-        Ok(())
+        self.open_space(settings, time)
     }
 
     fn enlist_body(
@@ -163,7 +164,23 @@ impl Stage {
         if self.weight > 0.0 { (2.0 * self.epsilon / self.weight).sqrt() } else { f64::INFINITY }
     }
 
-    /// Makes the swept boxes of all actors good until `end`, and pairs of whoever overlaps.
+    /// Puts a box around every part as it is now.
+    fn open_space(&mut self, settings: &ImpulseSettings, time: f64) -> Result<(), Error> {
+        let kind = SpaceKind::from_name(&settings.space).map_err(|source| ImpulseError::Space { source })?;
+        self.neighbors = Neighbors::new(kind);
+        self.end = time;
+        for part in &self.parts {
+            let actor = &self.actors[part.actor as usize];
+            let bounds = part.aabb(&actor.start.pose());
+            self.neighbors
+                .add(bounds.as_ref(), actor.moves())
+                .map_err(|source| ImpulseError::Space { source })?;
+        }
+        self.neighbors.build();
+        Ok(())
+    }
+
+    /// Makes the swept boxes of all actors good until `end`, and pairs of whoever comes close.
     pub fn open_window(&mut self, world: &World, time: f64, end: f64) -> Result<(), Error> {
         self.end = end;
         for pair in &mut self.pairs {
@@ -171,56 +188,70 @@ impl Stage {
             pair.cache = PieceCache::default();
         }
         for actor in 0..self.actors.len() as u32 {
-            self.spread(actor, time);
-        }
-        for actor in 0..self.actors.len() as u32 {
             if self.actors[actor as usize].moves() {
-                self.seek(world, actor, time)?;
+                self.spread(actor, time)?;
             }
         }
-        self.drop_strangers();
+        self.hear_news(world, time)?;
+        self.release(world, time)?;
+        for index in 0..self.pairs.len() as u32 {
+            if self.alive[index as usize] && !self.pairs[index as usize].close {
+                self.part_ways(index);
+            }
+        }
         Ok(())
     }
 
     /// Gives every part of an actor a box it does not leave until the end of the window; tells whether any had to change.
-    fn spread(&mut self, actor: u32, time: f64) -> bool {
+    fn spread(&mut self, actor: u32, time: f64) -> Result<bool, Error> {
         let who = &mut self.actors[actor as usize];
         let now = who.at(time);
         let window = (self.end - time).max(0.0);
         let mut changed = false;
-        for part in who.parts.clone() {
-            let Some(bounds) = who.swept(&self.parts[part], &now, window) else { continue };
-            if !self.neighbors.holds(part as u32, &bounds) {
+        for index in who.parts.clone() {
+            let Some(bounds) = who.swept(&self.parts[index], &now, window) else { continue };
+            let space = |source| ImpulseError::Space { source };
+            if !self.neighbors.bounds(index).map_err(space)?.contains_box(&bounds) {
                 let roomy = bounds.enlarged(self.epsilon).unwrap_or(bounds);
-                self.neighbors.set(part as u32, Some(roomy));
+                self.neighbors.set(index, &roomy).map_err(space)?;
                 changed = true;
             }
         }
-        changed
+        Ok(changed)
     }
 
-    /// Makes pairs of an actor's parts with whoever their boxes overlap.
-    fn seek(&mut self, world: &World, actor: u32, time: f64) -> Result<(), Error> {
-        let mut found = std::mem::take(&mut self.found);
-        for part in self.actors[actor as usize].parts.clone() {
-            self.neighbors.of(part as u32, &mut found);
-            for other in &found {
-                self.introduce(world, part as u32, *other, time)?;
+    /// Makes pairs of who has come close, and notes who has parted.
+    pub fn hear_news(&mut self, world: &World, time: f64) -> Result<(), Error> {
+        let (mut came, mut parted) = (std::mem::take(&mut self.came), std::mem::take(&mut self.parted));
+        self.neighbors.news(&mut came, &mut parted);
+        for parts in &parted {
+            if let Some(index) = self.find(*parts) {
+                self.pairs[index as usize].close = false;
             }
         }
-        self.found = found;
+        for parts in &came {
+            self.introduce(world, *parts, time)?;
+        }
+        (self.came, self.parted) = (came, parted);
         Ok(())
     }
 
-    fn introduce(&mut self, world: &World, one: u32, other: u32, time: f64) -> Result<(), Error> {
-        let parts = [one.min(other), one.max(other)];
+    /// The pair of two parts, if there is one.
+    fn find(&self, [a, b]: [u32; 2]) -> Option<u32> {
+        let parts = [a.min(b), a.max(b)];
+        let actors = parts.map(|part| &self.actors[self.parts[part as usize].actor as usize].pairs);
+        let shorter = if actors[0].len() < actors[1].len() { actors[0] } else { actors[1] };
+        shorter.iter().copied().find(|pair| self.pairs[*pair as usize].parts == parts)
+    }
+
+    fn introduce(&mut self, world: &World, [a, b]: [u32; 2], time: f64) -> Result<(), Error> {
+        let parts = [a.min(b), a.max(b)];
         let actors = parts.map(|part| self.parts[part as usize].actor);
-        if actors[0] == actors[1] || !actors.iter().any(|a| self.is_mobile(*a)) {
+        if actors[0] == actors[1] || !actors.iter().any(|a| self.actors[*a as usize].is_free()) {
             return Ok(());
         }
-        let shorter =
-            actors.map(|a| &self.actors[a as usize].pairs).into_iter().min_by_key(|pairs| pairs.len());
-        if shorter.is_some_and(|pairs| pairs.iter().any(|pair| self.pairs[*pair as usize].parts == parts)) {
+        if let Some(index) = self.find(parts) {
+            self.pairs[index as usize].close = true;
             return Ok(());
         }
         let shapes = parts.map(|part| self.parts[part as usize].shape);
@@ -231,6 +262,7 @@ impl Stage {
         let pair = Pair {
             parts,
             actors,
+            close: true,
             cache: PieceCache::default(),
             restitution: surface.restitution,
             friction: surface.kinetic_friction,
@@ -267,23 +299,6 @@ impl Stage {
         }
         self.appoint(index, time, &gap);
         Ok(())
-    }
-
-    /// Whether impulses move it, now or after being disturbed.
-    fn is_mobile(&self, actor: u32) -> bool {
-        self.actors[actor as usize].is_free()
-    }
-
-    /// Forgets the pairs whose boxes no longer overlap and that have no appointment in this window.
-    fn drop_strangers(&mut self) {
-        for index in 0..self.pairs.len() as u32 {
-            if self.alive[index as usize] {
-                let [a, b] = self.pairs[index as usize].parts;
-                if !self.neighbors.meet(a, b) {
-                    self.part_ways(index);
-                }
-            }
-        }
     }
 
     fn part_ways(&mut self, index: u32) {
@@ -343,10 +358,12 @@ impl Stage {
 
     /// After the motion of an actor has changed: new boxes, new neighbours, new appointments.
     pub fn moved(&mut self, world: &World, actors: &[u32], t: f64) -> Result<(), Error> {
+        let mut spread = false;
         for actor in actors {
-            if self.spread(*actor, t) {
-                self.seek(world, *actor, t)?;
-            }
+            spread |= self.spread(*actor, t)?;
+        }
+        if spread {
+            self.hear_news(world, t)?;
         }
         let mut renew = std::mem::take(&mut self.renew);
         renew.clear();
@@ -371,13 +388,11 @@ impl Stage {
             let gap = self.look(index, t)?;
             if self.touches(&gap) {
                 self.collide(world, settings, index, t, &gap)?;
+            } else if self.pairs[index as usize].close {
+                self.appoint(index, t, &gap);
             } else {
-                let [a, b] = self.pairs[index as usize].parts;
-                if self.neighbors.meet(a, b) {
-                    self.appoint(index, t, &gap);
-                } else {
-                    self.part_ways(index);
-                }
+                // A pair leaves only when its turn has come, so that nobody comes and goes at the border of a cell.
+                self.part_ways(index);
             }
         }
         Ok(())
@@ -392,6 +407,11 @@ impl Stage {
         motion.v *= Damping::Exponential.factor(who.inertia.linear_damping, h);
         motion.omega *= Damping::Exponential.factor(who.inertia.angular_damping, h);
         who.set_out(t, motion);
+    }
+
+    /// What the space has done.
+    pub fn space_counters(&self) -> SpaceCounters {
+        self.neighbors.counters()
     }
 
     /// Whether any body is slowed by damping.

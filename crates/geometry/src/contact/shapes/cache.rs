@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 use glam::DVec3;
 
 use super::leaf::parts_within;
+use super::solids::SolidWork;
 use super::surface::Surface;
 use super::{ContactError, ContactSettings};
 use crate::contact::{ContactPoint, Manifold, PieceCache};
@@ -288,5 +289,6 @@ pub(super) struct Workspace {
     pub raw: Vec<Manifold>,
     pub merged: Vec<Manifold>,
     pub points: Vec<ContactPoint>,
+    pub solid: SolidWork,
     pub walks: u64,
 }

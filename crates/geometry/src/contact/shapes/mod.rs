@@ -15,6 +15,7 @@
 mod body_on_surface;
 mod cache;
 mod contacts;
+mod distance;
 mod error;
 mod face;
 mod foot;
@@ -23,12 +24,14 @@ mod merge;
 mod owned;
 mod reduce;
 mod settings;
+mod solids;
 mod surface;
 mod surface_on_plane;
 mod surface_pair;
 
 pub use cache::ContactCache;
 pub use contacts::Contacts;
+pub use distance::{distance, intersects};
 pub use error::ContactError;
 pub use settings::{ContactSettings, Sides};
 
@@ -123,7 +126,12 @@ impl Question<'_> {
                 let radii = *pair.radii.get_or_insert_with(|| [radius(&self.a), radius(&self.b)]);
                 let (margin, settings) = (self.margin, self.settings);
                 work.raw.clear();
-                SurfacePair { a, b, b_in_a: relative, margin, settings, radii }.collide(pair, work, false)?;
+                let surfaces = SurfacePair { a, b, b_in_a: relative, margin, settings, radii };
+                let solid = a.is_solid() && b.is_solid();
+                let overlapping = solid && surfaces.collide_solids(work)?;
+                if !(solid && margin == 0.0) {
+                    surfaces.collide(pair, work, overlapping)?;
+                }
                 merge(work, self.settings.merge_angle);
                 false
             }

@@ -6,8 +6,8 @@
 //! A triangle alone does not know its neighbours, and gives normals outside of these: the ghosts that trip a body as it
 //! slides from one triangle to the next. What becomes of such a contact:
 //!
-//! - the edge is flat, rises, or bends back only a little: the face carries the body, along its own normal N;
-//! - the edge bends back sharply: the contact belongs to the neighbour, which has its own chance.
+//! - the surface goes on flat or rises, or the normal comes from the side: the face carries the body, along its own N;
+//! - the surface bends back: the contact belongs to the neighbour, which has its own chance.
 
 use glam::DVec3;
 
@@ -17,6 +17,8 @@ use super::surface::Surface;
 const FALLS: f64 = 1e-8;
 /// Sine of the fold (20°) from which a convex edge is sharp.
 const SHARP: f64 = 0.342;
+/// Cosine from which a normal comes from the front.
+const FRONTAL: f64 = 0.5;
 /// A normal nearer to the face's than this (1 − cos, 4.5e-7 rad) is the face's.
 const FACE: f64 = 1e-13;
 /// A point nearer to an edge than this part of the triangle's size lies on it.
@@ -47,15 +49,27 @@ pub(super) fn judge(
     if 1.0 - normal.dot(facing) <= FACE {
         return Verdict::OnFace;
     }
+    // Seen from the front a contact over a convex edge is the neighbour's; one from the side comes of a depth larger than the
+    // triangle, which the neighbours do not see either.
+    let frontal = normal.dot(facing) > FRONTAL;
+    let rejected = |edges: &[usize], w: DVec3, from: DVec3| {
+        let bends_back = facing.dot(w - from) < -FALLS * (w - from).length();
+        let sharp = edges.iter().any(|&edge| is_sharp(surface, i, triangle, facing, edge));
+        if sharp || (frontal && bends_back) { Verdict::Foreign } else { Verdict::Snap }
+    };
     let size = (0..3).map(|k| triangle[k].distance_squared(triangle[(k + 1) % 3])).fold(0.0, f64::max).sqrt();
     let corner = (0..3).find(|&k| triangle[k].distance(p) <= ON_EDGE * size);
     if let Some(k) = corner {
         let v = triangle[k];
-        if surface.all_around(i, k, |w| (w - v).dot(normal) <= FALLS * (w - v).length()) {
-            return Verdict::Owned;
-        }
-        let sharp = [k, (k + 2) % 3].into_iter().any(|edge| is_sharp(surface, i, triangle, facing, edge));
-        return if sharp { Verdict::Foreign } else { Verdict::Snap };
+        let mut riser = None;
+        surface.all_around(i, k, |w| {
+            let falls = (w - v).dot(normal) <= FALLS * (w - v).length();
+            if !falls {
+                riser = Some(w);
+            }
+            falls
+        });
+        return riser.map_or(Verdict::Owned, |w| rejected(&[k, (k + 2) % 3], w, v));
     }
     let mut verdict = Verdict::Snap;
     for k in 0..3 {
@@ -67,8 +81,7 @@ pub(super) fn judge(
         let Some(w) = surface.across(i, k) else { continue };
         let arm = (w - triangle[k]).reject_from(triangle[(k + 1) % 3] - triangle[k]);
         if arm.dot(normal) > FALLS * arm.length() {
-            let sharp = is_sharp(surface, i, triangle, facing, k);
-            return if sharp { Verdict::Foreign } else { Verdict::Snap };
+            return rejected(&[k], triangle[k] + arm, triangle[k]);
         }
     }
     verdict

@@ -2,8 +2,7 @@
 //!
 //! Seen along the normal: the point farthest along a fixed direction, the one farthest from it, the one farthest from the
 //! line through both, and the one farthest on the other side. The choice depends on where points lie and not on how deep
-//! they are, so that it does not change from step to step with rounding; only a point that is clearly deeper than all
-//! chosen ones takes the place of its nearest.
+//! they are, so that it does not change from step to step with rounding; only a point that is deeper than all chosen ones, by more than rounding, takes the place of its nearest.
 
 use glam::DVec3;
 
@@ -72,8 +71,7 @@ fn pick(points: &mut [ContactPoint], place: usize, value: impl Fn(DVec3) -> f64)
     points.swap(place, best.1);
 }
 
-/// Brings in the deepest point if it is clearly deeper than those kept: within a thousandth of the extent a resting face is
-/// flat.
+/// Brings in the deepest point if it is deeper than those kept by more than rounding.
 fn keep_deepest(points: &mut [ContactPoint], kept: usize, length: f64) -> usize {
     let depth = |points: &[ContactPoint]| {
         let numbered = points.iter().enumerate();
@@ -88,7 +86,7 @@ fn keep_deepest(points: &mut [ContactPoint], kept: usize, length: f64) -> usize 
         points.swap(0, at);
         return 1;
     }
-    if !(deepest < known - 1e-3 * length) {
+    if !(deepest < known - 1e-7 * length) {
         return kept;
     }
     if kept < MAX_POINTS {

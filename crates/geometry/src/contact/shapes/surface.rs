@@ -32,6 +32,44 @@ impl<'a> Surface<'a> {
         }
     }
 
+    /// Numbers of the corners of a triangle, the same for vertices at the same place.
+    pub(super) fn corners(&self, i: u32) -> [u32; 3] {
+        match self {
+            Self::Mesh(mesh) => mesh.triangles()[i as usize].map(|v| mesh.edge_table().place(v)),
+            Self::Terrain(field) => {
+                field.triangle_corners(i).map(|[row, column]| (row * field.columns() + column) as u32)
+            }
+        }
+    }
+
+    /// Where a corner is.
+    pub(super) fn vertex(&self, v: u32) -> DVec3 {
+        match self {
+            Self::Mesh(mesh) => mesh.vertices()[v as usize],
+            Self::Terrain(field) => field.point(v as usize / field.columns(), v as usize % field.columns()),
+        }
+    }
+
+    /// A triangle and those over its edges.
+    pub(super) fn self_and_neighbors(&self, i: u32) -> [Option<u32>; 4] {
+        let [p, q, r] = match self {
+            Self::Mesh(mesh) => mesh.edge_table().neighbors(i as usize),
+            Self::Terrain(field) => {
+                let [[row, column], ..] = field.triangle_corners(i);
+                let (rows, columns) = (field.rows() - 1, field.columns() - 1);
+                let at = |row: usize, column: usize, upper: u32| {
+                    (row < rows && column < columns).then(|| 2 * (row * columns + column) as u32 + upper)
+                };
+                if i % 2 == 0 {
+                    [row.checked_sub(1).and_then(|r| at(r, column, 1)), at(row, column + 1, 1), Some(i + 1)]
+                } else {
+                    [Some(i - 1), at(row + 1, column, 0), column.checked_sub(1).and_then(|c| at(row, c, 0))]
+                }
+            }
+        };
+        [Some(i), p, q, r]
+    }
+
     /// Whether it bounds something solid: then its inside is no place to be.
     pub(super) fn is_solid(&self) -> bool {
         match self {
@@ -71,23 +109,27 @@ impl<'a> Surface<'a> {
 
     /// Whether every point joined by an edge to corner k of triangle i passes a test.
     pub(super) fn all_around(&self, i: u32, k: usize, mut test: impl FnMut(DVec3) -> bool) -> bool {
+        self.all_joined(self.corners(i)[k], |w| test(self.vertex(w)))
+    }
+
+    /// Whether every vertex joined by an edge to vertex v passes a test.
+    pub(super) fn all_joined(&self, v: u32, mut test: impl FnMut(u32) -> bool) -> bool {
         match self {
             Self::Mesh(mesh) => {
-                let vertex = mesh.triangles()[i as usize][k];
-                mesh.edge_table().around(vertex).iter().all(|&w| test(mesh.vertices()[w as usize]))
+                let table = mesh.edge_table();
+                table.around(v).iter().all(|&w| test(table.place(w)))
             }
             Self::Terrain(field) => {
-                let [row, column] = field.triangle_corners(i)[k];
-                [(0, 1), (1, 1), (1, 0), (0, -1), (-1, -1), (-1, 0)].into_iter().all(
-                    |(up, right): (isize, isize)| {
-                        let (Some(r), Some(c)) =
-                            (row.checked_add_signed(up), column.checked_add_signed(right))
-                        else {
-                            return true;
-                        };
-                        r >= field.rows() || c >= field.columns() || test(field.point(r, c))
-                    },
-                )
+                let (row, column) = (v as usize / field.columns(), v as usize % field.columns());
+                let steps: [(isize, isize); 6] = [(0, 1), (1, 1), (1, 0), (0, -1), (-1, -1), (-1, 0)];
+                steps.into_iter().all(|(up, right)| {
+                    let r = row.checked_add_signed(up).filter(|&r| r < field.rows());
+                    let c = column.checked_add_signed(right).filter(|&c| c < field.columns());
+                    match (r, c) {
+                        (Some(r), Some(c)) => test((r * field.columns() + c) as u32),
+                        _ => true,
+                    }
+                })
             }
         }
     }

@@ -10,6 +10,9 @@
 //!    (`equilibrium`). This is asked of all bodies that lean on each other together. A neighbour that still hops counts as
 //!    a load, the average of its impulses, as long as it presses and does not support.
 //!
+//! Two bodies that collide so often that time hardly passes are stopped on the spot, reported as stalled, and have to prove
+//! at the next step that they can rest.
+//!
 //! A body at rest stands like a rock as long as it can: an impulse that its contacts can pass on, by the same proof, leaves it where
 //! it is; one they cannot brings it back to life, with everybody it leans on or who leans on it. What hops on it is put
 //! to the proof again from time to time.
@@ -24,6 +27,7 @@ use crate::world::World;
 use equilibrium::{Carried, Support, carries};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::contact::collide_pieces;
+use serde::{Deserialize, Serialize};
 
 /// How long a body must keep still, in times of a fall through ε: towers sway longer than single bodies hop.
 const STILL_TIMES: [f64; 3] = [3.0, 12.0, 48.0];
@@ -40,11 +44,13 @@ const LARGEST_GROUP: usize = 512;
 pub(super) const HARD: f64 = 10.0;
 
 /// Where a body was when it was last looked at, over three spans of time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Watch {
     looks: [(f64, DVec3, DQuat); 3],
     /// Until when it counts as still.
     still_until: f64,
+    /// Stopped without a proof, for having stalled.
+    pub held: bool,
     /// When what a resting body carries was last proved.
     pub proved: f64,
 }
@@ -52,7 +58,7 @@ pub(super) struct Watch {
 impl Watch {
     /// Begins anew.
     pub fn from(t: f64, now: &Motion) -> Self {
-        Self { looks: [(t, now.x, now.q); 3], still_until: f64::NEG_INFINITY, proved: t }
+        Self { looks: [(t, now.x, now.q); 3], still_until: f64::NEG_INFINITY, held: false, proved: t }
     }
 }
 
@@ -111,6 +117,32 @@ impl Stage {
         }
         self.counters.rested += fresh.len() as u64;
         self.moved(world, &fresh, t)
+    }
+
+    /// Stops two bodies that have stalled until the next step, where they have to prove that they can rest.
+    pub fn hold(&mut self, world: &World, actors: [u32; 2], t: f64) -> Result<(), Error> {
+        let held: Vec<u32> =
+            actors.into_iter().filter(|actor| self.actors[*actor as usize].yields()).collect();
+        for index in &held {
+            let actor = &mut self.actors[*index as usize];
+            let now = actor.at(t);
+            actor.role = Role::Resting;
+            actor.set_out(t, Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..now });
+            actor.watch.held = true;
+        }
+        self.moved(world, &held, t)
+    }
+
+    /// Lets go whoever was held and cannot prove that it can rest.
+    pub fn release(&mut self, world: &World, t: f64) -> Result<(), Error> {
+        for index in 0..self.actors.len() as u32 {
+            let actor = &mut self.actors[index as usize];
+            if actor.watch.held {
+                (actor.watch.held, actor.watch.proved) = (false, f64::NEG_INFINITY);
+                self.prove_again(world, index, t)?;
+            }
+        }
+        Ok(())
     }
 
     /// Looks again whether a resting body can carry what has been put on it.

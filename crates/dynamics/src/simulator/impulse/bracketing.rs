@@ -1,0 +1,79 @@
+//! The other way to find collisions, for comparison: step on blindly, look whether anything overlaps, and search back.
+//!
+//! Time is cut into samples. If a pair overlaps at the end of a sample, the time of contact lies between; halving the bracket
+//! finds a moment at which the gap is positive and below ε. The earliest contact is played and the rest of the sample is looked
+//! at again. Whatever passes through something within one sample is never seen: that is what the one-sided search is for.
+
+use super::ImpulseSettings;
+use super::stage::Stage;
+use crate::error::Error;
+use crate::world::World;
+
+/// Halvings of a bracket: enough for any gap above 1e-12 of the way within a sample.
+const HALVINGS: usize = 60;
+
+impl Stage {
+    /// Plays everything that happens until the end of the window, as far as samples show it.
+    pub fn play_bracketing(
+        &mut self,
+        world: &World,
+        settings: &ImpulseSettings,
+        start: f64,
+    ) -> Result<(), Error> {
+        let mut t = start;
+        while t < self.end {
+            let next = (t + settings.sampling).min(self.end);
+            let mut rounds = 0;
+            while let Some((contact, pair)) = self.earliest_contact(t, next)? {
+                let gap = self.look(pair, contact)?;
+                self.collide(world, settings, pair, contact, &gap)?;
+                t = contact;
+                rounds += 1;
+                if i64::from(rounds) >= settings.stall_limit {
+                    break;
+                }
+            }
+            t = next;
+        }
+        Ok(())
+    }
+
+    /// The first contact between two times that shows at the second one.
+    fn earliest_contact(&mut self, from: f64, to: f64) -> Result<Option<(f64, u32)>, Error> {
+        let mut earliest: Option<(f64, u32)> = None;
+        for pair in 0..self.pairs.len() as u32 {
+            if !self.alive[pair as usize] || !self.can_respond(pair) {
+                continue;
+            }
+            let until = earliest.map_or(to, |known| known.0);
+            let end = self.look(pair, until)?;
+            if end.distance > 0.0 {
+                if until == to && self.touches(&end) {
+                    earliest = Some((to, pair));
+                }
+                continue;
+            }
+            let (mut before, mut after) = (from, until);
+            for _ in 0..HALVINGS {
+                let middle = 0.5 * (before + after);
+                let gap = self.look(pair, middle)?;
+                if gap.distance > 0.0 {
+                    before = middle;
+                    if gap.distance < self.epsilon {
+                        break;
+                    }
+                } else {
+                    after = middle;
+                }
+            }
+            if self.look(pair, before)?.rate < 0.0 {
+                earliest = Some((before, pair));
+            }
+        }
+        Ok(earliest)
+    }
+
+    fn can_respond(&self, pair: u32) -> bool {
+        self.pairs[pair as usize].actors.iter().any(|actor| self.actors[*actor as usize].yields())
+    }
+}

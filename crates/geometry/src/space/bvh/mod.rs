@@ -1,0 +1,404 @@
+//! The dynamic wide tree of boxes, the space for everyday use.
+//!
+//! - Moving and fixed boxes have a tree each ([`tree`]), four boxes to a node, in single precision rounded outwards
+//!   ([`box32`]).
+//! - Moving boxes are enlarged: by a little on all sides, and ahead by some steps of the way they went last. As long as a
+//!   box stays within its enlarged one nothing happens. Candidates are the overlaps of enlarged boxes.
+//! - A step fits the trees to the boxes that left ([`maintain`]), looks for new and lost pairs of only these ([`pairs`]), and
+//!   writes them to the lists of neighbours ([`neighbors`]).
+//!
+//! Pairs of a fixed box that comes, moves or goes are found by the moving boxes it overlaps, which count as touched then.
+
+mod box32;
+mod build;
+mod maintain;
+mod neighbors;
+mod pairs;
+mod query;
+mod tree;
+
+use std::ops::ControlFlow;
+
+use glam::DVec3;
+
+use super::interface::{look_along, look_near};
+use super::{
+    Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
+};
+use crate::Aabb;
+use crate::primitive::Ray;
+use box32::Box32;
+use maintain::Upkeep;
+use neighbors::Neighbors;
+use pairs::{View, Worker};
+use tree::Tree;
+
+/// How far boxes are enlarged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DynamicBvhSettings {
+    /// On all sides, by this fraction of a box's longest side.
+    pub margin: f32,
+    /// Ahead, by this many times the way of the last step.
+    pub lookahead: f32,
+    /// Ahead at most by this fraction of the longest side; faster boxes are not enlarged ahead at all, for they leave in
+    /// each step anyway.
+    pub max_lookahead: f32,
+    /// Boxes are kept relative to this point; single precision is finest around it.
+    pub origin: DVec3,
+}
+
+impl Default for DynamicBvhSettings {
+    fn default() -> Self {
+        Self { margin: 0.03, lookahead: 8.0, max_lookahead: 0.5, origin: DVec3::ZERO }
+    }
+}
+
+impl DynamicBvhSettings {
+    fn check(&self) -> Result<(), SpaceError> {
+        let named =
+            [("margin", self.margin), ("lookahead", self.lookahead), ("max_lookahead", self.max_lookahead)];
+        for (name, value) in named {
+            if !(0.0..=1000.0).contains(&value) {
+                let allowed = "between 0 and 1000";
+                return Err(SpaceError::Setting { name, value: f64::from(value), allowed });
+            }
+        }
+        let far = self.origin.abs().max_element();
+        if !(far <= super::MAX_REACH) || !self.origin.is_finite() {
+            return Err(SpaceError::Setting {
+                name: "origin",
+                value: far,
+                allowed: "at most MAX_REACH away",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The dynamic wide tree.
+#[derive(Clone, Debug, Default)]
+pub struct DynamicBvh {
+    settings: DynamicBvhSettings,
+    table: ProxyTable,
+    /// Enlarged box of each index.
+    boxes: Vec<Box32>,
+    is_touched: Vec<bool>,
+    moving: Side,
+    fixed: Side,
+    /// Where fixed boxes were or are that changed since the last step.
+    unsettled: Vec<Box32>,
+    neighbors: Neighbors,
+    /// Whether the trees know every box, touched ones included.
+    trees_current: bool,
+    pair_count: usize,
+    workers: Vec<Worker>,
+    counters: SpaceCounters,
+}
+
+/// A tree, and what changed in it since the last step.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    tree: Tree,
+    upkeep: Upkeep,
+    touched: Vec<u32>,
+}
+
+impl DynamicBvh {
+    /// Settings ⇒ space.
+    pub fn new(settings: DynamicBvhSettings) -> Result<Self, SpaceError> {
+        settings.check()?;
+        Ok(Self { settings, ..Self::default() })
+    }
+
+    fn touch(&mut self, index: u32) {
+        self.trees_current = false;
+        if !self.is_touched[index as usize] {
+            self.is_touched[index as usize] = true;
+            let side = if self.table.is_moving(index) { &mut self.moving } else { &mut self.fixed };
+            side.touched.push(index);
+        }
+    }
+
+    /// Moving boxes that overlap a fixed box that changed must look for themselves.
+    fn unsettle(&mut self) {
+        let (mut stack, mut hits) = (Vec::new(), Vec::new());
+        for &bounds in &self.unsettled {
+            if self.moving.touched.len() >= self.moving.tree.leaves {
+                break;
+            }
+            let _ = query::overlapping(&self.moving.tree, 0, bounds, &mut stack, |index| {
+                hits.push(index);
+                ControlFlow::Continue(())
+            });
+            for index in hits.drain(..) {
+                if !std::mem::replace(&mut self.is_touched[index as usize], true) {
+                    self.moving.touched.push(index);
+                }
+            }
+        }
+        self.unsettled.clear();
+    }
+
+    /// Brings both trees up to date ⇒ whether the moving tree's lanes are marked.
+    fn maintain(&mut self) -> bool {
+        let Self { table, boxes, is_touched, moving, fixed, counters, .. } = self;
+        let alive = |index: u32| table.is_alive(index);
+        let moved = |index: u32| is_touched[index as usize];
+        let marked = moving.upkeep.apply(&mut moving.tree, &moving.touched, boxes, alive, moved, counters);
+        fixed.upkeep.apply(&mut fixed.tree, &fixed.touched, boxes, alive, |_| false, counters);
+        let before = moving.touched.len();
+        self.unsettle();
+        if marked && self.moving.touched.len() > before {
+            let is_touched = &self.is_touched;
+            self.moving.tree.refit(&|index| is_touched[index as usize]);
+        }
+        marked
+    }
+
+    /// Writes what the workers found to the neighbours and to `changes`.
+    fn settle(&mut self, changes: &mut PairChanges) {
+        let Some((all, others)) = self.workers.split_first_mut() else { return };
+        for worker in others {
+            all.appeared.append(&mut worker.appeared);
+            all.vanished.append(&mut worker.vanished);
+            all.nodes_visited += std::mem::take(&mut worker.nodes_visited);
+            all.box_tests += std::mem::take(&mut worker.box_tests);
+        }
+        all.appeared.sort_unstable();
+        all.vanished.sort_unstable();
+        let Self { table, neighbors, .. } = self;
+        for &key in &all.vanished {
+            let (a, b) = pair::indices(key);
+            for (one, other) in [(a, b), (b, a)] {
+                if table.is_moving(one) {
+                    neighbors.drop(one, other);
+                }
+            }
+        }
+        for &key in &all.appeared {
+            let (a, b) = pair::indices(key);
+            for (one, other) in [(a, b), (b, a)] {
+                if table.is_moving(one) {
+                    neighbors.add(one, other);
+                }
+            }
+        }
+        self.pair_count = self.pair_count + all.appeared.len() - all.vanished.len();
+        changes.appeared.extend(all.appeared.iter().map(|&key| pair::pair(table, key)));
+        changes.vanished.extend(all.vanished.iter().map(|&key| pair::pair(table, key)));
+        self.counters.nodes_visited += std::mem::take(&mut all.nodes_visited);
+        self.counters.box_tests += std::mem::take(&mut all.box_tests);
+    }
+
+    /// Boxes that the trees do not know yet.
+    fn unknown(&self) -> impl Iterator<Item = u32> + '_ {
+        let touched = self.moving.touched.iter().chain(&self.fixed.touched);
+        touched.copied().filter(|&index| !self.trees_current && self.table.is_alive(index))
+    }
+
+    fn is_known(&self, index: u32) -> bool {
+        self.trees_current || !self.is_touched[index as usize]
+    }
+}
+
+/// The box around a box and where it may be soon.
+fn enlarged(tight: Box32, way: glam::Vec4, settings: &DynamicBvhSettings) -> Box32 {
+    let sides = tight.high - tight.low;
+    let longest = sides.x.max(sides.y).max(sides.z);
+    let most = settings.max_lookahead * longest;
+    let way = if way.truncate().abs().max_element() <= most { way } else { glam::Vec4::ZERO };
+    let ahead = (way * settings.lookahead).clamp(glam::Vec4::splat(-most), glam::Vec4::splat(most));
+    let margin = settings.margin * longest;
+    Box32 {
+        low: tight.low - margin + ahead.min(glam::Vec4::ZERO),
+        high: tight.high + margin + ahead.max(glam::Vec4::ZERO),
+    }
+}
+
+impl Space for DynamicBvh {
+    fn name(&self) -> &'static str {
+        "dynamic-bvh"
+    }
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Enlarged
+    }
+
+    fn proxies(&self) -> &ProxyTable {
+        &self.table
+    }
+
+    fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
+        let id = self.table.insert(bounds, mobility, user)?;
+        let tight = Box32::outward(bounds, self.settings.origin);
+        let own = match mobility {
+            Mobility::Moving => enlarged(tight, glam::Vec4::ZERO, &self.settings),
+            Mobility::Fixed => tight,
+        };
+        let count = self.table.slot_count();
+        if self.boxes.len() < count {
+            self.boxes.resize(count, own);
+            self.is_touched.resize(count, false);
+            self.neighbors.reserve(count);
+        }
+        self.boxes[id.index() as usize] = own;
+        self.touch(id.index());
+        if mobility == Mobility::Fixed {
+            self.unsettled.push(own);
+        }
+        Ok(id)
+    }
+
+    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
+        let (index, old) = self.table.update(id, bounds)?;
+        let tight = Box32::outward(bounds, self.settings.origin);
+        let own = &mut self.boxes[index as usize];
+        if self.table.is_moving(index) {
+            if own.contains(tight) {
+                return Ok(());
+            }
+            let way = (0.5 * ((bounds.min() - old.min()) + (bounds.max() - old.max()))).as_vec3().extend(0.0);
+            *own = enlarged(tight, way, &self.settings);
+        } else {
+            self.unsettled.extend([*own, tight]);
+            *own = tight;
+        }
+        self.touch(index);
+        Ok(())
+    }
+
+    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
+        let index = self.table.remove(id)?;
+        self.touch(index);
+        if !self.table.is_moving(index) {
+            self.unsettled.push(self.boxes[index as usize]);
+        }
+        Ok(())
+    }
+
+    fn build(&mut self) {
+        for moving in [true, false] {
+            let side = if moving { &mut self.moving } else { &mut self.fixed };
+            // Those that left wait for the step to tell so.
+            for &index in side.touched.iter().filter(|&&index| !self.table.is_alive(index)) {
+                side.tree.remove(index);
+            }
+            let all = self.table.indices().filter(|&index| self.table.is_moving(index) == moving);
+            side.upkeep.rebuild(&mut side.tree, all, &self.boxes, &mut self.counters);
+        }
+        self.trees_current = true;
+    }
+
+    fn step(&mut self, threads: usize, changes: &mut PairChanges) {
+        changes.clear();
+        let marked = self.maintain();
+        let threads = threads.clamp(1, 256);
+        if self.workers.len() < threads {
+            self.workers.resize_with(threads, Worker::default);
+        }
+        let view = View {
+            table: &self.table,
+            boxes: &self.boxes,
+            moving: &self.moving.tree,
+            fixed: &self.fixed.tree,
+            neighbors: &self.neighbors,
+            is_touched: &self.is_touched,
+            touched: &self.moving.touched,
+        };
+        if !view.touched.is_empty() {
+            pairs::find(&view, marked, &mut self.workers[..threads]);
+            self.settle(changes);
+        }
+        for side in [&mut self.moving, &mut self.fixed] {
+            for index in side.touched.drain(..) {
+                self.is_touched[index as usize] = false;
+            }
+        }
+        self.table.recycle();
+    }
+
+    fn pair_count(&self) -> usize {
+        self.pair_count
+    }
+
+    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
+        for index in 0..self.table.slot_count() as u32 {
+            for &other in self.neighbors.of(index) {
+                if other > index || !self.table.is_moving(other) {
+                    visit(pair::pair(&self.table, pair::key(index, other)));
+                }
+            }
+        }
+    }
+
+    fn counters(&self) -> SpaceCounters {
+        self.counters
+    }
+
+    fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
+        let mut look = |index: u32| {
+            if self.table.bounds(index).overlaps(bounds) {
+                visit(self.table.id(index))
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        for index in self.unknown() {
+            if look(index).is_break() {
+                return;
+            }
+        }
+        let mut stack = Vec::with_capacity(64);
+        let within = Box32::outward(bounds, self.settings.origin);
+        for side in [&self.moving, &self.fixed] {
+            let (_, flow) = query::overlapping(&side.tree, 0, within, &mut stack, |index| {
+                if self.is_known(index) { look(index) } else { ControlFlow::Continue(()) }
+            });
+            if flow.is_break() {
+                return;
+            }
+        }
+    }
+
+    fn along_ray(&self, ray: &Ray, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
+        let mut limit = limit;
+        let mut look = |index: u32, limit: &mut f64| look_along(&self.table, index, ray, limit, visit);
+        let trees = query::within_reach(ray.origin(), self.settings.origin);
+        let singly: &mut dyn Iterator<Item = u32> =
+            if trees { &mut self.unknown() } else { &mut self.table.indices() };
+        for index in singly {
+            if look(index, &mut limit).is_break() {
+                return;
+            }
+        }
+        for side in [&self.moving, &self.fixed].into_iter().filter(|_| trees) {
+            let flow = query::along_ray(&side.tree, ray, self.settings.origin, &mut limit, |index, limit| {
+                if self.is_known(index) { look(index, limit) } else { ControlFlow::Continue(()) }
+            });
+            if flow.is_break() {
+                return;
+            }
+        }
+    }
+
+    fn nearest(&self, point: DVec3, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
+        let mut limit = limit;
+        let mut look = |index: u32, limit: &mut f64| look_near(&self.table, index, point, limit, visit);
+        let trees = query::within_reach(point, self.settings.origin);
+        let singly: &mut dyn Iterator<Item = u32> =
+            if trees { &mut self.unknown() } else { &mut self.table.indices() };
+        for index in singly {
+            if look(index, &mut limit).is_break() {
+                return;
+            }
+        }
+        for side in [&self.moving, &self.fixed].into_iter().filter(|_| trees) {
+            let flow = query::nearest(&side.tree, point, self.settings.origin, &mut limit, |index, limit| {
+                if self.is_known(index) { look(index, limit) } else { ControlFlow::Continue(()) }
+            });
+            if flow.is_break() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Which pairs are new, which are gone.
+//!
+//! A pair are two boxes, not both fixed, whose enlarged boxes overlap. It can only appear or vanish if one of them was
+//! touched: moved out of its enlarged box, inserted or removed. So
+//! - vanished: for each touched box, those of its neighbours that no longer overlap;
+//! - appeared: what the touched boxes overlap in both trees and do not yet have as neighbour. If few were touched each asks
+//!   the trees by itself; if many, the trees are walked against themselves and each other once.
+//!
+//! If both boxes of a pair were touched the one with the smaller index speaks. Everything is read only, so threads share the
+//! work as they like; the results are sorted afterwards.
+
+use std::ops::ControlFlow;
+
+use super::box32::Box32;
+use super::neighbors::Neighbors;
+use super::query;
+use super::tree::{Link, Node, Spread, Tree, lanes};
+use crate::space::{ProxyTable, pair};
+
+/// Fewer touched boxes are not worth another thread.
+const THREAD_MIN: usize = 512;
+/// Pairs of subtrees handed to threads, at least.
+const TASKS: usize = 256;
+
+/// What is read while pairs are looked for.
+pub(super) struct View<'a> {
+    pub table: &'a ProxyTable,
+    pub boxes: &'a [Box32],
+    pub moving: &'a Tree,
+    pub fixed: &'a Tree,
+    pub neighbors: &'a Neighbors,
+    pub is_touched: &'a [bool],
+    pub touched: &'a [u32],
+}
+
+/// Two nodes whose leaves may overlap; of the moving tree, or of the moving and the fixed one.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    a: u32,
+    b: u32,
+    with_fixed: bool,
+}
+
+/// What a thread finds and the room it needs for that.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Worker {
+    pub appeared: Vec<u64>,
+    pub vanished: Vec<u64>,
+    pub nodes_visited: u64,
+    pub box_tests: u64,
+    stack: Vec<u32>,
+    tasks: Vec<Task>,
+}
+
+/// Fills the workers' lists; as many threads as there are workers, or fewer. `marked` says that the moving tree's lanes are
+/// marked by what was touched, which means it were many.
+pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
+    for worker in workers.iter_mut() {
+        worker.appeared.clear();
+        worker.vanished.clear();
+        worker.tasks.clear();
+        (worker.nodes_visited, worker.box_tests) = (0, 0);
+    }
+    let threads = workers.len().min(view.touched.len().div_ceil(THREAD_MIN)).max(1);
+    let workers = &mut workers[..threads];
+    if marked {
+        share_tasks(view, workers);
+    }
+    let chunk = view.touched.len().div_ceil(threads).max(1);
+    let work = |k: usize, worker: &mut Worker| {
+        let touched = view.touched.get(k * chunk..).unwrap_or_default();
+        let touched = &touched[..touched.len().min(chunk)];
+        worker.look_for_vanished(view, touched);
+        if marked {
+            while let Some(task) = worker.tasks.pop() {
+                worker.walk(view, task);
+            }
+        } else {
+            touched.iter().for_each(|&index| worker.ask(view, index));
+        }
+    };
+    let Some((first, others)) = workers.split_first_mut() else { return };
+    if others.is_empty() {
+        work(0, first);
+        return;
+    }
+    std::thread::scope(|scope| {
+        for (k, worker) in others.iter_mut().enumerate() {
+            let work = &work;
+            scope.spawn(move || work(k + 1, worker));
+        }
+        work(0, first);
+    });
+}
+
+/// Opens pairs of nodes until there are enough to go round.
+fn share_tasks(view: &View, workers: &mut [Worker]) {
+    let Some((first, others)) = workers.split_first_mut() else { return };
+    first.tasks.push(Task { a: 0, b: 0, with_fixed: true });
+    first.tasks.push(Task { a: 0, b: 0, with_fixed: false });
+    if others.is_empty() {
+        return;
+    }
+    let mut next = 0;
+    while next < first.tasks.len() && first.tasks.len() - next < TASKS {
+        let task = first.tasks[next];
+        next += 1;
+        first.walk(view, task);
+    }
+    first.tasks.drain(..next);
+    let threads = others.len() + 1;
+    for k in (0..first.tasks.len()).rev() {
+        if k % threads > 0 {
+            let task = first.tasks.swap_remove(k);
+            others[k % threads - 1].tasks.push(task);
+        }
+    }
+}
+
+impl Worker {
+    fn look_for_vanished(&mut self, view: &View, touched: &[u32]) {
+        for &index in touched {
+            let (bounds, gone) = (view.boxes[index as usize], !view.table.is_alive(index));
+            for &other in view.neighbors.of(index) {
+                let both = view.is_touched[other as usize] && view.table.is_moving(other);
+                if both && other < index {
+                    continue;
+                }
+                self.box_tests += 1;
+                if gone || !view.table.is_alive(other) || !bounds.overlaps(view.boxes[other as usize]) {
+                    self.vanished.push(pair::key(index, other));
+                }
+            }
+        }
+    }
+
+    /// What a single box overlaps.
+    fn ask(&mut self, view: &View, index: u32) {
+        if !view.table.is_alive(index) {
+            return;
+        }
+        let bounds = view.boxes[index as usize];
+        let neighbors = view.neighbors.of(index);
+        let (mut tests, mut visited) = (0, 0);
+        for (tree, moving) in [(view.moving, true), (view.fixed, false)] {
+            let (nodes, _) = query::overlapping(tree, 0, bounds, &mut self.stack, |other| {
+                tests += 1;
+                let spoken = moving && other <= index && view.is_touched[other as usize];
+                if !spoken && !neighbors.contains(&other) {
+                    self.appeared.push(pair::key(index, other));
+                }
+                ControlFlow::Continue(())
+            });
+            visited += nodes;
+        }
+        self.box_tests += tests;
+        self.nodes_visited += visited;
+    }
+
+    /// One pair of nodes: leaves that overlap are told, nodes that overlap become tasks.
+    fn walk(&mut self, view: &View, task: Task) {
+        self.nodes_visited += 1;
+        let a = &view.moving.nodes[task.a as usize];
+        if task.with_fixed {
+            let b = &view.fixed.nodes[task.b as usize];
+            for lane in lanes(a.touched) {
+                let mask = b.overlap_mask(&Spread::new(a.lane_box(lane)));
+                self.meet(view, (a, lane), (b, mask), true);
+            }
+        } else if task.a == task.b {
+            for lane in 0..4 {
+                let touched = a.touched >> lane & 1;
+                // Lanes above this one; all of them if this one moved, else those that did.
+                let wanted = (0b1110 << lane) & (a.touched | touched.wrapping_neg());
+                if a.links[lane] == Link::NOTHING {
+                    continue;
+                }
+                if touched == 1
+                    && let Some(child) = a.links[lane].as_node()
+                {
+                    self.tasks.push(Task { a: child, b: child, with_fixed: false });
+                }
+                let mask = a.overlap_mask(&Spread::new(a.lane_box(lane))) & wanted;
+                self.meet(view, (a, lane), (a, mask), false);
+            }
+        } else {
+            let b = &view.moving.nodes[task.b as usize];
+            for lane in 0..4 {
+                let wanted = b.touched | (a.touched >> lane & 1).wrapping_neg();
+                let mask = b.overlap_mask(&Spread::new(a.lane_box(lane))) & wanted;
+                self.meet(view, (a, lane), (b, mask), false);
+            }
+        }
+    }
+
+    /// A lane of one node and lanes of another that it overlaps.
+    #[inline(always)]
+    fn meet(&mut self, view: &View, (a, lane): (&Node, usize), (b, mask): (&Node, u32), with_fixed: bool) {
+        let one = a.links[lane];
+        for k in lanes(mask) {
+            let other = b.links[k];
+            match (one.as_node(), other.as_node()) {
+                (Some(a), Some(b)) => self.tasks.push(Task { a, b, with_fixed }),
+                (None, None) => self.tell(view, one.index(), other.index(), with_fixed),
+                (None, Some(node)) => {
+                    let tree = if with_fixed { view.fixed } else { view.moving };
+                    self.below(
+                        view,
+                        tree,
+                        (node, a.lane_box(lane)),
+                        |other| (one.index(), other),
+                        with_fixed,
+                    );
+                }
+                (Some(node), None) => {
+                    let leaf = (node, b.lane_box(k));
+                    self.below(view, view.moving, leaf, |one| (one, other.index()), with_fixed);
+                }
+            }
+        }
+    }
+
+    /// A leaf against everything below a node.
+    fn below(
+        &mut self,
+        view: &View,
+        tree: &Tree,
+        (node, bounds): (u32, Box32),
+        names: impl Fn(u32) -> (u32, u32),
+        with_fixed: bool,
+    ) {
+        let mut stack = std::mem::take(&mut self.stack);
+        let (visited, _) = query::overlapping(tree, node, bounds, &mut stack, |leaf| {
+            let (one, other) = names(leaf);
+            self.tell(view, one, other, with_fixed);
+            ControlFlow::Continue(())
+        });
+        self.stack = stack;
+        self.nodes_visited += visited;
+    }
+
+    /// A moving box and another one overlap: new if one of them was touched and they are no neighbours.
+    #[inline(always)]
+    fn tell(&mut self, view: &View, one: u32, other: u32, with_fixed: bool) {
+        self.box_tests += 1;
+        let touched = view.is_touched[one as usize] || (!with_fixed && view.is_touched[other as usize]);
+        if touched && !view.neighbors.of(one).contains(&other) {
+            self.appeared.push(pair::key(one, other));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The hierarchical spatial hash with close counters (Mirtich 1996): the variant that uses coherence.
+//!
+//! Candidates are the pairs that are close in the sense of `close_counters`, which is more than overlap: but boxes farther
+//! apart than (√3/α) times the larger one are never close.
+
+use super::close_counters::CloseCounters;
+use super::levels::{LevelRule, Scheme};
+use crate::Aabb;
+use crate::space::{
+    Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
+};
+
+/// Cells on several levels, kept up to date.
+#[derive(Clone, Debug, Default)]
+pub struct SpatialHash {
+    table: ProxyTable,
+    core: CloseCounters,
+}
+
+impl SpatialHash {
+    /// Rule of the levels ⇒ space.
+    pub fn new(rule: LevelRule) -> Result<Self, SpaceError> {
+        rule.check()?;
+        Ok(Self { core: CloseCounters::new(rule, Scheme::Minimal), ..Self::default() })
+    }
+
+    /// Sides of the cells of each level, ascending.
+    pub fn level_sides(&self) -> &[f64] {
+        &self.core.levels.sides
+    }
+
+    /// Occupied cells with level and who is in them, sorted.
+    pub fn occupied_cells(&self) -> Vec<(usize, [i64; 3], Vec<ProxyId>)> {
+        let named = |inside: Vec<u32>| inside.into_iter().map(|index| self.table.id(index)).collect();
+        let cells = self.core.occupied().into_iter();
+        cells.map(|(cell, inside)| (cell.level as usize, cell.at, named(inside))).collect()
+    }
+}
+
+impl Space for SpatialHash {
+    fn name(&self) -> &'static str {
+        "spatial-hash"
+    }
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Enlarged
+    }
+
+    fn proxies(&self) -> &ProxyTable {
+        &self.table
+    }
+
+    fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
+        let id = self.table.insert(bounds, mobility, user)?;
+        self.core.note_size(bounds);
+        self.core.touch(id.index());
+        Ok(id)
+    }
+
+    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
+        let (index, _) = self.table.update(id, bounds)?;
+        self.core.touch(index);
+        Ok(())
+    }
+
+    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
+        let index = self.table.remove(id)?;
+        self.core.touch(index);
+        Ok(())
+    }
+
+    fn build(&mut self) {
+        self.core.outdated = true;
+    }
+
+    fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
+        self.core.update(&self.table);
+        self.core.tell(&self.table, changes);
+        self.table.recycle();
+    }
+
+    fn pair_count(&self) -> usize {
+        self.core.close_pairs().len()
+    }
+
+    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
+        self.core.close_pairs().for_each(|key| visit(pair::pair(&self.table, key)));
+    }
+
+    fn counters(&self) -> SpaceCounters {
+        self.core.counters
+    }
+}

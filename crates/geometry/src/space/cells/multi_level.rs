@@ -1,0 +1,118 @@
+//! The multi-level grid (Coutinho): levels in a fixed ratio, chosen by the diameters of the boxes; pairs that share a cell
+//! of the coarser level are compared box by box, so that candidates are exact.
+
+use super::close_counters::CloseCounters;
+use super::levels::{LevelRule, Scheme};
+use crate::Aabb;
+use crate::space::pair::SortedPairs;
+use crate::space::{
+    Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
+};
+
+/// Cells on several levels in a fixed ratio.
+#[derive(Clone, Debug)]
+pub struct MultiLevelGrid {
+    table: ProxyTable,
+    core: CloseCounters,
+    pairs: SortedPairs,
+}
+
+impl Default for MultiLevelGrid {
+    fn default() -> Self {
+        let core = CloseCounters::new(LevelRule::default(), Scheme::Geometric);
+        Self { table: ProxyTable::default(), core, pairs: SortedPairs::default() }
+    }
+}
+
+impl MultiLevelGrid {
+    /// Rule of the levels (the book's k_min = α, k_max = β) ⇒ space.
+    pub fn new(rule: LevelRule) -> Result<Self, SpaceError> {
+        rule.check()?;
+        let mut space = Self::default();
+        space.core.levels.rule = rule;
+        Ok(space)
+    }
+
+    /// Sides of the cells of each level, ascending.
+    pub fn level_sides(&self) -> &[f64] {
+        &self.core.levels.sides
+    }
+
+    /// Occupied cells with level and who is in them, sorted.
+    pub fn occupied_cells(&self) -> Vec<(usize, [i64; 3], Vec<ProxyId>)> {
+        let named = |inside: Vec<u32>| inside.into_iter().map(|index| self.table.id(index)).collect();
+        let cells = self.core.occupied().into_iter();
+        cells.map(|(cell, inside)| (cell.level as usize, cell.at, named(inside))).collect()
+    }
+
+    /// Pairs that share a cell on the coarser of their levels, sorted: the potential pairs of the book.
+    pub fn sharing_pairs(&self) -> Vec<Pair> {
+        let mut pairs: Vec<_> = self.core.close_pairs().map(|key| pair::pair(&self.table, key)).collect();
+        pairs.sort_unstable();
+        pairs
+    }
+}
+
+impl Space for MultiLevelGrid {
+    fn name(&self) -> &'static str {
+        "multi-level-grid"
+    }
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Exact
+    }
+
+    fn proxies(&self) -> &ProxyTable {
+        &self.table
+    }
+
+    fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
+        let id = self.table.insert(bounds, mobility, user)?;
+        self.core.note_size(bounds);
+        self.core.touch(id.index());
+        Ok(id)
+    }
+
+    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
+        let (index, _) = self.table.update(id, bounds)?;
+        self.core.touch(index);
+        Ok(())
+    }
+
+    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
+        let index = self.table.remove(id)?;
+        self.core.touch(index);
+        Ok(())
+    }
+
+    fn build(&mut self) {
+        self.core.outdated = true;
+    }
+
+    fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
+        self.core.update(&self.table);
+        // What became close is told by the boxes instead.
+        self.core.tell(&self.table, changes);
+        let Self { table, core, pairs } = self;
+        let close = core.close_pairs().len() as u64;
+        core.counters.box_tests += close;
+        pairs.next.extend(core.close_pairs().filter(|&key| {
+            let (a, b) = pair::indices(key);
+            table.bounds(a).overlaps(table.bounds(b))
+        }));
+        self.pairs.replace(&self.table, changes);
+        self.table.recycle();
+    }
+
+    fn pair_count(&self) -> usize {
+        self.pairs.len()
+    }
+
+    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
+        self.pairs.iter().for_each(|key| visit(pair::pair(&self.table, key)));
+    }
+
+    fn counters(&self) -> SpaceCounters {
+        self.core.counters
+    }
+}

@@ -1,0 +1,185 @@
+//! What every space can do.
+//!
+//! A space holds boxes under opaque ids and knows at any time which of them may touch. Boxes come and go and move between
+//! steps; a step brings the structure up to date and tells which pairs appeared and vanished. For continuous detection the
+//! caller hands in the box around the whole motion, `start.union(&end)`.
+//!
+//! Queries look at the boxes as they were last told, exactly and in double precision, before and after a step alike; what
+//! changed since the last step is looked at one by one.
+
+use std::fmt::Debug;
+use std::ops::ControlFlow;
+
+use glam::DVec3;
+
+use super::{Mobility, Pair, PairChanges, ProxyId, ProxyTable, SpaceError};
+use crate::Aabb;
+use crate::primitive::{Ray, slab_interval};
+
+/// How candidates relate to the boxes that were told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Candidates {
+    /// Exactly the pairs of overlapping boxes.
+    Exact,
+    /// All of them and some that come close: boxes are enlarged or cells are shared.
+    Enlarged,
+}
+
+/// Work done by the steps so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpaceCounters {
+    /// Entries put into, taken out of or looked up in cells.
+    pub cell_operations: u64,
+    /// Box against box.
+    pub box_tests: u64,
+    /// Nodes of trees met on the way to pairs.
+    pub nodes_visited: u64,
+    /// Leaves given a new box.
+    pub refits: u64,
+    /// Boxes sorted into a tree anew, or cells built anew.
+    pub rebuilds: u64,
+    /// Neighbours exchanged while sorting.
+    pub swaps: u64,
+}
+
+/// Boxes under ids, and which of them may touch.
+///
+/// ```
+/// use glam::DVec3;
+/// use rattleback_geometry::Aabb;
+/// use rattleback_geometry::space::{Mobility, PairChanges, SpaceKind};
+/// let mut space = SpaceKind::default().create();
+/// let unit = Aabb::new(DVec3::ZERO, DVec3::ONE)?;
+/// let ground = space.insert(&unit.swept(DVec3::X * 9.0)?, Mobility::Fixed, 0)?;
+/// let stone = space.insert(&unit.swept(DVec3::Z * 5.0)?, Mobility::Moving, 1)?;
+/// let mut changes = PairChanges::default();
+/// space.step(1, &mut changes);
+/// assert_eq!((changes.appeared[0].a, changes.appeared[0].b), (ground, stone));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Space: Debug + Send + Sync {
+    /// Its name in the list of [`SpaceKind`](super::SpaceKind).
+    fn name(&self) -> &'static str;
+
+    /// Whether candidates are exact.
+    fn candidates(&self) -> Candidates;
+
+    /// The boxes by id.
+    fn proxies(&self) -> &ProxyTable;
+
+    /// (box, may it move, anything to remember) ⇒ id.
+    fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError>;
+
+    /// Gives a box a new place.
+    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError>;
+
+    /// Takes a box out; its pairs vanish in the next step.
+    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError>;
+
+    /// Builds the structure anew, as good as it gets; worth it after loading many boxes.
+    fn build(&mut self);
+
+    /// Brings the structure and the candidates up to date ⇒ what changed since the last step. The number of threads
+    /// (at least 1) does not show in the result.
+    fn step(&mut self, threads: usize, changes: &mut PairChanges);
+
+    /// Number of candidates after the last step.
+    fn pair_count(&self) -> usize;
+
+    /// Visits the candidates after the last step, in no particular order.
+    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair));
+
+    /// Work done so far.
+    fn counters(&self) -> SpaceCounters;
+
+    /// Candidates after the last step, sorted.
+    fn pairs(&self) -> Vec<Pair> {
+        let mut pairs = Vec::with_capacity(self.pair_count());
+        self.for_each_pair(&mut |pair| pairs.push(pair));
+        pairs.sort_unstable();
+        pairs
+    }
+
+    /// Visits every box that shares a point with `bounds`, in no particular order, until told to stop.
+    fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
+        let table = self.proxies();
+        for index in table.indices() {
+            if table.bounds(index).overlaps(bounds) && visit(table.id(index)).is_break() {
+                return;
+            }
+        }
+    }
+
+    /// Visits the boxes that a ray meets within `limit`, with the distance at which it enters them (0 inside), in no
+    /// particular order. The visitor returns how far to go on looking: usually the nearest hit so far.
+    fn along_ray(&self, ray: &Ray, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
+        let table = self.proxies();
+        let mut limit = limit;
+        for index in table.indices() {
+            if look_along(table, index, ray, &mut limit, visit).is_break() {
+                return;
+            }
+        }
+    }
+
+    /// Visits the boxes within `limit` of a point, with their distance (0 inside), in no particular order. The visitor
+    /// returns how far to go on looking: usually the nearest so far.
+    fn nearest(&self, point: DVec3, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
+        let table = self.proxies();
+        let mut limit = limit;
+        for index in table.indices() {
+            if look_near(table, index, point, &mut limit, visit).is_break() {
+                return;
+            }
+        }
+    }
+
+    /// Box of an id.
+    fn bounds(&self, id: ProxyId) -> Result<Aabb, SpaceError> {
+        self.proxies().find(id).map(|index| *self.proxies().bounds(index))
+    }
+
+    /// What was attached to an id.
+    fn user(&self, id: ProxyId) -> Result<u64, SpaceError> {
+        self.proxies().find(id).map(|index| self.proxies().user(index))
+    }
+}
+
+/// Asks one box whether the ray meets it, and the visitor what to do then.
+#[inline]
+pub(super) fn look_along(
+    table: &ProxyTable,
+    index: u32,
+    ray: &Ray,
+    limit: &mut f64,
+    visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>,
+) -> ControlFlow<()> {
+    if let Some([enter, _]) = slab_interval(ray.origin(), ray.direction(), *limit, table.bounds(index)) {
+        *limit = narrowed(*limit, visit(table.id(index), enter))?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// Asks one box how far it is, and the visitor what to do then.
+#[inline]
+pub(super) fn look_near(
+    table: &ProxyTable,
+    index: u32,
+    point: DVec3,
+    limit: &mut f64,
+    visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>,
+) -> ControlFlow<()> {
+    let distance = table.bounds(index).distance(point);
+    if distance <= *limit {
+        *limit = narrowed(*limit, visit(table.id(index), distance))?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// The visitor's word, which can only make the limit smaller.
+fn narrowed(limit: f64, word: ControlFlow<(), f64>) -> ControlFlow<(), f64> {
+    match word {
+        ControlFlow::Continue(wish) => ControlFlow::Continue(limit.min(wish)),
+        ControlFlow::Break(()) => ControlFlow::Break(()),
+    }
+}
