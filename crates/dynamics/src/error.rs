@@ -88,6 +88,9 @@ pub enum Error {
     /// The event loop could not go on; the world is where it was before the step.
     #[error(transparent)]
     Impulse(#[from] crate::simulator::impulse::ImpulseError),
+    /// A question to the world has no answer.
+    #[error(transparent)]
+    Query(crate::query::QueryError),
     /// A snapshot could not be written or read.
     #[error("snapshot: {0}")]
     Snapshot(#[from] crate::world::SnapshotError),

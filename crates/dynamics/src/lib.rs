@@ -10,6 +10,7 @@ mod error;
 pub mod force;
 pub mod motion;
 pub mod property;
+pub mod query;
 pub mod registry;
 pub mod signal;
 pub mod simulator;

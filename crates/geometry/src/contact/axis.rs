@@ -126,12 +126,8 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
     #[inline]
     fn seed(&mut self, features: Features) {
         match features {
-            Features::FaceA(face, start) if (face as usize) < self.a.face_count() => {
-                self.try_face_a(face, start)
-            }
-            Features::FaceB(face, start) if (face as usize) < self.b.face_count() => {
-                self.try_face_b(face, start)
-            }
+            Features::FaceA(face, start) if (face as usize) < self.a.face_count() => self.try_face_a(face, start),
+            Features::FaceB(face, start) if (face as usize) < self.b.face_count() => self.try_face_b(face, start),
             Features::Edges(edge_a, edge_b)
                 if (edge_a as usize) < self.a.edge_count() && (edge_b as usize) < self.b.edge_count() =>
             {
@@ -162,8 +158,7 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
     fn candidates(&self, [inner_a, inner_b]: [[DVec3; 2]; 2]) -> Option<[Candidates; 2]> {
         let limit = self.best.separation.min(0.0);
         let (faces_a, outside_a) = left_over(self.a, inner_a, inner_b.map(|p| self.frame.point(p)), limit);
-        let (faces_b, outside_b) =
-            left_over(self.b, inner_b, inner_a.map(|p| self.frame.point_in_b(p)), limit);
+        let (faces_b, outside_b) = left_over(self.b, inner_b, inner_a.map(|p| self.frame.point_in_b(p)), limit);
         let allowed = OUTSIDE * (inner_a[0].abs().max_element() + inner_b[0].abs().max_element());
         (outside_a <= allowed && outside_b <= allowed).then_some([faces_a, faces_b])
     }

@@ -34,9 +34,7 @@ pub fn collide_pieces(
         return Ok(None);
     }
     match (a, b) {
-        (Piece::Bounded(shape_a), Piece::Bounded(shape_b)) => {
-            bounded(shape_a, shape_b, b_in_a, &frame, margin, cache)
-        }
+        (Piece::Bounded(shape_a), Piece::Bounded(shape_b)) => bounded(shape_a, shape_b, b_in_a, &frame, margin, cache),
         (Piece::HalfSpace(_), Piece::HalfSpace(_)) => Ok(None),
         (Piece::HalfSpace(half_space), other) => half_space::collide(half_space, other, &frame, margin),
         (other, Piece::HalfSpace(half_space)) => {
@@ -52,14 +50,7 @@ pub fn collide_pieces(
         (Piece::Triangle(corners_a), Piece::Triangle(corners_b)) => {
             match (FlatTriangle::new(*corners_a)?, FlatTriangle::new(*corners_b)?) {
                 (Some(a), Some(b)) => polytope_pair::collide(&a, &b, b_in_a, &frame, margin, cache),
-                _ => search_pair::collide(
-                    &Triangle(*corners_a),
-                    &Triangle(*corners_b),
-                    b_in_a,
-                    &frame,
-                    margin,
-                    cache,
-                ),
+                _ => search_pair::collide(&Triangle(*corners_a), &Triangle(*corners_b), b_in_a, &frame, margin, cache),
             }
         }
     }
@@ -76,12 +67,8 @@ fn bounded(
     use ConvexShape::{Capsule, Convex, Cuboid, Sphere};
     match (a, b) {
         (_, Sphere(ball)) => {
-            let nearest = round::nearest_to_ball(
-                &Piece::Bounded(*a),
-                frame.translation,
-                ball.radius(),
-                &mut cache.gjk,
-            )?;
+            let nearest =
+                round::nearest_to_ball(&Piece::Bounded(*a), frame.translation, ball.radius(), &mut cache.gjk)?;
             Ok(round::single(&nearest, margin))
         }
         (Sphere(ball), _) => ball_with(&Piece::Bounded(*b), ball.radius(), b_in_a, frame, margin, cache),

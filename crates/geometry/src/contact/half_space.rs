@@ -13,11 +13,7 @@ use crate::closest::{ClosestError, ConvexShape, Separation, Support};
 use crate::{HalfSpace, MAX_LENGTH};
 
 /// (A's normal, B, B's frame) ⇒ nearest points; not for another half-space.
-pub(super) fn nearest(
-    half_space: &HalfSpace,
-    b: &Piece<'_>,
-    frame: &Frame,
-) -> Result<Separation, ClosestError> {
+pub(super) fn nearest(half_space: &HalfSpace, b: &Piece<'_>, frame: &Frame) -> Result<Separation, ClosestError> {
     let n = half_space.normal();
     let d = -frame.vector_in_b(n);
     let local = match b {
@@ -43,9 +39,7 @@ pub(super) fn collide(
     let n = half_space.normal();
     match b {
         Piece::Bounded(ConvexShape::Cuboid(cuboid)) => {
-            let corners = std::array::from_fn::<_, 8, _>(|i| {
-                crate::closest::Support::corner(*cuboid, i as u32).unwrap_or_default()
-            });
+            let corners = std::array::from_fn::<_, 8, _>(|i| crate::closest::Support::corner(*cuboid, i as u32).unwrap_or_default());
             return Ok(corners_below(n, &corners, frame, margin));
         }
         Piece::Bounded(ConvexShape::Convex(convex)) => {
@@ -77,8 +71,7 @@ fn of_facet(facet: &Facet, window: &Window, deepest: &Separation, margin: f64) -
         let separation = facet.height(facet.points[i]);
         least = least.min(separation);
         if separation <= margin {
-            candidates[count] =
-                Candidate { point: facet.points[i], separation, id: [face_code(0), facet.vertices[i]] };
+            candidates[count] = Candidate { point: facet.points[i], separation, id: [face_code(0), facet.vertices[i]] };
             count += 1;
         }
     }

@@ -23,6 +23,7 @@ mod polytope_pair;
 mod reduce;
 mod round;
 mod search_pair;
+mod shapes;
 mod second_look;
 mod surface_facet;
 

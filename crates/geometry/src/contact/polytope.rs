@@ -201,9 +201,7 @@ impl Polytope for ConvexPolyhedron {
     fn face_at(&self, vertex: u32, direction: DVec3) -> usize {
         let from = self.vertices()[vertex as usize];
         let mut flattest = (f64::NEG_INFINITY, 0);
-        for (&edge, &to) in
-            self.vertex_edges(vertex as usize).iter().zip(self.vertex_neighbors(vertex as usize))
-        {
+        for (&edge, &to) in self.vertex_edges(vertex as usize).iter().zip(self.vertex_neighbors(vertex as usize)) {
             let along = self.vertices()[to as usize] - from;
             // All descend: the square of the slope, with its sign.
             let slope = along.dot(direction);

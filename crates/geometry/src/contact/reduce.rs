@@ -21,8 +21,7 @@ pub(super) fn reduce(candidates: &[Candidate]) -> ([usize; 4], usize) {
         return ([0, 1, 2, 3], candidates.len());
     }
     let deepest = candidates.iter().map(|c| c.separation).fold(f64::INFINITY, f64::min);
-    let extent =
-        candidates.iter().map(|c| (c.point - candidates[0].point).abs().max_element()).fold(0.0, f64::max);
+    let extent = candidates.iter().map(|c| (c.point - candidates[0].point).abs().max_element()).fold(0.0, f64::max);
     let level = deepest + EQUAL * extent;
     let (mut first, mut least) = (0, None);
     for (i, candidate) in candidates.iter().enumerate() {

@@ -100,12 +100,7 @@ pub(super) fn nearest_to_ball(
 ) -> Result<Separation, ClosestError> {
     let at = project(a, center, cache)?;
     let distance = at.distance - radius;
-    Ok(Separation {
-        distance,
-        normal: at.normal,
-        point_a: at.point,
-        point_b: at.point + distance * at.normal,
-    })
+    Ok(Separation { distance, normal: at.normal, point_a: at.point, point_b: at.point + distance * at.normal })
 }
 
 /// Nearest points ⇒ manifold of one point, if they are near enough.
