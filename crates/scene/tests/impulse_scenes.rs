@@ -4,10 +4,12 @@
 //! different bodies from each other at sampled times.
 
 mod playback;
+mod rolling_stone;
 
 use glam::{DQuat, DVec3};
 use playback::Playback;
-use rattleback_scene::{built_ins, Scene};
+use rattleback_scene::{Scene, built_ins};
+use rolling_stone::RollingStone;
 use std::f64::consts::PI;
 
 const G: f64 = 9.81;
@@ -114,7 +116,8 @@ fn dropped_blocks_end_as_a_stack() {
     let before = *play.impulse.counters();
     let mut fastest: f64 = 0.0;
     play.advance(0.1, |play| {
-        fastest = fastest.max(play.body("lower").velocity().length()).max(play.body("upper").velocity().length());
+        fastest =
+            fastest.max(play.body("lower").velocity().length()).max(play.body("upper").velocity().length());
     });
     let after = play.impulse.counters();
     let heights = ["lower", "upper"].map(|name| play.body(name).position().z);
@@ -122,8 +125,7 @@ fn dropped_blocks_end_as_a_stack() {
     assert!(reversals.iter().all(|count| *count >= 2), "{reversals:?}");
     assert!((heights[0] - 0.05).abs() < 1.5e-3 && (heights[1] - 0.15).abs() < 1.5e-3, "{heights:?}");
     assert!(fastest < (2.0 * G * 5e-4f64).sqrt());
-    let (slow, all) =
-        (after.microcollisions - before.microcollisions, after.collisions - before.collisions);
+    let (slow, all) = (after.microcollisions - before.microcollisions, after.collisions - before.collisions);
     assert!(10 * slow >= 9 * all, "{slow} of {all}");
     play.finish();
 }
@@ -133,7 +135,13 @@ fn dropped_blocks_end_as_a_stack() {
 fn ten_dropped_blocks_end_as_a_stack() {
     let mut play = Playback::variant(
         "block-drop",
-        &[("position = [0.005, 0, 0.25]", "repeat = { count = 9, spacing = [0, 0, 0.12] }\nposition = [0.002, 0, 0.25]")],
+        &[
+            ("\"upper.z\"", "\"upper[8].z\""),
+            (
+                "position = [0.005, 0, 0.25]",
+                "repeat = { count = 9, spacing = [0, 0, 0.12] }\nposition = [0.002, 0, 0.25]",
+            ),
+        ],
     );
     play.advance(4.0, |_| ());
     let top = play.body("upper[8]").position().z;
@@ -156,7 +164,9 @@ fn the_block_on_the_ramp_stops_where_coulomb_says() {
     let sliding: Vec<(f64, f64)> =
         track.iter().filter(|(t, ..)| (0.05..1.9).contains(t)).map(|(t, v, _)| (*t, *v)).collect();
     let (slope, v0) = line(&sliding);
-    let residual = (sliding.iter().map(|(t, v)| (v0 + slope * t - v).powi(2)).sum::<f64>() / sliding.len() as f64).sqrt();
+    let residual = (sliding.iter().map(|(t, v)| (v0 + slope * t - v).powi(2)).sum::<f64>()
+        / sliding.len() as f64)
+        .sqrt();
     let (time, distance) = (-v0 / slope, track[track.len() - 1].2);
     let at = |time: f64| track.iter().find(|(t, ..)| *t >= time).unwrap().2;
     let creep = (distance - at(2.1)) / 2.9;
@@ -188,11 +198,12 @@ fn only_the_far_ball_leaves_the_chain() {
     let mut before = 0.0;
     let mut after = None;
     play.advance(1.0, |play| {
-        let speeds = ["striker", "ball[0]", "ball[1]", "ball[2]", "ball[3]"].map(|name| play.body(name).velocity().x);
-        if speeds[1].abs() < 0.05 {
-            before = speeds[0];
-        } else if after.is_none() || speeds[4] < 0.05 {
+        let speeds =
+            ["striker", "ball[0]", "ball[1]", "ball[2]", "ball[3]"].map(|name| play.body(name).velocity().x);
+        if after.is_none() && speeds[4] > 0.3 {
             after = Some(speeds);
+        } else if after.is_none() && speeds[0] > 0.5 {
+            before = speeds[0];
         }
     });
     let after = after.unwrap();
@@ -227,7 +238,8 @@ fn balls_in_the_dish_become_a_hexagon() {
     let names = ["ball[0]", "ball[1]", "middle[0]", "middle[1]", "middle[2]", "late[0]", "late[1]"];
     let (mut lowest, mut highest_rise) = (f64::INFINITY, 0.0f64);
     let mut graph = (0, 0);
-    while play.stage.world.time() < 12.0 && graph != (12, 7) {
+    // They have come to an end of bouncing after 3 s at the earliest, and have 12 s.
+    while play.stage.world.time() < 12.0 && !(graph == (12, 7) && play.stage.world.time() > 3.0) {
         play.advance(0.1, |play| {
             let energy = play.stage.world.readout().energy();
             highest_rise = highest_rise.max(energy - lowest);
@@ -246,8 +258,9 @@ fn balls_in_the_dish_become_a_hexagon() {
         play.impulse.counters()
     );
     assert_eq!(graph, (12, 7));
-    assert!(radii[0] < 0.3 * 0.02 && radii[1..].iter().all(|r| (r / 0.04 - 1.0).abs() < 0.2), "{radii:?}");
-    let mut angles: Vec<f64> = places[1..].iter().map(|p| (p - places[0]).y.atan2((p - places[0]).x).to_degrees()).collect();
+    assert!(radii[0] < 0.3 * 0.02 && radii[1..].iter().all(|r| (r / 0.04 - 1.0).abs() < 0.1), "{radii:?}");
+    let mut angles: Vec<f64> =
+        places[1..].iter().map(|p| (p - places[0]).y.atan2((p - places[0]).x).to_degrees()).collect();
     angles.sort_by(f64::total_cmp);
     assert!(angles.windows(2).all(|pair| (pair[1] - pair[0] - 60.0).abs() < 8.0), "{angles:?}");
     // A microcollision may lift a ball by a part of ε.
@@ -276,14 +289,16 @@ fn the_break_keeps_the_momentum() {
     }
     let (time, momentum) = after.unwrap();
     // The cue ball slides for all of that time, the others for at most 5 ms more than it took; friction ≤ μ m g each.
-    let cloth = 0.2 * 0.17 * G * (time + 15.0 * 5e-3);
+    // What flies up has pushed the cloth down, which adds to the weight.
+    let cloth = 0.2 * (0.17 * G * (time + 15.0 * 5e-3) + momentum.z.abs());
     println!("pool: momentum {momentum} at {time:.4} s of 1.36, cloth may take {cloth:.4}");
-    assert!(momentum.x <= 1.36 + 1e-9 && momentum.x >= 1.36 - 1.5 * cloth, "{momentum}");
+    assert!(momentum.x <= 1.36 + 1e-9 && momentum.x >= 1.36 - cloth, "{momentum}");
     assert!(momentum.y.abs() < 0.5 * cloth, "{momentum}");
     let peak = rates.iter().copied().fold(0.0, f64::max);
     let plateau = rates[200..].iter().sum::<f64>() / 100.0;
     println!("pool: peak {peak:.0}, plateau {plateau:.0} checks a second");
-    play.finish();
+    assert!(peak >= 5.0 * plateau && (750.0..12_000.0).contains(&plateau), "{peak} {plateau}");
+    play.finish_but_for_rounding();
 }
 
 fn two_balls(spin: f64, velocity: f64) -> Playback {
@@ -316,7 +331,7 @@ fn follow_and_draw() {
     let speed = play.body("cue").velocity().x;
     let expected = -2.0 / 7.0 * 0.028575 * 40.0;
     println!("draw: {speed:.4}, expected {expected:.4}");
-    assert!((speed / expected - 1.0).abs() < 0.05, "{speed} {expected}");
+    assert!((speed / expected - 1.0).abs() < 0.03, "{speed} {expected}");
     play.finish();
 }
 
@@ -324,7 +339,10 @@ fn follow_and_draw() {
 #[test]
 fn the_bowling_ball_fells_pins() {
     let mut play = Playback::open("bowling");
-    let pins = ["pin-1", "pin-2[0]", "pin-2[1]", "pin-3[0]", "pin-3[1]", "pin-3[2]", "pin-4[0]", "pin-4[1]", "pin-4[2]", "pin-4[3]"];
+    let pins = [
+        "pin-1", "pin-2[0]", "pin-2[1]", "pin-3[0]", "pin-3[1]", "pin-3[2]", "pin-4[0]", "pin-4[1]",
+        "pin-4[2]", "pin-4[3]",
+    ];
     let tilt = |play: &Playback, name: &str| {
         let pin = play.body(name);
         let left = pin.position().z < -0.05;
@@ -389,11 +407,14 @@ fn the_ball_on_the_platter_goes_round() {
     let centre = places.iter().sum::<glam::DVec2>() / places.len() as f64;
     let radius = places.iter().map(|place| place.distance(centre)).sum::<f64>() / places.len() as f64;
     let drift = play.body("ball").velocity().length() / 0.1 - 1.0;
-    println!("platter: rate {rate:.5} expected {:.5}, radius {radius:.5} expected 0.175, drift a turn {drift:.4}", 4.0 / 7.0);
+    println!(
+        "platter: rate {rate:.5} expected {:.5}, radius {radius:.5} expected 0.175, drift a turn {drift:.4}",
+        4.0 / 7.0
+    );
     assert!((rate / (4.0 / 7.0) - 1.0).abs() < 0.01, "{rate}");
     assert!((radius - 0.175).abs() < 0.02, "{radius}");
     assert!(drift.abs() < 0.2, "{drift}");
-    play.finish();
+    play.finish_but_for_rounding();
 
     let still = [("velocity = [0, 0.1, 0]", "velocity = [0, 0, 0]"), ("11.811023622", "15.748031496")];
     let mut play = Playback::variant("platter", &still);
@@ -404,7 +425,7 @@ fn the_ball_on_the_platter_goes_round() {
     });
     println!("platter: the still ball wanders {farthest:e} m");
     assert!(farthest < 0.01, "{farthest}");
-    play.finish();
+    play.finish_but_for_rounding();
 }
 
 /// The scene with every spin about z turned round, or reflected in the plane y = 0 with the place of the mass.
@@ -421,7 +442,8 @@ fn stones(reverse: bool, mirror: bool) -> Playback {
         }
         if mirror {
             pose.translation.y = -pose.translation.y;
-            pose.rotation = DQuat::from_xyzw(-pose.rotation.x, pose.rotation.y, -pose.rotation.z, pose.rotation.w);
+            pose.rotation =
+                DQuat::from_xyzw(-pose.rotation.x, pose.rotation.y, -pose.rotation.z, pose.rotation.w);
             v.y = -v.y;
             omega = DVec3::new(-omega.x, omega.y, -omega.z);
         }
@@ -479,12 +501,39 @@ fn the_rattleback_turns_back_from_one_side_only() {
     play.finish();
 }
 
+/// D10 (e): ideal rolling gives the published course of the spin, by an integration of its own.
+#[test]
+fn ideal_rolling_turns_back_at_3_645_s() {
+    let load = DVec3::new(0.10, 0.02, 0.0) * 0.5f64.sqrt();
+    let mut stone = RollingStone::new(load, -5.0);
+    let energy = stone.energy();
+    let (mut crossing, mut seen) = (None, Vec::new());
+    for step in 1..=32_500 {
+        stone.step(2e-4);
+        if crossing.is_none() && stone.spin() > 0.0 {
+            crossing = Some(f64::from(step) * 2e-4);
+        }
+        if [6250, 11_250, 16_250, 23_750, 32_500].contains(&step) {
+            seen.push(stone.spin());
+        }
+    }
+    println!(
+        "ideal rolling: {seen:.3?}, turns back at {crossing:?}, energy {:e}",
+        stone.energy() / energy - 1.0
+    );
+    assert!((stone.energy() / energy - 1.0).abs() < 1e-9);
+    assert!((crossing.unwrap() / 3.645 - 1.0).abs() < 0.01);
+    for (spin, published) in seen.iter().zip([-4.99, -4.47, -1.63, 3.96, 5.00]) {
+        assert!((spin - published).abs() < 0.05, "{seen:?}");
+    }
+}
+
 /// D11: caps slide out of the tray, and none crosses a wall.
 #[test]
 fn caps_leave_the_chute_by_its_opening() {
     let mut play = Playback::open("chute");
     play.sample_every(25);
-    play.advance(2.5, |play| {
+    play.advance(2.0, |play| {
         for k in 0..6 {
             assert!(play.body(&format!("cap[{k}]")).position().is_finite());
         }

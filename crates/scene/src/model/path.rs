@@ -50,7 +50,8 @@ pub(crate) fn path(node: &Node, units: &Units) -> Read<Path> {
             })
         }
         Kind::Circuit => {
-            let fields = Fields::of("a circuit path", node, &["type", "cosine", "sine", "frequency", "phase"])?;
+            let fields =
+                Fields::of("a circuit path", node, &["type", "cosine", "sine", "frequency", "phase"])?;
             Ok(Path::Circuit {
                 cosine: vector(&fields, "cosine", units, LENGTH)?,
                 sine: vector(&fields, "sine", units, LENGTH)?,
