@@ -533,7 +533,7 @@ fn ideal_rolling_turns_back_at_3_645_s() {
 fn caps_leave_the_chute_by_its_opening() {
     let mut play = Playback::open("chute");
     play.sample_every(25);
-    play.advance(2.0, |play| {
+    play.advance(1.0, |play| {
         for k in 0..6 {
             assert!(play.body(&format!("cap[{k}]")).position().is_finite());
         }
