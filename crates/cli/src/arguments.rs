@@ -35,6 +35,8 @@ pub enum Command {
     Sdf(Sdf),
     /// Check the physics against closed forms, conservation laws and published numbers.
     Validate(Validate),
+    /// Throw straight balls and hooks at ten pins, and compare.
+    Bowling(Bowling),
     /// Measure the speed.
     Bench {
         /// What to measure.
@@ -185,6 +187,23 @@ pub struct Validate {
     pub list: bool,
 }
 
+/// Options of `bowling`.
+#[derive(Debug, Args)]
+pub struct Bowling {
+    /// Throws of each kind, over a window of 40 cm.
+    #[arg(long, default_value_t = 320, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub throws: u32,
+    /// Of where in its part of the window each ball starts.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// How many throws at a time.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: u32,
+    /// Draw the felled pins over where the ball comes.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
+}
+
 /// The benchmarks.
 #[derive(Debug, Subcommand)]
 pub enum Bench {
@@ -202,6 +221,22 @@ pub enum Bench {
     },
     /// Finding which boxes may touch, with more and more boxes: every space on every scene.
     Spaces(BenchSpaces),
+    /// The scenes of the event-driven simulator, on one thread.
+    Impulse(BenchImpulse),
+}
+
+/// Options of `bench impulse`.
+#[derive(Debug, Args)]
+pub struct BenchImpulse {
+    /// Only scenes whose name contains this.
+    #[arg(default_value = "")]
+    pub filter: String,
+    /// Stop a scene after so many seconds of computing.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub patience: u64,
+    /// Draw the collision checks per simulated second over time.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
 }
 
 /// Options of `bench spaces`.

@@ -5,7 +5,9 @@
 
 mod arguments;
 mod bench;
+mod bench_impulse;
 mod bench_spaces;
+mod bowling;
 mod chart;
 mod components;
 mod decompose;
@@ -59,9 +61,13 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Decompose(options) => decompose::decompose(&options, out),
         Command::Sdf(options) => distance_field::sdf(&options, out),
         Command::Validate(options) => validate::validate(&options, &registry, out),
+        Command::Bowling(options) => bowling::bowling(&options, out),
         Command::Bench { benchmark: Bench::FreeBodies { bodies, steps, threads } } => {
             bench::free_bodies(bodies, steps, threads, out)
         }
         Command::Bench { benchmark: Bench::Spaces(options) } => bench_spaces::spaces(&options, out),
+        Command::Bench { benchmark: Bench::Impulse(options) } => {
+            bench_impulse::impulse(&options, &registry, out)
+        }
     }
 }

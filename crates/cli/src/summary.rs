@@ -16,6 +16,7 @@ pub struct Tally {
     force_evaluations: u64,
     quarantined: u64,
     left_bounds: u64,
+    collisions: u64,
     other_events: u64,
     /// The first few events in words.
     told: Vec<String>,
@@ -40,6 +41,10 @@ impl Tally {
                 Event::LeftBounds { body, time } => {
                     (&mut self.left_bounds, "left the bounds of the world", body, time)
                 }
+                Event::Collision { .. } => {
+                    self.collisions += 1;
+                    continue;
+                }
                 _ => {
                     self.other_events += 1;
                     continue;
@@ -57,6 +62,7 @@ impl Tally {
         let counted = [
             (self.quarantined, "quarantined"),
             (self.left_bounds, "left the bounds"),
+            (self.collisions, "collisions"),
             (self.other_events, "other"),
         ];
         let some: Vec<_> = counted

@@ -14,7 +14,8 @@ f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
 
 #[test]
 fn help_and_usage() {
-    for command in ["run", "scenes", "components", "info", "decompose", "sdf", "validate", "bench"] {
+    for command in ["run", "scenes", "components", "info", "decompose", "sdf", "validate", "bench", "bowling"]
+    {
         assert!(run(&["--help"]).fine().contains(command));
         assert!(run(&[command, "--help"]).fine().contains("Usage"));
     }

@@ -3,10 +3,14 @@
 //! * [`channel`] turns words such as `ball.z` or `energy` into numbers read from a world,
 //! * [`record`] writes runs as CSV,
 //! * [`plot`] draws them,
+//! * [`impulse_scenes`] runs the scenes of the event-driven simulator against the clock,
+//! * [`bowling`] throws straight balls and hooks at ten pins,
 //! * [`spaces`] measures how broad phases grow with the number of boxes,
 //! * [`validate`] compares the engine with closed forms, conservation laws and published numbers.
 
+pub mod bowling;
 pub mod channel;
+pub mod impulse_scenes;
 pub mod plot;
 pub mod record;
 pub mod spaces;

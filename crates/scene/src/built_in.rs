@@ -19,12 +19,24 @@ macro_rules! scenes {
 
 static SCENES: &[BuiltIn] = scenes! {
     "argon": "sixty-four Lennard-Jones atoms fall together into a droplet";
+    "balls-in-dish": "seven balls gather in a dish, six around one";
     "binary": "two equal stars circle each other in 17.2 s";
+    "block-drop": "two blocks bounce and end as a stack";
+    "block-on-ramp": "a block slides down a ramp, stops after 2 s and stays";
+    "bowling": "a ball slides, rolls and meets ten pins";
+    "chain-of-balls": "one ball in, one ball out, one collision at a time";
+    "chute": "six caps slide out of a tray, none through its walls";
+    "coins": "eight coins roll, collide, rattle down and rest";
     "damped-springs": "springs that swing, come home at once, or creep";
+    "dominos": "seven dominos topple in a row";
+    "exploding-text": "the letters of two words fly apart in a box";
     "figure-eight": "three bodies chase each other along a figure eight";
     "free-fall": "five throws at 20 m/s; complementary angles reach equally far";
     "ions": "four charges in a trap become a regular tetrahedron";
+    "platter": "a ball on a turning platter goes round in circles of its own";
+    "pool-break": "a cue ball breaks a rack of fifteen";
     "raft": "balls, a raft and a cone float where Archimedes says";
+    "rattleback": "a loaded ellipsoid refuses to spin one way";
     "shaker": "animated bodies on every kind of path";
     "spring-chain": "two normal modes of eight beads between two walls";
     "spring-pendulum": "bouncing turns into swinging and back";

@@ -3,7 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::world::BodyRef;
-use rattleback_dynamics::{Registry, Signal, Status};
+use rattleback_dynamics::{Path, Registry, Signal, Status};
 use rattleback_scene::{Scene, Stage};
 
 #[track_caller]
@@ -225,4 +225,35 @@ fn everything_at_once() {
         stage.simulator.step(&mut stage.world, stage.dt).unwrap();
     }
     assert!(stage.world.readout().energy().is_finite());
+}
+
+/// A circuit and a running surface, in centimetres and degrees.
+#[test]
+fn circuits_and_surfaces_are_paths() {
+    let stage = build(
+        "[units]\nlength = 'cm'\nangle = 'deg'\n\
+         [[body]]\nname = 'a'\npath = { type = 'circuit', cosine = [1, 0, 0], sine = [0, 2, 0], frequency = 3, phase = 180 }\n\
+         [[body]]\nname = 'b'\npath = { type = 'surface', velocity = [50, 0, 0], angular_velocity = [0, 0, 180] }\n",
+    );
+    let pi = std::f64::consts::PI;
+    let circuit = Path::Circuit {
+        cosine: DVec3::new(0.01, 0.0, 0.0),
+        sine: DVec3::new(0.0, 0.02, 0.0),
+        frequency: 3.0,
+        phase: pi,
+    };
+    assert_eq!(body(&stage, "a").path().unwrap().0, &circuit);
+    let surface =
+        Path::Surface { velocity: DVec3::new(0.5, 0.0, 0.0), angular_velocity: DVec3::new(0.0, 0.0, pi) };
+    assert_eq!(body(&stage, "b").path().unwrap().0, &surface);
+}
+
+/// Both frictions of a pair may be lower than those of its materials, whichever is given first.
+#[test]
+fn frictions_of_a_pair_come_in_any_order() {
+    for (first, second) in [("static", "kinetic"), ("kinetic", "static")] {
+        build(&format!(
+            "[[mixing.pair]]\nmaterials = ['default', 'default']\n{first}_friction = 0.1\n{second}_friction = 0.1\n"
+        ));
+    }
 }

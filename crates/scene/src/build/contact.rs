@@ -98,11 +98,15 @@ pub(super) fn set_mixing(
             if let Value::Real(number) = value {
                 *coefficient = number;
             }
-            if mixed.kinetic_friction > mixed.static_friction {
-                return Err(
-                    node.out_of_range(&key.name, "such that kinetic_friction is at most static_friction")
-                );
-            }
+        }
+        // Only now: each of the two may be given before the other.
+        if mixed.kinetic_friction > mixed.static_friction
+            && let Some((key, node)) = pair
+                .coefficients
+                .iter()
+                .rfind(|(key, _)| ["static_friction", "kinetic_friction"].contains(&&*key.name))
+        {
+            return Err(node.out_of_range(&key.name, "such that kinetic_friction is at most static_friction"));
         }
         world.mixing.set_pair(a, b, mixed);
     }

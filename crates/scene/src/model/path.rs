@@ -14,17 +14,22 @@ pub(crate) fn path(node: &Node, units: &Units) -> Read<Path> {
     enum Kind {
         Steady,
         Harmonic,
+        Circuit,
+        Surface,
         Keyframes,
         Translation,
     }
     const KINDS: &[(&str, Kind)] = &[
         ("steady", Kind::Steady),
         ("harmonic", Kind::Harmonic),
+        ("circuit", Kind::Circuit),
+        ("surface", Kind::Surface),
         ("keyframes", Kind::Keyframes),
         ("translation", Kind::Translation),
     ];
     let Some(kind) = node.table("path")?.get("type") else {
-        return Err(missing_key("path", node.span, "type", "steady, harmonic, keyframes or translation"));
+        let kinds = "steady, harmonic, circuit, surface, keyframes or translation";
+        return Err(missing_key("path", node.span, "type", kinds));
     };
     match kind.word("path", KINDS)? {
         Kind::Steady => {
@@ -42,6 +47,23 @@ pub(crate) fn path(node: &Node, units: &Units) -> Read<Path> {
                 swing: vector(&fields, "swing", units, ANGLE)?,
                 frequency: fields.required("frequency", "in Hz")?.number("frequency", units, NUMBER)?,
                 phase: fields.map("phase", |node| node.number("phase", units, ANGLE))?.unwrap_or(0.0),
+            })
+        }
+        Kind::Circuit => {
+            let fields =
+                Fields::of("a circuit path", node, &["type", "cosine", "sine", "frequency", "phase"])?;
+            Ok(Path::Circuit {
+                cosine: vector(&fields, "cosine", units, LENGTH)?,
+                sine: vector(&fields, "sine", units, LENGTH)?,
+                frequency: fields.required("frequency", "in Hz")?.number("frequency", units, NUMBER)?,
+                phase: fields.map("phase", |node| node.number("phase", units, ANGLE))?.unwrap_or(0.0),
+            })
+        }
+        Kind::Surface => {
+            let fields = Fields::of("a surface path", node, &["type", "velocity", "angular_velocity"])?;
+            Ok(Path::Surface {
+                velocity: vector(&fields, "velocity", units, LENGTH)?,
+                angular_velocity: vector(&fields, "angular_velocity", units, ANGLE)?,
             })
         }
         Kind::Keyframes => keyframes(node, units),

@@ -1,0 +1,81 @@
+//! `bench impulse`: the scenes of the event-driven simulator, and how much faster than time they are.
+
+use crate::arguments::BenchImpulse;
+use crate::failure::Failure;
+use crate::table::{Table, number};
+use rattleback_dynamics::Registry;
+use rattleback_lab::impulse_scenes::{SCENES, measure};
+use rattleback_lab::plot::{Chart, Panel, Series};
+use std::io::Write;
+use std::time::Duration;
+
+/// What every scene should reach: simulated seconds per second.
+const GOAL: f64 = 20.0;
+
+/// Measures and prints, and draws if asked.
+pub fn impulse(options: &BenchImpulse, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
+    let header = [
+        "scene",
+        "simulated s",
+        "wall s",
+        "× real time",
+        "checks",
+        "collisions",
+        "micro",
+        "at rest",
+        "stalled",
+        "smallest gap m",
+        "published slowdown",
+        "goal",
+    ];
+    let mut table = Table::new(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    let mut panels = Vec::new();
+    for scene in SCENES.iter().filter(|scene| scene.name.contains(&options.filter)) {
+        let cost = measure(scene.name, scene.duration, Duration::from_secs(options.patience), registry)
+            .map_err(Failure::failed)?;
+        let speed = cost.simulated / cost.wall;
+        let cut = if cost.simulated < 0.999 * scene.duration { " (cut)" } else { "" };
+        table.row(vec![
+            scene.name.into(),
+            format!("{}{cut}", number(cost.simulated, 4)),
+            number(cost.wall, 3),
+            number(speed, 3),
+            cost.checks.to_string(),
+            cost.collisions.to_string(),
+            cost.microcollisions.to_string(),
+            cost.rested.to_string(),
+            cost.stalled.to_string(),
+            number(cost.smallest_gap, 2),
+            number(scene.slowdown, 3),
+            if speed >= GOAL { "reached" } else { "missed" }.into(),
+        ]);
+        panels.push(Panel {
+            y_label: format!("{}, checks/s", scene.name),
+            series: vec![Series { name: String::new(), points: cost.check_rate }],
+            log_y: true,
+        });
+    }
+    if panels.is_empty() {
+        let known: Vec<_> = SCENES.iter().map(|scene| scene.name).collect();
+        return Err(Failure::Input(format!(
+            "no scene is called `{}`; there are: {}",
+            options.filter,
+            known.join(", ")
+        )));
+    }
+    table.write(out)?;
+    writeln!(
+        out,
+        "One thread; the goal is {GOAL} simulated seconds per second. Published: computed over simulated time on a workstation of 200 MHz."
+    )?;
+    if let Some(path) = &options.plot {
+        let chart = Chart {
+            title: "Collision checks per simulated second".into(),
+            x_label: "time (s)".into(),
+            panels,
+        };
+        chart.save(path).map_err(Failure::failed)?;
+        writeln!(out, "written {}", path.display())?;
+    }
+    Ok(())
+}

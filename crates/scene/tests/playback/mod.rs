@@ -1,0 +1,143 @@
+//! Runs a scene of the event-driven simulator, and looks for overlaps on its own.
+
+use rattleback_dynamics::property::ComponentType;
+use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
+use rattleback_dynamics::world::{BodyRef, Event};
+use rattleback_dynamics::{BodyId, Registry, Simulator, Status};
+use rattleback_geometry::contact::distance;
+use rattleback_scene::{Scene, Stage, built_ins};
+
+/// A scene on the way.
+pub struct Playback {
+    pub stage: Stage,
+    pub impulse: Impulse,
+    /// Who met whom first, and when.
+    meetings: Vec<([BodyId; 2], f64)>,
+    steps: usize,
+    every: usize,
+}
+
+impl Playback {
+    /// A built-in scene.
+    pub fn open(name: &str) -> Self {
+        Self::variant(name, &[])
+    }
+
+    /// A built-in scene with other words in its text.
+    pub fn variant(name: &str, changes: &[(&str, &str)]) -> Self {
+        let mut text = built_ins().iter().find(|scene| scene.name == name).unwrap().text.to_owned();
+        for (from, to) in changes {
+            assert!(text.contains(from), "{name} does not say `{from}`");
+            text = text.replace(from, to);
+        }
+        Self::of(&Scene::parse(&text, name).unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// Any scene of this simulator.
+    pub fn of(scene: &Scene) -> Self {
+        let stage = scene.build(&Registry::default()).unwrap_or_else(|error| panic!("{error}"));
+        let description = stage.simulator.description();
+        assert_eq!(description.type_name, "impulse");
+        let impulse = Impulse::new(ImpulseSettings::with(&description.properties).unwrap()).unwrap();
+        Self { stage, impulse, meetings: Vec::new(), steps: 0, every: 20 }
+    }
+
+    /// Looks for overlaps every so many steps.
+    pub fn sample_every(&mut self, steps: usize) {
+        self.every = steps;
+    }
+
+    /// Lets time pass, and looks after each step.
+    pub fn advance(&mut self, seconds: f64, mut look: impl FnMut(&Self)) {
+        for _ in 0..(seconds / self.stage.dt).round() as usize {
+            let dt = self.stage.dt;
+            self.impulse.step(&mut self.stage.world, dt).unwrap_or_else(|error| panic!("{error}"));
+            for event in self.stage.world.events() {
+                let Event::Collision { time, bodies, .. } = event else { panic!("{event:?}") };
+                let met = |pair: &[BodyId; 2]| pair.contains(&bodies[0]) && pair.contains(&bodies[1]);
+                if !self.meetings.iter().any(|(pair, _)| met(pair)) {
+                    self.meetings.push((*bodies, *time));
+                }
+            }
+            self.steps += 1;
+            if self.steps.is_multiple_of(self.every) {
+                self.assert_apart();
+            }
+            look(self);
+        }
+    }
+
+    /// When two bodies first collided, other than slowly.
+    pub fn first_meeting(&self, one: &str, other: &str) -> Option<f64> {
+        let ids = [one, other].map(|name| self.stage.world.find_body(name).unwrap());
+        let both = |pair: &[BodyId; 2]| pair.contains(&ids[0]) && pair.contains(&ids[1]);
+        self.meetings.iter().find(|(pair, _)| both(pair)).map(|(_, time)| *time)
+    }
+
+    pub fn body(&self, name: &str) -> BodyRef<'_> {
+        self.stage
+            .world
+            .body(self.stage.world.find_body(name).unwrap_or_else(|| panic!("no body {name}")))
+            .unwrap()
+    }
+
+    /// Bodies that impulses move.
+    pub fn free_bodies(&self) -> Vec<BodyId> {
+        self.stage.world.bodies().ids(Status::Dynamic).to_vec()
+    }
+
+    /// Pairs of bodies, one of them free, nearer to each other than this.
+    pub fn gaps(&self, limit: f64) -> Vec<(String, String)> {
+        let mut near = Vec::new();
+        self.for_each_pair(|a, b, gap| {
+            let pair = [a, b].map(|body| body.name().unwrap_or_default().to_owned());
+            if gap < limit && !near.contains(&pair) {
+                near.push(pair);
+            }
+        });
+        near.into_iter().map(|[a, b]| (a, b)).collect()
+    }
+
+    /// The distance of all shapes of all pairs of bodies of which one is free.
+    fn for_each_pair(&self, mut visit: impl FnMut(&BodyRef<'_>, &BodyRef<'_>, f64)) {
+        let world = &self.stage.world;
+        let bodies: Vec<BodyRef<'_>> = world.iter_bodies().collect();
+        for (k, a) in bodies.iter().enumerate() {
+            for b in &bodies[..k] {
+                if a.status() != Status::Dynamic && b.status() != Status::Dynamic {
+                    continue;
+                }
+                for one in a.shapes() {
+                    for other in b.shapes() {
+                        let (one, other) = (world.shape(*one).unwrap(), world.shape(*other).unwrap());
+                        let place = (a.pose() * one.pose).inverse() * (b.pose() * other.pose);
+                        visit(a, b, distance(&one.shape, &other.shape, &place).unwrap().distance);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nobody is inside anybody else.
+    fn assert_apart(&self) {
+        let time = self.stage.world.time();
+        self.for_each_pair(|a, b, gap| {
+            assert!(gap > 0.0, "{:?} and {:?} overlap by {} at {time} s", a.name(), b.name(), -gap);
+        });
+    }
+
+    /// Like `finish`, for scenes in which a ball hops for long: every hop ends a tenth nearer to the ground than it began,
+    /// and after some two hundred of them the gap is as small as rounding.
+    pub fn finish_but_for_rounding(&self) {
+        self.assert_apart();
+        assert!(self.impulse.smallest_gap() > -2e-9, "{}", self.impulse.smallest_gap());
+        assert_eq!(self.impulse.counters().overlaps, 0);
+    }
+
+    /// The last look, and what the simulator says itself.
+    pub fn finish(&self) {
+        self.assert_apart();
+        assert!(self.impulse.smallest_gap() > 0.0, "{}", self.impulse.smallest_gap());
+        assert_eq!(self.impulse.counters().overlaps, 0);
+    }
+}
