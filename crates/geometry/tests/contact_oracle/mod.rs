@@ -3,7 +3,8 @@
 //! A distance d with normal n and nearest points p_A, p_B needs no second algorithm: p_A ∈ A and p_B ∈ B with
 //! p_B − p_A = d n show that the distance is at most d, and the reaches h_A(n) + h_B(−n) = −d show that it is at least d. A depth
 //! along n is proved to be enough by the same reaches; that no other direction needs less is tried: on polyhedra along all
-//! face normals and products of edges, on curved shapes along 642 directions, the best of which are followed downhill.
+//! face normals and products of edges, on curved shapes along 168 directions, the best six of which are followed downhill: an
+//! upper bound only, and `second_look` goes downhill in the same way, so there the two are not independent.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
