@@ -190,7 +190,11 @@ fn threads_do_not_show() {
     let bodies: Vec<Placed> = (0..200)
         .map(|k| {
             let k = f64::from(k);
-            ((k as u8) % 6, [(k * 1.7).sin() * 9.0, (k * 2.3).cos() * 9.0, (k * 0.9).sin() * 9.0], [k * 0.1, 0.2, 0.3])
+            (
+                (k as u8) % 6,
+                [(k * 1.7).sin() * 9.0, (k * 2.3).cos() * 9.0, (k * 0.9).sin() * 9.0],
+                [k * 0.1, 0.2, 0.3],
+            )
         })
         .collect();
     let world = world(&bodies);
@@ -221,7 +225,9 @@ fn the_index_follows_the_world() {
     assert_eq!(index.cast_ray(&world, &ray, 100.0, &QueryFilter::default()), Err(QueryError::Outdated));
     index.update(&world).unwrap();
     assert_eq!(index.cast_ray(&world, &ray, 100.0, &QueryFilter::default()).unwrap().unwrap().body, ids[2]);
-    let new = world.add_body(Body::fixed().with_shape(Shape::half_space(-DVec3::X).unwrap()).at(1.0, 0.0, 0.0)).unwrap();
+    let new = world
+        .add_body(Body::fixed().with_shape(Shape::half_space(-DVec3::X).unwrap()).at(1.0, 0.0, 0.0))
+        .unwrap();
     index.update(&world).unwrap();
     assert_eq!(index.cast_ray(&world, &ray, 100.0, &QueryFilter::default()).unwrap().unwrap().body, new);
     assert!(index.cast_ray(&world, &ray, f64::NAN, &QueryFilter::default()).is_err());

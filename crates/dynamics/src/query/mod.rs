@@ -200,9 +200,9 @@ impl WorldIndex {
             };
             match cast_at(world, shape, way, id, attached) {
                 Ok(Some(hit)) => {
-                    let better = best.as_ref().is_none_or(|known| {
-                        (hit.time, hit.hit.shape) < (known.time, known.hit.shape)
-                    });
+                    let better = best
+                        .as_ref()
+                        .is_none_or(|known| (hit.time, hit.hit.shape) < (known.time, known.hit.shape));
                     if better {
                         best = Some(hit);
                     }
@@ -320,7 +320,10 @@ fn swept_bounds(shape: &Shape, way: &Sweep) -> Option<Aabb> {
     }
     let ball = shape.bounding_sphere()?;
     let reach = (ball.center() - way.center()).length() + ball.radius();
-    Aabb::from_points([start.point(way.center()), end.point(way.center())]).ok()?.enlarged(reach + margin).ok()
+    Aabb::from_points([start.point(way.center()), end.point(way.center())])
+        .ok()?
+        .enlarged(reach + margin)
+        .ok()
 }
 
 fn cast_at(
