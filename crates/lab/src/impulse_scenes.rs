@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn the_parts_of_a_run_add_up() {
         let registry = Registry::default();
-        let cost = measure("block-drop", 0.2, Duration::from_secs(60), &registry).unwrap();
+        let cost = measure("block-drop", 0.2, Duration::from_secs(90), &registry).unwrap();
         assert!((cost.simulated - 0.2).abs() < 1e-9 && cost.smallest_gap > 0.0);
         let sum: f64 = cost.check_rate.iter().map(|(_, rate)| rate * 0.002).sum();
         assert!((sum - cost.checks as f64).abs() < 0.5, "{sum} {}", cost.checks);
