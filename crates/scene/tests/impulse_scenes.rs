@@ -298,7 +298,7 @@ fn the_break_keeps_the_momentum() {
     let plateau = rates[200..].iter().sum::<f64>() / 100.0;
     println!("pool: peak {peak:.0}, plateau {plateau:.0} checks a second");
     assert!(peak >= 5.0 * plateau && (750.0..12_000.0).contains(&plateau), "{peak} {plateau}");
-    play.finish_but_for_rounding();
+    play.finish();
 }
 
 fn two_balls(spin: f64, velocity: f64) -> Playback {
@@ -414,7 +414,7 @@ fn the_ball_on_the_platter_goes_round() {
     assert!((rate / (4.0 / 7.0) - 1.0).abs() < 0.01, "{rate}");
     assert!((radius - 0.175).abs() < 0.02, "{radius}");
     assert!(drift.abs() < 0.2, "{drift}");
-    play.finish_but_for_rounding();
+    play.finish();
 
     let still = [("velocity = [0, 0.1, 0]", "velocity = [0, 0, 0]"), ("11.811023622", "15.748031496")];
     let mut play = Playback::variant("platter", &still);
@@ -425,7 +425,7 @@ fn the_ball_on_the_platter_goes_round() {
     });
     println!("platter: the still ball wanders {farthest:e} m");
     assert!(farthest < 0.01, "{farthest}");
-    play.finish_but_for_rounding();
+    play.finish();
 }
 
 /// The scene with every spin about z turned round, or reflected in the plane y = 0 with the place of the mass.

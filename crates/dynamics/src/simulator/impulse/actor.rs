@@ -147,7 +147,7 @@ impl Actor {
                 let along = now.v.dot(d);
                 let turning = now.omega.cross(d).length();
                 [
-                    Bound { a, b: along + part.lever * self.spin.fastest },
+                    Bound { a, b: along + part.lever * self.fastest_turn(part, now) },
                     Bound { a: a + 0.5 * part.lever * self.spin.hardest, b: along + part.lever * turning },
                 ]
             }
@@ -156,6 +156,23 @@ impl Actor {
                 .as_ref()
                 .map_or([Bound::default(); 2], |script| script.bounds(part.lever, d, now.v, now.omega)),
         }
+    }
+
+    /// The fastest that turning can ever show on a part. If both the part and the body's inertia are symmetric about one
+    /// axis, spin about it does not show, and the rest of ω keeps its size in free flight.
+    #[inline]
+    fn fastest_turn(&self, part: &Part, now: &Motion) -> f64 {
+        let Some(axis) = part.axis else { return self.spin.fastest };
+        let i = self.inertia.moments;
+        let alike = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a;
+        let k = axis.abs().max_position();
+        if axis.abs()[k] < 1.0 - 1e-12 || !alike(i[(k + 1) % 3], i[(k + 2) % 3]) {
+            return self.spin.fastest;
+        }
+        let axis = now.q * axis;
+        let across = now.omega - now.omega.dot(axis) * axis;
+        // Not quite equal moments let it grow a little.
+        (across.length() + 1e-8 * now.omega.length()).min(self.spin.fastest)
     }
 
     /// (part, window) ⇒ box that the part does not leave for so long from the time of `now` on; None if it has no end.

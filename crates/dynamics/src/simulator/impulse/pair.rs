@@ -2,6 +2,7 @@
 
 use super::actor::Actor;
 use super::part::Part;
+use super::reach::Bound;
 use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_geometry::closest::{ClosestError, Separation};
@@ -75,20 +76,20 @@ pub(super) fn measure(
     Ok(Gap { distance: near.distance, normal, point, rate })
 }
 
-/// (parts, bodies, how they move now, gap to be used up) ⇒ seconds during which they cannot have met.
+/// (parts, bodies, how they move now, normal, landing rule of a bound) ⇒ seconds during which they cannot have met.
 pub(super) fn time_apart(
     parts: [&Part; 2],
     actors: [&Actor; 2],
     motion: [&Motion; 2],
     normal: DVec3,
-    d: f64,
+    landing: impl Fn(Bound) -> f64,
 ) -> f64 {
     let first = actors[0].bounds(parts[0], normal, motion[0]);
     let second = actors[1].bounds(parts[1], -normal, motion[1]);
     let mut latest = 0.0f64;
     for a in first {
         for b in second {
-            latest = latest.max(a.plus(b).time_to_cover(d));
+            latest = latest.max(landing(a.plus(b)));
         }
     }
     latest

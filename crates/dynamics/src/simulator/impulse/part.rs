@@ -22,6 +22,8 @@ pub(super) struct Part {
     pub lever: f64,
     /// Largest distance of a point from the centre.
     pub radius: f64,
+    /// Axis through the centre about which turning changes nothing, if there is one.
+    pub axis: Option<DVec3>,
 }
 
 #[derive(Clone, Debug)]
@@ -98,6 +100,13 @@ fn extent(geometry: &Geometry, place: &Pose) -> (f64, f64) {
         Geometry::Shape(shape) => (own_lever(shape), own_radius(shape)),
     };
     ((lever + offset).min(radius + offset), radius + offset)
+}
+
+/// The axis of a solid of revolution that passes through the centre.
+fn axis_of(geometry: &Geometry, place: &Pose) -> Option<DVec3> {
+    let Geometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)) = geometry else { return None };
+    let axis = place.vector(DVec3::Z);
+    (place.translation.cross(axis).length() <= 1e-12 * place.translation.length()).then_some(axis)
 }
 
 fn own_radius(shape: &Shape) -> f64 {

@@ -35,6 +35,23 @@ impl Bound {
         if denominator > 0.0 { 2.0 * d / denominator } else { f64::INFINITY }
     }
 
+    /// Seconds after which a gap is looked at again, so that at least a part of it is left then.
+    ///
+    /// From outside ε that part is σ ε, and from inside σ d. Bodies that part and come back, B < 0 < A, would so land a little
+    /// lower with every hop. They land higher: halfway up the rise B²/4A of the hop, but not above σ ε.
+    #[inline]
+    pub fn landing_time(self, d: f64, epsilon: f64, sigma: f64) -> f64 {
+        let least = sigma * d.min(epsilon);
+        if !(d < epsilon && self.a > 0.0 && self.b < 0.0) {
+            return self.time_to_cover(d - least);
+        }
+        let rise = 0.25 * self.b * self.b / self.a;
+        let covered = d - (d + 0.5 * rise).min(sigma * epsilon).max(least);
+        // The later root: on the way back. Covered may be negative, but not beyond the top of the hop.
+        let discriminant = self.b * self.b + 4.0 * self.a * covered;
+        0.5 * (discriminant.max(0.0).sqrt() - self.b) / self.a
+    }
+
     /// The largest value over 0 ≤ s ≤ `window`.
     #[inline]
     pub fn most(self, window: f64) -> f64 {
@@ -139,6 +156,26 @@ mod tests {
         assert!((Bound { a: -1.0, b: 4.0 }.time_to_cover(3.0) - 1.0).abs() < 1e-15);
         assert_eq!(Bound { a: -1.0, b: -4.0 }.time_to_cover(3.0), f64::INFINITY);
         assert!((Bound { a: 1.0, b: -2.0 }.time_to_cover(3.0) - 3.0).abs() < 1e-15);
+    }
+
+    /// A hop from inside ε lands higher than it began, never above σ ε, and a step towards contact leaves its part.
+    #[test]
+    fn hops_land_higher() {
+        let (epsilon, sigma) = (1e-3, 0.9);
+        for (d, v) in [(1e-6, 0.01), (1e-4, 0.01), (5e-4, 0.1), (0.95e-3, 0.05)] {
+            let hop = Bound { a: 0.5 * 9.81, b: -v };
+            let s = hop.landing_time(d, epsilon, sigma);
+            let left = d - (hop.a * s + hop.b) * s;
+            assert!(left >= d.min(sigma * epsilon) - 1e-15 && left <= sigma * epsilon + 1e-15, "{d} {left}");
+            // It comes back down there.
+            assert!(2.0 * hop.a * s + hop.b > 0.0);
+        }
+        let falling = Bound { a: 0.5 * 9.81, b: 1.0 };
+        for d in [1e-5, 1e-3, 1.0] {
+            let s = falling.landing_time(d, epsilon, sigma);
+            let left = d - (falling.a * s + falling.b) * s;
+            assert!((left - sigma * d.min(epsilon)).abs() < 1e-12);
+        }
     }
 
     proptest! {

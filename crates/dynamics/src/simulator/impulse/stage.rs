@@ -5,6 +5,7 @@ use super::heap::Agenda;
 use super::neighbors::Neighbors;
 use super::pair::{Gap, Pair, measure, time_apart};
 use super::part::{Part, parts_of};
+use super::reach::Bound;
 use super::script::Script;
 use super::{ContactForce, ImpulseError, ImpulseSettings};
 use crate::error::Error;
@@ -347,10 +348,9 @@ impl Stage {
                 let actors = pair.actors.map(|actor| &self.actors[actor as usize]);
                 let parts = pair.parts.map(|part| &self.parts[part as usize]);
                 let motion = actors.map(|actor| actor.recent());
-                let d = (1.0 - self.landing) * gap.distance.max(0.0).min(self.epsilon)
-                    + (gap.distance - self.epsilon).max(0.0);
-                let wait = time_apart(parts, actors, [&motion[0], &motion[1]], gap.normal, d);
-                // An overlap leaves no gap to be used up: look again after a moment.
+                let landing = |bound: Bound| bound.landing_time(gap.distance, self.epsilon, self.landing);
+            let wait = time_apart(parts, actors, [&motion[0], &motion[1]], gap.normal, landing);
+            // An overlap leaves no gap to be used up: look again after a moment.
                 if gap.distance > 0.0 { t + wait } else { t + 1e-3 * self.fall_time().min(1e-3) }
             };
         self.agenda.set(index, time, tie);
