@@ -130,7 +130,9 @@ fn same_place(vertices: &[DVec3]) -> Vec<u32> {
     order.sort_unstable_by_key(|&v| (key(v), v));
     let mut place = vec![0; vertices.len()];
     for run in order.chunk_by(|&x, &y| key(x) == key(y)) {
-        run.iter().for_each(|&v| place[v as usize] = run[0]);
+        for &v in run {
+            place[v as usize] = run[0];
+        }
     }
     place
 }

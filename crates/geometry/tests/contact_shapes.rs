@@ -450,8 +450,7 @@ fn any_triangles_are_survived() {
             if random.bits().is_multiple_of(2) { random.in_cube().round() } else { random.in_cube() }
         };
         let points: Vec<_> = (0..count).map(|_| scale * grid(&mut random)).collect();
-        let triangles =
-            (0..1 + random.bits() % 8).map(|_| [0; 3].map(|_: u32| (random.bits() % count) as u32));
+        let triangles = (0..=random.bits() % 8).map(|_| [0; 3].map(|_: u32| (random.bits() % count) as u32));
         let Ok(soup) = TriangleMesh::new(points, triangles.collect()) else { continue };
         let soup = mesh(soup);
         let other = match round % 4 {

@@ -200,10 +200,9 @@ fn distances_of_meshes_are_those_of_brute_force() {
             })
             .fold(f64::INFINITY, f64::min);
         let answer = distance(&a, &b, &pose).unwrap();
-        assert_eq!(
-            brute == 0.0,
-            intersects(&a, &b, &pose).unwrap() && !answer.distance.is_sign_positive() || brute == 0.0
-        );
+        if brute == 0.0 {
+            assert!(intersects(&a, &b, &pose).unwrap());
+        }
         if brute > 0.0 && answer.distance > 0.0 {
             checked += 1;
             assert!((answer.distance - brute).abs() < 1e-9, "{} {brute}", answer.distance);

@@ -208,9 +208,9 @@ impl<'a> Gathering<'a> {
                     ControlFlow::Continue(())
                 });
                 found.sort_unstable();
-                found
-                    .into_iter()
-                    .for_each(|i| self.push_triangle(mesh.triangle(i as usize), motion, first + i));
+                for i in found {
+                    self.push_triangle(mesh.triangle(i as usize), motion, first + i);
+                }
             }
             Shape::HeightField(field) => {
                 let Some(query) = self.seen_from(motion) else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! A convex body against the triangles near it.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 use super::cache::{LeafPair, TrianglePair, Workspace};
 use super::face::{stand_on_face, stand_on_plane};
@@ -8,8 +8,9 @@ use super::foot::lowest;
 use super::owned::{Verdict, judge};
 use super::surface::{Surface, extent, unit_normal};
 use super::{ContactError, ContactSettings};
-use crate::closest::ConvexShape;
-use crate::contact::{Manifold, Piece, collide_pieces};
+use crate::closest::{ClosestError, ConvexShape};
+use crate::contact::{ContactPoint, Manifold, Piece, PieceCache, collide_pieces};
+use crate::primitive::Triangle;
 use crate::{Aabb, Pose, Shape};
 
 /// A bounded convex body seen from a surface's frame.
@@ -26,21 +27,32 @@ impl BodyOnSurface<'_> {
     /// Fills `work.raw` with one manifold a triangle, A being the surface.
     pub(super) fn collide(&self, pair: &mut LeafPair, work: &mut Workspace) -> Result<(), ContactError> {
         work.raw.clear();
-        let bounds = self.shape.aabb(&self.pose).ok_or(crate::closest::ClosestError::InvalidPoint)?;
-        let tight = bounds.enlarged(self.margin).map_err(|_| crate::closest::ClosestError::InvalidPose)?;
+        let bounds = self.shape.aabb(&self.pose).ok_or(ClosestError::InvalidPoint)?;
+        let tight = bounds.enlarged(self.margin).map_err(|_| ClosestError::InvalidPose)?;
         if !self.surface.bounds().is_some_and(|bounds| bounds.overlaps(&tight)) && !self.below_terrain(&tight)
         {
             return Ok(());
         }
         pair.gather(&self.surface, &tight, work)?;
         let center = bounds.center();
-        for candidate in &mut pair.triangles {
-            let triangle = self.surface.triangle(candidate.triangles[0]);
-            let (low, high) = extent(&triangle);
-            if low.cmpgt(tight.max()).any() || high.cmplt(tight.min()).any() {
+        let own = self.shape.aabb(&Pose::IDENTITY).ok_or(ClosestError::InvalidPoint)?;
+        let reach =
+            Reach { own: own.enlarged(self.margin).unwrap_or(own), turn: self.pose.rotation_matrix() };
+        for (candidate, cache) in pair.triangles.iter().zip(&mut pair.caches) {
+            let (low, high) = extent(&candidate.corners);
+            // Without area it has neighbours that say the same.
+            if low.cmpgt(tight.max()).any()
+                || high.cmplt(tight.min()).any()
+                || candidate.normal == DVec3::ZERO
+                || reach.misses(&candidate.corners, self.pose.translation)
+            {
                 continue;
             }
-            if let Some(mut manifold) = self.touch(candidate, &triangle, center)? {
+            let found = match self.body {
+                ConvexShape::Sphere(ball) => self.touch_ball(candidate, ball.radius()),
+                _ => self.touch(candidate, center, cache)?,
+            };
+            if let Some(mut manifold) = found {
                 manifold.parts = [candidate.triangles[0], 0];
                 work.raw.push(manifold);
             }
@@ -67,41 +79,82 @@ impl BodyOnSurface<'_> {
         }
     }
 
-    /// Contact with one triangle, if it is the triangle's own.
+    /// The side of a triangle that is touched, and whether the body's middle lies ahead of it.
+    fn facing(&self, candidate: &TrianglePair, center: DVec3) -> (DVec3, bool) {
+        let ahead = candidate.normal.dot(center - candidate.corners[0]) > 0.0;
+        let flipped = !ahead && !self.surface.one_sided(&self.settings);
+        (if flipped { -candidate.normal } else { candidate.normal }, ahead || flipped)
+    }
+
+    /// Contact of a ball with one triangle, if it is the triangle's own: along the line to its nearest point.
+    fn touch_ball(&self, candidate: &TrianglePair, radius: f64) -> Option<Manifold> {
+        let center = self.pose.translation;
+        let (low, high) = extent(&candidate.corners);
+        let gap = (low - center).max(center - high).max(DVec3::ZERO);
+        if gap.length_squared() > (radius + self.margin).powi(2) {
+            return None;
+        }
+        let nearest = Triangle::from(candidate.corners).closest_point(center);
+        let distance = nearest.distance(center);
+        if !(distance <= radius + self.margin) {
+            return None;
+        }
+        let (facing, ahead) = self.facing(candidate, center);
+        let normal = if distance > 0.0 { (center - nearest) / distance } else { facing };
+        let separation = distance - radius;
+        let mut manifold = Manifold::new(normal);
+        let point_b = center - radius * normal;
+        manifold.push(ContactPoint { point_a: nearest, point_b, separation, id: 0 });
+        self.own(candidate, manifold, facing, ahead)
+    }
+
+    /// Contact of any body with one triangle, if it is the triangle's own.
     fn touch(
         &self,
-        candidate: &mut TrianglePair,
-        triangle: &[DVec3; 3],
+        candidate: &TrianglePair,
         center: DVec3,
+        cache: &mut PieceCache,
     ) -> Result<Option<Manifold>, ContactError> {
-        let normal = unit_normal(triangle);
-        // Without area it has neighbours that say the same.
-        if normal == DVec3::ZERO {
+        let (facing, ahead) = self.facing(candidate, center);
+        let corners = &candidate.corners;
+        if lowest(&self.body, &self.pose, facing) - facing.dot(corners[0]) > self.margin {
             return Ok(None);
         }
+        // Along the way from the triangle's point nearest to the body's middle the two are parted, if they are round enough.
+        let nearest = Triangle::from(*corners).closest_point(center);
+        if let Some(up) = (center - nearest).try_normalize() {
+            let top = corners.iter().map(|p| p.dot(up)).fold(f64::NEG_INFINITY, f64::max);
+            if lowest(&self.body, &self.pose, up) - top > self.margin {
+                return Ok(None);
+            }
+        }
+        let (flat, body) = (Piece::Triangle(*corners), Piece::Bounded(self.body));
+        let found = collide_pieces(&flat, &body, &self.pose, self.margin, cache)?;
+        Ok(found.and_then(|manifold| self.own(candidate, manifold, facing, ahead)))
+    }
+
+    /// What of a contact is the triangle's own.
+    fn own(
+        &self,
+        candidate: &TrianglePair,
+        mut manifold: Manifold,
+        facing: DVec3,
+        ahead: bool,
+    ) -> Option<Manifold> {
         let one_sided = self.surface.one_sided(&self.settings);
-        let ahead = normal.dot(center - triangle[0]) > 0.0;
-        let facing = if one_sided || ahead { normal } else { -normal };
-        if lowest(&self.body, &self.pose, facing) - facing.dot(triangle[0]) > self.margin {
-            return Ok(None);
-        }
-        let (flat, body) = (Piece::Triangle(*triangle), Piece::Bounded(self.body));
-        let found = collide_pieces(&flat, &body, &self.pose, self.margin, &mut candidate.cache)?;
-        let Some(mut manifold) = found else { return Ok(None) };
-        let Some(deepest) = manifold.deepest() else { return Ok(None) };
-        let verdict =
-            judge(&self.surface, candidate.triangles[0], triangle, facing, manifold.normal, deepest.point_a);
-        Ok(match verdict {
+        let (i, triangle) = (candidate.triangles[0], &candidate.corners);
+        let p = manifold.deepest()?.point_a;
+        match judge(&self.surface, i, triangle, facing, manifold.normal, p) {
             Verdict::OnFace => {
                 set_normal(&mut manifold, facing);
                 Some(manifold)
             }
             // From behind nothing is touched: the triangle on the other side of a sharp edge has the same contact.
             Verdict::Owned => (!one_sided || manifold.normal.dot(facing) > 0.0).then_some(manifold),
-            Verdict::Snap if one_sided && !ahead => None,
+            Verdict::Snap if !ahead => None,
             Verdict::Snap => stand_on_face(triangle, facing, &self.body, &self.pose, self.margin),
             Verdict::Foreign => None,
-        })
+        }
     }
 
     /// A body that touches no triangle from outside may lie inside: it is pushed out through the nearest one.
@@ -120,6 +173,20 @@ impl BodyOnSurface<'_> {
             manifold.parts = [i, 0];
             manifold
         }))
+    }
+}
+
+/// The body's box in its own frame, which hugs it closer than one along the surface's axes.
+struct Reach {
+    own: Aabb,
+    turn: DMat3,
+}
+
+impl Reach {
+    /// Whether the triangle, seen from the body, lies beside its box.
+    fn misses(&self, triangle: &[DVec3; 3], at: DVec3) -> bool {
+        let (low, high) = extent(&triangle.map(|p| self.turn.transpose() * (p - at)));
+        low.cmpgt(self.own.max()).any() || high.cmplt(self.own.min()).any()
     }
 }
 

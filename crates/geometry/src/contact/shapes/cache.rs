@@ -9,7 +9,7 @@ use glam::DVec3;
 
 use super::leaf::parts_within;
 use super::solids::SolidWork;
-use super::surface::Surface;
+use super::surface::{Surface, unit_normal};
 use super::{ContactError, ContactSettings};
 use crate::contact::{ContactPoint, Manifold, PieceCache};
 use crate::hierarchy::Scratch;
@@ -224,10 +224,13 @@ pub(super) struct LeafPair {
     pub parts: [u32; 2],
     pub piece: PieceCache,
     pub triangles: Vec<TrianglePair>,
+    /// One for each of `triangles`.
+    pub caches: Vec<PieceCache>,
     pub walk: Option<Walk>,
     /// Of the two parts about their origins, once measured.
     pub radii: Option<[f64; 2]>,
     old: Vec<TrianglePair>,
+    old_caches: Vec<PieceCache>,
     around: Option<Aabb>,
     last_center: DVec3,
 }
@@ -236,7 +239,9 @@ pub(super) struct LeafPair {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TrianglePair {
     pub triangles: [u32; 2],
-    pub cache: PieceCache,
+    /// Of the first: corners and unit normal, zero without area. Kept here, in the order they are needed in.
+    pub corners: [DVec3; 3],
+    pub normal: DVec3,
 }
 
 impl LeafPair {
@@ -245,6 +250,7 @@ impl LeafPair {
         self.parts = parts;
         self.piece = PieceCache::default();
         self.triangles.clear();
+        self.caches.clear();
         self.walk = None;
         self.radii = None;
         self.around = None;
@@ -266,21 +272,24 @@ impl LeafPair {
         let around = if slow { tight.enlarged(slack).unwrap_or(*tight) } else { *tight };
         surface.near(&around, &mut work.scratch, &mut work.found)?;
         work.walks += 1;
-        self.renew(work.found.iter().map(|&i| [i, 0]));
+        self.renew(surface, work.found.iter().map(|&i| [i, 0]));
         self.around = Some(around);
         Ok(())
     }
 
     /// A new list, in ascending order, that takes over what is known of the pairs that stay.
-    pub(super) fn renew(&mut self, pairs: impl Iterator<Item = [u32; 2]>) {
+    pub(super) fn renew(&mut self, surface: &Surface<'_>, pairs: impl Iterator<Item = [u32; 2]>) {
         std::mem::swap(&mut self.triangles, &mut self.old);
+        std::mem::swap(&mut self.caches, &mut self.old_caches);
         self.triangles.clear();
-        let mut old = self.old.iter().peekable();
+        self.caches.clear();
+        let mut old = self.old.iter().zip(&self.old_caches).peekable();
         for triangles in pairs {
-            while old.next_if(|known| known.triangles < triangles).is_some() {}
-            let known = old.next_if(|known| known.triangles == triangles);
-            let cache = known.map_or_else(PieceCache::default, |known| known.cache);
-            self.triangles.push(TrianglePair { triangles, cache });
+            while old.next_if(|(known, _)| known.triangles < triangles).is_some() {}
+            let known = old.next_if(|(known, _)| known.triangles == triangles);
+            let corners = surface.triangle(triangles[0]);
+            self.triangles.push(TrianglePair { triangles, corners, normal: unit_normal(&corners) });
+            self.caches.push(known.map_or_else(PieceCache::default, |(_, cache)| *cache));
         }
     }
 }

@@ -213,19 +213,15 @@ impl Search {
         let piece = Piece::try_from(body)?;
         if let Shape::HalfSpace(plane) = body {
             let (normal, offset) = plane_of(plane, pose);
-            return self.over_plane(surface, normal, offset, frame);
+            self.over_plane(surface, normal, offset, frame);
+            return Ok(());
         }
         let bounds = box_of(body, pose, 0.0)?;
         self.around(surface, &bounds, frame, &piece, pose)
     }
 
-    fn over_plane(
-        &mut self,
-        surface: &Surface<'_>,
-        normal: DVec3,
-        offset: f64,
-        frame: &Pose,
-    ) -> Result<(), ContactError> {
+    /// The lowest vertex over a plane.
+    fn over_plane(&mut self, surface: &Surface<'_>, normal: DVec3, offset: f64, frame: &Pose) {
         let lowest = match surface {
             Surface::Mesh(mesh) => {
                 let used = mesh.triangles().iter().flatten().map(|&v| mesh.vertices()[v as usize]);
@@ -235,7 +231,7 @@ impl Search {
                 field.points().into_iter().min_by(|p, q| p.dot(normal).total_cmp(&q.dot(normal)))
             }
         };
-        let Some(p) = lowest else { return Ok(()) };
+        let Some(p) = lowest else { return };
         let height = p.dot(normal) - offset;
         if height <= self.limit && self.best.is_none_or(|best| height < best.distance) {
             self.limit = self.limit.min(height.max(0.0));
@@ -246,7 +242,6 @@ impl Search {
                 point_b: frame.point(p - height * normal),
             });
         }
-        Ok(())
     }
 
     /// Triangles around a piece that lies in a box.

@@ -110,9 +110,9 @@ impl Polygon {
         }
         let mut manifold = Manifold::new(normal);
         let kept = reduce(&mut points[..count], normal);
-        points[..kept].iter().for_each(|&point| {
+        for &point in &points[..kept] {
             manifold.push(point);
-        });
+        }
         (kept > 0).then_some(manifold)
     }
 }

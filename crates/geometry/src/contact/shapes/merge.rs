@@ -41,9 +41,9 @@ pub(super) fn merge(work: &mut Workspace, angle: f64) {
             false
         });
         let kept = reduce(points, leader.normal);
-        points[..kept].iter().for_each(|&point| {
+        for &point in &points[..kept] {
             joined.push(point);
-        });
+        }
         work.merged.push(joined);
     }
     std::mem::swap(&mut work.raw, &mut work.merged);

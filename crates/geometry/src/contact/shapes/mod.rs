@@ -61,7 +61,7 @@ pub fn collide(
     contacts.clear();
     check(a, b, b_in_a)?;
     cache.settings.check()?;
-    if !(margin >= 0.0 && margin <= MAX_LENGTH) {
+    if !(0.0..=MAX_LENGTH).contains(&margin) {
         return Err(ContactError::InvalidMargin { margin });
     }
     cache.prepare(a, b, b_in_a, margin)?;

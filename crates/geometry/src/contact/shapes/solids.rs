@@ -237,9 +237,9 @@ impl SurfacePair<'_> {
         self.columns(solid, normal, depth.max(0.0));
         solid.seeds.extend(main);
         let kept = reduce(&mut solid.seeds, normal);
-        solid.seeds[..kept].iter().for_each(|&point| {
+        for &point in &solid.seeds[..kept] {
             manifold.push(point);
-        });
+        }
         (kept > 0).then_some(manifold)
     }
 

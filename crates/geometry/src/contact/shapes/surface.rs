@@ -61,7 +61,7 @@ impl<'a> Surface<'a> {
                 let at = |row: usize, column: usize, upper: u32| {
                     (row < rows && column < columns).then(|| 2 * (row * columns + column) as u32 + upper)
                 };
-                if i % 2 == 0 {
+                if i.is_multiple_of(2) {
                     [row.checked_sub(1).and_then(|r| at(r, column, 1)), at(row, column + 1, 1), Some(i + 1)]
                 } else {
                     [Some(i - 1), at(row + 1, column, 0), column.checked_sub(1).and_then(|c| at(row, c, 0))]

@@ -47,9 +47,9 @@ pub(super) fn stand_on_half_space(
     let kept = if raw { points.len() } else { reduce(points, -normal) };
     for four in points[..kept].chunks(MAX_POINTS) {
         let mut manifold = Manifold::new(-normal);
-        four.iter().for_each(|&point| {
+        for &point in four {
             manifold.push(point);
-        });
+        }
         let lowest = manifold.deepest().map_or(0, |point| point.id);
         manifold.parts = [triangle_at(surface, lowest), 0];
         work.raw.push(manifold);

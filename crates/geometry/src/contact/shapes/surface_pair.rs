@@ -30,24 +30,22 @@ impl SurfacePair<'_> {
         if !pair.walk.as_mut().is_some_and(|walk| walk.covers(&self.b_in_a, self.margin)) {
             let (walk, reach) = Walk::renewed(pair.walk, &self.b_in_a, self.margin, self.radii);
             self.gather(reach, work)?;
-            pair.renew(work.found_pairs.iter().copied());
+            pair.renew(&self.a, work.found_pairs.iter().copied());
             pair.walk = Some(walk);
         }
-        for candidate in &mut pair.triangles {
+        for (candidate, cache) in pair.triangles.iter().zip(&mut pair.caches) {
             let [i, j] = candidate.triangles;
-            let (t, local) = (self.a.triangle(i), self.b.triangle(j));
+            let (t, local) = (candidate.corners, self.b.triangle(j));
             let u = local.map(|p| self.b_in_a.point(p));
             let ((low_t, high_t), (low_u, high_u)) = (extent(&t), extent(&u));
             if (low_t - self.margin).cmpgt(high_u).any() || (high_t + self.margin).cmplt(low_u).any() {
                 continue;
             }
-            let (n, m) = (unit_normal(&t), unit_normal(&u));
-            if n == glam::DVec3::ZERO || m == glam::DVec3::ZERO {
+            if candidate.normal == glam::DVec3::ZERO || unit_normal(&u) == glam::DVec3::ZERO {
                 continue;
             }
             let (t_piece, u_piece) = (Piece::Triangle(t), Piece::Triangle(u));
-            let found =
-                collide_pieces(&t_piece, &u_piece, &Pose::IDENTITY, self.margin, &mut candidate.cache)?;
+            let found = collide_pieces(&t_piece, &u_piece, &Pose::IDENTITY, self.margin, cache)?;
             let Some(mut manifold) = found else { continue };
             if self.accepts(&manifold, [i, j], &t, &local, apart_only) {
                 manifold.parts = [i, j];
