@@ -126,14 +126,6 @@ impl Playback {
         });
     }
 
-    /// Like `finish`, for scenes in which a ball hops for long: every hop ends a tenth nearer to the ground than it began,
-    /// and after some two hundred of them the gap is as small as rounding.
-    pub fn finish_but_for_rounding(&self) {
-        self.assert_apart();
-        assert!(self.impulse.smallest_gap() > -2e-9, "{}", self.impulse.smallest_gap());
-        assert_eq!(self.impulse.counters().overlaps, 0);
-    }
-
     /// The last look, and what the simulator says itself.
     pub fn finish(&self) {
         self.assert_apart();

@@ -45,7 +45,7 @@ impl Agenda {
 
     /// Makes or moves the appointment of an entry. An infinite time cancels it; NaN counts as now-or-never and cancels too.
     pub fn set(&mut self, entry: u32, time: f64, tie: u64) {
-        if !(time < f64::INFINITY) {
+        if time.is_nan() || time == f64::INFINITY {
             self.cancel(entry);
             return;
         }

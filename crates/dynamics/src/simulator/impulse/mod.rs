@@ -216,7 +216,8 @@ impl Impulse {
             let wrench = self.loads.wrench(actor.place);
             let damped = actor.inertia.linear_damping > 0.0 || actor.inertia.angular_damping > 0.0;
             let pushed = wrench.force != DVec3::ZERO || wrench.torque != DVec3::ZERO;
-            if !pushed && !(damped && actor.role == Role::Flying) {
+            let slowed = damped && actor.role == Role::Flying;
+            if !(pushed || slowed) {
                 continue;
             }
             if actor.role == Role::Resting {

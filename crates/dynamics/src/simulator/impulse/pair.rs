@@ -68,7 +68,7 @@ pub(super) fn measure(
     let (a, b) = (pose(0), pose(1));
     let near: Separation = distance_pieces(&parts[0].piece()?, &parts[1].piece()?, &a.relative(&b), cache)?;
     let mut normal = a.vector(near.normal);
-    if !(normal.length_squared() > 0.5) {
+    if normal.length_squared() < 0.5 || normal.is_nan() {
         normal = last_normal;
     }
     let point = a.point(0.5 * (near.point_a + near.point_b));

@@ -61,7 +61,8 @@ pub(super) fn parts_of(
 ) {
     let mut push = |geometry: Geometry, place: Pose| {
         let (lever, radius) = extent(&geometry, &place);
-        parts.push(Part { actor, shape: id, geometry, place, lever, radius });
+        let axis = axis_of(&geometry, &place);
+        parts.push(Part { actor, shape: id, geometry, place, lever, radius, axis });
     };
     take_apart(&attached.shape, place, &mut push);
 }

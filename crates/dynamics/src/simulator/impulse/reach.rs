@@ -99,7 +99,7 @@ impl Spin {
 mod tests {
     use super::*;
     use crate::motion::fly;
-    use glam::DQuat;
+    use glam::{DQuat, DVec3};
     use proptest::prelude::*;
 
     fn body(moments: DVec3, omega: DVec3) -> (Inertia, Motion) {

@@ -65,7 +65,7 @@ fn swinging(size: f64, rate: f64, speed_now: f64) -> [Bound; 2] {
 fn fastest(path: &Path) -> (f64, f64) {
     match path {
         Path::Steady { velocity, angular_velocity } => (velocity.length(), angular_velocity.length()),
-        Path::Surface { .. } => (0.0, 0.0),
+        Path::Surface { .. } | Path::Translation(Signal::Constant(_)) => (0.0, 0.0),
         Path::Harmonic { amplitude, swing, frequency, .. } => {
             (amplitude.length() * TAU * frequency.abs(), swing.length() * TAU * frequency.abs())
         }
@@ -79,7 +79,6 @@ fn fastest(path: &Path) -> (f64, f64) {
             // Angles of nearly equal attitudes are only good to the root of rounding.
             (f64::max(speed, way / time), f64::max(spin, (turn + 1e-7) / time))
         }),
-        Path::Translation(Signal::Constant(_)) => (0.0, 0.0),
         Path::Translation(Signal::Harmonic { amplitude, frequency, .. }) => {
             (amplitude.length() * TAU * frequency.abs(), 0.0)
         }

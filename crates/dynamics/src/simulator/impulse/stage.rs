@@ -347,7 +347,7 @@ impl Stage {
             } else {
                 let actors = pair.actors.map(|actor| &self.actors[actor as usize]);
                 let parts = pair.parts.map(|part| &self.parts[part as usize]);
-                let motion = actors.map(|actor| actor.recent());
+                let motion = actors.map(Actor::recent);
                 let landing = |bound: Bound| bound.landing_time(gap.distance, self.epsilon, self.landing);
             let wait = time_apart(parts, actors, [&motion[0], &motion[1]], gap.normal, landing);
             // An overlap leaves no gap to be used up: look again after a moment.
