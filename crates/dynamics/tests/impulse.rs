@@ -459,7 +459,10 @@ fn a_runaway_holds_nobody_up() {
     assert!((fallen - 0.5 * G * 0.04).abs() < 1e-9);
 }
 
-fn pile() -> impl Strategy<Value = Vec<(u8, [f64; 3], [f64; 3], [f64; 3])>> {
+/// Kind, rotation vector, velocity, angular velocity.
+type Thrown = (u8, [f64; 3], [f64; 3], [f64; 3]);
+
+fn pile() -> impl Strategy<Value = Vec<Thrown>> {
     let vector = |size: f64| prop::array::uniform3(-size..size);
     prop::collection::vec((0..5u8, vector(1.0), vector(2.0), vector(8.0)), 3..8)
 }

@@ -105,7 +105,9 @@ fn extent(geometry: &Geometry, place: &Pose) -> (f64, f64) {
 
 /// The axis of a solid of revolution that passes through the centre.
 fn axis_of(geometry: &Geometry, place: &Pose) -> Option<DVec3> {
-    let Geometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)) = geometry else { return None };
+    let Geometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)) = geometry else {
+        return None;
+    };
     let axis = place.vector(DVec3::Z);
     (place.translation.cross(axis).length() <= 1e-12 * place.translation.length()).then_some(axis)
 }

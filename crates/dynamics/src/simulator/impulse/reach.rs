@@ -38,7 +38,7 @@ impl Bound {
     /// Seconds after which a gap is looked at again, so that at least a part of it is left then.
     ///
     /// From outside ε that part is σ ε, and from inside σ d. Bodies that part and come back, B < 0 < A, would so land a little
-    /// lower with every hop. They land higher: halfway up the rise B²/4A of the hop, but not above σ ε.
+    /// lower with every hop. They land higher: a tenth up the rise B²/4A of the hop, but not above σ ε.
     #[inline]
     pub fn landing_time(self, d: f64, epsilon: f64, sigma: f64) -> f64 {
         let least = sigma * d.min(epsilon);
@@ -46,7 +46,7 @@ impl Bound {
             return self.time_to_cover(d - least);
         }
         let rise = 0.25 * self.b * self.b / self.a;
-        let covered = d - (d + 0.5 * rise).min(sigma * epsilon).max(least);
+        let covered = d - (d + 0.1 * rise).min(sigma * epsilon).max(least);
         // The later root: on the way back. Covered may be negative, but not beyond the top of the hop.
         let discriminant = self.b * self.b + 4.0 * self.a * covered;
         0.5 * (discriminant.max(0.0).sqrt() - self.b) / self.a

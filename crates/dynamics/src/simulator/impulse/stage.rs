@@ -349,8 +349,8 @@ impl Stage {
                 let parts = pair.parts.map(|part| &self.parts[part as usize]);
                 let motion = actors.map(Actor::recent);
                 let landing = |bound: Bound| bound.landing_time(gap.distance, self.epsilon, self.landing);
-            let wait = time_apart(parts, actors, [&motion[0], &motion[1]], gap.normal, landing);
-            // An overlap leaves no gap to be used up: look again after a moment.
+                let wait = time_apart(parts, actors, [&motion[0], &motion[1]], gap.normal, landing);
+                // An overlap leaves no gap to be used up: look again after a moment.
                 if gap.distance > 0.0 { t + wait } else { t + 1e-3 * self.fall_time().min(1e-3) }
             };
         self.agenda.set(index, time, tie);

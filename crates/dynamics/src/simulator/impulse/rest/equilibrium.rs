@@ -2,11 +2,12 @@
 //!
 //! Bodies at rest under loads F, τ stay at rest if there are forces p at the contacts, each inside its cone of friction
 //! |p_t| ≤ μ p_n, with F + Σ p = 0 and τ + Σ r × p = 0 for every body. To find them, let the loads act for one second on bodies
-//! at rest, v = F/m, ω = I⁻¹τ, and take back the velocity at one contact after the other, as far as its cone allows:
+//! at rest, v = F/m, ω = I⁻¹τ, and make their kinetic energy as small as forces in the cones can. That is a convex problem, its
+//! least value is zero exactly if the loads can be carried, and its slope at a contact is u, the relative velocity there.
 //!
-//! p ← Π(p − K⁻¹ u),  u the relative velocity at the contact, K its collision matrix, Π the nearest way into the cone.
-//!
-//! Every fixed point with v = ω = 0 is a proof. If the loads cannot be carried, some velocity stays.
+//! One contact after the other, with K its collision matrix: p ← p − K⁻¹u, the least for this contact, if that lies in the
+//! cone; else a step down the slope and back into the cone, p ← Π(p − u/tr K), Π the nearest point of the cone. Neither ever raises
+//! the energy.
 
 use glam::{DMat3, DVec3};
 
@@ -48,8 +49,9 @@ const MOST_ROUNDS: usize = 4000;
 /// (bodies after a second of load, their contacts, speed of a free fall of one second) ⇒ whether the contacts carry them; the
 /// forces begin with those found in the contacts and are left there.
 pub(super) fn carries(bodies: &mut [Carried], supports: &mut [Support], fall: f64) -> bool {
-    let matrices: Vec<DMat3> =
-        supports.iter().map(|support| collision_matrix(bodies, support).inverse()).collect();
+    let compliances: Vec<DMat3> = supports.iter().map(|support| collision_matrix(bodies, support)).collect();
+    let matrices: Vec<DMat3> = compliances.iter().map(DMat3::inverse).collect();
+    let steps: Vec<f64> = compliances.iter().map(|k| 1.0 / (k.x_axis.x + k.y_axis.y + k.z_axis.z)).collect();
     if matrices.iter().any(|k| !k.is_finite()) {
         return false;
     }
@@ -63,7 +65,12 @@ pub(super) fn carries(bodies: &mut [Carried], supports: &mut [Support], fall: f6
             let k = if round % 2 == 0 { k } else { supports.len() - 1 - k };
             let support = &mut supports[k];
             let u = velocity(bodies, support, 1) - velocity(bodies, support, 0);
-            let wanted = into_cone(support.force - matrices[k] * u, support.normal, support.friction);
+            let least = support.force - matrices[k] * u;
+            let wanted = if in_cone(least, support.normal, support.friction) {
+                least
+            } else {
+                into_cone(support.force - steps[k] * u, support.normal, support.friction)
+            };
             let change = wanted - support.force;
             support.force = wanted;
             push(bodies, support, change);
@@ -94,14 +101,21 @@ fn push(bodies: &mut [Carried], support: &Support, p: DVec3) {
     }
 }
 
+fn in_cone(p: DVec3, n: DVec3, mu: f64) -> bool {
+    let normal = p.dot(n);
+    (p - normal * n).length() <= mu * normal
+}
+
+/// The nearest point of the cone.
 fn into_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
     let normal = p.dot(n);
-    if normal <= 0.0 {
-        return DVec3::ZERO;
-    }
     let tangent = p - normal * n;
-    let (size, most) = (tangent.length(), mu * normal);
-    if size <= most { p } else { normal * n + tangent * (most / size) }
+    let size = tangent.length();
+    if size <= mu * normal {
+        return p;
+    }
+    let height = (normal + mu * size) / (1.0 + mu * mu);
+    if height <= 0.0 { DVec3::ZERO } else { height * (n + tangent * (mu / size)) }
 }
 
 fn collision_matrix(bodies: &[Carried], support: &Support) -> DMat3 {
