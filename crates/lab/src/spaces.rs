@@ -11,6 +11,8 @@ use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, SpaceError, Spa
 
 /// Steps before the clock starts: structures settle, buffers grow.
 const WARM_UP: usize = 4;
+/// Steps on the clock: the same for any number of boxes, for bursts must neither be missed nor met twice as often.
+const STEPS: usize = 30;
 /// A space that needs longer for a step, in seconds, is not asked about more boxes.
 const PATIENCE: f64 = 1.0;
 
@@ -194,8 +196,7 @@ pub fn growth(
         if count > 1000 && measured.last().is_some_and(hopeless) {
             break;
         }
-        let steps = (200_000 / count).clamp(5, 100);
-        measured.push(measure(kind, scene, count, steps, threads)?);
+        measured.push(measure(kind, scene, count, STEPS, threads)?);
         count *= 10;
     }
     Ok(measured)
