@@ -8,6 +8,9 @@ use rattleback_lab::plot::{Chart, Panel, Series};
 use rattleback_lab::spaces::{Measurement, Scene, growth, growth_exponent};
 use std::io::Write;
 
+/// Charts have so many colours.
+const COLORS: usize = 7;
+
 /// Measures, prints and draws.
 pub fn spaces(options: &BenchSpaces, out: &mut dyn Write) -> Result<(), Failure> {
     let kinds = if options.spaces.is_empty() {
@@ -23,7 +26,7 @@ pub fn spaces(options: &BenchSpaces, out: &mut dyn Write) -> Result<(), Failure>
     let mut panels = Vec::new();
     for scene in Scene::ALL {
         let mut series = Vec::new();
-        for &kind in &kinds {
+        for (place, &kind) in kinds.iter().enumerate() {
             let measured = growth(kind, scene, options.max as usize, options.threads as usize);
             let measured = measured.map_err(Failure::failed)?;
             let exponent = growth_exponent(&measured).map_or_else(String::new, |p| number(p, 3));
@@ -40,7 +43,9 @@ pub fn spaces(options: &BenchSpaces, out: &mut dyn Write) -> Result<(), Failure>
                 ]);
             }
             let points = measured.iter().map(|m| ((m.boxes as f64).log10(), per_box(m))).collect();
-            series.push(Series { name: kind.name().into(), points });
+            if place < COLORS {
+                series.push(Series { name: kind.name().into(), points });
+            }
         }
         panels.push(Panel { y_label: format!("{} (ns)", scene.name()), series, log_y: true });
     }
@@ -52,6 +57,9 @@ pub fn spaces(options: &BenchSpaces, out: &mut dyn Write) -> Result<(), Failure>
             panels,
         };
         chart.save(path).map_err(Failure::failed)?;
+        if kinds.len() > COLORS {
+            writeln!(out, "drawn: the first {COLORS} spaces")?;
+        }
     }
     Ok(())
 }

@@ -157,6 +157,15 @@ fn free_bodies_are_measured_against_a_copy() {
     run(&["bench", "free-bodies", "--bodies", "0"]).refused(&["--bodies"]);
 }
 
+#[test]
+fn spaces_are_measured_on_every_scene() {
+    let out = run(&["bench", "spaces", "--max", "100", "--spaces", "dynamic-bvh,brute-force"]).fine();
+    for words in ["gas", "pile", "mixed-sizes", "mostly-fixed", "fast", "dynamic-bvh", "brute-force"] {
+        assert!(out.contains(words), "{out}");
+    }
+    run(&["bench", "spaces", "--spaces", "octree"]).refused(&["kd-tree"]);
+}
+
 /// A reader that has seen enough, as `head` does, is no reason to panic.
 #[test]
 fn a_closed_pipe_is_no_failure() {
