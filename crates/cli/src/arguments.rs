@@ -31,6 +31,8 @@ pub enum Command {
     Info(Info),
     /// Cut a solid into convex parts.
     Decompose(Decompose),
+    /// Tell how far two meshes are from each other, or how deep in each other, and where they touch.
+    Distance(Distance),
     /// Turn a solid into a signed distance field, and the field back into a mesh.
     Sdf(Sdf),
     /// Check the physics against closed forms, conservation laws and published numbers.
@@ -133,6 +135,27 @@ pub struct Decompose {
     /// Most parts, with --error.
     #[arg(long, value_name = "COUNT", default_value_t = 64, requires = "error")]
     pub parts: u32,
+}
+
+/// Options of `distance`.
+#[derive(Debug, Args)]
+pub struct Distance {
+    /// An OBJ, STL, glTF or GLB file; its frame is that of the answers.
+    pub first: PathBuf,
+    /// Another one.
+    pub second: PathBuf,
+    /// Where the second stands, in metres [default: 0,0,0].
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_hyphen_values = true)]
+    pub at: Vec<f64>,
+    /// Rotation vector of the second, in degrees [default: 0,0,0].
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_hyphen_values = true)]
+    pub turn: Vec<f64>,
+    /// Contacts nearer than this, in metres.
+    #[arg(long, default_value_t = 0.0)]
+    pub margin: f64,
+    /// Write both meshes, the nearest points and the contact points here.
+    #[arg(long, value_name = "FILE.obj")]
+    pub obj: Option<PathBuf>,
 }
 
 /// Options of `sdf`.

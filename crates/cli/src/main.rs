@@ -11,6 +11,7 @@ mod bowling;
 mod chart;
 mod components;
 mod decompose;
+mod distance;
 mod distance_field;
 mod failure;
 mod info;
@@ -58,6 +59,7 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
             components::show(kind.as_deref(), name.as_deref(), &registry, out)
         }
         Command::Info(options) => info::info(&options, out),
+        Command::Distance(options) => distance::show(&options, out),
         Command::Decompose(options) => decompose::decompose(&options, out),
         Command::Sdf(options) => distance_field::sdf(&options, out),
         Command::Validate(options) => validate::validate(&options, &registry, out),

@@ -14,8 +14,19 @@ f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
 
 #[test]
 fn help_and_usage() {
-    for command in ["run", "scenes", "components", "info", "decompose", "sdf", "validate", "bench", "bowling"]
-    {
+    let commands = [
+        "run",
+        "scenes",
+        "components",
+        "info",
+        "decompose",
+        "distance",
+        "sdf",
+        "validate",
+        "bench",
+        "bowling",
+    ];
+    for command in commands {
         assert!(run(&["--help"]).fine().contains(command));
         assert!(run(&[command, "--help"]).fine().contains("Usage"));
     }
@@ -211,4 +222,19 @@ fn sdf_gives_the_solid_back() {
     let volume = info.pointer("/mass_properties/volume").and_then(Value::as_f64).unwrap();
     assert!((volume / 48.0 - 1.0).abs() < 0.02, "{volume}");
     folder.run(&["sdf", "box.obj", "--resolution", "0"]).refused(&["box.obj"]);
+}
+
+/// Two boxes of 2 × 4 × 6 (BOX): side by side a metre apart, then 0.1 m deep in each other along the thinnest side.
+#[test]
+fn distance_of_two_boxes() {
+    let folder = Folder::with("box.obj", BOX);
+    let extents = folder.run(&["info", "box.obj"]).fine();
+    assert!(extents.contains("48"), "{extents}");
+    let apart = folder.run(&["distance", "box.obj", "box.obj", "--at", "0,0,10"]).fine();
+    assert!(apart.contains("solid") && apart.contains("0 manifolds"), "{apart}");
+    let deep = folder.run(&["distance", "box.obj", "box.obj", "--at", "1.9,0,0", "--obj", "both.obj"]).fine();
+    assert!(deep.contains("-0.1 m") && deep.contains("1 manifolds, 4 points"), "{deep}");
+    assert!(folder.text("both.obj").lines().filter(|line| line.starts_with("f ")).count() > 24);
+    folder.run(&["distance", "box.obj", "box.obj", "--at", "1,2"]).refused(&["--at"]);
+    folder.run(&["distance", "box.obj", "nowhere.obj"]).refused(&["nowhere.obj"]);
 }
