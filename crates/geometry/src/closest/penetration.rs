@@ -58,12 +58,13 @@ pub fn signed_distance<A: Support, B: Support>(
     cache: &mut GjkCache,
 ) -> Result<Separation, ClosestError> {
     let pair = Pair::new(a, b, b_in_a)?;
-    if !cache.polytope.is_empty() {
+    // Depths of thickened cores (capsule against box) did not always agree with a fresh search: they begin anew.
+    if a.radius() + b.radius() == 0.0 && !cache.polytope.is_empty() {
         if let Some(separation) = depth_again(&pair, cache)? {
             return Ok(separation);
         }
-        cache.polytope.forget();
     }
+    cache.polytope.forget();
     let mut search = Search::NEW;
     search.run(&pair, cache, MAX_ITERATIONS)?;
     let sure = search.certified() || search.nearest.squared.sqrt() > UNSURE * search.size;
