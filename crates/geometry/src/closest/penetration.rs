@@ -59,10 +59,11 @@ pub fn signed_distance<A: Support, B: Support>(
 ) -> Result<Separation, ClosestError> {
     let pair = Pair::new(a, b, b_in_a)?;
     // Depths of thickened cores (capsule against box) did not always agree with a fresh search: they begin anew.
-    if a.radius() + b.radius() == 0.0 && !cache.polytope.is_empty() {
-        if let Some(separation) = depth_again(&pair, cache)? {
-            return Ok(separation);
-        }
+    if a.radius() + b.radius() == 0.0
+        && !cache.polytope.is_empty()
+        && let Some(separation) = depth_again(&pair, cache)?
+    {
+        return Ok(separation);
     }
     cache.polytope.forget();
     let mut search = Search::NEW;
