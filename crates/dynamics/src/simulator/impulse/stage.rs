@@ -28,7 +28,7 @@ pub struct ImpulseCounters {
     pub microcollisions: u64,
     /// Slow ones that were simply turned back.
     pub reversed: u64,
-    /// Gaps that came out negative and were pulled apart.
+    /// Appointments at which the gap was not positive: always 0 unless a shape lies about itself.
     pub overlaps: u64,
     /// Pairs that were found near each other.
     pub pairs_made: u64,
@@ -386,6 +386,7 @@ impl Stage {
     pub fn play(&mut self, world: &World, settings: &ImpulseSettings) -> Result<(), Error> {
         while let Some((t, index)) = self.agenda.first().filter(|first| first.0 <= self.end) {
             let gap = self.look(index, t)?;
+            self.counters.overlaps += u64::from(gap.distance <= 0.0);
             if self.touches(&gap) {
                 self.collide(world, settings, index, t, &gap)?;
             } else if self.pairs[index as usize].close {

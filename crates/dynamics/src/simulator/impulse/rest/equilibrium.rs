@@ -9,6 +9,7 @@
 //! cone; else a step down the slope and back into the cone, p ← Π(p − u/tr K), Π the nearest point of the cone. Neither ever raises
 //! the energy.
 
+use crate::contact::{Contactor, collision_matrix};
 use glam::{DMat3, DVec3};
 
 /// A body that is to be carried.
@@ -49,7 +50,7 @@ const MOST_ROUNDS: usize = 4000;
 /// (bodies after a second of load, their contacts, speed of a free fall of one second) ⇒ whether the contacts carry them; the
 /// forces begin with those found in the contacts and are left there.
 pub(super) fn carries(bodies: &mut [Carried], supports: &mut [Support], fall: f64) -> bool {
-    let compliances: Vec<DMat3> = supports.iter().map(|support| collision_matrix(bodies, support)).collect();
+    let compliances: Vec<DMat3> = supports.iter().map(|support| compliance(bodies, support)).collect();
     let matrices: Vec<DMat3> = compliances.iter().map(DMat3::inverse).collect();
     let steps: Vec<f64> = compliances.iter().map(|k| 1.0 / (k.x_axis.x + k.y_axis.y + k.z_axis.z)).collect();
     if matrices.iter().any(|k| !k.is_finite()) {
@@ -118,21 +119,17 @@ fn into_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
     if height <= 0.0 { DVec3::ZERO } else { height * (n + tangent * (mu / size)) }
 }
 
-fn collision_matrix(bodies: &[Carried], support: &Support) -> DMat3 {
-    let mut k = DMat3::ZERO;
-    for side in 0..2 {
-        if let Some(index) = support.bodies[side] {
-            let body = &bodies[index];
-            let r = support.arms[side];
-            let cross = DMat3::from_cols(
-                DVec3::new(0.0, r.z, -r.y),
-                DVec3::new(-r.z, 0.0, r.x),
-                DVec3::new(r.y, -r.x, 0.0),
-            );
-            k += DMat3::from_diagonal(DVec3::splat(body.inverse_mass)) - cross * body.inverse_inertia * cross;
-        }
-    }
-    k
+/// K of a contact; who is not to be carried yields nothing.
+fn compliance(bodies: &[Carried], support: &Support) -> DMat3 {
+    let [a, b] = [0, 1].map(|side| {
+        support.bodies[side].map_or(Contactor::FIXED, |index| Contactor {
+            inverse_mass: bodies[index].inverse_mass,
+            inverse_inertia: bodies[index].inverse_inertia,
+            r: support.arms[side],
+            ..Contactor::FIXED
+        })
+    });
+    collision_matrix(&a, &b)
 }
 
 #[cfg(test)]
