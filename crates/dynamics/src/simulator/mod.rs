@@ -2,9 +2,11 @@
 
 pub mod free;
 pub mod impulse;
+pub mod realtime;
 
 pub use free::{BodyIntegrator, Flow, FreeMotion};
 pub use impulse::{Impulse, ImpulseSettings};
+pub use realtime::{Realtime, RealtimeSettings};
 
 use crate::error::Error;
 use crate::registry::{Catalogue, Description, RegistryError};
@@ -43,7 +45,8 @@ pub(crate) fn register_simulators(
     simulators: &mut Catalogue<Box<dyn Simulator>>,
 ) -> Result<(), RegistryError> {
     free::register_simulator(simulators)?;
-    impulse::register_simulator(simulators)
+    impulse::register_simulator(simulators)?;
+    realtime::register_simulator(simulators)
 }
 
 /// The error for a step length that is no length.

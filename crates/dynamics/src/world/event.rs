@@ -1,6 +1,6 @@
 //! What a step has to tell besides new poses.
 
-use super::BodyId;
+use super::{BodyId, ShapeId};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,38 @@ pub enum Event {
         impulse: DVec3,
         /// One of the many slow collisions by which a body rests on another.
         slow: bool,
+    },
+    /// Two shapes began to touch; one of them may be a sensor.
+    ContactBegan {
+        /// When, s.
+        time: f64,
+        /// Who.
+        bodies: [BodyId; 2],
+        /// With which shapes.
+        shapes: [ShapeId; 2],
+    },
+    /// Two shapes touch no more, or one of them is gone.
+    ContactEnded {
+        /// When, s.
+        time: f64,
+        /// Who.
+        bodies: [BodyId; 2],
+        /// With which shapes.
+        shapes: [ShapeId; 2],
+    },
+    /// A body fell asleep: it rests and costs nothing until something disturbs it.
+    Slept {
+        /// When, s.
+        time: f64,
+        /// Which body.
+        body: BodyId,
+    },
+    /// A body woke up.
+    Woke {
+        /// When, s.
+        time: f64,
+        /// Which body.
+        body: BodyId,
     },
     /// Two bodies collide so often that time hardly passes.
     Stalled {

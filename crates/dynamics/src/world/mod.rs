@@ -5,6 +5,7 @@ mod body;
 mod event;
 mod filter;
 mod handle;
+mod journal;
 mod material;
 mod path;
 mod readout;
@@ -28,6 +29,7 @@ use crate::error::{Error, parameter};
 use crate::force::{Force, Gravity, Loads, Scope, Targets};
 use crate::motion::{Inertia, Motion};
 use body::BodyRecord;
+use journal::Journal;
 use glam::DVec3;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
@@ -75,8 +77,8 @@ pub struct World {
     moved: Vec<BodyId>,
     /// Places of dynamic bodies that are to be quarantined at the end of the step.
     sick: Vec<usize>,
-    /// Raised whenever bodies come, go or are opened for changes from outside a step.
-    revision: u64,
+    /// Which bodies came, went or were opened for changes from outside a step.
+    journal: Journal,
 }
 
 impl Default for World {
@@ -112,13 +114,19 @@ impl World {
             events: Vec::new(),
             moved: Vec::new(),
             sick: Vec::new(),
-            revision: 0,
+            journal: Journal::default(),
         }
     }
 
     /// A number that changes whenever anything but a simulator may have changed a body.
     pub const fn revision(&self) -> u64 {
-        self.revision
+        self.journal.revision()
+    }
+
+    /// Bodies that came, went or may have been changed since a revision, perhaps more than once; nothing if that is too long ago
+    /// to tell.
+    pub fn changed_since(&self, revision: u64) -> Option<&[BodyId]> {
+        self.journal.since(revision)
     }
 
     /// Seconds since the world began.
@@ -215,7 +223,7 @@ impl World {
             },
             motion,
         );
-        self.revision += 1;
+        self.journal.note(id);
         let material = body.material.unwrap_or(self.default_material);
         for part in body.parts {
             let shape = self.shapes.insert(AttachedShape::new(id, part, material, body.groups));
@@ -228,7 +236,7 @@ impl World {
     /// Takes a body and its shapes out of the world. Forces that name it stop acting on it.
     pub fn remove_body(&mut self, id: BodyId) -> Result<(), Error> {
         let record = self.bodies.remove(id)?;
-        self.revision += 1;
+        self.journal.note(id);
         for shape in record.shapes {
             self.shapes.remove(shape);
         }
@@ -245,7 +253,7 @@ impl World {
     /// Id ⇒ view for changes between steps.
     pub fn body_mut(&mut self, id: BodyId) -> Result<BodyMut<'_>, Error> {
         self.bodies.record(id)?;
-        self.revision += 1;
+        self.journal.note(id);
         Ok(BodyMut::new(self, id))
     }
 

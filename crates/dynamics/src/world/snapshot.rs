@@ -6,7 +6,7 @@
 
 use super::{
     AttachedShape, Bodies, BodyId, CollisionFilter, Counters, Event, ForceId, ForceRecord, Handle, HandleMap,
-    Material, MaterialId, Mixing, ShapeId, World,
+    Journal, Material, MaterialId, Mixing, ShapeId, World,
 };
 use crate::error::Error;
 use crate::force::Targets;
@@ -149,7 +149,7 @@ impl World {
             counters: self.counters,
             events: self.events.clone(),
             moved: self.moved.clone(),
-            revision: self.revision,
+            revision: self.journal.revision(),
             simulator,
         };
         let body =
@@ -191,7 +191,7 @@ impl World {
             events: image.events,
             moved: image.moved,
             sick: Vec::new(),
-            revision: image.revision,
+            journal: Journal::starting_at(image.revision),
         };
         Ok((world, image.simulator))
     }

@@ -1,0 +1,332 @@
+//! Contacts that live from step to step.
+//!
+//! A contact begins when two boxes come near and ends when they part. In between it keeps its manifold, the impulses that held it in
+//! the last step, and what the search for it found. As long as two bodies have moved against each other by less than a tolerance τ
+//! since the manifold was made, only its gaps are measured anew, between the points that were marked on both bodies; with τ at most
+//! half the foresight nothing can come to touch unseen.
+
+use super::block::{POINTS, Patch};
+use super::lanes::Row;
+use super::roster::{Part, Roster};
+use crate::motion::Motion;
+use crate::world::{MixedMaterial, Status, World};
+use glam::{DQuat, DVec3};
+use rattleback_geometry::contact::{
+    ContactCache, Contacts as Found, Manifold, Piece, PieceCache, collide, collide_pieces,
+};
+use rattleback_geometry::{Pose, Shape};
+use std::collections::HashMap;
+
+/// How a contact is looked for.
+#[derive(Clone, Debug)]
+enum Search {
+    /// Two convex pieces: one manifold at most.
+    Pieces(PieceCache),
+    /// Anything else.
+    Shapes(Box<(ContactCache, Found)>),
+}
+
+/// Two parts that are near each other.
+#[derive(Clone, Debug)]
+pub(super) struct Contact {
+    /// The first belongs to the fixed body, if there is one.
+    pub parts: [u32; 2],
+    pub actors: [u32; 2],
+    pub material: MixedMaterial,
+    pub sensor: bool,
+    /// Whether they touch, and whether they did before this step.
+    pub touching: bool,
+    near: bool,
+    pub touched: bool,
+    /// Step in which it was last looked at.
+    pub stamp: u64,
+    /// Step in which a bounce answered it.
+    pub answered: u64,
+    /// Manifolds: one, or the first and others.
+    pub patch: Patch,
+    pub others: Vec<Patch>,
+    old: Vec<Patch>,
+    search: Search,
+    /// B in A's frame when the manifolds were made.
+    seen: Option<Pose>,
+    /// Where the anchors of a fixed body are measured from.
+    origin: DVec3,
+    foresight: f64,
+    tolerance: f64,
+    reach: f64,
+}
+
+/// What looking at a contact takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight<'s> {
+    pub world: &'s World,
+    pub roster: &'s Roster,
+    /// Length of the step, s.
+    pub dt: f64,
+}
+
+impl Contact {
+    fn new(parts: [(u32, &Part); 2], material: MixedMaterial, foresight: f64, recycling: f64) -> Self {
+        let [a, b] = parts.map(|(_, part)| part);
+        let simple = |shape: &Shape| Piece::try_from(shape).is_ok();
+        let search = if simple(&a.shape) && simple(&b.shape) {
+            Search::Pieces(PieceCache::default())
+        } else {
+            Search::Shapes(Box::default())
+        };
+        let reach = a.radius.min(b.radius);
+        let foresight = foresight.min(0.25 * reach);
+        let tolerance = (recycling * reach).min(0.5 * foresight);
+        Self {
+            parts: parts.map(|(index, _)| index),
+            actors: [a.actor, b.actor],
+            material,
+            sensor: a.sensor || b.sensor,
+            touching: false,
+            near: false,
+            touched: false,
+            stamp: 0,
+            answered: 0,
+            patch: Patch::default(),
+            others: Vec::new(),
+            old: Vec::new(),
+            search,
+            seen: None,
+            origin: DVec3::ZERO,
+            foresight,
+            tolerance,
+            reach,
+        }
+    }
+
+    /// All manifolds.
+    pub fn patches(&self) -> impl Iterator<Item = &Patch> {
+        std::iter::once(&self.patch).filter(|patch| patch.count > 0).chain(&self.others)
+    }
+
+    /// All manifolds, to be changed.
+    pub fn patches_mut(&mut self) -> impl Iterator<Item = &mut Patch> {
+        std::iter::once(&mut self.patch).filter(|patch| patch.count > 0).chain(&mut self.others)
+    }
+
+    /// Whether there are any points, near or not.
+    pub fn is_seen(&self) -> bool {
+        self.patch.count > 0
+    }
+
+    /// Whether there is anything to solve.
+    pub fn is_near(&self) -> bool {
+        self.near && self.patch.count > 0
+    }
+
+    /// Brings the manifolds up to date with where the bodies are.
+    pub fn look(&mut self, sight: &Sight<'_>) {
+        let Some([a, b]) = self.sides(sight) else { return };
+        let relative = a.motion.pose().relative(&b.motion.pose());
+        let known = self.seen.is_some_and(|seen| self.is_close(&seen, &relative));
+        // Who may bounce has to be seen coming.
+        let speed = |side: &Side<'_>| side.motion.v.length() + side.motion.omega.length() * self.reach.min(side.part.radius);
+        let travel = if self.material.restitution > 0.0 && !self.sensor {
+            sight.dt * (speed(&a) + speed(&b))
+        } else {
+            0.0
+        };
+        if !known || travel > self.foresight {
+            self.seen = Some(relative);
+            self.look_again(&a, &b, self.foresight.max(travel));
+        }
+        self.measure(&a, &b);
+    }
+
+    fn sides<'s>(&self, sight: &Sight<'s>) -> Option<[Side<'s>; 2]> {
+        let side = |k: usize| {
+            let part = sight.roster.part(self.parts[k])?;
+            let actor = sight.roster.actor(self.actors[k])?;
+            let motion = sight.roster.motion(sight.world, actor);
+            Some(Side { part, motion, fixed: actor.status == Status::Fixed, movable: actor.status == Status::Dynamic })
+        };
+        Some([side(0)?, side(1)?])
+    }
+
+    /// Whether no point of the smaller body can have moved by more than the tolerance.
+    fn is_close(&self, seen: &Pose, now: &Pose) -> bool {
+        let turn = seen.rotation.conjugate() * now.rotation;
+        let angle = 2.0 * (turn.x * turn.x + turn.y * turn.y + turn.z * turn.z).sqrt();
+        let slid = (now.translation - seen.translation).length();
+        slid + angle * self.reach < self.tolerance
+    }
+
+    /// Makes the manifolds anew. What cannot be told counts as no contact.
+    fn look_again(&mut self, a: &Side<'_>, b: &Side<'_>, margin: f64) {
+        self.old.clear();
+        if self.patch.count > 0 {
+            self.old.push(self.patch);
+            self.old.append(&mut self.others);
+        }
+        self.patch.count = 0;
+        let (place_a, place_b) = (a.motion.pose() * a.part.place, b.motion.pose() * b.part.place);
+        let relative = place_a.relative(&place_b);
+        let Self { search, patch, others, old, material, origin, .. } = self;
+        let mut take = |manifold: &Manifold, origin: DVec3| {
+            let made = make_patch(manifold, &place_a, a, b, old, material, origin);
+            if patch.count == 0 { *patch = made } else { others.push(made) }
+        };
+        match search {
+            Search::Pieces(cache) => {
+                if let (Ok(piece_a), Ok(piece_b)) =
+                    (Piece::try_from(&a.part.shape), Piece::try_from(&b.part.shape))
+                    && let Ok(Some(manifold)) = collide_pieces(&piece_a, &piece_b, &relative, margin, cache)
+                {
+                    *origin = place_a.point(center(&manifold));
+                    take(&manifold, *origin);
+                }
+            }
+            Search::Shapes(memory) => {
+                let (cache, found) = &mut **memory;
+                if collide(&a.part.shape, &b.part.shape, &relative, margin, cache, found).is_ok() {
+                    if let Some(manifold) = found.manifolds().first() {
+                        *origin = place_a.point(center(manifold));
+                    }
+                    found.manifolds().iter().for_each(|manifold| take(manifold, *origin));
+                }
+            }
+        }
+    }
+
+    /// Where the bodies are against each other now, and whether they touch.
+    fn measure(&mut self, a: &Side<'_>, b: &Side<'_>) {
+        let place = |side: &Side<'_>| if side.fixed { self.origin } else { side.motion.x };
+        let apart = place(b) - place(a);
+        let (turn_a, turn_b) = (a.axes(), b.axes());
+        let mut least = f64::INFINITY;
+        for patch in self.patches_mut() {
+            let normal = turn_a * DVec3::new(patch.head.0[0].into(), patch.head.0[1].into(), patch.head.0[2].into());
+            patch.head.0[3] = apart.x as f32;
+            patch.head.0[4] = apart.y as f32;
+            patch.head.0[5] = apart.z as f32;
+            for row in &mut patch.points[..patch.count as usize] {
+                let [ax, ay, az, bx, by, bz, ..] = row.0.map(f64::from);
+                let gap = normal.dot(apart + turn_b * DVec3::new(bx, by, bz) - turn_a * DVec3::new(ax, ay, az));
+                row.0[7] = gap as f32;
+                least = least.min(gap);
+            }
+        }
+        let limit = if self.touched { 0.5 } else { 0.1 } * self.foresight;
+        self.touching = least <= limit;
+        self.near = least <= self.foresight;
+    }
+}
+
+/// One of two bodies in contact.
+#[derive(Clone, Copy, Debug)]
+struct Side<'s> {
+    part: &'s Part,
+    motion: &'s Motion,
+    fixed: bool,
+    movable: bool,
+}
+
+impl Side<'_> {
+    fn axes(&self) -> DQuat {
+        if self.fixed { DQuat::IDENTITY } else { self.motion.q }
+    }
+
+    /// A point of the world as seen from the body.
+    fn anchor(&self, point: DVec3, origin: DVec3) -> DVec3 {
+        if self.fixed { point - origin } else { self.motion.q.conjugate() * (point - self.motion.x) }
+    }
+}
+
+fn center(manifold: &Manifold) -> DVec3 {
+    let points = manifold.points();
+    points.iter().map(|point| point.point_a).sum::<DVec3>() / points.len().max(1) as f64
+}
+
+fn make_patch(
+    manifold: &Manifold,
+    place_a: &Pose,
+    a: &Side<'_>,
+    b: &Side<'_>,
+    old: &[Patch],
+    material: &MixedMaterial,
+    origin: DVec3,
+) -> Patch {
+    let mut patch = Patch::default();
+    let normal = a.axes().conjugate() * place_a.vector(manifold.normal);
+    patch.head.0[..3].copy_from_slice(&normal.as_vec3().to_array());
+    let immovable = !(a.movable && b.movable);
+    patch.surface = Row([
+        material.static_friction as f32,
+        material.kinetic_friction as f32,
+        material.spinning_friction as f32,
+        material.rolling_friction as f32,
+        f32::from(u8::from(immovable)),
+        manifold.points().len() as f32,
+        0.0,
+        0.0,
+    ]);
+    let part = manifold.parts[0].wrapping_mul(0x9e37_79b9) ^ manifold.parts[1].wrapping_mul(0x85eb_ca6b);
+    let mut known = None;
+    for (k, point) in manifold.points().iter().take(POINTS).enumerate() {
+        let pa = a.anchor(place_a.point(point.point_a), origin).as_vec3();
+        let pb = b.anchor(place_a.point(point.point_b), origin).as_vec3();
+        let id = point.id ^ part;
+        let held = old
+            .iter()
+            .enumerate()
+            .find_map(|(i, patch)| (0..patch.count as usize).find(|j| patch.ids[*j] == id).map(|j| (i, j)));
+        let impulse = held.map_or(0.0, |(i, j)| old[i].points[j].0[6]);
+        known = known.or(held.map(|(i, _)| i));
+        patch.points[k] = Row([pa.x, pa.y, pa.z, pb.x, pb.y, pb.z, impulse, point.separation as f32]);
+        patch.ids[k] = id;
+        patch.count = k as u32 + 1;
+    }
+    if let Some(i) = known {
+        patch.grip = old[i].grip;
+    }
+    patch
+}
+
+/// All contacts, in slots that are used again.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub contacts: Vec<Option<Contact>>,
+    free: Vec<u32>,
+    by_parts: HashMap<(u32, u32), u32>,
+}
+
+impl Table {
+    /// Begins the contact of two parts, if they may touch.
+    pub fn begin(&mut self, sight: &Sight<'_>, one: u32, other: u32, foresight: f64, recycling: f64) {
+        let (Some(a), Some(b)) = (sight.roster.part(one), sight.roster.part(other)) else { return };
+        if a.actor == b.actor || (a.sensor && b.sensor) || !sight.world.may_touch(a.id, b.id).unwrap_or(false) {
+            return;
+        }
+        let status = |part: &Part| sight.roster.actor(part.actor).map(|actor| actor.status);
+        if status(a) != Some(Status::Dynamic) && status(b) != Some(Status::Dynamic) {
+            return;
+        }
+        let Ok(material) = sight.world.mixed_material(a.id, b.id) else { return };
+        let unbounded = |part: &Part| part.radius.is_infinite();
+        let first = status(b) == Some(Status::Fixed) || (unbounded(b) && status(a) == Some(Status::Dynamic));
+        let parts = if first { [(other, b), (one, a)] } else { [(one, a), (other, b)] };
+        let contact = Contact::new(parts, material, foresight, recycling);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.contacts.push(None);
+            (self.contacts.len() - 1) as u32
+        });
+        self.contacts[slot as usize] = Some(contact);
+        self.by_parts.insert((one.min(other), one.max(other)), slot);
+    }
+
+    /// Ends it.
+    pub fn end(&mut self, one: u32, other: u32) -> Option<Contact> {
+        let slot = self.by_parts.remove(&(one.min(other), one.max(other)))?;
+        self.free.push(slot);
+        self.contacts[slot as usize].take()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Contact> {
+        self.contacts.iter().flatten()
+    }
+}

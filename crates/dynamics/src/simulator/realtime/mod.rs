@@ -1,0 +1,212 @@
+//! Real-time simulation: soft constraints in sub-steps, for games, animation and robots.
+//!
+//! A step, stage by stage:
+//!
+//! 1. What changed in the world is taken over (`roster`); boxes that came near or parted begin and end contacts (`contact`).
+//! 2. Contacts of bodies that are awake are looked at: most only measure their gaps, the others make their manifolds anew.
+//! 3. Bodies about to hit each other bounce now, by the exact collision law, each at its own time within the step (`bounce`).
+//! 4. Bodies that touch nothing fly exactly. All others are solved together in sub-steps (`solver`, `kernel`), eight contacts at a
+//!    time, colour by colour.
+//! 5. Fast bodies are stopped where they would have passed through something (`sweep`).
+//! 6. Bodies that kept still long enough, with all they touch, fall asleep (`sleep`).
+//!
+//! State is in double precision; the solver works in single precision on velocities and on motion within a step.
+
+mod block;
+mod bounce;
+mod contact;
+mod kernel;
+mod lanes;
+mod roster;
+mod settings;
+mod sleep;
+mod solver;
+mod step;
+mod team;
+
+pub use settings::RealtimeSettings;
+
+use crate::error::Error;
+use crate::force::Loads;
+use crate::motion::Motion;
+use crate::property::{Component, ComponentType};
+use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::simulator::{Simulator, check_step};
+use crate::world::{BodyId, Event, Handle, Status, World};
+use bounce::Bounces;
+use contact::Table;
+use glam::DVec3;
+use rattleback_geometry::space::{PairChanges, Space, SpaceError, SpaceKind};
+use roster::Roster;
+use sleep::Islands;
+use solver::Solver;
+
+/// Why the simulator cannot go on.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+pub enum RealtimeError {
+    /// A part could not be put into the space.
+    #[error("broad phase: {source}")]
+    Space {
+        /// Why.
+        source: SpaceError,
+    },
+}
+
+/// One point in which two bodies touch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TouchPoint {
+    /// Who.
+    pub bodies: [BodyId; 2],
+    /// From the first to the second.
+    pub normal: DVec3,
+    /// Where, m.
+    pub point: DVec3,
+    /// Negative is how deep, m.
+    pub gap: f64,
+    /// Along the normal, N.
+    pub force: f64,
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RealtimeCounters {
+    /// Pairs whose boxes are near.
+    pub contacts: usize,
+    /// Manifolds that were solved.
+    pub manifolds: usize,
+    /// Bodies that were solved, others flew or slept.
+    pub solved: usize,
+    /// Bodies asleep.
+    pub asleep: usize,
+}
+
+/// Real-time simulator.
+///
+/// ```
+/// use rattleback_dynamics::simulator::Realtime;
+/// use rattleback_dynamics::{Body, Simulator, World};
+/// use rattleback_geometry::Shape;
+/// use glam::DVec3;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut world = World::default();
+/// world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?))?;
+/// let ball = world.add_body(Body::dynamic().at(0.0, 0.0, 1.0).with_shape(Shape::sphere(0.1)?))?;
+/// let mut simulator = Realtime::default();
+/// for _ in 0..120 {
+///     simulator.step(&mut world, 1.0 / 60.0)?;
+/// }
+/// assert!((world.body(ball)?.position().z - 0.1).abs() < 1e-4);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Realtime {
+    settings: RealtimeSettings,
+    space: Box<dyn Space>,
+    changes: PairChanges,
+    roster: Roster,
+    table: Table,
+    islands: Islands,
+    solver: Solver,
+    bounces: Bounces,
+    loads: Loads,
+    before: Vec<Motion>,
+    events: Vec<Event>,
+    counters: RealtimeCounters,
+    /// Length of the last step, s.
+    dt: f64,
+    /// Movers below this one are not moved by impulses.
+    first_free: u32,
+}
+
+impl Default for Realtime {
+    fn default() -> Self {
+        Self::with_space(RealtimeSettings::default(), SpaceKind::default())
+    }
+}
+
+impl Realtime {
+    /// Settings ⇒ simulator; refuses a space that there is none of.
+    pub fn new(settings: RealtimeSettings) -> Result<Self, Error> {
+        let settings = settings.checked()?;
+        let kind = settings.space_kind()?;
+        Ok(Self::with_space(settings, kind))
+    }
+
+    fn with_space(settings: RealtimeSettings, kind: SpaceKind) -> Self {
+        Self {
+            settings,
+            space: kind.create(),
+            changes: PairChanges::default(),
+            roster: Roster::default(),
+            table: Table::default(),
+            islands: Islands::default(),
+            solver: Solver::default(),
+            bounces: Bounces::default(),
+            loads: Loads::default(),
+            before: Vec::new(),
+            events: Vec::new(),
+            counters: RealtimeCounters::default(),
+            dt: 0.0,
+            first_free: 0,
+        }
+    }
+
+    /// Settings in use.
+    pub const fn settings(&self) -> &RealtimeSettings {
+        &self.settings
+    }
+
+    /// What the last step did.
+    pub const fn counters(&self) -> &RealtimeCounters {
+        &self.counters
+    }
+
+    /// Whether a body sleeps.
+    pub fn is_asleep(&self, body: BodyId) -> bool {
+        self.roster.actor(body.slot()).is_some_and(|actor| actor.id == body && actor.asleep)
+    }
+
+    /// Where bodies touch, with the forces of the last step.
+    pub fn touch_points<'s>(&'s self, world: &'s World) -> impl Iterator<Item = TouchPoint> + 's {
+        self.table.iter().filter(|contact| contact.touching).flat_map(move |contact| self.points_of(world, contact))
+    }
+}
+
+impl Simulator for Realtime {
+    fn description(&self) -> Description {
+        Description { type_name: RealtimeSettings::TYPE_NAME.into(), properties: self.settings.properties() }
+    }
+
+    fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        check_step(dt)?;
+        world.begin_step();
+        self.events.clear();
+        self.before.clear();
+        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
+        if let Err(error) = self.advance(world, dt) {
+            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
+            return Err(error);
+        }
+        let end = world.time() + dt;
+        world.report(&mut self.events);
+        world.end_step(end, Some(&self.before));
+        for event in world.events() {
+            if let Event::Quarantined { body, .. } | Event::LeftBounds { body, .. } = event {
+                self.roster.pending.push(*body);
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn register_simulator(
+    simulators: &mut Catalogue<Box<dyn Simulator>>,
+) -> Result<(), RegistryError> {
+    let specs = RealtimeSettings::type_specs().to_vec();
+    simulators.register(Entry::new(RealtimeSettings::TYPE_NAME, RealtimeSettings::DOC, specs, |given| {
+        let settings = RealtimeSettings::with(given).map_err(|error| error.to_string())?;
+        let simulator = Realtime::new(settings).map_err(|error| error.to_string())?;
+        Ok(Box::new(simulator) as Box<dyn Simulator>)
+    }))
+}

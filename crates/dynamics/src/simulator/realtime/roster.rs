@@ -1,0 +1,263 @@
+//! Who takes part: the bodies of the world and the parts they are made of, kept up to date by the world's journal.
+
+use crate::error::Error;
+use crate::motion::Motion;
+use crate::world::{BodyId, CollisionGroups, Handle, MaterialId, ShapeId, Status, World};
+use glam::DVec3;
+use rattleback_geometry::space::{Mobility, ProxyId, Space, SpaceError, everywhere};
+use rattleback_geometry::{Aabb, Pose, Shape};
+
+/// No such thing.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// One shape of a body.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub shape: Shape,
+    /// Shape → principal frame.
+    pub place: Pose,
+    pub id: ShapeId,
+    /// Slot of its body.
+    pub actor: u32,
+    pub proxy: ProxyId,
+    pub material: MaterialId,
+    pub groups: CollisionGroups,
+    pub sensor: bool,
+    /// Largest distance of a point from the origin of the shape; infinite for a half-space.
+    pub radius: f64,
+    /// Half of its smallest extent: moving less than that in a step it cannot pass through anything unseen.
+    pub core: f64,
+}
+
+/// One body.
+#[derive(Clone, Debug)]
+pub(super) struct Actor {
+    pub id: BodyId,
+    pub status: Status,
+    /// Place among the bodies of its status.
+    pub place: u32,
+    pub parts: Vec<u32>,
+    pub can_sleep: bool,
+    pub asleep: bool,
+    /// With whom it sleeps.
+    pub island: u32,
+    /// How long it has kept still, s.
+    pub still: f32,
+    /// Place in the solver during the present step.
+    pub mover: u32,
+    /// Largest distance of its surface from the centre of mass.
+    pub reach: f64,
+    pub core: f64,
+    /// The same moment of inertia about every axis: it never wobbles.
+    pub round: bool,
+}
+
+impl Actor {
+    /// Whether forces move it and it is not asleep.
+    pub fn is_active(&self) -> bool {
+        self.status == Status::Dynamic && !self.asleep
+    }
+}
+
+/// All of them, by slot.
+#[derive(Debug, Default)]
+pub(super) struct Roster {
+    pub actors: Vec<Option<Actor>>,
+    /// Parts by the slot of their proxy.
+    pub parts: Vec<Option<Part>>,
+    revision: Option<u64>,
+    /// Bodies whose status a step itself has changed.
+    pub pending: Vec<BodyId>,
+    /// Bodies to be woken, filled by `sync`.
+    pub disturbed: Vec<u32>,
+}
+
+impl Roster {
+    #[inline]
+    pub fn actor(&self, slot: u32) -> Option<&Actor> {
+        self.actors.get(slot as usize).and_then(Option::as_ref)
+    }
+
+    #[inline]
+    pub fn actor_mut(&mut self, slot: u32) -> Option<&mut Actor> {
+        self.actors.get_mut(slot as usize).and_then(Option::as_mut)
+    }
+
+    #[inline]
+    pub fn part(&self, slot: u32) -> Option<&Part> {
+        self.parts.get(slot as usize).and_then(Option::as_ref)
+    }
+
+    /// State of the body in a slot.
+    #[inline]
+    pub fn motion<'w>(&self, world: &'w World, actor: &Actor) -> &'w Motion {
+        &world.bodies().motion(actor.status)[actor.place as usize]
+    }
+
+    /// Takes over what changed in the world since the last time.
+    pub fn sync(&mut self, world: &World, space: &mut dyn Space) -> Result<(), Error> {
+        self.disturbed.clear();
+        let revision = world.revision();
+        if self.revision == Some(revision) && self.pending.is_empty() {
+            return Ok(());
+        }
+        let known = self.revision.and_then(|revision| world.changed_since(revision));
+        let everything = known.is_none();
+        let mut changed: Vec<BodyId> = match known {
+            Some(list) => list.to_vec(),
+            None => world.iter_bodies().map(|body| body.id()).collect(),
+        };
+        changed.append(&mut self.pending);
+        changed.sort_unstable();
+        changed.dedup();
+        if everything {
+            for slot in 0..self.actors.len() as u32 {
+                if self.actor(slot).is_some_and(|actor| world.bodies().locate(actor.id).is_none()) {
+                    self.dismiss(slot, space)?;
+                }
+            }
+        }
+        for id in &changed {
+            self.take_on(world, *id, space)?;
+        }
+        // Removals move other bodies into the place that became free.
+        for status in [Status::Dynamic, Status::Animated] {
+            for (place, id) in world.bodies().ids(status).iter().enumerate() {
+                if let Some(actor) = self.actor_mut(id.slot()) {
+                    actor.place = place as u32;
+                }
+            }
+        }
+        if everything || changed.len() > 1000 {
+            space.build();
+        }
+        self.revision = Some(revision);
+        Ok(())
+    }
+
+    /// Brings one body up to date.
+    fn take_on(&mut self, world: &World, id: BodyId, space: &mut dyn Space) -> Result<(), Error> {
+        let slot = id.slot();
+        let Ok(body) = world.body(id) else {
+            return if self.actor(slot).is_some_and(|actor| actor.id == id) { self.dismiss(slot, space) } else { Ok(()) };
+        };
+        let status = body.status();
+        let same = self.actor(slot).is_some_and(|actor| actor.id == id && actor.status == status);
+        if !same {
+            if self.actor(slot).is_some() {
+                self.dismiss(slot, space)?;
+            }
+            if status == Status::Inactive {
+                return Ok(());
+            }
+            self.enlist(world, id, space)?;
+        }
+        let Some((_, place)) = world.bodies().locate(id) else { return Ok(()) };
+        let round = is_round(body.inertia().moments);
+        let Some(actor) = self.actors.get_mut(slot as usize).and_then(Option::as_mut) else { return Ok(()) };
+        actor.place = place as u32;
+        actor.round = round;
+        actor.can_sleep = body.can_sleep();
+        actor.still = 0.0;
+        self.disturbed.push(slot);
+        let pose = body.motion().pose();
+        for index in actor.parts.clone() {
+            if let Some(part) = self.part(index) {
+                place_box(space, part, &pose, 0.0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn enlist(&mut self, world: &World, id: BodyId, space: &mut dyn Space) -> Result<(), Error> {
+        let body = world.body(id)?;
+        let slot = id.slot();
+        let principal = body.body_from_principal().inverse();
+        let mobility = if body.status() == Status::Fixed { Mobility::Fixed } else { Mobility::Moving };
+        let pose = body.motion().pose();
+        let mut actor = Actor {
+            id,
+            status: body.status(),
+            place: NONE,
+            parts: Vec::with_capacity(body.shapes().len()),
+            can_sleep: body.can_sleep(),
+            asleep: false,
+            island: NONE,
+            still: 0.0,
+            mover: NONE,
+            reach: 0.0,
+            core: f64::INFINITY,
+            round: true,
+        };
+        for shape_id in body.shapes() {
+            let attached = world.shape(*shape_id)?;
+            let place = principal * attached.pose;
+            let bounds = attached.shape.aabb(&(pose * place)).unwrap_or_else(everywhere);
+            let proxy = space.insert(&bounds, mobility, 0).map_err(refuse)?;
+            let radius = attached.shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY);
+            let core = attached
+                .shape
+                .aabb(&Pose::IDENTITY)
+                .map_or(f64::INFINITY, |bounds| 0.5 * (bounds.max() - bounds.min()).min_element());
+            let index = proxy.index() as usize;
+            if self.parts.len() <= index {
+                self.parts.resize_with(index + 1, || None);
+            }
+            self.parts[index] = Some(Part {
+                shape: attached.shape.clone(),
+                place,
+                id: *shape_id,
+                actor: slot,
+                proxy,
+                material: attached.material,
+                groups: attached.groups,
+                sensor: attached.sensor,
+                radius,
+                core,
+            });
+            actor.parts.push(index as u32);
+            actor.reach = actor.reach.max(place.translation.length() + radius);
+            if !attached.sensor {
+                actor.core = actor.core.min(core);
+            }
+        }
+        if self.actors.len() <= slot as usize {
+            self.actors.resize_with(slot as usize + 1, || None);
+        }
+        self.actors[slot as usize] = Some(actor);
+        Ok(())
+    }
+
+    fn dismiss(&mut self, slot: u32, space: &mut dyn Space) -> Result<(), Error> {
+        let Some(actor) = self.actors[slot as usize].take() else { return Ok(()) };
+        for index in actor.parts {
+            if let Some(part) = self.parts[index as usize].take() {
+                space.remove(part.proxy).map_err(refuse)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives a part its box at a pose, enlarged on all sides.
+pub(super) fn place_box(space: &mut dyn Space, part: &Part, pose: &Pose, margin: f64) -> Result<(), Error> {
+    let Some(bounds) = part.shape.aabb(&(*pose * part.place)) else { return Ok(()) };
+    let bounds = if margin > 0.0 { bounds.enlarged(margin).unwrap_or(bounds) } else { bounds };
+    set_box(space, part, &bounds)
+}
+
+/// Whoever gets farther than a space can tell may meet anybody.
+pub(super) fn set_box(space: &mut dyn Space, part: &Part, bounds: &Aabb) -> Result<(), Error> {
+    match space.update(part.proxy, bounds) {
+        Err(SpaceError::Enormous { .. }) => space.update(part.proxy, &everywhere()).map_err(refuse),
+        other => other.map_err(refuse),
+    }
+}
+
+pub(super) fn refuse(source: SpaceError) -> Error {
+    super::RealtimeError::Space { source }.into()
+}
+
+fn is_round(moments: DVec3) -> bool {
+    moments.max_element() - moments.min_element() <= 1e-9 * moments.max_element()
+}

@@ -1,0 +1,312 @@
+//! One step of the solver: sub-steps of kick, push, move, relax.
+//!
+//! In a sub-step h: y += h ẏ_free, the impulses of the last sub-step are applied again, one sweep over all rows mends violations
+//! by soft springs, ∫y dt grows by h y, and one sweep without springs takes the speed of mending out again.
+//!
+//! The impulses of the last sub-step need no sweep of their own: rows do not change over a step, so what they do to a body, Σ j λ, is
+//! what all sweeps of the step so far have done to it. Hence W ← y − y_kicked at the end of each sub-step, and y ← y_kicked + W
+//! at the beginning of the next.
+//!
+//! Rows that share no movable body have the same colour and are swept at the same time, eight to a block.
+
+use super::block::{Block, Drive, Frame, Mover, Patch, PointRows, RollingRows, Sweep};
+use super::kernel::{Arena, Link, Task, keep, perform};
+use super::lanes::{LANES, Row, has_wide};
+use super::roster::NONE;
+use super::team::{Shared, Worker, together};
+use std::ops::Range;
+
+/// Colours; what finds none of them free is solved one by one.
+const COLORS: usize = 64;
+
+/// A patch somewhere among the contacts, for the duration of a step.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct PatchPlace(pub *mut Patch);
+
+// SAFETY: places are followed only during the step in which they were taken, each by one thread.
+#[allow(unsafe_code)]
+unsafe impl Send for PatchPlace {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl Sync for PatchPlace {}
+
+/// Memory of the solver, used again in every step.
+#[derive(Debug, Default)]
+pub(super) struct Solver {
+    pub movers: Vec<Mover>,
+    pub frames: Vec<Frame>,
+    /// h ẏ of a sub-step, and what is left of velocities after its damping in lane 3 (translation) and 7 (rotation).
+    pub kicks: Vec<Row>,
+    kicked: Vec<Row>,
+    links: Vec<Link>,
+    places: Vec<PatchPlace>,
+    sorted: Vec<u32>,
+    patches: Vec<PatchPlace>,
+    blocks: Vec<Block>,
+    points: Vec<PointRows>,
+    rolling: Vec<RollingRows>,
+    drives: Vec<Drive>,
+    masks: Vec<u64>,
+    keys: Vec<u16>,
+    /// Blocks of each colour; the last ones are to be done one by one.
+    colors: Vec<Range<usize>>,
+    loners: Range<usize>,
+}
+
+/// Sub-steps of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub substeps: usize,
+    pub h: f32,
+    pub sweep: Sweep,
+    pub threads: usize,
+}
+
+impl Solver {
+    pub fn clear(&mut self) {
+        self.links.clear();
+        self.places.clear();
+    }
+
+    pub fn add(&mut self, link: Link, patch: *mut Patch) {
+        self.links.push(link);
+        self.places.push(PatchPlace(patch));
+    }
+
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    pub fn links_mut(&mut self) -> &mut [Link] {
+        &mut self.links
+    }
+
+    /// Gives every link a colour, and sorts them by colour and then by their number of points.
+    #[allow(unsafe_code)]
+    fn color(&mut self, first_free: u32) {
+        self.masks.clear();
+        self.masks.resize(self.movers.len(), 0);
+        self.keys.clear();
+        let mut counts = [0_u32; (COLORS + 1) * 4];
+        for (link, place) in self.links.iter().zip(&self.places) {
+            let used = |mover: u32| if mover >= first_free { self.masks[mover as usize] } else { 0 };
+            let color = (!(used(link.a) | used(link.b))).trailing_zeros() as usize;
+            if color < COLORS {
+                for mover in [link.a, link.b] {
+                    self.masks[mover as usize] |= 1 << color;
+                }
+            }
+            // SAFETY: nobody else is at work yet.
+            let count = unsafe { (*place.0).count } as usize;
+            let key = color * 4 + (4 - count.clamp(1, 4));
+            counts[key] += 1;
+            self.keys.push(key as u16);
+        }
+        let mut start = 0;
+        for count in &mut counts {
+            (*count, start) = (start, start + *count);
+        }
+        self.sorted.clear();
+        self.sorted.resize(self.links.len(), 0);
+        for (index, key) in self.keys.iter().enumerate() {
+            let place = &mut counts[*key as usize];
+            self.sorted[*place as usize] = index as u32;
+            *place += 1;
+        }
+        // After the placing a count is where its bucket ends.
+        self.make_blocks(first_free, &std::array::from_fn(|color| counts[color * 4 + 3]));
+    }
+
+    #[allow(unsafe_code)]
+    fn make_blocks(&mut self, first_free: u32, ends: &[u32; COLORS + 1]) {
+        self.patches.clear();
+        self.patches.extend(self.sorted.iter().map(|index| self.places[*index as usize]));
+        self.blocks.clear();
+        self.colors.clear();
+        let (mut points, mut rolling, mut drives) = (0, 0, 0);
+        let mut start = 0;
+        for (color, end) in ends.iter().enumerate() {
+            let first_block = self.blocks.len();
+            let width = if color < COLORS { LANES } else { 1 };
+            let mut first = start as usize;
+            while first < *end as usize {
+                let links = width.min(*end as usize - first);
+                let mut block = Block::empty();
+                block.first_link = first as u32;
+                block.links = links as u32;
+                let (mut most, mut rolls, mut driven) = (0, false, false);
+                for lane in 0..links {
+                    let link = &self.links[self.sorted[first + lane] as usize];
+                    block.a[lane] = link.a;
+                    block.b[lane] = link.b;
+                    // SAFETY: nobody else is at work yet.
+                    let patch = unsafe { &*self.patches[first + lane].0 };
+                    most = most.max(patch.count);
+                    rolls |= patch.surface.0[3] > 0.0;
+                    driven |= [link.a, link.b].iter().any(|mover| (1..first_free).contains(mover));
+                }
+                (block.first_point, block.points) = (points, most);
+                points += most;
+                if rolls {
+                    block.rolling = rolling;
+                    rolling += 1;
+                }
+                if driven {
+                    block.drive = drives;
+                    drives += 1;
+                }
+                self.blocks.push(block);
+                first += links;
+            }
+            start = *end;
+            let blocks = first_block..self.blocks.len();
+            if color == COLORS {
+                self.loners = blocks;
+            } else if !blocks.is_empty() {
+                self.colors.push(blocks);
+            }
+        }
+        self.points.resize(points as usize, PointRows::default());
+        self.rolling.resize(rolling as usize, RollingRows::default());
+        self.drives.resize(drives as usize, Drive::default());
+    }
+
+    /// Carries all movers through the step.
+    pub fn solve(&mut self, plan: &Plan) {
+        self.color(plan.sweep.first_free);
+        self.kicked.resize(self.movers.len(), Row::default());
+        let arena = Arena {
+            movers: Shared::new(&mut self.movers),
+            frames: Shared::new(&mut self.frames),
+            patches: Shared::new(&mut self.patches),
+            blocks: Shared::new(&mut self.blocks),
+            points: Shared::new(&mut self.points),
+            rolling: Shared::new(&mut self.rolling),
+            drives: Shared::new(&mut self.drives),
+        };
+        let round = Round {
+            plan,
+            wide: has_wide(),
+            arena,
+            kicks: &self.kicks,
+            kicked: Shared::new(&mut self.kicked),
+            colors: &self.colors,
+            loners: self.loners.clone(),
+            free: plan.sweep.first_free as usize..arena.movers.len(),
+            blocks: arena.blocks.len(),
+        };
+        together(plan.threads, |worker| round.run(worker));
+    }
+}
+
+/// A step as every thread sees it.
+struct Round<'s> {
+    plan: &'s Plan,
+    wide: bool,
+    arena: Arena<'s>,
+    kicks: &'s [Row],
+    kicked: Shared<'s, Row>,
+    colors: &'s [Range<usize>],
+    loners: Range<usize>,
+    free: Range<usize>,
+    blocks: usize,
+}
+
+#[allow(unsafe_code)]
+impl Round<'_> {
+    fn run(&self, worker: &Worker<'_>) {
+        let mut sweep = self.plan.sweep;
+        // SAFETY: shares do not overlap.
+        unsafe { perform(self.wide, Task::Prepare, &self.arena, worker.share(0..self.blocks), &sweep) };
+        worker.meet();
+        for substep in 0..self.plan.substeps {
+            sweep.elapsed = substep as f32 * self.plan.h;
+            for mover in worker.share(self.free.clone()) {
+                self.kick(mover, substep > 0);
+            }
+            worker.meet();
+            if substep == 0 {
+                self.sweep(worker, Task::Warm, &sweep);
+            }
+            self.sweep(worker, Task::Push, &sweep);
+            for mover in worker.share(self.free.clone()) {
+                self.advance(mover);
+            }
+            worker.meet();
+            sweep.elapsed += self.plan.h;
+            self.sweep(worker, Task::Relax, &sweep);
+        }
+        for block in worker.share(0..self.blocks) {
+            // SAFETY: shares do not overlap.
+            unsafe { keep(&self.arena, block) };
+        }
+    }
+
+    fn sweep(&self, worker: &Worker<'_>, task: Task, sweep: &Sweep) {
+        for color in self.colors {
+            // SAFETY: shares do not overlap, and blocks of a colour share no mover that is written.
+            unsafe { perform(self.wide, task, &self.arena, worker.share(color.clone()), sweep) };
+            worker.meet();
+        }
+        if !self.loners.is_empty() {
+            if worker.is_first() {
+                // SAFETY: the others wait.
+                unsafe { perform(self.wide, task, &self.arena, self.loners.clone(), sweep) };
+            }
+            worker.meet();
+        }
+    }
+
+    /// y ← damped y + h ẏ, and what the sweeps of the last sub-steps have done once more.
+    #[inline(always)]
+    fn kick(&self, mover: usize, again: bool) {
+        // SAFETY: shares do not overlap.
+        let (y, kicked) = unsafe { (&mut self.arena.movers.get_mut(mover).velocity.0, &mut self.kicked.get_mut(mover).0) };
+        let kick = &self.kicks[mover].0;
+        let damping: [f32; LANES] = std::array::from_fn(|i| if i < 4 { kick[3] } else { kick[7] });
+        for i in 0..LANES {
+            let push = if i % 4 == 3 { 0.0 } else { kick[i] };
+            let done = if again { y[i] - kicked[i] } else { 0.0 };
+            kicked[i] = y[i] * damping[i] + push;
+            y[i] = kicked[i] + done;
+        }
+    }
+
+    #[inline(always)]
+    fn advance(&self, mover: usize) {
+        // SAFETY: shares do not overlap.
+        let mover = unsafe { self.arena.movers.get_mut(mover) };
+        for i in 0..LANES {
+            mover.shift.0[i] += self.plan.h * mover.velocity.0[i];
+        }
+    }
+}
+
+impl Block {
+    fn empty() -> Self {
+        Self {
+            a: [0; LANES],
+            b: [0; LANES],
+            normal: [Row::default(); 3],
+            tangent: [Row::default(); 3],
+            scale: [Row::default(); 2],
+            friction_a: [[Row::default(); 3]; 2],
+            friction_b: [[Row::default(); 3]; 2],
+            friction_mass: [Row::default(); 3],
+            friction: [Row::default(); 2],
+            twist_a: [Row::default(); 3],
+            twist_b: [Row::default(); 3],
+            twist_mass: Row::default(),
+            twist: Row::default(),
+            limits: [Row::default(); 3],
+            stiff: Row::default(),
+            first_point: 0,
+            points: 0,
+            rolling: NONE,
+            drive: NONE,
+            first_link: 0,
+            links: 0,
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! The stages of a step.
+
+use super::block::{Frame, Mover, Softness, Sweep};
+use super::contact::{Contact, Sight};
+use super::kernel::Link;
+use super::lanes::Row;
+use super::roster::{NONE, place_box, set_box};
+use super::sleep::is_driven;
+use super::solver::Plan;
+use super::team::{Shared, together};
+use super::{Realtime, RealtimeCounters, TouchPoint};
+use crate::error::Error;
+use crate::motion::{Inertia, Motion, fly, rotate_freely};
+use crate::world::{Event, Handle, Status, World};
+use glam::{DQuat, DVec3, Mat3};
+
+/// Between two searches for islands that may sleep, in steps.
+const SETTLE_EVERY: u64 = 8;
+/// A mover that has been asked for and not yet been placed.
+const WANTED: u32 = NONE - 1;
+
+impl Realtime {
+    pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        self.dt = dt;
+        let time = world.time();
+        self.roster.sync(world, &mut *self.space)?;
+        for slot in std::mem::take(&mut self.roster.disturbed) {
+            self.islands.wake(&mut self.roster, slot, time, &mut self.events);
+        }
+        self.meet(world, time);
+        world.gather_loads(time, &mut self.loads);
+        self.look(world, time);
+        self.bounce(world, dt);
+        self.enlist_movers(world, dt);
+        self.fly_free(world, dt);
+        self.solve(dt);
+        self.finish(world, dt)?;
+        if self.settings.sleep && world.counters().steps % SETTLE_EVERY == 0 {
+            let patience = self.settings.sleep_time as f32;
+            let Self { islands, roster, table, events, .. } = self;
+            islands.settle(world, roster, table, patience, time + dt, events);
+        }
+        Ok(())
+    }
+
+    fn threads(&self) -> usize {
+        self.settings.threads.clamp(1, 256) as usize
+    }
+
+    /// Begins and ends contacts.
+    fn meet(&mut self, world: &World, time: f64) {
+        self.space.step(self.threads(), &mut self.changes);
+        for pair in &self.changes.vanished {
+            let Some(contact) = self.table.end(pair.a.index(), pair.b.index()) else { continue };
+            for actor in contact.actors {
+                self.islands.wake(&mut self.roster, actor, time, &mut self.events);
+            }
+        }
+        let (foresight, recycling) = (self.settings.foresight, self.settings.recycling);
+        let sight = Sight { world, roster: &self.roster, dt: self.dt };
+        for pair in &self.changes.appeared {
+            self.table.begin(&sight, pair.a.index(), pair.b.index(), foresight, recycling);
+        }
+    }
+
+    /// Looks at the contacts of everybody who is awake, and wakes whom they touch.
+    fn look(&mut self, world: &World, time: f64) {
+        let stamp = world.counters().steps + 1;
+        loop {
+            self.look_once(world, stamp);
+            let mut wakers = Vec::new();
+            for contact in self.table.iter().filter(|contact| contact.stamp == stamp && contact.is_near()) {
+                if contact.sensor {
+                    continue;
+                }
+                for slot in contact.actors {
+                    if self.roster.actor(slot).is_some_and(|actor| actor.asleep) {
+                        wakers.push(slot);
+                    }
+                }
+            }
+            if wakers.is_empty() {
+                break;
+            }
+            for slot in wakers {
+                self.islands.wake(&mut self.roster, slot, time, &mut self.events);
+            }
+        }
+        self.tell_contacts(time);
+    }
+
+    #[allow(unsafe_code)]
+    fn look_once(&mut self, world: &World, stamp: u64) {
+        let threads = self.threads();
+        let contacts = Shared::new(&mut self.table.contacts);
+        let sight = Sight { world, roster: &self.roster, dt: self.dt };
+        let live = |slot: u32| {
+            sight.roster.actor(slot).is_some_and(|actor| actor.is_active() || is_driven(world, actor))
+        };
+        together(threads, |worker| {
+            for index in worker.share(0..contacts.len()) {
+                // SAFETY: shares do not overlap.
+                let Some(contact) = (unsafe { contacts.get_mut(index) }) else { continue };
+                if contact.stamp != stamp && (live(contact.actors[0]) || live(contact.actors[1])) {
+                    contact.stamp = stamp;
+                    contact.touched = contact.touching;
+                    contact.look(&sight);
+                }
+            }
+        });
+    }
+
+    fn tell_contacts(&mut self, time: f64) {
+        let roster = &self.roster;
+        for contact in self.table.iter().filter(|contact| contact.touching != contact.touched) {
+            let (Some(a), Some(b)) = (roster.part(contact.parts[0]), roster.part(contact.parts[1])) else {
+                continue;
+            };
+            let (Some(one), Some(other)) = (roster.actor(a.actor), roster.actor(b.actor)) else { continue };
+            let (bodies, shapes) = ([one.id, other.id], [a.id, b.id]);
+            self.events.push(if contact.touching {
+                Event::ContactBegan { time, bodies, shapes }
+            } else {
+                Event::ContactEnded { time, bodies, shapes }
+            });
+        }
+    }
+
+    /// Puts the manifolds that count, and the bodies they belong to, into the solver.
+    fn enlist_movers(&mut self, world: &World, dt: f64) {
+        let stamp = world.counters().steps + 1;
+        let Self { solver, roster, table, .. } = self;
+        solver.clear();
+        solver.movers.clear();
+        solver.frames.clear();
+        solver.kicks.clear();
+        for (index, contact) in table.contacts.iter_mut().enumerate() {
+            let Some(contact) = contact else { continue };
+            if contact.stamp != stamp || contact.answered == stamp || contact.sensor || !contact.is_near() {
+                continue;
+            }
+            let [a, b] = contact.actors;
+            for slot in [a, b] {
+                if let Some(actor) = roster.actor_mut(slot) {
+                    actor.mover = if actor.status == Status::Fixed { 0 } else { WANTED };
+                }
+            }
+            for (number, patch) in contact.patches_mut().enumerate() {
+                let link = Link { contact: index as u32, patch: number as u32, a, b };
+                solver.add(link, std::ptr::from_mut(patch));
+            }
+        }
+        solver.movers.push(Mover::default());
+        solver.frames.push(Frame::fixed());
+        solver.kicks.push(Row::default());
+        for (place, id) in world.bodies().ids(Status::Animated).iter().enumerate() {
+            let Some(actor) = roster.actor_mut(id.slot()) else { continue };
+            if actor.mover == WANTED {
+                actor.mover = solver.movers.len() as u32;
+                solver.movers.push(Mover::default());
+                solver.frames.push(Frame::driven(&world.bodies().motion(Status::Animated)[place]));
+                solver.kicks.push(Row::default());
+            }
+        }
+        self.first_free = solver.movers.len() as u32;
+        let h = dt / self.settings.substeps as f64;
+        let g = self.loads.uniform_acceleration();
+        let (motion, inertia) = (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
+        for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
+            let Some(actor) = roster.actor_mut(id.slot()) else { continue };
+            if actor.mover != WANTED {
+                continue;
+            }
+            actor.mover = solver.movers.len() as u32;
+            let wrench = self.loads.wrench(place);
+            let acceleration = g + wrench.force * inertia[place].inverse_mass;
+            let (mover, frame, kick) =
+                enter(&motion[place], &inertia[place], acceleration, wrench.torque, actor.round, h, dt);
+            solver.movers.push(mover);
+            solver.frames.push(frame);
+            solver.kicks.push(kick);
+        }
+        for link in solver.links_mut() {
+            for side in [&mut link.a, &mut link.b] {
+                *side = roster.actor(*side).map_or(0, |actor| actor.mover);
+            }
+        }
+        self.counters = RealtimeCounters {
+            contacts: table.contacts.len(),
+            manifolds: solver.links().len(),
+            solved: solver.movers.len() - self.first_free as usize,
+            asleep: 0,
+        };
+    }
+
+    /// Moves the bodies that nothing touches: exactly.
+    fn fly_free(&mut self, world: &mut World, dt: f64) {
+        let g = self.loads.uniform_acceleration();
+        let ids = world.bodies().count(Status::Dynamic);
+        for place in 0..ids {
+            let id = world.bodies().ids(Status::Dynamic)[place];
+            let Some(actor) = self.roster.actor(id.slot()) else { continue };
+            if actor.asleep || actor.mover != NONE {
+                continue;
+            }
+            let wrench = self.loads.wrench(place);
+            let (motion, inertia) = world.bodies_mut().dynamic_mut();
+            let (motion, inertia) = (&mut motion[place], &inertia[place]);
+            let kick = |motion: &mut Motion| {
+                motion.v += (g + wrench.force * inertia.inverse_mass) * (0.5 * dt);
+                motion.omega += inertia.angular_velocity(motion.q, wrench.torque * (0.5 * dt));
+                motion.v *= (-0.5 * dt * inertia.linear_damping).exp();
+                motion.omega *= (-0.5 * dt * inertia.angular_damping).exp();
+            };
+            kick(motion);
+            fly(std::slice::from_mut(motion), std::slice::from_ref(inertia), dt);
+            kick(motion);
+        }
+    }
+
+    fn solve(&mut self, dt: f64) {
+        let substeps = self.settings.substeps.max(1) as usize;
+        let h = dt / substeps as f64;
+        let frequency = self.settings.contact_frequency * 0.25 / h;
+        let damping = self.settings.contact_damping;
+        let plan = Plan {
+            substeps,
+            h: h as f32,
+            sweep: Sweep {
+                rate: (1.0 / h) as f32,
+                soft: Softness::new(frequency, damping, h),
+                stiff: Softness::new(2.0 * frequency, damping, h),
+                push_speed: self.settings.push_speed as f32,
+                elapsed: 0.0,
+                first_free: self.first_free,
+            },
+            threads: self.threads(),
+        };
+        self.solver.solve(&plan);
+    }
+
+    /// Takes the solved bodies back into the world, and gives everybody who moved a new box.
+    fn finish(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        for (place, moved, turned) in &self.bounces.bends {
+            let motion = &mut world.bodies_mut().dynamic_mut().0[*place as usize];
+            motion.x += *moved;
+            motion.q = (DQuat::from_scaled_axis(*turned) * motion.q).normalize();
+        }
+        let foresight = self.settings.foresight;
+        let still_speed = self.settings.sleep_speed;
+        let count = world.bodies().count(Status::Dynamic);
+        for place in 0..count {
+            let id = world.bodies().ids(Status::Dynamic)[place];
+            let Some(actor) = self.roster.actors.get_mut(id.slot() as usize).and_then(Option::as_mut) else {
+                continue;
+            };
+            if actor.asleep {
+                self.counters.asleep += 1;
+                continue;
+            }
+            let motion = &mut world.bodies_mut().dynamic_mut().0[place];
+            let mover = std::mem::replace(&mut actor.mover, NONE);
+            if mover != NONE {
+                leave(motion, &self.solver.movers[mover as usize], &self.solver.frames[mover as usize]);
+                if !motion.is_finite() {
+                    continue;
+                }
+            }
+            let speed = motion.v.length() + motion.omega.length() * actor.reach;
+            actor.still = if speed < still_speed { actor.still + dt as f32 } else { 0.0 };
+            let (pose, travel) = (motion.pose(), motion.v * dt);
+            let fast = travel.length_squared() > foresight * foresight;
+            for index in &actor.parts {
+                let Some(part) = self.roster.parts.get(*index as usize).and_then(Option::as_ref) else { continue };
+                let margin = foresight.min(0.25 * part.radius);
+                if fast && let Some(bounds) = part.shape.aabb(&(pose * part.place)) {
+                    let bounds = bounds.enlarged(margin).and_then(|bounds| bounds.swept(travel)).unwrap_or(bounds);
+                    set_box(&mut *self.space, part, &bounds)?;
+                } else {
+                    place_box(&mut *self.space, part, &pose, margin)?;
+                }
+            }
+        }
+        self.move_animated(world, dt)
+    }
+
+    /// Animated bodies go where their paths lead; their boxes go ahead.
+    fn move_animated(&mut self, world: &World, dt: f64) -> Result<(), Error> {
+        for id in world.bodies().ids(Status::Animated) {
+            let Some(actor) = self.roster.actor_mut(id.slot()) else { continue };
+            actor.mover = NONE;
+            let body = world.body(*id)?;
+            let pose = match body.path() {
+                Some((path, start)) => path.at(&start, world.time() + dt).pose * *body.body_from_principal(),
+                None => body.motion().pose(),
+            };
+            for index in actor.parts.clone() {
+                if let Some(part) = self.roster.part(index) {
+                    place_box(&mut *self.space, part, &pose, self.settings.foresight)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The points of a contact as a user sees them.
+    pub(super) fn points_of<'s>(
+        &'s self,
+        world: &'s World,
+        contact: &'s Contact,
+    ) -> impl Iterator<Item = TouchPoint> + 's {
+        let sides = contact.actors.map(|slot| self.roster.actor(slot));
+        let known = sides[0].zip(sides[1]);
+        let per_second = self.settings.substeps as f64 / self.dt;
+        known.into_iter().flat_map(move |(a, b)| {
+            let (one, other) = (self.roster.motion(world, a), self.roster.motion(world, b));
+            contact.patches().flat_map(move |patch| {
+                let axes = |actor: &super::roster::Actor, motion: &Motion| {
+                    if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q }
+                };
+                let vector = |row: &Row, k: usize| {
+                    DVec3::new(row.0[k].into(), row.0[k + 1].into(), row.0[k + 2].into())
+                };
+                let normal = axes(a, one) * vector(&patch.head, 0);
+                patch.points[..patch.count as usize].iter().map(move |row| TouchPoint {
+                    bodies: [a.id, b.id],
+                    normal,
+                    point: if b.status == Status::Fixed {
+                        one.x + axes(a, one) * vector(row, 0)
+                    } else {
+                        other.x + axes(b, other) * vector(row, 3)
+                    },
+                    gap: row.0[7].into(),
+                    force: f64::from(row.0[6]) * per_second,
+                })
+            })
+        })
+    }
+}
+
+/// A body ⇒ its solver coordinates, how they lie in the world, and what forces do to them in a sub-step h.
+fn enter(
+    motion: &Motion,
+    inertia: &Inertia,
+    acceleration: DVec3,
+    torque: DVec3,
+    round: bool,
+    h: f64,
+    dt: f64,
+) -> (Mover, Frame, Row) {
+    let (scale, root) = (inertia.inverse_mass.sqrt(), inertia.inverse_moments.map(f64::sqrt));
+    let own = motion.q.conjugate();
+    let v = motion.v / scale;
+    let w = (own * motion.omega) / root;
+    let mut turning = (own * torque) * root * h;
+    if !round {
+        // What a free body's angular velocity would do in this step, spread over it.
+        let l = inertia.angular_momentum(motion.q, motion.omega);
+        let q = rotate_freely(motion.q, l, inertia.inverse_moments, dt);
+        let change = inertia.angular_velocity(q, l) - motion.omega;
+        turning += (own * change) / root * (h / dt);
+    }
+    let push = acceleration / scale * h;
+    let row = |a: DVec3, p: f64, b: DVec3, q: f64| {
+        Row([a.x as f32, a.y as f32, a.z as f32, p as f32, b.x as f32, b.y as f32, b.z as f32, q as f32])
+    };
+    let mover = Mover { velocity: row(v, 0.0, w, 0.0), shift: Row::default() };
+    let damping = [(-h * inertia.linear_damping).exp(), (-h * inertia.angular_damping).exp()];
+    (mover, Frame::new(motion.q, root, scale), row(push, damping[0], turning, damping[1]))
+}
+
+/// Solver coordinates ⇒ body.
+fn leave(motion: &mut Motion, mover: &Mover, frame: &Frame) {
+    let vector = |row: &Row, k: usize| DVec3::new(row.0[k].into(), row.0[k + 1].into(), row.0[k + 2].into());
+    let root = vector(&frame.rest, 1);
+    let scale = f64::from(frame.rest.0[4]);
+    let (v, w) = (vector(&mover.velocity, 0), vector(&mover.velocity, 4));
+    let (moved, turned) = (vector(&mover.shift, 0), vector(&mover.shift, 4));
+    motion.v = v * scale;
+    motion.omega = motion.q * (w * root);
+    motion.x += moved * scale;
+    motion.q = (DQuat::from_scaled_axis(motion.q * (turned * root)) * motion.q).normalize();
+}
+
+impl Frame {
+    /// Of what never moves.
+    fn fixed() -> Self {
+        Self::new(DQuat::IDENTITY, DVec3::ZERO, 0.0)
+    }
+
+    fn driven(motion: &Motion) -> Self {
+        let (v, w) = (motion.v.as_vec3(), motion.omega.as_vec3());
+        let drive = Row([v.x, v.y, v.z, 0.0, w.x, w.y, w.z, 0.0]);
+        Self { drive, ..Self::new(motion.q, DVec3::ZERO, 0.0) }
+    }
+
+    fn new(q: DQuat, root: DVec3, scale: f64) -> Self {
+        let r = Mat3::from_quat(q.as_quat()).to_cols_array();
+        let root = root.as_vec3();
+        Self {
+            axes: Row([r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]]),
+            rest: Row([r[8], root.x, root.y, root.z, scale as f32, 0.0, 0.0, 0.0]),
+            drive: Row::default(),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Which bodies were touched from outside a step, so that a simulator need not look at all of them.
+
+use super::BodyId;
+
+/// Entries that are always kept.
+const KEPT: usize = 1 << 16;
+
+/// The last changes; every change is a revision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Journal {
+    /// Revision before the first entry.
+    start: u64,
+    entries: Vec<BodyId>,
+}
+
+impl Journal {
+    /// An empty one that goes on counting from a revision.
+    pub const fn starting_at(start: u64) -> Self {
+        Self { start, entries: Vec::new() }
+    }
+
+    pub const fn revision(&self) -> u64 {
+        self.start + self.entries.len() as u64
+    }
+
+    pub fn note(&mut self, body: BodyId) {
+        if self.entries.len() >= 2 * KEPT {
+            self.entries.drain(..KEPT);
+            self.start += KEPT as u64;
+        }
+        self.entries.push(body);
+    }
+
+    pub fn since(&self, revision: u64) -> Option<&[BodyId]> {
+        let skipped = revision.checked_sub(self.start)?;
+        self.entries.get(usize::try_from(skipped).ok()?..)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Handle;
+    use super::*;
+
+    #[test]
+    fn tells_what_changed_or_that_it_forgot() {
+        let mut journal = Journal::default();
+        let id = |slot| BodyId::from_parts(slot, 0);
+        for slot in 0..3 * KEPT as u32 {
+            journal.note(id(slot));
+        }
+        let now = journal.revision();
+        assert_eq!(journal.since(now), Some(&[][..]));
+        assert_eq!(journal.since(now - 2), Some(&[id(3 * KEPT as u32 - 2), id(3 * KEPT as u32 - 1)][..]));
+        assert_eq!(journal.since(0), None);
+        assert_eq!(journal.since(now + 1), None);
+    }
+}

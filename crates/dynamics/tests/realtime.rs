@@ -1,0 +1,160 @@
+//! The real-time simulator against closed forms and against what must not happen.
+
+use glam::DVec3;
+use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
+use rattleback_dynamics::{Body, BodyId, Material, Simulator, World};
+use rattleback_geometry::Shape;
+
+const DT: f64 = 1.0 / 60.0;
+
+fn floor(world: &mut World) {
+    world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
+}
+
+fn cube(world: &mut World, half: f64, at: DVec3) -> BodyId {
+    world.add_body(Body::dynamic().position(at).with_shape(Shape::cuboid(DVec3::splat(half)).unwrap())).unwrap()
+}
+
+fn run(simulator: &mut Realtime, world: &mut World, seconds: f64) {
+    for _ in 0..(seconds / DT).round() as usize {
+        simulator.step(world, DT).unwrap();
+    }
+}
+
+#[test]
+fn a_box_comes_to_rest_where_it_must_and_sleeps() {
+    let mut world = World::default();
+    floor(&mut world);
+    let id = cube(&mut world, 0.5, DVec3::new(0.0, 0.0, 1.0));
+    let mut simulator = Realtime::default();
+    run(&mut simulator, &mut world, 3.0);
+    let body = world.body(id).unwrap();
+    assert!((body.position() - DVec3::new(0.0, 0.0, 0.5)).length() < 1e-3, "{}", body.position());
+    assert!(simulator.is_asleep(id));
+}
+
+#[test]
+fn a_tower_of_ten_stands() {
+    let mut world = World::default();
+    floor(&mut world);
+    let ids: Vec<_> = (0..10).map(|k| cube(&mut world, 0.5, DVec3::new(0.0, 0.0, 0.5 + k as f64))).collect();
+    let mut simulator = Realtime::new(RealtimeSettings { sleep: false, ..Default::default() }).unwrap();
+    run(&mut simulator, &mut world, 20.0);
+    for (k, id) in ids.iter().enumerate() {
+        let p = world.body(*id).unwrap().position();
+        assert!((p - DVec3::new(0.0, 0.0, 0.5 + k as f64)).length() < 2e-3, "{k} {p}");
+    }
+}
+
+/// Stops after v²/(2 μ g), in every direction.
+#[test]
+fn friction_stops_a_block_where_coulomb_says() {
+    for heading in [0.0_f64, 0.3, 0.7, 1.2] {
+        let mut world = World::default();
+        let rough = world.add_material(Material::with_friction(0.5)).unwrap();
+        world
+            .add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap()).material(rough))
+            .unwrap();
+        let v = 3.0 * DVec3::new(heading.cos(), heading.sin(), 0.0);
+        let shape = Shape::cuboid(DVec3::new(0.1, 0.1, 0.05)).unwrap();
+        let id = world
+            .add_body(Body::dynamic().at(0.0, 0.0, 0.05).velocity(v).with_shape(shape).material(rough))
+            .unwrap();
+        let mut simulator = Realtime::default();
+        run(&mut simulator, &mut world, 2.0);
+        let p = world.body(id).unwrap().position();
+        let expected = 9.0 / (2.0 * 0.5 * 9.81);
+        let along = p.dot(v / 3.0);
+        println!("{heading} {along} {expected} {p}");
+        assert!((along / expected - 1.0).abs() < 0.01, "{along} {expected}");
+    }
+}
+
+/// The apex after each bounce is e² times the last, whatever the phase of the step.
+#[test]
+fn a_ball_bounces_to_e_squared() {
+    for e in [0.5, 0.9, 1.0_f64] {
+        for phase in [0.0, 0.003, 0.01] {
+            let mut world = World::default();
+            let material = world.add_material(Material::bouncy(e)).unwrap();
+            world
+                .add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap()).material(material))
+                .unwrap();
+            let ball = world
+                .add_body(Body::dynamic().at(0.0, 0.0, 1.1 + phase).with_shape(Shape::sphere(0.1).unwrap()).material(material))
+                .unwrap();
+            let mut simulator = Realtime::default();
+            let (mut apexes, mut before) = (vec![], 0.0);
+            for _ in 0..600 {
+                simulator.step(&mut world, DT).unwrap();
+                let body = world.body(ball).unwrap();
+                let (z, v) = (body.position().z - 0.1, body.velocity().z);
+                if before > 0.0 && v <= 0.0 {
+                    apexes.push(z + v * v / (2.0 * 9.81));
+                }
+                before = v;
+            }
+            let mut expected = 1.0 + phase;
+            for apex in apexes.iter().take(if e == 0.5 { 2 } else { 20 }) {
+                expected *= e * e;
+                assert!((apex / expected - 1.0).abs() < 1e-6, "e {e} phase {phase}: {apex} {expected} {apexes:?}");
+            }
+            assert!(!apexes.is_empty());
+        }
+    }
+}
+
+/// Five touching balls: the last one leaves with the speed of the first, the others rest.
+#[test]
+fn newtons_cradle() {
+    let mut world = World::weightless();
+    let steel = world.add_material(Material { restitution: 1.0, ..Material::with_friction(0.0) }).unwrap();
+    let ids: Vec<_> = (0..5)
+        .map(|k| {
+            let x = if k == 0 { -0.15 } else { 0.1 * k as f64 };
+            let v = if k == 0 { DVec3::X } else { DVec3::ZERO };
+            let ball = Body::dynamic().at(x, 0.0, 0.0).velocity(v).with_shape(Shape::sphere(0.05).unwrap());
+            world.add_body(ball.material(steel)).unwrap()
+        })
+        .collect();
+    let mut simulator = Realtime::default();
+    run(&mut simulator, &mut world, 0.5);
+    let speeds: Vec<_> = ids.iter().map(|id| world.body(*id).unwrap().velocity().x).collect();
+    assert!((speeds[4] - 1.0).abs() < 1e-6 && speeds[..4].iter().all(|v| v.abs() < 1e-6), "{speeds:?}");
+}
+
+/// A free body keeps energy and momentum.
+#[test]
+fn a_free_body_keeps_its_energy() {
+    let mut world = World::weightless();
+    let shape = Shape::cuboid(DVec3::new(0.1, 0.2, 0.3)).unwrap();
+    world.add_body(Body::dynamic().angular_velocity(DVec3::new(0.6, 6.0, 0.3)).with_shape(shape)).unwrap();
+    let mut simulator = Realtime::default();
+    let before = world.readout();
+    run(&mut simulator, &mut world, 100.0);
+    let after = world.readout();
+    assert!((after.kinetic_energy / before.kinetic_energy - 1.0).abs() < 1e-9);
+    assert!((after.angular_momentum - before.angular_momentum).length() < 1e-9);
+}
+
+/// Ten boxes, the topmost a thousand times as heavy.
+#[test]
+fn a_heavy_box_on_nine_light_ones() {
+    let mut world = World::default();
+    floor(&mut world);
+    let ids: Vec<_> = (0..10)
+        .map(|k| {
+            let mass = if k == 9 { 1000.0 } else { 1.0 };
+            let shape = Shape::cuboid(DVec3::splat(0.5)).unwrap();
+            world.add_body(Body::dynamic().at(0.0, 0.0, 0.5 + k as f64).with_shape(shape).mass(mass)).unwrap()
+        })
+        .collect();
+    let mut simulator = Realtime::default();
+    run(&mut simulator, &mut world, 10.0);
+    for (k, id) in ids.iter().enumerate() {
+        let p = world.body(*id).unwrap().position();
+        println!("{k} {p}");
+    }
+    let top = world.body(ids[9]).unwrap().position();
+    assert!((top - DVec3::new(0.0, 0.0, 9.5)).length() < 0.1, "{top}");
+}
