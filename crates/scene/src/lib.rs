@@ -43,6 +43,7 @@ pub mod mesh_file;
 mod model;
 mod scene;
 mod source;
+pub mod stress;
 mod units;
 
 pub use built_in::{BuiltIn, built_ins};

@@ -132,8 +132,6 @@ pub(super) struct Softness {
 }
 
 impl Softness {
-    pub const RIGID: Self = Self { rate: 0.0, mass: 1.0, impulse: 0.0 };
-
     pub fn new(frequency: f64, damping: f64, h: f64) -> Self {
         let omega = std::f64::consts::TAU * frequency;
         let a = 2.0 * damping + h * omega;

@@ -258,12 +258,13 @@ impl Bounces {
         [s, u, n.dot(b.a - a.a)]
     }
 
-    /// Whether no point comes nearer than `margin` in this step if nobody is hit.
+    /// Whether all points part, or come no nearer than `margin` in this step, if nobody is hit.
     fn stays_away(&self, index: usize, dt: f64, margin: f64) -> bool {
         let candidate = &self.candidates[index];
         (0..candidate.count).all(|k| {
             let [s, u, a] = self.parabola(candidate, k);
-            s > margin && s + dt * (u - 0.5 * a.abs() * dt) > margin
+            let least = u - 0.5 * a.abs() * dt;
+            least > 0.0 || (s > margin && s + dt * least > margin)
         })
     }
 

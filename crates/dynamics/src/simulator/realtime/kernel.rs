@@ -14,12 +14,9 @@ use super::roster::NONE;
 use super::solver::PatchPlace;
 use super::team::Shared;
 
-/// A manifold on its way into the solver.
+/// The bodies of a manifold on its way into the solver: slots at first, then movers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
-    /// Which contact, and which of its patches.
-    pub contact: u32,
-    pub patch: u32,
     pub a: u32,
     pub b: u32,
 }
@@ -389,7 +386,10 @@ unsafe fn normals<L: Lanes, const PUSH: bool>(arena: &Arena<'_>, block: &Block, 
     let rate = L::splat(soft.rate) + stiff * L::splat(hard.rate - soft.rate);
     let soft_mass = L::splat(soft.mass) + stiff * L::splat(hard.mass - soft.mass);
     let soft_impulse = L::splat(soft.impulse) + stiff * L::splat(hard.impulse - soft.impulse);
-    for k in 0..block.points as usize {
+    let last = block.points as usize - 1;
+    for step in 0..=last {
+        // There and back, so that no corner of a box is always the first.
+        let k = if PUSH { step } else { last - step };
         // SAFETY: the points of a block belong to it.
         let rows = unsafe { arena.points.get_mut(block.first_point as usize + k) };
         let (ja, jb) = (Vector::load(&rows.a), Vector::load(&rows.b));

@@ -22,6 +22,7 @@ mod settings;
 mod sleep;
 mod solver;
 mod step;
+mod sweep;
 mod team;
 
 pub use settings::RealtimeSettings;
@@ -40,6 +41,7 @@ use rattleback_geometry::space::{PairChanges, Space, SpaceError, SpaceKind};
 use roster::Roster;
 use sleep::Islands;
 use solver::Solver;
+use sweep::Sweeps;
 
 /// Why the simulator cannot go on.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
@@ -107,16 +109,18 @@ pub struct Realtime {
     roster: Roster,
     table: Table,
     islands: Islands,
-    solver: Solver,
+    /// One for everybody, one for islands with large ratios of mass.
+    solvers: [Solver; 2],
+    /// Their sub-steps in the last step.
+    substeps: [usize; 2],
     bounces: Bounces,
+    sweeps: Sweeps,
     loads: Loads,
     before: Vec<Motion>,
     events: Vec<Event>,
     counters: RealtimeCounters,
     /// Length of the last step, s.
     dt: f64,
-    /// Movers below this one are not moved by impulses.
-    first_free: u32,
 }
 
 impl Default for Realtime {
@@ -141,14 +145,15 @@ impl Realtime {
             roster: Roster::default(),
             table: Table::default(),
             islands: Islands::default(),
-            solver: Solver::default(),
+            solvers: Default::default(),
+            substeps: [1; 2],
             bounces: Bounces::default(),
+            sweeps: Sweeps::default(),
             loads: Loads::default(),
             before: Vec::new(),
             events: Vec::new(),
             counters: RealtimeCounters::default(),
             dt: 0.0,
-            first_free: 0,
         }
     }
 

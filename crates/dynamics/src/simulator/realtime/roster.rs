@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::motion::Motion;
-use crate::world::{BodyId, CollisionGroups, Handle, MaterialId, ShapeId, Status, World};
+use crate::world::{BodyId, Handle, ShapeId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::space::{Mobility, ProxyId, Space, SpaceError, everywhere};
 use rattleback_geometry::{Aabb, Pose, Shape};
@@ -20,8 +20,6 @@ pub(super) struct Part {
     /// Slot of its body.
     pub actor: u32,
     pub proxy: ProxyId,
-    pub material: MaterialId,
-    pub groups: CollisionGroups,
     pub sensor: bool,
     /// Largest distance of a point from the origin of the shape; infinite for a half-space.
     pub radius: f64,
@@ -43,8 +41,10 @@ pub(super) struct Actor {
     pub island: u32,
     /// How long it has kept still, s.
     pub still: f32,
-    /// Place in the solver during the present step.
+    /// Place in its solver during the present step.
     pub mover: u32,
+    /// Whether it takes part in an island with large ratios of mass during the present step.
+    pub delicate: bool,
     /// Largest distance of its surface from the centre of mass.
     pub reach: f64,
     pub core: f64,
@@ -185,6 +185,7 @@ impl Roster {
             island: NONE,
             still: 0.0,
             mover: NONE,
+            delicate: false,
             reach: 0.0,
             core: f64::INFINITY,
             round: true,
@@ -209,8 +210,6 @@ impl Roster {
                 id: *shape_id,
                 actor: slot,
                 proxy,
-                material: attached.material,
-                groups: attached.groups,
                 sensor: attached.sensor,
                 radius,
                 core,

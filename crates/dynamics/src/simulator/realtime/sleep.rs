@@ -1,6 +1,6 @@
 //! Islands: bodies that touch, directly or through others, fall asleep and wake together.
 
-use super::contact::Table;
+use super::contact::{Contact, Table};
 use super::roster::{NONE, Roster};
 use crate::world::{Event, Status, World};
 
@@ -38,13 +38,24 @@ impl Islands {
         true
     }
 
-    fn root(&mut self, mut slot: u32) -> u32 {
+    pub fn root(&mut self, mut slot: u32) -> u32 {
         while self.parents[slot as usize] != slot {
             let grandparent = self.parents[self.parents[slot as usize] as usize];
             self.parents[slot as usize] = grandparent;
             slot = grandparent;
         }
         slot
+    }
+
+    /// Puts the bodies of every contact into one island; `root` tells which.
+    pub fn unite<'c>(&mut self, slots: usize, contacts: impl Iterator<Item = &'c Contact>) {
+        self.parents.clear();
+        self.parents.extend(0..slots as u32);
+        for contact in contacts {
+            let (a, b) = (self.root(contact.actors[0]), self.root(contact.actors[1]));
+            // The smaller slot becomes the root, whatever the order of the contacts.
+            self.parents[a.max(b) as usize] = a.min(b);
+        }
     }
 
     /// Lets islands fall asleep in which everybody has kept still for `patience` seconds.
@@ -57,19 +68,13 @@ impl Islands {
         time: f64,
         events: &mut Vec<Event>,
     ) {
-        self.parents.clear();
-        self.parents.extend(0..roster.actors.len() as u32);
         self.restless.clear();
         self.restless.resize(roster.actors.len(), false);
         let joined = |slot: u32| roster.actor(slot).is_some_and(|actor| actor.status == Status::Dynamic);
-        for contact in table.iter().filter(|contact| contact.is_near() && !contact.sensor) {
-            let [a, b] = contact.actors;
-            if joined(a) && joined(b) {
-                let (a, b) = (self.root(a), self.root(b));
-                // The smaller slot becomes the root, whatever the order of the contacts.
-                self.parents[a.max(b) as usize] = a.min(b);
-            }
-        }
+        let touching = |contact: &&Contact| {
+            contact.is_near() && !contact.sensor && contact.actors.iter().all(|slot| joined(*slot))
+        };
+        self.unite(roster.actors.len(), table.iter().filter(touching));
         for contact in table.iter().filter(|contact| contact.is_near() && !contact.sensor) {
             for (one, other) in [(0, 1), (1, 0)] {
                 if roster.actor(contact.actors[other]).is_some_and(|actor| is_driven(world, actor)) {

@@ -34,10 +34,10 @@ unsafe impl Sync for PatchPlace {}
 /// Memory of the solver, used again in every step.
 #[derive(Debug, Default)]
 pub(super) struct Solver {
-    pub movers: Vec<Mover>,
-    pub frames: Vec<Frame>,
+    movers: Vec<Mover>,
+    frames: Vec<Frame>,
     /// h ẏ of a sub-step, and what is left of velocities after its damping in lane 3 (translation) and 7 (rotation).
-    pub kicks: Vec<Row>,
+    kicks: Vec<Row>,
     kicked: Vec<Row>,
     links: Vec<Link>,
     places: Vec<PatchPlace>,
@@ -47,6 +47,8 @@ pub(super) struct Solver {
     points: Vec<PointRows>,
     rolling: Vec<RollingRows>,
     drives: Vec<Drive>,
+    /// Movers below this one are not moved by impulses.
+    first_free: u32,
     masks: Vec<u64>,
     keys: Vec<u16>,
     /// Blocks of each colour; the last ones are to be done one by one.
@@ -64,18 +66,41 @@ pub(super) struct Plan {
 }
 
 impl Solver {
+    /// Begins a step: nobody is there but what never moves.
     pub fn clear(&mut self) {
         self.links.clear();
         self.places.clear();
+        self.movers.clear();
+        self.frames.clear();
+        self.kicks.clear();
+        self.enter(Mover::default(), Frame::fixed(), Row::default());
+    }
+
+    /// (body, its frame, what forces do to it) ⇒ its place.
+    pub fn enter(&mut self, mover: Mover, frame: Frame, kick: Row) -> u32 {
+        self.movers.push(mover);
+        self.frames.push(frame);
+        self.kicks.push(kick);
+        (self.movers.len() - 1) as u32
+    }
+
+    /// Whoever enters from now on is moved by impulses.
+    pub fn begin_free(&mut self) {
+        self.first_free = self.movers.len() as u32;
+    }
+
+    pub fn free_count(&self) -> usize {
+        self.movers.len() - self.first_free as usize
+    }
+
+    /// Place ⇒ the body after the step.
+    pub fn leave(&self, place: u32) -> (&Mover, &Frame) {
+        (&self.movers[place as usize], &self.frames[place as usize])
     }
 
     pub fn add(&mut self, link: Link, patch: *mut Patch) {
         self.links.push(link);
         self.places.push(PatchPlace(patch));
-    }
-
-    pub fn links(&self) -> &[Link] {
-        &self.links
     }
 
     pub fn links_mut(&mut self) -> &mut [Link] {
@@ -174,7 +199,11 @@ impl Solver {
 
     /// Carries all movers through the step.
     pub fn solve(&mut self, plan: &Plan) {
-        self.color(plan.sweep.first_free);
+        if self.links.is_empty() {
+            return;
+        }
+        let plan = &Plan { sweep: Sweep { first_free: self.first_free, ..plan.sweep }, ..*plan };
+        self.color(self.first_free);
         self.kicked.resize(self.movers.len(), Row::default());
         let arena = Arena {
             movers: Shared::new(&mut self.movers),

@@ -4,9 +4,9 @@ use super::block::{Frame, Mover, Softness, Sweep};
 use super::contact::{Contact, Sight};
 use super::kernel::Link;
 use super::lanes::Row;
-use super::roster::{NONE, place_box, set_box};
+use super::roster::{NONE, Roster, place_box, set_box};
 use super::sleep::is_driven;
-use super::solver::Plan;
+use super::solver::{Plan, Solver};
 use super::team::{Shared, together};
 use super::{Realtime, RealtimeCounters, TouchPoint};
 use crate::error::Error;
@@ -18,6 +18,8 @@ use glam::{DQuat, DVec3, Mat3};
 const SETTLE_EVERY: u64 = 8;
 /// A mover that has been asked for and not yet been placed.
 const WANTED: u32 = NONE - 1;
+/// Ratio of two masses in contact from which on their island gets more sub-steps.
+const DELICATE_RATIO: f64 = 25.0;
 
 impl Realtime {
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
@@ -126,71 +128,108 @@ impl Realtime {
         }
     }
 
-    /// Puts the manifolds that count, and the bodies they belong to, into the solver.
+    /// Puts the manifolds that count, and the bodies they belong to, into the solvers.
     fn enlist_movers(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
-        let Self { solver, roster, table, .. } = self;
-        solver.clear();
-        solver.movers.clear();
-        solver.frames.clear();
-        solver.kicks.clear();
-        for (index, contact) in table.contacts.iter_mut().enumerate() {
-            let Some(contact) = contact else { continue };
-            if contact.stamp != stamp || contact.answered == stamp || contact.sensor || !contact.is_near() {
-                continue;
-            }
+        let counts = |contact: &Contact| {
+            contact.stamp == stamp && contact.answered != stamp && !contact.sensor && contact.is_near()
+        };
+        let ratio = self.mark_delicate(world, counts);
+        let Self { solvers, roster, table, .. } = self;
+        solvers.iter_mut().for_each(Solver::clear);
+        for contact in table.contacts.iter_mut().flatten().filter(|contact| counts(contact)) {
             let [a, b] = contact.actors;
+            let mut delicate = false;
             for slot in [a, b] {
                 if let Some(actor) = roster.actor_mut(slot) {
                     actor.mover = if actor.status == Status::Fixed { 0 } else { WANTED };
+                    delicate |= actor.delicate;
                 }
             }
-            for (number, patch) in contact.patches_mut().enumerate() {
-                let link = Link { contact: index as u32, patch: number as u32, a, b };
-                solver.add(link, std::ptr::from_mut(patch));
+            let solver = &mut solvers[usize::from(delicate)];
+            for patch in contact.patches_mut() {
+                solver.add(Link { a, b }, std::ptr::from_mut(patch));
             }
         }
-        solver.movers.push(Mover::default());
-        solver.frames.push(Frame::fixed());
-        solver.kicks.push(Row::default());
         for (place, id) in world.bodies().ids(Status::Animated).iter().enumerate() {
             let Some(actor) = roster.actor_mut(id.slot()) else { continue };
             if actor.mover == WANTED {
-                actor.mover = solver.movers.len() as u32;
-                solver.movers.push(Mover::default());
-                solver.frames.push(Frame::driven(&world.bodies().motion(Status::Animated)[place]));
-                solver.kicks.push(Row::default());
+                let frame = Frame::driven(&world.bodies().motion(Status::Animated)[place]);
+                // It may meet bodies of both kinds, and has the same place with both.
+                solvers.iter_mut().for_each(|solver| actor.mover = solver.enter(Mover::default(), frame, Row::default()));
             }
         }
-        self.first_free = solver.movers.len() as u32;
-        let h = dt / self.settings.substeps as f64;
+        solvers.iter_mut().for_each(Solver::begin_free);
         let g = self.loads.uniform_acceleration();
         let (motion, inertia) = (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
+        // A small step needs more care with the root of the ratio: the stiffness of a contact grows with the square of the sub-steps.
+        let more = (ratio / DELICATE_RATIO).sqrt().ceil().clamp(1.0, 16.0) as usize;
+        let substeps = self.settings.substeps.max(1) as usize;
+        self.substeps = [substeps, substeps * more];
         for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
             let Some(actor) = roster.actor_mut(id.slot()) else { continue };
             if actor.mover != WANTED {
                 continue;
             }
-            actor.mover = solver.movers.len() as u32;
+            let group = usize::from(actor.delicate);
             let wrench = self.loads.wrench(place);
             let acceleration = g + wrench.force * inertia[place].inverse_mass;
+            let h = dt / self.substeps[group] as f64;
             let (mover, frame, kick) =
                 enter(&motion[place], &inertia[place], acceleration, wrench.torque, actor.round, h, dt);
-            solver.movers.push(mover);
-            solver.frames.push(frame);
-            solver.kicks.push(kick);
+            actor.mover = solvers[group].enter(mover, frame, kick);
         }
-        for link in solver.links_mut() {
+        for link in solvers.iter_mut().flat_map(Solver::links_mut) {
             for side in [&mut link.a, &mut link.b] {
                 *side = roster.actor(*side).map_or(0, |actor| actor.mover);
             }
         }
         self.counters = RealtimeCounters {
             contacts: table.contacts.len(),
-            manifolds: solver.links().len(),
-            solved: solver.movers.len() - self.first_free as usize,
+            manifolds: solvers.iter_mut().map(|solver| solver.links_mut().len()).sum(),
+            solved: solvers.iter().map(Solver::free_count).sum(),
             asleep: 0,
         };
+    }
+
+    /// Marks the bodies of islands in which a body meets a much lighter one ⇒ the largest ratio of masses.
+    fn mark_delicate(&mut self, world: &World, counts: impl Fn(&Contact) -> bool) -> f64 {
+        let inertia = world.bodies().inertia(Status::Dynamic);
+        let roster = &mut self.roster;
+        let mut worst = 1.0_f64;
+        let ratio = |roster: &Roster, contact: &Contact| {
+            let [a, b] = contact.actors.map(|slot| {
+                let actor = roster.actor(slot).filter(|actor| actor.status == Status::Dynamic)?;
+                Some(inertia[actor.place as usize].inverse_mass)
+            });
+            a.zip(b).map_or(1.0, |(a, b)| a.max(b) / a.min(b))
+        };
+        for contact in self.table.iter().filter(|contact| counts(contact)) {
+            worst = worst.max(ratio(roster, contact));
+        }
+        for actor in roster.actors.iter_mut().flatten() {
+            actor.delicate = false;
+        }
+        if worst <= DELICATE_RATIO {
+            return worst;
+        }
+        let joined = |roster: &Roster, contact: &Contact| {
+            contact.actors.iter().all(|slot| roster.actor(*slot).is_some_and(|actor| actor.status == Status::Dynamic))
+        };
+        self.islands.unite(roster.actors.len(), self.table.iter().filter(|contact| counts(contact) && joined(roster, contact)));
+        let mut delicate = vec![false; roster.actors.len()];
+        for contact in self.table.iter().filter(|contact| counts(contact) && ratio(roster, contact) > DELICATE_RATIO) {
+            delicate[self.islands.root(contact.actors[0]) as usize] = true;
+        }
+        for slot in 0..roster.actors.len() as u32 {
+            let root = self.islands.root(slot);
+            if delicate[root as usize]
+                && let Some(actor) = roster.actor_mut(slot)
+            {
+                actor.delicate = true;
+            }
+        }
+        worst
     }
 
     /// Moves the bodies that nothing touches: exactly.
@@ -219,38 +258,35 @@ impl Realtime {
     }
 
     fn solve(&mut self, dt: f64) {
-        let substeps = self.settings.substeps.max(1) as usize;
-        let h = dt / substeps as f64;
-        let frequency = self.settings.contact_frequency * 0.25 / h;
-        let damping = self.settings.contact_damping;
-        let plan = Plan {
-            substeps,
-            h: h as f32,
-            sweep: Sweep {
-                rate: (1.0 / h) as f32,
-                soft: Softness::new(frequency, damping, h),
-                stiff: Softness::new(2.0 * frequency, damping, h),
-                push_speed: self.settings.push_speed as f32,
-                elapsed: 0.0,
-                first_free: self.first_free,
-            },
-            threads: self.threads(),
-        };
-        self.solver.solve(&plan);
+        let threads = self.threads();
+        for (solver, substeps) in self.solvers.iter_mut().zip(self.substeps) {
+            let h = dt / substeps as f64;
+            let frequency = self.settings.contact_frequency * 0.25 / h;
+            let damping = self.settings.contact_damping;
+            solver.solve(&Plan {
+                substeps,
+                h: h as f32,
+                sweep: Sweep {
+                    rate: (1.0 / h) as f32,
+                    soft: Softness::new(frequency, damping, h),
+                    stiff: Softness::new(2.0 * frequency, damping, h),
+                    push_speed: self.settings.push_speed as f32,
+                    elapsed: 0.0,
+                    first_free: 0,
+                },
+                threads,
+            });
+        }
     }
 
     /// Takes the solved bodies back into the world, and gives everybody who moved a new box.
     fn finish(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        for (place, moved, turned) in &self.bounces.bends {
-            let motion = &mut world.bodies_mut().dynamic_mut().0[*place as usize];
-            motion.x += *moved;
-            motion.q = (DQuat::from_scaled_axis(*turned) * motion.q).normalize();
+        self.take_back(world, dt);
+        if !self.sweeps.fast.is_empty() {
+            self.stop_fast(world, dt)?;
         }
-        let foresight = self.settings.foresight;
-        let still_speed = self.settings.sleep_speed;
-        let count = world.bodies().count(Status::Dynamic);
-        for place in 0..count {
-            let id = world.bodies().ids(Status::Dynamic)[place];
+        let (foresight, still_speed) = (self.settings.foresight, self.settings.sleep_speed);
+        for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
             let Some(actor) = self.roster.actors.get_mut(id.slot() as usize).and_then(Option::as_mut) else {
                 continue;
             };
@@ -258,22 +294,18 @@ impl Realtime {
                 self.counters.asleep += 1;
                 continue;
             }
-            let motion = &mut world.bodies_mut().dynamic_mut().0[place];
-            let mover = std::mem::replace(&mut actor.mover, NONE);
-            if mover != NONE {
-                leave(motion, &self.solver.movers[mover as usize], &self.solver.frames[mover as usize]);
-                if !motion.is_finite() {
-                    continue;
-                }
+            let motion = &world.bodies().motion(Status::Dynamic)[place];
+            if !motion.is_finite() {
+                continue;
             }
             let speed = motion.v.length() + motion.omega.length() * actor.reach;
             actor.still = if speed < still_speed { actor.still + dt as f32 } else { 0.0 };
             let (pose, travel) = (motion.pose(), motion.v * dt);
-            let fast = travel.length_squared() > foresight * foresight;
+            let far = travel.length_squared() > foresight * foresight;
             for index in &actor.parts {
                 let Some(part) = self.roster.parts.get(*index as usize).and_then(Option::as_ref) else { continue };
                 let margin = foresight.min(0.25 * part.radius);
-                if fast && let Some(bounds) = part.shape.aabb(&(pose * part.place)) {
+                if far && let Some(bounds) = part.shape.aabb(&(pose * part.place)) {
                     let bounds = bounds.enlarged(margin).and_then(|bounds| bounds.swept(travel)).unwrap_or(bounds);
                     set_box(&mut *self.space, part, &bounds)?;
                 } else {
@@ -282,6 +314,38 @@ impl Realtime {
             }
         }
         self.move_animated(world, dt)
+    }
+
+    /// Takes the solved bodies back into the world, bends the paths of those that bounced, and lists the fast ones.
+    fn take_back(&mut self, world: &mut World, dt: f64) {
+        for place in 0..world.bodies().count(Status::Dynamic) {
+            let id = world.bodies().ids(Status::Dynamic)[place];
+            let Some(actor) = self.roster.actor_mut(id.slot()) else { continue };
+            let mover = std::mem::replace(&mut actor.mover, NONE);
+            if mover != NONE {
+                let (mover, frame) = self.solvers[usize::from(actor.delicate)].leave(mover);
+                leave(&mut world.bodies_mut().dynamic_mut().0[place], mover, frame);
+            }
+        }
+        for (place, moved, turned) in &self.bounces.bends {
+            let motion = &mut world.bodies_mut().dynamic_mut().0[*place as usize];
+            motion.x += *moved;
+            motion.q = (DQuat::from_scaled_axis(*turned) * motion.q).normalize();
+        }
+        self.sweeps.fast.clear();
+        if !self.settings.continuous {
+            return;
+        }
+        for (place, (before, now)) in self.before.iter().zip(world.bodies().motion(Status::Dynamic)).enumerate() {
+            let id = world.bodies().ids(Status::Dynamic)[place];
+            if let Some(actor) = self.roster.actor(id.slot())
+                && !actor.asleep
+                && now.is_finite()
+                && Self::is_fast(actor, before, now, dt)
+            {
+                self.sweeps.fast.push(place as u32);
+            }
+        }
     }
 
     /// Animated bodies go where their paths lead; their boxes go ahead.
@@ -311,7 +375,8 @@ impl Realtime {
     ) -> impl Iterator<Item = TouchPoint> + 's {
         let sides = contact.actors.map(|slot| self.roster.actor(slot));
         let known = sides[0].zip(sides[1]);
-        let per_second = self.settings.substeps as f64 / self.dt;
+        let delicate = sides.iter().flatten().any(|actor| actor.delicate);
+        let per_second = self.substeps[usize::from(delicate)] as f64 / self.dt;
         known.into_iter().flat_map(move |(a, b)| {
             let (one, other) = (self.roster.motion(world, a), self.roster.motion(world, b));
             contact.patches().flat_map(move |patch| {
@@ -384,7 +449,7 @@ fn leave(motion: &mut Motion, mover: &Mover, frame: &Frame) {
 
 impl Frame {
     /// Of what never moves.
-    fn fixed() -> Self {
+    pub(super) fn fixed() -> Self {
         Self::new(DQuat::IDENTITY, DVec3::ZERO, 0.0)
     }
 

@@ -1,0 +1,170 @@
+//! How fast piles, stacks and drums move, side by side with Rapier, on the scenes of `rattleback_scene::stress`.
+//!
+//! `cargo run --release --bin realtime_speed [scene …] [--steps N] [--repeats N]`
+//!
+//! Same bodies, steps of 1/60 s, four sub-steps, one thread each. Runs alternate, so that a busy machine slows both alike; the
+//! least and the median time per step of all runs are told, and what the scene looks like at the end, so that one can see that both
+//! did the same job: the mean height of the bodies, how many sleep, and for ours how deep they overlap.
+
+use std::time::Instant;
+
+use glam::DVec3;
+use rapier3d::prelude::*;
+use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
+use rattleback_dynamics::{Path, Simulator, Status};
+use rattleback_geometry::Shape as OurShape;
+use rattleback_scene::stress::{STRESS_FRICTION, STRESS_GRAVITY, STRESS_SCENES, StressBody, StressScene};
+
+const DT: f64 = 1.0 / 60.0;
+
+/// What a run tells.
+struct Run {
+    /// Seconds per step.
+    per_step: f64,
+    mean_height: f64,
+    asleep: usize,
+    deepest: f64,
+}
+
+fn ours(scene: &StressScene, steps: usize) -> Run {
+    let mut world = scene.world().expect("the scene can be built");
+    let settings = RealtimeSettings { sleep: scene.sleeping, ..RealtimeSettings::default() };
+    let mut simulator = Realtime::new(settings).expect("settings are in range");
+    scene.arrive(&mut world, 0).expect("arrivals fit");
+    simulator.step(&mut world, DT).expect("a step succeeds");
+    let start = Instant::now();
+    for step in 1..steps {
+        scene.arrive(&mut world, step).expect("arrivals fit");
+        simulator.step(&mut world, DT).expect("a step succeeds");
+    }
+    let per_step = start.elapsed().as_secs_f64() / (steps - 1) as f64;
+    let motion = world.bodies().motion(Status::Dynamic);
+    let mean_height = motion.iter().map(|motion| motion.x.y).sum::<f64>() / motion.len().max(1) as f64;
+    let deepest = simulator.touch_points(&world).map(|point| -point.gap).fold(0.0, f64::max);
+    Run { per_step, mean_height, asleep: simulator.counters().asleep, deepest }
+}
+
+fn vector(v: DVec3) -> Vector {
+    Vector::new(v.x as f32, v.y as f32, v.z as f32)
+}
+
+fn collider(shape: &OurShape) -> ColliderBuilder {
+    match shape {
+        OurShape::Sphere(sphere) => ColliderBuilder::ball(sphere.radius() as f32),
+        OurShape::Cuboid(cuboid) => {
+            let half = cuboid.half_extents();
+            ColliderBuilder::cuboid(half.x as f32, half.y as f32, half.z as f32)
+        }
+        OurShape::Convex(hull) => {
+            let points: Vec<Vector> = hull.polyhedron().vertices().iter().map(|p| vector(*p)).collect();
+            ColliderBuilder::convex_hull(&points).expect("a hull")
+        }
+        other => panic!("no scene has {other:?}"),
+    }
+}
+
+fn add(world: &mut PhysicsWorld, body: &StressBody, sleeping: bool) -> RigidBodyHandle {
+    let builder = match body.status {
+        Status::Fixed => RigidBodyBuilder::fixed(),
+        Status::Animated => RigidBodyBuilder::kinematic_velocity_based(),
+        _ => RigidBodyBuilder::dynamic(),
+    };
+    let handle = world.bodies.insert(builder.translation(vector(body.position)).can_sleep(sleeping).build());
+    for (shape, pose) in &body.shapes {
+        let collider = collider(shape)
+            .translation(vector(pose.translation))
+            .density(body.density as f32)
+            .friction(STRESS_FRICTION as f32)
+            .build();
+        world.colliders.insert_with_parent(collider, handle, &mut world.bodies);
+    }
+    handle
+}
+
+/// Gives an animated body the velocity its path has now.
+fn drive(world: &mut PhysicsWorld, handle: RigidBodyHandle, body: &StressBody, step: usize) {
+    let Some(path) = &body.path else { return };
+    let start = rattleback_geometry::Pose::at(body.position);
+    let (now, next) = (path.at(&start, step as f64 * DT), path.at(&start, (step + 1) as f64 * DT));
+    let peer = &mut world.bodies[handle];
+    let velocity = match path {
+        Path::Steady { velocity, .. } => *velocity,
+        _ => (next.pose.translation - now.pose.translation) / DT,
+    };
+    if step == 0 {
+        peer.set_translation(vector(now.pose.translation), true);
+    }
+    peer.set_linvel(vector(velocity), true);
+    peer.set_angvel(vector(now.angular_velocity), true);
+}
+
+fn rapier(scene: &StressScene, steps: usize) -> Run {
+    let mut world = PhysicsWorld::new();
+    world.gravity = vector(STRESS_GRAVITY);
+    world.integration_parameters.dt = DT as f32;
+    let handles: Vec<_> = scene.bodies.iter().map(|body| add(&mut world, body, scene.sleeping)).collect();
+    let driven: Vec<_> = scene.bodies.iter().zip(&handles).filter(|(body, _)| body.path.is_some()).collect();
+    let mut step = |world: &mut PhysicsWorld, step: usize| {
+        for (_, body) in scene.arrivals.iter().filter(|(at, _)| *at == step) {
+            add(world, body, scene.sleeping);
+        }
+        for (body, handle) in &driven {
+            drive(world, **handle, body, step);
+        }
+        world.step();
+    };
+    step(&mut world, 0);
+    let start = Instant::now();
+    for number in 1..steps {
+        step(&mut world, number);
+    }
+    let per_step = start.elapsed().as_secs_f64() / (steps - 1) as f64;
+    let (mut sum, mut count, mut asleep) = (0.0, 0, 0);
+    for (_, body) in world.bodies.iter().filter(|(_, body)| body.is_dynamic()) {
+        sum += f64::from(body.translation().y);
+        count += 1;
+        asleep += usize::from(body.is_sleeping());
+    }
+    Run { per_step, mean_height: sum / f64::from(count.max(1)), asleep, deepest: f64::NAN }
+}
+
+fn main() {
+    let (mut names, mut steps, mut repeats) = (Vec::new(), None, 3_usize);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--steps" => steps = arguments.next().and_then(|n| n.parse().ok()),
+            "--repeats" => repeats = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(3),
+            _ => names.push(argument),
+        }
+    }
+    println!("{:<14} {:>6} {:>11} {:>11} {:>7} {:>7}   mean height, asleep, deepest overlap", "scene", "steps", "ours min ms", "peer min ms", "min", "median");
+    for (name, _, make) in STRESS_SCENES {
+        if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        let scene = make().expect("the scene can be built");
+        let steps = steps.unwrap_or(scene.steps).clamp(2, scene.steps);
+        let (mut us, mut them) = (Vec::new(), Vec::new());
+        for _ in 0..repeats.max(1) {
+            us.push(ours(&scene, steps));
+            them.push(rapier(&scene, steps));
+        }
+        us.sort_by(|a, b| a.per_step.total_cmp(&b.per_step));
+        them.sort_by(|a, b| a.per_step.total_cmp(&b.per_step));
+        let (a, b) = (&us[0], &them[0]);
+        let middle = us.len() / 2;
+        println!(
+            "{name:<14} {steps:>6} {:>11.3} {:>11.3} {:>6.2}x {:>6.2}x   ours {:.3} m {} {:.1} mm; Rapier {:.3} m {}",
+            1e3 * a.per_step,
+            1e3 * b.per_step,
+            b.per_step / a.per_step,
+            them[middle].per_step / us[middle].per_step,
+            a.mean_height,
+            a.asleep,
+            1e3 * a.deepest,
+            b.mean_height,
+            b.asleep,
+        );
+    }
+}

@@ -1,0 +1,278 @@
+//! Fast bodies do not pass through others.
+//!
+//! A body that moves farther in a step than half of its thinnest part could be on the other side of a wall without ever having
+//! touched it. Its way is therefore followed from the beginning of the step to its end, straight and turning evenly, against
+//! everything whose way it may cross; where it first comes to touch, it is stopped, with the velocity it has. The next step finds it in
+//! contact.
+//!
+//! Bodies that touch from the start are held by the solver, but it knows only how they turn at that moment: a rod that spins fast
+//! may dip into what it touches. Then the ball about its centre of mass that fits into its thinnest part is followed instead, so that
+//! the middle of a body stays on its side.
+//!
+//! Who is stopped is in the way of others from then on. So hits are taken in the order of time, and whoever may meet a body that
+//! was stopped is followed anew.
+
+use super::Realtime;
+use super::roster::{Actor, Part, set_box};
+use crate::error::Error;
+use crate::motion::Motion as State;
+use crate::world::{Handle, Status, World};
+use glam::DVec3;
+use rattleback_geometry::swept::{Advancement, Motion, cast_shapes, rotation_vector};
+use rattleback_geometry::{Aabb, Pose, Shape};
+use std::ops::ControlFlow;
+
+/// A fast body on its way.
+#[derive(Clone, Copy, Debug)]
+struct Runner {
+    place: u32,
+    slot: u32,
+    way: Motion,
+    /// Part of the way it may go.
+    stop: f64,
+}
+
+/// Two parts that may meet.
+#[derive(Clone, Copy, Debug)]
+struct Meeting {
+    runner: u32,
+    part: u32,
+    other: u32,
+    /// The other's way, and which runner it is, if it is one.
+    way: Motion,
+    rival: Option<u32>,
+    /// When they touch first, with everybody stopped where they are known to be.
+    time: f64,
+}
+
+/// Memory of the stage.
+#[derive(Debug, Default)]
+pub(super) struct Sweeps {
+    runners: Vec<Runner>,
+    meetings: Vec<Meeting>,
+    found: Vec<u32>,
+    by_slot: std::collections::HashMap<u32, u32>,
+    /// Places of fast bodies, filled before.
+    pub fast: Vec<u32>,
+}
+
+/// Nearer than this, in parts of the thinnest extent, counts as touching.
+const TOUCH: f64 = 1e-4;
+/// Radius of the ball in the middle of a body, in parts of half its thinnest extent.
+const HEART: f64 = 0.5;
+/// A body is stopped at most so often in the search of one step, for each fast body.
+const MOST_ROUNDS: usize = 8;
+
+impl Realtime {
+    /// Whether a body has gone so far that it may have missed something.
+    pub(super) fn is_fast(actor: &Actor, before: &State, now: &State, dt: f64) -> bool {
+        let swing = now.omega.length().max(before.omega.length()) * dt * actor.reach;
+        (now.x - before.x).length() > 0.5 * actor.core || (swing.is_finite() && swing > actor.core)
+    }
+
+    /// Stops the fast bodies where they first touch.
+    pub(super) fn stop_fast(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        self.sweeps.runners.clear();
+        self.sweeps.meetings.clear();
+        self.sweeps.by_slot.clear();
+        for place in std::mem::take(&mut self.sweeps.fast) {
+            let slot = world.bodies().ids(Status::Dynamic)[place as usize].slot();
+            let (before, now) =
+                (self.before[place as usize], world.bodies().motion(Status::Dynamic)[place as usize]);
+            let Some(way) = way_between(&before, &now, dt) else { continue };
+            self.sweeps.by_slot.insert(slot, self.sweeps.runners.len() as u32);
+            self.sweeps.runners.push(Runner { place, slot, way, stop: 1.0 });
+        }
+        for index in 0..self.sweeps.runners.len() {
+            self.clear_the_way(index)?;
+        }
+        for index in 0..self.sweeps.runners.len() {
+            self.expect_meetings(world, index as u32, dt);
+        }
+        for index in 0..self.sweeps.meetings.len() {
+            let meeting = self.sweeps.meetings[index];
+            self.sweeps.meetings[index].time = self.first_touch(&meeting, 0.0);
+        }
+        for _ in 0..MOST_ROUNDS * self.sweeps.runners.len() {
+            let first = (0..self.sweeps.meetings.len())
+                .filter(|k| self.sweeps.meetings[*k].time < 1.0)
+                .min_by(|a, b| self.sweeps.meetings[*a].time.total_cmp(&self.sweeps.meetings[*b].time));
+            let Some(first) = first else { break };
+            self.stop_at(first);
+        }
+        let motion = world.bodies_mut().dynamic_mut().0;
+        for runner in self.sweeps.runners.iter().filter(|runner| runner.stop < 1.0) {
+            let pose = runner.way.pose(runner.stop);
+            let body = &mut motion[runner.place as usize];
+            (body.x, body.q) = (pose.translation, pose.rotation.normalize());
+        }
+        Ok(())
+    }
+
+    /// Tells the space where a runner may be during this step.
+    fn clear_the_way(&mut self, index: usize) -> Result<(), Error> {
+        let runner = self.sweeps.runners[index];
+        let Some(actor) = self.roster.actor(runner.slot) else { return Ok(()) };
+        for number in &actor.parts {
+            if let Some(part) = self.roster.part(*number)
+                && let Some(bounds) = bounds_of(&runner.way, part)
+            {
+                set_box(&mut *self.space, part, &bounds)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists whom a runner may meet.
+    fn expect_meetings(&mut self, world: &World, index: u32, dt: f64) {
+        let runner = self.sweeps.runners[index as usize];
+        let Some(actor) = self.roster.actor(runner.slot) else { return };
+        for number in &actor.parts {
+            let Some(part) = self.roster.part(*number).filter(|part| !part.sensor) else { continue };
+            let Some(bounds) = bounds_of(&runner.way, part) else { continue };
+            let mut found = std::mem::take(&mut self.sweeps.found);
+            found.clear();
+            self.space.overlapping(&bounds, &mut |proxy| {
+                found.push(proxy.index());
+                ControlFlow::Continue(())
+            });
+            found.sort_unstable();
+            for other in &found {
+                let Some(peer) = self.roster.part(*other) else { continue };
+                let rival = self.sweeps.by_slot.get(&peer.actor).map(|rival| *rival as usize);
+                // Two runners are listed once.
+                let listed = rival.is_some_and(|rival| rival < index as usize);
+                if peer.sensor || peer.actor == part.actor || listed || !world.may_touch(part.id, peer.id).unwrap_or(false) {
+                    continue;
+                }
+                let Some(way) = self.way_of(world, peer, rival, dt) else { continue };
+                let rival = rival.map(|rival| rival as u32);
+                self.sweeps.meetings.push(Meeting { runner: index, part: *number, other: *other, way, rival, time: 1.0 });
+            }
+            self.sweeps.found = found;
+        }
+    }
+
+    fn way_of(&self, world: &World, part: &Part, rival: Option<usize>, dt: f64) -> Option<Motion> {
+        if let Some(rival) = rival {
+            return Some(self.sweeps.runners[rival].way);
+        }
+        let actor = self.roster.actor(part.actor)?;
+        let now = self.roster.motion(world, actor);
+        match actor.status {
+            Status::Dynamic => way_between(&self.before[actor.place as usize], now, dt),
+            Status::Animated => {
+                // It goes where its path leads at the end of the step.
+                let body = world.body(actor.id).ok()?;
+                let (path, start) = body.path()?;
+                let end = path.at(&start, world.time() + dt).pose * *body.body_from_principal();
+                Motion::between(now.pose(), end, DVec3::ZERO).ok()
+            }
+            Status::Fixed | Status::Inactive => Motion::resting(now.pose()).ok(),
+        }
+    }
+
+    /// When two parts touch first after `from`; 1 if they do not, or did so all the time.
+    fn first_touch(&self, meeting: &Meeting, from: f64) -> f64 {
+        let (Some(part), Some(peer)) = (self.roster.part(meeting.part), self.roster.part(meeting.other)) else {
+            return 1.0;
+        };
+        let stop = self.sweeps.runners[meeting.runner as usize].stop;
+        let rival_stop = meeting.rival.map_or(1.0, |rival| self.sweeps.runners[rival as usize].stop);
+        let way = self.sweeps.runners[meeting.runner as usize].way;
+        let thin = part.core.min(peer.core);
+        let settings = Advancement { distance_tolerance: (TOUCH * thin).clamp(1e-8, 1e-6), max_iterations: 200 };
+        let mut edges = [from, stop.max(from), rival_stop.max(from), 1.0];
+        edges.sort_by(f64::total_cmp);
+        for pair in edges.windows(2) {
+            let [start, end] = [pair[0], pair[1]];
+            let (moves, rival_moves) = (start < stop, start < rival_stop);
+            if end <= start || !(moves || rival_moves) {
+                continue;
+            }
+            let mine = if moves { way.piece(start, end) } else { way.piece(stop, stop) };
+            let theirs =
+                if rival_moves { meeting.way.piece(start, end) } else { meeting.way.piece(rival_stop, rival_stop) };
+            let hit = cast_shapes(
+                &part.shape,
+                &mine.of_part(&part.place),
+                &peer.shape,
+                &theirs.of_part(&peer.place),
+                &settings,
+            );
+            if let Ok(Some(hit)) = hit {
+                let time = start + hit.contact.time * (end - start);
+                return if time > 0.0 { time } else { self.heart_touch(meeting, peer) };
+            }
+        }
+        1.0
+    }
+
+    /// When the middle of a body that touches another from the start comes to touch it.
+    fn heart_touch(&self, meeting: &Meeting, peer: &Part) -> f64 {
+        let runner = &self.sweeps.runners[meeting.runner as usize];
+        let Some(actor) = self.roster.actor(runner.slot) else { return 1.0 };
+        let Ok(heart) = Shape::sphere(HEART * actor.core) else { return 1.0 };
+        let settings = Advancement { distance_tolerance: 0.1 * HEART * actor.core, max_iterations: 200 };
+        let hit = cast_shapes(&heart, &runner.way, &peer.shape, &meeting.way.of_part(&peer.place), &settings);
+        match hit {
+            Ok(Some(hit)) if hit.contact.time > 0.0 => hit.contact.time,
+            // It is there already: it may only go away.
+            Ok(Some(hit)) => {
+                let towards = |n: DVec3| n.dot(runner.way.displacement() - meeting.way.displacement()) > 0.0;
+                if hit.contact.gap.is_some_and(|gap| towards(gap.normal)) { 0.0 } else { 1.0 }
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// Lets the two of a meeting stop, and follows those anew who may meet them.
+    fn stop_at(&mut self, index: usize) {
+        let meeting = self.sweeps.meetings[index];
+        self.sweeps.meetings[index].time = 1.0;
+        let stopped = [Some(meeting.runner), meeting.rival];
+        for runner in stopped.into_iter().flatten() {
+            let runner = &mut self.sweeps.runners[runner as usize];
+            runner.stop = runner.stop.min(meeting.time);
+        }
+        for k in 0..self.sweeps.meetings.len() {
+            let other = self.sweeps.meetings[k];
+            let concerned = stopped.into_iter().flatten().any(|r| other.runner == r || other.rival == Some(r));
+            if k != index && concerned {
+                let time = self.first_touch(&other, 0.0);
+                let stop = self.sweeps.runners[other.runner as usize].stop;
+                let rival_stop = other.rival.map_or(1.0, |rival| self.sweeps.runners[rival as usize].stop);
+                // Nothing is left to stop if neither moves any more by then.
+                let moving = time < stop || (other.rival.is_some() && time < rival_stop);
+                self.sweeps.meetings[k].time = if moving { time } else { 1.0 };
+            }
+        }
+    }
+}
+
+/// The way between two states: straight, and turning evenly, as often as the angular velocity says.
+fn way_between(before: &State, now: &State, dt: f64) -> Option<Motion> {
+    let short = rotation_vector(before.q, now.q);
+    let spin = now.omega * dt;
+    let angle = short.length();
+    let turn = if angle > 1e-9 {
+        let axis = short / angle;
+        let whole = ((axis.dot(spin) - angle) / std::f64::consts::TAU).round();
+        short + axis * (whole * std::f64::consts::TAU)
+    } else {
+        let whole = (spin.length() / std::f64::consts::TAU).round();
+        spin.normalize_or_zero() * (whole * std::f64::consts::TAU)
+    };
+    Motion::new(before.pose(), DVec3::ZERO, now.x - before.x, turn).ok()
+}
+
+/// A box around the whole way of a part.
+fn bounds_of(way: &Motion, part: &Part) -> Option<Aabb> {
+    let (start, end): (Pose, Pose) = (way.pose(0.0) * part.place, way.pose(1.0) * part.place);
+    let both = part.shape.aabb(&start)?.union(&part.shape.aabb(&end)?);
+    // Turning, no point leaves the ball about the centre of mass.
+    let turn = way.turn().length();
+    let reach = part.place.translation.length() + part.radius;
+    let bulge = if turn < std::f64::consts::PI { reach * (1.0 - (0.5 * turn).cos()) } else { 2.0 * reach };
+    both.enlarged(bulge + 1e-3 * part.core.min(1.0)).ok()
+}
