@@ -24,14 +24,17 @@ static SCENES: &[BuiltIn] = scenes! {
     "block-drop": "two blocks bounce and end as a stack";
     "block-on-ramp": "a block slides down a ramp, stops after 2 s and stays";
     "bowling": "a ball slides, rolls and meets ten pins";
+    "brick-wall": "a steel ball flies into a wall of ninety bricks";
     "chain-of-balls": "one ball in, one ball out, one collision at a time";
     "chute": "six caps slide out of a tray, none through its walls";
     "coins": "eight coins roll, collide, rattle down and rest";
+    "cradle": "five touching balls pass a blow on within one step";
     "damped-springs": "springs that swing, come home at once, or creep";
     "dominos": "seven dominos topple in a row";
     "exploding-text": "the letters of two words fly apart in a box";
     "figure-eight": "three bodies chase each other along a figure eight";
     "free-fall": "five throws at 20 m/s; complementary angles reach equally far";
+    "heavy-top": "a thousand kilograms stand on nine boxes of one";
     "ions": "four charges in a trap become a regular tetrahedron";
     "platter": "a ball on a turning platter goes round in circles of its own";
     "pool-break": "a cue ball breaks a rack of fifteen";

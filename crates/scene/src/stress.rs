@@ -124,14 +124,21 @@ fn pyramids(name: &'static str, steps: usize, base: usize, rows: usize) -> Built
     scene.ground(DVec3::new(side, 1.0, side))?;
     let cube = Shape::cuboid(DVec3::splat(h))?;
     for row in 0..rows {
-        let z = if rows == 1 { 0.0 } else { -extent + 1.0 + row as f64 * 2.0 * (extent - 1.0) / (rows as f64 - 1.0) };
+        let z = if rows == 1 {
+            0.0
+        } else {
+            -extent + 1.0 + row as f64 * 2.0 * (extent - 1.0) / (rows as f64 - 1.0)
+        };
         for column in 0..rows {
             let center = if rows == 1 { -50.0 } else { -extent + column as f64 * (base as f64 + 1.0) + h };
             for i in 0..base {
                 for j in i..base {
                     let x = (i as f64 + 1.0) * h + 2.0 * (j - i) as f64 * h + center;
                     let at = DVec3::new(x, (2.0 * i as f64 + 1.0) * h, z);
-                    scene.bodies.push(StressBody { density: 100.0, ..StressBody::new(Status::Dynamic, at, cube.clone()) });
+                    scene.bodies.push(StressBody {
+                        density: 100.0,
+                        ..StressBody::new(Status::Dynamic, at, cube.clone())
+                    });
                 }
             }
         }
@@ -147,7 +154,11 @@ fn wide_pyramid() -> Built<StressScene> {
         for j in i / 2..15 - i.div_ceil(2) {
             for k in i / 2..15 - i.div_ceil(2) {
                 let odd = (i % 2) as f64;
-                let at = DVec3::new(-15.0 + 2.0 * j as f64 + odd, 1.0 + 2.5 * i as f64, -15.0 + 2.0 * k as f64 + odd);
+                let at = DVec3::new(
+                    -15.0 + 2.0 * j as f64 + odd,
+                    1.0 + 2.5 * i as f64,
+                    -15.0 + 2.0 * k as f64 + odd,
+                );
                 scene.bodies.push(StressBody::new(Status::Dynamic, at, cube.clone()));
             }
         }
@@ -184,7 +195,11 @@ fn convex_pile() -> Built<StressScene> {
 
 fn junkyard() -> Built<StressScene> {
     let mut scene = StressScene::new("junkyard", 500, true);
-    let mut yard = StressBody::new(Status::Fixed, DVec3::new(0.0, -1.0, 0.0), Shape::cuboid(DVec3::new(120.0, 1.0, 120.0))?);
+    let mut yard = StressBody::new(
+        Status::Fixed,
+        DVec3::new(0.0, -1.0, 0.0),
+        Shape::cuboid(DVec3::new(120.0, 1.0, 120.0))?,
+    );
     for (half, at) in [
         (DVec3::new(1.0, 8.0, 50.0), DVec3::new(50.0, 8.0, 0.0)),
         (DVec3::new(1.0, 8.0, 50.0), DVec3::new(-50.0, 8.0, 0.0)),

@@ -29,8 +29,8 @@ use crate::error::{Error, parameter};
 use crate::force::{Force, Gravity, Loads, Scope, Targets};
 use crate::motion::{Inertia, Motion};
 use body::BodyRecord;
-use journal::Journal;
 use glam::DVec3;
+use journal::Journal;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
 

@@ -74,7 +74,10 @@ impl PartialOrd for Hit {
 }
 impl Ord for Hit {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.time.total_cmp(&other.time).then(self.candidate.cmp(&other.candidate)).then(self.version.cmp(&other.version))
+        self.time
+            .total_cmp(&other.time)
+            .then(self.candidate.cmp(&other.candidate))
+            .then(self.version.cmp(&other.version))
     }
 }
 
@@ -101,9 +104,8 @@ impl Realtime {
         let stamp = world.counters().steps + 1;
         let g = self.loads.uniform_acceleration();
         for index in 0..self.table.contacts.len() {
-            let Some(contact) = &self.table.contacts[index] else { continue };
-            let bounces = contact.stamp == stamp && contact.material.restitution > 0.0 && !contact.sensor;
-            if bounces && contact.is_seen() {
+            let summary = &self.table.summaries[index];
+            if summary.bouncy && summary.stamp == stamp {
                 self.propose(world, index as u32, g);
             }
         }
@@ -113,7 +115,8 @@ impl Realtime {
         for index in 0..self.bounces.candidates.len() {
             self.bounces.plan(index, 0.0, dt, self.settings.bounce_threshold);
             if self.bounces.stays_away(index, dt, 0.1 * self.settings.foresight)
-                && let Some(contact) = &mut self.table.contacts[self.bounces.candidates[index].contact as usize]
+                && let Some(contact) =
+                    &mut self.table.contacts[self.bounces.candidates[index].contact as usize]
                 && contact.others.is_empty()
             {
                 contact.answered = stamp;
@@ -130,7 +133,9 @@ impl Realtime {
                 break;
             }
             left -= 1;
-            let Some((point, impulse)) = self.bounces.strike(hit.candidate as usize, hit.time, dt) else { continue };
+            let Some((point, impulse)) = self.bounces.strike(hit.candidate as usize, hit.time, dt) else {
+                continue;
+            };
             let bodies = candidate.flyers.map(|flyer| self.bounces.flyers[flyer as usize].actor);
             if let Some(contact) = &mut self.table.contacts[candidate.contact as usize] {
                 contact.answered = stamp;
@@ -158,15 +163,20 @@ impl Realtime {
     fn propose(&mut self, world: &World, index: u32, g: DVec3) {
         let Some(contact) = &self.table.contacts[index as usize] else { return };
         let [Some(a), Some(b)] = contact.actors.map(|slot| self.roster.actor(slot)) else { return };
-        let sides = [(a, self.roster.motion(world, a)), (b, self.roster.motion(world, b))];
+        let sides = [(a, a.motion(world)), (b, b.motion(world))];
         let mut made = Vec::new();
         candidates(contact, index, sides, &mut made);
         for mut candidate in made {
             // Nobody who only parts can hit.
             for (k, (actor, motion)) in sides.iter().enumerate() {
                 let inertia = world.bodies().inertia(actor.status)[actor.place as usize];
-                let wrench = if actor.status == Status::Dynamic { self.loads.wrench(actor.place as usize).force } else { DVec3::ZERO };
-                candidate.flyers[k] = self.bounces.flyer(contact.actors[k], actor, motion, &inertia, g, wrench);
+                let wrench = if actor.status == Status::Dynamic {
+                    self.loads.wrench(actor.place as usize).force
+                } else {
+                    DVec3::ZERO
+                };
+                candidate.flyers[k] =
+                    self.bounces.flyer(contact.actors[k], actor, motion, &inertia, g, wrench);
             }
             let number = self.bounces.candidates.len() as u32;
             for flyer in candidate.flyers {
@@ -180,7 +190,8 @@ impl Realtime {
 /// The manifolds of a contact as candidates, without flyers yet.
 fn candidates(contact: &Contact, index: u32, sides: [(&Actor, &Motion); 2], made: &mut Vec<Candidate>) {
     let vector = |row: &Row, k: usize| DVec3::new(row.0[k].into(), row.0[k + 1].into(), row.0[k + 2].into());
-    let axes = sides.map(|(actor, motion)| if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q });
+    let axes =
+        sides.map(|(actor, motion)| if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q });
     for patch in contact.patches() {
         let normal = (axes[0] * vector(&patch.head, 0)).normalize_or_zero();
         let apart = vector(&patch.head, 3);

@@ -10,15 +10,16 @@ use super::lanes::Row;
 use super::roster::{Part, Roster};
 use crate::motion::Motion;
 use crate::world::{MixedMaterial, Status, World};
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::contact::{
     ContactCache, Contacts as Found, Manifold, Piece, PieceCache, collide, collide_pieces,
 };
 use rattleback_geometry::{Pose, Shape};
 use std::collections::HashMap;
 
-/// How a contact is looked for.
+/// How a contact is looked for. Pieces are what there is most of, so they pay no way to the heap.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)]
 enum Search {
     /// Two convex pieces: one manifold at most.
     Pieces(PieceCache),
@@ -28,6 +29,7 @@ enum Search {
 
 /// Two parts that are near each other.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)]
 pub(super) struct Contact {
     /// The first belongs to the fixed body, if there is one.
     pub parts: [u32; 2],
@@ -38,8 +40,6 @@ pub(super) struct Contact {
     pub touching: bool,
     near: bool,
     pub touched: bool,
-    /// Step in which it was last looked at.
-    pub stamp: u64,
     /// Step in which a bounce answered it.
     pub answered: u64,
     /// Manifolds: one, or the first and others.
@@ -85,7 +85,6 @@ impl Contact {
             touching: false,
             near: false,
             touched: false,
-            stamp: 0,
             answered: 0,
             patch: Patch::default(),
             others: Vec::new(),
@@ -109,11 +108,6 @@ impl Contact {
         std::iter::once(&mut self.patch).filter(|patch| patch.count > 0).chain(&mut self.others)
     }
 
-    /// Whether there are any points, near or not.
-    pub fn is_seen(&self) -> bool {
-        self.patch.count > 0
-    }
-
     /// Whether there is anything to solve.
     pub fn is_near(&self) -> bool {
         self.near && self.patch.count > 0
@@ -124,26 +118,30 @@ impl Contact {
         let Some([a, b]) = self.sides(sight) else { return };
         let relative = a.motion.pose().relative(&b.motion.pose());
         let known = self.seen.is_some_and(|seen| self.is_close(&seen, &relative));
-        // Who may bounce has to be seen coming.
-        let speed = |side: &Side<'_>| side.motion.v.length() + side.motion.omega.length() * self.reach.min(side.part.radius);
-        let travel = if self.material.restitution > 0.0 && !self.sensor {
-            sight.dt * (speed(&a) + speed(&b))
-        } else {
-            0.0
-        };
-        if !known || travel > self.foresight {
+        // Who comes fast has to be seen coming; who bounces, from any distance.
+        let swing = |side: &Side<'_>| side.motion.omega.length() * self.reach.min(side.part.radius);
+        let travel = sight.dt * ((b.motion.v - a.motion.v).length() + swing(&a) + swing(&b));
+        let bouncy = self.material.restitution > 0.0 && !self.sensor;
+        let margin = self.foresight.max(if bouncy { travel } else { travel.min(0.5 * self.reach) });
+        if !known || margin > self.foresight {
             self.seen = Some(relative);
-            self.look_again(&a, &b, self.foresight.max(travel));
+            self.look_again(&a, &b, margin);
         }
         self.measure(&a, &b);
+        self.feel();
     }
 
     fn sides<'s>(&self, sight: &Sight<'s>) -> Option<[Side<'s>; 2]> {
         let side = |k: usize| {
             let part = sight.roster.part(self.parts[k])?;
             let actor = sight.roster.actor(self.actors[k])?;
-            let motion = sight.roster.motion(sight.world, actor);
-            Some(Side { part, motion, fixed: actor.status == Status::Fixed, movable: actor.status == Status::Dynamic })
+            let motion = actor.motion(sight.world);
+            Some(Side {
+                part,
+                motion,
+                fixed: actor.status == Status::Fixed,
+                movable: actor.status == Status::Dynamic,
+            })
         };
         Some([side(0)?, side(1)?])
     }
@@ -193,27 +191,41 @@ impl Contact {
         }
     }
 
-    /// Where the bodies are against each other now, and whether they touch.
+    /// Where the bodies are against each other now. Gaps come out of the solver; those who may not get there are measured here.
     fn measure(&mut self, a: &Side<'_>, b: &Side<'_>) {
         let place = |side: &Side<'_>| if side.fixed { self.origin } else { side.motion.x };
         let apart = place(b) - place(a);
-        let (turn_a, turn_b) = (a.axes(), b.axes());
-        let mut least = f64::INFINITY;
+        let here = apart.as_vec3();
+        self.near = true;
         for patch in self.patches_mut() {
-            let normal = turn_a * DVec3::new(patch.head.0[0].into(), patch.head.0[1].into(), patch.head.0[2].into());
-            patch.head.0[3] = apart.x as f32;
-            patch.head.0[4] = apart.y as f32;
-            patch.head.0[5] = apart.z as f32;
+            patch.head.0[3..6].copy_from_slice(&here.to_array());
+        }
+        if self.material.restitution == 0.0 && !self.sensor {
+            return;
+        }
+        let (turn_a, turn_b) = (DMat3::from_quat(a.axes()), DMat3::from_quat(b.axes()));
+        for patch in self.patches_mut() {
+            let [x, y, z, ..] = patch.head.0.map(f64::from);
+            let normal = turn_a * DVec3::new(x, y, z);
             for row in &mut patch.points[..patch.count as usize] {
                 let [ax, ay, az, bx, by, bz, ..] = row.0.map(f64::from);
-                let gap = normal.dot(apart + turn_b * DVec3::new(bx, by, bz) - turn_a * DVec3::new(ax, ay, az));
-                row.0[7] = gap as f32;
-                least = least.min(gap);
+                let gap = apart + turn_b * DVec3::new(bx, by, bz) - turn_a * DVec3::new(ax, ay, az);
+                row.0[7] = normal.dot(gap) as f32;
             }
         }
+        self.near = f64::from(self.least_gap()) <= self.foresight;
+    }
+
+    fn least_gap(&self) -> f32 {
+        let points = self.patches().flat_map(|patch| &patch.points[..patch.count as usize]);
+        points.map(|row| row.0[7]).fold(f32::INFINITY, f32::min)
+    }
+
+    /// Decides whether the bodies touch; it takes more to part than to meet.
+    fn feel(&mut self) {
+        self.touched = self.touching;
         let limit = if self.touched { 0.5 } else { 0.1 } * self.foresight;
-        self.touching = least <= limit;
-        self.near = least <= self.foresight;
+        self.touching = f64::from(self.least_gap()) <= limit;
     }
 }
 
@@ -287,10 +299,24 @@ fn make_patch(
     patch
 }
 
+/// What most stages have to know of a contact, side by side in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Summary {
+    pub actors: [u32; 2],
+    /// Step in which it was last looked at.
+    pub stamp: u64,
+    /// Whether there is anything to solve.
+    pub near: bool,
+    /// Whether the bodies began or ceased to touch.
+    pub changed: bool,
+    pub bouncy: bool,
+}
+
 /// All contacts, in slots that are used again.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub contacts: Vec<Option<Contact>>,
+    pub summaries: Vec<Summary>,
     free: Vec<u32>,
     by_parts: HashMap<(u32, u32), u32>,
 }
@@ -299,7 +325,8 @@ impl Table {
     /// Begins the contact of two parts, if they may touch.
     pub fn begin(&mut self, sight: &Sight<'_>, one: u32, other: u32, foresight: f64, recycling: f64) {
         let (Some(a), Some(b)) = (sight.roster.part(one), sight.roster.part(other)) else { return };
-        if a.actor == b.actor || (a.sensor && b.sensor) || !sight.world.may_touch(a.id, b.id).unwrap_or(false) {
+        if a.actor == b.actor || (a.sensor && b.sensor) || !sight.world.may_touch(a.id, b.id).unwrap_or(false)
+        {
             return;
         }
         let status = |part: &Part| sight.roster.actor(part.actor).map(|actor| actor.status);
@@ -313,8 +340,11 @@ impl Table {
         let contact = Contact::new(parts, material, foresight, recycling);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.contacts.push(None);
+            self.summaries.push(Summary::default());
             (self.contacts.len() - 1) as u32
         });
+        let bouncy = contact.material.restitution > 0.0 && !contact.sensor;
+        self.summaries[slot as usize] = Summary { actors: contact.actors, bouncy, ..Summary::default() };
         self.contacts[slot as usize] = Some(contact);
         self.by_parts.insert((one.min(other), one.max(other)), slot);
     }
@@ -323,10 +353,16 @@ impl Table {
     pub fn end(&mut self, one: u32, other: u32) -> Option<Contact> {
         let slot = self.by_parts.remove(&(one.min(other), one.max(other)))?;
         self.free.push(slot);
+        self.summaries[slot as usize] = Summary::default();
         self.contacts[slot as usize].take()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Contact> {
         self.contacts.iter().flatten()
+    }
+
+    /// Contacts with something to solve that were looked at in a step, by slot.
+    pub fn near(&self, stamp: u64) -> impl Iterator<Item = (usize, &Summary)> {
+        self.summaries.iter().enumerate().filter(move |(_, summary)| summary.near && summary.stamp == stamp)
     }
 }

@@ -6,9 +6,7 @@
 //! Friction acts in one point of the manifold, the middle of its load, as a 2-vector inside the circle of radius μ Σλ; the impulse
 //! about the normal is bounded by Σλ times the mean lever arm of the points.
 
-use super::block::{
-    Block, Drive, Frame, Mover, POINTS, Patch, PointRows, RollingRows, Sweep,
-};
+use super::block::{Block, Drive, Frame, Mover, POINTS, Patch, PointRows, RollingRows, Sweep};
 use super::lanes::{Eight, LANES, Lanes, Row, Vector};
 use super::roster::NONE;
 use super::solver::PatchPlace;
@@ -79,8 +77,7 @@ impl<L: Lanes> Pair<L> {
     #[allow(unsafe_code)]
     unsafe fn gather(movers: &Shared<'_, Mover>, block: &Block) -> Self {
         // SAFETY: see `Arena`.
-        let ((va, wa), (vb, wb)) =
-            unsafe { (velocities(movers, &block.a), velocities(movers, &block.b)) };
+        let ((va, wa), (vb, wb)) = unsafe { (velocities(movers, &block.a), velocities(movers, &block.b)) };
         Self { va, wa, vb, wb }
     }
 
@@ -133,7 +130,8 @@ impl<L: Lanes> Axes<L> {
     #[allow(unsafe_code)]
     unsafe fn gather(frames: &Shared<'_, Frame>, index: &[u32; LANES]) -> Self {
         // SAFETY: frames are only read while blocks are made.
-        let [a, b, c, d, e, f, g, h] = columns(index.map(|i| L::load(unsafe { &frames.get(i as usize).axes })));
+        let [a, b, c, d, e, f, g, h] =
+            columns(index.map(|i| L::load(unsafe { &frames.get(i as usize).axes })));
         // SAFETY: as above.
         let [i, j, k, l, m, ..] = columns(index.map(|i| L::load(unsafe { &frames.get(i as usize).rest })));
         Self {
@@ -160,11 +158,7 @@ impl<L: Lanes> Axes<L> {
     /// diag(1/√I) Rᵀ v.
     #[inline(always)]
     fn scaled_back(&self, v: Vector<L>) -> Vector<L> {
-        Vector::new(
-            self.x.dot(v) * self.root.x,
-            self.y.dot(v) * self.root.y,
-            self.z.dot(v) * self.root.z,
-        )
+        Vector::new(self.x.dot(v) * self.root.x, self.y.dot(v) * self.root.y, self.z.dot(v) * self.root.z)
     }
 }
 
@@ -245,7 +239,8 @@ unsafe fn prepare<L: Lanes>(arena: &Arena<'_>, index: usize) {
     }
     // Friction acts in the middle of the load; without any load yet, in the middle of the points.
     let small = load * L::splat(1e-3) + L::splat(1e-12);
-    let (mut weights, mut center_a, mut center_b) = (zero, Vector::new(zero, zero, zero), Vector::new(zero, zero, zero));
+    let (mut weights, mut center_a, mut center_b) =
+        (zero, Vector::new(zero, zero, zero), Vector::new(zero, zero, zero));
     for (k, (ra, rb, weight)) in arms.iter_mut().enumerate().take(block.points as usize) {
         let there = (count - L::splat(k as f32)).if_positive(one, zero);
         *weight = (*weight + small) * there;
@@ -300,11 +295,7 @@ unsafe fn prepare<L: Lanes>(arena: &Arena<'_>, index: usize) {
         let resistance = a.out(Vector::new(r0, r1, r2));
         let (ta, tb) = (a.scaled_back(t.scaled(-one)), b.scaled_back(t));
         let (sa, sb) = (a.scaled_back(s.scaled(-one)), b.scaled_back(s));
-        let mass = inverse_2x2(
-            ta.dot(ta) + tb.dot(tb),
-            ta.dot(sa) + tb.dot(sb),
-            sa.dot(sa) + sb.dot(sb),
-        );
+        let mass = inverse_2x2(ta.dot(ta) + tb.dot(tb), ta.dot(sa) + tb.dot(sb), sa.dot(sa) + sb.dot(sb));
         ta.store(&mut rows.a[0]);
         tb.store(&mut rows.b[0]);
         sa.store(&mut rows.a[1]);
@@ -373,7 +364,12 @@ unsafe fn warm<L: Lanes>(arena: &Arena<'_>, index: usize, first_free: u32) {
 /// One sweep over the normal rows of a block, with springs (`PUSH`) or without.
 #[inline(always)]
 #[allow(unsafe_code)]
-unsafe fn normals<L: Lanes, const PUSH: bool>(arena: &Arena<'_>, block: &Block, y: &mut Pair<L>, sweep: &Sweep) {
+unsafe fn normals<L: Lanes, const PUSH: bool>(
+    arena: &Arena<'_>,
+    block: &Block,
+    y: &mut Pair<L>,
+    sweep: &Sweep,
+) {
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
     // SAFETY: see `Arena`.
     let ((da, ea), (db, eb)) =
@@ -478,10 +474,8 @@ unsafe fn relax<L: Lanes>(arena: &Arena<'_>, index: usize, sweep: &Sweep) {
         let s = n.cross(t);
         let (scale_a, scale_b) = (L::load(&block.scale[0]), L::load(&block.scale[1]));
         let slip = y.vb.scaled(scale_b) - y.va.scaled(scale_a);
-        let (a, b) = (
-            block.friction_a.map(|row| Vector::load(&row)),
-            block.friction_b.map(|row| Vector::load(&row)),
-        );
+        let (a, b) =
+            (block.friction_a.map(|row| Vector::load(&row)), block.friction_b.map(|row| Vector::load(&row)));
         let mut speeds = [t.dot(slip) + y.turning(a[0], b[0]), s.dot(slip) + y.turning(a[1], b[1])];
         if let Some(drive) = drive {
             speeds = [speeds[0] + drive[0], speeds[1] + drive[1]];
@@ -517,39 +511,45 @@ fn within_circle<L: Lanes>(mass: &[Row; 3], speeds: [L; 2], old: &[Row; 2], hold
     [x * factor, z * factor]
 }
 
-/// Writes the impulses of a block back into its patches.
+/// Impulses along the tangents as vectors in A's axes.
+#[inline(always)]
+fn in_axes<L: Lanes>(a: &Axes<L>, t: Vector<L>, s: Vector<L>, rows: &[Row; 2]) -> [Row; 3] {
+    let mut out = [Row::default(); 3];
+    a.back(t.scaled(L::load(&rows[0])) + s.scaled(L::load(&rows[1]))).store(&mut out);
+    out
+}
+
+/// Writes the impulses of a block, and the gaps it began with, back into its patches.
+#[inline(always)]
 #[allow(unsafe_code)]
-pub(super) unsafe fn keep(arena: &Arena<'_>, index: usize) {
+unsafe fn keep<L: Lanes>(arena: &Arena<'_>, index: usize) {
     // SAFETY: see `Arena`.
     let block = unsafe { arena.blocks.get_mut(index) };
     // SAFETY: as above.
-    let (a, n, t): (Axes<Eight>, Vector<Eight>, Vector<Eight>) = unsafe {
+    let (a, n, t): (Axes<L>, Vector<L>, Vector<L>) = unsafe {
         (Axes::gather(&arena.frames, &block.a), Vector::load(&block.normal), Vector::load(&block.tangent))
     };
     let s = n.cross(t);
-    let local = |rows: &[Row; 2]| {
-        let v = a.back(t.scaled(Eight::load(&rows[0])) + s.scaled(Eight::load(&rows[1])));
-        let mut out = [Row::default(); 3];
-        v.store(&mut out);
-        out
-    };
-    let grip = local(&block.friction);
-    let rolling = (block.rolling != NONE).then(|| {
+    let grip = in_axes(&a, t, s, &block.friction);
+    let rolling = if block.rolling == NONE {
+        [Row::default(); 3]
+    } else {
         // SAFETY: as above.
-        local(unsafe { &arena.rolling.get(block.rolling as usize).impulse })
-    });
+        in_axes(&a, t, s, unsafe { &arena.rolling.get(block.rolling as usize).impulse })
+    };
     for lane in 0..block.links as usize {
         // SAFETY: a link belongs to one block, and its patch to one link.
         let patch = unsafe { &mut *arena.patches.get(block.first_link as usize + lane).0 };
         for k in 0..3 {
             patch.grip.0[k] = grip[k].0[lane];
-            patch.grip.0[4 + k] = rolling.map_or(0.0, |rows| rows[k].0[lane]);
+            patch.grip.0[4 + k] = rolling[k].0[lane];
         }
         patch.grip.0[3] = block.twist.0[lane];
         for k in 0..patch.count as usize {
             // SAFETY: as above.
             let rows = unsafe { arena.points.get(block.first_point as usize + k) };
             patch.points[k].0[6] = rows.impulse.0[lane];
+            patch.points[k].0[7] = rows.gap.0[lane];
         }
     }
 }
@@ -561,6 +561,7 @@ pub(super) enum Task {
     Warm,
     Push,
     Relax,
+    Keep,
 }
 
 #[inline(always)]
@@ -587,6 +588,11 @@ unsafe fn run<L: Lanes>(task: Task, arena: &Arena<'_>, blocks: std::ops::Range<u
             Task::Relax => {
                 for index in blocks {
                     relax::<L>(arena, index, sweep);
+                }
+            }
+            Task::Keep => {
+                for index in blocks {
+                    keep::<L>(arena, index);
                 }
             }
         }

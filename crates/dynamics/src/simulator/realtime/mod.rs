@@ -121,6 +121,10 @@ pub struct Realtime {
     counters: RealtimeCounters,
     /// Length of the last step, s.
     dt: f64,
+    /// Slots of bodies asleep that were touched in the present step.
+    sleepers: Vec<u32>,
+    /// Slots of bodies in islands with large ratios of mass.
+    delicate: Vec<u32>,
 }
 
 impl Default for Realtime {
@@ -154,6 +158,8 @@ impl Realtime {
             events: Vec::new(),
             counters: RealtimeCounters::default(),
             dt: 0.0,
+            sleepers: Vec::new(),
+            delicate: Vec::new(),
         }
     }
 
@@ -174,7 +180,10 @@ impl Realtime {
 
     /// Where bodies touch, with the forces of the last step.
     pub fn touch_points<'s>(&'s self, world: &'s World) -> impl Iterator<Item = TouchPoint> + 's {
-        self.table.iter().filter(|contact| contact.touching).flat_map(move |contact| self.points_of(world, contact))
+        self.table
+            .iter()
+            .filter(|contact| contact.touching)
+            .flat_map(move |contact| self.points_of(world, contact))
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) struct Part {
 
 /// One body.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)]
 pub(super) struct Actor {
     pub id: BodyId,
     pub status: Status,
@@ -53,9 +54,36 @@ pub(super) struct Actor {
 }
 
 impl Actor {
-    /// Whether forces move it and it is not asleep.
-    pub fn is_active(&self) -> bool {
-        self.status == Status::Dynamic && !self.asleep
+    /// Its state.
+    #[inline]
+    pub fn motion<'w>(&self, world: &'w World) -> &'w Motion {
+        &world.bodies().motion(self.status)[self.place as usize]
+    }
+}
+
+/// In a word what a contact has to know of a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Life {
+    /// Fixed, or gone.
+    #[default]
+    Fixed,
+    /// Animated, and standing still at present.
+    Still,
+    Asleep,
+    Awake,
+    /// Moved by its path.
+    Driven,
+}
+
+impl Life {
+    /// Whether its contacts have to be looked at.
+    pub const fn stirs(self) -> bool {
+        matches!(self, Self::Awake | Self::Driven)
+    }
+
+    /// Whether forces may move it.
+    pub const fn is_dynamic(self) -> bool {
+        matches!(self, Self::Awake | Self::Asleep)
     }
 }
 
@@ -63,6 +91,8 @@ impl Actor {
 #[derive(Debug, Default)]
 pub(super) struct Roster {
     pub actors: Vec<Option<Actor>>,
+    /// The same in a word each: side by side, since contacts ask often.
+    pub lives: Vec<Life>,
     /// Parts by the slot of their proxy.
     pub parts: Vec<Option<Part>>,
     revision: Option<u64>,
@@ -88,10 +118,16 @@ impl Roster {
         self.parts.get(slot as usize).and_then(Option::as_ref)
     }
 
-    /// State of the body in a slot.
-    #[inline]
-    pub fn motion<'w>(&self, world: &'w World, actor: &Actor) -> &'w Motion {
-        &world.bodies().motion(actor.status)[actor.place as usize]
+    /// Notes which animated bodies move at present.
+    pub fn note_driven(&mut self, world: &World) {
+        for (id, motion) in
+            world.bodies().ids(Status::Animated).iter().zip(world.bodies().motion(Status::Animated))
+        {
+            if let Some(life) = self.lives.get_mut(id.slot() as usize) {
+                let moves = motion.v != DVec3::ZERO || motion.omega != DVec3::ZERO;
+                *life = if moves { Life::Driven } else { Life::Still };
+            }
+        }
     }
 
     /// Takes over what changed in the world since the last time.
@@ -139,7 +175,11 @@ impl Roster {
     fn take_on(&mut self, world: &World, id: BodyId, space: &mut dyn Space) -> Result<(), Error> {
         let slot = id.slot();
         let Ok(body) = world.body(id) else {
-            return if self.actor(slot).is_some_and(|actor| actor.id == id) { self.dismiss(slot, space) } else { Ok(()) };
+            return if self.actor(slot).is_some_and(|actor| actor.id == id) {
+                self.dismiss(slot, space)
+            } else {
+                Ok(())
+            };
         };
         let status = body.status();
         let same = self.actor(slot).is_some_and(|actor| actor.id == id && actor.status == status);
@@ -222,13 +262,20 @@ impl Roster {
         }
         if self.actors.len() <= slot as usize {
             self.actors.resize_with(slot as usize + 1, || None);
+            self.lives.resize(slot as usize + 1, Life::Fixed);
         }
+        self.lives[slot as usize] = match actor.status {
+            Status::Dynamic => Life::Awake,
+            Status::Animated => Life::Still,
+            Status::Fixed | Status::Inactive => Life::Fixed,
+        };
         self.actors[slot as usize] = Some(actor);
         Ok(())
     }
 
     fn dismiss(&mut self, slot: u32, space: &mut dyn Space) -> Result<(), Error> {
         let Some(actor) = self.actors[slot as usize].take() else { return Ok(()) };
+        self.lives[slot as usize] = Life::Fixed;
         for index in actor.parts {
             if let Some(part) = self.parts[index as usize].take() {
                 space.remove(part.proxy).map_err(refuse)?;

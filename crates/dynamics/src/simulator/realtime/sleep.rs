@@ -1,17 +1,20 @@
 //! Islands: bodies that touch, directly or through others, fall asleep and wake together.
 
-use super::contact::{Contact, Table};
-use super::roster::{NONE, Roster};
-use crate::world::{Event, Status, World};
+use super::contact::Table;
+use super::roster::{Life, NONE, Roster};
+use crate::world::{Event, Handle, Status, World};
 
 /// Bodies asleep, by island.
 #[derive(Debug, Default)]
 pub(super) struct Islands {
     members: Vec<Vec<u32>>,
     free: Vec<u32>,
+    /// By place among the dynamic bodies.
     parents: Vec<u32>,
     /// By root: whether somebody in the island cannot sleep yet.
     restless: Vec<bool>,
+    /// By root: the island it becomes.
+    island_of: Vec<u32>,
 }
 
 impl Islands {
@@ -32,30 +35,32 @@ impl Islands {
                 actor.island = NONE;
                 actor.still = 0.0;
                 events.push(Event::Woke { time, body: actor.id });
+                roster.lives[member as usize] = Life::Awake;
             }
         }
         self.free.push(island);
         true
     }
 
-    pub fn root(&mut self, mut slot: u32) -> u32 {
-        while self.parents[slot as usize] != slot {
-            let grandparent = self.parents[self.parents[slot as usize] as usize];
-            self.parents[slot as usize] = grandparent;
-            slot = grandparent;
-        }
-        slot
+    /// Everybody alone; bodies are named by their place among the dynamic ones.
+    pub fn part(&mut self, bodies: usize) {
+        self.parents.clear();
+        self.parents.extend(0..bodies as u32);
     }
 
-    /// Puts the bodies of every contact into one island; `root` tells which.
-    pub fn unite<'c>(&mut self, slots: usize, contacts: impl Iterator<Item = &'c Contact>) {
-        self.parents.clear();
-        self.parents.extend(0..slots as u32);
-        for contact in contacts {
-            let (a, b) = (self.root(contact.actors[0]), self.root(contact.actors[1]));
-            // The smaller slot becomes the root, whatever the order of the contacts.
-            self.parents[a.max(b) as usize] = a.min(b);
+    pub fn root(&mut self, mut place: u32) -> u32 {
+        while self.parents[place as usize] != place {
+            let grandparent = self.parents[self.parents[place as usize] as usize];
+            self.parents[place as usize] = grandparent;
+            place = grandparent;
         }
+        place
+    }
+
+    pub fn unite(&mut self, one: u32, other: u32) {
+        let (a, b) = (self.root(one), self.root(other));
+        // The smaller place becomes the root, whatever the order of the contacts.
+        self.parents[a.max(b) as usize] = a.min(b);
     }
 
     /// Lets islands fall asleep in which everybody has kept still for `patience` seconds.
@@ -68,60 +73,60 @@ impl Islands {
         time: f64,
         events: &mut Vec<Event>,
     ) {
+        let count = world.bodies().count(Status::Dynamic);
+        self.part(count);
         self.restless.clear();
-        self.restless.resize(roster.actors.len(), false);
-        let joined = |slot: u32| roster.actor(slot).is_some_and(|actor| actor.status == Status::Dynamic);
-        let touching = |contact: &&Contact| {
-            contact.is_near() && !contact.sensor && contact.actors.iter().all(|slot| joined(*slot))
-        };
-        self.unite(roster.actors.len(), table.iter().filter(touching));
-        for contact in table.iter().filter(|contact| contact.is_near() && !contact.sensor) {
+        self.restless.resize(count, false);
+        let place = |roster: &Roster, slot: u32| roster.actor(slot).map_or(0, |actor| actor.place);
+        let life = |roster: &Roster, slot: u32| roster.lives.get(slot as usize).copied().unwrap_or_default();
+        let near = || table.summaries.iter().filter(|summary| summary.near);
+        for summary in near() {
+            let [a, b] = summary.actors;
+            if life(roster, a) == Life::Awake && life(roster, b) == Life::Awake {
+                self.unite(place(roster, a), place(roster, b));
+            }
+        }
+        for summary in near() {
             for (one, other) in [(0, 1), (1, 0)] {
-                if roster.actor(contact.actors[other]).is_some_and(|actor| is_driven(world, actor)) {
-                    let root = self.root(contact.actors[one]);
+                let (one, other) = (summary.actors[one], summary.actors[other]);
+                if life(roster, one).is_dynamic() && life(roster, other) == Life::Driven {
+                    let root = self.root(place(roster, one));
                     self.restless[root as usize] = true;
                 }
             }
         }
-        for slot in 0..roster.actors.len() as u32 {
-            if roster.actor(slot).is_some_and(|actor| {
-                actor.is_active() && !(actor.can_sleep && actor.still >= patience)
-            }) {
-                let root = self.root(slot);
+        for index in 0..count {
+            let slot = world.bodies().ids(Status::Dynamic)[index].slot();
+            let ready = roster.actor(slot).is_some_and(|actor| actor.can_sleep && actor.still >= patience);
+            if life(roster, slot) == Life::Awake && !ready {
+                let root = self.root(index as u32);
                 self.restless[root as usize] = true;
             }
         }
-        let mut island_of = std::collections::HashMap::new();
-        for slot in 0..roster.actors.len() as u32 {
-            if !roster.actor(slot).is_some_and(super::roster::Actor::is_active) {
+        self.island_of.clear();
+        self.island_of.resize(count, NONE);
+        for index in 0..count {
+            let id = world.bodies().ids(Status::Dynamic)[index];
+            let root = self.root(index as u32) as usize;
+            if life(roster, id.slot()) != Life::Awake || self.restless[root] {
                 continue;
             }
-            let root = self.root(slot);
-            if self.restless[root as usize] {
-                continue;
-            }
-            let island = *island_of.entry(root).or_insert_with(|| {
-                self.free.pop().unwrap_or_else(|| {
+            if self.island_of[root] == NONE {
+                self.island_of[root] = self.free.pop().unwrap_or_else(|| {
                     self.members.push(Vec::new());
                     (self.members.len() - 1) as u32
-                })
-            });
-            self.members[island as usize].push(slot);
-            if let Some(actor) = roster.actor_mut(slot) {
-                (actor.asleep, actor.island) = (true, island);
-                events.push(Event::Slept { time, body: actor.id });
-                let motion = &mut world.bodies_mut().dynamic_mut().0[actor.place as usize];
-                motion.v = glam::DVec3::ZERO;
-                motion.omega = glam::DVec3::ZERO;
+                });
             }
+            let island = self.island_of[root];
+            self.members[island as usize].push(id.slot());
+            if let Some(actor) = roster.actor_mut(id.slot()) {
+                (actor.asleep, actor.island) = (true, island);
+            }
+            roster.lives[id.slot() as usize] = Life::Asleep;
+            events.push(Event::Slept { time, body: id });
+            let motion = &mut world.bodies_mut().dynamic_mut().0[index];
+            motion.v = glam::DVec3::ZERO;
+            motion.omega = glam::DVec3::ZERO;
         }
-    }
-}
-
-/// Whether a body moves by itself at present.
-pub(super) fn is_driven(world: &World, actor: &super::roster::Actor) -> bool {
-    actor.status == Status::Animated && {
-        let motion = &world.bodies().motion(Status::Animated)[actor.place as usize];
-        motion.v != glam::DVec3::ZERO || motion.omega != glam::DVec3::ZERO
     }
 }

@@ -10,7 +10,7 @@
 //! Rows that share no movable body have the same colour and are swept at the same time, eight to a block.
 
 use super::block::{Block, Drive, Frame, Mover, Patch, PointRows, RollingRows, Sweep};
-use super::kernel::{Arena, Link, Task, keep, perform};
+use super::kernel::{Arena, Link, Task, perform};
 use super::lanes::{LANES, Row, has_wide};
 use super::roster::NONE;
 use super::team::{Shared, Worker, together};
@@ -266,10 +266,8 @@ impl Round<'_> {
             sweep.elapsed += self.plan.h;
             self.sweep(worker, Task::Relax, &sweep);
         }
-        for block in worker.share(0..self.blocks) {
-            // SAFETY: shares do not overlap.
-            unsafe { keep(&self.arena, block) };
-        }
+        // SAFETY: shares do not overlap.
+        unsafe { perform(self.wide, Task::Keep, &self.arena, worker.share(0..self.blocks), &sweep) };
     }
 
     fn sweep(&self, worker: &Worker<'_>, task: Task, sweep: &Sweep) {
@@ -291,7 +289,8 @@ impl Round<'_> {
     #[inline(always)]
     fn kick(&self, mover: usize, again: bool) {
         // SAFETY: shares do not overlap.
-        let (y, kicked) = unsafe { (&mut self.arena.movers.get_mut(mover).velocity.0, &mut self.kicked.get_mut(mover).0) };
+        let (y, kicked) =
+            unsafe { (&mut self.arena.movers.get_mut(mover).velocity.0, &mut self.kicked.get_mut(mover).0) };
         let kick = &self.kicks[mover].0;
         let damping: [f32; LANES] = std::array::from_fn(|i| if i < 4 { kick[3] } else { kick[7] });
         for i in 0..LANES {

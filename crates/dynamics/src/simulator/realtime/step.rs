@@ -4,8 +4,7 @@ use super::block::{Frame, Mover, Softness, Sweep};
 use super::contact::{Contact, Sight};
 use super::kernel::Link;
 use super::lanes::Row;
-use super::roster::{NONE, Roster, place_box, set_box};
-use super::sleep::is_driven;
+use super::roster::{Life, NONE, Roster, place_box, set_box};
 use super::solver::{Plan, Solver};
 use super::team::{Shared, together};
 use super::{Realtime, RealtimeCounters, TouchPoint};
@@ -29,6 +28,7 @@ impl Realtime {
         for slot in std::mem::take(&mut self.roster.disturbed) {
             self.islands.wake(&mut self.roster, slot, time, &mut self.events);
         }
+        self.roster.note_driven(world);
         self.meet(world, time);
         world.gather_loads(time, &mut self.loads);
         self.look(world, time);
@@ -36,8 +36,9 @@ impl Realtime {
         self.enlist_movers(world, dt);
         self.fly_free(world, dt);
         self.solve(dt);
+        self.tell_contacts(world.counters().steps + 1, time);
         self.finish(world, dt)?;
-        if self.settings.sleep && world.counters().steps % SETTLE_EVERY == 0 {
+        if self.settings.sleep && world.counters().steps.is_multiple_of(SETTLE_EVERY) {
             let patience = self.settings.sleep_time as f32;
             let Self { islands, roster, table, events, .. } = self;
             islands.settle(world, roster, table, patience, time + dt, events);
@@ -70,51 +71,52 @@ impl Realtime {
         let stamp = world.counters().steps + 1;
         loop {
             self.look_once(world, stamp);
-            let mut wakers = Vec::new();
-            for contact in self.table.iter().filter(|contact| contact.stamp == stamp && contact.is_near()) {
-                if contact.sensor {
-                    continue;
-                }
-                for slot in contact.actors {
-                    if self.roster.actor(slot).is_some_and(|actor| actor.asleep) {
-                        wakers.push(slot);
-                    }
-                }
-            }
-            if wakers.is_empty() {
+            self.sleepers.clear();
+            let lives = &self.roster.lives;
+            let asleep = |slot: &u32| lives[*slot as usize] == Life::Asleep;
+            let touched = self.table.near(stamp).flat_map(|(_, summary)| summary.actors).filter(asleep);
+            self.sleepers.extend(touched);
+            if self.sleepers.is_empty() {
                 break;
             }
-            for slot in wakers {
-                self.islands.wake(&mut self.roster, slot, time, &mut self.events);
+            for slot in &self.sleepers {
+                self.islands.wake(&mut self.roster, *slot, time, &mut self.events);
             }
         }
-        self.tell_contacts(time);
     }
 
     #[allow(unsafe_code)]
     fn look_once(&mut self, world: &World, stamp: u64) {
         let threads = self.threads();
         let contacts = Shared::new(&mut self.table.contacts);
+        let summaries = Shared::new(&mut self.table.summaries);
         let sight = Sight { world, roster: &self.roster, dt: self.dt };
-        let live = |slot: u32| {
-            sight.roster.actor(slot).is_some_and(|actor| actor.is_active() || is_driven(world, actor))
-        };
+        let lives = &self.roster.lives;
         together(threads, |worker| {
             for index in worker.share(0..contacts.len()) {
                 // SAFETY: shares do not overlap.
-                let Some(contact) = (unsafe { contacts.get_mut(index) }) else { continue };
-                if contact.stamp != stamp && (live(contact.actors[0]) || live(contact.actors[1])) {
-                    contact.stamp = stamp;
-                    contact.touched = contact.touching;
-                    contact.look(&sight);
+                let summary = unsafe { summaries.get_mut(index) };
+                let stirs = |slot: u32| lives.get(slot as usize).copied().unwrap_or_default().stirs();
+                if summary.stamp == stamp || !(stirs(summary.actors[0]) || stirs(summary.actors[1])) {
+                    continue;
                 }
+                // SAFETY: as above.
+                let Some(contact) = (unsafe { contacts.get_mut(index) }) else { continue };
+                contact.look(&sight);
+                summary.stamp = stamp;
+                summary.near = contact.is_near() && !contact.sensor;
+                summary.changed = contact.touching != contact.touched;
             }
         });
     }
 
-    fn tell_contacts(&mut self, time: f64) {
+    fn tell_contacts(&mut self, stamp: u64, time: f64) {
         let roster = &self.roster;
-        for contact in self.table.iter().filter(|contact| contact.touching != contact.touched) {
+        for (contact, summary) in self.table.contacts.iter().zip(&self.table.summaries) {
+            if summary.stamp != stamp || !summary.changed {
+                continue;
+            }
+            let Some(contact) = contact else { continue };
             let (Some(a), Some(b)) = (roster.part(contact.parts[0]), roster.part(contact.parts[1])) else {
                 continue;
             };
@@ -131,18 +133,25 @@ impl Realtime {
     /// Puts the manifolds that count, and the bodies they belong to, into the solvers.
     fn enlist_movers(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
-        let counts = |contact: &Contact| {
-            contact.stamp == stamp && contact.answered != stamp && !contact.sensor && contact.is_near()
-        };
-        let ratio = self.mark_delicate(world, counts);
+        let ratio = self.mark_delicate(world, stamp);
         let Self { solvers, roster, table, .. } = self;
         solvers.iter_mut().for_each(Solver::clear);
-        for contact in table.contacts.iter_mut().flatten().filter(|contact| counts(contact)) {
-            let [a, b] = contact.actors;
+        for (contact, summary) in table.contacts.iter_mut().zip(&table.summaries) {
+            if !summary.near || summary.stamp != stamp {
+                continue;
+            }
+            let Some(contact) = contact else { continue };
+            if summary.bouncy && contact.answered == stamp {
+                continue;
+            }
+            let [a, b] = summary.actors;
             let mut delicate = false;
             for slot in [a, b] {
+                if roster.lives[slot as usize] == Life::Fixed {
+                    continue;
+                }
                 if let Some(actor) = roster.actor_mut(slot) {
-                    actor.mover = if actor.status == Status::Fixed { 0 } else { WANTED };
+                    actor.mover = WANTED;
                     delicate |= actor.delicate;
                 }
             }
@@ -156,12 +165,15 @@ impl Realtime {
             if actor.mover == WANTED {
                 let frame = Frame::driven(&world.bodies().motion(Status::Animated)[place]);
                 // It may meet bodies of both kinds, and has the same place with both.
-                solvers.iter_mut().for_each(|solver| actor.mover = solver.enter(Mover::default(), frame, Row::default()));
+                for solver in solvers.iter_mut() {
+                    actor.mover = solver.enter(Mover::default(), frame, Row::default());
+                }
             }
         }
         solvers.iter_mut().for_each(Solver::begin_free);
         let g = self.loads.uniform_acceleration();
-        let (motion, inertia) = (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
+        let (motion, inertia) =
+            (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
         // A small step needs more care with the root of the ratio: the stiffness of a contact grows with the square of the sub-steps.
         let more = (ratio / DELICATE_RATIO).sqrt().ceil().clamp(1.0, 16.0) as usize;
         let substeps = self.settings.substeps.max(1) as usize;
@@ -181,7 +193,9 @@ impl Realtime {
         }
         for link in solvers.iter_mut().flat_map(Solver::links_mut) {
             for side in [&mut link.a, &mut link.b] {
-                *side = roster.actor(*side).map_or(0, |actor| actor.mover);
+                // What is fixed has no mover of its own.
+                *side =
+                    roster.actor(*side).map_or(0, |actor| if actor.mover == NONE { 0 } else { actor.mover });
             }
         }
         self.counters = RealtimeCounters {
@@ -193,39 +207,42 @@ impl Realtime {
     }
 
     /// Marks the bodies of islands in which a body meets a much lighter one ⇒ the largest ratio of masses.
-    fn mark_delicate(&mut self, world: &World, counts: impl Fn(&Contact) -> bool) -> f64 {
+    fn mark_delicate(&mut self, world: &World, stamp: u64) -> f64 {
         let inertia = world.bodies().inertia(Status::Dynamic);
-        let roster = &mut self.roster;
-        let mut worst = 1.0_f64;
-        let ratio = |roster: &Roster, contact: &Contact| {
-            let [a, b] = contact.actors.map(|slot| {
-                let actor = roster.actor(slot).filter(|actor| actor.status == Status::Dynamic)?;
-                Some(inertia[actor.place as usize].inverse_mass)
-            });
-            a.zip(b).map_or(1.0, |(a, b)| a.max(b) / a.min(b))
+        let Self { roster, table, islands, delicate, .. } = self;
+        for slot in delicate.drain(..) {
+            if let Some(actor) = roster.actor_mut(slot) {
+                actor.delicate = false;
+            }
+        }
+        let places = |roster: &Roster, actors: [u32; 2]| {
+            let [a, b] =
+                actors.map(|slot| roster.actor(slot).filter(|actor| actor.status == Status::Dynamic));
+            Some([a?.place, b?.place])
         };
-        for contact in self.table.iter().filter(|contact| counts(contact)) {
-            worst = worst.max(ratio(roster, contact));
-        }
-        for actor in roster.actors.iter_mut().flatten() {
-            actor.delicate = false;
-        }
+        let ratio = |[a, b]: [u32; 2]| {
+            let (a, b) = (inertia[a as usize].inverse_mass, inertia[b as usize].inverse_mass);
+            a.max(b) / a.min(b)
+        };
+        let met = || table.near(stamp).filter_map(|(_, summary)| places(roster, summary.actors));
+        let worst = met().map(ratio).fold(1.0, f64::max);
         if worst <= DELICATE_RATIO {
             return worst;
         }
-        let joined = |roster: &Roster, contact: &Contact| {
-            contact.actors.iter().all(|slot| roster.actor(*slot).is_some_and(|actor| actor.status == Status::Dynamic))
-        };
-        self.islands.unite(roster.actors.len(), self.table.iter().filter(|contact| counts(contact) && joined(roster, contact)));
-        let mut delicate = vec![false; roster.actors.len()];
-        for contact in self.table.iter().filter(|contact| counts(contact) && ratio(roster, contact) > DELICATE_RATIO) {
-            delicate[self.islands.root(contact.actors[0]) as usize] = true;
+        islands.part(inertia.len());
+        met().for_each(|[a, b]| islands.unite(a, b));
+        let mut marked = vec![false; inertia.len()];
+        for pair in met().filter(|pair| ratio(*pair) > DELICATE_RATIO) {
+            marked[islands.root(pair[0]) as usize] = true;
         }
-        for slot in 0..roster.actors.len() as u32 {
-            let root = self.islands.root(slot);
-            if delicate[root as usize]
-                && let Some(actor) = roster.actor_mut(slot)
-            {
+        for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
+            let root = islands.root(place as u32);
+            if marked[root as usize] {
+                delicate.push(id.slot());
+            }
+        }
+        for slot in delicate.iter() {
+            if let Some(actor) = roster.actor_mut(*slot) {
                 actor.delicate = true;
             }
         }
@@ -303,10 +320,13 @@ impl Realtime {
             let (pose, travel) = (motion.pose(), motion.v * dt);
             let far = travel.length_squared() > foresight * foresight;
             for index in &actor.parts {
-                let Some(part) = self.roster.parts.get(*index as usize).and_then(Option::as_ref) else { continue };
+                let Some(part) = self.roster.parts.get(*index as usize).and_then(Option::as_ref) else {
+                    continue;
+                };
                 let margin = foresight.min(0.25 * part.radius);
                 if far && let Some(bounds) = part.shape.aabb(&(pose * part.place)) {
-                    let bounds = bounds.enlarged(margin).and_then(|bounds| bounds.swept(travel)).unwrap_or(bounds);
+                    let bounds =
+                        bounds.enlarged(margin).and_then(|bounds| bounds.swept(travel)).unwrap_or(bounds);
                     set_box(&mut *self.space, part, &bounds)?;
                 } else {
                     place_box(&mut *self.space, part, &pose, margin)?;
@@ -336,7 +356,9 @@ impl Realtime {
         if !self.settings.continuous {
             return;
         }
-        for (place, (before, now)) in self.before.iter().zip(world.bodies().motion(Status::Dynamic)).enumerate() {
+        for (place, (before, now)) in
+            self.before.iter().zip(world.bodies().motion(Status::Dynamic)).enumerate()
+        {
             let id = world.bodies().ids(Status::Dynamic)[place];
             if let Some(actor) = self.roster.actor(id.slot())
                 && !actor.asleep
@@ -378,7 +400,7 @@ impl Realtime {
         let delicate = sides.iter().flatten().any(|actor| actor.delicate);
         let per_second = self.substeps[usize::from(delicate)] as f64 / self.dt;
         known.into_iter().flat_map(move |(a, b)| {
-            let (one, other) = (self.roster.motion(world, a), self.roster.motion(world, b));
+            let (one, other) = (a.motion(world), b.motion(world));
             contact.patches().flat_map(move |patch| {
                 let axes = |actor: &super::roster::Actor, motion: &Motion| {
                     if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q }

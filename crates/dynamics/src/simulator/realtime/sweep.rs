@@ -1,6 +1,6 @@
 //! Fast bodies do not pass through others.
 //!
-//! A body that moves farther in a step than half of its thinnest part could be on the other side of a wall without ever having
+//! A body that moves farther in a step than half its thinnest extent could be on the other side of a wall without ever having
 //! touched it. Its way is therefore followed from the beginning of the step to its end, straight and turning evenly, against
 //! everything whose way it may cross; where it first comes to touch, it is stopped, with the velocity it has. The next step finds it in
 //! contact.
@@ -67,7 +67,7 @@ impl Realtime {
     /// Whether a body has gone so far that it may have missed something.
     pub(super) fn is_fast(actor: &Actor, before: &State, now: &State, dt: f64) -> bool {
         let swing = now.omega.length().max(before.omega.length()) * dt * actor.reach;
-        (now.x - before.x).length() > 0.5 * actor.core || (swing.is_finite() && swing > actor.core)
+        (now.x - before.x).length() > actor.core || (swing.is_finite() && swing > actor.core)
     }
 
     /// Stops the fast bodies where they first touch.
@@ -142,12 +142,30 @@ impl Realtime {
                 let rival = self.sweeps.by_slot.get(&peer.actor).map(|rival| *rival as usize);
                 // Two runners are listed once.
                 let listed = rival.is_some_and(|rival| rival < index as usize);
-                if peer.sensor || peer.actor == part.actor || listed || !world.may_touch(part.id, peer.id).unwrap_or(false) {
+                if peer.sensor
+                    || peer.actor == part.actor
+                    || listed
+                    || !world.may_touch(part.id, peer.id).unwrap_or(false)
+                {
                     continue;
                 }
                 let Some(way) = self.way_of(world, peer, rival, dt) else { continue };
+                // Who moves along with it is seen by the contacts of the next step early enough.
+                let swing = runner.way.turn().length() * actor.reach
+                    + way.turn().length() * peer.radius.min(actor.reach);
+                let passing = (runner.way.displacement() - way.displacement()).length() + swing;
+                if passing < part.core + peer.core.min(part.core) {
+                    continue;
+                }
                 let rival = rival.map(|rival| rival as u32);
-                self.sweeps.meetings.push(Meeting { runner: index, part: *number, other: *other, way, rival, time: 1.0 });
+                self.sweeps.meetings.push(Meeting {
+                    runner: index,
+                    part: *number,
+                    other: *other,
+                    way,
+                    rival,
+                    time: 1.0,
+                });
             }
             self.sweeps.found = found;
         }
@@ -158,7 +176,7 @@ impl Realtime {
             return Some(self.sweeps.runners[rival].way);
         }
         let actor = self.roster.actor(part.actor)?;
-        let now = self.roster.motion(world, actor);
+        let now = actor.motion(world);
         match actor.status {
             Status::Dynamic => way_between(&self.before[actor.place as usize], now, dt),
             Status::Animated => {
@@ -174,14 +192,16 @@ impl Realtime {
 
     /// When two parts touch first after `from`; 1 if they do not, or did so all the time.
     fn first_touch(&self, meeting: &Meeting, from: f64) -> f64 {
-        let (Some(part), Some(peer)) = (self.roster.part(meeting.part), self.roster.part(meeting.other)) else {
+        let (Some(part), Some(peer)) = (self.roster.part(meeting.part), self.roster.part(meeting.other))
+        else {
             return 1.0;
         };
         let stop = self.sweeps.runners[meeting.runner as usize].stop;
         let rival_stop = meeting.rival.map_or(1.0, |rival| self.sweeps.runners[rival as usize].stop);
         let way = self.sweeps.runners[meeting.runner as usize].way;
         let thin = part.core.min(peer.core);
-        let settings = Advancement { distance_tolerance: (TOUCH * thin).clamp(1e-8, 1e-6), max_iterations: 200 };
+        let settings =
+            Advancement { distance_tolerance: (TOUCH * thin).clamp(1e-8, 1e-6), max_iterations: 200 };
         let mut edges = [from, stop.max(from), rival_stop.max(from), 1.0];
         edges.sort_by(f64::total_cmp);
         for pair in edges.windows(2) {
@@ -191,8 +211,11 @@ impl Realtime {
                 continue;
             }
             let mine = if moves { way.piece(start, end) } else { way.piece(stop, stop) };
-            let theirs =
-                if rival_moves { meeting.way.piece(start, end) } else { meeting.way.piece(rival_stop, rival_stop) };
+            let theirs = if rival_moves {
+                meeting.way.piece(start, end)
+            } else {
+                meeting.way.piece(rival_stop, rival_stop)
+            };
             let hit = cast_shapes(
                 &part.shape,
                 &mine.of_part(&part.place),
@@ -237,7 +260,8 @@ impl Realtime {
         }
         for k in 0..self.sweeps.meetings.len() {
             let other = self.sweeps.meetings[k];
-            let concerned = stopped.into_iter().flatten().any(|r| other.runner == r || other.rival == Some(r));
+            let concerned =
+                stopped.into_iter().flatten().any(|r| other.runner == r || other.rival == Some(r));
             if k != index && concerned {
                 let time = self.first_touch(&other, 0.0);
                 let stop = self.sweeps.runners[other.runner as usize].stop;

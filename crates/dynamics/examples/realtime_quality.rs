@@ -1,0 +1,123 @@
+//! How well the real-time simulator stands, stops and stays outside: prints a table.
+//!
+//! `cargo run --release -p rattleback-dynamics --example realtime_quality [launches]`
+
+use glam::DVec3;
+use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
+use rattleback_dynamics::{Body, BodyId, Error, Simulator, World};
+use rattleback_geometry::Shape;
+
+const DT: f64 = 1.0 / 60.0;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let launches = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1000);
+    for heavy in [1.0, 100.0, 1000.0] {
+        let [sag, aside] = tower(heavy)?;
+        println!(
+            "ten boxes, the top one {heavy:>6} kg, 60 s: sag {:.2} mm, sideways {:.2} mm",
+            1e3 * sag,
+            1e3 * aside
+        );
+    }
+    let [sag, settled, drift] = pyramid(30)?;
+    println!(
+        "pyramid 30 high, 60 s: sag {:.2} mm, moved {:.3} mm in the first 2 s and {:.3} mm after",
+        1e3 * sag,
+        1e3 * settled,
+        1e3 * drift
+    );
+    println!("of {launches} bullets and spinning rods at a wall of 1 mm, {} passed", passes(launches)?);
+    Ok(())
+}
+
+fn ground(world: &mut World) -> Result<BodyId, Box<dyn std::error::Error>> {
+    Ok(world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?))?)
+}
+
+fn wakeful() -> Result<Realtime, Error> {
+    Realtime::new(RealtimeSettings { sleep: false, ..RealtimeSettings::default() })
+}
+
+/// Mass of the top box ⇒ how far it sinks and moves aside.
+fn tower(heavy: f64) -> Result<[f64; 2], Box<dyn std::error::Error>> {
+    let mut world = World::default();
+    ground(&mut world)?;
+    let mut top = None;
+    for k in 0..10 {
+        let body =
+            Body::dynamic().at(0.0, 0.0, 0.5 + f64::from(k)).with_shape(Shape::cuboid(DVec3::splat(0.5))?);
+        top = Some(world.add_body(body.mass(if k == 9 { heavy } else { 1.0 }))?);
+    }
+    let mut simulator = wakeful()?;
+    for _ in 0..3600 {
+        simulator.step(&mut world, DT)?;
+    }
+    let p = top.map_or(Ok(DVec3::ZERO), |top| world.body(top).map(|body| body.position()))?;
+    Ok([9.5 - p.z, p.truncate().length()])
+}
+
+/// Height ⇒ how far it sinks, how far a box moves sideways while it settles, and from then on.
+fn pyramid(base: u32) -> Result<[f64; 3], Box<dyn std::error::Error>> {
+    let mut world = World::default();
+    ground(&mut world)?;
+    let mut boxes = Vec::new();
+    for i in 0..base {
+        for j in i..base {
+            let x = 0.5 * (f64::from(i) + 1.0) + f64::from(j - i) - 0.5 * f64::from(base);
+            let at = DVec3::new(x, 0.0, 0.5 + f64::from(i));
+            let shape = Shape::cuboid(DVec3::splat(0.5))?;
+            boxes.push((world.add_body(Body::dynamic().position(at).with_shape(shape))?, at));
+        }
+    }
+    let mut simulator = wakeful()?;
+    let mut settled = Vec::new();
+    for step in 0..3600 {
+        simulator.step(&mut world, DT)?;
+        if step == 119 {
+            settled = boxes
+                .iter()
+                .map(|(id, _)| world.body(*id).map(|body| body.position()))
+                .collect::<Result<_, _>>()?;
+        }
+    }
+    let (mut sag, mut first, mut later) = (0.0_f64, 0.0_f64, 0.0_f64);
+    for ((id, start), middle) in boxes.iter().zip(&settled) {
+        let end = world.body(*id)?.position();
+        sag = sag.max(start.z - end.z);
+        first = first.max((*middle - *start).truncate().length());
+        later = later.max((end - *middle).length());
+    }
+    Ok([sag, first, later])
+}
+
+/// Launches at a wall ⇒ how many got to the other side.
+fn passes(launches: u32) -> Result<u32, Box<dyn std::error::Error>> {
+    let mut state = 12345_u64;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / (1_u64 << 31) as f64
+    };
+    let mut passed = 0;
+    for launch in 0..launches {
+        let mut world = World::weightless();
+        world.add_body(Body::fixed().with_shape(Shape::cuboid(DVec3::new(0.0005, 50.0, 50.0))?))?;
+        let speed = 10.0 * 100_f64.powf(uniform());
+        let aim = DVec3::new(1.0, 0.3 * (uniform() - 0.5), 0.3 * (uniform() - 0.5)).normalize();
+        let start = DVec3::new(-0.5 - 3.0 * uniform(), uniform() - 0.5, uniform() - 0.5);
+        let spin = 500.0 * (2.0 * DVec3::new(uniform(), uniform(), uniform()) - DVec3::ONE);
+        let (shape, spin) = match launch % 3 {
+            0 => (Shape::sphere(0.005)?, DVec3::ZERO),
+            1 => (Shape::cuboid(DVec3::splat(0.005))?, spin),
+            _ => (Shape::cuboid(DVec3::new(0.2, 0.005, 0.005))?, spin),
+        };
+        let bullet =
+            Body::dynamic().position(start).velocity(speed * aim).angular_velocity(spin).with_shape(shape);
+        let id = world.add_body(bullet)?;
+        let mut simulator = Realtime::default();
+        for _ in 0..30 {
+            simulator.step(&mut world, DT)?;
+        }
+        passed += u32::from(world.body(id)?.position().x > 0.0);
+    }
+    Ok(passed)
+}
