@@ -27,12 +27,12 @@ pub(super) struct Upkeep {
 }
 
 impl Upkeep {
-    /// Brings a tree up to date with the boxes of the `changed`; `alive` tells which still belong. True if all boxes were
-    /// fitted and lanes marked by `moved`.
+    /// Brings a tree up to date with the boxes of the `changed`, which stand beside them; `alive` tells which still belong.
+    /// True if all boxes were fitted and lanes marked by `moved`.
     pub fn apply(
         &mut self,
         tree: &mut Tree,
-        changed: &[u32],
+        (changed, fresh): (&[u32], &[Box32]),
         boxes: &[Box32],
         alive: impl Fn(u32) -> bool,
         moved: impl Fn(u32) -> bool,
@@ -42,7 +42,7 @@ impl Upkeep {
             return false;
         }
         let new = changed.iter().filter(|&&index| alive(index) && tree.slot(index).is_none()).count();
-        let many = changed.len() * 4 > tree.leaves;
+        let many = changed.len() * 4 > tree.leaves * 3;
         let mut too_deep = 0;
         if new * 2 > tree.leaves {
             for &index in changed.iter().filter(|&&index| !alive(index)) {
@@ -50,8 +50,7 @@ impl Upkeep {
             }
             self.rebuild(tree, changed.iter().copied().filter(|&index| alive(index)), boxes, counters);
         } else {
-            for &index in changed {
-                let bounds = boxes[index as usize];
+            for (&index, &bounds) in changed.iter().zip(fresh) {
                 let depth = match (alive(index), tree.slot(index).is_some()) {
                     (false, _) => {
                         tree.remove(index);

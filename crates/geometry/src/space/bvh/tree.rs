@@ -447,7 +447,8 @@ mod tests {
                     boxes[index as usize] = cube(center, half);
                 }
                 let (living, counters) = (|index: u32| alive[index as usize], &mut SpaceCounters::default());
-                upkeep.apply(&mut tree, &changed, &boxes, living, |_| true, counters);
+                let fresh: Vec<Box32> = changed.iter().map(|&index| boxes[index as usize]).collect();
+                upkeep.apply(&mut tree, (&changed, &fresh), &boxes, living, |_| true, counters);
                 tree.assert_sound();
                 prop_assert_eq!(tree.leaves, alive.iter().filter(|&&alive| alive).count());
                 for index in (0..400).filter(|&index| alive[index as usize]) {
