@@ -7,7 +7,7 @@
 
 use glam::Vec4;
 
-use super::box32::Box32;
+use crate::space::box32::Box32;
 use super::tree::{Link, Tree};
 
 const BINS: usize = 16;

@@ -7,7 +7,7 @@
 //! many leaves as have moved; after a round the part above them is built anew, too. A tree in which nothing moves costs
 //! nothing.
 
-use super::box32::Box32;
+use crate::space::box32::Box32;
 use super::build::{Item, build_below};
 use super::tree::{Link, NO_SLOT, Tree};
 use crate::space::SpaceCounters;

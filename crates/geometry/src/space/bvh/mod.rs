@@ -1,7 +1,7 @@
 //! The dynamic wide tree of boxes, the space for everyday use.
 //!
 //! - Moving and fixed boxes have a tree each ([`tree`]), four boxes to a node, in single precision rounded outwards
-//!   ([`box32`]).
+//!   ([`box32`](super::box32)).
 //! - Moving boxes are enlarged: by a little on all sides, and ahead by some steps of the way they went last. As long as a
 //!   box stays within its enlarged one nothing happens. Candidates are the overlaps of enlarged boxes.
 //! - A step fits the trees to the boxes that left ([`maintain`]), looks for new and lost pairs of only these ([`pairs`]), and
@@ -9,7 +9,6 @@
 //!
 //! Pairs of a fixed box that comes, moves or goes are found by the moving boxes it overlaps, which count as touched then.
 
-mod box32;
 mod build;
 mod maintain;
 mod neighbors;
@@ -28,7 +27,7 @@ use super::{
 };
 use crate::Aabb;
 use crate::primitive::Ray;
-use box32::Box32;
+use super::box32::Box32;
 use maintain::Upkeep;
 use neighbors::Neighbors;
 use pairs::{View, Worker};

@@ -11,7 +11,7 @@ const SMALLEST: u32 = 4;
 
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
-struct List {
+pub(super) struct List {
     length: u32,
     /// 0: no block, k: 2^k places.
     class: u32,
@@ -35,9 +35,19 @@ impl Neighbors {
         }
     }
 
+    /// The line of a list, to be read by [`Self::read`]: many are fetched at once faster than one after the other.
+    #[inline(always)]
+    pub fn line(&self, index: u32) -> List {
+        self.lists[index as usize]
+    }
+
     #[inline(always)]
     pub fn of(&self, index: u32) -> &[u32] {
-        let list = &self.lists[index as usize];
+        self.read(&self.lists[index as usize])
+    }
+
+    #[inline(always)]
+    pub fn read<'a>(&'a self, list: &'a List) -> &'a [u32] {
         let (first, length) = (list.places[0] as usize, list.length as usize);
         if list.class == 0 { &list.places[..length] } else { &self.blocks[first..first + length] }
     }

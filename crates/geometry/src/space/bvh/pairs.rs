@@ -13,8 +13,8 @@
 
 use std::ops::ControlFlow;
 
-use super::box32::Box32;
-use super::neighbors::Neighbors;
+use crate::space::box32::Box32;
+use super::neighbors::{List, Neighbors};
 use super::query;
 use super::state::State;
 use super::tree::{Link, Node, Spread, Tree, lanes};
@@ -26,6 +26,8 @@ const THREAD_MIN: usize = 512;
 const TASKS: usize = 256;
 /// Lists up to this length are searched from front to back.
 const SHORT: usize = 32;
+/// So many lists of neighbours are fetched at once.
+const BATCH: usize = 32;
 
 /// What is read while pairs are looked for.
 pub(super) struct View<'a> {
@@ -84,8 +86,14 @@ pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
                 worker.walk(view, task);
             }
         } else {
-            for (&index, &bounds) in touched.iter().zip(fresh) {
-                worker.ask(view, index, bounds);
+            let mut lines = [List::default(); BATCH];
+            for (touched, fresh) in touched.chunks(BATCH).zip(fresh.chunks(BATCH)) {
+                for (line, &index) in lines.iter_mut().zip(touched) {
+                    *line = view.neighbors.line(index);
+                }
+                for ((&index, &bounds), line) in touched.iter().zip(fresh).zip(&lines) {
+                    worker.ask(view, index, bounds, view.neighbors.read(line));
+                }
             }
         }
     };
@@ -145,7 +153,7 @@ impl Worker {
     }
 
     /// What a single box overlaps, against what it overlapped.
-    fn ask(&mut self, view: &View, index: u32, bounds: Box32) {
+    fn ask(&mut self, view: &View, index: u32, bounds: Box32, neighbors: &[u32]) {
         let mut found = std::mem::take(&mut self.found);
         let mut known = std::mem::take(&mut self.known);
         found.clear();
@@ -159,15 +167,14 @@ impl Worker {
             }
             self.box_tests += found.len() as u64;
         }
-        let mut neighbors = view.neighbors.of(index);
         let long = found.len().max(neighbors.len()) > SHORT;
         if long {
             known.clear();
             known.extend_from_slice(neighbors);
             known.sort_unstable();
             found.sort_unstable();
-            neighbors = &known;
         }
+        let neighbors = if long { &known[..] } else { neighbors };
         let holds = |list: &[u32], other: u32| {
             if long { list.binary_search(&other).is_ok() } else { list.contains(&other) }
         };

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use glam::{DVec3, Vec4};
 
-use super::box32::{self, Box32};
+use crate::space::box32::{self, Box32};
 use super::tree::{Link, Node, Spread, Tree, lanes};
 use crate::Aabb;
 use crate::primitive::Ray;

@@ -10,7 +10,7 @@
 
 use glam::Vec4;
 
-use super::box32::Box32;
+use crate::space::box32::Box32;
 
 /// A child: a node, a leaf, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
