@@ -14,6 +14,8 @@ use crate::space::SpaceCounters;
 
 /// Most leaves of a subtree that is built anew at once.
 const SUBTREE: usize = 256;
+/// So many leaves are fetched at once.
+const BATCH: usize = 16;
 /// Deeper trees are built anew as a whole.
 const MAX_DEPTH: u32 = 64;
 
@@ -50,7 +52,10 @@ impl Upkeep {
             }
             self.rebuild(tree, changed.iter().copied().filter(|&index| alive(index)), boxes, counters);
         } else {
-            for (&index, &bounds) in changed.iter().zip(fresh) {
+            for (k, (&index, &bounds)) in changed.iter().zip(fresh).enumerate() {
+                if k % BATCH == 0 {
+                    fetch(tree, &changed[k..changed.len().min(k + BATCH)]);
+                }
                 let depth = match (alive(index), tree.slot(index).is_some()) {
                     (false, _) => {
                         tree.remove(index);
@@ -164,6 +169,15 @@ impl Upkeep {
         self.due = due;
         // Taken from the end: in the order of the tree.
         self.due.reverse();
+    }
+}
+
+/// Reads the nodes that some leaves hang in for nothing, but before they are needed: these reads do not wait for each other,
+/// those of the leaves' moves would.
+fn fetch(tree: &Tree, leaves: &[u32]) {
+    for slot in leaves.iter().filter_map(|&index| tree.slot(index)) {
+        let node = &tree.nodes[(slot >> 2) as usize];
+        std::hint::black_box((node.low[0].x, node.parent));
     }
 }
 

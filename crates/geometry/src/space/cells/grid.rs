@@ -38,6 +38,9 @@ impl Default for UniformGridSettings {
     }
 }
 
+/// So many boxes are fetched before they are needed.
+const AHEAD: usize = 64;
+
 /// Cells of one size.
 #[derive(Clone, Debug)]
 pub struct UniformGrid {
@@ -222,7 +225,15 @@ impl UniformGrid {
     fn find_pairs(&mut self) {
         let Self { table, lattice, moving, fixed, pairs, crowd, counters, .. } = self;
         let any_fixed = !fixed.is_empty();
+        let (mut passed, mut fetched) = (0, 0);
         for run in moving.runs() {
+            passed += run.len();
+            while fetched < passed + AHEAD {
+                let Some(member) = moving.members().get(fetched) else { break };
+                // Read for nothing, but soon: these reads do not wait for each other, those of the comparisons would.
+                std::hint::black_box(table.bounds(member.index).min().x);
+                fetched += 1;
+            }
             let code = run[0].code;
             crowd.indices.clear();
             crowd.indices.extend(run.iter().map(|member: &Member| member.index));

@@ -84,6 +84,11 @@ impl MovingCells {
         changes
     }
 
+    /// All members in order.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
     /// Members cell by cell.
     pub fn runs(&self) -> impl Iterator<Item = &[Member]> {
         self.members.chunk_by(|a, b| a.code == b.code)
