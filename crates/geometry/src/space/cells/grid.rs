@@ -39,7 +39,7 @@ impl Default for UniformGridSettings {
 }
 
 /// So many boxes are fetched before they are needed.
-const AHEAD: usize = 64;
+const AHEAD: usize = 128;
 
 /// Cells of one size.
 #[derive(Clone, Debug)]
@@ -228,11 +228,11 @@ impl UniformGrid {
         let (mut passed, mut fetched) = (0, 0);
         for run in moving.runs() {
             passed += run.len();
-            while fetched < passed + AHEAD {
-                let Some(member) = moving.members().get(fetched) else { break };
+            if passed > fetched {
                 // Read for nothing, but soon: these reads do not wait for each other, those of the comparisons would.
-                std::hint::black_box(table.bounds(member.index).min().x);
-                fetched += 1;
+                let soon = moving.members().get(fetched..).unwrap_or_default().iter().take(AHEAD + passed - fetched);
+                std::hint::black_box(soon.map(|member| table.bounds(member.index).min().x).sum::<f64>());
+                fetched = passed + AHEAD;
             }
             let code = run[0].code;
             crowd.indices.clear();
