@@ -7,10 +7,10 @@
 //! many leaves as have moved; after a round the part above them is built anew, too. A tree in which nothing moves costs
 //! nothing.
 
-use crate::space::box32::Box32;
 use super::build::{Item, build_below};
 use super::tree::{Link, NO_SLOT, Tree};
 use crate::space::SpaceCounters;
+use crate::space::box32::Box32;
 
 /// Most leaves of a subtree that is built anew at once.
 const SUBTREE: usize = 256;
@@ -24,6 +24,8 @@ const MAX_DEPTH: u32 = 64;
 pub(super) struct Upkeep {
     /// Subtrees still to be built anew in this round.
     due: Vec<u32>,
+    /// The same, sorted, while the part above them is built anew.
+    kept: Vec<u32>,
     items: Vec<Item>,
     open: Vec<u32>,
 }
@@ -161,12 +163,12 @@ impl Upkeep {
         }
         self.items.clear();
         list_subtrees(tree, 0, &mut self.due, &mut self.items);
-        let due = std::mem::take(&mut self.due);
-        let mut kept: Vec<u32> = due.clone();
+        let Self { due, kept, items, open } = self;
+        kept.clear();
+        kept.extend_from_slice(due);
         kept.sort_unstable();
-        empty_below(tree, 0, &mut self.open, &|at| kept.binary_search(&at).is_ok());
-        build_below(tree, 0, &mut self.items);
-        self.due = due;
+        empty_below(tree, 0, open, &|at| kept.binary_search(&at).is_ok());
+        build_below(tree, 0, items);
         // Taken from the end: in the order of the tree.
         self.due.reverse();
     }

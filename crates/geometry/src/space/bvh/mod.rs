@@ -21,13 +21,13 @@ use std::ops::ControlFlow;
 
 use glam::DVec3;
 
+use super::box32::Box32;
 use super::interface::{look_along, look_near};
 use super::{
     Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
 };
 use crate::Aabb;
 use crate::primitive::Ray;
-use super::box32::Box32;
 use maintain::Upkeep;
 use neighbors::Neighbors;
 use pairs::{View, Worker};

@@ -13,11 +13,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::space::box32::Box32;
 use super::neighbors::{List, Neighbors};
 use super::query;
 use super::state::State;
 use super::tree::{Link, Node, Spread, Tree, lanes};
+use crate::space::box32::Box32;
 use crate::space::pair;
 
 /// Fewer touched boxes are not worth another thread.

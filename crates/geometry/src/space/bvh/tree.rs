@@ -186,6 +186,8 @@ impl Tree {
             return place;
         }
         self.nodes.push(node);
+        // All of them may be given back at once; there shall be room then.
+        self.free.reserve(self.nodes.len());
         (self.nodes.len() - 1) as u32
     }
 

@@ -17,9 +17,8 @@ impl FourBoxes {
     pub fn new(boxes: &[Box32]) -> Self {
         let lane = |k: usize| boxes.get(k).copied().unwrap_or(Box32::EMPTY);
         let [a, b, c, d] = [lane(0), lane(1), lane(2), lane(3)];
-        let side = |v: [Vec4; 4]| {
-            [0, 1, 2].map(|axis| Vec4::new(v[0][axis], v[1][axis], v[2][axis], v[3][axis]))
-        };
+        let side =
+            |v: [Vec4; 4]| [0, 1, 2].map(|axis| Vec4::new(v[0][axis], v[1][axis], v[2][axis], v[3][axis]));
         Self { low: side([a.low, b.low, c.low, d.low]), high: side([a.high, b.high, c.high, d.high]) }
     }
 

@@ -230,7 +230,8 @@ impl UniformGrid {
             passed += run.len();
             if passed > fetched {
                 // Read for nothing, but soon: these reads do not wait for each other, those of the comparisons would.
-                let soon = moving.members().get(fetched..).unwrap_or_default().iter().take(AHEAD + passed - fetched);
+                let soon =
+                    moving.members().get(fetched..).unwrap_or_default().iter().take(AHEAD + passed - fetched);
                 std::hint::black_box(soon.map(|member| table.bounds(member.index).min().x).sum::<f64>());
                 fetched = passed + AHEAD;
             }
