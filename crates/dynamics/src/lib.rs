@@ -7,6 +7,7 @@
 
 pub mod contact;
 mod error;
+pub mod filter;
 pub mod force;
 pub mod motion;
 pub mod property;

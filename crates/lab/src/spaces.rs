@@ -29,11 +29,17 @@ pub enum Scene {
     MostlyFixed,
     /// The gas at 60 cm a step.
     Fast,
+    /// A thousand boxes of gas above all the others, which are fixed: time per moving box should not depend on these.
+    FixedWorld,
 }
+
+/// Moving boxes of [`Scene::FixedWorld`].
+const FLOATING: usize = 1000;
 
 impl Scene {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Gas, Self::Pile, Self::MixedSizes, Self::MostlyFixed, Self::Fast];
+    pub const ALL: [Self; 6] =
+        [Self::Gas, Self::Pile, Self::MixedSizes, Self::MostlyFixed, Self::Fast, Self::FixedWorld];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -43,13 +49,16 @@ impl Scene {
             Self::MixedSizes => "mixed-sizes",
             Self::MostlyFixed => "mostly-fixed",
             Self::Fast => "fast",
+            Self::FixedWorld => "fixed-world",
         }
     }
 
     /// The scene with `count` boxes, the same for the same seed.
     pub fn boxes(self, count: usize, seed: u64) -> Boxes {
         let mut random = Random(seed);
-        let reach = 0.5 * (count as f64 * 8.0).cbrt();
+        let reach_of = |count: usize| 0.5 * (count as f64 * 8.0).cbrt();
+        let moving = if self == Self::FixedWorld { count.min(FLOATING) } else { count };
+        let (reach, world_reach) = (reach_of(moving), reach_of(count - moving));
         let mut list = Vec::with_capacity(count);
         for k in 0..count {
             let (mut center, mut side, mut step, mut mobility) =
@@ -66,7 +75,12 @@ impl Scene {
                     center *= 1.5;
                 }
                 Self::MostlyFixed if k % 100 > 0 => mobility = Mobility::Fixed,
-                Self::Gas | Self::MostlyFixed => {}
+                Self::FixedWorld if k >= FLOATING => {
+                    mobility = Mobility::Fixed;
+                    let below = DVec3::Z * (world_reach + 1.5 * reach + 1.0);
+                    center = world_reach * random.vector() - below;
+                }
+                Self::Gas | Self::MostlyFixed | Self::FixedWorld => {}
                 Self::Fast => step *= 30.0,
             }
             list.push(Moving { center, half: 0.5 * side, step, mobility });

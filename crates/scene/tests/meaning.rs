@@ -4,6 +4,7 @@ use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::world::BodyRef;
 use rattleback_dynamics::{Path, Registry, Signal, Status};
+use rattleback_geometry::space::SpaceKind;
 use rattleback_scene::{Scene, Stage};
 
 #[track_caller]
@@ -35,6 +36,33 @@ fn the_examples_of_the_documentation_work() {
         let written = Scene::parse(example, "example").unwrap().to_toml();
         assert_eq!(Scene::parse(&written, "written").unwrap().to_toml(), written);
     }
+}
+
+/// Every broad phase can be named in a file and carries the same collision; another name is refused with those there are.
+#[test]
+fn spaces_are_chosen_by_name() {
+    let scene = |space: &str| {
+        format!(
+            "[simulator]\ntype = 'impulse'\nspace = '{space}'\n[[body]]\nname = 'ball'\nposition = [0, 0, 0.2]\n\
+             shape = {{ type = 'sphere', radius = 0.1 }}\n[[body]]\nstatus = 'fixed'\nposition = [0, 0, -1]\n\
+             shape = {{ type = 'box', half_extents = [1, 1, 1] }}\n"
+        )
+    };
+    let mut heights = Vec::new();
+    for name in SpaceKind::names() {
+        let mut stage = build(&scene(name));
+        for _ in 0..60 {
+            stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+        }
+        heights.push(body(&stage, "ball").position().z);
+    }
+    assert_eq!(heights.len(), 9);
+    // 60 steps of 1/240 s: in free fall it would be 0.1 m deep in the floor.
+    assert!(heights[0] > 0.09, "{heights:?}");
+    assert!(heights.iter().all(|z| (z - heights[0]).abs() < 1e-6), "{heights:?}");
+    let refused = Scene::parse(&scene("octree"), "test").and_then(|scene| scene.build(&Registry::default()));
+    let message = refused.err().unwrap().to_string();
+    assert!(SpaceKind::names().all(|name| message.contains(name)), "{message}");
 }
 
 /// An empty file is an empty world with the documented defaults.

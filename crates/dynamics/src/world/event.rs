@@ -1,6 +1,7 @@
 //! What a step has to tell besides new poses.
 
 use super::{BodyId, ShapeId};
+use crate::filter::Rejection;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,17 @@ pub enum Event {
         time: f64,
         /// Who.
         bodies: [BodyId; 2],
+    },
+    /// Two shapes came close that may not touch.
+    Filtered {
+        /// Time after the step, s.
+        time: f64,
+        /// Whose shapes.
+        bodies: [BodyId; 2],
+        /// Which, in the same order.
+        shapes: [ShapeId; 2],
+        /// Who forbids it.
+        why: Rejection,
     },
 }
 

@@ -31,6 +31,12 @@ impl Journal {
         self.entries.push(body);
     }
 
+    /// Something that concerns every body.
+    pub fn note_everything(&mut self) {
+        self.start = self.revision() + 1;
+        self.entries.clear();
+    }
+
     pub fn since(&self, revision: u64) -> Option<&[BodyId]> {
         let skipped = revision.checked_sub(self.start)?;
         self.entries.get(usize::try_from(skipped).ok()?..)

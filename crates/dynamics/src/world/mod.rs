@@ -26,6 +26,7 @@ pub use snapshot::SnapshotError;
 pub use view::{BodyMut, BodyRef};
 
 use crate::error::{Error, parameter};
+use crate::filter::{PairFilter, Rejected};
 use crate::force::{Force, Gravity, Loads, Scope, Targets};
 use crate::motion::{Inertia, Motion};
 use body::BodyRecord;
@@ -69,6 +70,7 @@ pub struct World {
     pub mixing: Mixing,
     /// Which pairs may touch.
     pub filter: CollisionFilter,
+    pub(super) pair_filter: PairFilter,
     bounds: Option<Aabb>,
     /// The only source of randomness.
     pub random: Pcg64,
@@ -108,6 +110,7 @@ impl World {
             forces: HandleMap::new(),
             mixing: Mixing::default(),
             filter: CollisionFilter::default(),
+            pair_filter: PairFilter::default(),
             bounds: None,
             random: Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a),
             counters: Counters::default(),
@@ -242,6 +245,7 @@ impl World {
         }
         self.filter.rules.forget_body(id);
         self.filter.exceptions.forget_body(id);
+        self.pair_filter.forget_body(id);
         Ok(())
     }
 
@@ -329,10 +333,30 @@ impl World {
         Ok(self.mixing.mix((a, self.material(a)?), (b, self.material(b)?)))
     }
 
-    /// Whether groups, masks and rules let two shapes touch.
+    /// Whether groups, masks, rules, exclusions and the callback let two shapes touch.
     pub fn may_touch(&self, a: ShapeId, b: ShapeId) -> Result<bool, Error> {
-        let (a, b) = (self.shape(a)?, self.shape(b)?);
-        Ok(a.body != b.body && self.filter.allows((a.body, a.groups), (b.body, b.groups)))
+        let bodies = [self.shape(a)?.body, self.shape(b)?.body];
+        Ok(self.pair_filter.judge(self, bodies, [a, b])?.is_none())
+    }
+
+    /// [`may_touch`](Self::may_touch) for a simulator whose broad phase has found a new pair: if it may not touch, that is
+    /// told as [`Event::Filtered`] at the end of the step, where [`PairFilter::tells`] asks for it.
+    pub fn admit_pair(&self, a: ShapeId, b: ShapeId) -> Result<bool, Error> {
+        let bodies = [self.shape(a)?.body, self.shape(b)?.body];
+        let Some(why) = self.pair_filter.judge(self, bodies, [a, b])? else { return Ok(true) };
+        self.pair_filter.note(bodies, [a, b], why);
+        Ok(false)
+    }
+
+    /// Excluded pairs and the callback that has the last word on who may touch.
+    pub const fn pair_filter(&self) -> &PairFilter {
+        &self.pair_filter
+    }
+
+    /// The same, to change; simulators look at all pairs anew then.
+    pub fn pair_filter_mut(&mut self) -> &mut PairFilter {
+        self.journal.note_everything();
+        &mut self.pair_filter
     }
 
     /// A force on every dynamic body ⇒ its id.
@@ -460,6 +484,9 @@ impl World {
         self.quarantine(&mut sick, time);
         self.sick = sick;
         self.enforce_bounds();
+        for Rejected { bodies, shapes, why } in self.pair_filter.take_rejected() {
+            self.events.push(Event::Filtered { time, bodies, shapes, why });
+        }
     }
 
     /// Lists the dynamic bodies that moved. One whose state is no longer finite is put back to where it was and listed as

@@ -9,6 +9,7 @@ use super::{
     Journal, Material, MaterialId, Mixing, ShapeId, World,
 };
 use crate::error::Error;
+use crate::filter::PairFilter;
 use crate::force::Targets;
 use crate::property::ComponentType;
 use crate::registry::{Description, Registry};
@@ -185,6 +186,7 @@ impl World {
             forces,
             mixing: image.mixing,
             filter: image.filter,
+            pair_filter: PairFilter::default(),
             bounds: image.bounds,
             random: image.random,
             counters: image.counters,

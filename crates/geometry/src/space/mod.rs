@@ -6,6 +6,7 @@
 //!
 //! [`DynamicBvh`] is the one for everyday use; the others are the books' ones, to compare and to learn from.
 
+mod box32;
 mod brute_force;
 mod bvh;
 mod cells;

@@ -44,7 +44,9 @@ pub fn everywhere() -> Aabb {
 /// Most boxes in a space: links of trees keep a bit for themselves.
 pub(super) const MAX_PROXIES: usize = 1 << 30;
 
+/// One line of memory: reading a box at random costs one miss, not two.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Slot {
     bounds: Aabb,
     user: u64,

@@ -256,7 +256,7 @@ impl Stage {
             return Ok(());
         }
         let shapes = parts.map(|part| self.parts[part as usize].shape);
-        if !world.may_touch(shapes[0], shapes[1])? {
+        if !world.admit_pair(shapes[0], shapes[1])? {
             return Ok(());
         }
         let surface = world.mixed_material(shapes[0], shapes[1])?;

@@ -130,6 +130,11 @@ impl Roster {
         }
     }
 
+    /// Whether more has changed in the world than can be told.
+    pub fn has_lost_track(&self, world: &World) -> bool {
+        self.revision.is_some_and(|revision| world.changed_since(revision).is_none())
+    }
+
     /// Takes over what changed in the world since the last time.
     pub fn sync(&mut self, world: &World, space: &mut dyn Space) -> Result<(), Error> {
         self.disturbed.clear();

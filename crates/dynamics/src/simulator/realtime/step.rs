@@ -1,10 +1,11 @@
 //! The stages of a step.
 
 use super::block::{Frame, Mover, Softness, Sweep};
-use super::contact::{Contact, Sight};
+use super::contact::{Contact, Sight, Table};
 use super::kernel::Link;
 use super::lanes::Row;
 use super::roster::{Life, NONE, Roster, place_box, set_box};
+use super::sleep::Islands;
 use super::solver::{Plan, Solver};
 use super::team::{Shared, together};
 use super::{Realtime, RealtimeCounters, TouchPoint};
@@ -24,6 +25,9 @@ impl Realtime {
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         self.dt = dt;
         let time = world.time();
+        if self.roster.has_lost_track(world) {
+            self.start_over()?;
+        }
         self.roster.sync(world, &mut *self.space)?;
         for slot in std::mem::take(&mut self.roster.disturbed) {
             self.islands.wake(&mut self.roster, slot, time, &mut self.events);
@@ -43,6 +47,15 @@ impl Realtime {
             let Self { islands, roster, table, events, .. } = self;
             islands.settle(world, roster, table, patience, time + dt, events);
         }
+        Ok(())
+    }
+
+    /// Forgets everything about the world.
+    fn start_over(&mut self) -> Result<(), Error> {
+        self.space = self.settings.space_kind()?.create();
+        self.roster = Roster::default();
+        self.table = Table::default();
+        self.islands = Islands::default();
         Ok(())
     }
 

@@ -7,8 +7,8 @@
 
 use glam::Vec4;
 
-use super::box32::Box32;
 use super::tree::{Link, Tree};
+use crate::space::box32::Box32;
 
 const BINS: usize = 16;
 /// Up to this many items are halved without weighing areas.

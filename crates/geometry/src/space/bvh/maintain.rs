@@ -7,13 +7,15 @@
 //! many leaves as have moved; after a round the part above them is built anew, too. A tree in which nothing moves costs
 //! nothing.
 
-use super::box32::Box32;
 use super::build::{Item, build_below};
 use super::tree::{Link, NO_SLOT, Tree};
 use crate::space::SpaceCounters;
+use crate::space::box32::Box32;
 
 /// Most leaves of a subtree that is built anew at once.
 const SUBTREE: usize = 256;
+/// So many leaves are fetched at once.
+const BATCH: usize = 16;
 /// Deeper trees are built anew as a whole.
 const MAX_DEPTH: u32 = 64;
 
@@ -22,17 +24,19 @@ const MAX_DEPTH: u32 = 64;
 pub(super) struct Upkeep {
     /// Subtrees still to be built anew in this round.
     due: Vec<u32>,
+    /// The same, sorted, while the part above them is built anew.
+    kept: Vec<u32>,
     items: Vec<Item>,
     open: Vec<u32>,
 }
 
 impl Upkeep {
-    /// Brings a tree up to date with the boxes of the `changed`; `alive` tells which still belong. True if all boxes were
-    /// fitted and lanes marked by `moved`.
+    /// Brings a tree up to date with the boxes of the `changed`, which stand beside them; `alive` tells which still belong.
+    /// True if all boxes were fitted and lanes marked by `moved`.
     pub fn apply(
         &mut self,
         tree: &mut Tree,
-        changed: &[u32],
+        (changed, fresh): (&[u32], &[Box32]),
         boxes: &[Box32],
         alive: impl Fn(u32) -> bool,
         moved: impl Fn(u32) -> bool,
@@ -42,7 +46,7 @@ impl Upkeep {
             return false;
         }
         let new = changed.iter().filter(|&&index| alive(index) && tree.slot(index).is_none()).count();
-        let many = changed.len() * 4 > tree.leaves;
+        let many = changed.len() * 4 > tree.leaves * 3;
         let mut too_deep = 0;
         if new * 2 > tree.leaves {
             for &index in changed.iter().filter(|&&index| !alive(index)) {
@@ -50,8 +54,10 @@ impl Upkeep {
             }
             self.rebuild(tree, changed.iter().copied().filter(|&index| alive(index)), boxes, counters);
         } else {
-            for &index in changed {
-                let bounds = boxes[index as usize];
+            for (k, (&index, &bounds)) in changed.iter().zip(fresh).enumerate() {
+                if k % BATCH == 0 {
+                    fetch(tree, &changed[k..changed.len().min(k + BATCH)]);
+                }
                 let depth = match (alive(index), tree.slot(index).is_some()) {
                     (false, _) => {
                         tree.remove(index);
@@ -157,14 +163,23 @@ impl Upkeep {
         }
         self.items.clear();
         list_subtrees(tree, 0, &mut self.due, &mut self.items);
-        let due = std::mem::take(&mut self.due);
-        let mut kept: Vec<u32> = due.clone();
+        let Self { due, kept, items, open } = self;
+        kept.clear();
+        kept.extend_from_slice(due);
         kept.sort_unstable();
-        empty_below(tree, 0, &mut self.open, &|at| kept.binary_search(&at).is_ok());
-        build_below(tree, 0, &mut self.items);
-        self.due = due;
+        empty_below(tree, 0, open, &|at| kept.binary_search(&at).is_ok());
+        build_below(tree, 0, items);
         // Taken from the end: in the order of the tree.
         self.due.reverse();
+    }
+}
+
+/// Reads the nodes that some leaves hang in for nothing, but before they are needed: these reads do not wait for each other,
+/// those of the leaves' moves would.
+fn fetch(tree: &Tree, leaves: &[u32]) {
+    for slot in leaves.iter().filter_map(|&index| tree.slot(index)) {
+        let node = &tree.nodes[(slot >> 2) as usize];
+        std::hint::black_box((node.low[0].x, node.parent));
     }
 }
 

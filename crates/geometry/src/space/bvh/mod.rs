@@ -1,7 +1,7 @@
 //! The dynamic wide tree of boxes, the space for everyday use.
 //!
 //! - Moving and fixed boxes have a tree each ([`tree`]), four boxes to a node, in single precision rounded outwards
-//!   ([`box32`]).
+//!   ([`box32`](super::box32)).
 //! - Moving boxes are enlarged: by a little on all sides, and ahead by some steps of the way they went last. As long as a
 //!   box stays within its enlarged one nothing happens. Candidates are the overlaps of enlarged boxes.
 //! - A step fits the trees to the boxes that left ([`maintain`]), looks for new and lost pairs of only these ([`pairs`]), and
@@ -9,28 +9,29 @@
 //!
 //! Pairs of a fixed box that comes, moves or goes are found by the moving boxes it overlaps, which count as touched then.
 
-mod box32;
 mod build;
 mod maintain;
 mod neighbors;
 mod pairs;
 mod query;
+mod state;
 mod tree;
 
 use std::ops::ControlFlow;
 
 use glam::DVec3;
 
+use super::box32::Box32;
 use super::interface::{look_along, look_near};
 use super::{
     Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
 };
 use crate::Aabb;
 use crate::primitive::Ray;
-use box32::Box32;
 use maintain::Upkeep;
 use neighbors::Neighbors;
 use pairs::{View, Worker};
+use state::State;
 use tree::Tree;
 
 /// How far boxes are enlarged.
@@ -82,7 +83,7 @@ pub struct DynamicBvh {
     table: ProxyTable,
     /// Enlarged box of each index.
     boxes: Vec<Box32>,
-    is_touched: Vec<bool>,
+    states: Vec<State>,
     moving: Side,
     fixed: Side,
     /// Where fixed boxes were or are that changed since the last step.
@@ -101,6 +102,26 @@ struct Side {
     tree: Tree,
     upkeep: Upkeep,
     touched: Vec<u32>,
+    /// Boxes of the touched, in their order, while a step lasts.
+    fresh: Vec<Box32>,
+    /// Room to sort what was touched.
+    order: Vec<u64>,
+}
+
+impl Side {
+    /// Brings the touched into the order of the tree: neighbours in space follow each other, and what one needs is still at
+    /// hand for the next. Newcomers go last.
+    fn sort_by_place(&mut self, boxes: &[Box32]) {
+        let Self { tree, touched, fresh, order, .. } = self;
+        order.clear();
+        let place = |index: u32| u64::from(tree.slot(index).unwrap_or(tree::NO_SLOT));
+        order.extend(touched.iter().map(|&index| place(index) << 32 | u64::from(index)));
+        order.sort_unstable();
+        touched.clear();
+        touched.extend(order.iter().map(|&key| key as u32));
+        fresh.clear();
+        fresh.extend(touched.iter().map(|&index| boxes[index as usize]));
+    }
 }
 
 impl DynamicBvh {
@@ -112,8 +133,7 @@ impl DynamicBvh {
 
     fn touch(&mut self, index: u32) {
         self.trees_current = false;
-        if !self.is_touched[index as usize] {
-            self.is_touched[index as usize] = true;
+        if self.states[index as usize].touch() {
             let side = if self.table.is_moving(index) { &mut self.moving } else { &mut self.fixed };
             side.touched.push(index);
         }
@@ -131,8 +151,9 @@ impl DynamicBvh {
                 ControlFlow::Continue(())
             });
             for index in hits.drain(..) {
-                if !std::mem::replace(&mut self.is_touched[index as usize], true) {
+                if self.states[index as usize].touch() {
                     self.moving.touched.push(index);
+                    self.moving.fresh.push(self.boxes[index as usize]);
                 }
             }
         }
@@ -141,16 +162,21 @@ impl DynamicBvh {
 
     /// Brings both trees up to date ⇒ whether the moving tree's lanes are marked.
     fn maintain(&mut self) -> bool {
-        let Self { table, boxes, is_touched, moving, fixed, counters, .. } = self;
-        let alive = |index: u32| table.is_alive(index);
-        let moved = |index: u32| is_touched[index as usize];
-        let marked = moving.upkeep.apply(&mut moving.tree, &moving.touched, boxes, alive, moved, counters);
-        fixed.upkeep.apply(&mut fixed.tree, &fixed.touched, boxes, alive, |_| false, counters);
+        let Self { boxes, states, moving, fixed, counters, .. } = self;
+        let alive = |index: u32| states[index as usize].is_alive();
+        let moved = |index: u32| states[index as usize].is_touched();
+        let never = |_: u32| false;
+        moving.sort_by_place(boxes);
+        fixed.sort_by_place(boxes);
+        let Side { tree, upkeep, touched, fresh, .. } = moving;
+        let marked = upkeep.apply(tree, (touched, fresh), boxes, alive, moved, counters);
+        let Side { tree, upkeep, touched, fresh, .. } = fixed;
+        upkeep.apply(tree, (touched, fresh), boxes, alive, never, counters);
         let before = moving.touched.len();
         self.unsettle();
         if marked && self.moving.touched.len() > before {
-            let is_touched = &self.is_touched;
-            self.moving.tree.refit(&|index| is_touched[index as usize]);
+            let states = &self.states;
+            self.moving.tree.refit(&|index| states[index as usize].is_touched());
         }
         marked
     }
@@ -166,11 +192,12 @@ impl DynamicBvh {
         }
         all.appeared.sort_unstable();
         all.vanished.sort_unstable();
-        let Self { table, neighbors, .. } = self;
+        let Self { table, neighbors, states, .. } = self;
+        let moves = |index: u32| states[index as usize].is_moving();
         for &key in &all.vanished {
             let (a, b) = pair::indices(key);
             for (one, other) in [(a, b), (b, a)] {
-                if table.is_moving(one) {
+                if moves(one) {
                     neighbors.drop(one, other);
                 }
             }
@@ -178,7 +205,7 @@ impl DynamicBvh {
         for &key in &all.appeared {
             let (a, b) = pair::indices(key);
             for (one, other) in [(a, b), (b, a)] {
-                if table.is_moving(one) {
+                if moves(one) {
                     neighbors.add(one, other);
                 }
             }
@@ -239,10 +266,11 @@ impl Space for DynamicBvh {
         let count = self.table.slot_count();
         if self.boxes.len() < count {
             self.boxes.resize(count, own);
-            self.is_touched.resize(count, false);
+            self.states.resize(count, State::default());
             self.neighbors.reserve(count);
         }
         self.boxes[id.index() as usize] = own;
+        self.states[id.index() as usize] = State::new(mobility == Mobility::Moving);
         self.touch(id.index());
         if mobility == Mobility::Fixed {
             self.unsettled.push(own);
@@ -271,6 +299,7 @@ impl Space for DynamicBvh {
     fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
         let index = self.table.remove(id)?;
         self.touch(index);
+        self.states[index as usize].leave();
         if !self.table.is_moving(index) {
             self.unsettled.push(self.boxes[index as usize]);
         }
@@ -298,13 +327,13 @@ impl Space for DynamicBvh {
             self.workers.resize_with(threads, Worker::default);
         }
         let view = View {
-            table: &self.table,
             boxes: &self.boxes,
             moving: &self.moving.tree,
             fixed: &self.fixed.tree,
             neighbors: &self.neighbors,
-            is_touched: &self.is_touched,
+            states: &self.states,
             touched: &self.moving.touched,
+            fresh: &self.moving.fresh,
         };
         if !view.touched.is_empty() {
             pairs::find(&view, marked, &mut self.workers[..threads]);
@@ -312,7 +341,7 @@ impl Space for DynamicBvh {
         }
         for side in [&mut self.moving, &mut self.fixed] {
             for index in side.touched.drain(..) {
-                self.is_touched[index as usize] = false;
+                self.states[index as usize].settle();
             }
         }
         self.table.recycle();
@@ -354,7 +383,7 @@ impl Space for DynamicBvh {
         let within = Box32::outward(bounds, self.settings.origin);
         for side in [&self.moving, &self.fixed] {
             let (_, flow) = query::overlapping(&side.tree, 0, within, &mut stack, |index| {
-                if settled || !self.is_touched[index as usize] {
+                if settled || !self.states[index as usize].is_touched() {
                     look(index)
                 } else {
                     ControlFlow::Continue(())
@@ -386,7 +415,7 @@ impl Space for DynamicBvh {
         }
         for side in [&self.moving, &self.fixed].into_iter().filter(|_| trees) {
             let flow = query::along_ray(&side.tree, ray, self.settings.origin, &mut limit, |index, limit| {
-                if settled || !self.is_touched[index as usize] {
+                if settled || !self.states[index as usize].is_touched() {
                     look(index, limit)
                 } else {
                     ControlFlow::Continue(())
@@ -412,7 +441,7 @@ impl Space for DynamicBvh {
         }
         for side in [&self.moving, &self.fixed].into_iter().filter(|_| trees) {
             let flow = query::nearest(&side.tree, point, self.settings.origin, &mut limit, |index, limit| {
-                if settled || !self.is_touched[index as usize] {
+                if settled || !self.states[index as usize].is_touched() {
                     look(index, limit)
                 } else {
                     ControlFlow::Continue(())

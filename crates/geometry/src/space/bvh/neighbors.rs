@@ -1,22 +1,29 @@
 //! For each moving box the list of boxes it pairs with.
 //!
-//! A list is a block of 2^class places in one array; a list that outgrows its block moves to one twice as large, and blocks
-//! left behind wait for others of their size. So after a while nothing is allocated any more. A pair of two moving boxes is in
-//! the lists of both; fixed boxes have none.
+//! Up to six neighbours stand in the list's own line of memory. A longer list is a block of 2^class places in one array; one
+//! that outgrows its block moves to one twice as large, and blocks left behind wait for others of their size. So after a while
+//! nothing is allocated any more. A pair of two moving boxes is in the lists of both; fixed boxes have none.
+
+/// Neighbours that need no block.
+const INLINE: usize = 6;
+/// Class of the smallest block.
+const SMALLEST: u32 = 4;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct List {
-    first: u32,
+#[repr(C, align(32))]
+pub(super) struct List {
     length: u32,
-    /// 0: no block yet, k: 2^k places.
-    class: u8,
+    /// 0: no block, k: 2^k places.
+    class: u32,
+    /// The neighbours; with a block, the first of them is where it begins.
+    places: [u32; INLINE],
 }
 
 /// The lists.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbors {
-    places: Vec<u32>,
     lists: Vec<List>,
+    blocks: Vec<u32>,
     free: [Vec<u32>; 32],
 }
 
@@ -28,45 +35,105 @@ impl Neighbors {
         }
     }
 
+    /// The line of a list, to be read by [`Self::read`]: many are fetched at once faster than one after the other.
+    #[inline(always)]
+    pub fn line(&self, index: u32) -> List {
+        self.lists[index as usize]
+    }
+
     #[inline(always)]
     pub fn of(&self, index: u32) -> &[u32] {
-        let list = self.lists[index as usize];
-        &self.places[list.first as usize..(list.first + list.length) as usize]
+        self.read(&self.lists[index as usize])
+    }
+
+    #[inline(always)]
+    pub fn read<'a>(&'a self, list: &'a List) -> &'a [u32] {
+        let (first, length) = (list.places[0] as usize, list.length as usize);
+        if list.class == 0 { &list.places[..length] } else { &self.blocks[first..first + length] }
     }
 
     pub fn add(&mut self, index: u32, neighbor: u32) {
-        let list = self.lists[index as usize];
-        if list.class == 0 || list.length == 1 << list.class {
+        let list = &self.lists[index as usize];
+        let room = if list.class == 0 { INLINE } else { 1 << list.class };
+        if list.length as usize == room {
             self.grow(index);
         }
         let list = &mut self.lists[index as usize];
-        self.places[(list.first + list.length) as usize] = neighbor;
+        let (first, length) = (list.places[0] as usize, list.length as usize);
+        if list.class == 0 {
+            list.places[length] = neighbor;
+        } else {
+            self.blocks[first + length] = neighbor;
+        }
         list.length += 1;
     }
 
     pub fn drop(&mut self, index: u32, neighbor: u32) {
         let list = &mut self.lists[index as usize];
-        let range = list.first as usize..(list.first + list.length) as usize;
-        let places = &mut self.places[range];
-        if let Some(place) = places.iter().position(|&known| known == neighbor) {
-            places[place] = places[places.len() - 1];
-            list.length -= 1;
+        let (first, length) = (list.places[0] as usize, list.length as usize);
+        let places = if list.class == 0 {
+            &mut list.places[..length]
+        } else {
+            &mut self.blocks[first..first + length]
+        };
+        let Some(place) = places.iter().position(|&known| known == neighbor) else { return };
+        places[place] = places[length - 1];
+        list.length -= 1;
+        if list.class > 0 && length - 1 == INLINE {
+            let class = std::mem::take(&mut list.class);
+            list.places.copy_from_slice(&self.blocks[first..first + INLINE]);
+            self.free[class as usize].push(first as u32);
         }
     }
 
     fn grow(&mut self, index: u32) {
         let old = self.lists[index as usize];
-        let class = if old.class == 0 { 3 } else { old.class + 1 };
+        let class = if old.class == 0 { SMALLEST } else { old.class + 1 };
         let first = self.free[class as usize].pop().unwrap_or_else(|| {
-            let first = self.places.len();
-            self.places.resize(first + (1 << class), 0);
+            let first = self.blocks.len();
+            self.blocks.resize(first + (1 << class), 0);
             first as u32
         });
-        let range = old.first as usize..(old.first + old.length) as usize;
-        self.places.copy_within(range, first as usize);
-        if old.class > 0 {
-            self.free[old.class as usize].push(old.first);
+        let to = first as usize;
+        if old.class == 0 {
+            self.blocks[to..to + INLINE].copy_from_slice(&old.places);
+        } else {
+            let from = old.places[0] as usize;
+            self.blocks.copy_within(from..from + old.length as usize, to);
+            self.free[old.class as usize].push(old.places[0]);
         }
-        self.lists[index as usize] = List { first, length: old.length, class };
+        let mut places = [0; INLINE];
+        places[0] = first;
+        self.lists[index as usize] = List { length: old.length, class, places };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The lists hold what was added and not dropped, however long they grow in between.
+        #[test]
+        fn lists_are_sets(words in prop::collection::vec((0u32..4, 0u32..60, any::<bool>()), 1..600)) {
+            let mut neighbors = Neighbors::default();
+            neighbors.reserve(4);
+            let mut model = vec![std::collections::BTreeSet::new(); 4];
+            for (index, other, comes) in words {
+                let known = &mut model[index as usize];
+                if comes && known.insert(other) {
+                    neighbors.add(index, other);
+                } else if !comes && known.remove(&other) {
+                    neighbors.drop(index, other);
+                }
+            }
+            for (index, known) in (0u32..).zip(&model) {
+                let mut list = neighbors.of(index).to_vec();
+                list.sort_unstable();
+                prop_assert!(list.iter().eq(known));
+            }
+        }
     }
 }

@@ -3,34 +3,42 @@
 //! A pair are two boxes, not both fixed, whose enlarged boxes overlap. It can only appear or vanish if one of them was
 //! touched: moved out of its enlarged box, inserted or removed. So
 //! - vanished: for each touched box, those of its neighbours that no longer overlap;
-//! - appeared: what the touched boxes overlap in both trees and do not yet have as neighbour. If few were touched each asks
-//!   the trees by itself; if many, the trees are walked against themselves and each other once.
+//! - appeared: what the touched boxes overlap in both trees and do not yet have as neighbour.
+//!
+//! If few were touched each asks the trees by itself, and what it finds is compared with its neighbours, both ways: no box of
+//! a neighbour is fetched. If many, the trees are walked against themselves and each other once.
 //!
 //! If both boxes of a pair were touched the one with the smaller index speaks. Everything is read only, so threads share the
 //! work as they like; the results are sorted afterwards.
 
 use std::ops::ControlFlow;
 
-use super::box32::Box32;
-use super::neighbors::Neighbors;
+use super::neighbors::{List, Neighbors};
 use super::query;
+use super::state::State;
 use super::tree::{Link, Node, Spread, Tree, lanes};
-use crate::space::{ProxyTable, pair};
+use crate::space::box32::Box32;
+use crate::space::pair;
 
 /// Fewer touched boxes are not worth another thread.
 const THREAD_MIN: usize = 512;
 /// Pairs of subtrees handed to threads, at least.
 const TASKS: usize = 256;
+/// Lists up to this length are searched from front to back.
+const SHORT: usize = 32;
+/// So many lists of neighbours are fetched at once.
+const BATCH: usize = 32;
 
 /// What is read while pairs are looked for.
 pub(super) struct View<'a> {
-    pub table: &'a ProxyTable,
     pub boxes: &'a [Box32],
     pub moving: &'a Tree,
     pub fixed: &'a Tree,
     pub neighbors: &'a Neighbors,
-    pub is_touched: &'a [bool],
+    pub states: &'a [State],
     pub touched: &'a [u32],
+    /// Boxes of the touched, in their order.
+    pub fresh: &'a [Box32],
 }
 
 /// Two nodes whose leaves may overlap; of the moving tree, or of the moving and the fixed one.
@@ -50,6 +58,8 @@ pub(super) struct Worker {
     pub box_tests: u64,
     stack: Vec<u32>,
     tasks: Vec<Task>,
+    found: Vec<u32>,
+    known: Vec<u32>,
 }
 
 /// Fills the workers' lists; as many threads as there are workers, or fewer. `marked` says that the moving tree's lanes are
@@ -68,16 +78,22 @@ pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
     }
     let chunk = view.touched.len().div_ceil(threads).max(1);
     let work = |k: usize, worker: &mut Worker| {
-        let touched = view.touched.get(k * chunk..).unwrap_or_default();
-        let touched = &touched[..touched.len().min(chunk)];
-        worker.look_for_vanished(view, touched);
+        let (first, last) = ((k * chunk).min(view.touched.len()), ((k + 1) * chunk).min(view.touched.len()));
+        let (touched, fresh) = (&view.touched[first..last], &view.fresh[first..last]);
         if marked {
+            worker.look_for_vanished(view, touched, fresh);
             while let Some(task) = worker.tasks.pop() {
                 worker.walk(view, task);
             }
         } else {
-            for &index in touched {
-                worker.ask(view, index);
+            let mut lines = [List::default(); BATCH];
+            for (touched, fresh) in touched.chunks(BATCH).zip(fresh.chunks(BATCH)) {
+                for (line, &index) in lines.iter_mut().zip(touched) {
+                    *line = view.neighbors.line(index);
+                }
+                for ((&index, &bounds), line) in touched.iter().zip(fresh).zip(&lines) {
+                    worker.ask(view, index, bounds, view.neighbors.read(line));
+                }
             }
         }
     };
@@ -120,43 +136,63 @@ fn share_tasks(view: &View, workers: &mut [Worker]) {
 }
 
 impl Worker {
-    fn look_for_vanished(&mut self, view: &View, touched: &[u32]) {
-        for &index in touched {
-            let (bounds, gone) = (view.boxes[index as usize], !view.table.is_alive(index));
+    fn look_for_vanished(&mut self, view: &View, touched: &[u32], fresh: &[Box32]) {
+        for (&index, &bounds) in touched.iter().zip(fresh) {
+            let gone = !view.states[index as usize].is_alive();
             for &other in view.neighbors.of(index) {
-                let both = view.is_touched[other as usize] && view.table.is_moving(other);
-                if both && other < index {
+                let state = view.states[other as usize];
+                if other < index && state.is_touched() && state.is_moving() {
                     continue;
                 }
                 self.box_tests += 1;
-                if gone || !view.table.is_alive(other) || !bounds.overlaps(view.boxes[other as usize]) {
+                if gone || !state.is_alive() || !bounds.overlaps(view.boxes[other as usize]) {
                     self.vanished.push(pair::key(index, other));
                 }
             }
         }
     }
 
-    /// What a single box overlaps.
-    fn ask(&mut self, view: &View, index: u32) {
-        if !view.table.is_alive(index) {
-            return;
+    /// What a single box overlaps, against what it overlapped.
+    fn ask(&mut self, view: &View, index: u32, bounds: Box32, neighbors: &[u32]) {
+        let mut found = std::mem::take(&mut self.found);
+        let mut known = std::mem::take(&mut self.known);
+        found.clear();
+        if view.states[index as usize].is_alive() {
+            for tree in [view.moving, view.fixed].into_iter().filter(|tree| tree.leaves > 0) {
+                let (nodes, _) = query::overlapping(tree, 0, bounds, &mut self.stack, |other| {
+                    found.push(other);
+                    ControlFlow::Continue(())
+                });
+                self.nodes_visited += nodes;
+            }
+            self.box_tests += found.len() as u64;
         }
-        let bounds = view.boxes[index as usize];
-        let neighbors = view.neighbors.of(index);
-        let (mut tests, mut visited) = (0, 0);
-        for (tree, moving) in [(view.moving, true), (view.fixed, false)] {
-            let (nodes, _) = query::overlapping(tree, 0, bounds, &mut self.stack, |other| {
-                tests += 1;
-                let spoken = moving && other <= index && view.is_touched[other as usize];
-                if !spoken && !neighbors.contains(&other) {
-                    self.appeared.push(pair::key(index, other));
-                }
-                ControlFlow::Continue(())
-            });
-            visited += nodes;
+        let long = found.len().max(neighbors.len()) > SHORT;
+        if long {
+            known.clear();
+            known.extend_from_slice(neighbors);
+            known.sort_unstable();
+            found.sort_unstable();
         }
-        self.box_tests += tests;
-        self.nodes_visited += visited;
+        let neighbors = if long { &known[..] } else { neighbors };
+        let holds = |list: &[u32], other: u32| {
+            if long { list.binary_search(&other).is_ok() } else { list.contains(&other) }
+        };
+        let spoken = |other: u32| {
+            let state = view.states[other as usize];
+            other < index && state.is_touched() && state.is_moving()
+        };
+        for &other in &found {
+            if other != index && !holds(neighbors, other) && !spoken(other) {
+                self.appeared.push(pair::key(index, other));
+            }
+        }
+        for &other in neighbors {
+            if !holds(&found, other) && !spoken(other) {
+                self.vanished.push(pair::key(index, other));
+            }
+        }
+        (self.found, self.known) = (found, known);
     }
 
     /// One pair of nodes: leaves that overlap are told, nodes that overlap become tasks.
@@ -245,7 +281,8 @@ impl Worker {
     #[inline(always)]
     fn tell(&mut self, view: &View, one: u32, other: u32, with_fixed: bool) {
         self.box_tests += 1;
-        let touched = view.is_touched[one as usize] || (!with_fixed && view.is_touched[other as usize]);
+        let touched = |index: u32| view.states[index as usize].is_touched();
+        let touched = touched(one) || (!with_fixed && touched(other));
         if touched && !view.neighbors.of(one).contains(&other) {
             self.appeared.push(pair::key(one, other));
         }

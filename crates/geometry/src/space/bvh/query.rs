@@ -9,18 +9,29 @@ use std::ops::ControlFlow;
 
 use glam::{DVec3, Vec4};
 
-use super::box32::{self, Box32};
 use super::tree::{Link, Node, Spread, Tree, lanes};
 use crate::Aabb;
 use crate::primitive::Ray;
+use crate::space::box32::{self, Box32};
 
 /// Relative error of a few single-precision operations, generously.
 const SLACK: f32 = 1.0 / (1 << 20) as f32;
 
 /// A ray ready for four boxes at once.
 struct WideRay {
-    /// (o₋, o₊, 1/d) for each axis.
-    axes: [(Vec4, Vec4, Vec4); 3],
+    axes: [Axis; 3],
+}
+
+/// What a ray is along an axis.
+#[derive(Clone, Copy)]
+struct Axis {
+    /// o₋ and o₊.
+    before: Vec4,
+    behind: Vec4,
+    /// 1/d, a little closer to zero and a little farther from it.
+    less: Vec4,
+    more: Vec4,
+    forward: bool,
 }
 
 impl WideRay {
@@ -28,8 +39,12 @@ impl WideRay {
         let o = (ray.origin() - origin).as_vec3().extend(0.0);
         let (before, behind) = (box32::below(o), box32::above(o));
         let inverse = ray.direction().as_vec3().recip();
-        let axes = std::array::from_fn(|axis| {
-            (Vec4::splat(before[axis]), Vec4::splat(behind[axis]), Vec4::splat(inverse[axis]))
+        let axes = std::array::from_fn(|axis| Axis {
+            before: Vec4::splat(before[axis]),
+            behind: Vec4::splat(behind[axis]),
+            less: Vec4::splat(inverse[axis] * (1.0 - SLACK)),
+            more: Vec4::splat(inverse[axis] * (1.0 + SLACK)),
+            forward: inverse[axis] >= 0.0,
         });
         Self { axes }
     }
@@ -39,12 +54,11 @@ impl WideRay {
     fn enter(&self, node: &Node, limit: f32) -> (Vec4, u32) {
         let (mut enter, mut leave) = (Vec4::ZERO, Vec4::splat(limit));
         for axis in 0..3 {
-            let (before, behind, inverse) = self.axes[axis];
-            let low = (node.low[axis] - behind) * inverse;
-            let high = (node.high[axis] - before) * inverse;
-            let (near, far) = if inverse.x >= 0.0 { (low, high) } else { (high, low) };
-            enter = (near * (1.0 - SLACK)).max(enter);
-            leave = (far * (1.0 + SLACK)).min(leave);
+            let Axis { before, behind, less, more, forward } = self.axes[axis];
+            let (low, high) = (node.low[axis] - behind, node.high[axis] - before);
+            let (near, far) = if forward { (low, high) } else { (high, low) };
+            enter = (near * less).max(enter);
+            leave = (far * more).min(leave);
         }
         (enter, enter.cmple(leave).bitmask())
     }
@@ -73,15 +87,14 @@ fn descend(
     }
     let mut stack: Vec<(f32, u32)> = Vec::with_capacity(64);
     stack.push((0.0, 0));
+    let mut reach = above(*limit);
     while let Some((distance, at)) = stack.pop() {
-        let reach = above(*limit);
         if distance > reach {
             continue;
         }
         let node = &tree.nodes[at as usize];
         let (distances, mask) = measure(node, reach);
         let first = stack.len();
-        let mut reach = reach;
         for lane in lanes(mask) {
             let link = node.links[lane];
             match link.as_node() {

@@ -10,7 +10,7 @@
 
 use glam::Vec4;
 
-use super::box32::Box32;
+use crate::space::box32::Box32;
 
 /// A child: a node, a leaf, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +186,8 @@ impl Tree {
             return place;
         }
         self.nodes.push(node);
+        // All of them may be given back at once; there shall be room then.
+        self.free.reserve(self.nodes.len());
         (self.nodes.len() - 1) as u32
     }
 
@@ -447,7 +449,8 @@ mod tests {
                     boxes[index as usize] = cube(center, half);
                 }
                 let (living, counters) = (|index: u32| alive[index as usize], &mut SpaceCounters::default());
-                upkeep.apply(&mut tree, &changed, &boxes, living, |_| true, counters);
+                let fresh: Vec<Box32> = changed.iter().map(|&index| boxes[index as usize]).collect();
+                upkeep.apply(&mut tree, (&changed, &fresh), &boxes, living, |_| true, counters);
                 tree.assert_sound();
                 prop_assert_eq!(tree.leaves, alive.iter().filter(|&&alive| alive).count());
                 for index in (0..400).filter(|&index| alive[index as usize]) {

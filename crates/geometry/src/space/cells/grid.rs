@@ -1,84 +1,25 @@
-//! The uniform grid: cells of one size in a hash table, and only those that something lies in.
+//! The uniform grid: cells of one size, and only those that something lies in.
 //!
 //! The side of a cell is k times the mean diameter of the boxes, k = 2. A box keeps the range of cells it lies in; as long as
-//! that does not change nothing happens. A cell is *active* while at least two boxes lie in it, one of them moving. Boxes of
-//! a pair may share several cells; the pair belongs to the one with the lowest indices, cell_i = max(low_i of a, low_i of b),
-//! so that it is found once. Boxes with too many cells are compared with all that move.
+//! that does not change it stays where it is in the list of moving ([`moving_cells`](super::moving_cells)) or the table of
+//! fixed boxes ([`fixed_cells`](super::fixed_cells)). A cell is *active* while at least two boxes lie in it, one of them
+//! moving. Boxes of a pair may share several cells; the pair belongs to the one with the lowest indices, cell_i = max(low_i of
+//! a, low_i of b), so that it is found once. Within a cell boxes are compared four at a time, in single precision relative to
+//! one of them and rounded outwards; what is left is asked exactly. Boxes with too many cells are compared with all that move.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::tiling::{CellRange, Mix};
+use super::cell_code::{Lattice, Place, cell_above, code};
+use super::fixed_cells::{CellHash, FixedCells};
+use super::four_boxes::FourBoxes;
+use super::moving_cells::{Member, MovingCells};
 use crate::Aabb;
+use crate::space::box32::Box32;
 use crate::space::pair::SortedPairs;
 use crate::space::{
     Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
 };
-
-/// How cells are found in the table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CellHash {
-    /// All three indices are mixed.
-    #[default]
-    Mixing,
-    /// By the sum of the indices, as the book suggests: a bucket for each diagonal slice, long lists in large worlds.
-    IndexSum,
-}
-
-/// A hasher that adds up, or mixes.
-#[derive(Clone, Copy, Debug)]
-enum CellHasher {
-    Sum(u64),
-    Mixed(Mix),
-}
-
-impl Hasher for CellHasher {
-    fn finish(&self) -> u64 {
-        match self {
-            Self::Sum(sum) => *sum,
-            Self::Mixed(mix) => mix.finish(),
-        }
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_i64(i64::from(byte));
-        }
-    }
-
-    fn write_i64(&mut self, word: i64) {
-        match self {
-            Self::Sum(sum) => *sum = sum.wrapping_add(word as u64),
-            Self::Mixed(mix) => mix.write_i64(word),
-        }
-    }
-}
-
-/// Private, so that hashers are no part of the public interface.
-#[derive(Clone, Copy, Debug)]
-struct HashState(CellHash);
-
-impl BuildHasher for HashState {
-    type Hasher = CellHasher;
-
-    fn build_hasher(&self) -> CellHasher {
-        match self.0 {
-            CellHash::Mixing => CellHasher::Mixed(Mix::default()),
-            CellHash::IndexSum => CellHasher::Sum(0),
-        }
-    }
-}
-
-/// Index of a cell without the length prefix that arrays are hashed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key([i64; 3]);
-
-impl std::hash::Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.iter().for_each(|&index| state.write_i64(index));
-    }
-}
 
 /// Settings of the uniform grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +28,7 @@ pub struct UniformGridSettings {
     pub cell_ratio: f64,
     /// Side of a cell in metres, instead.
     pub cell_side: Option<f64>,
-    /// How cells are found.
+    /// How cells of fixed boxes are found.
     pub hash: CellHash,
 }
 
@@ -97,58 +38,38 @@ impl Default for UniformGridSettings {
     }
 }
 
-const NONE: u32 = u32::MAX;
-
-/// A cell that something lies in.
-#[derive(Clone, Debug)]
-struct Cell {
-    key: Key,
-    /// First entry of the list of moving and of that of fixed boxes.
-    lists: [u32; 2],
-    counts: [u32; 2],
-    /// Place in the list of active cells.
-    active: u32,
-}
-
-impl Cell {
-    fn is_active(&self) -> bool {
-        self.counts[0] > 0 && self.counts[0] + self.counts[1] > 1
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    index: u32,
-    next: u32,
-}
-
-/// Where a box is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
-    Nowhere,
-    Cells(CellRange),
-    /// Too many cells.
-    Giant,
-}
+/// So many boxes are fetched before they are needed.
+const AHEAD: usize = 128;
 
 /// Cells of one size.
 #[derive(Clone, Debug)]
 pub struct UniformGrid {
     settings: UniformGridSettings,
-    side: f64,
+    lattice: Lattice,
     table: ProxyTable,
     places: Vec<Place>,
-    lookup: HashMap<Key, u32, HashState>,
-    cells: Vec<Cell>,
-    free_cells: Vec<u32>,
-    entries: Vec<Entry>,
-    free_entries: Vec<u32>,
-    active: Vec<u32>,
+    moving: MovingCells,
+    fixed: FixedCells,
+    /// Moving boxes whose cells have changed since the last step, and where they were then.
+    changed: Vec<(u32, Place)>,
+    is_changed: Vec<bool>,
     giants: Vec<u32>,
+    /// All moving boxes, and where they are in this list.
+    movers: Vec<u32>,
+    mover_places: Vec<u32>,
     /// Boxes at the last choice of the side.
     chosen_for: usize,
     pairs: SortedPairs,
+    crowd: Crowd,
     counters: SpaceCounters,
+}
+
+/// Room to compare the boxes of a cell: first the moving, then the fixed ones.
+#[derive(Clone, Debug, Default)]
+struct Crowd {
+    indices: Vec<u32>,
+    boxes: Vec<Box32>,
+    blocks: Vec<FourBoxes>,
 }
 
 impl Default for UniformGrid {
@@ -160,18 +81,13 @@ impl Default for UniformGrid {
 impl UniformGrid {
     /// Settings ⇒ space.
     pub fn new(settings: UniformGridSettings) -> Result<Self, SpaceError> {
-        if !(1.0..=1e6).contains(&settings.cell_ratio) {
+        let UniformGridSettings { cell_ratio, cell_side, .. } = settings;
+        if !(1.0..=1e6).contains(&cell_ratio) {
             let allowed = "between 1 and 1e6";
-            return Err(SpaceError::Setting { name: "cell_ratio", value: settings.cell_ratio, allowed });
+            return Err(SpaceError::Setting { name: "cell_ratio", value: cell_ratio, allowed });
         }
-        if let Some(side) = settings.cell_side
-            && !(1e-50..=1e50).contains(&side)
-        {
-            return Err(SpaceError::Setting {
-                name: "cell_side",
-                value: side,
-                allowed: "between 1e-50 and 1e50",
-            });
+        if let Some(value) = cell_side.filter(|side| !(1e-50..=1e50).contains(side)) {
+            return Err(SpaceError::Setting { name: "cell_side", value, allowed: "between 1e-50 and 1e50" });
         }
         Ok(Self::with(settings))
     }
@@ -179,59 +95,51 @@ impl UniformGrid {
     fn with(settings: UniformGridSettings) -> Self {
         Self {
             settings,
-            side: settings.cell_side.unwrap_or(1.0),
+            lattice: Lattice::new(settings.cell_side.unwrap_or(1.0)),
             table: ProxyTable::default(),
             places: Vec::new(),
-            lookup: HashMap::with_hasher(HashState(settings.hash)),
-            cells: Vec::new(),
-            free_cells: Vec::new(),
-            entries: Vec::new(),
-            free_entries: Vec::new(),
-            active: Vec::new(),
+            moving: MovingCells::default(),
+            fixed: FixedCells::new(settings.hash),
+            changed: Vec::new(),
+            is_changed: Vec::new(),
             giants: Vec::new(),
+            movers: Vec::new(),
+            mover_places: Vec::new(),
             chosen_for: 0,
             pairs: SortedPairs::default(),
+            crowd: Crowd::default(),
             counters: SpaceCounters::default(),
         }
     }
 
     /// Side of a cell.
     pub fn cell_side(&self) -> f64 {
-        self.side
+        self.lattice.side()
     }
 
-    /// Number of cells that something lies in.
+    /// Number of cells that something lies in, as of the last step.
     pub fn cell_count(&self) -> usize {
-        self.lookup.len()
+        let shared = self.fixed.codes().filter(|&code| !self.moving.run(code).is_empty()).count();
+        self.moving.runs().count() + self.fixed.codes().count() - shared
     }
 
-    /// Occupied cells, who is in them, and whether they are active, sorted.
+    /// Occupied cells as of the last step, who is in them, and whether they are active, sorted.
     pub fn occupied_cells(&self) -> Vec<([i64; 3], Vec<ProxyId>, bool)> {
-        let mut all: Vec<_> = self
-            .lookup
-            .values()
-            .map(|&place| {
-                let cell = &self.cells[place as usize];
-                let mut inside: Vec<_> = self
-                    .list(cell.lists[0])
-                    .chain(self.list(cell.lists[1]))
-                    .map(|index| self.table.id(index))
-                    .collect();
-                inside.sort_unstable();
-                (cell.key.0, inside, cell.active != NONE)
-            })
-            .collect();
-        all.sort_unstable();
-        all
-    }
-
-    fn list(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
-        let mut at = first;
-        std::iter::from_fn(move || {
-            let entry = *self.entries.get(at as usize)?;
-            at = entry.next;
-            Some(entry.index)
-        })
+        let mut cells: BTreeMap<[i64; 3], (Vec<ProxyId>, bool)> = BTreeMap::new();
+        let moving = self.moving.runs().flatten().map(|member| (member.code, member.index));
+        let fixed = self.fixed.codes().flat_map(|code| self.fixed.list(code).map(move |index| (code, index)));
+        for (code, index) in moving.chain(fixed) {
+            let Some(range) = self.lattice.range(self.table.bounds(index)) else { continue };
+            let (inside, moves) = cells.entry(cell_above(code, range.low)).or_default();
+            inside.push(self.table.id(index));
+            *moves |= self.table.is_moving(index);
+        }
+        let listed = |(cell, (mut inside, moves)): ([i64; 3], (Vec<ProxyId>, bool))| {
+            inside.sort_unstable();
+            let active = moves && inside.len() > 1;
+            (cell, inside, active)
+        };
+        cells.into_iter().map(listed).collect()
     }
 
     /// Twice (by default) the mean diameter; what is a hundred times larger than the middle one does not count.
@@ -243,7 +151,7 @@ impl UniformGrid {
             self.table.indices().map(|index| self.table.bounds(index).diagonal()).collect();
         sizes.retain(|&size| size > 0.0);
         if sizes.is_empty() {
-            return self.side;
+            return self.lattice.side();
         }
         let half = sizes.len() / 2;
         let (_, &mut middle, _) = sizes.select_nth_unstable_by(half, f64::total_cmp);
@@ -253,170 +161,152 @@ impl UniformGrid {
 
     /// Cells for the boxes as they are now.
     fn rebuild(&mut self) {
-        self.side = self.best_side().max(1e-50);
+        self.lattice = Lattice::new(self.best_side().max(1e-50));
         self.chosen_for = self.table.len();
-        self.lookup.clear();
-        self.cells.clear();
-        self.free_cells.clear();
-        self.entries.clear();
-        self.free_entries.clear();
-        self.active.clear();
+        self.moving.clear();
+        self.fixed.clear();
         self.giants.clear();
-        self.places.fill(Place::Nowhere);
+        self.changed.clear();
+        self.is_changed.fill(false);
+        self.places.fill(Place::NOWHERE);
         self.counters.rebuilds += 1;
         let all: Vec<u32> = self.table.indices().collect();
         for index in all {
             self.put(index);
         }
+        self.settle();
     }
 
     /// Puts a box where it belongs.
     #[inline]
     fn put(&mut self, index: u32) {
-        let new = CellRange::of(self.table.bounds(index), self.side).map_or(Place::Giant, Place::Cells);
+        let new = Place::of(self.lattice.range(self.table.bounds(index)));
         let old = self.places[index as usize];
-        if new == old {
-            return;
+        if new != old {
+            self.replace(index, old, new);
         }
-        self.replace(index, old, new);
     }
 
+    /// Fixed boxes change their cells at once, moving ones in the next step.
     fn replace(&mut self, index: u32, old: Place, new: Place) {
         self.places[index as usize] = new;
-        let (before, after) = (range(old), range(new));
-        let outside = |other: Option<CellRange>, cell| other.is_none_or(|range| !range.contains(cell));
-        if let Some(before) = before {
-            before.cells().filter(|&cell| outside(after, cell)).for_each(|cell| self.leave(index, Key(cell)));
-        }
-        if let Some(after) = after {
-            after.cells().filter(|&cell| outside(before, cell)).for_each(|cell| self.enter(index, Key(cell)));
+        if self.table.is_moving(index) {
+            if !std::mem::replace(&mut self.is_changed[index as usize], true) {
+                self.changed.push((index, old));
+            }
+        } else {
+            old.codes().for_each(|code| self.fixed.leave(code, index));
+            new.codes().for_each(|code| self.fixed.enter(code, index));
+            self.counters.cell_operations += (old.codes().count() + new.codes().count()) as u64;
         }
         match self.giants.binary_search(&index) {
-            Ok(place) if new != Place::Giant => drop(self.giants.remove(place)),
-            Err(place) if new == Place::Giant => self.giants.insert(place, index),
+            Ok(place) if !new.is_giant() => drop(self.giants.remove(place)),
+            Err(place) if new.is_giant() => self.giants.insert(place, index),
             _ => {}
         }
     }
 
-    fn enter(&mut self, index: u32, key: Key) {
-        self.counters.cell_operations += 1;
-        let Self { lookup, cells, free_cells, entries, free_entries, .. } = self;
-        let place = *lookup.entry(key).or_insert_with(|| {
-            let cell = Cell { key, lists: [NONE; 2], counts: [0; 2], active: NONE };
-            if let Some(place) = free_cells.pop() {
-                cells[place as usize] = cell;
-                return place;
+    /// Moving boxes enter the cells they are in now.
+    fn settle(&mut self) {
+        let Self { moving, places, changed, is_changed, .. } = self;
+        for (index, old) in changed.drain(..) {
+            let new = places[index as usize];
+            is_changed[index as usize] = false;
+            if new == old {
+                continue;
             }
-            cells.push(cell);
-            (cells.len() - 1) as u32
-        });
-        let side = usize::from(!self.table.is_moving(index));
-        let cell = &mut cells[place as usize];
-        let entry = Entry { index, next: cell.lists[side] };
-        cell.counts[side] += 1;
-        cell.lists[side] = if let Some(at) = free_entries.pop() {
-            entries[at as usize] = entry;
-            at
-        } else {
-            entries.push(entry);
-            (entries.len() - 1) as u32
-        };
-        self.note(place);
-    }
-
-    fn leave(&mut self, index: u32, key: Key) {
-        self.counters.cell_operations += 1;
-        let Some(&place) = self.lookup.get(&key) else { return };
-        let side = usize::from(!self.table.is_moving(index));
-        let cell = &mut self.cells[place as usize];
-        let (mut before, mut at) = (NONE, cell.lists[side]);
-        while at != NONE && self.entries[at as usize].index != index {
-            (before, at) = (at, self.entries[at as usize].next);
+            old.codes().for_each(|code| moving.leave(code, index));
+            new.codes().for_each(|code| moving.come(code, index));
         }
-        if at == NONE {
-            return;
-        }
-        let next = self.entries[at as usize].next;
-        if before == NONE {
-            cell.lists[side] = next;
-        } else {
-            self.entries[before as usize].next = next;
-        }
-        cell.counts[side] -= 1;
-        let empty = cell.counts == [0, 0];
-        self.free_entries.push(at);
-        self.note(place);
-        if empty {
-            self.lookup.remove(&key);
-            self.free_cells.push(place);
-        }
-    }
-
-    /// Lists a cell as active, or takes it off the list.
-    fn note(&mut self, place: u32) {
-        let cell = &mut self.cells[place as usize];
-        match (cell.is_active(), cell.active) {
-            (true, NONE) => {
-                cell.active = self.active.len() as u32;
-                self.active.push(place);
-            }
-            (false, at) if at != NONE => {
-                cell.active = NONE;
-                self.active.swap_remove(at as usize);
-                if let Some(&moved) = self.active.get(at as usize) {
-                    self.cells[moved as usize].active = at;
-                }
-            }
-            _ => {}
-        }
+        self.counters.cell_operations += moving.merge() as u64;
     }
 
     /// Pairs of all active cells.
     fn find_pairs(&mut self) {
-        let Self { table, places, cells, entries, active, pairs, counters, .. } = self;
-        let low = |index: u32| match places[index as usize] {
-            Place::Cells(range) => range.low,
-            _ => [0; 3],
-        };
-        for &place in active.iter() {
-            let cell = &cells[place as usize];
-            let mut at = cell.lists[0];
-            while at != NONE {
-                let Entry { index, next } = entries[at as usize];
-                let (bounds, own) = (table.bounds(index), low(index));
-                for mut beside in [next, cell.lists[1]] {
-                    while beside != NONE {
-                        let other = entries[beside as usize];
-                        beside = other.next;
-                        counters.box_tests += 1;
-                        if !bounds.overlaps(table.bounds(other.index)) {
-                            continue;
-                        }
-                        let theirs = low(other.index);
-                        if (0..3).all(|axis| own[axis].max(theirs[axis]) == cell.key.0[axis]) {
-                            pairs.next.push(pair::key(index, other.index));
-                        }
-                    }
-                }
-                at = next;
+        let Self { table, lattice, moving, fixed, pairs, crowd, counters, .. } = self;
+        let any_fixed = !fixed.is_empty();
+        let (mut passed, mut fetched) = (0, 0);
+        for run in moving.runs() {
+            passed += run.len();
+            if passed > fetched {
+                // Read for nothing, but soon: these reads do not wait for each other, those of the comparisons would.
+                let soon =
+                    moving.members().get(fetched..).unwrap_or_default().iter().take(AHEAD + passed - fetched);
+                std::hint::black_box(soon.map(|member| table.bounds(member.index).min().x).sum::<f64>());
+                fetched = passed + AHEAD;
+            }
+            let code = run[0].code;
+            crowd.indices.clear();
+            crowd.indices.extend(run.iter().map(|member: &Member| member.index));
+            if any_fixed {
+                crowd.indices.extend(fixed.list(code));
+            }
+            if crowd.indices.len() > 1 {
+                counters.box_tests += crowd.compare(table, lattice, (code, run.len()), &mut pairs.next);
             }
         }
         for &giant in &self.giants {
-            for other in self.table.indices() {
+            let moves = self.table.is_moving(giant);
+            let fixed = self.table.indices().filter(|&index| moves && !self.table.is_moving(index));
+            for other in self.movers.iter().copied().chain(fixed) {
                 self.counters.box_tests += 1;
-                let fixed = !self.table.is_moving(giant) && !self.table.is_moving(other);
-                if other != giant && !fixed && self.table.bounds(giant).overlaps(self.table.bounds(other)) {
+                if other != giant && self.table.bounds(giant).overlaps(self.table.bounds(other)) {
                     self.pairs.next.push(pair::key(giant, other));
                 }
             }
         }
     }
+
+    fn add_mover(&mut self, index: u32) {
+        self.mover_places[index as usize] = self.movers.len() as u32;
+        self.movers.push(index);
+    }
+
+    fn drop_mover(&mut self, index: u32) {
+        let place = self.mover_places[index as usize] as usize;
+        self.movers.swap_remove(place);
+        if let Some(&moved) = self.movers.get(place) {
+            self.mover_places[moved as usize] = place as u32;
+        }
+    }
 }
 
-fn range(place: Place) -> Option<CellRange> {
-    match place {
-        Place::Cells(range) => Some(range),
-        Place::Giant | Place::Nowhere => None,
+impl Crowd {
+    /// Compares the first `moving` of the listed with all after them ⇒ how many comparisons; pairs that belong to the cell go
+    /// to `found`.
+    fn compare(
+        &mut self,
+        table: &ProxyTable,
+        lattice: &Lattice,
+        (own_code, moving): (u64, usize),
+        found: &mut Vec<u64>,
+    ) -> u64 {
+        let Self { indices, boxes, blocks } = self;
+        let origin = table.bounds(indices[0]).min();
+        boxes.clear();
+        boxes.extend(indices.iter().map(|&index| Box32::outward(table.bounds(index), origin)));
+        blocks.clear();
+        blocks.extend(boxes.chunks(4).map(FourBoxes::new));
+        let mut tests = 0;
+        for one in 0..moving {
+            let index = indices[one];
+            for (k, block) in blocks.iter().enumerate().skip((one + 1) / 4) {
+                let mut mask = block.overlap_mask(boxes[one]);
+                tests += 4;
+                if 4 * k <= one {
+                    mask &= 0b1110 << (one - 4 * k);
+                }
+                while mask != 0 {
+                    let other = indices[4 * k + mask.trailing_zeros() as usize];
+                    mask &= mask - 1;
+                    let (a, b) = (table.bounds(index), table.bounds(other));
+                    if a.overlaps(b) && code(lattice.cell(a.min().max(b.min()))) == own_code {
+                        found.push(pair::key(index, other));
+                    }
+                }
+            }
+        }
+        tests
     }
 }
 
@@ -435,7 +325,13 @@ impl Space for UniformGrid {
 
     fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
         let id = self.table.insert(bounds, mobility, user)?;
-        self.places.resize(self.table.slot_count(), Place::Nowhere);
+        let count = self.table.slot_count();
+        self.places.resize(count, Place::NOWHERE);
+        self.is_changed.resize(count, false);
+        self.mover_places.resize(count, 0);
+        if mobility == Mobility::Moving {
+            self.add_mover(id.index());
+        }
         // The first ones wait until something is known about their sizes.
         if self.chosen_for > 0 {
             self.put(id.index());
@@ -453,7 +349,10 @@ impl Space for UniformGrid {
 
     fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
         let index = self.table.remove(id)?;
-        self.replace(index, self.places[index as usize], Place::Nowhere);
+        self.replace(index, self.places[index as usize], Place::NOWHERE);
+        if self.table.is_moving(index) {
+            self.drop_mover(index);
+        }
         Ok(())
     }
 
@@ -466,6 +365,8 @@ impl Space for UniformGrid {
         let count = self.table.len();
         if count > 2 * self.chosen_for || 2 * count < self.chosen_for {
             self.rebuild();
+        } else {
+            self.settle();
         }
         self.find_pairs();
         self.pairs.replace(&self.table, changes);
@@ -485,27 +386,29 @@ impl Space for UniformGrid {
     }
 
     fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
+        let meets = |index: u32| self.table.bounds(index).overlaps(bounds);
         let mut look = |index: u32| {
-            let meets = self.table.bounds(index).overlaps(bounds);
-            if meets { visit(self.table.id(index)) } else { ControlFlow::Continue(()) }
+            if meets(index) { visit(self.table.id(index)) } else { ControlFlow::Continue(()) }
         };
-        let window = CellRange::of(bounds, self.side).filter(|_| self.chosen_for > 0);
+        let window = self.lattice.range(bounds).filter(|_| self.chosen_for > 0);
         let Some(window) = window else {
             let _ = self.table.indices().try_for_each(look);
             return;
         };
         for cell in window.cells() {
-            let Some(&place) = self.lookup.get(&Key(cell)) else { continue };
-            let lists = self.cells[place as usize].lists;
-            for index in lists.into_iter().flat_map(|first| self.list(first)) {
-                let Some(own) = range(self.places[index as usize]) else { continue };
+            let code = code(cell);
+            let moving = self.moving.run(code).iter().map(|member| member.index);
+            let settled = moving.filter(|&index| !self.is_changed[index as usize]);
+            for index in settled.chain(self.fixed.list(code)).filter(|&index| meets(index)) {
                 // In several cells of the window: looked at in the lowest.
-                let lowest = (0..3).all(|axis| own.low[axis].max(window.low[axis]) == cell[axis]);
-                if lowest && look(index).is_break() {
+                let lowest = self.table.bounds(index).min().max(bounds.min());
+                if self.lattice.cell(lowest) == cell && look(index).is_break() {
                     return;
                 }
             }
         }
-        let _ = self.giants.iter().try_for_each(|&giant| look(giant));
+        let alive = |index: &u32| self.table.is_alive(*index) && !self.places[*index as usize].is_giant();
+        let unsettled = self.changed.iter().map(|&(index, _)| index).filter(alive);
+        let _ = unsettled.chain(self.giants.iter().copied()).try_for_each(look);
     }
 }

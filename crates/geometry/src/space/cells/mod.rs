@@ -1,14 +1,19 @@
-//! Spaces of cubic cells in hash tables: a single size of cells, or several for boxes of different size.
+//! Spaces of cubic cells: a single size of cells, or several for boxes of different size.
 
+mod cell_code;
 mod close_counters;
+mod fixed_cells;
+mod four_boxes;
 mod grid;
 mod hash;
 mod hash_standard;
 mod levels;
+mod moving_cells;
 mod multi_level;
 mod tiling;
 
-pub use grid::{CellHash, UniformGrid, UniformGridSettings};
+pub use fixed_cells::CellHash;
+pub use grid::{UniformGrid, UniformGridSettings};
 pub use hash::SpatialHash;
 pub use hash_standard::StandardSpatialHash;
 pub use levels::{LevelRule, geometric_levels, minimal_levels};

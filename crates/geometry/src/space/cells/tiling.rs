@@ -11,7 +11,7 @@ use crate::{Aabb, BoundingSphere};
 /// Boxes that would cover more cells than this are not put into cells.
 pub(super) const MAX_CELLS: u64 = 4096;
 /// Cells farther out than this are not numbered.
-const MAX_INDEX: f64 = (1u64 << 40) as f64;
+pub(super) const MAX_INDEX: f64 = (1u64 << 40) as f64;
 
 /// All cells from `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,82 @@
+//! Steps of the spaces for everyday use allocate nothing once their buffers have grown.
+
+mod random;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use glam::DVec3;
+use random::Random;
+use rattleback_geometry::Aabb;
+use rattleback_geometry::space::{Mobility, PairChanges, SpaceKind};
+
+thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
+
+struct Counting;
+
+#[allow(unsafe_code)]
+// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a thread-local number.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as promised by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as promised by the caller.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as promised by the caller.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Boxes that swing to and fro, so that every situation comes back: after some periods nothing is allocated any more.
+#[test]
+fn steps_in_steady_state_allocate_nothing() {
+    const PERIOD: usize = 32;
+    // The tree is renewed part by part, not in step with the boxes, so its buffers need some rounds to reach their size.
+    const WARM: usize = 60 * PERIOD;
+    for kind in [SpaceKind::DynamicBvh, SpaceKind::UniformGrid] {
+        for speed in [0.02, 0.5] {
+            let mut random = Random(3);
+            let mut space = kind.create();
+            let mut boxes = Vec::new();
+            for k in 0..1500 {
+                let (center, way) = (8.0 * random.in_cube(), speed * random.in_cube());
+                let mobility = if k % 5 == 0 { Mobility::Fixed } else { Mobility::Moving };
+                let bounds = Aabb::from_center(center, DVec3::splat(0.5)).unwrap();
+                let id = space.insert(&bounds, mobility, 0).unwrap();
+                if mobility == Mobility::Moving {
+                    boxes.push((id, center, way));
+                }
+            }
+            let mut changes = PairChanges::default();
+            let mut told = 0;
+            let mut before = 0;
+            for step in 0..WARM + 4 * PERIOD {
+                if step == WARM {
+                    (before, told) = (ALLOCATIONS.with(Cell::get), 0);
+                }
+                let phase = step % PERIOD;
+                let swing = phase.min(PERIOD - phase) as f64;
+                for (id, center, way) in &boxes {
+                    let bounds = Aabb::from_center(*center + swing * *way, DVec3::splat(0.5)).unwrap();
+                    space.update(*id, &bounds).unwrap();
+                }
+                space.step(1, &mut changes);
+                told += changes.appeared.len();
+            }
+            let allocated = ALLOCATIONS.with(Cell::get) - before;
+            assert!(told > 100, "something happens: {told}");
+            assert_eq!(allocated, 0, "{} at {speed} m a step", kind.name());
+        }
+    }
+}
