@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use super::gjk::{RELATIVE_GAP, ROUNDING};
 use super::pair::{Corner, Difference, Pair};
-use super::simplex::{Nearest, nearest};
+use super::simplex::{Nearest, nearest, weights};
 use super::{ClosestError, Separation, Support};
 use crate::{MAX_LENGTH, Pose};
 
@@ -80,23 +80,22 @@ impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
         for i in 0..self.count {
             if self.nearest.needed >> i & 1 != 0 {
                 self.corners[kept] = self.corners[i];
-                self.nearest.weights[kept] = self.nearest.weights[i];
                 kept += 1;
             }
         }
-        self.nearest.weights[kept..].fill(0.0);
         self.count = kept.max(1);
+        self.nearest.needed = (1 << self.count) - 1;
     }
 
     /// Nearest points of the thickened shapes with B displaced by x, as of the last look.
     pub(crate) fn separation(&self, x: DVec3) -> Separation {
         let length = self.nearest.squared.sqrt();
         let normal = -self.nearest.point / length;
-        let part = 1.0 / self.nearest.weights.iter().sum::<f64>();
         let (mut point_a, mut point_b) = (DVec3::ZERO, x);
-        for (corner, weight) in self.corners.iter().zip(self.nearest.weights) {
-            point_a += (part * weight) * corner.a;
-            point_b += (part * weight) * corner.b;
+        let seen = self.corners.map(|corner| corner.w - x);
+        for (corner, weight) in self.corners.iter().zip(weights(&seen, &self.nearest)) {
+            point_a += weight * corner.a;
+            point_b += weight * corner.b;
         }
         // On curved sides corners crowd together, and their mixtures slide along the surface; p does not.
         let middle = point_a.midpoint(point_b);

@@ -21,7 +21,7 @@ use glam::DVec3;
 use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
 use super::pair::{Corner, Difference, Pair};
 use super::polytope::{Face, KeptPolytope, Polytope, Scratch};
-use super::simplex::nearest;
+use super::simplex::{nearest, weights};
 use super::{ClosestError, Separation, Support};
 use crate::Pose;
 
@@ -68,7 +68,7 @@ pub fn signed_distance<A: Support, B: Support>(
     cache.polytope.forget();
     let mut search = Search::NEW;
     search.run(&pair, cache, MAX_ITERATIONS)?;
-    let sure = search.certified() || search.nearest.squared.sqrt() > UNSURE * search.size;
+    let sure = search.certified() || search.nearest.squared.sqrt() > UNSURE * search.size();
     if sure && let Some(separation) = search.separation(a.radius(), b.radius()) {
         return Ok(separation);
     }
@@ -84,9 +84,9 @@ fn depth<A: Support, B: Support>(
     let core = match spanning_corners(pair, search) {
         // Most polyhedra need few corners; only who needs more pays for the room.
         Ok(corners) => {
-            match grow(pair, &mut Polytope::<32, 60>::tetrahedron(corners, search.size), None, kept)? {
+            match grow(pair, &mut Polytope::<32, 60>::tetrahedron(corners, search.size()), None, kept)? {
                 Growth::Done(core) => core,
-                Growth::Stopped(_) => deepest_of_many(pair, &corners, search.size)?,
+                Growth::Stopped(_) => deepest_of_many(pair, &corners, search.size())?,
             }
         }
         Err(across) => {
@@ -129,7 +129,7 @@ fn spanning_corners<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
     search: &Search,
 ) -> Result<[Corner; 4], DVec3> {
-    let flat = FLAT * search.size;
+    let flat = FLAT * search.size();
     let mut found = [Corner::default(); 4];
     found[0] = search.needed().next().copied().unwrap_or_default();
     let start = found[0].numbers;
@@ -282,15 +282,12 @@ fn witnesses<const C: usize, const F: usize>(
         let foot = face.distance * face.normal;
         // Seen from the foot, so that the weights do not depend on how deep it lies.
         let [p, q, r] = corners.map(|corner| corner.w - foot);
-        let near = nearest(&[p, q, r, r], 3);
+        let seen = [p, q, r, r];
+        let near = nearest(&seen, 3);
         if near.squared < best.0 {
-            let part = 1.0 / near.weights.iter().sum::<f64>();
+            let weights = weights(&seen, &near);
             let mix = |place: fn(&Corner) -> DVec3| {
-                corners
-                    .iter()
-                    .zip(near.weights)
-                    .map(|(corner, weight)| part * weight * place(corner))
-                    .sum::<DVec3>()
+                corners.iter().zip(weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
             };
             best = (near.squared, mix(|corner| corner.a), mix(|corner| corner.b));
         }

@@ -47,5 +47,5 @@ pub(crate) fn clear_gap(a: [DVec3; 3], b: [DVec3; 3]) -> Option<(DVec3, DVec3, f
     search.run(&TrianglePair { a, b }, &mut GjkCache::default(), MAX_ITERATIONS).ok()?;
     let distance = search.nearest.squared.sqrt();
     let (point_a, point_b) = search.witnesses();
-    (distance > CLEARLY * search.size && search.certified()).then_some((point_a, point_b, distance))
+    (distance > CLEARLY * search.size() && search.certified()).then_some((point_a, point_b, distance))
 }

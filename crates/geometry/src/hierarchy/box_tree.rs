@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use glam::DVec3;
 
 use super::binned_build::{self, Effort, Item};
-use super::ray::Slabs;
+use super::slabs::Slabs;
 use super::unit_frame::UnitFrame;
 use super::{HierarchyError, MAX_ITEMS, Ray};
 use crate::{Aabb, BoundingSphere, MAX_LENGTH};

@@ -17,7 +17,7 @@ use crate::{Aabb, BoundingSphere, MAX_LENGTH, TriangleMesh};
 /// Where a ray meets a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RayHit {
-    /// Parameter along the ray.
+    /// Distance along the ray.
     pub t: f64,
     /// Index of the triangle in the mesh.
     pub triangle: u32,

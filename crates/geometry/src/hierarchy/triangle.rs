@@ -31,7 +31,7 @@ pub(super) fn ray_triangle(ray: &Ray, corners: &Triangle, limit: f64) -> Option<
         return None;
     }
     let point = (u * a + v * b + w * c) / volume;
-    let t = point.dot(d) / d.length_squared();
+    let t = point.dot(d);
     (t >= 0.0 && t <= limit).then_some((t, volume > 0.0))
 }
 
