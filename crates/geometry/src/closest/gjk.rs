@@ -15,6 +15,7 @@ use glam::DVec3;
 use super::pair::{Corner, Difference, Pair};
 use super::polytope::KeptPolytope;
 use super::simplex::{Nearest, nearest, nearest_with, weights};
+use super::uphill::uphill;
 use super::{ClosestError, Separation, Support};
 use crate::{MAX_LENGTH, Pose};
 
@@ -121,6 +122,9 @@ impl Search {
         if !(sizes && self.nearest.squared.is_finite()) || self.reach.is_nan() {
             return Err(ClosestError::InvalidPoint);
         }
+        if !self.overlapping && pair.is_curved() && !self.certified() {
+            self.look_uphill(pair);
+        }
         cache.iterations = iterations;
         cache.axis = self.nearest.point;
         cache.count = self.nearest.count;
@@ -130,6 +134,21 @@ impl Search {
             places &= places.wrapping_sub(1);
         }
         Ok(())
+    }
+
+    /// Takes a single farthest point for the nearest one if that has the better bounds.
+    #[cold]
+    fn look_uphill(&mut self, pair: &impl Difference) {
+        let length = self.nearest.squared.sqrt();
+        let gap = length - self.lower_bound();
+        if let Some((corner, reach)) = uphill(pair, self.nearest.point, self.corners[self.last & 3].numbers)
+            && corner.w.length() - reach < gap
+        {
+            self.put(0, corner);
+            self.last = 0;
+            self.nearest = nearest(&self.points, 1);
+            self.reach = reach * corner.w.length();
+        }
     }
 
     #[inline(always)]

@@ -84,9 +84,10 @@ fn depth<A: Support, B: Support>(
     let core = match spanning_corners(pair, search) {
         // Most polyhedra need few corners; only who needs more pays for the room.
         Ok(corners) => {
-            match grow(pair, &mut Polytope::<32, 60>::tetrahedron(corners, search.size()), None, kept)? {
+            let mut polytope = Polytope::<32, 60>::tetrahedron(corners, search.size());
+            match grow(pair, &mut polytope, None, kept)? {
                 Growth::Done(core) => core,
-                Growth::Stopped(_) => deepest_of_many(pair, &corners, search.size())?,
+                Growth::Stopped(_) => deepest_of_many(pair, &mut polytope.enlarged(), &corners)?,
             }
         }
         Err(across) => {
@@ -158,24 +159,24 @@ fn spanning_corners<A: Support, B: Support>(
     Ok(found)
 }
 
-/// With more room; and where even that is used up by a round surface all about the origin, by looking along the best normal
+/// Goes on with more room; and where even that is used up by a round surface all about the origin, by looking along the best normal
 /// only: downhill if Ψ is smooth there, else with a polytope that grows only there.
 fn deepest_of_many<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
+    polytope: &mut Polytope<160, 316>,
     corners: &[Corner; 4],
-    size: f64,
 ) -> Result<Separation, ClosestError> {
-    let tetrahedron = || Polytope::<160, 316>::tetrahedron(*corners, size);
     let mut kept = KeptPolytope::default();
-    let all_about = match grow(pair, &mut tetrahedron(), None, &mut kept)? {
+    let all_about = match grow(pair, polytope, None, &mut kept)? {
         Growth::Done(core) => return Ok(core),
         Growth::Stopped(core) => core,
     };
     if let Some(better) = downhill(pair, &all_about) {
         return Ok(better);
     }
+    let mut anew = Polytope::<160, 316>::tetrahedron(*corners, polytope.size());
     let (Growth::Done(there) | Growth::Stopped(there)) =
-        grow(pair, &mut tetrahedron(), Some(all_about.normal), &mut kept)?;
+        grow(pair, &mut anew, Some(all_about.normal), &mut kept)?;
     Ok(if there.distance > all_about.distance { there } else { all_about })
 }
 

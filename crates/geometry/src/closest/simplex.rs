@@ -96,7 +96,7 @@ fn on_triangle(points: &[DVec3; 4], i: usize, j: usize, k: usize) -> Nearest {
 /// Sides of a triangle ⇒ n, and the product of the squares of two sides. In a thin triangle the longest side stays out:
 /// crossed with another long one, its rounding would tilt n along itself.
 #[inline(always)]
-fn across(ab: DVec3, bc: DVec3, ca: DVec3) -> (DVec3, f64) {
+pub(super) fn across(ab: DVec3, bc: DVec3, ca: DVec3) -> (DVec3, f64) {
     let n = ab.cross(bc);
     let (ab2, bc2) = (ab.length_squared(), bc.length_squared());
     let scale = ab2 * bc2;

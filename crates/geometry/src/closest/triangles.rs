@@ -35,6 +35,11 @@ impl Difference for TrianglePair {
     }
 
     #[inline(always)]
+    fn is_curved(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
     fn toward_b(&self) -> DVec3 {
         (self.b[0] + self.b[1] + self.b[2]) - (self.a[0] + self.a[1] + self.a[2])
     }

@@ -81,7 +81,7 @@ pub fn approximate_decomposition(
         return Err(error.into());
     }
     validate::check_shells(mesh)?;
-    let solid = SolidDistance::new(mesh);
+    let solid = SolidDistance::new(mesh)?;
     let size = mesh.bounds().diagonal();
     let limit = settings.max_error * size;
     let divided = BALANCES.map(|balance| {

@@ -124,10 +124,9 @@ impl BoxTree {
     pub fn build(boxes: &[Aabb], settings: &BuildSettings) -> Result<Self, HierarchyError> {
         let effort = settings.effort()?;
         let frame = UnitFrame::around(&check_boxes(boxes)?);
-        let mut items: Vec<Item> =
+        let items: Vec<Item> =
             (0u32..).zip(boxes).map(|(i, b)| Item::new(frame.outward(b.min(), b.max()), i)).collect();
-        let nodes = binned_build::build(&mut items, effort);
-        let order: Vec<u32> = items.iter().map(Item::index).collect();
+        let (nodes, order) = binned_build::build(items, effort);
         Ok(Self::over(boxes, order, nodes.iter().map(|node| (node.link, node.count))))
     }
 
