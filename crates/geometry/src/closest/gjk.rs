@@ -114,6 +114,28 @@ impl Search {
         max_iterations: u32,
     ) -> Result<(), ClosestError> {
         self.start(pair, cache);
+        cache.iterations = self.go_on(pair, max_iterations)?;
+        cache.axis = self.nearest.point;
+        cache.count = self.nearest.count;
+        let mut places = self.nearest.needed;
+        for number in &mut cache.numbers {
+            *number = self.corners[places.trailing_zeros() as usize & 3].numbers;
+            places &= places.wrapping_sub(1);
+        }
+        Ok(())
+    }
+
+    /// From nothing, leaving nothing behind.
+    #[inline(always)]
+    pub(super) fn run_once(&mut self, pair: &impl Difference) -> Result<(), ClosestError> {
+        self.put(0, pair.farthest(pair.toward_b(), [0; 2]));
+        self.accept(&nearest(&self.points, 1));
+        self.go_on(pair, MAX_ITERATIONS).map(|_| ())
+    }
+
+    /// Adds corners until done ⇒ how many.
+    #[inline(always)]
+    fn go_on(&mut self, pair: &impl Difference, max_iterations: u32) -> Result<u32, ClosestError> {
         let mut iterations = 0;
         while !self.overlapping && iterations < max_iterations && self.step(pair) {
             iterations += 1;
@@ -125,15 +147,7 @@ impl Search {
         if !self.overlapping && pair.is_curved() && !self.certified() {
             self.look_uphill(pair);
         }
-        cache.iterations = iterations;
-        cache.axis = self.nearest.point;
-        cache.count = self.nearest.count;
-        let mut places = self.nearest.needed;
-        for number in &mut cache.numbers {
-            *number = self.corners[places.trailing_zeros() as usize & 3].numbers;
-            places &= places.wrapping_sub(1);
-        }
-        Ok(())
+        Ok(iterations)
     }
 
     /// Takes a single farthest point for the nearest one if that has the better bounds.

@@ -104,6 +104,17 @@ pub struct BoxTree {
     pub(super) order: Vec<u32>,
 }
 
+/// What to do with the items under a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Branch {
+    /// Nothing.
+    Leave,
+    /// Look closer.
+    Open,
+    /// All of them.
+    Take,
+}
+
 /// Counts and limits every builder asks for first.
 pub(super) fn check_boxes(boxes: &[Aabb]) -> Result<Aabb, HierarchyError> {
     if boxes.len() > MAX_ITEMS {
@@ -217,6 +228,32 @@ impl BoxTree {
     ) -> Visits {
         let (center, reach) = (query.center(), query.radius() * query.radius());
         self.descend(scratch, |bounds| bounds.closest_point(center).distance_squared(center) <= reach, found)
+    }
+
+    /// Walks down from the root: `look` sees a node's box and says what to do with what is under it; `found` gets the items of
+    /// leaves that were opened, and all items under nodes that were taken, which it is told by `true`.
+    pub(crate) fn walk(&self, mut look: impl FnMut(&Aabb) -> Branch, mut found: impl FnMut(&[u32], bool)) {
+        let mut pending = vec![0u32];
+        while let Some(index) = pending.pop() {
+            let node = &self.nodes[index as usize];
+            match look(&node.bounds) {
+                Branch::Leave => {}
+                Branch::Open if node.count == 0 => pending.extend([index + node.link, index + 1]),
+                Branch::Open => found(self.items(node), false),
+                Branch::Take => {
+                    // Leaves lie from left to right: from that of the leftmost descendant to that of the rightmost.
+                    let (mut first, mut last) = (index as usize, index as usize);
+                    while self.nodes[first].count == 0 {
+                        first += 1;
+                    }
+                    while self.nodes[last].count == 0 {
+                        last += self.nodes[last].link as usize;
+                    }
+                    let end = self.nodes[last].link + self.nodes[last].count;
+                    found(&self.order[self.nodes[first].link as usize..end as usize], true);
+                }
+            }
+        }
     }
 
     /// Hands over each item whose box passes `wanted`, as must all boxes around it.

@@ -31,6 +31,7 @@ mod wide_query;
 mod wide_tree;
 
 pub use crate::primitive::Ray;
+pub(crate) use box_tree::Branch;
 pub use box_tree::{BoxTree, BuildSettings, Scratch, Visits};
 pub use contact_points::{ContactFeature, ContactPoint};
 pub use error::{HierarchyError, MAX_ITEMS};

@@ -7,7 +7,7 @@ use std::path::Path;
 use plotters::backend::BitMapBackend;
 use plotters::drawing::IntoDrawingArea;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, IntoFont, RGBColor, TextStyle};
+use plotters::style::{IntoFont, RGBColor, TextStyle};
 
 use super::draw::{FONT, SUBPIXELS, font_size, register_font};
 use super::{PlotError, encoded, halved};
@@ -121,9 +121,9 @@ impl Picture {
             Side::Middle => HPos::Center,
             Side::Right => HPos::Right,
         };
-        let style = TextStyle::from((FONT, font_size(size)).into_font())
-            .color(&RGBColor(r, g, b).to_rgba())
-            .pos(Pos::new(hand, VPos::Top));
+        let paint = RGBColor(r, g, b);
+        let style =
+            TextStyle::from((FONT, font_size(size)).into_font()).color(&paint).pos(Pos::new(hand, VPos::Top));
         let [x, y] = at.map(|c| (c * Self::FINE).round() as i32);
         let above = (0.5 * font_size(size)).round() as i32;
         let (width, height) = (self.width as u32, self.height as u32);
