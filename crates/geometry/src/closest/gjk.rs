@@ -150,12 +150,13 @@ impl Search {
         Ok(iterations)
     }
 
-    /// Takes a single farthest point for the nearest one if that has the better bounds.
+    /// Takes a single farthest point for the nearest one if it is no farther and has the better bounds.
     #[cold]
     fn look_uphill(&mut self, pair: &impl Difference) {
         let length = self.nearest.squared.sqrt();
         let gap = length - self.lower_bound();
         if let Some((corner, reach)) = uphill(pair, self.nearest.point, self.corners[self.last & 3].numbers)
+            && corner.w.length() <= length * (1.0 + RELATIVE_GAP)
             && corner.w.length() - reach < gap
         {
             self.put(0, corner);
