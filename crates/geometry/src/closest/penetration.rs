@@ -217,7 +217,9 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         }
         let wanted = if polyhedral { 0.0 } else { CURVED_GAP * reach.abs() };
         let done = reach - face.distance <= POLYHEDRAL_GAP * size + wanted;
-        let known = polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
+        // Where the polytope is convex, a corner that is there already lies in the face's plane.
+        let near = polytope.dented || reach - face.distance <= 1e-9 * size;
+        let known = near && polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
         // In front of a dent a corner that is there already proves nothing.
         met = done || known && !polytope.dented;
         if met || known || !polytope.add(corner, place, &mut scratch) {

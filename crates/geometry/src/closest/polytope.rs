@@ -316,23 +316,20 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
             let place = patch[done];
             done += 1;
             for neighbor in self.faces[place as usize].neighbors {
+                if seen[neighbor as usize] {
+                    continue;
+                }
                 let face = &self.faces[neighbor as usize];
-                if !seen[neighbor as usize] && self.sees(w, face) {
+                if self.sees(w, face) {
                     seen[neighbor as usize] = true;
                     patch[patch_count] = neighbor;
                     patch_count += 1;
-                }
-            }
-        }
-        for &place in &patch[..patch_count] {
-            for neighbor in self.faces[place as usize].neighbors {
-                if !seen[neighbor as usize] && rim_count < F {
-                    let face = &self.faces[neighbor as usize];
+                } else if rim_count < F
                     // Two faces share two sides only in a broken surface, which `ordered` refuses.
-                    if let Some(side) = face.neighbors.iter().position(|&across| across == place) {
-                        rim[rim_count] = RimSide { outside: neighbor, side: side as u16 };
-                        rim_count += 1;
-                    }
+                    && let Some(side) = face.neighbors.iter().position(|&across| across == place)
+                {
+                    rim[rim_count] = RimSide { outside: neighbor, side: side as u16 };
+                    rim_count += 1;
                 }
             }
         }
