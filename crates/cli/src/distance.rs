@@ -7,7 +7,7 @@ use crate::shape_literal::{self, Given};
 use crate::table::{Table, number};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::closest::Separation;
-use rattleback_geometry::contact::{ContactCache, Contacts, collide, distance};
+use rattleback_geometry::contact::{ContactCache, Contacts, Manifold, collide, distance};
 use rattleback_geometry::{PolygonSoup, Pose, TriangleMesh};
 use rattleback_lab::plot::{Body, Solids};
 use std::io::Write;
@@ -87,7 +87,7 @@ fn draw(
             Body { name: b.description.clone(), mesh: &b.surface, place: &goes },
         ],
         lines: vec![[nearest.point_a, nearest.point_b]],
-        points: manifolds.flat_map(|m| m.points()).map(|p| p.point_a.midpoint(p.point_b)).collect(),
+        points: manifolds.flat_map(Manifold::points).map(|p| p.point_a.midpoint(p.point_b)).collect(),
         across: nearest.normal,
     };
     Ok(picture.draw()?.save(path)?)

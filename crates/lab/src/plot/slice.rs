@@ -53,7 +53,7 @@ impl Slice<'_> {
         let samples = self.samples(frame_width, frame_height);
         let seen = samples.values.iter().copied().filter(|v| v.is_finite());
         let (least, most) = seen.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(v), m.max(v)));
-        if !(least <= most) {
+        if least > most {
             return Err(PlotError::Drawing("the field has no value anywhere in the slice".to_owned()));
         }
         let axis = Axis::linear([least.min(0.0), most.max(0.0)].into_iter(), 12, false);
