@@ -69,5 +69,5 @@ fn edge_holds(edge: &EdgeRegion, p: DVec3) -> bool {
     let from = p - edge.tail;
     let along = from.dot(edge.direction);
     let [left, right] = edge.into_faces.map(|into| into.dot(from) <= 0.0);
-    (along >= 0.0) & (along <= edge.length) & left & right
+    (0.0..=edge.length).contains(&along) && left && right
 }
