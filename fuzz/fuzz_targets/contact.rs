@@ -48,15 +48,19 @@ impl Numbers<'_> {
     }
 }
 
+/// A shape as a piece, or the triangle where there is none.
+fn piece(shape: &Option<Shape>, corners: [DVec3; 3]) -> Piece<'_> {
+    match shape {
+        Some(shape) => Piece::try_from(shape).expect("these are convex"),
+        None => Piece::Triangle(corners),
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let mut numbers = Numbers(bytes);
     let (shape_a, shape_b) = (numbers.shape(), numbers.shape());
     let corners = [numbers.vector(), numbers.vector(), numbers.vector()];
-    let piece = |shape: &'_ Option<Shape>| match shape {
-        Some(shape) => Piece::try_from(shape).expect("these are convex"),
-        None => Piece::Triangle(corners),
-    };
-    let (a, b) = (piece(&shape_a), piece(&shape_b));
+    let (a, b) = (piece(&shape_a, corners), piece(&shape_b, corners));
     let (turn, at, margin) = (numbers.vector(), numbers.vector(), numbers.number());
     let pose = Pose::new(DQuat::from_scaled_axis(turn), at);
     let mut cache = PieceCache::default();

@@ -112,7 +112,8 @@ macro_rules! peer {
 
             pub fn task(case: &Case) -> impl FnMut() -> usize + use<> {
                 let (mesh, body) = (mesh(&case.mesh), body(&case.body));
-                let runs: Vec<Vec<Pose>> = case.runs.iter().map(|run| run.iter().map(pose).collect()).collect();
+                let runs: Vec<Vec<Pose>> =
+                    case.runs.iter().map(|run| run.iter().map(pose).collect()).collect();
                 move || {
                     let mut points = 0;
                     for run in &runs {
@@ -165,7 +166,14 @@ fn ours(case: &Case) -> impl FnMut() -> usize + use<> {
 }
 
 /// Bodies that slide over rolling hills, a little way at a time.
-fn slides(title: &str, mesh: &Arc<TriangleMesh>, surface: &Shape, height: impl Fn(DVec2) -> f64, body: Shape, size: f64) {
+fn slides(
+    title: &str,
+    mesh: &Arc<TriangleMesh>,
+    surface: &Shape,
+    height: impl Fn(DVec2) -> f64,
+    body: Shape,
+    size: f64,
+) {
     let mut random = Random(5);
     let runs = (0..RUNS)
         .map(|_| {
@@ -198,13 +206,16 @@ fn meetings(title: &str, mesh: &TriangleMesh, reach: f64) {
         .collect();
     let shape = Shape::Mesh(Arc::new(mesh.clone()));
     let (mesh64, mesh32) = (double::mesh(mesh), single::mesh(mesh));
-    let (poses64, poses32): (Vec<_>, Vec<_>) = poses.iter().map(|p| (double::pose(p), single::pose(p))).unzip();
+    let (poses64, poses32): (Vec<_>, Vec<_>) =
+        poses.iter().map(|p| (double::pose(p), single::pose(p))).unzip();
     compare(
         title,
         vec![
             (
                 "ours",
-                Box::new(|| poses.iter().filter(|pose| intersects(&shape, &shape, pose).unwrap_or(false)).count()),
+                Box::new(|| {
+                    poses.iter().filter(|pose| intersects(&shape, &shape, pose).unwrap_or(false)).count()
+                }),
             ),
             ("parry3d-f64", Box::new(|| double::meetings(&mesh64, &mesh64, &poses64))),
             ("parry3d f32", Box::new(|| single::meetings(&mesh32, &mesh32, &poses32))),
@@ -216,9 +227,8 @@ fn main() {
     let height = |p: DVec2| 0.1 * (3.0 * p.x).sin() * (2.0 * p.y).cos();
     for n in [32usize, 128] {
         let spacing = 2.0 / (n as f64 - 1.0);
-        let heights = (0..n * n)
-            .map(|i| height(DVec2::new((i % n) as f64, (i / n) as f64) * spacing - 1.0))
-            .collect();
+        let heights =
+            (0..n * n).map(|i| height(DVec2::new((i % n) as f64, (i / n) as f64) * spacing - 1.0)).collect();
         let field = HeightField::new(n, n, DVec2::splat(spacing), heights).expect("sound");
         let mesh = Arc::new(field.surface().expect("sound"));
         let surface = Shape::Mesh(mesh.clone());

@@ -31,7 +31,8 @@ pub enum Command {
     Info(Info),
     /// Cut a solid into convex parts.
     Decompose(Decompose),
-    /// Tell how far two meshes are from each other, or how deep in each other, and where they touch.
+    /// Tell how far two bodies are from each other, or how deep in each other, and where they touch.
+    #[command(after_help = DISTANCE_HELP)]
     Distance(Distance),
     /// Turn a solid into a signed distance field, and the field back into a mesh.
     Sdf(Sdf),
@@ -62,6 +63,15 @@ of each body NAME.position (x, y, z), NAME.velocity (vx, vy, vz), NAME.omega (om
 out.energy.csv has a row for each time:
   time,kinetic_energy,potential_energy,energy,px,py,pz,lx,ly,lz
 SI units; positions of the body frame, velocities of the centre of mass, everything in the world frame.";
+
+const DISTANCE_HELP: &str = "\
+Examples:
+  rattleback distance part.obj bin.stl --at 0,0,0.1 --png view.png
+  rattleback distance box:1,2,3 sphere:0.5 --at 1.2,0,0
+  rattleback distance capsule:0.2,1 cylinder:0.3,1 --at 0.6,0,0 --turn 90,0,0
+
+Shapes, with lengths in metres: box:LENGTH,WIDTH,HEIGHT  sphere:RADIUS  capsule:RADIUS,HEIGHT (without its caps)
+cylinder:RADIUS,HEIGHT  cone:RADIUS,HEIGHT  ellipsoid:A,B,C (semi-axes). Round ones stand along z.";
 
 /// Options of `run`.
 #[derive(Debug, Args)]
@@ -140,10 +150,10 @@ pub struct Decompose {
 /// Options of `distance`.
 #[derive(Debug, Args)]
 pub struct Distance {
-    /// An OBJ, STL, glTF or GLB file; its frame is that of the answers.
-    pub first: PathBuf,
+    /// An OBJ, STL, glTF or GLB file, or a shape such as `box:1,2,3`; its frame is that of the answers.
+    pub first: String,
     /// Another one.
-    pub second: PathBuf,
+    pub second: String,
     /// Where the second stands, in metres [default: 0,0,0].
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_hyphen_values = true)]
     pub at: Vec<f64>,
@@ -156,6 +166,9 @@ pub struct Distance {
     /// Write both meshes, the nearest points and the contact points here.
     #[arg(long, value_name = "FILE.obj")]
     pub obj: Option<PathBuf>,
+    /// Draw both bodies, the nearest points and the contact points here.
+    #[arg(long, value_name = "FILE.png")]
+    pub png: Option<PathBuf>,
 }
 
 /// Options of `sdf`.
@@ -169,6 +182,26 @@ pub struct Sdf {
     /// Write the surface that the field gives back here.
     #[arg(long, value_name = "FILE.obj")]
     pub out: Option<PathBuf>,
+    /// Draw a slice through the field here.
+    #[arg(long, value_name = "FILE.png")]
+    pub png: Option<PathBuf>,
+    /// The axis that the slice is at right angles to.
+    #[arg(long, value_enum, default_value = "z", requires = "png")]
+    pub across: Axis,
+    /// Where on that axis the slice lies, in metres [default: the middle of the solid].
+    #[arg(long, value_name = "METRES", allow_hyphen_values = true, requires = "png")]
+    pub slice: Option<f64>,
+}
+
+/// An axis of the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Axis {
+    /// First.
+    X,
+    /// Second.
+    Y,
+    /// Third.
+    Z,
 }
 
 /// Units of length of a mesh file.

@@ -1,33 +1,31 @@
-//! `distance`: how far two meshes are from each other, or how deep in each other, and where.
+//! `distance`: how far two bodies are from each other, or how deep in each other, and where.
 
 use crate::arguments::Distance;
 use crate::failure::Failure;
 use crate::mesh;
+use crate::shape_literal::{self, Given};
 use crate::table::{Table, number};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::closest::Separation;
-use rattleback_geometry::contact::{ContactCache, Contacts, collide, distance};
-use rattleback_geometry::{PolygonSoup, Pose, Shape, TriangleMesh};
+use rattleback_geometry::contact::{ContactCache, Contacts, Manifold, collide, distance};
+use rattleback_geometry::{PolygonSoup, Pose, TriangleMesh};
+use rattleback_lab::plot::{Body, Solids};
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
-/// Reads both meshes, places the second, prints their distance and contacts.
+/// Reads both bodies, places the second, prints their distance and contacts.
 pub fn show(options: &Distance, out: &mut dyn Write) -> Result<(), Failure> {
-    let (a, b) = (mesh::read_triangles(&options.first)?, mesh::read_triangles(&options.second)?);
+    let (a, b) = (shape_literal::read(&options.first)?, shape_literal::read(&options.second)?);
     let pose = pose_of(options)?;
-    let (shape_a, shape_b) = (Shape::Mesh(Arc::new(a.clone())), Shape::Mesh(Arc::new(b.clone())));
     let unusable = |error: rattleback_geometry::contact::ContactError| Failure::Input(error.to_string());
-    let nearest = distance(&shape_a, &shape_b, &pose).map_err(unusable)?;
+    let nearest = distance(&a.shape, &b.shape, &pose).map_err(unusable)?;
     let mut contacts = Contacts::default();
-    collide(&shape_a, &shape_b, &pose, options.margin, &mut ContactCache::default(), &mut contacts)
+    collide(&a.shape, &b.shape, &pose, options.margin, &mut ContactCache::default(), &mut contacts)
         .map_err(unusable)?;
     let mut table = Table::headless();
     let mut row = |name: &str, value: String| table.row(vec![name.into(), value]);
-    for (name, path, mesh) in [("first", &options.first, &a), ("second", &options.second, &b)] {
-        let kind = if mesh.is_solid() { "solid" } else { "open surface" };
-        row(name, format!("{} ({} triangles, {kind})", path.display(), mesh.triangles().len()));
-    }
+    row("first", a.description.clone());
+    row("second", b.description.clone());
     row("distance", format!("{} m", number(nearest.distance, 9)));
     row("normal", vector(nearest.normal));
     row("point of the first", vector(nearest.point_a));
@@ -35,14 +33,18 @@ pub fn show(options: &Distance, out: &mut dyn Write) -> Result<(), Failure> {
     row("contacts", format!("{} manifolds, {} points", contacts.manifolds().len(), contacts.point_count()));
     for manifold in contacts.manifolds() {
         let [i, j] = manifold.parts;
-        row("manifold", format!("triangles {i} and {j}, normal {}", vector(manifold.normal)));
+        row("manifold", format!("parts {i} and {j}, normal {}", vector(manifold.normal)));
         for point in manifold.points() {
             let middle = point.point_a.midpoint(point.point_b);
             row("  point", format!("{}, separation {} m", vector(middle), number(point.separation, 6)));
         }
     }
     if let Some(path) = &options.obj {
-        write_scene(&a, &b, &pose, &nearest, &contacts, path)?;
+        write_scene(&a.surface, &b.surface, &pose, &nearest, &contacts, path)?;
+        row("written", path.display().to_string());
+    }
+    if let Some(path) = &options.png {
+        draw(&a, &b, &pose, &nearest, &contacts, path)?;
         row("written", path.display().to_string());
     }
     table.write(out)?;
@@ -63,6 +65,32 @@ fn pose_of(options: &Distance) -> Result<Pose, Failure> {
     let (at, turn) = (read("at", &options.at)?, read("turn", &options.turn)?);
     let radians = DVec3::new(turn.x.to_radians(), turn.y.to_radians(), turn.z.to_radians());
     Ok(Pose::new(DQuat::from_scaled_axis(radians), at))
+}
+
+/// Both bodies with the nearest points and the contact points, seen from the side.
+fn draw(
+    a: &Given,
+    b: &Given,
+    pose: &Pose,
+    nearest: &Separation,
+    contacts: &Contacts,
+    path: &Path,
+) -> Result<(), Failure> {
+    let (stays, goes) = (|p: DVec3| p, |p: DVec3| pose.point(p));
+    let word = if nearest.distance < 0.0 { "deep in each other by" } else { "apart by" };
+    let manifolds = contacts.manifolds().iter();
+    let picture = Solids {
+        title: format!("{word} {} m", number(nearest.distance.abs(), 6)),
+        note: format!("red: the nearest points; black: {} contact points", contacts.point_count()),
+        bodies: vec![
+            Body { name: a.description.clone(), mesh: &a.surface, place: &stays },
+            Body { name: b.description.clone(), mesh: &b.surface, place: &goes },
+        ],
+        lines: vec![[nearest.point_a, nearest.point_b]],
+        points: manifolds.flat_map(Manifold::points).map(|p| p.point_a.midpoint(p.point_b)).collect(),
+        across: nearest.normal,
+    };
+    Ok(picture.draw()?.save(path)?)
 }
 
 /// Both meshes, a needle between the nearest points and one for each contact point, as polygons to look at.

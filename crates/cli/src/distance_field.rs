@@ -1,11 +1,14 @@
 //! `sdf`: a solid as a signed distance field.
 
-use crate::arguments::Sdf;
+use crate::arguments::{Axis, Sdf};
 use crate::failure::Failure;
 use crate::mesh;
 use crate::table::{Table, number};
+use glam::DVec3;
 use rattleback_geometry::distance_field::{DistanceField, FieldSettings};
+use rattleback_lab::plot::Slice;
 use std::io::Write;
+use std::path::Path;
 
 /// Reads the solid, builds the field and the surface it gives back, prints how well they agree.
 pub fn sdf(options: &Sdf, out: &mut dyn Write) -> Result<(), Failure> {
@@ -29,6 +32,43 @@ pub fn sdf(options: &Sdf, out: &mut dyn Write) -> Result<(), Failure> {
         mesh::write_obj(&surface.to_soup(), path)?;
         row("written", path.display().to_string());
     }
+    if let Some(path) = &options.png {
+        draw(&field, options, path)?;
+        row("written", path.display().to_string());
+    }
     table.write(out)?;
     Ok(())
+}
+
+/// A slice through the field at right angles to an axis.
+fn draw(field: &DistanceField, options: &Sdf, path: &Path) -> Result<(), Failure> {
+    let (across, [right, up]) = match options.across {
+        Axis::X => (0, [1, 2]),
+        Axis::Y => (1, [0, 2]),
+        Axis::Z => (2, [0, 1]),
+    };
+    let (low, high) = (field.grid().origin(), field.grid().end());
+    let place = options.slice.unwrap_or(0.5 * (low[across] + high[across]));
+    if !(low[across]..=high[across]).contains(&place) {
+        let (low, high) = (number(low[across], 6), number(high[across], 6));
+        return Err(Failure::Input(format!(
+            "--slice {place}: the field reaches from {low} m to {high} m there"
+        )));
+    }
+    let names = ["x", "y", "z"];
+    let at = |x: f64, y: f64| {
+        let mut p = DVec3::ZERO;
+        (p[across], p[right], p[up]) = (place, x, y);
+        field.value(p)
+    };
+    let file = options.mesh.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let slice = Slice {
+        title: format!("Signed distance of {file} at {} = {} m", names[across], number(place, 5)),
+        labels: [right, up].map(|axis| format!("{} (m)", names[axis])),
+        scale_label: "distance (m)".into(),
+        low: [low[right], low[up]],
+        high: [high[right], high[up]],
+        value: &at,
+    };
+    Ok(slice.draw()?.save(path)?)
 }

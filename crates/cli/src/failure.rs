@@ -1,5 +1,6 @@
 //! How a command can end badly, and with which exit code.
 
+use rattleback_lab::plot::PlotError;
 use std::io;
 
 /// Why a command ended early.
@@ -38,6 +39,16 @@ impl Failure {
     /// Any error that does not.
     pub fn failed(error: impl std::fmt::Display) -> Self {
         Self::Failed(error.to_string())
+    }
+}
+
+/// Errors of drawing: a wrong extension is the caller's.
+impl From<PlotError> for Failure {
+    fn from(error: PlotError) -> Self {
+        match error {
+            PlotError::NotPng { .. } => Self::input(error),
+            _ => Self::failed(error),
+        }
     }
 }
 

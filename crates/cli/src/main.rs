@@ -17,6 +17,7 @@ mod failure;
 mod info;
 mod mesh;
 mod run;
+mod shape_literal;
 mod summary;
 mod table;
 mod validate;

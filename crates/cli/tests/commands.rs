@@ -222,6 +222,12 @@ fn sdf_gives_the_solid_back() {
     let volume = info.pointer("/mass_properties/volume").and_then(Value::as_f64).unwrap();
     assert!((volume / 48.0 - 1.0).abs() < 0.02, "{volume}");
     folder.run(&["sdf", "box.obj", "--resolution", "0"]).refused(&["box.obj"]);
+    folder.run(&["sdf", "box.obj", "--resolution", "12", "--png", "cut.png", "--across", "x"]).fine();
+    assert_eq!(&folder.read("cut.png")[..4], b"\x89PNG");
+    folder
+        .run(&["sdf", "box.obj", "--resolution", "12", "--png", "cut.png", "--slice", "99"])
+        .refused(&["--slice"]);
+    folder.run(&["sdf", "box.obj", "--resolution", "12", "--png", "cut.gif"]).refused(&["cut.gif", ".png"]);
 }
 
 /// Two boxes of 2 × 4 × 6 (BOX): side by side a metre apart, then 0.1 m deep in each other along the thinnest side.
@@ -237,4 +243,21 @@ fn distance_of_two_boxes() {
     assert!(folder.text("both.obj").lines().filter(|line| line.starts_with("f ")).count() > 24);
     folder.run(&["distance", "box.obj", "box.obj", "--at", "1,2"]).refused(&["--at"]);
     folder.run(&["distance", "box.obj", "nowhere.obj"]).refused(&["nowhere.obj"]);
+}
+
+/// A ball of radius 0.5 whose centre is 1.2 m from the middle of a box 1 m long: 0.2 m apart. And every kind of shape is drawn.
+#[test]
+fn distance_of_shapes_in_words() {
+    let folder = Folder::with("box.obj", BOX);
+    let out =
+        folder.run(&["distance", "box:1,2,3", "sphere:0.5", "--at", "1.2,0,0", "--png", "view.png"]).fine();
+    assert!(out.contains("0.2 m") && out.contains("box of 1 × 2 × 3 m"), "{out}");
+    assert_eq!(&folder.read("view.png")[..4], b"\x89PNG");
+    for shape in ["capsule:0.2,1", "cylinder:0.3,1", "cone:0.3,1", "ellipsoid:1,0.5,0.3", "box.obj"] {
+        folder.run(&["distance", shape, "sphere:0.5", "--at", "0,0,9", "--png", "view.png"]).fine();
+    }
+    folder.run(&["distance", "box:1,2", "sphere:0.5"]).refused(&["box:1,2", "length, width, height"]);
+    folder.run(&["distance", "box:1,2,-3", "sphere:0.5"]).refused(&["box:1,2,-3"]);
+    folder.run(&["distance", "sphere:x", "sphere:0.5"]).refused(&["sphere:x", "radius"]);
+    folder.run(&["distance", "pyramid:1", "sphere:0.5"]).refused(&["pyramid:1", "box:1,2,3"]);
 }

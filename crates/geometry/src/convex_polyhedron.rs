@@ -4,22 +4,27 @@
 //! around itself; the hull of its vertices then has the same volume.
 //!
 //! The vertex farthest along d is the one that no neighbour along an edge exceeds: on a convex surface d·p has no other
-//! local maximum. Of few vertices all are compared; of many, the neighbours of a start, then those of the best of them, and so
-//! on. The start is the caller's, or the farthest vertex of the part of the sphere that d lies in, if that is better. Points
-//! are compared four side by side, without a branch that could be guessed wrong.
+//! local maximum. Of a handful of vertices all are compared. Of some more, those that can be farthest along any direction of
+//! the part of the sphere that d lies in: with c₁, c₂, c₃ the corners of that part, a vertex that another one exceeds along all
+//! three of them is never farthest along a mixture of them. Of many, the neighbours of a start, then those of the best of them,
+//! and so on; the start is the caller's, or the farthest vertex along the middle of d's part, if that is better. Points are
+//! compared four side by side, without a branch that could be guessed wrong.
 
 use std::ops::Deref;
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
+use wide::f64x4;
 
 use crate::convex_hull::hull_triangles;
 use crate::polyhedron::Written;
 use crate::shape::bounds_of_points;
 use crate::{Aabb, MeshError, Polyhedron, Pose, VolumeIntegrals};
 
-/// Up to this many blocks of four vertices, comparing all is faster than climbing along edges.
-const BLOCKS_AT_ONCE: usize = 5;
+/// Up to this many blocks of four vertices, all are compared.
+const BLOCKS_AT_ONCE: usize = 4;
+/// Up to this many vertices, the candidates of every part of the sphere are known.
+const MAX_VERTICES_IN_PARTS: usize = 96;
 
 /// Coordinates of four points: all x, all y, all z.
 type Block = [[f64; 4]; 3];
@@ -49,6 +54,10 @@ pub struct ConvexPolyhedron {
     ring_starts: Vec<u32>,
     /// Farthest vertex along the middle of each part of the sphere, see `sphere_part`.
     of_parts: Vec<u32>,
+    /// Candidates of each part, four per block, and which vertices they are; empty if there are too many vertices.
+    candidates: Vec<Block>,
+    candidate_vertices: Vec<u32>,
+    candidate_starts: Vec<u32>,
 }
 
 impl TryFrom<Written> for ConvexPolyhedron {
@@ -150,12 +159,49 @@ impl ConvexPolyhedron {
             ring_vertices,
             ring_starts,
             of_parts,
+            candidates: Vec::new(),
+            candidate_vertices: Vec::new(),
+            candidate_starts: Vec::new(),
         };
         for part in 0..PARTS {
             let last = convex.of_parts[part.saturating_sub(1)];
-            convex.of_parts[part] = convex.support_vertex(part_middle(part), last);
+            let middle = part_middle(part);
+            convex.of_parts[part] = convex.support_from(middle.x, middle.y, middle.z, last);
+        }
+        if v <= MAX_VERTICES_IN_PARTS {
+            convex.find_candidates(bounds.diagonal());
         }
         Ok(convex)
+    }
+
+    /// Fills in which vertices can be farthest in each part of the sphere.
+    fn find_candidates(&mut self, size: f64) {
+        let vertices = self.polyhedron.vertices();
+        // A direction may lie outside of its part by rounding.
+        let clearly = 1e-12 * size;
+        self.candidate_starts.push(0);
+        for part in 0..PARTS {
+            let corners = part_corners(part);
+            let reach = |v: u32| corners.map(|c| c.dot(vertices[v as usize]));
+            let exceeds = |high: [f64; 3], low: [f64; 3]| (0..3).all(|k| high[k] > low[k] + clearly);
+            let best = reach(self.of_parts[part]);
+            let mut found: Vec<(u32, [f64; 3])> = Vec::new();
+            for v in 0..vertices.len() as u32 {
+                let next = reach(v);
+                if !exceeds(best, next) && !found.iter().any(|&(_, known)| exceeds(known, next)) {
+                    found.retain(|&(_, known)| !exceeds(next, known));
+                    found.push((v, next));
+                }
+            }
+            for four in found.chunks(4) {
+                let number = |lane: usize| four.get(lane).unwrap_or(&four[0]).0;
+                let numbers = [0, 1, 2, 3].map(number);
+                let points = numbers.map(|v| vertices[v as usize]);
+                self.candidates.push(block(&points, points[0]));
+                self.candidate_vertices.extend(numbers);
+            }
+            self.candidate_starts.push(self.candidates.len() as u32);
+        }
     }
 
     /// The polyhedron without the promise.
@@ -179,6 +225,12 @@ impl ConvexPolyhedron {
     pub fn support_vertex(&self, direction: DVec3, start: u32) -> u32 {
         if self.blocks.len() <= BLOCKS_AT_ONCE {
             return farthest_of_blocks(&self.blocks, direction).0;
+        }
+        if !self.candidates.is_empty() {
+            let part = sphere_part(direction);
+            let [first, end] = [0, 1].map(|i| self.candidate_starts[part + i] as usize);
+            let (slot, _) = farthest_of_blocks(&self.candidates[first..end], direction);
+            return self.candidate_vertices[4 * first + slot as usize];
         }
         // Number by number, in registers: through memory, a vector just written would be waited for.
         self.support_from(direction.x, direction.y, direction.z, start)
@@ -233,26 +285,24 @@ fn block(points: &[DVec3], fill: DVec3) -> Block {
 /// Blocks ⇒ index of the point farthest along a direction and p·d of it; index 0 if the direction is not a number.
 #[inline(always)]
 fn farthest_of_blocks(blocks: &[Block], direction: DVec3) -> (u32, f64) {
-    let mut reach = [f64::NEG_INFINITY; 4];
+    let [dx, dy, dz] = direction.to_array().map(f64x4::splat);
+    let mut reach = f64x4::splat(f64::NEG_INFINITY);
     // Counted in f64, so that numbers of blocks go through the same lanes as heights.
-    let (mut place, mut number) = ([0.0; 4], 0.0);
+    let (mut place, mut number) = (f64x4::ZERO, f64x4::ZERO);
     for [x, y, z] in blocks {
-        for lane in 0..4 {
-            let next = x[lane] * direction.x + y[lane] * direction.y + z[lane] * direction.z;
-            let farther = next > reach[lane];
-            place[lane] = if farther { number } else { place[lane] };
-            reach[lane] = if farther { next } else { reach[lane] };
-        }
-        number += 1.0;
+        let next = f64x4::new(*x) * dx + f64x4::new(*y) * dy + f64x4::new(*z) * dz;
+        let farther = next.simd_gt(reach);
+        place = farther.select(number, place);
+        reach = farther.select(next, reach);
+        number += f64x4::ONE;
     }
-    // The first of equals: the fill of the last block ties with vertex 0 at best.
-    let (mut best, mut farthest) = (4.0 * place[0], reach[0]);
-    for lane in 1..4 {
-        let farther = reach[lane] > farthest;
-        best = if farther { 4.0 * place[lane] + lane as f64 } else { best };
-        farthest = if farther { reach[lane] } else { farthest };
-    }
-    (best as u32, farthest)
+    let [a, b, c, d] = reach.to_array();
+    let (ab, cd) = (if a > b { a } else { b }, if c > d { c } else { d });
+    let farthest = if ab > cd { ab } else { cd };
+    let lane = reach.simd_eq(f64x4::splat(farthest)).to_bitmask().trailing_zeros() & 3;
+    // Adding 2⁵² puts a whole number into the last bits, quicker than a conversion.
+    let block = (place.to_array()[lane as usize] + 4_503_599_627_370_496.0).to_bits() as u32;
+    (4 * block + lane, farthest)
 }
 
 /// Numbers of the parts of the sphere lie below this; some do not occur.
@@ -284,6 +334,29 @@ fn part_middle(part: usize) -> DVec3 {
     sizes * DVec3::new(side(0), side(1), side(2))
 }
 
+/// Directions that span a part. The sphere is cut by the planes x = 0, |x| = |y| and |x| = |y| + |z| and their likes; with
+/// x ≥ y ≥ z ≥ 0 the parts are spanned by (1, 0, 0), (1, 1, 0), (1, ½, ½) and by (1, 1, 0), (1, 1, 1), (1, ½, ½).
+fn part_corners(part: usize) -> [DVec3; 3] {
+    let sorted = if part >> 6 == 1 {
+        [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.5, 0.5]]
+    } else {
+        [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 0.5, 0.5]]
+    };
+    // Where in the order of sizes, from the largest, x, y and z come.
+    let places = match part >> 3 & 7 {
+        0b001 => [0, 2, 1],
+        0b010 => [1, 0, 2],
+        0b011 => [0, 1, 2],
+        0b100 => [2, 1, 0],
+        0b101 => [1, 2, 0],
+        0b110 => [2, 0, 1],
+        // All of one size: a single direction.
+        _ => return [part_middle(part); 3],
+    };
+    let side = |axis: usize| if part >> axis & 1 == 0 { 1.0 } else { -1.0 };
+    sorted.map(|sizes| DVec3::from_array([0, 1, 2].map(|axis| side(axis) * sizes[places[axis]])))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,9 +367,13 @@ mod tests {
     fn farthest_vertex_is_found_from_any_start() {
         for level in 1..5 {
             let hull = convex_hull(generate::icosphere(level).unwrap().vertices()).unwrap();
-            for i in 0..200 {
+            for i in 0..400 {
                 let t = f64::from(i);
-                let d = DVec3::new((1.3 * t).sin(), (0.7 * t).cos(), (2.9 * t).sin() + 0.01);
+                let mut d = DVec3::new((1.3 * t).sin(), (0.7 * t).cos(), (2.9 * t).sin() + 0.01);
+                if i >= 200 {
+                    // On the borders of parts.
+                    d = (2.0 * d).round();
+                }
                 let reach = hull.vertices().iter().map(|p| p.dot(d)).fold(f64::NEG_INFINITY, f64::max);
                 for start in [0, 3, 7 * i as u32, u32::MAX] {
                     let found = hull.vertices()[hull.support_vertex(d, start) as usize];
@@ -311,7 +388,12 @@ mod tests {
     fn middles_lie_in_their_parts() {
         let orders = [0b001, 0b010, 0b011, 0b100, 0b101, 0b110];
         for part in (0..PARTS).filter(|part| orders.contains(&(part >> 3 & 7))) {
-            assert_eq!(sphere_part(part_middle(part)), part);
+            let middle = part_middle(part);
+            assert_eq!(sphere_part(middle), part);
+            // A mixture of the corners with positive weights only.
+            let [a, b, c] = part_corners(part);
+            let weights = [b.cross(c), c.cross(a), a.cross(b)].map(|n| n.dot(middle) * a.dot(b.cross(c)));
+            assert!(weights.iter().all(|&weight| weight > 0.0), "{part}");
         }
     }
 }

@@ -30,43 +30,51 @@ impl Pose {
     pub const IDENTITY: Self = Self { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
     /// (rotation, translation) ⇒ pose.
+    #[inline]
     pub const fn new(rotation: DQuat, translation: DVec3) -> Self {
         Self { rotation, translation }
     }
 
     /// A pure translation.
+    #[inline]
     pub const fn at(translation: DVec3) -> Self {
         Self { rotation: DQuat::IDENTITY, translation }
     }
 
     /// Local point ⇒ the same point in the outer frame.
+    #[inline]
     pub fn point(&self, p: DVec3) -> DVec3 {
         self.rotation * p + self.translation
     }
 
     /// Local direction ⇒ the same direction in the outer frame.
+    #[inline]
     pub fn vector(&self, v: DVec3) -> DVec3 {
         self.rotation * v
     }
 
     /// Outer point ⇒ the same point in the local frame.
+    #[inline]
     pub fn inverse_point(&self, p: DVec3) -> DVec3 {
         self.rotation.conjugate() * (p - self.translation)
     }
 
     /// Outer direction ⇒ the same direction in the local frame.
+    #[inline]
     pub fn inverse_vector(&self, v: DVec3) -> DVec3 {
         self.rotation.conjugate() * v
     }
 
     /// The motion that undoes this one.
     #[must_use]
+    #[inline]
     pub fn inverse(&self) -> Self {
         let rotation = self.rotation.conjugate();
         Self { rotation, translation: -(rotation * self.translation) }
     }
 
     /// The columns of the result are the local axes in the outer frame.
+    #[inline]
     pub fn rotation_matrix(&self) -> DMat3 {
         DMat3::from_quat(self.rotation)
     }
@@ -90,11 +98,13 @@ impl Pose {
 
     /// Where frame `other` stands seen from this frame: self⁻¹ ∘ other.
     #[must_use]
+    #[inline]
     pub fn relative(&self, other: &Self) -> Self {
         self.inverse() * *other
     }
 
     /// Whether every number is finite and the quaternion has unit length within 1e-9.
+    #[inline]
     pub fn is_valid(&self) -> bool {
         self.translation.is_finite() && (self.rotation.length_squared() - 1.0).abs() < 1e-9
     }
@@ -110,6 +120,7 @@ impl Default for Pose {
 impl std::ops::Mul for Pose {
     type Output = Self;
 
+    #[inline]
     fn mul(self, inner: Self) -> Self {
         Self {
             rotation: self.rotation * inner.rotation,

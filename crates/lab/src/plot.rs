@@ -1,4 +1,4 @@
-//! Line charts as PNG or SVG files: stacked panels over one x axis.
+//! Line charts as PNG or SVG files: stacked panels over one x axis; slices through fields and views of bodies as PNG.
 //!
 //! Drawn with `plotters` on a canvas four times finer than the picture, which gives SVG its quarter pixels and PNG its
 //! smooth edges. Text is set in DejaVu Sans, carried along as bytes (Bitstream Vera licence, which allows that), so
@@ -7,10 +7,17 @@
 mod axis;
 mod decimate;
 mod draw;
+mod picture;
+mod slice;
+mod solids;
 
 use std::path::{Path, PathBuf};
 
 use plotters::backend::{BitMapBackend, SVGBackend};
+
+pub use picture::Picture;
+pub use slice::Slice;
+pub use solids::{Body, Solids};
 
 /// Panels beyond this number would make a picture nobody can read, and of a hundred megabytes.
 const MAX_PANELS: usize = 24;
@@ -72,6 +79,12 @@ pub enum PlotError {
         /// The path asked for.
         path: PathBuf,
     },
+    /// Pictures made of pixels have one format.
+    #[error("{}: pictures are saved as .png", path.display())]
+    NotPng {
+        /// The path asked for.
+        path: PathBuf,
+    },
     /// More panels than fit a picture.
     #[error("the chart has {found} panels, at most {MAX_PANELS} are drawn")]
     TooManyPanels {
@@ -124,14 +137,7 @@ impl Chart {
         let mut canvas = vec![0; width as usize * height as usize * 3];
         let backend = BitMapBackend::with_buffer(&mut canvas, (width, height));
         draw::draw(self, &layout, backend, draw::Manner::Pixels)?;
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, width / 2, height / 2);
-        encoder.set_color(png::ColorType::Rgb);
-        let failed = |error: png::EncodingError| PlotError::Drawing(error.to_string());
-        let mut writer = encoder.write_header().map_err(failed)?;
-        writer.write_image_data(&halved(&canvas, width as usize)).map_err(failed)?;
-        writer.finish().map_err(failed)?;
-        Ok(bytes)
+        encoded(&halved(&canvas, width as usize), width / 2, height / 2)
     }
 
     fn layout(&self) -> Result<draw::Layout, PlotError> {
@@ -141,6 +147,18 @@ impl Chart {
         }
         Ok(draw::Layout::of(self))
     }
+}
+
+/// RGB pixels ⇒ the bytes of a PNG file.
+fn encoded(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, PlotError> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let failed = |error: png::EncodingError| PlotError::Drawing(error.to_string());
+    let mut writer = encoder.write_header().map_err(failed)?;
+    writer.write_image_data(pixels).map_err(failed)?;
+    writer.finish().map_err(failed)?;
+    Ok(bytes)
 }
 
 /// RGB picture of even width and height ⇒ picture of half the width and height, each pixel the mean of four.

@@ -107,7 +107,7 @@ pub(super) fn nearest_points(sides: &[Side<'_>; 2], features: [Feature; 2]) -> (
 
 /// An edge of the other in this frame: tail, direction, length.
 #[inline]
-fn seen(side: &Side<'_>, edge: &EdgeRegion) -> (DVec3, DVec3, f64) {
+pub(super) fn seen(side: &Side<'_>, edge: &EdgeRegion) -> (DVec3, DVec3, f64) {
     (side.point(edge.tail), side.vector(edge.direction), edge.length)
 }
 
@@ -138,7 +138,17 @@ pub(super) fn edge_points(
 
 /// The answer two features that are nearest give. `last` is the normal where the features touch and have none.
 pub(super) fn separation(sides: &[Side<'_>; 2], features: [Feature; 2], last: DVec3) -> Separation {
-    let (point_a, point_b) = nearest_points(sides, features);
+    separation_of(sides, features, nearest_points(sides, features), last)
+}
+
+/// The same where the nearest points are known.
+#[inline]
+pub(super) fn separation_of(
+    sides: &[Side<'_>; 2],
+    features: [Feature; 2],
+    (point_a, point_b): (DVec3, DVec3),
+    last: DVec3,
+) -> Separation {
     let gap = point_b - point_a;
     let size = sides[0].map.size().max(sides[1].map.size());
     // From the features where they have a normal: near to each other, the points' difference is all rounding.

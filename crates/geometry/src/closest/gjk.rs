@@ -4,7 +4,7 @@
 //! farthest along −p. All of Ψ lies beyond the plane through w across p, so
 //!
 //! p·w/|p| ≤ distance ≤ |p|,  and the search ends when the gap |p|² − p·w is no more than rounding allows:
-//! ε_r |p|² from the wish for accuracy and a few ulps of |p| · (size of the coordinates) from w's own rounding.
+//! ε_r |p|² from the wish for accuracy, or a few ulps of |p| · (size of the coordinates) from w's own rounding.
 //!
 //! Otherwise w joins the corners, those not needed for the new p leave, and |p| has become smaller; where it has not,
 //! rounding has the last word and the old p stands. After Gilbert, Johnson, Keerthi, "A fast procedure for computing the
@@ -14,7 +14,8 @@ use glam::DVec3;
 
 use super::pair::{Corner, Difference, Pair};
 use super::polytope::KeptPolytope;
-use super::simplex::{Nearest, nearest, nearest_with};
+use super::simplex::{Nearest, nearest, nearest_with, weights};
+use super::uphill::uphill;
 use super::{ClosestError, Separation, Support};
 use crate::{MAX_LENGTH, Pose};
 
@@ -58,8 +59,8 @@ pub(super) struct Search {
     last: usize,
     /// p·w of the last w: divided by |p| a lower bound of the distance.
     reach: f64,
-    /// Size of the coordinates that have taken part.
-    pub(super) size: f64,
+    /// Square of the largest length of a point that has taken part.
+    size_squared: f64,
     pub(super) overlapping: bool,
 }
 
@@ -97,10 +98,10 @@ impl Search {
     pub(super) const NEW: Self = Self {
         corners: [Corner::ZERO; 4],
         points: [DVec3::ZERO; 4],
-        nearest: Nearest { point: DVec3::ZERO, squared: 0.0, weights: [0.0; 4], needed: 0, count: 0 },
+        nearest: Nearest { point: DVec3::ZERO, squared: 0.0, needed: 0, count: 0 },
         last: 0,
         reach: 0.0,
-        size: 0.0,
+        size_squared: 0.0,
         overlapping: false,
     };
 
@@ -113,14 +114,7 @@ impl Search {
         max_iterations: u32,
     ) -> Result<(), ClosestError> {
         self.start(pair, cache);
-        let mut iterations = 0;
-        while !self.overlapping && iterations < max_iterations && self.step(pair) {
-            iterations += 1;
-        }
-        if !(self.size <= 4.0 * MAX_LENGTH && self.nearest.squared.is_finite()) {
-            return Err(ClosestError::InvalidPoint);
-        }
-        cache.iterations = iterations;
+        cache.iterations = self.go_on(pair, max_iterations)?;
         cache.axis = self.nearest.point;
         cache.count = self.nearest.count;
         let mut places = self.nearest.needed;
@@ -129,6 +123,47 @@ impl Search {
             places &= places.wrapping_sub(1);
         }
         Ok(())
+    }
+
+    /// From nothing, leaving nothing behind.
+    #[inline(always)]
+    pub(super) fn run_once(&mut self, pair: &impl Difference) -> Result<(), ClosestError> {
+        self.put(0, pair.farthest(pair.toward_b(), [0; 2]));
+        self.accept(&nearest(&self.points, 1));
+        self.go_on(pair, MAX_ITERATIONS).map(|_| ())
+    }
+
+    /// Adds corners until done ⇒ how many.
+    #[inline(always)]
+    fn go_on(&mut self, pair: &impl Difference, max_iterations: u32) -> Result<u32, ClosestError> {
+        let mut iterations = 0;
+        while !self.overlapping && iterations < max_iterations && self.step(pair) {
+            iterations += 1;
+        }
+        let sizes = self.size_squared <= 16.0 * MAX_LENGTH * MAX_LENGTH;
+        if !(sizes && self.nearest.squared.is_finite()) || self.reach.is_nan() {
+            return Err(ClosestError::InvalidPoint);
+        }
+        if !self.overlapping && pair.is_curved() && !self.certified() {
+            self.look_uphill(pair);
+        }
+        Ok(iterations)
+    }
+
+    /// Takes a single farthest point for the nearest one if it is no farther and has the better bounds.
+    #[cold]
+    fn look_uphill(&mut self, pair: &impl Difference) {
+        let length = self.nearest.squared.sqrt();
+        let gap = length - self.lower_bound();
+        if let Some((corner, reach)) = uphill(pair, self.nearest.point, self.corners[self.last & 3].numbers)
+            && corner.w.length() <= length * (1.0 + RELATIVE_GAP)
+            && corner.w.length() - reach < gap
+        {
+            self.put(0, corner);
+            self.last = 0;
+            self.nearest = nearest(&self.points, 1);
+            self.reach = reach * corner.w.length();
+        }
     }
 
     #[inline(always)]
@@ -155,9 +190,9 @@ impl Search {
         let corner = pair.farthest(-p, self.corners[self.last & 3].numbers);
         let (squared, reach) = (self.nearest.squared, p.dot(corner.w));
         let gap = squared - reach;
-        self.size = self.size.max(corner.size());
+        self.grow_to(&corner);
         self.reach = reach;
-        if gap <= RELATIVE_GAP * squared + ROUNDING * squared.sqrt() * self.size {
+        if gap <= RELATIVE_GAP * squared || gap * gap <= ROUNDING * ROUNDING * self.size_squared * squared {
             return false;
         }
         // A corner that is there already has no gap but for rounding.
@@ -181,7 +216,20 @@ impl Search {
     fn put(&mut self, place: usize, corner: Corner) {
         self.corners[place & 3] = corner;
         self.points[place & 3] = corner.w;
-        self.size = self.size.max(corner.size());
+        self.grow_to(&corner);
+    }
+
+    #[inline(always)]
+    fn grow_to(&mut self, corner: &Corner) {
+        let (a, b) = (corner.a.length_squared(), corner.b.length_squared());
+        let larger = if a > b { a } else { b };
+        self.size_squared = if larger > self.size_squared { larger } else { self.size_squared };
+    }
+
+    /// Size of the coordinates that have taken part.
+    #[inline]
+    pub(super) fn size(&self) -> f64 {
+        self.size_squared.sqrt()
     }
 
     #[inline(always)]
@@ -189,8 +237,7 @@ impl Search {
         self.nearest = *nearest;
         // Of the new p nothing is known yet.
         self.reach = 0.0;
-        let touching = ROUNDING * self.size;
-        self.overlapping = nearest.squared <= touching * touching;
+        self.overlapping = nearest.squared <= ROUNDING * ROUNDING * self.size_squared;
     }
 
     /// The corners the nearest point is a mixture of.
@@ -203,10 +250,9 @@ impl Search {
     #[inline]
     pub(super) fn witnesses(&self) -> (DVec3, DVec3) {
         let mut points = (DVec3::ZERO, DVec3::ZERO);
-        let part = 1.0 / self.nearest.weights.iter().sum::<f64>();
-        for (corner, weight) in self.corners.iter().zip(self.nearest.weights) {
-            points.0 += (part * weight) * corner.a;
-            points.1 += (part * weight) * corner.b;
+        for (corner, weight) in self.corners.iter().zip(weights(&self.points, &self.nearest)) {
+            points.0 += weight * corner.a;
+            points.1 += weight * corner.b;
         }
         points
     }
@@ -222,7 +268,7 @@ impl Search {
     #[inline]
     pub(super) fn certified(&self) -> bool {
         let length = self.nearest.squared.sqrt();
-        length - self.lower_bound() <= 4.0 * (RELATIVE_GAP * length + ROUNDING * self.size)
+        length - self.lower_bound() <= 4.0 * (RELATIVE_GAP * length + ROUNDING * self.size())
     }
 
     /// Nearest points of the thickened shapes; None if the cores overlap.

@@ -16,8 +16,10 @@ mod pair;
 mod penetration;
 mod polytope;
 mod simplex;
+mod still_nearest;
 mod support;
 mod triangles;
+mod uphill;
 mod vclip;
 
 pub use convex_shape::ConvexShape;

@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use super::gjk::{RELATIVE_GAP, ROUNDING};
 use super::pair::{Corner, Difference, Pair};
-use super::simplex::{Nearest, nearest};
+use super::simplex::{Nearest, nearest, nearest_with, weights};
 use super::{ClosestError, Separation, Support};
 use crate::{MAX_LENGTH, Pose};
 
@@ -63,7 +63,9 @@ impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
         let corner = self.pair.farthest(-p, self.corners[self.count - 1].numbers);
         self.size = self.size.max(corner.size()).max(x.abs().max_element());
         let reach = p.dot(corner.w - x) / length;
-        let known = self.corners[..self.count].iter().any(|old| old.w == corner.w);
+        // A corner that is there already has no gap but for rounding.
+        let near = !(length - reach > 1e-6 * length);
+        let known = near && self.corners[..self.count].iter().any(|old| old.w == corner.w);
         let small = RELATIVE_GAP * length + ROUNDING * self.size;
         let certain = stalled || known || !(length - reach > small);
         if !known && self.count < 4 {
@@ -75,28 +77,35 @@ impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
 
     /// Takes the nearest point anew and lets go of the corners it does not need.
     fn settle(&mut self, x: DVec3) {
-        self.nearest = nearest(&self.corners.map(|corner| corner.w - x), self.count);
+        let points = self.corners.map(|corner| corner.w - x);
+        // At the same place only the corner that came last is new.
+        let one_more = x == self.x && self.count == self.nearest.count as usize + 1;
+        self.nearest = if one_more {
+            nearest_with(&points, &self.nearest, self.count - 1)
+        } else {
+            nearest(&points, self.count)
+        };
         let mut kept = 0;
         for i in 0..self.count {
             if self.nearest.needed >> i & 1 != 0 {
                 self.corners[kept] = self.corners[i];
-                self.nearest.weights[kept] = self.nearest.weights[i];
                 kept += 1;
             }
         }
-        self.nearest.weights[kept..].fill(0.0);
         self.count = kept.max(1);
+        self.nearest.needed = (1 << self.count) - 1;
+        self.nearest.count = self.count as u32;
     }
 
     /// Nearest points of the thickened shapes with B displaced by x, as of the last look.
     pub(crate) fn separation(&self, x: DVec3) -> Separation {
         let length = self.nearest.squared.sqrt();
         let normal = -self.nearest.point / length;
-        let part = 1.0 / self.nearest.weights.iter().sum::<f64>();
         let (mut point_a, mut point_b) = (DVec3::ZERO, x);
-        for (corner, weight) in self.corners.iter().zip(self.nearest.weights) {
-            point_a += (part * weight) * corner.a;
-            point_b += (part * weight) * corner.b;
+        let seen = self.corners.map(|corner| corner.w - x);
+        for (corner, weight) in self.corners.iter().zip(weights(&seen, &self.nearest)) {
+            point_a += weight * corner.a;
+            point_b += weight * corner.b;
         }
         // On curved sides corners crowd together, and their mixtures slide along the surface; p does not.
         let middle = point_a.midpoint(point_b);

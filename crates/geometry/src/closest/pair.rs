@@ -39,6 +39,9 @@ pub(super) trait Difference {
     /// The corner of the given numbers, if it is made of corners.
     fn corner(&self, numbers: [u32; 2]) -> Option<Corner>;
 
+    /// Whether it has more than finitely many corners.
+    fn is_curved(&self) -> bool;
+
     /// From somewhere in A to somewhere in B: where to look first.
     fn toward_b(&self) -> DVec3;
 }
@@ -68,7 +71,8 @@ impl<'a, A: Support, B: Support> Pair<'a, A, B> {
 }
 
 impl<A: Support, B: Support> Difference for Pair<'_, A, B> {
-    #[inline]
+    // Where it is asked for: direction and corner through memory would be waited for.
+    #[inline(always)]
     fn farthest(&self, direction: DVec3, start: [u32; 2]) -> Corner {
         let (a, number_a) = self.a.farthest(direction, start[0]);
         let (local, number_b) = self.b.farthest(self.seen_from_b(-direction), start[1]);
@@ -81,6 +85,11 @@ impl<A: Support, B: Support> Difference for Pair<'_, A, B> {
         let a = self.a.corner(numbers[0])?;
         let b = self.rotation * self.b.corner(numbers[1])? + self.translation;
         Some(Corner { w: a - b, a, b, numbers })
+    }
+
+    #[inline]
+    fn is_curved(&self) -> bool {
+        self.a.corner(0).is_none() || self.b.corner(0).is_none()
     }
 
     #[inline]

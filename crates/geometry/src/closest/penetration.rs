@@ -21,7 +21,7 @@ use glam::DVec3;
 use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
 use super::pair::{Corner, Difference, Pair};
 use super::polytope::{Face, KeptPolytope, Polytope, Scratch};
-use super::simplex::nearest;
+use super::simplex::{nearest, weights};
 use super::{ClosestError, Separation, Support};
 use crate::Pose;
 
@@ -68,7 +68,7 @@ pub fn signed_distance<A: Support, B: Support>(
     cache.polytope.forget();
     let mut search = Search::NEW;
     search.run(&pair, cache, MAX_ITERATIONS)?;
-    let sure = search.certified() || search.nearest.squared.sqrt() > UNSURE * search.size;
+    let sure = search.certified() || search.nearest.squared.sqrt() > UNSURE * search.size();
     if sure && let Some(separation) = search.separation(a.radius(), b.radius()) {
         return Ok(separation);
     }
@@ -84,9 +84,10 @@ fn depth<A: Support, B: Support>(
     let core = match spanning_corners(pair, search) {
         // Most polyhedra need few corners; only who needs more pays for the room.
         Ok(corners) => {
-            match grow(pair, &mut Polytope::<32, 60>::tetrahedron(corners, search.size), None, kept)? {
+            let mut polytope = Polytope::<32, 60>::tetrahedron(corners, search.size());
+            match grow(pair, &mut polytope, None, kept)? {
                 Growth::Done(core) => core,
-                Growth::Stopped(_) => deepest_of_many(pair, &corners, search.size)?,
+                Growth::Stopped(_) => deepest_of_many(pair, &mut polytope.enlarged(), &corners)?,
             }
         }
         Err(across) => {
@@ -129,7 +130,7 @@ fn spanning_corners<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
     search: &Search,
 ) -> Result<[Corner; 4], DVec3> {
-    let flat = FLAT * search.size;
+    let flat = FLAT * search.size();
     let mut found = [Corner::default(); 4];
     found[0] = search.needed().next().copied().unwrap_or_default();
     let start = found[0].numbers;
@@ -158,24 +159,24 @@ fn spanning_corners<A: Support, B: Support>(
     Ok(found)
 }
 
-/// With more room; and where even that is used up by a round surface all about the origin, by looking along the best normal
+/// Goes on with more room; and where even that is used up by a round surface all about the origin, by looking along the best normal
 /// only: downhill if Ψ is smooth there, else with a polytope that grows only there.
 fn deepest_of_many<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
+    polytope: &mut Polytope<160, 316>,
     corners: &[Corner; 4],
-    size: f64,
 ) -> Result<Separation, ClosestError> {
-    let tetrahedron = || Polytope::<160, 316>::tetrahedron(*corners, size);
     let mut kept = KeptPolytope::default();
-    let all_about = match grow(pair, &mut tetrahedron(), None, &mut kept)? {
+    let all_about = match grow(pair, polytope, None, &mut kept)? {
         Growth::Done(core) => return Ok(core),
         Growth::Stopped(core) => core,
     };
     if let Some(better) = downhill(pair, &all_about) {
         return Ok(better);
     }
+    let mut anew = Polytope::<160, 316>::tetrahedron(*corners, polytope.size());
     let (Growth::Done(there) | Growth::Stopped(there)) =
-        grow(pair, &mut tetrahedron(), Some(all_about.normal), &mut kept)?;
+        grow(pair, &mut anew, Some(all_about.normal), &mut kept)?;
     Ok(if there.distance > all_about.distance { there } else { all_about })
 }
 
@@ -216,7 +217,9 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         }
         let wanted = if polyhedral { 0.0 } else { CURVED_GAP * reach.abs() };
         let done = reach - face.distance <= POLYHEDRAL_GAP * size + wanted;
-        let known = polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
+        // Where the polytope is convex, a corner that is there already lies in the face's plane.
+        let near = polytope.dented || reach - face.distance <= 1e-9 * size;
+        let known = near && polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
         // In front of a dent a corner that is there already proves nothing.
         met = done || known && !polytope.dented;
         if met || known || !polytope.add(corner, place, &mut scratch) {
@@ -282,15 +285,12 @@ fn witnesses<const C: usize, const F: usize>(
         let foot = face.distance * face.normal;
         // Seen from the foot, so that the weights do not depend on how deep it lies.
         let [p, q, r] = corners.map(|corner| corner.w - foot);
-        let near = nearest(&[p, q, r, r], 3);
+        let seen = [p, q, r, r];
+        let near = nearest(&seen, 3);
         if near.squared < best.0 {
-            let part = 1.0 / near.weights.iter().sum::<f64>();
+            let weights = weights(&seen, &near);
             let mix = |place: fn(&Corner) -> DVec3| {
-                corners
-                    .iter()
-                    .zip(near.weights)
-                    .map(|(corner, weight)| part * weight * place(corner))
-                    .sum::<DVec3>()
+                corners.iter().zip(weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
             };
             best = (near.squared, mix(|corner| corner.a), mix(|corner| corner.b));
         }

@@ -7,6 +7,7 @@
 use glam::DVec3;
 
 use super::pair::Corner;
+use super::simplex::across;
 
 /// Below this sine (squared) of its corner angle a triangle has no plane.
 const THIN_SQUARED: f64 = 1e-26;
@@ -120,6 +121,12 @@ pub(super) struct Polytope<const C: usize, const F: usize> {
     pub(super) dented: bool,
 }
 
+/// The larger of two numbers, neither of them NaN.
+#[inline(always)]
+fn larger(x: f64, y: f64) -> f64 {
+    if x > y { x } else { y }
+}
+
 impl<const C: usize, const F: usize> Polytope<C, F> {
     /// Four corners that span a volume ⇒ their tetrahedron.
     pub(super) fn tetrahedron(mut corners: [Corner; 4], size: f64) -> Self {
@@ -184,24 +191,34 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         self.tolerance / (4.0 * f64::EPSILON)
     }
 
+    /// The same with more room.
+    pub(super) fn enlarged<const D: usize, const G: usize>(&self) -> Polytope<D, G> {
+        let mut larger = Polytope {
+            corners: [Corner::ZERO; D],
+            corner_count: self.corner_count.min(D),
+            faces: [NO_FACE; G],
+            face_count: self.face_count.min(G),
+            tolerance: self.tolerance,
+            dented: self.dented,
+        };
+        larger.corners[..larger.corner_count].copy_from_slice(&self.corners[..larger.corner_count]);
+        larger.faces[..larger.face_count].copy_from_slice(&self.faces[..larger.face_count]);
+        larger
+    }
+
     fn face(&self, corners: [u16; 3], neighbors: [u16; 3]) -> Face {
         let [a, b, c] = corners.map(|i| self.corners[i as usize].w);
         let (ab, bc, ca) = (b - a, c - b, a - c);
         let (ab2, bc2, ca2) = (ab.length_squared(), bc.length_squared(), ca.length_squared());
-        // As in `simplex`, the longest edge stays out.
-        let (n, longest) = if ab2 >= bc2 && ab2 >= ca2 {
-            (bc.cross(ca), ab2)
-        } else if bc2 >= ca2 {
-            (ca.cross(ab), bc2)
-        } else {
-            (ab.cross(bc), ca2)
-        };
+        let longest = larger(larger(ab2, bc2), ca2);
+        let n = across(ab, bc, ca).0;
         let n2 = n.length_squared();
         let (normal, distance) = if n2 > THIN_SQUARED * longest * longest {
-            let normal = n / n2.sqrt();
+            let normal = n * (1.0 / n2.sqrt());
             // The corner nearest to the origin has the smallest rounding error.
-            let foot = [a, b, c].into_iter().min_by(|p, q| p.length_squared().total_cmp(&q.length_squared()));
-            (normal, normal.dot(foot.unwrap_or(a)))
+            let [(a2, to_a), (b2, to_b), (c2, to_c)] = [a, b, c].map(|p| (p.length_squared(), normal.dot(p)));
+            let (p2, to_p) = if b2 < a2 { (b2, to_b) } else { (a2, to_a) };
+            (normal, if c2 < p2 { to_c } else { to_p })
         } else {
             (DVec3::ZERO, f64::INFINITY)
         };
@@ -299,23 +316,20 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
             let place = patch[done];
             done += 1;
             for neighbor in self.faces[place as usize].neighbors {
+                if seen[neighbor as usize] {
+                    continue;
+                }
                 let face = &self.faces[neighbor as usize];
-                if !seen[neighbor as usize] && self.sees(w, face) {
+                if self.sees(w, face) {
                     seen[neighbor as usize] = true;
                     patch[patch_count] = neighbor;
                     patch_count += 1;
-                }
-            }
-        }
-        for &place in &patch[..patch_count] {
-            for neighbor in self.faces[place as usize].neighbors {
-                if !seen[neighbor as usize] && rim_count < F {
-                    let face = &self.faces[neighbor as usize];
+                } else if rim_count < F
                     // Two faces share two sides only in a broken surface, which `ordered` refuses.
-                    if let Some(side) = face.neighbors.iter().position(|&across| across == place) {
-                        rim[rim_count] = RimSide { outside: neighbor, side: side as u16 };
-                        rim_count += 1;
-                    }
+                    && let Some(side) = face.neighbors.iter().position(|&across| across == place)
+                {
+                    rim[rim_count] = RimSide { outside: neighbor, side: side as u16 };
+                    rim_count += 1;
                 }
             }
         }

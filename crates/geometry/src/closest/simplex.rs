@@ -6,24 +6,23 @@
 //! weight that is not positive puts the nearest point on the opposite edge. Of a tetrahedron, only faces that have the
 //! origin and the fourth corner on different sides count; if there is none, the origin is inside.
 //!
-//! Weights are kept without their common divisor: most simplices of a search are only steps on the way, and whoever needs
-//! the mixture divides by the weights' sum.
+//! Most simplices of a search are only steps on the way: weights are told on demand, and without their common divisor.
 
 use glam::DVec3;
 
 /// Below this sine (squared) of its corner angle a triangle is taken for its edges.
 const THIN_SQUARED: f64 = 1e-30;
+/// Above this sine (squared) of a corner angle it does not matter which two sides a triangle's normal is taken from.
+const BLUNT_SQUARED: f64 = 0.04;
 /// Below this ratio (squared) of volume to the product of edges a tetrahedron is taken for its faces.
 const FLAT_SQUARED: f64 = 1e-28;
 
-/// The nearest point, as a mixture of corners.
+/// The nearest point and the corners it is a mixture of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nearest {
     pub(super) point: DVec3,
     /// Square of its distance from the origin; 0 if the origin is inside a tetrahedron.
     pub(super) squared: f64,
-    /// One per corner, up to a common positive factor; 0 for corners that are not needed.
-    pub(super) weights: [f64; 4],
     /// Bit i is set if corner i is needed.
     pub(super) needed: u32,
     /// How many are needed.
@@ -58,9 +57,7 @@ pub(super) fn nearest_with(points: &[DVec3; 4], last: &Nearest, new: usize) -> N
 #[inline(always)]
 fn at_corner(points: &[DVec3; 4], i: usize) -> Nearest {
     let point = points[i];
-    let mut weights = [0.0; 4];
-    weights[i] = 1.0;
-    Nearest { point, squared: point.length_squared(), weights, needed: 1 << i, count: 1 }
+    Nearest { point, squared: point.length_squared(), needed: 1 << i, count: 1 }
 }
 
 #[inline(always)]
@@ -77,36 +74,44 @@ fn on_segment(points: &[DVec3; 4], i: usize, j: usize) -> Nearest {
     }
     let (near, way, along) = if to_a < to_b { (a, ab, to_a) } else { (b, -ab, to_b) };
     let point = near + (along / (to_a + to_b)) * way;
-    let mut weights = [0.0; 4];
-    weights[i] = to_b;
-    weights[j] = to_a;
-    Nearest { point, squared: point.length_squared(), weights, needed: 1 << i | 1 << j, count: 2 }
+    Nearest { point, squared: point.length_squared(), needed: 1 << i | 1 << j, count: 2 }
 }
 
 #[inline(always)]
 fn on_triangle(points: &[DVec3; 4], i: usize, j: usize, k: usize) -> Nearest {
     let (a, b, c) = (points[i], points[j], points[k]);
     let (ab, bc, ca) = (b - a, c - b, a - c);
-    let (ab2, bc2, ca2) = (ab.length_squared(), bc.length_squared(), ca.length_squared());
-    // The longest edge stays out: crossed with another long one, its rounding would tilt a thin triangle along itself.
-    // Looked up rather than branched to, which would often be guessed wrong.
-    let longest = usize::from(bc2 > ab2 && bc2 >= ca2) + 2 * usize::from(ca2 > ab2 && ca2 > bc2);
-    let n = [bc.cross(ca), ca.cross(ab), ab.cross(bc)][longest];
+    let (n, scale) = across(ab, bc, ca);
     let n2 = n.length_squared();
-    let weight_a = n.dot(b.cross(bc));
-    let weight_b = n.dot(c.cross(ca));
-    let weight_c = n.dot(a.cross(ab));
-    let thin = !(n2 > THIN_SQUARED * ab2 * bc2);
-    if !thin && weight_a.min(weight_b).min(weight_c) > 0.0 {
+    let (weight_a, weight_b, weight_c) = (n.dot(b.cross(bc)), n.dot(c.cross(ca)), n.dot(a.cross(ab)));
+    let thin = !(n2 > THIN_SQUARED * scale);
+    if !thin && weight_a > 0.0 && weight_b > 0.0 && weight_c > 0.0 {
         let point = n * (n.dot(a) / n2);
-        let mut weights = [0.0; 4];
-        weights[i] = weight_a;
-        weights[j] = weight_b;
-        weights[k] = weight_c;
         let needed = 1 << i | 1 << j | 1 << k;
-        return Nearest { point, squared: point.length_squared(), weights, needed, count: 3 };
+        return Nearest { point, squared: point.length_squared(), needed, count: 3 };
     }
     on_sides(points, [i, j, k], [weight_a, weight_b, weight_c].map(|weight| thin || !(weight > 0.0)))
+}
+
+/// Sides of a triangle ⇒ n, and the product of the squares of two sides. In a thin triangle the longest side stays out:
+/// crossed with another long one, its rounding would tilt n along itself.
+#[inline(always)]
+pub(super) fn across(ab: DVec3, bc: DVec3, ca: DVec3) -> (DVec3, f64) {
+    let n = ab.cross(bc);
+    let (ab2, bc2) = (ab.length_squared(), bc.length_squared());
+    let scale = ab2 * bc2;
+    if n.length_squared() > BLUNT_SQUARED * scale {
+        return (n, scale);
+    }
+    let ca2 = ca.length_squared();
+    let n = if ca2 >= ab2 && ca2 >= bc2 {
+        n
+    } else if ab2 >= bc2 {
+        bc.cross(ca)
+    } else {
+        ca.cross(ab)
+    };
+    (n, scale)
 }
 
 /// The nearest point on those sides of a triangle that it lies beyond, opposite to corner 0, 1 and 2.
@@ -133,10 +138,8 @@ fn on_tetrahedron(points: &[DVec3; 4], of: [usize; 4], faces: usize) -> Nearest 
     let volume = ab.cross(ac).dot(ad);
     let edges_squared = ab.length_squared() * ac.length_squared() * ad.length_squared();
     let flat = !(volume * volume > FLAT_SQUARED * edges_squared);
-    // Signed volumes of the origin with each face; all of the sign of the whole if inside.
-    let bc_d = b.cross(c - b).dot(d - b);
-    let a_ab = a.cross(ab);
-    let inside = [bc_d, -a.cross(ac).dot(ad), a_ab.dot(ad), -a_ab.dot(ac)];
+    // All of the sign of the whole if the origin is inside.
+    let inside = volumes(a, b, c, d);
     let mut best: Option<Nearest> = None;
     for (face, part) in FACES[..if flat { 4 } else { faces }].iter().zip(inside) {
         if flat || part == 0.0 || (part > 0.0) != (volume > 0.0) {
@@ -150,11 +153,40 @@ fn on_tetrahedron(points: &[DVec3; 4], of: [usize; 4], faces: usize) -> Nearest 
             }
         }
     }
-    best.unwrap_or_else(|| {
-        let mut weights = [0.0; 4];
-        for (i, part) in of.into_iter().zip(inside) {
-            weights[i] = part / volume;
+    best.unwrap_or(Nearest { point: DVec3::ZERO, squared: 0.0, needed: 15, count: 4 })
+}
+
+/// The corners a nearest point was found from ⇒ its mixture of them, with weights that sum to 1; 0 for those not needed.
+pub(super) fn weights(points: &[DVec3; 4], nearest: &Nearest) -> [f64; 4] {
+    let mut places = [0; 4];
+    let mut left = nearest.needed;
+    for place in &mut places {
+        *place = left.trailing_zeros() as usize & 3;
+        left &= left.wrapping_sub(1);
+    }
+    let [a, b, c, d] = places.map(|place| points[place]);
+    let shares = match nearest.count {
+        0 | 1 => [1.0, 0.0, 0.0, 0.0],
+        2 => [b.dot(b - a), -a.dot(b - a), 0.0, 0.0],
+        3 => {
+            let (ab, bc, ca) = (b - a, c - b, a - c);
+            let n = across(ab, bc, ca).0;
+            [n.dot(b.cross(bc)), n.dot(c.cross(ca)), n.dot(a.cross(ab)), 0.0]
         }
-        Nearest { point: DVec3::ZERO, squared: 0.0, weights, needed: 15, count: 4 }
-    })
+        _ => volumes(a, b, c, d),
+    };
+    let part = 1.0 / shares.iter().sum::<f64>();
+    let mut weights = [0.0; 4];
+    for i in 0..(nearest.count as usize).clamp(1, 4) {
+        weights[places[i]] = part * shares[i];
+    }
+    weights
+}
+
+/// Signed volumes of the origin with the faces opposite to a, b, c, d.
+#[inline(always)]
+fn volumes(a: DVec3, b: DVec3, c: DVec3, d: DVec3) -> [f64; 4] {
+    let (ab, ac, ad) = (b - a, c - a, d - a);
+    let a_ab = a.cross(ab);
+    [b.cross(c - b).dot(d - b), -a.cross(ac).dot(ad), a_ab.dot(ad), -a_ab.dot(ac)]
 }

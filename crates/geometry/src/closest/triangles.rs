@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
+use super::gjk::Search;
 use super::pair::{Corner, Difference};
 
 /// Below this distance, in units of the coordinates' size, the search is not asked.
@@ -35,6 +35,11 @@ impl Difference for TrianglePair {
     }
 
     #[inline(always)]
+    fn is_curved(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
     fn toward_b(&self) -> DVec3 {
         (self.b[0] + self.b[1] + self.b[2]) - (self.a[0] + self.a[1] + self.a[2])
     }
@@ -44,8 +49,8 @@ impl Difference for TrianglePair {
 /// apart and the search has proved it.
 pub(crate) fn clear_gap(a: [DVec3; 3], b: [DVec3; 3]) -> Option<(DVec3, DVec3, f64)> {
     let mut search = Search::NEW;
-    search.run(&TrianglePair { a, b }, &mut GjkCache::default(), MAX_ITERATIONS).ok()?;
+    search.run_once(&TrianglePair { a, b }).ok()?;
     let distance = search.nearest.squared.sqrt();
     let (point_a, point_b) = search.witnesses();
-    (distance > CLEARLY * search.size && search.certified()).then_some((point_a, point_b, distance))
+    (distance > CLEARLY * search.size() && search.certified()).then_some((point_a, point_b, distance))
 }

@@ -16,7 +16,8 @@ use glam::DVec3;
 
 use super::clip::Clip;
 use super::feature_map::{EdgeRegion, FeatureMap};
-use super::feature_pair::{Side, edge_points, separation, sides};
+use super::feature_pair::{Side, edge_points, separation, separation_of, sides};
+use super::still_nearest::still_nearest;
 use super::{ClosestError, Feature, Gjk, GjkCache, Separation, gjk, signed_distance};
 use crate::Pose;
 
@@ -99,10 +100,30 @@ pub fn vclip(
         }
     }
     cache.steps = 0;
+    if let Some(points) = still_nearest(&sides, features) {
+        let separation = separation_of(&sides, features, points, cache.normal);
+        if separation.distance > TOUCHING * a.size().max(b.size()) {
+            cache.features = features;
+            cache.normal = separation.normal;
+            return Ok(Walk::Apart { separation, features });
+        }
+    }
+    walk_on(a, b, b_in_a, &sides, features, cache)
+}
+
+/// The walk from two features that are not the nearest ones, or touch.
+fn walk_on(
+    a: &FeatureMap,
+    b: &FeatureMap,
+    b_in_a: &Pose,
+    sides: &[Side<'_>; 2],
+    mut features: [Feature; 2],
+    cache: &mut VClipCache,
+) -> Result<Walk, ClosestError> {
     let max_steps = 100 + 10 * (a.feature_count() + b.feature_count()) as u32;
-    let ended = walk(&sides, &mut features, max_steps, &mut cache.steps).or_else(|| {
-        features = nearest_vertices(&sides);
-        walk(&sides, &mut features, max_steps, &mut cache.steps)
+    let ended = walk(sides, &mut features, max_steps, &mut cache.steps).or_else(|| {
+        features = nearest_vertices(sides);
+        walk(sides, &mut features, max_steps, &mut cache.steps)
     });
     let Some(penetrating) = ended else {
         cache.cycles += 1;
@@ -112,7 +133,7 @@ pub fn vclip(
     if penetrating {
         return Ok(Walk::Penetrating { features });
     }
-    let separation = separation(&sides, features, cache.normal);
+    let separation = separation(sides, features, cache.normal);
     cache.normal = separation.normal;
     if separation.distance <= TOUCHING * a.size().max(b.size()) && overlapping(a, b, b_in_a)? {
         return Ok(Walk::Penetrating { features });

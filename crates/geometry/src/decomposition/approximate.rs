@@ -81,7 +81,7 @@ pub fn approximate_decomposition(
         return Err(error.into());
     }
     validate::check_shells(mesh)?;
-    let solid = SolidDistance::new(mesh);
+    let solid = SolidDistance::new(mesh)?;
     let size = mesh.bounds().diagonal();
     let limit = settings.max_error * size;
     let divided = BALANCES.map(|balance| {
@@ -195,8 +195,9 @@ impl Divider<'_> {
             }
         }
         push_principal_planes(piece.hull.vertices(), &mut planes);
-        if let Some(witness) = piece.error.witness {
-            let nearest = self.solid.nearest(witness);
+        if let Some(witness) = piece.error.witness
+            && let Some(nearest) = self.solid.nearest(witness)
+        {
             planes.push(through(nearest.point, self.solid.face_normal(nearest.face)));
             let out = (witness - nearest.point).normalize_or_zero();
             for axis in DVec3::AXES {

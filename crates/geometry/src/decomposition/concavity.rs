@@ -69,7 +69,7 @@ pub(super) fn concavity(part: &ConvexPolyhedron, solid: &SolidDistance, enough: 
             }
             inside &= height <= 0.0;
         }
-        let distance = solid.nearest(center).distance;
+        let distance = solid.nearest(center)?.distance;
         if inside && distance > worst.0 {
             *worst = (distance, Some(center));
         }

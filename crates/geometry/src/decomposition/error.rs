@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::MeshError;
+use crate::hierarchy::HierarchyError;
 
 /// Why a decomposition failed.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
@@ -11,6 +12,9 @@ pub enum DecompositionError {
     /// Not the surface of a solid.
     #[error(transparent)]
     Mesh(#[from] MeshError),
+    /// No hierarchy can be built over its faces.
+    #[error(transparent)]
+    Hierarchy(#[from] HierarchyError),
     /// A face visits a vertex twice: it surrounds a hole.
     #[error("face {face} has a hole (its loop visits a vertex twice): cut it into faces without holes")]
     FaceWithHole {

@@ -87,7 +87,9 @@ impl Region {
     /// Points whose hull is that of the solid in this region.
     fn hull_points(&self, solid: &SolidDistance, tolerance: f64) -> Vec<DVec3> {
         let mut points = self.points.clone();
-        points.extend(self.corners.iter().filter(|p| solid.nearest(**p).distance < -tolerance));
+        points.extend(
+            self.corners.iter().filter(|p| solid.nearest(**p).is_some_and(|near| near.distance < -tolerance)),
+        );
         points
     }
 

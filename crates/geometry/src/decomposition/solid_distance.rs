@@ -2,31 +2,19 @@
 //!
 //! The nearest surface point c lies inside a face, on an edge or on a vertex. With the pseudo-normal n of that feature (of
 //! an edge the sum of its faces' normals, of a vertex the sum weighted by the faces' angles there) the point p is outside
-//! exactly if (p − c)·n > 0 (Bærentzen and Aanæs 2005). Faces are found through a tree of boxes.
+//! exactly if (p − c)·n > 0 (Bærentzen and Aanæs 2005). Faces are found through the hierarchy of the mesh.
 
 use std::collections::HashMap;
 
 use glam::DVec3;
 
 use crate::TriangleMesh;
-
-/// Faces in a leaf, at most.
-const LEAF: usize = 4;
-
-struct Node {
-    min: DVec3,
-    max: DVec3,
-    first: u32,
-    end: u32,
-    /// Second child; the first one follows its parent. 0 for a leaf.
-    second: u32,
-}
+use crate::hierarchy::{HierarchyError, MeshTree, Scratch};
 
 /// A solid that can be asked for distances.
 pub(super) struct SolidDistance<'a> {
     mesh: &'a TriangleMesh,
-    order: Vec<u32>,
-    nodes: Vec<Node>,
+    tree: &'a MeshTree,
     face_normals: Vec<DVec3>,
     vertex_normals: Vec<DVec3>,
     edge_normals: HashMap<(u32, u32), DVec3>,
@@ -50,8 +38,9 @@ enum Feature {
 }
 
 impl<'a> SolidDistance<'a> {
-    /// Solid mesh with at least one face ⇒ tree and pseudo-normals.
-    pub fn new(mesh: &'a TriangleMesh) -> Self {
+    /// Solid mesh ⇒ pseudo-normals; an error if it has no hierarchy.
+    pub fn new(mesh: &'a TriangleMesh) -> Result<Self, HierarchyError> {
+        let tree = mesh.tree()?;
         let count = mesh.triangles().len();
         let face_normals: Vec<DVec3> = (0..count).map(|f| mesh.area_vector(f).normalize_or_zero()).collect();
         let mut vertex_normals = vec![DVec3::ZERO; mesh.vertices().len()];
@@ -68,62 +57,14 @@ impl<'a> SolidDistance<'a> {
                 *edge_normals.entry((a.min(b), a.max(b))).or_insert(DVec3::ZERO) += face_normals[f];
             }
         }
-        let order = (0..count as u32).collect();
-        let mut solid = Self { mesh, order, nodes: Vec::new(), face_normals, vertex_normals, edge_normals };
-        solid.build(0, count);
-        solid
+        Ok(Self { mesh, tree, face_normals, vertex_normals, edge_normals })
     }
 
-    fn build(&mut self, first: usize, end: usize) {
-        let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        for &f in &self.order[first..end] {
-            for p in self.mesh.triangle(f as usize) {
-                min = min.min(p);
-                max = max.max(p);
-            }
-        }
-        let node = self.nodes.len();
-        self.nodes.push(Node { min, max, first: first as u32, end: end as u32, second: 0 });
-        if end - first > LEAF {
-            let axis = (max - min).max_position();
-            let middle = first.midpoint(end);
-            let mesh = self.mesh;
-            let center = |f: u32| mesh.triangle(f as usize).iter().map(|p| p[axis]).sum::<f64>();
-            self.order[first..end].select_nth_unstable_by(middle - first, |&a, &b| {
-                center(a).total_cmp(&center(b)).then(a.cmp(&b))
-            });
-            self.build(first, middle);
-            self.nodes[node].second = self.nodes.len() as u32;
-            self.build(middle, end);
-        }
-    }
-
-    /// Point ⇒ nearest surface point and signed distance.
-    pub fn nearest(&self, p: DVec3) -> Nearest {
-        let reach = |node: &Node| p.distance_squared(p.max(node.min).min(node.max));
-        let mut best = (f64::INFINITY, DVec3::ZERO, 0, Feature::Face);
-        let mut pending = vec![(0u32, reach(&self.nodes[0]))];
-        while let Some((index, distance)) = pending.pop() {
-            if distance > best.0 {
-                continue;
-            }
-            let node = &self.nodes[index as usize];
-            if node.second == 0 {
-                for &f in &self.order[node.first as usize..node.end as usize] {
-                    let (point, feature) = nearest_on_triangle(self.mesh.triangle(f as usize), p);
-                    let squared = p.distance_squared(point);
-                    if squared < best.0 {
-                        best = (squared, point, f, feature);
-                    }
-                }
-                continue;
-            }
-            let children = [index + 1, node.second].map(|child| (child, reach(&self.nodes[child as usize])));
-            let nearer_first = children[0].1 <= children[1].1;
-            pending.push(children[usize::from(nearer_first)]);
-            pending.push(children[usize::from(!nearer_first)]);
-        }
-        let (squared, point, face, feature) = best;
+    /// Point ⇒ nearest surface point and signed distance; None if the point is not finite.
+    pub fn nearest(&self, p: DVec3) -> Option<Nearest> {
+        let face = self.tree.nearest_point(p, f64::INFINITY, &mut Scratch::default())?.triangle;
+        let (point, feature) = nearest_on_triangle(self.mesh.triangle(face as usize), p);
+        let squared = p.distance_squared(point);
         let triangle = self.mesh.triangles()[face as usize];
         let normal = match feature {
             Feature::Face => self.face_normals[face as usize],
@@ -134,7 +75,7 @@ impl<'a> SolidDistance<'a> {
             }
         };
         let outside = (p - point).dot(normal) > 0.0;
-        Nearest { point, face, distance: if outside { squared.sqrt() } else { -squared.sqrt() } }
+        Some(Nearest { point, face, distance: if outside { squared.sqrt() } else { -squared.sqrt() } })
     }
 
     /// Normal of a face.
@@ -184,7 +125,7 @@ mod tests {
     #[test]
     fn distances_from_a_torus_match_the_closed_form_of_its_smooth_shape() {
         let torus = generate::torus(1.0, 0.4, 96, 64).unwrap();
-        let solid = SolidDistance::new(&torus);
+        let solid = SolidDistance::new(&torus).unwrap();
         let mut state = 7u64;
         let mut random = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -192,7 +133,7 @@ mod tests {
         };
         for _ in 0..2000 {
             let p = DVec3::new(2.0 * random(), 2.0 * random(), random());
-            let nearest = solid.nearest(p);
+            let nearest = solid.nearest(p).unwrap();
             let smooth = (p.truncate().length() - 1.0).hypot(p.z) - 0.4;
             assert!((nearest.distance - smooth).abs() < 2e-3, "{p}: {} {smooth}", nearest.distance);
             assert!((nearest.point.distance(p) - nearest.distance.abs()).abs() < 1e-12);

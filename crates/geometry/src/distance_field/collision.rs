@@ -10,6 +10,7 @@
 use glam::DVec3;
 
 use super::{ClosestSettings, DistanceField, VertexTree};
+use crate::hierarchy::Branch;
 use crate::{Aabb, Pose};
 
 /// A node that touches no more cells than this on each axis is compared with the grid vertices it covers.
@@ -108,33 +109,26 @@ impl DistanceField {
     /// Indices of vertices that are inside, as the traversal finds them.
     fn vertices_inside(&self, tree: &VertexTree, field_from_mesh: &Pose, traversal: Traversal) -> Vec<u32> {
         let mut inside = Vec::new();
-        let mut pending = vec![0];
-        while let Some(index) = pending.pop() {
-            let node = tree.node(index);
-            let whole = match traversal {
-                Traversal::Safe if self.may_touch(&node.bounds, field_from_mesh) => false,
-                Traversal::Safe => continue,
-                Traversal::FastSource => {
-                    let corners = node.bounds.corners().map(|p| field_from_mesh.point(p));
-                    let negative = corners.iter().filter(|p| self.value(**p).is_some_and(|d| d < 0.0));
-                    match negative.count() {
-                        0 => continue,
-                        count => count == 8,
-                    }
+        let look = |bounds: &Aabb| match traversal {
+            Traversal::Safe if self.may_touch(bounds, field_from_mesh) => Branch::Open,
+            Traversal::Safe => Branch::Leave,
+            Traversal::FastSource => {
+                let corners = bounds.corners().map(|p| field_from_mesh.point(p));
+                let negative = corners.iter().filter(|p| self.value(**p).is_some_and(|d| d < 0.0));
+                match negative.count() {
+                    0 => Branch::Leave,
+                    8 => Branch::Take,
+                    _ => Branch::Open,
                 }
-            };
-            if whole {
-                inside.extend_from_slice(tree.points_under(&node));
-            } else if node.second == 0 {
-                let negative = |&&vertex: &&u32| {
-                    let point = field_from_mesh.point(tree.points()[vertex as usize]);
-                    self.value(point).is_some_and(|value| value < 0.0)
-                };
-                inside.extend(tree.points_under(&node).iter().filter(negative));
-            } else {
-                pending.extend([index + 1, node.second]);
             }
-        }
+        };
+        let negative = |&&vertex: &&u32| {
+            let point = field_from_mesh.point(tree.points()[vertex as usize]);
+            self.value(point).is_some_and(|value| value < 0.0)
+        };
+        tree.tree().walk(look, |vertices, whole| {
+            inside.extend(vertices.iter().filter(|vertex| whole || negative(vertex)));
+        });
         inside
     }
 

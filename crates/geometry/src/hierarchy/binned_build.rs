@@ -16,6 +16,8 @@ use super::unit_frame::Box32;
 const BINS: usize = 16;
 /// Up to this many items are halved without weighing areas.
 const FEW: usize = 8;
+/// Fewer items than this are sorted into half as many bins.
+const COARSE: usize = 48;
 /// From this many items on all three axes are tried.
 const MANY: usize = 8192;
 /// Below this depth cuts are made in the middle of the list, which bounds the depth by `DEEP` + log₂ n.
@@ -65,14 +67,15 @@ pub(super) struct Effort {
     pub threads: usize,
 }
 
-/// Items ⇒ nodes; the items are sorted into the order of the leaves.
-pub(super) fn build(items: &mut [Item], effort: Effort) -> Vec<Node> {
+/// Items ⇒ nodes, and the items' indices in the order of the leaves.
+pub(super) fn build(mut items: Vec<Item>, effort: Effort) -> (Vec<Node>, Vec<u32>) {
     let mut nodes = Vec::with_capacity(items.len() + 1);
-    let span = Span::of(items);
-    let mut spare = items.to_vec();
-    let range = Range { items, spare: &mut spare, first: 0, span, depth: 0 };
+    let mut order = vec![0; items.len()];
+    let span = Span::of(&items);
+    let mut spare = items.clone();
+    let range = Range { items: &mut items, spare: &mut spare, order: &mut order, first: 0, span, depth: 0 };
     subdivide(range, effort.max_leaf, effort.threads, &mut nodes);
-    nodes
+    (nodes, order)
 }
 
 /// Box of some items and box of their centres.
@@ -91,30 +94,39 @@ impl Span {
     }
 }
 
-/// Items that shall become a subtree, and as much room for sorting them.
+/// Items that shall become a subtree, as much room to sort them into, which becomes theirs then, and where they shall be named.
 struct Range<'a> {
     items: &'a mut [Item],
     spare: &'a mut [Item],
+    order: &'a mut [u32],
     first: u32,
     span: Span,
     depth: u32,
 }
 
 fn subdivide(range: Range, max_leaf: usize, threads: usize, nodes: &mut Vec<Node>) {
-    let Range { items, spare, first, span, depth } = range;
+    let Range { mut items, mut spare, order, first, span, depth } = range;
     let count = items.len();
     let place = nodes.len();
     nodes.push(Node { bounds: span.bounds, link: first, count: count as u32 });
     if count <= max_leaf {
+        for (place, item) in order.iter_mut().zip(items) {
+            *place = item.index();
+        }
         return;
     }
-    let (middle, left_span, right_span) = cut(items, spare, &span, depth);
+    let Cut { middle, left, right, moved } = cut(items, spare, &span, depth);
+    if moved {
+        (items, spare) = (spare, items);
+    }
     let (left_items, right_items) = items.split_at_mut(middle);
     let (left_spare, right_spare) = spare.split_at_mut(middle);
+    let (left_order, right_order) = order.split_at_mut(middle);
     let depth = depth + 1;
-    let left = Range { items: left_items, spare: left_spare, first, span: left_span, depth };
+    let left = Range { items: left_items, spare: left_spare, order: left_order, first, span: left, depth };
     let first = first + middle as u32;
-    let right = Range { items: right_items, spare: right_spare, first, span: right_span, depth };
+    let right =
+        Range { items: right_items, spare: right_spare, order: right_order, first, span: right, depth };
     if threads > 1 && count >= THREAD_MIN {
         let other = threads / 2;
         let right_nodes = std::thread::scope(|scope| {
@@ -139,8 +151,18 @@ fn subdivide(range: Range, max_leaf: usize, threads: usize, nodes: &mut Vec<Node
     nodes[place].count = 0;
 }
 
-/// Sorts the items into two sides ⇒ size of the left one, spans of both.
-fn cut(items: &mut [Item], spare: &mut [Item], span: &Span, depth: u32) -> (usize, Span, Span) {
+/// Two sides.
+struct Cut {
+    /// Size of the left one.
+    middle: usize,
+    left: Span,
+    right: Span,
+    /// The sorted items are in the spare room.
+    moved: bool,
+}
+
+/// Sorts the items into two sides.
+fn cut(items: &mut [Item], spare: &mut [Item], span: &Span, depth: u32) -> Cut {
     let extent = span.centers.high - span.centers.low;
     let longest = longest_axis(extent);
     if depth < DEEP {
@@ -154,10 +176,13 @@ fn cut(items: &mut [Item], spare: &mut [Item], span: &Span, depth: u32) -> (usiz
             let axes = if items.len() >= MANY { 0..3 } else { longest..longest + 1 };
             let mut best: Option<Border> = None;
             for axis in axes {
-                let border = match axis {
-                    0 => border::<0>(items, span),
-                    1 => border::<1>(items, span),
-                    _ => border::<2>(items, span),
+                let border = match (axis, items.len() < COARSE) {
+                    (0, true) => border::<0, { BINS / 2 }>(items, span),
+                    (1, true) => border::<1, { BINS / 2 }>(items, span),
+                    (_, true) => border::<2, { BINS / 2 }>(items, span),
+                    (0, false) => border::<0, BINS>(items, span),
+                    (1, false) => border::<1, BINS>(items, span),
+                    (_, false) => border::<2, BINS>(items, span),
                 };
                 if let Some(border) = border
                     && best.as_ref().is_none_or(|known| border.cost < known.cost)
@@ -175,7 +200,8 @@ fn cut(items: &mut [Item], spare: &mut [Item], span: &Span, depth: u32) -> (usiz
         }
     }
     let middle = items.len() / 2;
-    (middle, Span::of(&items[..middle]), Span::of(&items[middle..]))
+    let (left, right) = (Span::of(&items[..middle]), Span::of(&items[middle..]));
+    Cut { middle, left, right, moved: false }
 }
 
 fn longest_axis(e: Vec4) -> usize {
@@ -219,14 +245,14 @@ struct Bins {
 }
 
 impl Bins {
-    fn new<const AXIS: usize>(span: &Span) -> Option<Self> {
+    fn new<const AXIS: usize, const COUNT: usize>(span: &Span) -> Option<Self> {
         let low = along::<AXIS>(span.centers.low);
         let extent = along::<AXIS>(span.centers.high) - low;
-        let scale = (BINS - 1) as f32 / extent;
+        let scale = (COUNT - 1) as f32 / extent;
         (extent > 0.0 && scale.is_finite()).then_some(Self { low, scale })
     }
 
-    /// Bin of a centre: the nearest integer to its scaled offset, which lies within 0 and 15. Adding 2²³ rounds and puts the
+    /// Bin of a centre: the nearest integer to its scaled offset, which lies within 0 and `COUNT` − 1. Adding 2²³ rounds and puts the
     /// integer into the last bits, quicker than a conversion.
     #[inline(always)]
     fn of<const AXIS: usize>(self, item: &Item) -> usize {
@@ -246,24 +272,24 @@ struct Border {
 }
 
 /// Sorts the centres into bins and takes the cheapest border; None if the axis does not part them.
-fn border<const AXIS: usize>(items: &[Item], span: &Span) -> Option<Border> {
-    let bins = Bins::new::<AXIS>(span)?;
-    let mut boxes = [Box32::EMPTY; BINS];
-    let mut counts = [0u32; BINS];
+fn border<const AXIS: usize, const COUNT: usize>(items: &[Item], span: &Span) -> Option<Border> {
+    let bins = Bins::new::<AXIS, COUNT>(span)?;
+    let mut boxes = [Box32::EMPTY; COUNT];
+    let mut counts = [0u32; COUNT];
     for item in items {
-        let bin = bins.of::<AXIS>(item);
+        let bin = bins.of::<AXIS>(item) & (COUNT - 1);
         boxes[bin] = boxes[bin].union(item.0);
         counts[bin] += 1;
     }
-    let mut right = [Box32::EMPTY; BINS];
+    let mut right = [Box32::EMPTY; COUNT];
     let mut bounds = Box32::EMPTY;
-    for bin in (1..BINS).rev() {
+    for bin in (1..COUNT).rev() {
         bounds = bounds.union(boxes[bin]);
         right[bin] = bounds;
     }
     let (mut bounds, mut count) = (Box32::EMPTY, 0);
     let mut best: Option<Border> = None;
-    for last in 0..BINS - 1 {
+    for last in 0..COUNT - 1 {
         // Behind an empty bin the cut would be the same as before it.
         if counts[last] == 0 {
             continue;
@@ -282,13 +308,9 @@ fn border<const AXIS: usize>(items: &[Item], span: &Span) -> Option<Border> {
     best.filter(|border| border.cost.is_finite())
 }
 
-/// Brings the items left of the border to the front, and spans both sides on the way. Every item is written to both sides and
+/// Puts the items into the spare room, those left of the border to the front, and spans both sides on the way. Every item is written to both sides and
 /// only one of them moves on: there is no branch to mispredict.
-fn partition<const AXIS: usize>(
-    items: &mut [Item],
-    spare: &mut [Item],
-    border: &Border,
-) -> (usize, Span, Span) {
+fn partition<const AXIS: usize>(items: &[Item], spare: &mut [Item], border: &Border) -> Cut {
     let count = items.len();
     let (mut below, mut above) = (Box32::EMPTY, Box32::EMPTY);
     let mut left = 0;
@@ -304,6 +326,10 @@ fn partition<const AXIS: usize>(
         below = Box32 { low: below.low.min(center + low_left), high: below.high.max(center - low_left) };
         above = Box32 { low: above.low.min(center + low_right), high: above.high.max(center - low_right) };
     }
-    items.copy_from_slice(spare);
-    (left, Span { bounds: border.left, centers: below }, Span { bounds: border.right, centers: above })
+    Cut {
+        middle: left,
+        left: Span { bounds: border.left, centers: below },
+        right: Span { bounds: border.right, centers: above },
+        moved: true,
+    }
 }

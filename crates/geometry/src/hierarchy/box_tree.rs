@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use glam::DVec3;
 
 use super::binned_build::{self, Effort, Item};
-use super::ray::Slabs;
+use super::slabs::Slabs;
 use super::unit_frame::UnitFrame;
 use super::{HierarchyError, MAX_ITEMS, Ray};
 use crate::{Aabb, BoundingSphere, MAX_LENGTH};
@@ -104,6 +104,17 @@ pub struct BoxTree {
     pub(super) order: Vec<u32>,
 }
 
+/// What to do with the items under a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Branch {
+    /// Nothing.
+    Leave,
+    /// Look closer.
+    Open,
+    /// All of them.
+    Take,
+}
+
 /// Counts and limits every builder asks for first.
 pub(super) fn check_boxes(boxes: &[Aabb]) -> Result<Aabb, HierarchyError> {
     if boxes.len() > MAX_ITEMS {
@@ -124,10 +135,9 @@ impl BoxTree {
     pub fn build(boxes: &[Aabb], settings: &BuildSettings) -> Result<Self, HierarchyError> {
         let effort = settings.effort()?;
         let frame = UnitFrame::around(&check_boxes(boxes)?);
-        let mut items: Vec<Item> =
+        let items: Vec<Item> =
             (0u32..).zip(boxes).map(|(i, b)| Item::new(frame.outward(b.min(), b.max()), i)).collect();
-        let nodes = binned_build::build(&mut items, effort);
-        let order: Vec<u32> = items.iter().map(Item::index).collect();
+        let (nodes, order) = binned_build::build(items, effort);
         Ok(Self::over(boxes, order, nodes.iter().map(|node| (node.link, node.count))))
     }
 
@@ -218,6 +228,32 @@ impl BoxTree {
     ) -> Visits {
         let (center, reach) = (query.center(), query.radius() * query.radius());
         self.descend(scratch, |bounds| bounds.closest_point(center).distance_squared(center) <= reach, found)
+    }
+
+    /// Walks down from the root: `look` sees a node's box and says what to do with what is under it; `found` gets the items of
+    /// leaves that were opened, and all items under nodes that were taken, which it is told by `true`.
+    pub(crate) fn walk(&self, mut look: impl FnMut(&Aabb) -> Branch, mut found: impl FnMut(&[u32], bool)) {
+        let mut pending = vec![0u32];
+        while let Some(index) = pending.pop() {
+            let node = &self.nodes[index as usize];
+            match look(&node.bounds) {
+                Branch::Leave => {}
+                Branch::Open if node.count == 0 => pending.extend([index + node.link, index + 1]),
+                Branch::Open => found(self.items(node), false),
+                Branch::Take => {
+                    // Leaves lie from left to right: from that of the leftmost descendant to that of the rightmost.
+                    let (mut first, mut last) = (index as usize, index as usize);
+                    while self.nodes[first].count == 0 {
+                        first += 1;
+                    }
+                    while self.nodes[last].count == 0 {
+                        last += self.nodes[last].link as usize;
+                    }
+                    let end = self.nodes[last].link + self.nodes[last].count;
+                    found(&self.order[self.nodes[first].link as usize..end as usize], true);
+                }
+            }
+        }
     }
 
     /// Hands over each item whose box passes `wanted`, as must all boxes around it.

@@ -8,16 +8,16 @@ use std::ops::ControlFlow;
 use glam::DVec3;
 
 use super::binned_build::Item;
-use super::triangle::{Triangle, closest_point, ray_triangle, triangle_meets_box};
+use super::triangle::{Triangle, ray_triangle, triangle_meets_box};
 use super::unit_frame::UnitFrame;
 use super::wide_tree::WideTree;
 use super::{BuildSettings, HierarchyError, MAX_ITEMS, Ray, Scratch, Visits};
-use crate::{Aabb, BoundingSphere, MAX_LENGTH, TriangleMesh};
+use crate::{Aabb, BoundingSphere, MAX_LENGTH, TriangleMesh, primitive};
 
 /// Where a ray meets a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RayHit {
-    /// Parameter along the ray.
+    /// Distance along the ray.
     pub t: f64,
     /// Index of the triangle in the mesh.
     pub triangle: u32,
@@ -223,7 +223,7 @@ impl MeshTree {
         let mut best: Option<NearestPoint> = None;
         self.wide.walk_nearest(p, limit, scratch, |places, mut limit| {
             for place in places {
-                let point = closest_point(p, &self.triangle(place));
+                let point = primitive::Triangle::from(self.triangle(place)).closest_point(p);
                 let (distance, triangle) = (point.distance(p), self.wide.order[place]);
                 let nearer = best.is_none_or(|known| {
                     distance < known.distance || distance == known.distance && triangle < known.triangle
@@ -267,7 +267,7 @@ impl MeshTree {
         let bounds = self.wide.query_box(center - radius, center + radius);
         self.wide.walk_overlap(bounds, scratch, |places| {
             for place in places {
-                let nearest = closest_point(center, &self.triangle(place));
+                let nearest = primitive::Triangle::from(self.triangle(place)).closest_point(center);
                 if nearest.distance_squared(center) <= radius * radius {
                     found(self.wide.order[place])?;
                 }

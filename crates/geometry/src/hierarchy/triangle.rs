@@ -9,7 +9,7 @@
 
 use glam::DVec3;
 
-use super::Ray;
+use crate::primitive::{LineSegment, Ray, closest_segment_segment};
 
 pub(super) type Triangle = [DVec3; 3];
 
@@ -31,36 +31,8 @@ pub(super) fn ray_triangle(ray: &Ray, corners: &Triangle, limit: f64) -> Option<
         return None;
     }
     let point = (u * a + v * b + w * c) / volume;
-    let t = point.dot(d) / d.length_squared();
+    let t = point.dot(d);
     (t >= 0.0 && t <= limit).then_some((t, volume > 0.0))
-}
-
-/// The point of the segment nearest to the origin.
-fn closest_on_segment(a: DVec3, b: DVec3) -> DVec3 {
-    let e = b - a;
-    let ee = e.length_squared();
-    if ee > 0.0 { a + (-a.dot(e) / ee).clamp(0.0, 1.0) * e } else { a }
-}
-
-/// The point of the triangle nearest to p.
-#[inline]
-pub(super) fn closest_point(p: DVec3, corners: &Triangle) -> DVec3 {
-    let [a, b, c] = corners.map(|v| v - p);
-    let n = (b - a).cross(c - a);
-    let inside = a.cross(b).dot(n) >= 0.0 && b.cross(c).dot(n) >= 0.0 && c.cross(a).dot(n) >= 0.0;
-    let nn = n.length_squared();
-    let nearest = if inside && nn > 0.0 {
-        n * (a.dot(n) / nn)
-    } else {
-        let mut nearest = a;
-        for q in [closest_on_segment(a, b), closest_on_segment(b, c), closest_on_segment(c, a)] {
-            if q.length_squared() < nearest.length_squared() {
-                nearest = q;
-            }
-        }
-        nearest
-    };
-    p + nearest
 }
 
 /// Whether an axis parts two point sets.
@@ -115,32 +87,9 @@ fn segments_overlap(a: &Triangle, b: &Triangle) -> bool {
     let size = a.iter().chain(b).map(|p| p.abs().max_element()).fold(0.0, f64::max);
     (0..9).any(|k| {
         let (i, j) = (k / 3, k % 3);
-        segment_distance_squared(a[i], a[(i + 1) % 3], b[j], b[(j + 1) % 3]) <= (1e-12 * size).powi(2)
+        let [p, q] = [(a, i), (b, j)].map(|(t, i)| LineSegment::new(t[i], t[(i + 1) % 3]));
+        closest_segment_segment(&p, &q).distance <= 1e-12 * size
     })
-}
-
-/// Squared distance of the segments p1 p2 and q1 q2: interior to interior, or an end to the other segment.
-fn segment_distance_squared(p1: DVec3, p2: DVec3, q1: DVec3, q2: DVec3) -> f64 {
-    let (d, e, r) = (p2 - p1, q2 - q1, p1 - q1);
-    let (dd, ee, de) = (d.length_squared(), e.length_squared(), d.dot(e));
-    let mut best = [
-        closest_on_segment(q1 - p1, q2 - p1),
-        closest_on_segment(q1 - p2, q2 - p2),
-        closest_on_segment(p1 - q1, p2 - q1),
-        closest_on_segment(p1 - q2, p2 - q2),
-    ]
-    .map(DVec3::length_squared)
-    .into_iter()
-    .fold(f64::INFINITY, f64::min);
-    let denominator = dd * ee - de * de;
-    if denominator > 1e-14 * dd * ee {
-        let s = (de * e.dot(r) - ee * d.dot(r)) / denominator;
-        let t = (dd * e.dot(r) - de * d.dot(r)) / denominator;
-        if (0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t) {
-            best = best.min((r + s * d - t * e).length_squared());
-        }
-    }
-    best
 }
 
 /// Whether a triangle meets the box about the origin with half extents h: sides, normal, and products of edges and sides.

@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 
 use glam::{DVec3, Vec3, Vec4};
 
-use super::ray::Slabs;
+use super::slabs::Slabs;
 use super::unit_frame::{Box32, PAD};
 use super::wide_tree::{Link, WideTree};
 use super::{Ray, Scratch, Visits};

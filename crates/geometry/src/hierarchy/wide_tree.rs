@@ -116,11 +116,11 @@ impl WideTree {
     pub(super) fn from_items(
         frame: UnitFrame,
         bounds: Aabb,
-        mut items: Vec<Item>,
+        items: Vec<Item>,
         settings: &BuildSettings,
     ) -> Result<Self, HierarchyError> {
-        let binary = binned_build::build(&mut items, settings.effort()?);
-        Ok(Self { frame, nodes: collapsed(&binary), order: items.iter().map(Item::index).collect(), bounds })
+        let (binary, order) = binned_build::build(items, settings.effort()?);
+        Ok(Self { frame, nodes: collapsed(&binary), order, bounds })
     }
 
     /// Box around everything.

@@ -39,6 +39,7 @@ pub struct RayHit {
 }
 
 impl RayHit {
+    #[inline]
     pub(crate) fn new(ray: &Ray, t: f64, normal: DVec3, feature: u32) -> Self {
         Self { t, point: ray.at(t), normal, feature, part: 0 }
     }
@@ -72,12 +73,14 @@ pub(crate) fn hit_of_interval(
     (crossing.t <= max).then(|| RayHit::new(ray, crossing.t, normal, crossing.feature))
 }
 
-/// Only the end that is reported gets a point and a normal.
+/// Only the end that is reported gets a point and a normal. With c the point of the line nearest to the centre, that end is
+/// c ± h d, and its length the radius but for rounding.
+#[inline]
 pub(crate) fn cast_at_ball(ray: &Ray, max: f64, inside: FromInside, radius: f64) -> Option<RayHit> {
     let (o, d) = (ray.origin(), ray.direction());
     let middle = -o.dot(d);
-    let across_squared = (o + middle * d).length_squared();
-    let half_squared = radius * radius - across_squared;
+    let c = o + middle * d;
+    let half_squared = radius * radius - c.length_squared();
     if !(half_squared >= 0.0) {
         return None;
     }
@@ -89,14 +92,26 @@ pub(crate) fn cast_at_ball(ray: &Ray, max: f64, inside: FromInside, radius: f64)
     if enter < 0.0 && inside == FromInside::Origin {
         return Some(RayHit::new(ray, 0.0, -d, 0));
     }
-    let t = if enter >= 0.0 { enter } else { leave };
-    let point = o + t * d;
-    let normal = point.normalize_or(-d);
-    (t <= max).then_some(RayHit { t, point, normal, feature: 0, part: 0 })
+    let (t, side) = if enter >= 0.0 { (enter, -half) } else { (leave, half) };
+    if !(t <= max) {
+        return None;
+    }
+    let point = c + side * d;
+    let normal = unit_again(point * (1.0 / radius), -d);
+    Some(RayHit { t, point, normal, feature: 0, part: 0 })
+}
+
+/// A vector that has unit length but for rounding ⇒ with unit length: one step of Newton's method for 1/√(n²). From far
+/// away c is rounded so much that only the root will do.
+#[inline]
+fn unit_again(n: DVec3, otherwise: DVec3) -> DVec3 {
+    let excess = n.length_squared() - 1.0;
+    if excess.abs() < 1e-8 { n * (1.0 - 0.5 * excess) } else { n.normalize_or(otherwise) }
 }
 
 /// Slabs side by side. Along an axis that the ray does not move on, the quotients are infinite, and tell in or out by their
 /// signs, or, on the side itself, not a number, which `max` and `min` pass over.
+#[inline]
 pub(crate) fn cast_at_cuboid(ray: &Ray, max: f64, inside: FromInside, cuboid: &Cuboid) -> Option<RayHit> {
     let (o, d) = (ray.origin(), ray.direction());
     let side = cuboid.half_extents().copysign(d);
@@ -116,6 +131,7 @@ pub(crate) fn cast_at_cuboid(ray: &Ray, max: f64, inside: FromInside, cuboid: &C
 }
 
 /// The first side that is met at t: its normal and number. `forward` if it looks along the ray.
+#[inline]
 fn face_of(sides: DVec3, t: f64, d: DVec3, forward: bool) -> (DVec3, u32) {
     let axis = if sides.x == t {
         0

@@ -51,6 +51,7 @@ impl Ray {
     }
 
     /// Point at distance t.
+    #[inline]
     pub fn at(&self, t: f64) -> DVec3 {
         self.origin + t * self.direction
     }

@@ -12,6 +12,9 @@ use crate::Pose;
 /// Height, as a fraction of the length, below which a triangle counts as its sides only: its plane would be rounding.
 pub(crate) const NEEDLE: f64 = 1e-8;
 
+/// Above this sine (squared) of a corner angle it does not matter which two sides a normal is taken from.
+const BLUNT_SQUARED: f64 = 0.04;
+
 /// Three corners, counter-clockwise seen from outside.
 ///
 /// ```
@@ -133,13 +136,21 @@ impl Triangle {
     }
 
     /// Nearest point of the triangle.
+    #[inline]
     pub fn closest_point(&self, p: DVec3) -> DVec3 {
         // Seen from p, so that far from the origin candidates are still told apart.
         // The normal is that of the corners as given: seen from p, a triangle without area may seem to have some.
-        let n = self.double_area_vector();
-        let flat = !(n.length() > NEEDLE * self.longest_side().powi(2));
+        let (ab, bc) = (self.b - self.a, self.c - self.b);
+        let mut n = ab.cross(bc);
+        if !(n.length_squared() > BLUNT_SQUARED * ab.length_squared() * bc.length_squared()) {
+            n = self.double_area_vector();
+            let longest = self.longest_side();
+            if !(n.length() > NEEDLE * longest * longest) {
+                n = DVec3::ZERO;
+            }
+        }
         let seen = Self::from(self.corners().map(|corner| corner - p));
-        p + seen.closest_to_origin(if flat { DVec3::ZERO } else { n })
+        p + seen.closest_to_origin(n)
     }
 
     /// Nearest point to the origin; n is the normal, zero if there is no plane to speak of.

@@ -31,6 +31,7 @@ impl Default for Advancement {
 }
 
 impl Advancement {
+    #[inline]
     pub(super) fn check(&self) -> Result<(), PrimitiveError> {
         if self.distance_tolerance > 0.0 && self.distance_tolerance.is_finite() {
             return Ok(());

@@ -78,9 +78,18 @@ impl Motion {
         Self { interpolation, ..self }
     }
 
+    /// Pose at s = 0.
+    #[inline]
+    pub const fn start(&self) -> Pose {
+        self.start
+    }
+
     /// Pose at s.
     pub fn pose(&self, s: f64) -> Pose {
-        let turned = match self.interpolation {
+        if self.turn == DVec3::ZERO {
+            return Pose::new(self.start.rotation, self.start.translation + s * self.displacement);
+        }
+        let rotation = match self.interpolation {
             Interpolation::Exact => DQuat::from_scaled_axis(s * self.turn) * self.start.rotation,
             Interpolation::LinearQuaternion => {
                 let rate = (0.5 * s) * self.turn;
@@ -88,22 +97,24 @@ impl Motion {
                 (q + DQuat::from_xyzw(rate.x, rate.y, rate.z, 0.0) * q).normalize()
             }
         };
-        let rotation = if self.turn == DVec3::ZERO { self.start.rotation } else { turned };
         let center = self.start.point(self.center) + s * self.displacement;
         Pose::new(rotation, center - rotation * self.center)
     }
 
     /// Centre of rotation in the body's frame.
+    #[inline]
     pub const fn center(&self) -> DVec3 {
         self.center
     }
 
     /// Displacement of the centre over the whole interval.
+    #[inline]
     pub const fn displacement(&self) -> DVec3 {
         self.displacement
     }
 
     /// Rotation vector of the whole interval, outer frame.
+    #[inline]
     pub const fn turn(&self) -> DVec3 {
         self.turn
     }

@@ -20,6 +20,7 @@ use thiserror::Error;
 
 use super::Motion;
 use super::advancement::{Advancement, Contact, Gap, MovingBody, advance};
+use super::linear::{cast_linear, contact_of_cores};
 use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Support, gjk};
 use crate::hierarchy::{BoxTree, BuildSettings, HierarchyError, Scratch};
 use crate::primitive::PrimitiveError;
@@ -83,6 +84,12 @@ pub fn cast_shapes(
         }
         (_, Shape::HalfSpace(plane)) => return cast_at_half_space(a, motion_a, plane, motion_b, settings),
         _ => {}
+    }
+    if let (true, Ok(convex_a), Ok(convex_b)) =
+        (straight(motion_a, motion_b), ConvexShape::try_from(a), ConvexShape::try_from(b))
+    {
+        let contact = cast_linear(&convex_a, motion_a, &convex_b, motion_b, settings)?;
+        return Ok(contact.map(|contact| ShapeContact { contact, pieces: [0; 2] }));
     }
     let margin = settings.distance_tolerance;
     let (Some(way_a), Some(way_b)) = (way_of(a, motion_a, margin), way_of(b, motion_b, margin)) else {
@@ -285,15 +292,29 @@ fn swept_bounds(
     ends.enlarged(radius * (1.0 - half_angle.cos()) + margin).ok()
 }
 
+/// Whether neither motion turns.
+fn straight(a: &Motion, b: &Motion) -> bool {
+    a.turn() == DVec3::ZERO && b.turn() == DVec3::ZERO
+}
+
+/// First contact of two pieces before `until`: one search where they do not turn, else as many as there are steps.
 fn advance_pieces(
     a: &Piece<'_>,
     b: &Piece<'_>,
     settings: &Advancement,
     until: Option<f64>,
 ) -> Result<Option<Contact>, SweptError> {
+    let until = until.unwrap_or(1.0);
+    if straight(&a.body.motion, &b.body.motion) {
+        let [motion_a, motion_b] = [a, b].map(|piece| piece.body.motion.piece(0.0, until));
+        let found = match (&a.form, &b.form) {
+            (Form::Shape(a), Form::Shape(b)) => cast_linear(a, &motion_a, b, &motion_b, settings)?,
+            (a, b) => contact_of_cores(a, &motion_a, b, &motion_b, settings)?,
+        };
+        return Ok(found.map(|contact| Contact { time: until * contact.time, ..contact }));
+    }
     let mut cache = GjkCache::default();
     let mut failure = None;
-    let until = until.unwrap_or(1.0);
     // The way ends where the best contact so far lies; the bodies are given that much of their motion.
     let shortened = |body: &MovingBody| MovingBody { motion: body.motion.piece(0.0, until), ..*body };
     let found = advance(&shortened(&a.body), &shortened(&b.body), settings, |pose_a, pose_b| {

@@ -54,7 +54,7 @@ const FRAME: RGBColor = RGBColor(120, 120, 120);
 const GRID: RGBColor = RGBColor(224, 224, 224);
 const FINE_GRID: RGBColor = RGBColor(240, 240, 240);
 
-const FONT: &str = "sans-serif";
+pub(super) const FONT: &str = "sans-serif";
 
 /// Makes the embedded font known to the drawing library, once.
 pub(super) fn register_font() -> Result<(), PlotError> {
@@ -168,7 +168,7 @@ fn legend(panel: &Panel, y: f64, note: &str) -> (Vec<LegendEntry>, usize) {
     (entries, rows)
 }
 
-fn font_size(size: f64) -> f64 {
+pub(super) fn font_size(size: f64) -> f64 {
     // The drawing library's sizes are 1.24 em.
     size * 1.24 * f64::from(SUBPIXELS)
 }

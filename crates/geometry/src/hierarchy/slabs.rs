@@ -1,4 +1,4 @@
-//! Rays and their way through boxes.
+//! The way of a ray through boxes.
 //!
 //! Along o + t d a box is entered at t_near = max over axes of (near_i − o_i)/d_i and left at t_far = min of
 //! (far_i − o_i)/d_i, near_i the side first met. With |d|_∞ = 1 and w_i = 1/d_i this is near_i w_i − o_i w_i: one product and
@@ -9,57 +9,8 @@
 
 use glam::DVec3;
 
-use super::HierarchyError;
-use crate::{Aabb, MAX_LENGTH};
-
-/// A half-line o + t d, t ≥ 0; d need not have unit length.
-///
-/// ```
-/// use glam::DVec3;
-/// use rattleback_geometry::hierarchy::Ray;
-/// let down = Ray::new(DVec3::Z, -2.0 * DVec3::Z)?;
-/// assert_eq!(down.at(0.5), DVec3::ZERO);
-/// assert!(Ray::new(DVec3::Z, DVec3::ZERO).is_err());
-/// # Ok::<(), rattleback_geometry::hierarchy::HierarchyError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ray {
-    origin: DVec3,
-    direction: DVec3,
-}
-
-impl Ray {
-    /// (origin, direction ≠ 0) ⇒ ray.
-    pub fn new(origin: DVec3, direction: DVec3) -> Result<Self, HierarchyError> {
-        if !(origin.abs().max_element() <= MAX_LENGTH) || !origin.is_finite() {
-            return Err(HierarchyError::NonFinite { what: "ray origin", index: 0 });
-        }
-        let length = direction.abs().max_element();
-        if !direction.is_finite() || !(1e-100..=1e100).contains(&length) {
-            return Err(HierarchyError::Parameter {
-                name: "length of the ray's direction",
-                value: length,
-                allowed: "between 1e-100 and 1e100",
-            });
-        }
-        Ok(Self { origin, direction })
-    }
-
-    /// Where it starts.
-    pub const fn origin(&self) -> DVec3 {
-        self.origin
-    }
-
-    /// Where it goes in one unit of t.
-    pub const fn direction(&self) -> DVec3 {
-        self.direction
-    }
-
-    /// o + t d.
-    pub fn at(&self, t: f64) -> DVec3 {
-        self.origin + t * self.direction
-    }
-}
+use crate::Aabb;
+use crate::primitive::Ray;
 
 /// A ray prepared for boxes in double precision; its parameter is t·|d|_∞.
 #[derive(Clone, Copy, Debug)]
@@ -79,13 +30,13 @@ const FLOOR: f64 = 1e-18;
 impl Slabs {
     /// Ray ⇒ slabs, for boxes within `root`.
     pub fn new(ray: &Ray, root: &Aabb) -> Self {
-        let speed = ray.direction.abs().max_element();
-        let inverse = DVec3::from_array(ray.direction.to_array().map(|d| {
+        let speed = ray.direction().abs().max_element();
+        let inverse = DVec3::from_array(ray.direction().to_array().map(|d| {
             let d = d / speed;
             1.0 / if d.abs() < FLOOR { FLOOR.copysign(d) } else { d }
         }));
-        let size = root.min().abs().max(root.max().abs()).max(ray.origin.abs()).max_element();
-        let (shift, slack) = (ray.origin * inverse, SLACK * size * inverse.abs());
+        let size = root.min().abs().max(root.max().abs()).max(ray.origin().abs()).max_element();
+        let (shift, slack) = (ray.origin() * inverse, SLACK * size * inverse.abs());
         Self { inverse, enter: shift + slack, leave: shift - slack, speed }
     }
 
