@@ -97,6 +97,34 @@ fn surrounds(points: &[DVec2]) -> bool {
     points.len() >= 3 && angles.into_iter().all(|d| points.iter().any(|p| p.dot(d) > 0.0))
 }
 
+/// Aligned boxes, cylinders and cones that touch or overlap along flat parts: the nearest points lie in both, however little
+/// the flat parts share.
+#[test]
+fn nearest_points_of_aligned_bodies_lie_in_both() {
+    let shapes = [
+        Shape::cuboid(DVec3::ONE).unwrap(),
+        Shape::cylinder(1.0, 2.0).unwrap(),
+        Shape::cone(1.0, 2.0).unwrap(),
+    ];
+    let steps = [-2.0, -1.9, -1.0, 0.0, 0.5, 1.4, 2.0, 2.0 + 1e-10, 2.0 - 1e-10];
+    for (a, b) in shapes.iter().flat_map(|a| shapes.iter().map(move |b| (a, b))) {
+        for turn in [DQuat::IDENTITY, DQuat::from_rotation_x(FRAC_PI_2), DQuat::from_rotation_y(FRAC_PI_2)] {
+            for at in steps.iter().flat_map(|&x| steps.iter().map(move |&z| DVec3::new(x, 0.5 * z, z))) {
+                let pose = Pose::new(turn, at);
+                let (piece_a, piece_b) = (Piece::try_from(a).unwrap(), Piece::try_from(b).unwrap());
+                let nearest = distance_pieces(&piece_a, &piece_b, &pose, &mut PieceCache::default()).unwrap();
+                let gap = nearest.point_b - nearest.point_a - nearest.distance * nearest.normal;
+                let outside_a = a.closest_point(nearest.point_a).unwrap().distance;
+                let outside_b = b.closest_point(pose.inverse_point(nearest.point_b)).unwrap().distance;
+                assert!(
+                    gap.length().max(outside_a).max(outside_b) < 1e-7,
+                    "{a:?} {b:?} {pose:?} {nearest:?}"
+                );
+            }
+        }
+    }
+}
+
 /// Anything with a flat side that stands on a box, leaning by a millionth, is held all around.
 #[test]
 fn standing_bodies_are_held_all_around() {

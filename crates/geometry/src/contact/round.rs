@@ -17,7 +17,11 @@ use crate::primitive::{self, LineSegment, PointProjection, closest_segment_segme
 use crate::{Capsule, ConvexPolyhedron, Pose, Shape};
 
 /// (piece, point in its frame) ⇒ nearest point of its surface, with sign.
-fn project(piece: &Piece<'_>, p: DVec3, cache: &mut GjkCache) -> Result<PointProjection, ClosestError> {
+pub(super) fn project(
+    piece: &Piece<'_>,
+    p: DVec3,
+    cache: &mut GjkCache,
+) -> Result<PointProjection, ClosestError> {
     let shape = match piece {
         Piece::Triangle(corners) => return on_triangle(corners, p),
         Piece::HalfSpace(half_space) => Shape::HalfSpace(**half_space),
