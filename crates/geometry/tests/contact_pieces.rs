@@ -116,8 +116,9 @@ fn nearest_points_of_aligned_bodies_lie_in_both() {
                 let gap = nearest.point_b - nearest.point_a - nearest.distance * nearest.normal;
                 let outside_a = a.closest_point(nearest.point_a).unwrap().distance;
                 let outside_b = b.closest_point(pose.inverse_point(nearest.point_b)).unwrap().distance;
+                // As far off as a depth may be, which against a cone's side is known to 1e-6.
                 assert!(
-                    gap.length().max(outside_a).max(outside_b) < 1e-7,
+                    gap.length().max(outside_a).max(outside_b) < 1e-6,
                     "{a:?} {b:?} {pose:?} {nearest:?}"
                 );
             }
