@@ -29,34 +29,46 @@ pub fn collide_pieces(
     margin: f64,
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
-    let frame = Frame::new(b_in_a)?;
+    collide_placed(a, b, b_in_a, &Frame::new(b_in_a)?, margin, cache)
+}
+
+/// The same with the frame that the pose makes.
+#[inline]
+pub(super) fn collide_placed(
+    a: &Piece<'_>,
+    b: &Piece<'_>,
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
     if margin.is_nan() {
         return Ok(None);
     }
     match (a, b) {
         (Piece::Bounded(shape_a), Piece::Bounded(shape_b)) => {
-            bounded(shape_a, shape_b, b_in_a, &frame, margin, cache)
+            bounded(shape_a, shape_b, b_in_a, frame, margin, cache)
         }
         (Piece::HalfSpace(_), Piece::HalfSpace(_)) => Ok(None),
-        (Piece::HalfSpace(half_space), other) => half_space::collide(half_space, other, &frame, margin),
+        (Piece::HalfSpace(half_space), other) => half_space::collide(half_space, other, frame, margin),
         (other, Piece::HalfSpace(half_space)) => {
             let found = half_space::collide(half_space, other, &frame.inverse(), margin)?;
             Ok(found.map(|manifold| manifold.swapped(&b_in_a.inverse())))
         }
         (Piece::Bounded(shape), Piece::Triangle(corners)) => {
-            with_triangle(shape, *corners, b_in_a, &frame, margin, cache)
+            with_triangle(shape, *corners, b_in_a, frame, margin, cache)
         }
         (Piece::Triangle(corners), Piece::Bounded(shape)) => {
-            triangle_with(*corners, shape, b_in_a, &frame, margin, cache)
+            triangle_with(*corners, shape, b_in_a, frame, margin, cache)
         }
         (Piece::Triangle(corners_a), Piece::Triangle(corners_b)) => {
             match (FlatTriangle::new(*corners_a)?, FlatTriangle::new(*corners_b)?) {
-                (Some(a), Some(b)) => polytope_pair::collide(&a, &b, b_in_a, &frame, margin, cache),
+                (Some(a), Some(b)) => polytope_pair::collide(&a, &b, b_in_a, frame, margin, cache),
                 _ => search_pair::collide(
                     &Triangle(*corners_a),
                     &Triangle(*corners_b),
                     b_in_a,
-                    &frame,
+                    frame,
                     margin,
                     cache,
                 ),

@@ -14,6 +14,7 @@ mod distance;
 mod facet;
 mod frame;
 mod half_space;
+mod kept;
 mod manifold;
 mod overlap;
 mod patch;
@@ -30,6 +31,7 @@ mod surface_facet;
 pub use cache::PieceCache;
 pub use collide::collide_pieces;
 pub use distance::{distance_pieces, pieces_intersect};
+pub use kept::{KeptContact, Recycling};
 pub use manifold::{ContactPoint, MAX_POINTS, Manifold};
 pub use piece::Piece;
 pub use shapes::{

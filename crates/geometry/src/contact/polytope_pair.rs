@@ -40,6 +40,7 @@ pub(super) fn collide<A: Polytope, B: Polytope>(
             Found::Best(axis) => {
                 if let Some(manifold) = along_axis(a, b, frame, margin, &axis) {
                     cache.remember(&manifold, axis.features, frame);
+                    cache.spread = spread(a, b, frame, axis.features);
                     return Ok(Some(manifold));
                 }
             }
@@ -54,6 +55,17 @@ pub(super) fn collide<A: Polytope, B: Polytope>(
     let manifold = along_search(a, b, frame, margin, &nearest);
     cache.remember(&manifold, Features::None, frame);
     Ok(Some(manifold))
+}
+
+/// How much farther an axis turns than the solids that made it.
+fn spread<A: Polytope, B: Polytope>(a: &A, b: &B, frame: &Frame, features: Features) -> f64 {
+    let Features::Edges(edge_a, edge_b) = features else { return 1.0 };
+    let [from_a, to_a] = a.edge(edge_a as usize).ends.map(|vertex| a.vertex(vertex));
+    let [from_b, to_b] = b.edge(edge_b as usize).ends.map(|vertex| b.vertex(vertex));
+    let (along_a, along_b) = (to_a - from_a, frame.vector(to_b - from_b));
+    let sine_squared =
+        along_a.cross(along_b).length_squared() / (along_a.length_squared() * along_b.length_squared());
+    1.1 / sine_squared.sqrt()
 }
 
 /// Axis ⇒ manifold; None if the common part does not prove the axis.
