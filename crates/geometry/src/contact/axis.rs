@@ -23,9 +23,9 @@ const MAX_EDGES: usize = 64;
 /// Most pairs of edges that are tried before a search is the faster way.
 const MAX_EDGE_PAIRS: usize = 900;
 /// sin² of the angle below which edges count as parallel.
-const PARALLEL: f64 = 1e-12;
+pub(super) const PARALLEL: f64 = 1e-12;
 /// What an axis must gain over the best one so far, as a fraction of an edge: no flicker between equals.
-const BIAS: f64 = 1e-8;
+pub(super) const BIAS: f64 = 1e-8;
 /// How far outside a point of a solid may be by rounding, in units of the coordinates' size.
 const OUTSIDE: f64 = 1e-12;
 

@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::polytope::FlatTriangle;
-use super::{Manifold, Piece, PieceCache, half_space, polytope_pair, round, search_pair};
+use super::{Manifold, Piece, PieceCache, box_pair, half_space, polytope_pair, round, search_pair};
 use crate::Pose;
 use crate::closest::{ClosestError, ConvexShape, Triangle};
 
@@ -98,7 +98,7 @@ fn bounded(
         }
         (Sphere(ball), _) => ball_with(&Piece::Bounded(*b), ball.radius(), b_in_a, frame, margin, cache),
         (Capsule(a), Capsule(b)) => Ok(round::collide_capsules(a, b, frame, margin)),
-        (Cuboid(a), Cuboid(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
+        (Cuboid(a), Cuboid(b)) => box_pair::collide(a, b, b_in_a, frame, margin, cache),
         (Cuboid(a), Convex(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
         (Convex(a), Cuboid(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
         (Convex(a), Convex(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),

@@ -8,6 +8,9 @@
 //! other, and of the corners of their common part four are kept.
 
 mod axis;
+mod box_axis;
+mod box_clip;
+mod box_pair;
 mod cache;
 mod collide;
 mod distance;

@@ -12,7 +12,7 @@ use super::facet::{Facet, MAX_SIDES};
 /// Each side of A adds at most one corner.
 pub(super) const MAX_CORNERS: usize = 2 * MAX_SIDES;
 /// Sine of the angle up to which two segments lie along each other.
-const ALONG: f64 = 0.02;
+pub(super) const ALONG: f64 = 0.02;
 
 /// A corner of the common part.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,6 +11,17 @@ use crate::closest::Separation;
 /// How much deeper a witness must be than all corners to count, in units of the window's extent.
 const DEEPER: f64 = 1e-9;
 
+/// By how much, as a fraction of the size, the common part may fall short of an axis that is kept for steadiness.
+const NEARLY_BEST: f64 = 1e-7;
+
+/// (least separation of a corner, size of the facets, separation along the axis) ⇒ whether the corners prove the axis.
+#[inline]
+pub(super) fn proves(least: f64, extent: f64, separation: f64) -> bool {
+    // An axis all but as good as the best one has its deepest corner beside the common part.
+    let allowed = if separation < 0.0 { NEARLY_BEST * extent } else { 0.0 };
+    least <= separation + allowed.max(DEEPER * (extent + separation.abs()))
+}
+
 /// The corners of the common part of two facets that are nearer than a margin.
 pub(super) struct Patch {
     candidates: [Candidate; MAX_CORNERS + 1],

@@ -38,7 +38,7 @@ pub(super) trait Polytope: Support {
 }
 
 /// Bits 0, 1, 2 of a corner's number are set where it is negative, as in `Support`.
-const BOX_FACES: [[u32; 4]; 6] =
+pub(super) const BOX_FACES: [[u32; 4]; 6] =
     [[0, 2, 6, 4], [1, 5, 7, 3], [0, 4, 5, 1], [2, 3, 7, 6], [0, 1, 3, 2], [4, 6, 7, 5]];
 
 /// Edge 4k + s runs along axis k; bits of s: sign of axis k + 1, then of axis k + 2.
@@ -63,7 +63,7 @@ const BOX_EDGES: [Side; 12] = {
 };
 
 /// Edge from corner i to corner i + 1 of each face.
-const BOX_FACE_EDGES: [[u32; 4]; 6] = {
+pub(super) const BOX_FACE_EDGES: [[u32; 4]; 6] = {
     let mut found = [[0; 4]; 6];
     let mut face = 0;
     while face < 6 {
@@ -84,6 +84,18 @@ const BOX_FACE_EDGES: [[u32; 4]; 6] = {
     }
     found
 };
+
+/// Number of the edge of a box between two of its faces, in any order; 0 if they are opposite.
+#[inline]
+pub(super) fn box_edge_at([one, other]: [usize; 2]) -> u32 {
+    let ([k, m], signs) = ([one / 2, other / 2], [one & 1, other & 1]);
+    match (3 + m - k) % 3 {
+        // The edge runs along the axis before both, or between them in the cycle.
+        1 => (4 * ((k + 2) % 3) + signs[0] + 2 * signs[1]) as u32,
+        2 => (4 * ((m + 2) % 3) + signs[1] + 2 * signs[0]) as u32,
+        _ => 0,
+    }
+}
 
 /// Number of the face of a box across an axis, on the side of the sign.
 #[inline]
@@ -342,6 +354,15 @@ mod tests {
             assert!(left.cross(right).dot(along) >= 0.0);
             // The left face lies to the left: n × e points into it.
             assert!(left.cross(along).dot(solid.middle() - solid.vertex(side.ends[0])) > 0.0);
+        }
+    }
+
+    #[test]
+    fn edges_lie_between_their_faces() {
+        for (number, edge) in BOX_EDGES.iter().enumerate() {
+            let [left, right] = edge.faces.map(|face| face as usize);
+            assert_eq!(box_edge_at([left, right]), number as u32);
+            assert_eq!(box_edge_at([right, left]), number as u32);
         }
     }
 
