@@ -9,12 +9,15 @@
 //! f = n·q − d below the best found so far is out after one product. An edge of A has n = α n_l + β n_r, α, β ≥ 0, α + β ≥ 1,
 //! hence s ≤ α f_l + β f_r, at most max(f_l, f_r) if both are negative: it is out if both its faces are, for the same q. The same with
 //! A and B exchanged. Points q deep in the other solid make this sharp; the cache keeps last time's contact for that.
+//!
+//! A first guess, or last time's axis, may be proved to be the best at once (see `proof`); then none is looked at.
 
 use glam::DVec3;
 
 use super::PieceCache;
 use super::frame::Frame;
 use super::polytope::Polytope;
+use super::proof::{inside_edges, inside_face, is_best};
 
 /// Solids with more faces are left to the nearest-point search.
 pub(super) const MAX_FACES: usize = 128;
@@ -112,6 +115,9 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         if self.best.separation > self.margin {
             return Found::Apart(self.best);
         }
+        if self.is_proved() {
+            return Found::Best(self.best);
+        }
         let known = cache.inner.and_then(|[inner_a, inner_b]| self.candidates([[inner_a; 2], [inner_b; 2]]));
         let Some([faces_a, faces_b]) = known.or_else(|| self.candidates(self.deep_points())) else {
             return Found::TooMany;
@@ -140,13 +146,55 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
             _ => {}
         }
         if self.best.features == Features::None {
-            let middle_b = self.frame.point(self.b.middle());
+            let (middle_a, middle_b) = (self.a.middle(), self.frame.point(self.b.middle()));
             self.try_face_a(highest_face(self.a, middle_b), 0);
             if self.best.separation <= self.margin {
-                let middle_a = self.frame.point_in_b(self.a.middle());
-                self.try_face_b(highest_face(self.b, middle_a), 0);
+                self.try_face_b(highest_face(self.b, self.frame.point_in_b(middle_a)), 0);
             }
+            self.descend();
         }
+    }
+
+    /// From a face and the vertex deepest below it to the face above that vertex: shallow contacts end where they should.
+    #[inline]
+    fn descend(&mut self) {
+        if self.best.separation > self.margin {
+            return;
+        }
+        match self.best.features {
+            Features::FaceA(face, vertex) => {
+                let next = highest_face(self.a, self.frame.point(self.b.vertex(vertex)));
+                if next != face {
+                    self.try_face_a(next, vertex);
+                }
+            }
+            Features::FaceB(face, vertex) => {
+                let next = highest_face(self.b, self.frame.point_in_b(self.a.vertex(vertex)));
+                if next != face {
+                    self.try_face_b(next, vertex);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether no other axis can be better, see `proof`.
+    #[inline]
+    fn is_proved(&self) -> bool {
+        let rho = match self.best.features {
+            Features::FaceA(face, vertex) => {
+                inside_face(self.a, face as usize, self.frame.point(self.b.vertex(vertex)))
+            }
+            Features::FaceB(face, vertex) => {
+                inside_face(self.b, face as usize, self.frame.point_in_b(self.a.vertex(vertex)))
+            }
+            Features::Edges(edge_a, edge_b) => {
+                inside_edges(self.a, self.b, self.frame, [edge_a, edge_b], self.best.normal)
+            }
+            Features::None => return false,
+        };
+        let from_a_to_b = || self.frame.point(self.b.middle()) - self.a.middle();
+        rho > 0.0 && is_best(self.best.separation, rho, self.best.normal, from_a_to_b())
     }
 
     /// Points of A and of B, each in its own frame, likely to lie deep in the other.
@@ -316,7 +364,7 @@ fn left_over<P: Polytope>(solid: &P, own: [DVec3; 2], other: [DVec3; 2], limit: 
 
 /// Number of the face a point is highest above.
 #[inline]
-fn highest_face<P: Polytope>(solid: &P, p: DVec3) -> u32 {
+pub(super) fn highest_face<P: Polytope>(solid: &P, p: DVec3) -> u32 {
     let mut best = (f64::NEG_INFINITY, 0);
     for face in 0..solid.face_count() {
         let (normal, offset) = solid.plane(face);

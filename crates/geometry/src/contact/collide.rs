@@ -94,7 +94,7 @@ fn bounded(
                 ball.radius(),
                 &mut cache.gjk,
             )?;
-            Ok(round::single(&nearest, margin))
+            Ok(round::single_within(&nearest, margin))
         }
         (Sphere(ball), _) => ball_with(&Piece::Bounded(*b), ball.radius(), b_in_a, frame, margin, cache),
         (Capsule(a), Capsule(b)) => Ok(round::collide_capsules(a, b, frame, margin)),
@@ -117,7 +117,7 @@ fn ball_with(
 ) -> Result<Option<Manifold>, ClosestError> {
     let center = frame.inverse().translation;
     let nearest = round::nearest_to_ball(b, center, radius, &mut cache.gjk)?;
-    Ok(round::single(&nearest, margin).map(|manifold| manifold.swapped(&b_in_a.inverse())))
+    Ok(round::single_within(&nearest, margin).map(|manifold| manifold.swapped(&b_in_a.inverse())))
 }
 
 fn with_triangle(
@@ -153,7 +153,7 @@ fn triangle_with(
         (_, ConvexShape::Sphere(ball)) => {
             let a = Piece::Triangle(corners);
             let nearest = round::nearest_to_ball(&a, frame.translation, ball.radius(), &mut cache.gjk)?;
-            Ok(round::single(&nearest, margin))
+            Ok(round::single_within(&nearest, margin))
         }
         (Some(a), ConvexShape::Cuboid(b)) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
         (Some(a), ConvexShape::Convex(b)) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),

@@ -8,9 +8,9 @@ use super::frame::Frame;
 use super::patch::joined;
 use super::reduce::{Candidate, reduce};
 use super::surface_facet::facet_of;
-use super::{ContactPoint, Manifold, Piece};
+use super::{ContactPoint, MAX_POINTS, Manifold, Piece};
 use crate::closest::{ClosestError, ConvexShape, Separation, Support};
-use crate::{HalfSpace, MAX_LENGTH};
+use crate::{ConvexPolyhedron, HalfSpace, MAX_LENGTH};
 
 /// (A's normal, B, B's frame) ⇒ nearest points; not for another half-space.
 pub(super) fn nearest(
@@ -49,7 +49,7 @@ pub(super) fn collide(
             return Ok(corners_below(n, &corners, frame, margin));
         }
         Piece::Bounded(ConvexShape::Convex(convex)) => {
-            return Ok(corners_below(n, convex.vertices(), frame, margin));
+            return Ok(hull_below(n, convex, frame, margin));
         }
         Piece::Triangle(corners) => {
             if !corners.iter().all(|p| p.abs().max_element() <= MAX_LENGTH && p.is_finite()) {
@@ -104,7 +104,7 @@ fn of_facet(facet: &Facet, window: &Window, deepest: &Separation, margin: f64) -
 fn corners_below(n: DVec3, corners: &[DVec3], frame: &Frame, margin: f64) -> Option<Manifold> {
     // Seen from B, so that a corner costs one product.
     let (m, offset) = (frame.vector_in_b(n), n.dot(frame.translation));
-    let mut found = [0u32; 4];
+    let mut found = [0u32; MAX_POINTS];
     let mut count = 0;
     for (i, p) in (0u32..).zip(corners) {
         if m.dot(*p) + offset <= margin {
@@ -121,14 +121,46 @@ fn corners_below(n: DVec3, corners: &[DVec3], frame: &Frame, margin: f64) -> Opt
         let (u, v) = m.any_orthonormal_pair();
         (found, count) = spread(corners, m, [u, v], margin - offset);
     }
+    Some(standing_on(n, corners, &found[..count], frame))
+}
+
+/// The same for the corners of a hull: those below a plane hang together along edges, so that few are looked at.
+fn hull_below(n: DVec3, hull: &ConvexPolyhedron, frame: &Frame, margin: f64) -> Option<Manifold> {
+    let (m, offset) = (frame.vector_in_b(n), n.dot(frame.translation));
+    let corners = hull.vertices();
+    let below = |vertex: u32| m.dot(corners[vertex as usize]) + offset <= margin;
+    let lowest = hull.support_vertex(-m, 0);
+    if !below(lowest) {
+        return None;
+    }
+    let mut found = [lowest; MAX_POINTS];
+    let (mut count, mut next) = (1, 0);
+    while next < count {
+        for &vertex in hull.vertex_neighbors(found[next] as usize) {
+            if below(vertex) && !found[..count].contains(&vertex) {
+                let Some(place) = found.get_mut(count) else {
+                    return corners_below(n, corners, frame, margin);
+                };
+                *place = vertex;
+                count += 1;
+            }
+        }
+        next += 1;
+    }
+    found[..count].sort_unstable();
+    Some(standing_on(n, corners, &found[..count], frame))
+}
+
+/// Manifold of some corners.
+fn standing_on(n: DVec3, corners: &[DVec3], chosen: &[u32], frame: &Frame) -> Manifold {
     let mut manifold = Manifold::new(n);
-    for &i in &found[..count] {
+    for &i in chosen {
         let point_b = frame.point(corners[i as usize]);
         let separation = n.dot(point_b);
         let id = joined([face_code(0), vertex_code(i)]);
         manifold.push(ContactPoint { point_a: point_b - separation * n, point_b, separation, id });
     }
-    Some(manifold)
+    manifold
 }
 
 /// Numbers of four corners below a height: the deepest, the farthest from it, and the farthest on both sides of that line.

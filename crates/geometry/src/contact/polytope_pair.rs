@@ -11,7 +11,7 @@ use super::axis::{Axis, Features, Found, MAX_FACES, Search};
 use super::facet::{Facet, SURFACE, Window, edge_code, face_code, vertex_code};
 use super::frame::Frame;
 use super::overlap::ALONG;
-use super::patch::{Patch, joined, proves};
+use super::patch::{joined, lay_over_axis, lay_over_witness};
 use super::polytope::Polytope;
 use super::{ContactPoint, Manifold, PieceCache};
 use crate::Pose;
@@ -101,8 +101,7 @@ fn along_axis<A: Polytope, B: Polytope>(
     let window = Window::new(n, origin);
     let facet_a = Facet::of_face(a, face_a, &window, a.plane(face_a).0, |p| p)?;
     let facet_b = Facet::of_face(b, face_b, &window, frame.vector(b.plane(face_b).0), |p| frame.point(p))?;
-    let patch = Patch::new(&facet_a, &facet_b, margin);
-    proves(patch.least, patch.extent, axis.separation).then(|| patch.manifold(&window, &facet_a, &facet_b))
+    lay_over_axis(&window, &facet_a, &facet_b, margin, axis.separation)
 }
 
 /// Two edges that cross; with the faces beside them if those all but lie on each other.
@@ -142,8 +141,7 @@ pub(super) fn along_edges<A: Polytope, B: Polytope>(
     let window = Window::new(n, pair.point_a);
     let facet_a = beside(a, edge_a, n, &window, |v| v, |p| p);
     let facet_b = beside(b, edge_b, d, &window, |v| frame.vector(v), |p| frame.point(p));
-    let mut patch = Patch::new(&facet_a, &facet_b, margin);
-    Some(patch.manifold_with(&window, &facet_a, &facet_b, &witness, id))
+    Some(lay_over_witness(&window, &facet_a, &facet_b, margin, &witness, id))
 }
 
 /// How much the face beside an edge that does so most looks along a direction: the cosine.
@@ -197,8 +195,7 @@ pub(super) fn along_search<A: Polytope, B: Polytope>(
     let window = Window::new(n, nearest.point_a);
     let facet_a = facing(a, n, &window, |v| v, |p| p);
     let facet_b = facing(b, -frame.vector_in_b(n), &window, |v| frame.vector(v), |p| frame.point(p));
-    let mut patch = Patch::new(&facet_a, &facet_b, margin);
-    patch.manifold_with(&window, &facet_a, &facet_b, nearest, [SURFACE; 2])
+    lay_over_witness(&window, &facet_a, &facet_b, margin, nearest, [SURFACE; 2])
 }
 
 /// The face that looks along a direction where the solid is farthest along it, or the corner there.
