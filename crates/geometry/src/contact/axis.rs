@@ -17,12 +17,14 @@ use glam::DVec3;
 use super::PieceCache;
 use super::frame::Frame;
 use super::polytope::Polytope;
-use super::proof::{inside_edges, inside_face, is_best};
+use super::proof::{inside_crossing, inside_face, is_best};
 
 /// Solids with more faces are left to the nearest-point search.
 pub(super) const MAX_FACES: usize = 128;
 /// Most edges of one solid that are tried.
 const MAX_EDGES: usize = 64;
+/// Most edges at one vertex that are tried first.
+const MAX_NEAR: usize = 8;
 /// Most pairs of edges that are tried before a search is the faster way.
 const MAX_EDGE_PAIRS: usize = 900;
 /// sin² of the angle below which edges count as parallel.
@@ -118,6 +120,12 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         if self.is_proved() {
             return Found::Best(self.best);
         }
+        if self.try_edges_near() {
+            return Found::Apart(self.best);
+        }
+        if matches!(self.best.features, Features::Edges(..)) && self.is_proved() {
+            return Found::Best(self.best);
+        }
         let known = cache.inner.and_then(|[inner_a, inner_b]| self.candidates([[inner_a; 2], [inner_b; 2]]));
         let Some([faces_a, faces_b]) = known.or_else(|| self.candidates(self.deep_points())) else {
             return Found::TooMany;
@@ -189,7 +197,9 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
                 inside_face(self.b, face as usize, self.frame.point_in_b(self.a.vertex(vertex)))
             }
             Features::Edges(edge_a, edge_b) => {
-                inside_edges(self.a, self.b, self.frame, [edge_a, edge_b], self.best.normal)
+                let ends_a = self.a.edge(edge_a as usize).ends.map(|vertex| self.a.vertex(vertex));
+                let ends_b = self.b.edge(edge_b as usize).ends.map(|vertex| self.b.vertex(vertex));
+                inside_crossing(ends_a, ends_b.map(|p| self.frame.point(p)), self.best.normal)
             }
             Features::None => return false,
         };
@@ -263,6 +273,22 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         }
     }
 
+    /// Pairs of edges at the vertices that are deepest along the best axis; true if one separates beyond the margin.
+    #[inline]
+    fn try_edges_near(&mut self) -> bool {
+        let (start_a, start_b) = match self.best.features {
+            Features::FaceA(_, vertex) => (0, vertex),
+            Features::FaceB(_, vertex) => (vertex, 0),
+            _ => (0, 0),
+        };
+        let deepest_a = self.a.farthest_vertex(self.best.normal, start_a);
+        let deepest_b = self.b.farthest_vertex(-self.frame.vector_in_b(self.best.normal), start_b);
+        let (mut list_a, mut list_b) = ([0u16; MAX_NEAR], [0u16; MAX_NEAR]);
+        let count_a = edges_at(self.a, deepest_a, &mut list_a);
+        let count_b = edges_at(self.b, deepest_b, &mut list_b);
+        self.try_edge_pairs(&list_a[..count_a], &list_b[..count_b])
+    }
+
     /// All pairs of edges with a face each that still matters.
     fn try_edges(&mut self, faces_a: Candidates, faces_b: Candidates) -> Found {
         let (mut list_a, mut list_b) = ([0u16; MAX_EDGES], [0u16; MAX_EDGES]);
@@ -274,14 +300,23 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         if count_a * count_b > MAX_EDGE_PAIRS {
             return Found::TooMany;
         }
-        for &edge_a in &list_a[..count_a] {
+        if self.try_edge_pairs(&list_a[..count_a], &list_b[..count_b]) {
+            return Found::Apart(self.best);
+        }
+        Found::Best(self.best)
+    }
+
+    /// Tries pairs of edges; true if one separates beyond the margin.
+    #[inline]
+    fn try_edge_pairs(&mut self, list_a: &[u16], list_b: &[u16]) -> bool {
+        for &edge_a in list_a {
             let side = self.a.edge(edge_a as usize);
             // Seen from B, where the other edges are.
             let [p, q] = side.ends.map(|vertex| self.frame.point_in_b(self.a.vertex(vertex)));
             let along_a = q - p;
             let [left_a, right_a] =
                 side.faces.map(|face| self.frame.vector_in_b(self.a.plane(face as usize).0));
-            for &edge_b in &list_b[..count_b] {
+            for &edge_b in list_b {
                 let side = self.b.edge(edge_b as usize);
                 let [tail, head] = side.ends.map(|vertex| self.b.vertex(vertex));
                 let along_b = head - tail;
@@ -316,11 +351,11 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
                     features: Features::Edges(edge_a as u32, edge_b as u32),
                 };
                 if self.best.separation > self.margin {
-                    return Found::Apart(self.best);
+                    return true;
                 }
             }
         }
-        Found::Best(self.best)
+        false
     }
 
     /// The axis across two edges, valid whether or not they support the solids there.
@@ -364,7 +399,7 @@ fn left_over<P: Polytope>(solid: &P, own: [DVec3; 2], other: [DVec3; 2], limit: 
 
 /// Number of the face a point is highest above.
 #[inline]
-pub(super) fn highest_face<P: Polytope>(solid: &P, p: DVec3) -> u32 {
+fn highest_face<P: Polytope>(solid: &P, p: DVec3) -> u32 {
     let mut best = (f64::NEG_INFINITY, 0);
     for face in 0..solid.face_count() {
         let (normal, offset) = solid.plane(face);
@@ -374,6 +409,19 @@ pub(super) fn highest_face<P: Polytope>(solid: &P, p: DVec3) -> u32 {
         }
     }
     best.1
+}
+
+/// Writes the edges at a vertex, as many as there is room for.
+#[inline]
+fn edges_at<P: Polytope>(solid: &P, vertex: u32, list: &mut [u16; MAX_NEAR]) -> usize {
+    let mut count = 0;
+    solid.walk_vertex(vertex, |edge| {
+        if let Some(place) = list.get_mut(count) {
+            *place = edge as u16;
+            count += 1;
+        }
+    });
+    count
 }
 
 /// Writes the edges of faces that still matter; None if there are too many.

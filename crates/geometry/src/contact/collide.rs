@@ -155,9 +155,24 @@ fn triangle_with(
             let nearest = round::nearest_to_ball(&a, frame.translation, ball.radius(), &mut cache.gjk)?;
             Ok(round::single_within(&nearest, margin))
         }
-        (Some(a), ConvexShape::Cuboid(b)) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
-        (Some(a), ConvexShape::Convex(b)) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
-        (Some(a), b) => search_pair::collide(a, b, b_in_a, frame, margin, cache),
+        (Some(a), b) => collide_flat(a, b, b_in_a, frame, margin, cache),
         (None, b) => search_pair::collide(&Triangle(corners), b, b_in_a, frame, margin, cache),
+    }
+}
+
+/// (triangle, any body but a ball, its pose, its frame, margin, cache) ⇒ manifold of the points nearer than the margin.
+#[inline]
+pub(super) fn collide_flat(
+    a: &FlatTriangle,
+    b: &ConvexShape<'_>,
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
+    match b {
+        ConvexShape::Cuboid(b) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
+        ConvexShape::Convex(b) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
+        b => search_pair::collide(a, b, b_in_a, frame, margin, cache),
     }
 }

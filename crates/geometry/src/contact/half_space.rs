@@ -12,6 +12,9 @@ use super::{ContactPoint, MAX_POINTS, Manifold, Piece};
 use crate::closest::{ClosestError, ConvexShape, Separation, Support};
 use crate::{ConvexPolyhedron, HalfSpace, MAX_LENGTH};
 
+/// Most corners of a hull below the margin that are listed before all are compared.
+const MOST_BELOW: usize = 16;
+
 /// (A's normal, B, B's frame) ⇒ nearest points; not for another half-space.
 pub(super) fn nearest(
     half_space: &HalfSpace,
@@ -133,7 +136,7 @@ fn hull_below(n: DVec3, hull: &ConvexPolyhedron, frame: &Frame, margin: f64) -> 
     if !below(lowest) {
         return None;
     }
-    let mut found = [lowest; MAX_POINTS];
+    let mut found = [lowest; MOST_BELOW];
     let (mut count, mut next) = (1, 0);
     while next < count {
         for &vertex in hull.vertex_neighbors(found[next] as usize) {
@@ -147,8 +150,18 @@ fn hull_below(n: DVec3, hull: &ConvexPolyhedron, frame: &Frame, margin: f64) -> 
         }
         next += 1;
     }
-    found[..count].sort_unstable();
-    Some(standing_on(n, corners, &found[..count], frame))
+    let found = &mut found[..count];
+    found.sort_unstable();
+    if count <= MAX_POINTS {
+        return Some(standing_on(n, corners, found, frame));
+    }
+    let mut points = [DVec3::ZERO; MOST_BELOW];
+    for (point, &vertex) in points.iter_mut().zip(found.iter()) {
+        *point = corners[vertex as usize];
+    }
+    let (u, v) = m.any_orthonormal_pair();
+    let (chosen, count) = spread(&points[..count], m, [u, v], margin - offset);
+    Some(standing_on(n, corners, &chosen.map(|i| found[i as usize])[..count], frame))
 }
 
 /// Manifold of some corners.

@@ -31,6 +31,8 @@ pub(super) trait Polytope: Support {
     fn edge(&self, edge: usize) -> Side;
     /// Calls back with (corner, number of the edge from it to the next) around a face, counter-clockwise.
     fn walk_face(&self, face: usize, visit: impl FnMut(u32, u32));
+    /// Calls back with the edges at a corner.
+    fn walk_vertex(&self, vertex: u32, visit: impl FnMut(u32));
     /// Number of sides of a face.
     fn side_count(&self, face: usize) -> usize;
     /// A face at a vertex farthest along a direction: of the flattest edge's two faces the one that looks more along it.
@@ -149,6 +151,14 @@ impl Polytope for Cuboid {
     }
 
     #[inline]
+    fn walk_vertex(&self, vertex: u32, mut visit: impl FnMut(u32)) {
+        for k in 0..3 {
+            let negative = |axis: usize| vertex >> (axis % 3) & 1;
+            visit(4 * k as u32 + negative(k + 1) + 2 * negative(k + 2));
+        }
+    }
+
+    #[inline]
     fn side_count(&self, _face: usize) -> usize {
         4
     }
@@ -206,6 +216,11 @@ impl Polytope for ConvexPolyhedron {
     }
 
     #[inline]
+    fn walk_vertex(&self, vertex: u32, mut visit: impl FnMut(u32)) {
+        self.vertex_edges(vertex as usize).iter().for_each(|&edge| visit(edge));
+    }
+
+    #[inline]
     fn side_count(&self, face: usize) -> usize {
         self.face(face).len()
     }
@@ -246,6 +261,14 @@ impl FlatTriangle {
         }
         let normal = primitive::Triangle::from(corners).normal();
         Ok(normal.map(|normal| Self { corners, normal, offset: normal.dot(corners[0]) }))
+    }
+}
+
+impl FlatTriangle {
+    /// Corners within the limits of lengths and their unit normal ⇒ triangle.
+    #[inline]
+    pub(super) fn with_normal(corners: [DVec3; 3], normal: DVec3) -> Self {
+        Self { corners, normal, offset: normal.dot(corners[0]) }
     }
 }
 
@@ -314,6 +337,12 @@ impl Polytope for FlatTriangle {
     }
 
     #[inline]
+    fn walk_vertex(&self, vertex: u32, mut visit: impl FnMut(u32)) {
+        visit(vertex % 3);
+        visit((vertex + 2) % 3);
+    }
+
+    #[inline]
     fn side_count(&self, _face: usize) -> usize {
         3
     }
@@ -354,6 +383,11 @@ mod tests {
             assert!(left.cross(right).dot(along) >= 0.0);
             // The left face lies to the left: n × e points into it.
             assert!(left.cross(along).dot(solid.middle() - solid.vertex(side.ends[0])) > 0.0);
+            for end in side.ends {
+                let mut found = false;
+                solid.walk_vertex(end, |other| found |= other as usize == edge);
+                assert!(found);
+            }
         }
     }
 

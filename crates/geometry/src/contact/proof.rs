@@ -12,10 +12,12 @@
 //! less than δ if ρ ≥ δ and H (ρ² − δ²) − 2Lρδ ≥ δ (ρ² + δ²).
 //!
 //! Apart, δ < 0, a foot in the face is enough: no points are nearer than any axis says.
+//!
+//! A corner p of A proves more: C holds p − B, a copy of B turned round, so that no direction reaches less than p's depth in B,
+//! whatever B's shape. If p is also A's farthest point towards B along the way out, p's depth is that of both.
 
 use glam::DVec3;
 
-use super::frame::Frame;
 use super::polytope::Polytope;
 
 /// (separation along n, ρ, n, a point of B less one of A) ⇒ whether the separation is the largest of all.
@@ -59,15 +61,7 @@ pub(super) fn inside_face<P: Polytope>(solid: &P, face: usize, p: DVec3) -> f64 
 
 /// How far inside the parallelogram of two edges' differences the place of contact is; negative if the edges pass each other.
 #[inline]
-pub(super) fn inside_edges<A: Polytope, B: Polytope>(
-    a: &A,
-    b: &B,
-    frame: &Frame,
-    [edge_a, edge_b]: [u32; 2],
-    n: DVec3,
-) -> f64 {
-    let [from_a, to_a] = a.edge(edge_a as usize).ends.map(|vertex| a.vertex(vertex));
-    let [from_b, to_b] = b.edge(edge_b as usize).ends.map(|vertex| frame.point(b.vertex(vertex)));
+pub(super) fn inside_crossing([from_a, to_a]: [DVec3; 2], [from_b, to_b]: [DVec3; 2], n: DVec3) -> f64 {
     let (u, v, between) = (to_a - from_a, to_b - from_b, from_b - from_a);
     // Seen along n: from_a + s u = from_b + t v; both over sin γ |u||v|.
     let area = u.cross(v).dot(n);
@@ -79,6 +73,7 @@ pub(super) fn inside_edges<A: Polytope, B: Polytope>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contact::frame::Frame;
     use crate::{Cuboid, Pose};
 
     /// Where the proof speaks, trying all axes of two boxes finds no better one; and it speaks for a box that rests on another.
