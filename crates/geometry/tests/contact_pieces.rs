@@ -44,6 +44,13 @@ fn special_places_keep_their_promises() {
     }
 }
 
+/// One cache through thousands of aligned poses, where an edge's axis can be as good as a face's: the depth stays the fresh one.
+#[test]
+fn caches_do_not_change_depths_of_aligned_boxes() {
+    let worst = worst_errors(&SPECIAL[0], 3000, 1);
+    assert!(worst.cached < 1e-8 && worst.disagreements == 0, "{worst:?}");
+}
+
 /// two balls, apart and concentric.
 #[test]
 fn two_balls_meet_on_the_line_of_centres() {

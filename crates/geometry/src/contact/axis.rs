@@ -14,7 +14,6 @@
 
 use glam::DVec3;
 
-use super::PieceCache;
 use super::frame::Frame;
 use super::polytope::Polytope;
 use super::proof::{inside_crossing, inside_face, is_best};
@@ -111,9 +110,10 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         Self { a, b, frame, best, margin, bias: BIAS * size }
     }
 
-    /// The axis of largest separation, or any one beyond the margin.
-    pub(super) fn run(mut self, cache: &PieceCache) -> Found {
-        self.seed(cache.features);
+    /// (what made the last axis, points in contact then in the frames of A and B) ⇒ the axis of largest separation, or any one
+    /// beyond the margin.
+    pub(super) fn run(mut self, last: Features, inner: Option<[DVec3; 2]>) -> Found {
+        self.seed(last);
         if self.best.separation > self.margin {
             return Found::Apart(self.best);
         }
@@ -126,7 +126,7 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         if matches!(self.best.features, Features::Edges(..)) && self.is_proved() {
             return Found::Best(self.best);
         }
-        let known = cache.inner.and_then(|[inner_a, inner_b]| self.candidates([[inner_a; 2], [inner_b; 2]]));
+        let known = inner.and_then(|[inner_a, inner_b]| self.candidates([[inner_a; 2], [inner_b; 2]]));
         let Some([faces_a, faces_b]) = known.or_else(|| self.candidates(self.deep_points())) else {
             return Found::TooMany;
         };

@@ -11,7 +11,7 @@ use super::patch::{joined, proves};
 use super::polytope_pair::{along_edges, search, spread};
 use super::reduce::reduce;
 use super::{ContactPoint, Manifold, PieceCache};
-use crate::closest::ClosestError;
+use crate::closest::{ClosestError, GjkCache};
 use crate::{Cuboid, Pose};
 
 /// (A, B, B in A's frame, margin, cache) ⇒ manifold of the points nearer than the margin.
@@ -24,22 +24,30 @@ pub(super) fn collide(
     margin: f64,
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
-    let axis = best_axis(a, b, frame, margin, cache.features);
-    if axis.separation > margin {
-        cache.features = axis.features;
-        return Ok(None);
+    // Last time's axis may be as good as the best but not be the one that points of both are at; then once more without.
+    for last in [cache.features, Features::None] {
+        let axis = best_axis(a, b, frame, margin, last);
+        if axis.separation > margin {
+            cache.features = axis.features;
+            return Ok(None);
+        }
+        let found = match axis.features {
+            Features::FaceA(face, _) => on_face_of_a(a, face as usize, b, frame, margin, &axis),
+            Features::FaceB(face, _) => on_face_of_b(a, b, face as usize, frame, margin, &axis),
+            Features::Edges(edge_a, edge_b) => along_edges(a, b, frame, margin, &axis, edge_a, edge_b),
+            Features::None => None,
+        };
+        if found.is_some() {
+            (cache.features, cache.inner) = (axis.features, None);
+            cache.spread = spread(a, b, frame, axis.features);
+            return Ok(found);
+        }
+        if last == Features::None {
+            break;
+        }
     }
-    let found = match axis.features {
-        Features::FaceA(face, _) => on_face_of_a(a, face as usize, b, frame, margin, &axis),
-        Features::FaceB(face, _) => on_face_of_b(a, b, face as usize, frame, margin, &axis),
-        Features::Edges(edge_a, edge_b) => along_edges(a, b, frame, margin, &axis, edge_a, edge_b),
-        Features::None => None,
-    };
-    if found.is_some() {
-        (cache.features, cache.inner) = (axis.features, None);
-        cache.spread = spread(a, b, frame, axis.features);
-        return Ok(found);
-    }
+    // Begun anew: this is rare, and the last search may have been long ago.
+    cache.gjk = GjkCache::default();
     search(a, b, b_in_a, frame, margin, cache)
 }
 

@@ -31,19 +31,25 @@ pub(super) fn collide<A: Polytope, B: Polytope>(
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
     if a.face_count() <= MAX_FACES && b.face_count() <= MAX_FACES {
-        match Search::new(a, b, frame, margin).run(cache) {
-            Found::Apart(axis) => {
-                cache.features = axis.features;
-                return Ok(None);
-            }
-            Found::Best(axis) => {
-                if let Some(manifold) = along_axis(a, b, frame, margin, &axis) {
-                    cache.remember(&manifold, axis.features, frame);
-                    cache.spread = spread(a, b, frame, axis.features);
-                    return Ok(Some(manifold));
+        // Last time's axis may be as good as the best but not be the one that points of both are at; then once more without.
+        for (last, inner) in [(cache.features, cache.inner), (Features::None, None)] {
+            match Search::new(a, b, frame, margin).run(last, inner) {
+                Found::Apart(axis) => {
+                    cache.features = axis.features;
+                    return Ok(None);
                 }
+                Found::Best(axis) => {
+                    if let Some(manifold) = along_axis(a, b, frame, margin, &axis) {
+                        cache.remember(&manifold, axis.features, frame);
+                        cache.spread = spread(a, b, frame, axis.features);
+                        return Ok(Some(manifold));
+                    }
+                }
+                Found::TooMany => break,
             }
-            Found::TooMany => {}
+            if last == Features::None {
+                break;
+            }
         }
     }
     search(a, b, b_in_a, frame, margin, cache)

@@ -15,18 +15,19 @@
 
 use std::f64::consts::FRAC_PI_4;
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use super::Piece;
 use super::frame::Frame;
 use super::round::project;
-use crate::closest::{ConvexShape, GjkCache, Separation, Support};
+use crate::Pose;
+use crate::closest::{ConvexShape, Gjk, GjkCache, Separation, Support, gjk};
 
 /// Most directions looked along, each way.
 const MOST: usize = 48;
 
 /// Most projections to either side on the way to a common point.
-const MOST_TURNS: usize = 64;
+const MOST_TURNS: usize = 12;
 /// Distance from either shape, as a fraction of the coordinates, at which a point counts as common.
 const COMMON: f64 = 1e-10;
 
@@ -157,10 +158,19 @@ fn with_common_point(
         }
     }
     for _ in 0..MOST_TURNS {
-        if best.1 <= COMMON * size {
-            break;
-        }
         best = turn(best.0.point_b - between);
+        if best.1 <= COMMON * size {
+            return best.0;
+        }
+    }
+    // Where they share a point only, turns lead there ever more slowly: parted by next to nothing, it is their nearest.
+    let parted = frame.translation - between + COMMON * size * found.normal;
+    let pose = Pose::new(DQuat::from_mat3(&frame.rotation).normalize(), parted);
+    if let Ok(Gjk::Apart(nearest)) = gjk(a, b, &pose, &mut GjkCache::default()) {
+        let next = turn(nearest.point_a);
+        if next.1 < best.1 {
+            best = next;
+        }
     }
     best.0
 }
