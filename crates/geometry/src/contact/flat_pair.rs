@@ -80,9 +80,10 @@ pub(super) fn nearest(a: &ConvexShape<'_>, b: &ConvexShape<'_>, frame: &Frame, m
 
 /// Corners and lines, `guess` being about the direction from A to B.
 fn not_flat(a: &ConvexShape<'_>, b: &ConvexShape<'_>, frame: &Frame, back: &Frame, guess: DVec3) -> Flat {
-    use ConvexShape::{Convex, Cuboid, Cylinder};
+    use ConvexShape::{Capsule, Convex, Cuboid, Cylinder};
     let found = match (a, b) {
-        (Cuboid(_) | Convex(_), Cuboid(_) | Convex(_)) => None,
+        // Cores with corners only are searched quickly and exactly.
+        (Cuboid(_) | Convex(_) | Capsule(_), Cuboid(_) | Convex(_) | Capsule(_)) => None,
         (Cuboid(cuboid), Cylinder(cylinder)) => {
             corner_of(a, b, frame, guess).or_else(|| edge_on_side(cuboid, cylinder, frame))
         }

@@ -10,9 +10,9 @@ use super::reduce::{Candidate, reduce};
 use super::surface_facet::facet_of;
 use super::{ContactPoint, MAX_POINTS, Manifold, Piece};
 use crate::closest::{ClosestError, ConvexShape, Separation, Support};
-use crate::{ConvexPolyhedron, HalfSpace, MAX_LENGTH};
+use crate::{HalfSpace, MAX_LENGTH};
 
-/// Most corners of a hull below the margin that are listed before all are compared.
+/// Most corners below the margin that are listed instead of looked for again and again.
 const MOST_BELOW: usize = 16;
 
 /// (A's normal, B, B's frame) ⇒ nearest points; not for another half-space.
@@ -52,7 +52,7 @@ pub(super) fn collide(
             return Ok(corners_below(n, &corners, frame, margin));
         }
         Piece::Bounded(ConvexShape::Convex(convex)) => {
-            return Ok(hull_below(n, convex, frame, margin));
+            return Ok(corners_below(n, convex.vertices(), frame, margin));
         }
         Piece::Triangle(corners) => {
             if !corners.iter().all(|p| p.abs().max_element() <= MAX_LENGTH && p.is_finite()) {
@@ -107,7 +107,7 @@ fn of_facet(facet: &Facet, window: &Window, deepest: &Separation, margin: f64) -
 fn corners_below(n: DVec3, corners: &[DVec3], frame: &Frame, margin: f64) -> Option<Manifold> {
     // Seen from B, so that a corner costs one product.
     let (m, offset) = (frame.vector_in_b(n), n.dot(frame.translation));
-    let mut found = [0u32; MAX_POINTS];
+    let mut found = [0u32; MOST_BELOW];
     let mut count = 0;
     for (i, p) in (0u32..).zip(corners) {
         if m.dot(*p) + offset <= margin {
@@ -117,51 +117,21 @@ fn corners_below(n: DVec3, corners: &[DVec3], frame: &Frame, margin: f64) -> Opt
             count += 1;
         }
     }
-    if count == 0 {
-        return None;
-    }
-    if count > 4 {
-        let (u, v) = m.any_orthonormal_pair();
-        (found, count) = spread(corners, m, [u, v], margin - offset);
-    }
-    Some(standing_on(n, corners, &found[..count], frame))
-}
-
-/// The same for the corners of a hull: those below a plane hang together along edges, so that few are looked at.
-fn hull_below(n: DVec3, hull: &ConvexPolyhedron, frame: &Frame, margin: f64) -> Option<Manifold> {
-    let (m, offset) = (frame.vector_in_b(n), n.dot(frame.translation));
-    let corners = hull.vertices();
-    let below = |vertex: u32| m.dot(corners[vertex as usize]) + offset <= margin;
-    let lowest = hull.support_vertex(-m, 0);
-    if !below(lowest) {
-        return None;
-    }
-    let mut found = [lowest; MOST_BELOW];
-    let (mut count, mut next) = (1, 0);
-    while next < count {
-        for &vertex in hull.vertex_neighbors(found[next] as usize) {
-            if below(vertex) && !found[..count].contains(&vertex) {
-                let Some(place) = found.get_mut(count) else {
-                    return corners_below(n, corners, frame, margin);
-                };
-                *place = vertex;
-                count += 1;
-            }
-        }
-        next += 1;
-    }
-    let found = &mut found[..count];
-    found.sort_unstable();
     if count <= MAX_POINTS {
-        return Some(standing_on(n, corners, found, frame));
-    }
-    let mut points = [DVec3::ZERO; MOST_BELOW];
-    for (point, &vertex) in points.iter_mut().zip(found.iter()) {
-        *point = corners[vertex as usize];
+        return (count > 0).then(|| standing_on(n, corners, &found[..count], frame));
     }
     let (u, v) = m.any_orthonormal_pair();
-    let (chosen, count) = spread(&points[..count], m, [u, v], margin - offset);
-    Some(standing_on(n, corners, &chosen.map(|i| found[i as usize])[..count], frame))
+    let below = margin - offset;
+    let (mut chosen, most) = if count <= MOST_BELOW {
+        let points = found.map(|i| corners[i as usize]);
+        spread(&points[..count], m, [u, v], below)
+    } else {
+        spread(corners, m, [u, v], below)
+    };
+    if count <= MOST_BELOW {
+        chosen = chosen.map(|i| found[i as usize]);
+    }
+    Some(standing_on(n, corners, &chosen[..most], frame))
 }
 
 /// Manifold of some corners.
