@@ -66,23 +66,9 @@ pub(super) fn collide<A: Faced, B: Faced>(
     let nearest = match at_once(a, b, frame, margin) {
         Flat::Apart => return Ok(None),
         Flat::Proved(nearest) => nearest,
-        Flat::Unknown => searched(a, b, b_in_a, frame, &mut cache.gjk)?,
+        Flat::Unknown => self::nearest(a, b, b_in_a, frame, &mut cache.gjk)?,
     };
     Ok((nearest.distance <= margin).then(|| along(a, b, frame, margin, &nearest)))
-}
-
-/// Nearest points, without a search if there is another way.
-pub(super) fn nearest<A: Faced, B: Faced>(
-    a: &A,
-    b: &B,
-    b_in_a: &Pose,
-    frame: &Frame,
-    cache: &mut GjkCache,
-) -> Result<Separation, ClosestError> {
-    match at_once(a, b, frame, f64::INFINITY) {
-        Flat::Proved(nearest) => Ok(nearest),
-        _ => searched(a, b, b_in_a, frame, cache),
-    }
 }
 
 /// What can be told without a search.
@@ -128,9 +114,10 @@ fn thickened(point_a: DVec3, point_b: DVec3, radii: [f64; 2]) -> Option<Separati
     })
 }
 
-/// Nearest points by search, with a second look where cores overlap or all but do.
+/// Nearest points by search, with a second look where cores overlap or all but do. Of flat parts that lie on each other it finds
+/// points well within, where a proof at once would do with a corner.
 #[inline(never)]
-fn searched<A: Faced, B: Faced>(
+pub(super) fn nearest<A: Faced, B: Faced>(
     a: &A,
     b: &B,
     b_in_a: &Pose,
