@@ -1,5 +1,5 @@
 //! Worst errors of contacts against their own proofs and against trying everything, over many poses per pair:
-//! `cargo run --release -p rattleback-geometry --example contact_oracle -- 100000`
+//! `cargo run --release -p rattleback-geometry --example contact_oracle -- 100000 [pairs whose name contains this]`
 
 #[path = "../tests/contact_oracle/mod.rs"]
 mod contact_oracle;
@@ -25,7 +25,8 @@ fn main() {
         "cached",
         "disagree"
     );
-    for pair in PAIRS.iter().chain(SPECIAL) {
+    let name = std::env::args().nth(2).unwrap_or_default();
+    for pair in PAIRS.iter().chain(SPECIAL).filter(|pair| pair.name.contains(&name)) {
         let worst = worst_errors(pair, poses, 1);
         println!(
             "{:<28}{:>7}{:>7}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10}",

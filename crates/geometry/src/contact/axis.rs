@@ -9,23 +9,27 @@
 //! f = n·q − d below the best found so far is out after one product. An edge of A has n = α n_l + β n_r, α, β ≥ 0, α + β ≥ 1,
 //! hence s ≤ α f_l + β f_r, at most max(f_l, f_r) if both are negative: it is out if both its faces are, for the same q. The same with
 //! A and B exchanged. Points q deep in the other solid make this sharp; the cache keeps last time's contact for that.
+//!
+//! A first guess, or last time's axis, may be proved to be the best at once (see `proof`); then none is looked at.
 
 use glam::DVec3;
 
-use super::PieceCache;
 use super::frame::Frame;
 use super::polytope::Polytope;
+use super::proof::{inside_crossing, inside_face, is_best};
 
 /// Solids with more faces are left to the nearest-point search.
 pub(super) const MAX_FACES: usize = 128;
 /// Most edges of one solid that are tried.
 const MAX_EDGES: usize = 64;
+/// Most edges at one vertex that are tried first.
+const MAX_NEAR: usize = 8;
 /// Most pairs of edges that are tried before a search is the faster way.
 const MAX_EDGE_PAIRS: usize = 900;
 /// sin² of the angle below which edges count as parallel.
-const PARALLEL: f64 = 1e-12;
+pub(super) const PARALLEL: f64 = 1e-12;
 /// What an axis must gain over the best one so far, as a fraction of an edge: no flicker between equals.
-const BIAS: f64 = 1e-8;
+pub(super) const BIAS: f64 = 1e-8;
 /// How far outside a point of a solid may be by rounding, in units of the coordinates' size.
 const OUTSIDE: f64 = 1e-12;
 
@@ -106,13 +110,23 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         Self { a, b, frame, best, margin, bias: BIAS * size }
     }
 
-    /// The axis of largest separation, or any one beyond the margin.
-    pub(super) fn run(mut self, cache: &PieceCache) -> Found {
-        self.seed(cache.features);
+    /// (what made the last axis, points in contact then in the frames of A and B) ⇒ the axis of largest separation, or any one
+    /// beyond the margin.
+    pub(super) fn run(mut self, last: Features, inner: Option<[DVec3; 2]>) -> Found {
+        self.seed(last);
         if self.best.separation > self.margin {
             return Found::Apart(self.best);
         }
-        let known = cache.inner.and_then(|[inner_a, inner_b]| self.candidates([[inner_a; 2], [inner_b; 2]]));
+        if self.is_proved() {
+            return Found::Best(self.best);
+        }
+        if self.try_edges_near() {
+            return Found::Apart(self.best);
+        }
+        if matches!(self.best.features, Features::Edges(..)) && self.is_proved() {
+            return Found::Best(self.best);
+        }
+        let known = inner.and_then(|[inner_a, inner_b]| self.candidates([[inner_a; 2], [inner_b; 2]]));
         let Some([faces_a, faces_b]) = known.or_else(|| self.candidates(self.deep_points())) else {
             return Found::TooMany;
         };
@@ -140,13 +154,57 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
             _ => {}
         }
         if self.best.features == Features::None {
-            let middle_b = self.frame.point(self.b.middle());
+            let (middle_a, middle_b) = (self.a.middle(), self.frame.point(self.b.middle()));
             self.try_face_a(highest_face(self.a, middle_b), 0);
             if self.best.separation <= self.margin {
-                let middle_a = self.frame.point_in_b(self.a.middle());
-                self.try_face_b(highest_face(self.b, middle_a), 0);
+                self.try_face_b(highest_face(self.b, self.frame.point_in_b(middle_a)), 0);
             }
+            self.descend();
         }
+    }
+
+    /// From a face and the vertex deepest below it to the face above that vertex: shallow contacts end where they should.
+    #[inline]
+    fn descend(&mut self) {
+        if self.best.separation > self.margin {
+            return;
+        }
+        match self.best.features {
+            Features::FaceA(face, vertex) => {
+                let next = highest_face(self.a, self.frame.point(self.b.vertex(vertex)));
+                if next != face {
+                    self.try_face_a(next, vertex);
+                }
+            }
+            Features::FaceB(face, vertex) => {
+                let next = highest_face(self.b, self.frame.point_in_b(self.a.vertex(vertex)));
+                if next != face {
+                    self.try_face_b(next, vertex);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether no other axis can be better, see `proof`.
+    #[inline]
+    fn is_proved(&self) -> bool {
+        let rho = match self.best.features {
+            Features::FaceA(face, vertex) => {
+                inside_face(self.a, face as usize, self.frame.point(self.b.vertex(vertex)))
+            }
+            Features::FaceB(face, vertex) => {
+                inside_face(self.b, face as usize, self.frame.point_in_b(self.a.vertex(vertex)))
+            }
+            Features::Edges(edge_a, edge_b) => {
+                let ends_a = self.a.edge(edge_a as usize).ends.map(|vertex| self.a.vertex(vertex));
+                let ends_b = self.b.edge(edge_b as usize).ends.map(|vertex| self.b.vertex(vertex));
+                inside_crossing(ends_a, ends_b.map(|p| self.frame.point(p)), self.best.normal)
+            }
+            Features::None => return false,
+        };
+        let from_a_to_b = || self.frame.point(self.b.middle()) - self.a.middle();
+        rho > 0.0 && is_best(self.best.separation, rho, self.best.normal, from_a_to_b())
     }
 
     /// Points of A and of B, each in its own frame, likely to lie deep in the other.
@@ -215,6 +273,22 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         }
     }
 
+    /// Pairs of edges at the vertices that are deepest along the best axis; true if one separates beyond the margin.
+    #[inline]
+    fn try_edges_near(&mut self) -> bool {
+        let (start_a, start_b) = match self.best.features {
+            Features::FaceA(_, vertex) => (0, vertex),
+            Features::FaceB(_, vertex) => (vertex, 0),
+            _ => (0, 0),
+        };
+        let deepest_a = self.a.farthest_vertex(self.best.normal, start_a);
+        let deepest_b = self.b.farthest_vertex(-self.frame.vector_in_b(self.best.normal), start_b);
+        let (mut list_a, mut list_b) = ([0u16; MAX_NEAR], [0u16; MAX_NEAR]);
+        let count_a = edges_at(self.a, deepest_a, &mut list_a);
+        let count_b = edges_at(self.b, deepest_b, &mut list_b);
+        self.try_edge_pairs(&list_a[..count_a], &list_b[..count_b])
+    }
+
     /// All pairs of edges with a face each that still matters.
     fn try_edges(&mut self, faces_a: Candidates, faces_b: Candidates) -> Found {
         let (mut list_a, mut list_b) = ([0u16; MAX_EDGES], [0u16; MAX_EDGES]);
@@ -226,14 +300,23 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         if count_a * count_b > MAX_EDGE_PAIRS {
             return Found::TooMany;
         }
-        for &edge_a in &list_a[..count_a] {
+        if self.try_edge_pairs(&list_a[..count_a], &list_b[..count_b]) {
+            return Found::Apart(self.best);
+        }
+        Found::Best(self.best)
+    }
+
+    /// Tries pairs of edges; true if one separates beyond the margin.
+    #[inline]
+    fn try_edge_pairs(&mut self, list_a: &[u16], list_b: &[u16]) -> bool {
+        for &edge_a in list_a {
             let side = self.a.edge(edge_a as usize);
             // Seen from B, where the other edges are.
             let [p, q] = side.ends.map(|vertex| self.frame.point_in_b(self.a.vertex(vertex)));
             let along_a = q - p;
             let [left_a, right_a] =
                 side.faces.map(|face| self.frame.vector_in_b(self.a.plane(face as usize).0));
-            for &edge_b in &list_b[..count_b] {
+            for &edge_b in list_b {
                 let side = self.b.edge(edge_b as usize);
                 let [tail, head] = side.ends.map(|vertex| self.b.vertex(vertex));
                 let along_b = head - tail;
@@ -268,11 +351,11 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
                     features: Features::Edges(edge_a as u32, edge_b as u32),
                 };
                 if self.best.separation > self.margin {
-                    return Found::Apart(self.best);
+                    return true;
                 }
             }
         }
-        Found::Best(self.best)
+        false
     }
 
     /// The axis across two edges, valid whether or not they support the solids there.
@@ -326,6 +409,19 @@ fn highest_face<P: Polytope>(solid: &P, p: DVec3) -> u32 {
         }
     }
     best.1
+}
+
+/// Writes the edges at a vertex, as many as there is room for.
+#[inline]
+fn edges_at<P: Polytope>(solid: &P, vertex: u32, list: &mut [u16; MAX_NEAR]) -> usize {
+    let mut count = 0;
+    solid.walk_vertex(vertex, |edge| {
+        if let Some(place) = list.get_mut(count) {
+            *place = edge as u16;
+            count += 1;
+        }
+    });
+    count
 }
 
 /// Writes the edges of faces that still matter; None if there are too many.

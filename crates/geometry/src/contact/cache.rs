@@ -13,6 +13,8 @@ pub struct PieceCache {
     pub(super) gjk: GjkCache,
     /// What made the last axis.
     pub(super) features: Features,
+    /// How much farther the last axis turns than the shapes that made it: 1 for faces, 1.1/sin of the angle of edges.
+    pub(super) spread: f64,
     /// The middle of the last contact on A and on B, each in its own frame.
     pub(super) inner: Option<[DVec3; 2]>,
 }

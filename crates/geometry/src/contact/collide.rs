@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::polytope::FlatTriangle;
-use super::{Manifold, Piece, PieceCache, half_space, polytope_pair, round, search_pair};
+use super::{Manifold, Piece, PieceCache, box_pair, half_space, polytope_pair, round, search_pair};
 use crate::Pose;
 use crate::closest::{ClosestError, ConvexShape, Triangle};
 
@@ -29,34 +29,46 @@ pub fn collide_pieces(
     margin: f64,
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
-    let frame = Frame::new(b_in_a)?;
+    collide_placed(a, b, b_in_a, &Frame::new(b_in_a)?, margin, cache)
+}
+
+/// The same with the frame that the pose makes.
+#[inline]
+pub(super) fn collide_placed(
+    a: &Piece<'_>,
+    b: &Piece<'_>,
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
     if margin.is_nan() {
         return Ok(None);
     }
     match (a, b) {
         (Piece::Bounded(shape_a), Piece::Bounded(shape_b)) => {
-            bounded(shape_a, shape_b, b_in_a, &frame, margin, cache)
+            bounded(shape_a, shape_b, b_in_a, frame, margin, cache)
         }
         (Piece::HalfSpace(_), Piece::HalfSpace(_)) => Ok(None),
-        (Piece::HalfSpace(half_space), other) => half_space::collide(half_space, other, &frame, margin),
+        (Piece::HalfSpace(half_space), other) => half_space::collide(half_space, other, frame, margin),
         (other, Piece::HalfSpace(half_space)) => {
             let found = half_space::collide(half_space, other, &frame.inverse(), margin)?;
             Ok(found.map(|manifold| manifold.swapped(&b_in_a.inverse())))
         }
         (Piece::Bounded(shape), Piece::Triangle(corners)) => {
-            with_triangle(shape, *corners, b_in_a, &frame, margin, cache)
+            with_triangle(shape, *corners, b_in_a, frame, margin, cache)
         }
         (Piece::Triangle(corners), Piece::Bounded(shape)) => {
-            triangle_with(*corners, shape, b_in_a, &frame, margin, cache)
+            triangle_with(*corners, shape, b_in_a, frame, margin, cache)
         }
         (Piece::Triangle(corners_a), Piece::Triangle(corners_b)) => {
             match (FlatTriangle::new(*corners_a)?, FlatTriangle::new(*corners_b)?) {
-                (Some(a), Some(b)) => polytope_pair::collide(&a, &b, b_in_a, &frame, margin, cache),
+                (Some(a), Some(b)) => polytope_pair::collide(&a, &b, b_in_a, frame, margin, cache),
                 _ => search_pair::collide(
                     &Triangle(*corners_a),
                     &Triangle(*corners_b),
                     b_in_a,
-                    &frame,
+                    frame,
                     margin,
                     cache,
                 ),
@@ -82,11 +94,11 @@ fn bounded(
                 ball.radius(),
                 &mut cache.gjk,
             )?;
-            Ok(round::single(&nearest, margin))
+            Ok(round::single_within(&nearest, margin))
         }
         (Sphere(ball), _) => ball_with(&Piece::Bounded(*b), ball.radius(), b_in_a, frame, margin, cache),
         (Capsule(a), Capsule(b)) => Ok(round::collide_capsules(a, b, frame, margin)),
-        (Cuboid(a), Cuboid(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
+        (Cuboid(a), Cuboid(b)) => box_pair::collide(a, b, b_in_a, frame, margin, cache),
         (Cuboid(a), Convex(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
         (Convex(a), Cuboid(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
         (Convex(a), Convex(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
@@ -105,7 +117,7 @@ fn ball_with(
 ) -> Result<Option<Manifold>, ClosestError> {
     let center = frame.inverse().translation;
     let nearest = round::nearest_to_ball(b, center, radius, &mut cache.gjk)?;
-    Ok(round::single(&nearest, margin).map(|manifold| manifold.swapped(&b_in_a.inverse())))
+    Ok(round::single_within(&nearest, margin).map(|manifold| manifold.swapped(&b_in_a.inverse())))
 }
 
 fn with_triangle(
@@ -141,11 +153,26 @@ fn triangle_with(
         (_, ConvexShape::Sphere(ball)) => {
             let a = Piece::Triangle(corners);
             let nearest = round::nearest_to_ball(&a, frame.translation, ball.radius(), &mut cache.gjk)?;
-            Ok(round::single(&nearest, margin))
+            Ok(round::single_within(&nearest, margin))
         }
-        (Some(a), ConvexShape::Cuboid(b)) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
-        (Some(a), ConvexShape::Convex(b)) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
-        (Some(a), b) => search_pair::collide(a, b, b_in_a, frame, margin, cache),
+        (Some(a), b) => collide_flat(a, b, b_in_a, frame, margin, cache),
         (None, b) => search_pair::collide(&Triangle(corners), b, b_in_a, frame, margin, cache),
+    }
+}
+
+/// (triangle, any body but a ball, its pose, its frame, margin, cache) ⇒ manifold of the points nearer than the margin.
+#[inline]
+pub(super) fn collide_flat(
+    a: &FlatTriangle,
+    b: &ConvexShape<'_>,
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
+    match b {
+        ConvexShape::Cuboid(b) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
+        ConvexShape::Convex(b) => polytope_pair::collide(a, *b, b_in_a, frame, margin, cache),
+        b => search_pair::collide(a, b, b_in_a, frame, margin, cache),
     }
 }

@@ -8,9 +8,12 @@ use super::frame::Frame;
 use super::patch::joined;
 use super::reduce::{Candidate, reduce};
 use super::surface_facet::facet_of;
-use super::{ContactPoint, Manifold, Piece};
+use super::{ContactPoint, MAX_POINTS, Manifold, Piece};
 use crate::closest::{ClosestError, ConvexShape, Separation, Support};
 use crate::{HalfSpace, MAX_LENGTH};
+
+/// Most corners below the margin that are listed instead of looked for again and again.
+const MOST_BELOW: usize = 16;
 
 /// (A's normal, B, B's frame) ⇒ nearest points; not for another half-space.
 pub(super) fn nearest(
@@ -104,7 +107,7 @@ fn of_facet(facet: &Facet, window: &Window, deepest: &Separation, margin: f64) -
 fn corners_below(n: DVec3, corners: &[DVec3], frame: &Frame, margin: f64) -> Option<Manifold> {
     // Seen from B, so that a corner costs one product.
     let (m, offset) = (frame.vector_in_b(n), n.dot(frame.translation));
-    let mut found = [0u32; 4];
+    let mut found = [0u32; MOST_BELOW];
     let mut count = 0;
     for (i, p) in (0u32..).zip(corners) {
         if m.dot(*p) + offset <= margin {
@@ -114,21 +117,33 @@ fn corners_below(n: DVec3, corners: &[DVec3], frame: &Frame, margin: f64) -> Opt
             count += 1;
         }
     }
-    if count == 0 {
-        return None;
+    if count <= MAX_POINTS {
+        return (count > 0).then(|| standing_on(n, corners, &found[..count], frame));
     }
-    if count > 4 {
-        let (u, v) = m.any_orthonormal_pair();
-        (found, count) = spread(corners, m, [u, v], margin - offset);
+    let (u, v) = m.any_orthonormal_pair();
+    let below = margin - offset;
+    let (mut chosen, most) = if count <= MOST_BELOW {
+        let points = found.map(|i| corners[i as usize]);
+        spread(&points[..count], m, [u, v], below)
+    } else {
+        spread(corners, m, [u, v], below)
+    };
+    if count <= MOST_BELOW {
+        chosen = chosen.map(|i| found[i as usize]);
     }
+    Some(standing_on(n, corners, &chosen[..most], frame))
+}
+
+/// Manifold of some corners.
+fn standing_on(n: DVec3, corners: &[DVec3], chosen: &[u32], frame: &Frame) -> Manifold {
     let mut manifold = Manifold::new(n);
-    for &i in &found[..count] {
+    for &i in chosen {
         let point_b = frame.point(corners[i as usize]);
         let separation = n.dot(point_b);
         let id = joined([face_code(0), vertex_code(i)]);
         manifold.push(ContactPoint { point_a: point_b - separation * n, point_b, separation, id });
     }
-    Some(manifold)
+    manifold
 }
 
 /// Numbers of four corners below a height: the deepest, the farthest from it, and the farthest on both sides of that line.

@@ -12,7 +12,7 @@ use super::facet::{Facet, MAX_SIDES};
 /// Each side of A adds at most one corner.
 pub(super) const MAX_CORNERS: usize = 2 * MAX_SIDES;
 /// Sine of the angle up to which two segments lie along each other.
-const ALONG: f64 = 0.02;
+pub(super) const ALONG: f64 = 0.02;
 
 /// A corner of the common part.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,13 +26,13 @@ pub(super) struct Corner {
 }
 
 /// Corners of the common part.
-pub(super) struct Overlap {
-    rings: [[Corner; MAX_CORNERS]; 2],
+pub(super) struct Overlap<const N: usize> {
+    rings: [[Corner; N]; 2],
     current: usize,
     count: usize,
 }
 
-impl Overlap {
+impl<const N: usize> Overlap<N> {
     /// The corners in order.
     #[inline]
     pub(super) fn corners(&self) -> &[Corner] {
@@ -46,10 +46,10 @@ impl Overlap {
     }
 }
 
-/// Two facets ⇒ what they have in common; nothing if either is a point, or two segments cross.
+/// Two facets of at most N corners together ⇒ what they have in common; nothing if either is a point, or two segments cross.
 #[inline]
-pub(super) fn overlap(a: &Facet, b: &Facet) -> Overlap {
-    let mut common = Overlap { rings: [[Corner::default(); MAX_CORNERS]; 2], current: 0, count: 0 };
+pub(super) fn overlap<const N: usize>(a: &Facet, b: &Facet) -> Overlap<N> {
+    let mut common = Overlap { rings: [[Corner::default(); N]; 2], current: 0, count: 0 };
     match (a.count, b.count) {
         (0 | 1, _) | (_, 0 | 1) => {}
         (2, 2) => segments(a, b, &mut common),
@@ -68,7 +68,7 @@ pub(super) fn overlap(a: &Facet, b: &Facet) -> Overlap {
     common
 }
 
-fn polygons(a: &Facet, b: &Facet, common: &mut Overlap) {
+fn polygons<const N: usize>(a: &Facet, b: &Facet, common: &mut Overlap<N>) {
     let [ring, spare] = &mut common.rings;
     let (mut ring, mut spare) = (ring, spare);
     for i in 0..b.count {
@@ -85,7 +85,7 @@ fn polygons(a: &Facet, b: &Facet, common: &mut Overlap) {
         for i in 0..common.count {
             let corner = ring[i];
             let height = inside(corner.point);
-            if (last_height >= 0.0) != (height >= 0.0) && count < MAX_CORNERS {
+            if (last_height >= 0.0) != (height >= 0.0) && count < N {
                 let t = last_height / (last_height - height);
                 let id = if last.of_a {
                     // Between two sides of A: the corner they share. Sides are numbered by their first corner.
@@ -98,7 +98,7 @@ fn polygons(a: &Facet, b: &Facet, common: &mut Overlap) {
                 spare[count] = Corner { point: last.point + t * (corner.point - last.point), id, side, of_a };
                 count += 1;
             }
-            if height >= 0.0 && count < MAX_CORNERS {
+            if height >= 0.0 && count < N {
                 spare[count] = corner;
                 count += 1;
             }
@@ -114,7 +114,7 @@ fn polygons(a: &Facet, b: &Facet, common: &mut Overlap) {
 }
 
 /// Both ends of what a polygon leaves of a segment; names are (segment, polygon). `turn` is 1 if it runs counter-clockwise.
-fn segment_in_polygon(segment: &Facet, polygon: &Facet, turn: f64, common: &mut Overlap) {
+fn segment_in_polygon<const N: usize>(segment: &Facet, polygon: &Facet, turn: f64, common: &mut Overlap<N>) {
     let [p, q] = [segment.points[0], segment.points[1]];
     let (mut low, mut high) = (0.0, 1.0);
     let mut ids = [[segment.vertices[0], polygon.face], [segment.vertices[1], polygon.face]];
@@ -142,7 +142,7 @@ fn segment_in_polygon(segment: &Facet, polygon: &Facet, turn: f64, common: &mut 
 }
 
 /// Both ends of what two segments that lie along each other have in common.
-fn segments(a: &Facet, b: &Facet, common: &mut Overlap) {
+fn segments<const N: usize>(a: &Facet, b: &Facet, common: &mut Overlap<N>) {
     let [p, q, r, s] = [a.points[0], a.points[1], b.points[0], b.points[1]];
     let (along, other) = (q - p, s - r);
     if !(along.perp_dot(other).abs() <= ALONG * along.length() * other.length()) {

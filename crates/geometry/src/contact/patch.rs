@@ -11,26 +11,75 @@ use crate::closest::Separation;
 /// How much deeper a witness must be than all corners to count, in units of the window's extent.
 const DEEPER: f64 = 1e-9;
 
-/// The corners of the common part of two facets that are nearer than a margin.
-pub(super) struct Patch {
-    candidates: [Candidate; MAX_CORNERS + 1],
-    count: usize,
-    /// Least separation of any corner, whatever the margin.
-    pub(super) least: f64,
-    /// Size of the facets.
-    pub(super) extent: f64,
+/// By how much, as a fraction of the size, the common part may fall short of an axis that is kept for steadiness.
+const NEARLY_BEST: f64 = 1e-7;
+
+/// (least separation of a corner, size of the facets, separation along the axis) ⇒ whether the corners prove the axis.
+#[inline]
+pub(super) fn proves(least: f64, extent: f64, separation: f64) -> bool {
+    // An axis all but as good as the best one has its deepest corner beside the common part.
+    let allowed = if separation < 0.0 { NEARLY_BEST * extent } else { 0.0 };
+    least <= separation + allowed.max(DEEPER * (extent + separation.abs()))
 }
 
-impl Patch {
+/// Facets with so few corners together share a part with no more.
+const FEW: usize = 8;
+
+/// (window, facets, margin, separation along the window's normal) ⇒ manifold of what they share; None if it does not prove the
+/// separation.
+#[inline]
+pub(super) fn lay_over_axis(
+    window: &Window,
+    a: &Facet,
+    b: &Facet,
+    margin: f64,
+    separation: f64,
+) -> Option<Manifold> {
+    if a.count + b.count <= FEW {
+        Patch::<FEW>::new(a, b, margin).along_axis(window, a, b, separation)
+    } else {
+        Patch::<MAX_CORNERS>::new(a, b, margin).along_axis(window, a, b, separation)
+    }
+}
+
+/// (window, facets, margin, nearest points, their name) ⇒ manifold of what the facets share, with the nearest points if no corner
+/// is as deep as they are.
+#[inline]
+pub(super) fn lay_over_witness(
+    window: &Window,
+    a: &Facet,
+    b: &Facet,
+    margin: f64,
+    witness: &Separation,
+    id: [u16; 2],
+) -> Manifold {
+    if a.count + b.count <= FEW {
+        Patch::<FEW>::new(a, b, margin).manifold_with(window, a, b, witness, id)
+    } else {
+        Patch::<MAX_CORNERS>::new(a, b, margin).manifold_with(window, a, b, witness, id)
+    }
+}
+
+/// The corners of the common part of two facets that are nearer than a margin; at most N.
+struct Patch<const N: usize> {
+    candidates: [Candidate; N],
+    count: usize,
+    /// Least separation of any corner, whatever the margin.
+    least: f64,
+    /// Size of the facets.
+    extent: f64,
+}
+
+impl<const N: usize> Patch<N> {
     #[inline]
-    pub(super) fn new(a: &Facet, b: &Facet, margin: f64) -> Self {
+    fn new(a: &Facet, b: &Facet, margin: f64) -> Self {
         let mut patch = Self {
-            candidates: [Candidate::default(); MAX_CORNERS + 1],
+            candidates: [Candidate::default(); N],
             count: 0,
             least: f64::INFINITY,
             extent: a.extent().min(b.extent()),
         };
-        let common = overlap(a, b);
+        let common = overlap::<N>(a, b);
         let (base, slope) = (b.base - a.base, b.slope - a.slope);
         for corner in common.corners() {
             let separation = base + slope.dot(corner.point);
@@ -43,15 +92,21 @@ impl Patch {
         patch
     }
 
+    /// The manifold if the corners prove the axis.
+    #[inline]
+    fn along_axis(&self, window: &Window, a: &Facet, b: &Facet, separation: f64) -> Option<Manifold> {
+        proves(self.least, self.extent, separation).then(|| self.manifold(window, a, b))
+    }
+
     /// Whether some corner is as deep as that.
     #[inline]
-    pub(super) fn reaches(&self, separation: f64) -> bool {
+    fn reaches(&self, separation: f64) -> bool {
         self.least <= separation + DEEPER * (self.extent + separation.abs())
     }
 
     /// The manifold along the window's normal, the facets' heights telling where on A and B.
     #[inline]
-    pub(super) fn manifold(&self, window: &Window, a: &Facet, b: &Facet) -> Manifold {
+    fn manifold(&self, window: &Window, a: &Facet, b: &Facet) -> Manifold {
         let mut manifold = Manifold::new(window.n);
         let (chosen, count) = reduce(&self.candidates[..self.count]);
         for &i in &chosen[..count] {
@@ -68,8 +123,8 @@ impl Patch {
     }
 
     /// As `manifold`, with the witnesses of an exact answer if no corner is as deep as they are.
-    pub(super) fn manifold_with(
-        &mut self,
+    fn manifold_with(
+        mut self,
         window: &Window,
         a: &Facet,
         b: &Facet,
@@ -103,7 +158,8 @@ impl Patch {
                 kept += 1;
             }
         }
-        self.count = kept.min(MAX_CORNERS);
+        // Room for the point itself.
+        self.count = kept.min(N - 1);
     }
 }
 

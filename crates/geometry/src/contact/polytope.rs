@@ -31,6 +31,8 @@ pub(super) trait Polytope: Support {
     fn edge(&self, edge: usize) -> Side;
     /// Calls back with (corner, number of the edge from it to the next) around a face, counter-clockwise.
     fn walk_face(&self, face: usize, visit: impl FnMut(u32, u32));
+    /// Calls back with the edges at a corner.
+    fn walk_vertex(&self, vertex: u32, visit: impl FnMut(u32));
     /// Number of sides of a face.
     fn side_count(&self, face: usize) -> usize;
     /// A face at a vertex farthest along a direction: of the flattest edge's two faces the one that looks more along it.
@@ -38,7 +40,7 @@ pub(super) trait Polytope: Support {
 }
 
 /// Bits 0, 1, 2 of a corner's number are set where it is negative, as in `Support`.
-const BOX_FACES: [[u32; 4]; 6] =
+pub(super) const BOX_FACES: [[u32; 4]; 6] =
     [[0, 2, 6, 4], [1, 5, 7, 3], [0, 4, 5, 1], [2, 3, 7, 6], [0, 1, 3, 2], [4, 6, 7, 5]];
 
 /// Edge 4k + s runs along axis k; bits of s: sign of axis k + 1, then of axis k + 2.
@@ -63,7 +65,7 @@ const BOX_EDGES: [Side; 12] = {
 };
 
 /// Edge from corner i to corner i + 1 of each face.
-const BOX_FACE_EDGES: [[u32; 4]; 6] = {
+pub(super) const BOX_FACE_EDGES: [[u32; 4]; 6] = {
     let mut found = [[0; 4]; 6];
     let mut face = 0;
     while face < 6 {
@@ -84,6 +86,18 @@ const BOX_FACE_EDGES: [[u32; 4]; 6] = {
     }
     found
 };
+
+/// Number of the edge of a box between two of its faces, in any order; 0 if they are opposite.
+#[inline]
+pub(super) fn box_edge_at([one, other]: [usize; 2]) -> u32 {
+    let ([k, m], signs) = ([one / 2, other / 2], [one & 1, other & 1]);
+    match (3 + m - k) % 3 {
+        // The edge runs along the axis before both, or between them in the cycle.
+        1 => (4 * ((k + 2) % 3) + signs[0] + 2 * signs[1]) as u32,
+        2 => (4 * ((m + 2) % 3) + signs[1] + 2 * signs[0]) as u32,
+        _ => 0,
+    }
+}
 
 /// Number of the face of a box across an axis, on the side of the sign.
 #[inline]
@@ -133,6 +147,14 @@ impl Polytope for Cuboid {
     fn walk_face(&self, face: usize, mut visit: impl FnMut(u32, u32)) {
         for (&vertex, &edge) in BOX_FACES[face].iter().zip(&BOX_FACE_EDGES[face]) {
             visit(vertex, edge);
+        }
+    }
+
+    #[inline]
+    fn walk_vertex(&self, vertex: u32, mut visit: impl FnMut(u32)) {
+        for k in 0..3 {
+            let negative = |axis: usize| vertex >> (axis % 3) & 1;
+            visit(4 * k as u32 + negative(k + 1) + 2 * negative(k + 2));
         }
     }
 
@@ -194,6 +216,11 @@ impl Polytope for ConvexPolyhedron {
     }
 
     #[inline]
+    fn walk_vertex(&self, vertex: u32, mut visit: impl FnMut(u32)) {
+        self.vertex_edges(vertex as usize).iter().for_each(|&edge| visit(edge));
+    }
+
+    #[inline]
     fn side_count(&self, face: usize) -> usize {
         self.face(face).len()
     }
@@ -234,6 +261,14 @@ impl FlatTriangle {
         }
         let normal = primitive::Triangle::from(corners).normal();
         Ok(normal.map(|normal| Self { corners, normal, offset: normal.dot(corners[0]) }))
+    }
+}
+
+impl FlatTriangle {
+    /// Corners within the limits of lengths and their unit normal ⇒ triangle.
+    #[inline]
+    pub(super) fn with_normal(corners: [DVec3; 3], normal: DVec3) -> Self {
+        Self { corners, normal, offset: normal.dot(corners[0]) }
     }
 }
 
@@ -302,6 +337,12 @@ impl Polytope for FlatTriangle {
     }
 
     #[inline]
+    fn walk_vertex(&self, vertex: u32, mut visit: impl FnMut(u32)) {
+        visit(vertex % 3);
+        visit((vertex + 2) % 3);
+    }
+
+    #[inline]
     fn side_count(&self, _face: usize) -> usize {
         3
     }
@@ -342,6 +383,20 @@ mod tests {
             assert!(left.cross(right).dot(along) >= 0.0);
             // The left face lies to the left: n × e points into it.
             assert!(left.cross(along).dot(solid.middle() - solid.vertex(side.ends[0])) > 0.0);
+            for end in side.ends {
+                let mut found = false;
+                solid.walk_vertex(end, |other| found |= other as usize == edge);
+                assert!(found);
+            }
+        }
+    }
+
+    #[test]
+    fn edges_lie_between_their_faces() {
+        for (number, edge) in BOX_EDGES.iter().enumerate() {
+            let [left, right] = edge.faces.map(|face| face as usize);
+            assert_eq!(box_edge_at([left, right]), number as u32);
+            assert_eq!(box_edge_at([right, left]), number as u32);
         }
     }
 

@@ -10,17 +10,16 @@ use glam::DVec3;
 use super::axis::{Axis, Features, Found, MAX_FACES, Search};
 use super::facet::{Facet, SURFACE, Window, edge_code, face_code, vertex_code};
 use super::frame::Frame;
-use super::patch::Patch;
+use super::overlap::ALONG;
+use super::patch::{joined, lay_over_axis, lay_over_witness};
 use super::polytope::Polytope;
-use super::{Manifold, PieceCache};
+use super::{ContactPoint, Manifold, PieceCache};
 use crate::Pose;
 use crate::closest::{ClosestError, Separation, signed_distance};
 use crate::primitive::{LineSegment, closest_segment_segment};
 
 /// Cosine of the angle up to which a face beside a touching edge is laid over the other.
 const BESIDE: f64 = 0.98;
-/// By how much, as a fraction of the size, the common part may fall short of an axis that is kept for steadiness.
-const NEARLY_BEST: f64 = 1e-7;
 
 /// (A, B, B in A's frame, margin, cache) ⇒ manifold of the points nearer than the margin.
 pub(super) fn collide<A: Polytope, B: Polytope>(
@@ -32,20 +31,40 @@ pub(super) fn collide<A: Polytope, B: Polytope>(
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
     if a.face_count() <= MAX_FACES && b.face_count() <= MAX_FACES {
-        match Search::new(a, b, frame, margin).run(cache) {
-            Found::Apart(axis) => {
-                cache.features = axis.features;
-                return Ok(None);
-            }
-            Found::Best(axis) => {
-                if let Some(manifold) = along_axis(a, b, frame, margin, &axis) {
-                    cache.remember(&manifold, axis.features, frame);
-                    return Ok(Some(manifold));
+        // Last time's axis may be as good as the best but not be the one that points of both are at; then once more without.
+        for (last, inner) in [(cache.features, cache.inner), (Features::None, None)] {
+            match Search::new(a, b, frame, margin).run(last, inner) {
+                Found::Apart(axis) => {
+                    cache.features = axis.features;
+                    return Ok(None);
                 }
+                Found::Best(axis) => {
+                    if let Some(manifold) = along_axis(a, b, frame, margin, &axis) {
+                        cache.remember(&manifold, axis.features, frame);
+                        cache.spread = spread(a, b, frame, axis.features);
+                        return Ok(Some(manifold));
+                    }
+                }
+                Found::TooMany => break,
             }
-            Found::TooMany => {}
+            if last == Features::None {
+                break;
+            }
         }
     }
+    search(a, b, b_in_a, frame, margin, cache)
+}
+
+/// Nearest points by search, then the facets along their normal.
+#[inline(never)]
+pub(super) fn search<A: Polytope, B: Polytope>(
+    a: &A,
+    b: &B,
+    b_in_a: &Pose,
+    frame: &Frame,
+    margin: f64,
+    cache: &mut PieceCache,
+) -> Result<Option<Manifold>, ClosestError> {
     let nearest = signed_distance(a, b, b_in_a, &mut cache.gjk)?;
     if !(nearest.distance <= margin) {
         cache.features = Features::None;
@@ -54,6 +73,17 @@ pub(super) fn collide<A: Polytope, B: Polytope>(
     let manifold = along_search(a, b, frame, margin, &nearest);
     cache.remember(&manifold, Features::None, frame);
     Ok(Some(manifold))
+}
+
+/// How much farther an axis turns than the solids that made it.
+pub(super) fn spread<A: Polytope, B: Polytope>(a: &A, b: &B, frame: &Frame, features: Features) -> f64 {
+    let Features::Edges(edge_a, edge_b) = features else { return 1.0 };
+    let [from_a, to_a] = a.edge(edge_a as usize).ends.map(|vertex| a.vertex(vertex));
+    let [from_b, to_b] = b.edge(edge_b as usize).ends.map(|vertex| b.vertex(vertex));
+    let (along_a, along_b) = (to_a - from_a, frame.vector(to_b - from_b));
+    let sine_squared =
+        along_a.cross(along_b).length_squared() / (along_a.length_squared() * along_b.length_squared());
+    1.1 / sine_squared.sqrt()
 }
 
 /// Axis ⇒ manifold; None if the common part does not prove the axis.
@@ -77,17 +107,11 @@ fn along_axis<A: Polytope, B: Polytope>(
     let window = Window::new(n, origin);
     let facet_a = Facet::of_face(a, face_a, &window, a.plane(face_a).0, |p| p)?;
     let facet_b = Facet::of_face(b, face_b, &window, frame.vector(b.plane(face_b).0), |p| frame.point(p))?;
-    let patch = Patch::new(&facet_a, &facet_b, margin);
-    if patch.reaches(axis.separation) {
-        return Some(patch.manifold(&window, &facet_a, &facet_b));
-    }
-    // An axis all but as good as the best one has its deepest corner beside the common part.
-    (axis.separation < 0.0 && patch.least <= axis.separation + NEARLY_BEST * patch.extent)
-        .then(|| patch.manifold(&window, &facet_a, &facet_b))
+    lay_over_axis(&window, &facet_a, &facet_b, margin, axis.separation)
 }
 
 /// Two edges that cross; with the faces beside them if those all but lie on each other.
-fn along_edges<A: Polytope, B: Polytope>(
+pub(super) fn along_edges<A: Polytope, B: Polytope>(
     a: &A,
     b: &B,
     frame: &Frame,
@@ -111,12 +135,35 @@ fn along_edges<A: Polytope, B: Polytope>(
     }
     let witness =
         Separation { distance: axis.separation, normal: n, point_a: pair.point_a, point_b: pair.point_b };
+    let id = [edge_code(edge_a), edge_code(edge_b)];
+    let d = -frame.vector_in_b(n);
+    let alone = |looks: f64| looks < BESIDE;
+    if alone(looks_along(a, edge_a, n)) && alone(looks_along(b, edge_b, d)) && cross(&ends_a, &ends_b, n) {
+        let mut manifold = Manifold::new(n);
+        let (point_a, point_b, separation) = (pair.point_a, pair.point_b, axis.separation);
+        manifold.push(ContactPoint { point_a, point_b, separation, id: joined(id) });
+        return Some(manifold);
+    }
     let window = Window::new(n, pair.point_a);
     let facet_a = beside(a, edge_a, n, &window, |v| v, |p| p);
-    let facet_b = beside(b, edge_b, -frame.vector_in_b(n), &window, |v| frame.vector(v), |p| frame.point(p));
-    let mut patch = Patch::new(&facet_a, &facet_b, margin);
-    let id = [edge_code(edge_a), edge_code(edge_b)];
-    Some(patch.manifold_with(&window, &facet_a, &facet_b, &witness, id))
+    let facet_b = beside(b, edge_b, d, &window, |v| frame.vector(v), |p| frame.point(p));
+    Some(lay_over_witness(&window, &facet_a, &facet_b, margin, &witness, id))
+}
+
+/// How much the face beside an edge that does so most looks along a direction: the cosine.
+#[inline]
+fn looks_along<P: Polytope>(solid: &P, edge: u32, direction: DVec3) -> f64 {
+    let [left, right] =
+        solid.edge(edge as usize).faces.map(|face| solid.plane(face as usize).0.dot(direction));
+    left.max(right)
+}
+
+/// Whether two edges cross at an angle, seen along n, instead of lying along each other.
+#[inline]
+fn cross(ends_a: &[DVec3; 2], ends_b: &[DVec3; 2], n: DVec3) -> bool {
+    let (along_a, along_b) = (ends_a[1] - ends_a[0], ends_b[1] - ends_b[0]);
+    let sine = along_a.cross(along_b).dot(n);
+    sine * sine > (ALONG * ALONG) * along_a.length_squared() * along_b.length_squared()
 }
 
 /// The face beside an edge that looks along a direction, or else the edge.
@@ -154,8 +201,7 @@ pub(super) fn along_search<A: Polytope, B: Polytope>(
     let window = Window::new(n, nearest.point_a);
     let facet_a = facing(a, n, &window, |v| v, |p| p);
     let facet_b = facing(b, -frame.vector_in_b(n), &window, |v| frame.vector(v), |p| frame.point(p));
-    let mut patch = Patch::new(&facet_a, &facet_b, margin);
-    patch.manifold_with(&window, &facet_a, &facet_b, nearest, [SURFACE; 2])
+    lay_over_witness(&window, &facet_a, &facet_b, margin, nearest, [SURFACE; 2])
 }
 
 /// The face that looks along a direction where the solid is farthest along it, or the corner there.

@@ -8,7 +8,7 @@ use glam::DVec3;
 
 use super::facet::{SURFACE, Window};
 use super::frame::Frame;
-use super::patch::{Patch, joined};
+use super::patch::{joined, lay_over_witness};
 use super::polytope::FlatTriangle;
 use super::surface_facet::facet_of;
 use super::{ContactPoint, Manifold, Piece};
@@ -17,7 +17,11 @@ use crate::primitive::{self, LineSegment, PointProjection, closest_segment_segme
 use crate::{Capsule, ConvexPolyhedron, Pose, Shape};
 
 /// (piece, point in its frame) ⇒ nearest point of its surface, with sign.
-fn project(piece: &Piece<'_>, p: DVec3, cache: &mut GjkCache) -> Result<PointProjection, ClosestError> {
+pub(super) fn project(
+    piece: &Piece<'_>,
+    p: DVec3,
+    cache: &mut GjkCache,
+) -> Result<PointProjection, ClosestError> {
     let shape = match piece {
         Piece::Triangle(corners) => return on_triangle(corners, p),
         Piece::HalfSpace(half_space) => Shape::HalfSpace(**half_space),
@@ -109,10 +113,13 @@ pub(super) fn nearest_to_ball(
 }
 
 /// Nearest points ⇒ manifold of one point, if they are near enough.
-pub(super) fn single(nearest: &Separation, margin: f64) -> Option<Manifold> {
-    if !(nearest.distance <= margin) {
-        return None;
-    }
+pub(super) fn single_within(nearest: &Separation, margin: f64) -> Option<Manifold> {
+    (nearest.distance <= margin).then(|| single(nearest))
+}
+
+/// Nearest points ⇒ manifold of one point.
+#[inline]
+pub(super) fn single(nearest: &Separation) -> Manifold {
     let mut manifold = Manifold::new(nearest.normal);
     manifold.push(ContactPoint {
         point_a: nearest.point_a,
@@ -120,7 +127,7 @@ pub(super) fn single(nearest: &Separation, margin: f64) -> Option<Manifold> {
         separation: nearest.distance,
         id: joined([SURFACE; 2]),
     });
-    Some(manifold)
+    manifold
 }
 
 /// Two capsules ⇒ nearest points.
@@ -156,11 +163,10 @@ pub(super) fn collide_capsules(a: &Capsule, b: &Capsule, frame: &Frame, margin: 
     let along = frame.rotation.z_axis;
     // Cores that cross at an angle touch in one point only.
     if along.truncate().length_squared() > 1e-3 {
-        return single(&nearest, margin);
+        return Some(single(&nearest));
     }
     let window = Window::new(nearest.normal, nearest.point_a);
     let facet_a = facet_of(&ConvexShape::Capsule(a), &Frame::IDENTITY, nearest.normal, &window);
     let facet_b = facet_of(&ConvexShape::Capsule(b), frame, -nearest.normal, &window);
-    let mut patch = Patch::new(&facet_a, &facet_b, margin);
-    Some(patch.manifold_with(&window, &facet_a, &facet_b, &nearest, [SURFACE; 2]))
+    Some(lay_over_witness(&window, &facet_a, &facet_b, margin, &nearest, [SURFACE; 2]))
 }

@@ -3,13 +3,15 @@
 use glam::DVec3;
 
 use super::facet::{Facet, SURFACE, Window, edge_code, vertex_code};
+use super::flat_pair::{self, Flat};
 use super::frame::Frame;
-use super::patch::Patch;
+use super::patch::lay_over_witness;
 use super::polytope::FlatTriangle;
 use super::polytope_pair::facing;
+use super::round::single;
 use super::second_look::{TOUCHING, second_look};
 use super::surface_facet::facet_of;
-use super::{Manifold, PieceCache};
+use super::{Manifold, PieceCache, segment_box};
 use crate::Pose;
 use crate::closest::{ClosestError, ConvexShape, GjkCache, Separation, Support, Triangle, signed_distance};
 
@@ -61,11 +63,60 @@ pub(super) fn collide<A: Faced, B: Faced>(
     margin: f64,
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
-    let nearest = nearest(a, b, b_in_a, frame, &mut cache.gjk)?;
+    let nearest = match at_once(a, b, frame, margin) {
+        Flat::Apart => return Ok(None),
+        Flat::Proved(nearest) => nearest,
+        Flat::Unknown => self::nearest(a, b, b_in_a, frame, &mut cache.gjk)?,
+    };
     Ok((nearest.distance <= margin).then(|| along(a, b, frame, margin, &nearest)))
 }
 
-/// Nearest points, with a second look at a depth.
+/// What can be told without a search.
+#[inline]
+fn at_once<A: Faced, B: Faced>(a: &A, b: &B, frame: &Frame, margin: f64) -> Flat {
+    let (Some(a), Some(b)) = (a.as_shape(), b.as_shape()) else { return Flat::Unknown };
+    let found = match (a, b) {
+        (ConvexShape::Cuboid(cuboid), ConvexShape::Capsule(capsule)) => {
+            let half = DVec3::Z * (0.5 * capsule.height());
+            let [point_a, point_b] =
+                segment_box::nearest(cuboid.half_extents(), [-half, half].map(|p| frame.point(p)));
+            thickened(point_a, point_b, [0.0, capsule.radius()])
+        }
+        (ConvexShape::Capsule(capsule), ConvexShape::Cuboid(cuboid)) => {
+            let half = DVec3::Z * (0.5 * capsule.height());
+            let ends = [-half, half].map(|p| frame.point_in_b(p));
+            let [point_b, point_a] =
+                segment_box::nearest(cuboid.half_extents(), ends).map(|p| frame.point(p));
+            thickened(point_a, point_b, [capsule.radius(), 0.0])
+        }
+        _ => None,
+    };
+    match found {
+        Some(nearest) => Flat::Proved(nearest),
+        None => flat_pair::nearest(a, b, frame, margin),
+    }
+}
+
+/// Nearest points of cores and their radii ⇒ nearest points of the shapes; None if the cores all but touch.
+#[inline]
+fn thickened(point_a: DVec3, point_b: DVec3, radii: [f64; 2]) -> Option<Separation> {
+    let between = point_b - point_a;
+    let distance = between.length();
+    // The direction is lost in rounding otherwise.
+    (distance > 1e-6 * (point_a.abs().max_element() + point_b.abs().max_element())).then(|| {
+        let normal = between / distance;
+        Separation {
+            distance: distance - radii[0] - radii[1],
+            normal,
+            point_a: point_a + radii[0] * normal,
+            point_b: point_b - radii[1] * normal,
+        }
+    })
+}
+
+/// Nearest points by search, with a second look where cores overlap or all but do. Of flat parts that lie on each other it finds
+/// points well within, where a proof at once would do with a corner.
+#[inline(never)]
 pub(super) fn nearest<A: Faced, B: Faced>(
     a: &A,
     b: &B,
@@ -74,8 +125,9 @@ pub(super) fn nearest<A: Faced, B: Faced>(
     cache: &mut GjkCache,
 ) -> Result<Separation, ClosestError> {
     let first = signed_distance(a, b, b_in_a, cache)?;
+    let of_cores = first.distance + a.radius() + b.radius();
     Ok(match (a.as_shape(), b.as_shape()) {
-        (Some(a), Some(b)) if first.distance <= TOUCHING * first.point_a.abs().max_element() => {
+        (Some(a), Some(b)) if of_cores <= TOUCHING * first.point_a.abs().max_element() => {
             second_look(a, b, frame, first)
         }
         _ => first,
@@ -92,8 +144,14 @@ pub(super) fn along<A: Faced, B: Faced>(
 ) -> Manifold {
     let n = nearest.normal;
     let window = Window::new(n, nearest.point_a);
-    let facet_a = a.facet(&Frame::IDENTITY, n, &window);
+    // What touches in a point has a facet of one.
     let facet_b = b.facet(frame, -n, &window);
-    let mut patch = Patch::new(&facet_a, &facet_b, margin);
-    patch.manifold_with(&window, &facet_a, &facet_b, nearest, [SURFACE; 2])
+    if facet_b.count == 1 {
+        return single(nearest);
+    }
+    let facet_a = a.facet(&Frame::IDENTITY, n, &window);
+    if facet_a.count == 1 {
+        return single(nearest);
+    }
+    lay_over_witness(&window, &facet_a, &facet_b, margin, nearest, [SURFACE; 2])
 }

@@ -8,16 +8,28 @@
 //!
 //! A growing polytope can stop short where a curved shape has flat parts: all of a cap is equally deep. Of the directions in
 //! which flat and straight parts look, h_A(n) + h_B(−n) is exact, and the least of them is never less than the depth.
+//!
+//! The witnesses of a direction n with separation d are a common point of A and B − d n, which touch. The farthest corner of
+//! one need not be there: two caps may share a sliver that no corner lies in. Projected to A, to B − d n, to A and so
+//! on, a point ends in what they have in common (von Neumann 1949), because both are convex.
 
 use std::f64::consts::FRAC_PI_4;
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
+use super::Piece;
 use super::frame::Frame;
-use crate::closest::{ConvexShape, Separation, Support};
+use super::round::project;
+use crate::Pose;
+use crate::closest::{ConvexShape, Gjk, GjkCache, Separation, Support, gjk};
 
 /// Most directions looked along, each way.
 const MOST: usize = 48;
+
+/// Most projections to either side on the way to a common point.
+const MOST_TURNS: usize = 12;
+/// Distance from either shape, as a fraction of the coordinates, at which a point counts as common.
+const COMMON: f64 = 1e-10;
 
 /// Distances below this fraction of the coordinates are looked at again, whatever their sign.
 pub(super) const TOUCHING: f64 = 1e-9;
@@ -91,11 +103,7 @@ pub(super) fn second_look(
     let mut look = |n: DVec3| {
         let (point_a, point_b, distance) = farthest(n);
         if distance > best.distance + 1e-12 * (point_a.abs() + point_b.abs()).max_element() {
-            // The deeper of the two corners, carried over to the other surface.
-            best = Separation { distance, normal: n, point_a: point_b - distance * n, point_b };
-            if !on_flat(flats_a.normals(), n) {
-                (best.point_a, best.point_b) = (point_a, point_a + distance * n);
-            }
+            best = Separation { distance, normal: n, point_a, point_b: point_a + distance * n };
         }
     };
     flats_a.normals().iter().for_each(|&n| look(n));
@@ -108,13 +116,63 @@ pub(super) fn second_look(
             }
         }
     }
-    if best.normal != first.normal {
-        return best;
+    if best.normal == first.normal {
+        let flat = on_flat(flats_a.normals(), first.normal)
+            || on_flat(flats_b.normals(), -frame.vector_in_b(first.normal));
+        // Nothing better among flat parts: around it there may be, unless it is one.
+        best = if flat || first.distance >= 0.0 { first } else { downhill(first, |n| -farthest(n).2) };
     }
-    let flat = on_flat(flats_a.normals(), first.normal)
-        || on_flat(flats_b.normals(), -frame.vector_in_b(first.normal));
-    // Nothing better among flat parts: around it there may be, unless it is one.
-    if flat || first.distance >= 0.0 { first } else { downhill(first, |n| -farthest(n).2) }
+    let (far_a, far_b, _) = farthest(best.normal);
+    with_common_point(a, b, frame, best, [far_a, far_b - best.distance * best.normal])
+}
+
+/// A normal, its separation and where else the shapes may touch ⇒ the same with points that lie in A and in B.
+fn with_common_point(
+    a: &ConvexShape<'_>,
+    b: &ConvexShape<'_>,
+    frame: &Frame,
+    found: Separation,
+    others: [DVec3; 2],
+) -> Separation {
+    let between = found.distance * found.normal;
+    let size = (found.point_a.abs() + found.point_b.abs()).max_element();
+    let mut cache = GjkCache::default();
+    let mut onto = |shape: &ConvexShape<'_>, p: DVec3| {
+        let at = project(&Piece::Bounded(*shape), p, &mut cache).ok();
+        at.map_or(p, |at| if at.inside { p } else { at.point })
+    };
+    // A point of A near p, and how far it is from being one of B − d n.
+    let mut turn = |p: DVec3| {
+        let on_a = onto(a, p);
+        let on_b = frame.point(onto(b, frame.point_in_b(on_a + between)));
+        (Separation { point_a: on_a, point_b: on_b, ..found }, (on_b - on_a - between).length())
+    };
+    let mut best = turn(found.point_a);
+    if best.1 <= COMMON * size {
+        return best.0;
+    }
+    for other in others {
+        let next = turn(other);
+        if next.1 < best.1 {
+            best = next;
+        }
+    }
+    for _ in 0..MOST_TURNS {
+        best = turn(best.0.point_b - between);
+        if best.1 <= COMMON * size {
+            return best.0;
+        }
+    }
+    // Where they share a point only, turns lead there ever more slowly: parted by next to nothing, it is their nearest.
+    let parted = frame.translation - between + COMMON * size * found.normal;
+    let pose = Pose::new(DQuat::from_mat3(&frame.rotation).normalize(), parted);
+    if let Ok(Gjk::Apart(nearest)) = gjk(a, b, &pose, &mut GjkCache::default()) {
+        let next = turn(nearest.point_a);
+        if next.1 < best.1 {
+            best = next;
+        }
+    }
+    best.0
 }
 
 /// Follows the overlap downhill with a star of eight steps, turned each time, halved when none leads down. Two stars that

@@ -1,15 +1,17 @@
 //! A convex body against the triangles near it.
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
 use super::cache::{LeafPair, TrianglePair, Workspace};
 use super::face::{stand_on_face, stand_on_plane};
-use super::foot::lowest;
 use super::owned::{Verdict, judge};
 use super::surface::{Surface, extent, unit_normal};
 use super::{ContactError, ContactSettings};
-use crate::closest::{ClosestError, ConvexShape};
-use crate::contact::{ContactPoint, Manifold, Piece, PieceCache, collide_pieces};
+use crate::closest::{ClosestError, ConvexShape, Support};
+use crate::contact::collide::collide_flat;
+use crate::contact::frame::Frame;
+use crate::contact::polytope::FlatTriangle;
+use crate::contact::{ContactPoint, Manifold, PieceCache};
 use crate::primitive::Triangle;
 use crate::{Aabb, Pose, Shape};
 
@@ -35,33 +37,43 @@ impl BodyOnSurface<'_> {
         }
         pair.gather(&self.surface, &tight, work)?;
         let center = bounds.center();
-        let own = self.shape.aabb(&Pose::IDENTITY).ok_or(ClosestError::InvalidPoint)?;
-        let reach =
-            Reach { own: own.enlarged(self.margin).unwrap_or(own), turn: self.pose.rotation_matrix() };
-        for (candidate, cache) in pair.triangles.iter().zip(&mut pair.caches) {
-            let (low, high) = extent(&candidate.corners);
-            // Without area it has neighbours that say the same.
-            if low.cmpgt(tight.max()).any()
-                || high.cmplt(tight.min()).any()
-                || candidate.normal == DVec3::ZERO
-                || reach.misses(&candidate.corners, self.pose.translation)
-            {
-                continue;
-            }
-            let found = match self.body {
-                ConvexShape::Sphere(ball) => self.touch_ball(candidate, ball.radius()),
-                _ => self.touch(candidate, center, cache)?,
-            };
-            if let Some(mut manifold) = found {
-                manifold.parts = [candidate.triangles[0], 0];
-                work.raw.push(manifold);
-            }
+        if let ConvexShape::Sphere(ball) = self.body {
+            let touched =
+                pair.triangles.iter().filter_map(|candidate| self.touch_ball(candidate, ball.radius()));
+            work.raw.extend(touched);
+        } else {
+            self.touch_near(pair, &tight, center, work)?;
         }
         if work.raw.is_empty()
             && self.surface.is_solid()
             && let Some(manifold) = self.buried(center, work)?
         {
             work.raw.push(manifold);
+        }
+        Ok(())
+    }
+
+    /// Fills `work.raw` for a body that is no ball.
+    fn touch_near(
+        &self,
+        pair: &mut LeafPair,
+        tight: &Aabb,
+        center: DVec3,
+        work: &mut Workspace,
+    ) -> Result<(), ContactError> {
+        let own = self.shape.aabb(&Pose::IDENTITY).ok_or(ClosestError::InvalidPoint)?;
+        let own = own.enlarged(self.margin).unwrap_or(own);
+        let placed = Placed { own, frame: Frame::new(&self.pose)?, center };
+        for (candidate, cache) in pair.triangles.iter().zip(&mut pair.caches) {
+            let (low, high) = extent(&candidate.corners);
+            // Without area it has neighbours that say the same.
+            if low.cmpgt(tight.max()).any()
+                || high.cmplt(tight.min()).any()
+                || candidate.normal == DVec3::ZERO
+            {
+                continue;
+            }
+            work.raw.extend(self.touch(candidate, &placed, cache)?);
         }
         Ok(())
     }
@@ -89,6 +101,11 @@ impl BodyOnSurface<'_> {
     /// Contact of a ball with one triangle, if it is the triangle's own: along the line to its nearest point.
     fn touch_ball(&self, candidate: &TrianglePair, radius: f64) -> Option<Manifold> {
         let center = self.pose.translation;
+        let height = candidate.normal.dot(center - candidate.corners[0]);
+        // Without area it has neighbours that say the same.
+        if !(height.abs() <= radius + self.margin) || candidate.normal == DVec3::ZERO {
+            return None;
+        }
         let (low, high) = extent(&candidate.corners);
         let gap = (low - center).max(center - high).max(DVec3::ZERO);
         if gap.length_squared() > (radius + self.margin).powi(2) {
@@ -112,24 +129,26 @@ impl BodyOnSurface<'_> {
     fn touch(
         &self,
         candidate: &TrianglePair,
-        center: DVec3,
+        placed: &Placed,
         cache: &mut PieceCache,
     ) -> Result<Option<Manifold>, ContactError> {
-        let (facing, ahead) = self.facing(candidate, center);
+        let (facing, ahead) = self.facing(candidate, placed.center);
         let corners = &candidate.corners;
-        if lowest(&self.body, &self.pose, facing) - facing.dot(corners[0]) > self.margin {
+        if placed.lowest(&self.body, facing) - facing.dot(corners[0]) > self.margin || placed.misses(corners)
+        {
             return Ok(None);
         }
         // Along the way from the triangle's point nearest to the body's middle the two are parted, if they are round enough.
-        let nearest = Triangle::from(*corners).closest_point(center);
-        if let Some(up) = (center - nearest).try_normalize() {
+        let boxy = matches!(self.body, ConvexShape::Cuboid(_));
+        let nearest = if boxy { None } else { Some(Triangle::from(*corners).closest_point(placed.center)) };
+        if let Some(up) = nearest.and_then(|nearest| (placed.center - nearest).try_normalize()) {
             let top = corners.iter().map(|p| p.dot(up)).fold(f64::NEG_INFINITY, f64::max);
-            if lowest(&self.body, &self.pose, up) - top > self.margin {
+            if placed.lowest(&self.body, up) - top > self.margin {
                 return Ok(None);
             }
         }
-        let (flat, body) = (Piece::Triangle(*corners), Piece::Bounded(self.body));
-        let found = collide_pieces(&flat, &body, &self.pose, self.margin, cache)?;
+        let flat = FlatTriangle::with_normal(*corners, candidate.normal);
+        let found = collide_flat(&flat, &self.body, &self.pose, &placed.frame, self.margin, cache)?;
         Ok(found.and_then(|manifold| self.own(candidate, manifold, facing, ahead)))
     }
 
@@ -144,6 +163,7 @@ impl BodyOnSurface<'_> {
         let one_sided = self.surface.one_sided(&self.settings);
         let (i, triangle) = (candidate.triangles[0], &candidate.corners);
         let p = manifold.deepest()?.point_a;
+        manifold.parts = [i, 0];
         match judge(&self.surface, i, triangle, facing, manifold.normal, p) {
             Verdict::OnFace => {
                 set_normal(&mut manifold, facing);
@@ -152,7 +172,12 @@ impl BodyOnSurface<'_> {
             // From behind nothing is touched: the triangle on the other side of a sharp edge has the same contact.
             Verdict::Owned => (!one_sided || manifold.normal.dot(facing) > 0.0).then_some(manifold),
             Verdict::Snap if !ahead => None,
-            Verdict::Snap => stand_on_face(triangle, facing, &self.body, &self.pose, self.margin),
+            Verdict::Snap => {
+                stand_on_face(triangle, facing, &self.body, &self.pose, self.margin).map(|mut manifold| {
+                    manifold.parts = [i, 0];
+                    manifold
+                })
+            }
             Verdict::Foreign => None,
         }
     }
@@ -176,17 +201,31 @@ impl BodyOnSurface<'_> {
     }
 }
 
-/// The body's box in its own frame, which hugs it closer than one along the surface's axes.
-struct Reach {
+/// A body at its place.
+struct Placed {
+    /// Its box in its own frame, which hugs it closer than one along the surface's axes.
     own: Aabb,
-    turn: DMat3,
+    frame: Frame,
+    /// Middle of its box along the surface's axes.
+    center: DVec3,
 }
 
-impl Reach {
+impl Placed {
     /// Whether the triangle, seen from the body, lies beside its box.
-    fn misses(&self, triangle: &[DVec3; 3], at: DVec3) -> bool {
-        let (low, high) = extent(&triangle.map(|p| self.turn.transpose() * (p - at)));
+    #[inline]
+    fn misses(&self, triangle: &[DVec3; 3]) -> bool {
+        let (low, high) = extent(&triangle.map(|p| self.frame.point_in_b(p)));
         low.cmpgt(self.own.max()).any() || high.cmplt(self.own.min()).any()
+    }
+
+    /// Height of the body's lowest point over the plane through the origin of `up`.
+    #[inline]
+    fn lowest(&self, body: &ConvexShape<'_>, up: DVec3) -> f64 {
+        let (d, height) = (self.frame.vector_in_b(up), self.frame.translation.dot(up));
+        if let ConvexShape::Cuboid(cuboid) = body {
+            return height - cuboid.half_extents().dot(d.abs());
+        }
+        height + body.farthest(-d, 0).0.dot(d) - Support::radius(body)
     }
 }
 

@@ -112,9 +112,3 @@ impl Foot {
         }
     }
 }
-
-/// Height of a body's lowest point over the plane through the origin of `up`.
-pub(super) fn lowest(body: &ConvexShape<'_>, pose: &Pose, up: DVec3) -> f64 {
-    let (p, _) = body.farthest(pose.inverse_vector(-up), 0);
-    pose.point(p).dot(up) - Support::radius(body)
-}

@@ -57,8 +57,11 @@ pub(super) fn judge(
         let sharp = edges.iter().any(|&edge| is_sharp(surface, i, triangle, facing, edge));
         if sharp || (frontal && bends_back) { Verdict::Foreign } else { Verdict::Snap }
     };
-    let size = (0..3).map(|k| triangle[k].distance_squared(triangle[(k + 1) % 3])).fold(0.0, f64::max).sqrt();
-    let corner = (0..3).find(|&k| triangle[k].distance(p) <= ON_EDGE * size);
+    let size_squared =
+        (0..3).map(|k| triangle[k].distance_squared(triangle[(k + 1) % 3])).fold(0.0, f64::max);
+    // All compared without roots.
+    let near_squared = ON_EDGE * ON_EDGE * size_squared;
+    let corner = (0..3).find(|&k| triangle[k].distance_squared(p) <= near_squared);
     if let Some(k) = corner {
         let v = triangle[k];
         let mut riser = None;
@@ -73,8 +76,8 @@ pub(super) fn judge(
     }
     let mut verdict = Verdict::Snap;
     for k in 0..3 {
-        let inward = facing.cross(triangle[(k + 1) % 3] - triangle[k]).normalize_or_zero();
-        if inward.dot(p - triangle[k]).abs() > ON_EDGE * size {
+        let inward = facing.cross(triangle[(k + 1) % 3] - triangle[k]);
+        if inward.dot(p - triangle[k]).powi(2) > near_squared * inward.length_squared() {
             continue;
         }
         verdict = Verdict::Owned;
