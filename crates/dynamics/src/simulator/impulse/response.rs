@@ -33,7 +33,7 @@ impl Stage {
             if self.actors[actors[k] as usize].role == Role::Resting {
                 let scripted = self.actors[actors[1 - k] as usize].role == Role::Scripted;
                 if scripted || !self.absorbs(actors[k], t, sign * p, gap.point, -gap.rate)? {
-                    self.wake(world, actors[k], t)?;
+                    self.wake(actors[k], t)?;
                     woken = true;
                 }
             }
@@ -41,9 +41,10 @@ impl Stage {
         if woken {
             (p, reversed) = self.impulse(settings, index, t, gap, slow)?;
         }
+        self.show(actors, t, gap.distance, slow);
         self.count(index, t, p, slow, reversed, settings);
         if self.stalls(index, t, settings) {
-            return self.hold(world, actors, t);
+            return self.hold(actors, t);
         }
         if !slow || settings.report_microcollisions {
             self.events.push(Event::Collision {
@@ -64,6 +65,7 @@ impl Stage {
                 let now = actor.at(t);
                 let after = actor.contactor(&now, gap.point).after(sign * p);
                 actor.set_out(t, Motion { v: after.v, omega: after.omega, ..now });
+                actor.last_hit = t;
                 if hard {
                     actor.watch = Watch::from(t, &now);
                 }
@@ -71,12 +73,12 @@ impl Stage {
                 count += 1;
             }
         }
-        self.moved(world, &changed[..count], t)?;
+        self.moved(&changed[..count], t)?;
         if slow && settings.rest {
             for actor in actors {
                 match self.actors[actor as usize].role {
                     Role::Flying => self.watch(world, actor, t)?,
-                    Role::Resting => self.prove_again(world, actor, t)?,
+                    Role::Resting => self.prove_again(actor, t)?,
                     Role::Fixed | Role::Scripted => {}
                 }
             }
