@@ -265,25 +265,36 @@ impl Actor {
     /// axis, spin about it does not show, and the rest of ω keeps its size in free flight.
     #[inline]
     fn fastest_turn(&self, axis: Option<DVec3>, now: &Motion) -> f64 {
-        let Some(axis) = axis.filter(|axis| self.is_symmetric_about(*axis)) else { return self.spin.fastest };
+        let Some(axis) = axis.filter(|axis| self.symmetry(*axis).is_some()) else { return self.spin.fastest };
         let axis = now.q * axis;
         let across = now.omega - now.omega.dot(axis) * axis;
         // Not quite equal moments let it grow a little.
         (across.length() + 1e-8 * now.omega.length()).min(self.spin.fastest)
     }
 
-    /// Whether its inertia is the same all around an axis of the body.
+    /// An axis of the body ⇒ I₃/I₁ if its inertia is the same all around that.
     #[inline]
-    fn is_symmetric_about(&self, axis: DVec3) -> bool {
+    fn symmetry(&self, axis: DVec3) -> Option<f64> {
         let i = self.inertia.moments;
         let alike = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a;
         let k = axis.abs().max_position();
-        axis.abs()[k] >= 1.0 - 1e-12 && alike(i[(k + 1) % 3], i[(k + 2) % 3])
+        let (first, second) = (i[(k + 1) % 3], i[(k + 2) % 3]);
+        (axis.abs()[k] >= 1.0 - 1e-12 && alike(first, second)).then(|| i[k] / first)
     }
 
-    /// What bounds its rotation.
-    pub fn spin(&self) -> Spin {
-        self.spin
+    /// (axis of a part, the body now) ⇒ a bound on how fast the turning of a part that is round about the axis changes the velocity
+    /// of its points, per radius: α_max + ω_max², without the spin that does not show if there is an axis of symmetry.
+    pub fn hardest_turn(&self, axis: Option<DVec3>, now: &Motion) -> f64 {
+        let round = axis.and_then(|axis| self.symmetry(axis).map(|ratio| (now.q * axis, ratio)));
+        round.map_or_else(
+            || self.spin.hardest + self.spin.fastest.powi(2),
+            |(axis, ratio)| {
+                // The axis wanders at w and goes round the angular momentum; both keep their size.
+                let along = now.omega.dot(axis);
+                let w = (now.omega - along * axis).length() + 1e-8 * now.omega.length();
+                w * (w + ratio * along.abs())
+            },
+        )
     }
 
     /// The last answer of [`at`](Self::at).

@@ -10,7 +10,8 @@
 //! For any convex body this is h(d + s u) − h(d) + v·d s + A s², with h its support function about the centre of mass and
 //! u = d × ω, because (ω × r)·d = r·(d × ω). Written like that it serves round bodies too: h is c·w + r |w across the axis| +
 //! ½ height |w along the axis| for a cylinder about c, and c·w + |S w| for an ellipsoid of semi-axes S. The lowest point of a coin
-//! that rolls or rattles moves far slower than its rim, and here it does.
+//! that rolls or rattles moves far slower than its rim, and here it does: the spin about its own axis shows nowhere, so what counts
+//! is how its axis a moves, at a rate w = |ω × a| and round the angular momentum, which bends its way by w (I₃/I₁) ω₃ at most.
 //!
 //! The sum G(s) of two such advances is convex. From a time at which it is below the gap, the chord to a time at which
 //! it is above lies over G, and so meets the gap too early rather than too late: a few chords come close to the true time, from
@@ -120,7 +121,7 @@ impl Advance {
                 (self.a, self.b) = (bound.a, bound.b);
             }
             Role::Flying => {
-                let hardest = actor.spin().hardest + actor.spin().fastest.powi(2);
+                let hardest = actor.hardest_turn(part.axis, now);
                 self.a = 0.5 * actor.gravity.dot(d) + 0.5 * part.radius * hardest;
                 self.b = now.v.dot(d);
                 let local = now.q.conjugate() * d;

@@ -153,7 +153,7 @@ mod tests {
         assert!((Bound { a: 1.0, b: -2.0 }.time_to_cover(3.0) - 3.0).abs() < 1e-15);
     }
 
-    /// A hop from below ε/2 lands higher than it began, never above σ ε, and a step towards contact leaves its part.
+    /// A hop from below σ ε lands higher than it began, never above σ ε, and a step towards contact leaves its part.
     #[test]
     fn hops_land_higher() {
         let (epsilon, sigma) = (1e-3, 0.9);
