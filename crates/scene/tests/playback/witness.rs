@@ -8,6 +8,9 @@ use rattleback_geometry::{Aabb, Pose, Shape};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+/// Boxes farther apart than this are apart, m; the distance of all others is measured.
+const NEAR: f64 = 1e-3;
+
 /// What has been seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
@@ -51,7 +54,7 @@ pub fn witness(world: &World) -> (impl FnMut(&Moment<'_>) + Send + Sync + 'stati
         for (i, a) in placed.iter().enumerate() {
             for b in &placed[..i] {
                 let near = match (&a.4, &b.4) {
-                    (Some(a), Some(b)) => a.overlaps(b),
+                    (Some(a), Some(b)) => a.enlarged(NEAR).is_ok_and(|a| a.overlaps(b)),
                     _ => true,
                 };
                 if a.0 != b.0 && (a.1 || b.1) && near {

@@ -220,6 +220,7 @@ impl Stage {
             close: true,
             cache: PieceCache::default(),
             cached_in: 0,
+            measured: (f64::NEG_INFINITY, 0.0),
             told: time,
             distance: 0.0,
             bound: Bound::default(),

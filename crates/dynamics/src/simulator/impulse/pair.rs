@@ -26,6 +26,8 @@ pub(super) struct Pair {
     /// The step that the cache is of: each begins anew, so that a run taken up from a snapshot goes on bit for bit.
     #[serde(skip)]
     pub cached_in: u64,
+    /// When the gap was last measured, and what it was.
+    pub measured: (f64, f64),
     /// What is known of the gap: at this time it was at least so wide along the normal, and shrinks no faster than the bound.
     pub told: f64,
     pub distance: f64,

@@ -226,8 +226,21 @@ impl Stage {
             gap.normal = pair.normal;
             gap.rate = (motion[1].velocity_at(gap.point) - motion[0].velocity_at(gap.point)).dot(gap.normal);
         }
-        (pair.normal, pair.point) = (gap.normal, gap.point);
+        (pair.normal, pair.point, pair.measured) = (gap.normal, gap.point, (t, gap.distance));
         Ok(gap)
+    }
+
+    /// The gap of a pair at time t, measured only if it was not just then: an impulse changes how fast it closes, and nothing
+    /// else.
+    fn look_unless_seen(&mut self, index: u32, t: f64) -> Result<Gap, Error> {
+        let pair = &self.pairs[index as usize];
+        let (time, distance) = pair.measured;
+        if time != t || distance <= 0.0 {
+            return self.look(index, t);
+        }
+        let (actors, normal, point) = (pair.actors, pair.normal, pair.point);
+        let [first, second] = actors.map(|actor| self.actors[actor as usize].at(t).velocity_at(point));
+        Ok(Gap { distance, normal, point, rate: (second - first).dot(normal) })
     }
 
     /// Whether a pair with this gap collides now.
@@ -305,7 +318,7 @@ impl Stage {
                     (pair.told, pair.distance) = (t, left);
                     self.wait(*index, t);
                 } else {
-                    let gap = self.look(*index, t)?;
+                    let gap = self.look_unless_seen(*index, t)?;
                     self.appoint(*index, t, &gap);
                 }
             }

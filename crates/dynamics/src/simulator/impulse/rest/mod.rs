@@ -3,8 +3,8 @@
 //! A microcollision keeps a resting body hopping by a part of ε, which lets it creep down a slope and makes a stack of more
 //! than three or four grind to a halt. So a body is put to rest for good when two things hold:
 //!
-//! 1. It has kept still: over 3, 12 or 48 times the time of a fall through ε no point of it has moved faster than
-//!    0.3 √(2gε) on average, and it is no faster than 3 √(2gε) now. A body that slides and slows down is faster than that
+//! 1. It has kept still: over 3, 12 or 48 times the time of a fall through ε its centre has moved at less than 0.3 √(2gε) on
+//!    average, its surface has turned at less than 0.1 √(2gε), and it is no faster than 3 √(2gε) now. A body that slides and slows down is faster than that
 //!    until the very last moment, so it is not stopped early.
 //! 2. Its contacts can carry it: forces exist inside the cones of friction that balance its weight and every other load
 //!    (`equilibrium`). This is asked of all bodies that lean on each other together. A neighbour that still hops counts as
@@ -33,6 +33,8 @@ use serde::{Deserialize, Serialize};
 const STILL_TIMES: [f64; 3] = [3.0, 12.0, 48.0];
 /// How fast it may be on average, in parts of the speed after a fall through ε.
 const STILL_SPEED: f64 = 0.3;
+/// How fast its surface may turn on average, in the same unit. Hopping makes bodies creep but not roll, so this is the stricter one.
+const STILL_TURN: f64 = 0.1;
 /// How fast a body that keeps still may be at any moment, in the same unit.
 const FAST: f64 = 3.0;
 /// Gap, in ε, up to which bodies lean on each other.
@@ -87,8 +89,8 @@ impl Stage {
                 continue;
             }
             let turned = 2.0 * (look.2.conjugate() * now.q).xyz().length();
-            let way = (now.x - look.1).length() + radius * turned;
-            if !fast && way < STILL_SPEED * slow * (t - look.0) {
+            let (way, unit) = ((now.x - look.1).length(), slow * (t - look.0));
+            if !fast && way < STILL_SPEED * unit && radius * turned < STILL_TURN * unit {
                 due = true;
                 actor.watch.still_until = t + (t - look.0);
             }
