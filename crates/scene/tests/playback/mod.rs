@@ -38,6 +38,14 @@ impl Playback {
         Self::of(&Scene::parse(&text, name).unwrap_or_else(|error| panic!("{error}")))
     }
 
+    /// The same without a witness, for many runs.
+    pub fn quiet(name: &str, changes: &[(&str, &str)]) -> Self {
+        let mut play = Self::variant(name, changes);
+        play.impulse = Impulse::new(play.impulse.settings().clone()).unwrap();
+        play.every = usize::MAX;
+        play
+    }
+
     /// Any scene of this simulator.
     pub fn of(scene: &Scene) -> Self {
         let stage = scene.build(&Registry::default()).unwrap_or_else(|error| panic!("{error}"));

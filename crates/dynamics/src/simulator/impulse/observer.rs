@@ -19,10 +19,12 @@ pub struct Moment<'a> {
     pub poses: &'a [(BodyId, Pose)],
 }
 
+type Call = Box<dyn FnMut(&Moment<'_>) + Send + Sync>;
+
 /// What is called at every collision.
 #[derive(Default)]
 pub(super) struct Observer {
-    call: Option<Box<dyn FnMut(&Moment<'_>) + Send + Sync>>,
+    call: Option<Call>,
     poses: Vec<(BodyId, Pose)>,
 }
 

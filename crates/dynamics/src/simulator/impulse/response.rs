@@ -15,6 +15,9 @@ use crate::motion::Motion;
 use crate::world::{Event, World};
 use glam::DVec3;
 
+/// A pair that has met slowly so often within one stall time is no longer sent back: it only stops closing in.
+const CROWDED: u32 = 30;
+
 impl Stage {
     /// Lets a pair collide.
     pub fn collide(
@@ -109,9 +112,13 @@ impl Stage {
             return Ok((DVec3::ZERO, false));
         }
         let (collision, frame) = Collision::between(&bodies[0], &bodies[1], gap.normal).map_err(failed)?;
+        // Wedged between two others, a body that is sent back from each could go to and fro without any time passing.
+        let pair = &self.pairs[index as usize];
+        let crowded = slow && pair.collisions > CROWDED && t - pair.counted_since <= settings.stall_time;
+        let e = if crowded { 0.0 } else { e };
         let surface =
             CollisionSettings { restitution: settings.law(), e, mu, ..CollisionSettings::default() };
-        if !slow {
+        if !slow || crowded {
             return Ok((frame * resolve(&collision, &surface).map_err(failed)?.impulse, false));
         }
         let rule = MicroSettings {
