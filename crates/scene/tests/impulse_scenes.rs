@@ -554,41 +554,6 @@ fn caps_leave_the_chute_by_its_opening() {
     play.finish();
 }
 
-/// D11: a narrow opening lets fewer caps out than a wide one, over three seeds; the hundred of the book are a matter of a minute and
-/// not of a test.
-#[test]
-fn a_narrow_chute_jams() {
-    // The ends of the two slanted walls, moved along them: their inner faces end half the opening from the middle.
-    let out = |half_opening: f64| {
-        let mut out = 0;
-        for seed in 1..=3 {
-            let shift = (half_opening - 15.0) / 2.0;
-            let walls = [1.0, -1.0].map(|side| {
-                let place = |shift: f64| {
-                    format!("position = [{}, {}, 21]", 71.414214 - shift, side * (46.414214 + shift))
-                };
-                (place(0.0), place(shift))
-            });
-            let length = (
-                "half_extents = [43, 2, 25]".to_owned(),
-                format!("half_extents = [{}, 2, 25]", 43.0 - shift * 2f64.sqrt()),
-            );
-            let seeded = ("seed = 1\n".to_owned(), format!("seed = {seed}\n"));
-            let changes: Vec<(&str, &str)> = [&walls[0], &walls[1], &length, &seeded]
-                .into_iter()
-                .map(|(from, to)| (from.as_str(), to.as_str()))
-                .collect();
-            let mut play = Playback::quiet("chute", &changes);
-            play.advance(1.5, |_| ());
-            out += (0..6).filter(|k| play.body(&format!("cap[{k}]")).position().z < 0.04).count();
-        }
-        out
-    };
-    let (narrow, wide) = (out(7.5), out(22.5));
-    println!("chute: of 18 caps {narrow} leave by 15 mm, {wide} by 45 mm");
-    assert!(narrow < wide, "{narrow} {wide}");
-}
-
 /// D12: 26 bodies; with e = 1 and μ = 0 the energy stays and nobody leaves the box.
 #[test]
 fn exploding_text_keeps_its_energy() {
