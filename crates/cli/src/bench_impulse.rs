@@ -17,7 +17,7 @@ pub fn impulse(options: &BenchImpulse, registry: &Registry, out: &mut dyn Write)
     let header = [
         "scene",
         "simulated s",
-        "wall s",
+        "computed s",
         "× real time",
         "checks",
         "collisions",
@@ -33,12 +33,12 @@ pub fn impulse(options: &BenchImpulse, registry: &Registry, out: &mut dyn Write)
     for scene in SCENES.iter().filter(|scene| scene.name.contains(&options.filter)) {
         let cost = measure(scene.name, scene.duration, Duration::from_secs(options.patience), registry)
             .map_err(Failure::failed)?;
-        let speed = cost.simulated / cost.wall;
+        let speed = cost.simulated / cost.computed;
         let cut = if cost.simulated < 0.999 * scene.duration { " (cut)" } else { "" };
         table.row(vec![
             scene.name.into(),
             format!("{}{cut}", number(cost.simulated, 4)),
-            number(cost.wall, 3),
+            number(cost.computed, 3),
             number(speed, 3),
             cost.checks.to_string(),
             cost.collisions.to_string(),

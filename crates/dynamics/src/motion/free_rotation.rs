@@ -238,6 +238,16 @@ pub(super) fn advance_one(mut spin: Spin<f64>, h: f64) -> Spin<f64> {
     }
 }
 
+/// (attitude, world angular momentum, inverse principal moments) ⇒ the longest time that [`rotate_freely`] covers in one
+/// piece; infinite for whoever turns steadily.
+pub(crate) fn longest_piece(q: DQuat, l: DVec3, j: DVec3) -> f64 {
+    let q = q.to_array();
+    let spin = Spin { q, m: into_body(q, l.to_array()), j: j.to_array() };
+    let (reach, angle) = briskness(&spin, 1.0);
+    let piece = (WILD_REACH / reach.max(0.0).sqrt()).min(ANGLE_REACH / angle.sqrt());
+    if piece > 0.0 { piece } else { f64::INFINITY }
+}
+
 /// (attitude, world angular momentum, inverse principal moments, time) ⇒ attitude after that time, without torque.
 ///
 /// `h` may be negative: the motion is reversible.

@@ -9,6 +9,7 @@ mod free_rotation;
 mod lane;
 
 pub use free_flight::fly;
+pub(crate) use free_rotation::longest_piece;
 pub use free_rotation::rotate_freely;
 
 use glam::{DMat3, DQuat, DVec3};

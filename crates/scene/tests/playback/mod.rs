@@ -1,11 +1,15 @@
 //! Runs a scene of the event-driven simulator, and looks for overlaps on its own.
 
+mod witness;
+
 use rattleback_dynamics::property::ComponentType;
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::world::{BodyRef, Event};
 use rattleback_dynamics::{BodyId, Registry, Simulator, Status};
 use rattleback_geometry::contact::distance;
 use rattleback_scene::{Scene, Stage, built_ins};
+use std::sync::{Arc, Mutex};
+use witness::{Seen, witness};
 
 /// A scene on the way.
 pub struct Playback {
@@ -15,6 +19,7 @@ pub struct Playback {
     meetings: Vec<([BodyId; 2], f64)>,
     steps: usize,
     every: usize,
+    seen: Arc<Mutex<Seen>>,
 }
 
 impl Playback {
@@ -33,13 +38,23 @@ impl Playback {
         Self::of(&Scene::parse(&text, name).unwrap_or_else(|error| panic!("{error}")))
     }
 
+    /// The same without a witness, for many runs.
+    pub fn quiet(name: &str, changes: &[(&str, &str)]) -> Self {
+        let mut play = Self::variant(name, changes);
+        play.impulse = Impulse::new(play.impulse.settings().clone()).unwrap();
+        play.every = usize::MAX;
+        play
+    }
+
     /// Any scene of this simulator.
     pub fn of(scene: &Scene) -> Self {
         let stage = scene.build(&Registry::default()).unwrap_or_else(|error| panic!("{error}"));
         let description = stage.simulator.description();
         assert_eq!(description.type_name, "impulse");
-        let impulse = Impulse::new(ImpulseSettings::with(&description.properties).unwrap()).unwrap();
-        Self { stage, impulse, meetings: Vec::new(), steps: 0, every: 20 }
+        let mut impulse = Impulse::new(ImpulseSettings::with(&description.properties).unwrap()).unwrap();
+        let (look, seen) = witness(&stage.world);
+        impulse.observe(look);
+        Self { stage, impulse, meetings: Vec::new(), steps: 0, every: 20, seen }
     }
 
     /// Looks for overlaps every so many steps.
@@ -126,9 +141,17 @@ impl Playback {
         });
     }
 
-    /// The last look, and what the simulator says itself.
+    /// What the witness of all collisions has seen.
+    pub fn seen(&self) -> Seen {
+        *self.seen.lock().unwrap()
+    }
+
+    /// The last look, what the simulator says itself, and what the witness of all its collisions says.
     pub fn finish(&self) {
         self.assert_apart();
+        let seen = self.seen();
+        println!("{seen:?}");
+        assert!(seen.smallest > 0.0 && seen.collisions == self.impulse.counters().collisions, "{seen:?}");
         assert!(self.impulse.smallest_gap() > 0.0, "{}", self.impulse.smallest_gap());
         assert_eq!(self.impulse.counters().overlaps, 0);
     }

@@ -23,10 +23,18 @@ impl Stage {
         let mut t = start;
         while t < self.end {
             let next = (t + settings.sampling).min(self.end);
+            self.horizon = next;
+            for actor in 0..self.actors.len() as u32 {
+                if self.actors[actor as usize].moves() {
+                    self.spread(actor, t, next)?;
+                }
+            }
+            self.hear_news(world, t)?;
             let mut rounds = 0;
             while let Some((contact, pair)) = self.earliest_contact(t, next)? {
                 let gap = self.look(pair, contact)?;
                 self.collide(world, settings, pair, contact, &gap)?;
+                self.hear_news(world, contact)?;
                 t = contact;
                 rounds += 1;
                 if i64::from(rounds) >= settings.stall_limit {

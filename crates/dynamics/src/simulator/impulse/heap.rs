@@ -38,6 +38,11 @@ impl Agenda {
         self.heap.iter().map(|appointment| (appointment.time, appointment.entry))
     }
 
+    /// Whether an entry has an appointment.
+    pub fn has(&self, entry: u32) -> bool {
+        self.places.get(entry as usize).is_some_and(|place| *place != NOWHERE)
+    }
+
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.heap.len()

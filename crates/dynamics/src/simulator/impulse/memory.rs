@@ -4,7 +4,7 @@
 //! when they meet. Warm starts of the geometry are not: they begin anew at every step anyway.
 
 use super::ImpulseSettings;
-use super::actor::Role;
+use super::actor::{Actor, Role};
 use super::pair::Pair;
 use super::rest::Watch;
 use super::stage::{ImpulseCounters, Stage};
@@ -15,6 +15,52 @@ use glam::DVec3;
 use rattleback_geometry::Aabb;
 use serde::{Deserialize, Serialize};
 
+/// What an actor was doing.
+#[derive(Debug, Serialize, Deserialize)]
+struct Recalled {
+    role: Role,
+    since: f64,
+    start: Motion,
+    watch: Watch,
+    pairs: Vec<u32>,
+    odometer: f64,
+    box_until: f64,
+    last_hit: f64,
+}
+
+impl Recalled {
+    fn of(actor: &Actor) -> Self {
+        Self {
+            role: actor.role,
+            since: actor.since,
+            start: actor.start,
+            watch: actor.watch,
+            pairs: actor.pairs.clone(),
+            odometer: actor.odometer,
+            box_until: actor.box_until,
+            last_hit: actor.last_hit,
+        }
+    }
+
+    fn restore(self, actor: &mut Actor) {
+        actor.role = self.role;
+        actor.set_out(self.since, self.start);
+        actor.watch = self.watch;
+        actor.pairs = self.pairs;
+        actor.odometer = self.odometer;
+        actor.box_until = self.box_until;
+        actor.last_hit = self.last_hit;
+    }
+
+    fn fits(&self, actor: &Actor) -> bool {
+        (self.role == actor.role || (self.role == Role::Resting && actor.role == Role::Flying))
+            && self.since.is_finite()
+            && self.start.is_finite()
+            && self.odometer.is_finite()
+            && !(self.box_until.is_nan() || self.last_hit.is_nan())
+    }
+}
+
 /// The state of a stage between two steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Memory {
@@ -23,12 +69,13 @@ pub(super) struct Memory {
     counters: ImpulseCounters,
     smallest_gap: f64,
     end: f64,
-    actors: Vec<(Role, f64, Motion, Watch, Vec<u32>)>,
+    actors: Vec<Recalled>,
     boxes: Vec<Aabb>,
     pairs: Vec<Pair>,
     alive: Vec<bool>,
     spare: Vec<u32>,
     appointments: Vec<(f64, u32)>,
+    alarms: Vec<(f64, u32)>,
 }
 
 impl Memory {
@@ -40,16 +87,13 @@ impl Memory {
             counters: stage.counters,
             smallest_gap: stage.smallest_gap,
             end: stage.end,
-            actors: stage
-                .actors
-                .iter()
-                .map(|actor| (actor.role, actor.since, actor.start, actor.watch, actor.pairs.clone()))
-                .collect(),
+            actors: stage.actors.iter().map(Recalled::of).collect(),
             boxes: (0..stage.parts.len()).filter_map(|part| stage.neighbors.bounds(part).ok()).collect(),
             pairs: stage.pairs.clone(),
             alive: stage.alive.clone(),
             spare: stage.spare.clone(),
             appointments: stage.agenda.appointments().collect(),
+            alarms: stage.alarms.appointments().collect(),
         }
     }
 
@@ -70,11 +114,10 @@ impl Memory {
             && self.appointments.iter().all(|(time, pair)| {
                 time.is_finite() && (*pair as usize) < pairs && self.alive[*pair as usize]
             })
-            && self.actors.iter().zip(&stage.actors).all(|((role, since, start, _, mine), actor)| {
-                (*role == actor.role || (*role == Role::Resting && actor.role == Role::Flying))
-                    && since.is_finite()
-                    && start.is_finite()
-                    && mine.iter().all(|pair| (*pair as usize) < pairs && self.alive[*pair as usize])
+            && self.alarms.iter().all(|(time, actor)| time.is_finite() && (*actor as usize) < actors)
+            && self.actors.iter().zip(&stage.actors).all(|(recalled, actor)| {
+                let known = |pair: &u32| (*pair as usize) < pairs && self.alive[*pair as usize];
+                recalled.fits(actor) && recalled.pairs.iter().all(known)
             })
     }
 
@@ -84,11 +127,9 @@ impl Memory {
         if !self.fits(stage) {
             return Ok(());
         }
-        for ((role, since, start, watch, pairs), actor) in self.actors.into_iter().zip(&mut stage.actors) {
-            actor.role = role;
-            actor.set_out(since, start);
-            actor.watch = watch;
-            actor.pairs = pairs;
+        let actors = self.actors.len() as u32;
+        for (recalled, actor) in self.actors.into_iter().zip(&mut stage.actors) {
+            recalled.restore(actor);
         }
         for (part, bounds) in self.boxes.iter().enumerate() {
             // A box that a space would refuse was never in one.
@@ -99,7 +140,16 @@ impl Memory {
         for (time, pair) in self.appointments {
             stage.agenda.set(pair, time, self.pairs[pair as usize].tie());
         }
+        for actor in 0..actors {
+            stage.alarms.cancel(actor);
+        }
+        for (time, actor) in self.alarms {
+            stage.alarms.set(actor, time, u64::from(actor));
+        }
         (stage.pairs, stage.alive, stage.spare) = (self.pairs, self.alive, self.spare);
+        for actor in 0..actors {
+            stage.mark_anew(actor);
+        }
         (stage.counters, stage.smallest_gap, stage.end) = (self.counters, self.smallest_gap, self.end);
         stage.hear_news(world, world.time())
     }

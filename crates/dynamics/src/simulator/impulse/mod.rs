@@ -5,7 +5,8 @@
 //! - A pair of convex parts has an appointment (`heap`) at a time by which it provably cannot have met: gap d along the
 //!   normal against the bounds A s² + B s on how far each part can get (`reach`, `script`). So a collision is approached
 //!   from one side and never passed; the gap left at each look is at least σ min(d, ε).
-//! - Pairs worth an appointment are those whose swept boxes overlap over the present step (`neighbors`).
+//! - Pairs are made of parts whose boxes overlap (`neighbors`); the boxes are roomy, and are only moved when a body may have
+//!   left them. Pairs of busy bodies that are not very near doze until one of the two has got on far enough (`alarm`).
 //! - At an appointment the gap is measured. Below ε and closing, it is a collision: the contact law answers with one impulse
 //!   (`response`), and the appointments of both bodies are made anew. Else the pair gets its next appointment.
 //! - Bodies at rest would collide forever in ever smaller hops. Slow collisions are therefore answered a little harder
@@ -15,10 +16,13 @@
 //! Forces other than uniform gravity act as kicks at both ends of a step, as do linear and angular damping.
 
 mod actor;
+mod alarm;
 mod bracketing;
 mod heap;
 mod memory;
 mod neighbors;
+mod observer;
+mod outline;
 mod pair;
 mod part;
 mod reach;
@@ -28,6 +32,7 @@ mod script;
 mod settings;
 mod stage;
 
+pub use observer::Moment;
 pub use settings::ImpulseSettings;
 pub use stage::ImpulseCounters;
 
@@ -42,6 +47,7 @@ use crate::world::{BodyId, SnapshotError, Status, World};
 use actor::Role;
 use glam::DVec3;
 use memory::Memory;
+use observer::Observer;
 use rattleback_geometry::closest::ClosestError;
 use rattleback_geometry::space::{SpaceCounters, SpaceError};
 use stage::Stage;
@@ -172,6 +178,11 @@ impl Impulse {
         self.stage.actors.iter().filter(|actor| actor.role == Role::Resting).map(|actor| actor.id)
     }
 
+    /// Shows every collision, slow ones too, to somebody at the moment it happens; only one can watch at a time.
+    pub fn observe(&mut self, observer: impl FnMut(&Moment<'_>) + Send + Sync + 'static) {
+        self.stage.observer = Observer::new(observer);
+    }
+
     /// Average forces of all pairs that touch, over the last window.
     pub fn contact_forces(&self) -> impl Iterator<Item = ContactForce> + '_ {
         self.stage.forces()
@@ -189,8 +200,8 @@ impl Impulse {
             self.stage.enlist(world, &self.settings, gravity)?;
         }
         self.stage.events.clear();
-        self.kick(world, start, 0.5 * dt)?;
-        self.stage.open_window(world, start, end)?;
+        self.kick(start, 0.5 * dt)?;
+        self.stage.begin(start, end)?;
         if self.settings.search == "bracketing" {
             self.stage.play_bracketing(world, &self.settings, start)?;
         } else {
@@ -199,14 +210,14 @@ impl Impulse {
         self.write(world, end);
         if !world.forces_are_uniform() || self.stage.any_damping() {
             world.gather_loads(end, &mut self.loads);
-            self.kick(world, end, 0.5 * dt)?;
+            self.kick(end, 0.5 * dt)?;
             self.write(world, end);
         }
         Ok(())
     }
 
     /// What forces other than gravity, and damping, do in a time h.
-    fn kick(&mut self, world: &World, time: f64, h: f64) -> Result<(), Error> {
+    fn kick(&mut self, time: f64, h: f64) -> Result<(), Error> {
         let mut kicked = Vec::new();
         for index in 0..self.stage.actors.len() {
             let actor = &self.stage.actors[index];
@@ -221,12 +232,12 @@ impl Impulse {
                 continue;
             }
             if actor.role == Role::Resting {
-                self.stage.wake(world, index as u32, time)?;
+                self.stage.wake(index as u32, time)?;
             }
             self.stage.kick(index as u32, time, wrench, h);
             kicked.push(index as u32);
         }
-        if kicked.is_empty() { Ok(()) } else { self.stage.moved(world, &kicked, time) }
+        if kicked.is_empty() { Ok(()) } else { self.stage.moved(&kicked, time) }
     }
 
     /// Hands the states at the end of the step to the world.

@@ -1,12 +1,17 @@
 //! Pairs of parts that may meet soon.
+//!
+//! Most gaps are measured by search, but one kind is so common that it is tried first: a body above a plane, a face of a box or an end of a cylinder. Let p be the
+//! point of the body farthest against the outward normal n of the face, h above its plane. If h > 0 and p lies over the face, then
+//! the distance is h exactly: the plane keeps the two apart by h, and p is h away from its own foot on the face.
 
 use super::actor::Actor;
 use super::part::Part;
 use super::reach::Bound;
 use crate::motion::Motion;
 use glam::DVec3;
-use rattleback_geometry::closest::{ClosestError, Separation};
-use rattleback_geometry::contact::{PieceCache, distance_pieces};
+use rattleback_geometry::Pose;
+use rattleback_geometry::closest::{ClosestError, ConvexShape, Separation, Support};
+use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
 use serde::{Deserialize, Serialize};
 
 /// Two parts of different bodies.
@@ -18,6 +23,18 @@ pub(super) struct Pair {
     pub close: bool,
     #[serde(skip)]
     pub cache: PieceCache,
+    /// The step that the cache is of: each begins anew, so that a run taken up from a snapshot goes on bit for bit.
+    #[serde(skip)]
+    pub cached_in: u64,
+    /// When the gap was last measured, and what it was.
+    pub measured: (f64, f64),
+    /// What is known of the gap: at this time it was at least so wide along the normal, and shrinks no faster than the bound.
+    pub told: f64,
+    pub distance: f64,
+    pub bound: Bound,
+    /// Whether it need not be looked at until an odometer of its actors passes these readings (`alarm`).
+    pub dozing: bool,
+    pub deadlines: [f64; 2],
     pub restitution: f64,
     /// Coulomb coefficient while sliding.
     pub friction: f64,
@@ -42,7 +59,20 @@ impl Pair {
     pub fn tie(&self) -> u64 {
         u64::from(self.parts[0]) << 32 | u64::from(self.parts[1])
     }
+
+    /// A width that the gap has at least at time t, as long as neither body has been touched since it was last measured.
+    pub fn at_least(&self, t: f64) -> f64 {
+        self.distance - self.bound.way(t - self.told)
+    }
+
+    /// Which of the two an actor is.
+    pub fn side(&self, actor: u32) -> usize {
+        usize::from(self.actors[0] != actor)
+    }
 }
+
+/// Sides that lean by less than this, in rad, count as facing each other.
+const FLAT: f64 = 1e-9;
 
 /// Where two parts are nearest, in the world.
 #[derive(Clone, Copy, Debug)]
@@ -64,9 +94,19 @@ pub(super) fn measure(
     cache: &mut PieceCache,
     last_normal: DVec3,
 ) -> Result<Gap, ClosestError> {
-    let pose = |k: usize| motion[k].pose() * parts[k].place;
-    let (a, b) = (pose(0), pose(1));
-    let near: Separation = distance_pieces(&parts[0].piece()?, &parts[1].piece()?, &a.relative(&b), cache)?;
+    let poses = [0, 1].map(|k| motion[k].pose() * parts[k].place);
+    let pieces = [parts[0].piece()?, parts[1].piece()?];
+    for (face, over) in [(0, 1), (1, 0)] {
+        let outward = if face == 0 { last_normal } else { -last_normal };
+        if let Some(gap) = over_face([&pieces[face], &pieces[over]], [&poses[face], &poses[over]], outward) {
+            let (distance, out, point) = gap;
+            let normal = if face == 0 { out } else { -out };
+            let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
+            return Ok(Gap { distance, normal, point, rate });
+        }
+    }
+    let [a, b] = poses;
+    let near: Separation = distance_pieces(&pieces[0], &pieces[1], &a.relative(&b), cache)?;
     let mut normal = a.vector(near.normal);
     if normal.length_squared() < 0.5 || normal.is_nan() {
         normal = last_normal;
@@ -76,20 +116,85 @@ pub(super) fn measure(
     Ok(Gap { distance: near.distance, normal, point, rate })
 }
 
-/// (parts, bodies, how they move now, normal, landing rule of a bound) ⇒ seconds during which they cannot have met.
+/// (box or cylinder and another, their poses, outward direction) ⇒ distance, normal of the face that looks there, and the
+/// point between, if the other is nearest to the inside of that face.
+fn over_face(pieces: [&Piece<'_>; 2], poses: [&Pose; 2], outward: DVec3) -> Option<(f64, DVec3, DVec3)> {
+    let Piece::Bounded(other) = pieces[1] else { return None };
+    let faced = match pieces[0] {
+        Piece::Bounded(faced) => faced,
+        Piece::HalfSpace(half_space) => {
+            let out = poses[0].vector(half_space.normal());
+            let point = foremost_point(other, poses[1], -out);
+            let height = (point - poses[0].translation).dot(out);
+            return (height > 0.0).then(|| (height, out, point - 0.5 * height * out));
+        }
+        Piece::Triangle(_) => return None,
+    };
+    let local = poses[0].inverse_vector(outward);
+    let (axis, depth) = match faced {
+        ConvexShape::Cuboid(cuboid) => {
+            let axis = local.abs().max_position();
+            (axis, cuboid.half_extents()[axis])
+        }
+        ConvexShape::Cylinder(cylinder) => (2, 0.5 * cylinder.height()),
+        _ => return None,
+    };
+    let mut normal = DVec3::ZERO;
+    normal[axis] = 1f64.copysign(local[axis]);
+    let out = poses[0].vector(normal);
+    let point = foremost_point(other, poses[1], -out);
+    let above = poses[0].inverse_point(point);
+    let height = above[axis] * normal[axis] - depth;
+    let over = match faced {
+        ConvexShape::Cuboid(cuboid) => {
+            let half = cuboid.half_extents();
+            [(axis + 1) % 3, (axis + 2) % 3].into_iter().all(|side| above[side].abs() <= half[side])
+        }
+        ConvexShape::Cylinder(cylinder) => above.truncate().length() <= cylinder.radius(),
+        _ => false,
+    };
+    (height > 0.0 && over).then(|| (height, out, point - 0.5 * height * out))
+}
+
+/// The point farthest along a unit direction of the world; of a flat side that faces it, or an edge across it, the middle, so
+/// that bodies that meet flat do not begin to turn.
+fn foremost_point(shape: &ConvexShape<'_>, pose: &Pose, direction: DVec3) -> DVec3 {
+    let d = pose.inverse_vector(direction);
+    let mut point = shape.farthest(d, 0).0;
+    match shape {
+        ConvexShape::Cuboid(_) => {
+            for side in 0..3 {
+                if d[side].abs() < FLAT {
+                    point[side] = 0.0;
+                }
+            }
+        }
+        ConvexShape::Cylinder(_) if d.truncate().length() < FLAT => (point.x, point.y) = (0.0, 0.0),
+        ConvexShape::Cylinder(_) if d.z.abs() < FLAT => point.z = 0.0,
+        _ => {}
+    }
+    pose.point(point + Support::radius(shape) * d)
+}
+
+/// (parts, bodies, how they move now, normal, landing rule of a bound) ⇒ seconds during which they cannot have met, and the
+/// bound that says so.
 pub(super) fn time_apart(
     parts: [&Part; 2],
     actors: [&Actor; 2],
     motion: [&Motion; 2],
     normal: DVec3,
     landing: impl Fn(Bound) -> f64,
-) -> f64 {
+) -> (f64, Bound) {
     let first = actors[0].bounds(parts[0], normal, motion[0]);
     let second = actors[1].bounds(parts[1], -normal, motion[1]);
-    let mut latest = 0.0f64;
+    let mut latest = (0.0f64, first[0].plus(second[0]));
     for a in first {
         for b in second {
-            latest = latest.max(landing(a.plus(b)));
+            let bound = a.plus(b);
+            let time = landing(bound);
+            if time > latest.0 {
+                latest = (time, bound);
+            }
         }
     }
     latest

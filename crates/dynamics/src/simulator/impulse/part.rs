@@ -5,6 +5,7 @@
 //! of the cone of directions the corner is foremost in: at the normals of its faces. For an ellipsoid it is a_max − a_min. A part
 //! displaced by c adds c·d to the support function, hence |c| to the lever.
 
+use super::outline::Outline;
 use crate::world::{AttachedShape, ShapeId};
 use glam::DVec3;
 use rattleback_geometry::closest::ClosestError;
@@ -24,6 +25,7 @@ pub(super) struct Part {
     pub radius: f64,
     /// Axis through the centre about which turning changes nothing, if there is one.
     pub axis: Option<DVec3>,
+    pub outline: Outline,
 }
 
 #[derive(Clone, Debug)]
@@ -39,6 +41,15 @@ impl Part {
             Geometry::Shape(shape) => Piece::try_from(shape),
             Geometry::Triangle(corners) => Ok(Piece::Triangle(*corners)),
         }
+    }
+
+    /// A shape that is a whole body by itself.
+    #[cfg(test)]
+    pub fn whole(shape: Shape, id: ShapeId) -> Self {
+        let (geometry, place) = (Geometry::Shape(shape), Pose::IDENTITY);
+        let ((lever, radius), axis) = (extent(&geometry, &place), axis_of(&geometry, &place));
+        let outline = outline_of(&geometry, &place);
+        Self { actor: 0, shape: id, geometry, place, lever, radius, axis, outline }
     }
 
     /// Pose of the body ⇒ box around the part; None if it has no end.
@@ -62,7 +73,8 @@ pub(super) fn parts_of(
     let mut push = |geometry: Geometry, place: Pose| {
         let (lever, radius) = extent(&geometry, &place);
         let axis = axis_of(&geometry, &place);
-        parts.push(Part { actor, shape: id, geometry, place, lever, radius, axis });
+        let outline = outline_of(&geometry, &place);
+        parts.push(Part { actor, shape: id, geometry, place, lever, radius, axis, outline });
     };
     take_apart(&attached.shape, place, &mut push);
 }
@@ -110,6 +122,30 @@ fn axis_of(geometry: &Geometry, place: &Pose) -> Option<DVec3> {
     };
     let axis = place.vector(DVec3::Z);
     (place.translation.cross(axis).length() <= 1e-12 * place.translation.length()).then_some(axis)
+}
+
+fn outline_of(geometry: &Geometry, place: &Pose) -> Outline {
+    let corners =
+        |corners: &[DVec3]| Outline::Corners(corners.iter().map(|corner| place.point(*corner)).collect());
+    match geometry {
+        Geometry::Triangle(three) => corners(three),
+        Geometry::Shape(Shape::Convex(convex)) => corners(convex.vertices()),
+        Geometry::Shape(Shape::Cuboid(cuboid)) => {
+            let h = cuboid.half_extents();
+            let sign = |k: usize, bit: usize| if k >> bit & 1 == 0 { -1.0 } else { 1.0 };
+            corners(&std::array::from_fn::<_, 8, _>(|k| h * DVec3::new(sign(k, 0), sign(k, 1), sign(k, 2))))
+        }
+        Geometry::Shape(Shape::Cylinder(cylinder)) => Outline::Cylinder {
+            place: *place,
+            radius: cylinder.radius(),
+            half_height: 0.5 * cylinder.height(),
+        },
+        Geometry::Shape(Shape::Ellipsoid(ellipsoid)) => {
+            Outline::Ellipsoid { place: *place, semi_axes: ellipsoid.semi_axes() }
+        }
+        Geometry::Shape(Shape::Sphere(_)) if place.translation == DVec3::ZERO => Outline::Ball,
+        Geometry::Shape(_) => Outline::Other,
+    }
 }
 
 fn own_radius(shape: &Shape) -> f64 {

@@ -15,6 +15,9 @@ use crate::motion::Motion;
 use crate::world::{Event, World};
 use glam::DVec3;
 
+/// A pair that has met slowly so often within one stall time is no longer sent back: it only stops closing in.
+const CROWDED: u32 = 30;
+
 impl Stage {
     /// Lets a pair collide.
     pub fn collide(
@@ -33,7 +36,7 @@ impl Stage {
             if self.actors[actors[k] as usize].role == Role::Resting {
                 let scripted = self.actors[actors[1 - k] as usize].role == Role::Scripted;
                 if scripted || !self.absorbs(actors[k], t, sign * p, gap.point, -gap.rate)? {
-                    self.wake(world, actors[k], t)?;
+                    self.wake(actors[k], t)?;
                     woken = true;
                 }
             }
@@ -41,9 +44,10 @@ impl Stage {
         if woken {
             (p, reversed) = self.impulse(settings, index, t, gap, slow)?;
         }
+        self.show(actors, t, gap.distance, slow);
         self.count(index, t, p, slow, reversed, settings);
         if self.stalls(index, t, settings) {
-            return self.hold(world, actors, t);
+            return self.hold(actors, t);
         }
         if !slow || settings.report_microcollisions {
             self.events.push(Event::Collision {
@@ -64,6 +68,7 @@ impl Stage {
                 let now = actor.at(t);
                 let after = actor.contactor(&now, gap.point).after(sign * p);
                 actor.set_out(t, Motion { v: after.v, omega: after.omega, ..now });
+                actor.last_hit = t;
                 if hard {
                     actor.watch = Watch::from(t, &now);
                 }
@@ -71,12 +76,12 @@ impl Stage {
                 count += 1;
             }
         }
-        self.moved(world, &changed[..count], t)?;
+        self.moved(&changed[..count], t)?;
         if slow && settings.rest {
             for actor in actors {
                 match self.actors[actor as usize].role {
                     Role::Flying => self.watch(world, actor, t)?,
-                    Role::Resting => self.prove_again(world, actor, t)?,
+                    Role::Resting => self.prove_again(actor, t)?,
                     Role::Fixed | Role::Scripted => {}
                 }
             }
@@ -107,9 +112,13 @@ impl Stage {
             return Ok((DVec3::ZERO, false));
         }
         let (collision, frame) = Collision::between(&bodies[0], &bodies[1], gap.normal).map_err(failed)?;
+        // Wedged between two others, a body that is sent back from each could go to and fro without any time passing.
+        let pair = &self.pairs[index as usize];
+        let crowded = slow && pair.collisions > CROWDED && t - pair.counted_since <= settings.stall_time;
+        let e = if crowded { 0.0 } else { e };
         let surface =
             CollisionSettings { restitution: settings.law(), e, mu, ..CollisionSettings::default() };
-        if !slow {
+        if !slow || crowded {
             return Ok((frame * resolve(&collision, &surface).map_err(failed)?.impulse, false));
         }
         let rule = MicroSettings {

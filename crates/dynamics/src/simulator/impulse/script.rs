@@ -33,6 +33,11 @@ impl Script {
         self.speed == 0.0 && self.spin == 0.0 && !matches!(self.path, Path::Surface { .. })
     }
 
+    /// Lever ⇒ a speed that no part of that lever exceeds in any direction.
+    pub fn pace(&self, lever: f64) -> f64 {
+        self.speed + lever * self.spin
+    }
+
     /// (lever of a part, direction, velocities now) ⇒ two bounds that both hold.
     pub fn bounds(&self, lever: f64, d: DVec3, v: DVec3, omega: DVec3) -> [Bound; 2] {
         let wander = lever * omega.cross(d).length();

@@ -27,7 +27,7 @@ component! {
         /// Restitution of a slow collision at the bottom of ε.
         boosted_restitution: f64 = 5.0, "", Allowed::Within(0.0, 100.0);
         /// Least rebound of a slow collision, in parts of √(2gε): keeps hops from becoming ever smaller and more frequent.
-        least_hop: f64 = 0.1, "", Allowed::Within(0.0, 1.0);
+        least_hop: f64 = 0.25, "", Allowed::Within(0.0, 1.0);
         /// Whether bodies that nothing moves any more, and whose contacts can be proved to carry them, stand still.
         rest: bool = true, "", Allowed::Finite;
         /// Collisions between two bodies within one stall time before they count as stalled.

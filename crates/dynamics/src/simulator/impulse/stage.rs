@@ -3,6 +3,8 @@
 use super::actor::{Actor, Role};
 use super::heap::Agenda;
 use super::neighbors::Neighbors;
+use super::observer::Observer;
+use super::outline::{Advance, later, way_to_landing};
 use super::pair::{Gap, Pair, measure, time_apart};
 use super::part::{Part, parts_of};
 use super::reach::Bound;
@@ -16,6 +18,12 @@ use rattleback_geometry::contact::PieceCache;
 use rattleback_geometry::space::{SpaceCounters, SpaceKind};
 use rattleback_numerics::damping::Damping;
 use serde::{Deserialize, Serialize};
+
+/// Bodies are not near each other beyond so many ε: their velocity at the contact does not matter.
+const SURELY_APART: f64 = 2.0;
+
+/// Corners are followed on their own for at most so many times the time of a fall through ε.
+const LONGEST_HOP: f64 = 3.0;
 
 /// What the event loop has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,10 +57,16 @@ pub(super) struct Stage {
     /// Whether a pair of that number is alive; dead ones wait in `spare`.
     pub alive: Vec<bool>,
     pub spare: Vec<u32>,
+    /// When pairs meet, and when odometers reach their next mark.
     pub agenda: Agenda,
+    pub alarms: Agenda,
     pub neighbors: Neighbors,
-    /// Until when the boxes of the neighbours hold.
+    /// Until when is played at present.
     pub end: f64,
+    /// Steps begun.
+    pub step: u64,
+    /// Until when boxes have to hold in any case; for a search that looks ahead.
+    pub horizon: f64,
     pub epsilon: f64,
     landing: f64,
     /// |g|: how hard things fall.
@@ -61,17 +75,20 @@ pub(super) struct Stage {
     pub counters: ImpulseCounters,
     pub events: Vec<Event>,
     pub smallest_gap: f64,
-    came: Vec<[u32; 2]>,
-    parted: Vec<[u32; 2]>,
+    pub came: Vec<[u32; 2]>,
+    pub parted: Vec<[u32; 2]>,
     renew: Vec<u32>,
+    advances: [Advance; 2],
+    pub observer: Observer,
 }
 
 impl Stage {
     /// Takes everybody in the world on stage.
     pub fn enlist(&mut self, world: &World, settings: &ImpulseSettings, gravity: DVec3) -> Result<(), Error> {
-        let counters = self.counters;
+        let (counters, observer) = (self.counters, std::mem::take(&mut self.observer));
         *self = Self {
             counters,
+            observer,
             gravity,
             weight: gravity.length(),
             smallest_gap: f64::INFINITY,
@@ -124,6 +141,7 @@ impl Stage {
             motion,
             *world.bodies().inertia_of(id).unwrap_or(&crate::motion::Inertia::default()),
         );
+        actor.frame = frame;
         if role == Role::Flying {
             actor.gravity = self.gravity;
         }
@@ -135,7 +153,7 @@ impl Stage {
                 parts_of(attached, *shape, index, frame * attached.pose, &mut self.parts);
             }
         }
-        actor.parts = first..self.parts.len();
+        actor.assemble(&self.parts, first..self.parts.len());
         self.actors.push(actor);
         Ok(())
     }
@@ -165,7 +183,7 @@ impl Stage {
         if self.weight > 0.0 { (2.0 * self.epsilon / self.weight).sqrt() } else { f64::INFINITY }
     }
 
-    /// Puts a box around every part as it is now.
+    /// Puts a box around every part as it is now; who moves is given room when the play begins.
     fn open_space(&mut self, settings: &ImpulseSettings, time: f64) -> Result<(), Error> {
         let kind = SpaceKind::from_name(&settings.space).map_err(|source| ImpulseError::Space { source })?;
         self.neighbors = Neighbors::new(kind);
@@ -178,146 +196,26 @@ impl Stage {
                 .map_err(|source| ImpulseError::Space { source })?;
         }
         self.neighbors.build();
-        Ok(())
-    }
-
-    /// Makes the swept boxes of all actors good until `end`, and pairs of whoever comes close.
-    pub fn open_window(&mut self, world: &World, time: f64, end: f64) -> Result<(), Error> {
-        self.end = end;
-        for pair in &mut self.pairs {
-            // So that a run which is taken up from a snapshot goes on bit for bit.
-            pair.cache = PieceCache::default();
-        }
         for actor in 0..self.actors.len() as u32 {
-            if self.actors[actor as usize].moves() {
-                self.spread(actor, time)?;
-            }
-        }
-        self.hear_news(world, time)?;
-        self.release(world, time)?;
-        for index in 0..self.pairs.len() as u32 {
-            if self.alive[index as usize] && !self.pairs[index as usize].close {
-                self.part_ways(index);
-            }
+            self.ring(actor, time);
         }
         Ok(())
     }
 
-    /// Gives every part of an actor a box it does not leave until the end of the window; tells whether any had to change.
-    fn spread(&mut self, actor: u32, time: f64) -> Result<bool, Error> {
-        let who = &mut self.actors[actor as usize];
-        let now = who.at(time);
-        let window = (self.end - time).max(0.0);
-        let mut changed = false;
-        for index in who.parts.clone() {
-            let Some(bounds) = who.swept(&self.parts[index], &now, window) else { continue };
-            let space = |source| ImpulseError::Space { source };
-            if !self.neighbors.bounds(index).map_err(space)?.contains_box(&bounds) {
-                let roomy = bounds.enlarged(self.epsilon).unwrap_or(bounds);
-                self.neighbors.set(index, &roomy).map_err(space)?;
-                changed = true;
-            }
-        }
-        Ok(changed)
-    }
-
-    /// Makes pairs of who has come close, and notes who has parted.
-    pub fn hear_news(&mut self, world: &World, time: f64) -> Result<(), Error> {
-        let (mut came, mut parted) = (std::mem::take(&mut self.came), std::mem::take(&mut self.parted));
-        self.neighbors.news(&mut came, &mut parted);
-        for parts in &parted {
-            if let Some(index) = self.find(*parts) {
-                self.pairs[index as usize].close = false;
-            }
-        }
-        for parts in &came {
-            self.introduce(world, *parts, time)?;
-        }
-        (self.came, self.parted) = (came, parted);
-        Ok(())
-    }
-
-    /// The pair of two parts, if there is one.
-    fn find(&self, [a, b]: [u32; 2]) -> Option<u32> {
-        let parts = [a.min(b), a.max(b)];
-        let actors = parts.map(|part| &self.actors[self.parts[part as usize].actor as usize].pairs);
-        let shorter = if actors[0].len() < actors[1].len() { actors[0] } else { actors[1] };
-        shorter.iter().copied().find(|pair| self.pairs[*pair as usize].parts == parts)
-    }
-
-    fn introduce(&mut self, world: &World, [a, b]: [u32; 2], time: f64) -> Result<(), Error> {
-        let parts = [a.min(b), a.max(b)];
-        let actors = parts.map(|part| self.parts[part as usize].actor);
-        if actors[0] == actors[1] || !actors.iter().any(|a| self.actors[*a as usize].is_free()) {
-            return Ok(());
-        }
-        if let Some(index) = self.find(parts) {
-            self.pairs[index as usize].close = true;
-            return Ok(());
-        }
-        let shapes = parts.map(|part| self.parts[part as usize].shape);
-        if !world.admit_pair(shapes[0], shapes[1])? {
-            return Ok(());
-        }
-        let surface = world.mixed_material(shapes[0], shapes[1])?;
-        let pair = Pair {
-            parts,
-            actors,
-            close: true,
-            cache: PieceCache::default(),
-            restitution: surface.restitution,
-            friction: surface.kinetic_friction,
-            holding_friction: surface.static_friction,
-            impulse: DVec3::ZERO,
-            summed_since: time,
-            force: DVec3::ZERO,
-            normal: DVec3::Z,
-            point: DVec3::ZERO,
-            collisions: 0,
-            counted_since: time,
-        };
-        self.counters.pairs_made += 1;
-        let index = if let Some(index) = self.spare.pop() {
-            self.pairs[index as usize] = pair;
-            self.alive[index as usize] = true;
-            index
-        } else {
-            self.pairs.push(pair);
-            self.alive.push(true);
-            self.pairs.len() as u32 - 1
-        };
-        for actor in actors {
-            self.actors[actor as usize].pairs.push(index);
-        }
-        let gap = self.look(index, time)?;
-        if gap.distance <= 0.0 {
-            return Err(ImpulseError::Overlap {
-                bodies: actors.map(|actor| self.actors[actor as usize].id),
-                depth: -gap.distance,
-                time,
-            }
-            .into());
-        }
-        self.appoint(index, time, &gap);
-        Ok(())
-    }
-
-    fn part_ways(&mut self, index: u32) {
-        self.agenda.cancel(index);
-        self.alive[index as usize] = false;
-        self.spare.push(index);
-        for actor in self.pairs[index as usize].actors {
-            let pairs = &mut self.actors[actor as usize].pairs;
-            if let Some(place) = pairs.iter().position(|pair| *pair == index) {
-                pairs.swap_remove(place);
-            }
-        }
+    /// Begins a step.
+    pub fn begin(&mut self, time: f64, end: f64) -> Result<(), Error> {
+        self.end = end;
+        self.step += 1;
+        self.release(time)
     }
 
     /// Measures the gap of a pair at time t.
     pub fn look(&mut self, index: u32, t: f64) -> Result<Gap, Error> {
         self.counters.checks += 1;
         let pair = &mut self.pairs[index as usize];
+        if pair.cached_in != self.step {
+            (pair.cache, pair.cached_in) = (PieceCache::default(), self.step);
+        }
         let motion = pair.actors.map(|actor| self.actors[actor as usize].at(t));
         let parts = pair.parts.map(|part| &self.parts[part as usize]);
         let mut gap = measure(parts, [&motion[0], &motion[1]], &mut pair.cache, pair.normal)
@@ -328,8 +226,21 @@ impl Stage {
             gap.normal = pair.normal;
             gap.rate = (motion[1].velocity_at(gap.point) - motion[0].velocity_at(gap.point)).dot(gap.normal);
         }
-        (pair.normal, pair.point) = (gap.normal, gap.point);
+        (pair.normal, pair.point, pair.measured) = (gap.normal, gap.point, (t, gap.distance));
         Ok(gap)
+    }
+
+    /// The gap of a pair at time t, measured only if it was not just then: an impulse changes how fast it closes, and nothing
+    /// else.
+    fn look_unless_seen(&mut self, index: u32, t: f64) -> Result<Gap, Error> {
+        let pair = &self.pairs[index as usize];
+        let (time, distance) = pair.measured;
+        if time != t || distance <= 0.0 {
+            return self.look(index, t);
+        }
+        let (actors, normal, point) = (pair.actors, pair.normal, pair.point);
+        let [first, second] = actors.map(|actor| self.actors[actor as usize].at(t).velocity_at(point));
+        Ok(Gap { distance, normal, point, rate: (second - first).dot(normal) })
     }
 
     /// Whether a pair with this gap collides now.
@@ -337,54 +248,95 @@ impl Stage {
         gap.distance < self.epsilon && gap.rate < -(1e-9 * self.slow() + 1e-14)
     }
 
-    /// Gives a pair its next appointment.
+    /// Gives a pair that has just been looked at its next appointment.
     pub fn appoint(&mut self, index: u32, t: f64, gap: &Gap) {
-        let pair = &self.pairs[index as usize];
-        let tie = pair.tie();
-        let time =
-            if self.touches(gap) && pair.actors.iter().any(|actor| self.actors[*actor as usize].yields()) {
-                t
-            } else {
-                let actors = pair.actors.map(|actor| &self.actors[actor as usize]);
-                let parts = pair.parts.map(|part| &self.parts[part as usize]);
-                let motion = actors.map(Actor::recent);
-                let landing = |bound: Bound| bound.landing_time(gap.distance, self.epsilon, self.landing);
-                let wait = time_apart(parts, actors, [&motion[0], &motion[1]], gap.normal, landing);
-                // An overlap leaves no gap to be used up: look again after a moment.
-                if gap.distance > 0.0 { t + wait } else { t + 1e-3 * self.fall_time().min(1e-3) }
-            };
-        self.agenda.set(index, time, tie);
+        let pair = &mut self.pairs[index as usize];
+        (pair.told, pair.distance, pair.bound, pair.dozing) = (t, gap.distance, Bound::default(), false);
+        let (tie, actors) = (pair.tie(), pair.actors);
+        if self.touches(gap) && actors.iter().any(|actor| self.actors[*actor as usize].yields()) {
+            self.agenda.set(index, t, tie);
+        } else if gap.distance > 0.0 {
+            self.wait(index, t);
+        } else {
+            // An overlap leaves no gap to be used up: look again after a moment.
+            self.agenda.set(index, t + 1e-3 * self.fall_time().min(1e-3), tie);
+        }
     }
 
-    /// After the motion of an actor has changed: new boxes, new neighbours, new appointments.
-    pub fn moved(&mut self, world: &World, actors: &[u32], t: f64) -> Result<(), Error> {
-        let mut spread = false;
-        for actor in actors {
-            spread |= self.spread(*actor, t)?;
+    /// Tells a pair of known distance and normal how long it may wait.
+    fn wait(&mut self, index: u32, t: f64) {
+        let distance = self.pairs[index as usize].distance;
+        if self.doze(index, t, distance) {
+            return;
         }
-        if spread {
-            self.hear_news(world, t)?;
-        }
-        let mut renew = std::mem::take(&mut self.renew);
-        renew.clear();
-        for actor in actors {
-            for pair in &self.actors[*actor as usize].pairs {
-                if !renew.contains(pair) {
-                    renew.push(*pair);
-                }
+        let pair = &self.pairs[index as usize];
+        let actors = pair.actors.map(|actor| &self.actors[actor as usize]);
+        let parts = pair.parts.map(|part| &self.parts[part as usize]);
+        let motion = actors.map(Actor::recent);
+        let landing = |bound: Bound| bound.landing_time(distance, self.epsilon, self.landing);
+        let (mut wait, bound) = time_apart(parts, actors, [&motion[0], &motion[1]], pair.normal, landing);
+        let (tie, normal) = (pair.tie(), pair.normal);
+        let longest = LONGEST_HOP * self.fall_time();
+        if wait < longest && longest.is_finite() {
+            let [first, second] = &mut self.advances;
+            if first.of(actors[0], parts[0], normal, &motion[0], longest)
+                && second.of(actors[1], parts[1], -normal, &motion[1], longest)
+            {
+                let way = way_to_landing(&self.advances, distance, self.epsilon, self.landing);
+                wait = later(&self.advances, way, wait, longest);
             }
         }
-        for index in &renew {
-            let gap = self.look(*index, t)?;
-            self.appoint(*index, t, &gap);
+        self.pairs[index as usize].bound = bound;
+        self.agenda.set(index, t + wait, tie);
+    }
+
+    /// After the motion of actors has changed: new alarms, and new appointments for their pairs. Who is surely not near is not
+    /// looked at: what is left of its gap along the old normal is enough to tell how long it may wait.
+    pub fn moved(&mut self, actors: &[u32], t: f64) -> Result<(), Error> {
+        for (place, actor) in actors.iter().enumerate() {
+            self.begin_reading_anew(*actor);
+            let beyond =
+                self.actors[*actor as usize].reading(self.horizon) > self.actors[*actor as usize].box_until;
+            if self.horizon > t && beyond {
+                self.spread(*actor, t, self.horizon)?;
+            }
+            self.ring(*actor, t);
+            let mut renew = std::mem::take(&mut self.renew);
+            renew.clone_from(&self.actors[*actor as usize].pairs);
+            for index in &renew {
+                let pair = &self.pairs[*index as usize];
+                let seen = pair.actors.iter().any(|other| actors[..place].contains(other));
+                if pair.dozing || seen {
+                    continue;
+                }
+                let left = pair.at_least(t);
+                if left > SURELY_APART * self.epsilon {
+                    for other in pair.actors {
+                        self.actors[other as usize].at(t);
+                    }
+                    let pair = &mut self.pairs[*index as usize];
+                    (pair.told, pair.distance) = (t, left);
+                    self.wait(*index, t);
+                } else {
+                    let gap = self.look_unless_seen(*index, t)?;
+                    self.appoint(*index, t, &gap);
+                }
+            }
+            self.renew = renew;
         }
-        self.renew = renew;
         Ok(())
     }
 
-    /// Plays everything that happens until the end of the window.
+    /// Plays everything that happens until the end of the step.
     pub fn play(&mut self, world: &World, settings: &ImpulseSettings) -> Result<(), Error> {
-        while let Some((t, index)) = self.agenda.first().filter(|first| first.0 <= self.end) {
+        loop {
+            let meeting = self.agenda.first().filter(|first| first.0 <= self.end);
+            let until = meeting.map_or(self.end, |first| first.0);
+            if let Some((t, actor)) = self.alarms.first().filter(|first| first.0 <= until) {
+                self.answer_alarm(world, actor, t)?;
+                continue;
+            }
+            let Some((t, index)) = meeting else { return Ok(()) };
             let gap = self.look(index, t)?;
             self.counters.overlaps += u64::from(gap.distance <= 0.0);
             if self.touches(&gap) {
@@ -392,11 +344,9 @@ impl Stage {
             } else if self.pairs[index as usize].close {
                 self.appoint(index, t, &gap);
             } else {
-                // A pair leaves only when its turn has come, so that nobody comes and goes at the border of a cell.
                 self.part_ways(index);
             }
         }
-        Ok(())
     }
 
     /// Kicks and damps a body for a time h.

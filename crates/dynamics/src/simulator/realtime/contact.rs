@@ -325,7 +325,9 @@ impl Table {
     /// Begins the contact of two parts, if they may touch.
     pub fn begin(&mut self, sight: &Sight<'_>, one: u32, other: u32, foresight: f64, recycling: f64) {
         let (Some(a), Some(b)) = (sight.roster.part(one), sight.roster.part(other)) else { return };
-        if a.actor == b.actor || (a.sensor && b.sensor) || !sight.world.admit_pair(a.id, b.id).unwrap_or(false)
+        if a.actor == b.actor
+            || (a.sensor && b.sensor)
+            || !sight.world.admit_pair(a.id, b.id).unwrap_or(false)
         {
             return;
         }

@@ -43,7 +43,7 @@ pub(super) struct Support {
 
 /// Velocity left, relative to that of a free fall of a second, at which a body counts as carried.
 const RESIDUAL: f64 = 5e-3;
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 400;
 const ROUNDS_PER_BODY: usize = 60;
 const MOST_ROUNDS: usize = 4000;
 

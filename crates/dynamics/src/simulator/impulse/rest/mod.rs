@@ -3,8 +3,8 @@
 //! A microcollision keeps a resting body hopping by a part of ε, which lets it creep down a slope and makes a stack of more
 //! than three or four grind to a halt. So a body is put to rest for good when two things hold:
 //!
-//! 1. It has kept still: over 3, 12 or 48 times the time of a fall through ε no point of it has moved faster than
-//!    0.1 √(2gε) on average, and it is no faster than 3 √(2gε) now. A body that slides and slows down is faster than that
+//! 1. It has kept still: over 3, 12 or 48 times the time of a fall through ε its centre has moved at less than 0.3 √(2gε) on
+//!    average, its surface has turned at less than 0.1 √(2gε), and it is no faster than 3 √(2gε) now. A body that slides and slows down is faster than that
 //!    until the very last moment, so it is not stopped early.
 //! 2. Its contacts can carry it: forces exist inside the cones of friction that balance its weight and every other load
 //!    (`equilibrium`). This is asked of all bodies that lean on each other together. A neighbour that still hops counts as
@@ -32,7 +32,9 @@ use serde::{Deserialize, Serialize};
 /// How long a body must keep still, in times of a fall through ε: towers sway longer than single bodies hop.
 const STILL_TIMES: [f64; 3] = [3.0, 12.0, 48.0];
 /// How fast it may be on average, in parts of the speed after a fall through ε.
-const STILL_SPEED: f64 = 0.1;
+const STILL_SPEED: f64 = 0.3;
+/// How fast its surface may turn on average, in the same unit. Hopping makes bodies creep but not roll, so this is the stricter one.
+const STILL_TURN: f64 = 0.1;
 /// How fast a body that keeps still may be at any moment, in the same unit.
 const FAST: f64 = 3.0;
 /// Gap, in ε, up to which bodies lean on each other.
@@ -87,20 +89,20 @@ impl Stage {
                 continue;
             }
             let turned = 2.0 * (look.2.conjugate() * now.q).xyz().length();
-            let way = (now.x - look.1).length() + radius * turned;
-            if !fast && way < STILL_SPEED * slow * (t - look.0) {
+            let (way, unit) = ((now.x - look.1).length(), slow * (t - look.0));
+            if !fast && way < STILL_SPEED * unit && radius * turned < STILL_TURN * unit {
                 due = true;
                 actor.watch.still_until = t + (t - look.0);
             }
             *look = (t, now.x, now.q);
         }
         if due && world.body(actor.id)?.can_sleep() {
-            self.try_rest(world, index, t)?;
+            self.try_rest(index, t)?;
         }
         Ok(())
     }
 
-    fn try_rest(&mut self, world: &World, index: u32, t: f64) -> Result<(), Error> {
+    fn try_rest(&mut self, index: u32, t: f64) -> Result<(), Error> {
         let Some(mut group) = self.group(index, t)? else { return Ok(()) };
         if !carries(&mut group.bodies, &mut group.supports, self.weight) {
             return Ok(());
@@ -116,11 +118,11 @@ impl Stage {
             actor.watch.proved = t;
         }
         self.counters.rested += fresh.len() as u64;
-        self.moved(world, &fresh, t)
+        self.moved(&fresh, t)
     }
 
     /// Stops two bodies that have stalled until the next step, where they have to prove that they can rest.
-    pub fn hold(&mut self, world: &World, actors: [u32; 2], t: f64) -> Result<(), Error> {
+    pub fn hold(&mut self, actors: [u32; 2], t: f64) -> Result<(), Error> {
         let held: Vec<u32> =
             actors.into_iter().filter(|actor| self.actors[*actor as usize].yields()).collect();
         for index in &held {
@@ -130,23 +132,23 @@ impl Stage {
             actor.set_out(t, Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..now });
             actor.watch.held = true;
         }
-        self.moved(world, &held, t)
+        self.moved(&held, t)
     }
 
     /// Lets go whoever was held and cannot prove that it can rest.
-    pub fn release(&mut self, world: &World, t: f64) -> Result<(), Error> {
+    pub fn release(&mut self, t: f64) -> Result<(), Error> {
         for index in 0..self.actors.len() as u32 {
             let actor = &mut self.actors[index as usize];
             if actor.watch.held {
                 (actor.watch.held, actor.watch.proved) = (false, f64::NEG_INFINITY);
-                self.prove_again(world, index, t)?;
+                self.prove_again(index, t)?;
             }
         }
         Ok(())
     }
 
     /// Looks again whether a resting body can carry what has been put on it.
-    pub fn prove_again(&mut self, world: &World, index: u32, t: f64) -> Result<(), Error> {
+    pub fn prove_again(&mut self, index: u32, t: f64) -> Result<(), Error> {
         if t - self.actors[index as usize].watch.proved < STILL_TIMES[1] * self.fall_time() {
             return Ok(());
         }
@@ -161,7 +163,7 @@ impl Stage {
             }
             None => false,
         };
-        if carried { Ok(()) } else { self.wake(world, index, t) }
+        if carried { Ok(()) } else { self.wake(index, t) }
     }
 
     /// Whether a resting body can pass an impulse at a point on to what it leans on, and stay where it is.
@@ -201,7 +203,7 @@ impl Stage {
     }
 
     /// Brings a resting body back to life, and everybody it leans on or who leans on it.
-    pub fn wake(&mut self, world: &World, index: u32, t: f64) -> Result<(), Error> {
+    pub fn wake(&mut self, index: u32, t: f64) -> Result<(), Error> {
         if self.actors[index as usize].role != Role::Resting {
             return Ok(());
         }
@@ -212,7 +214,8 @@ impl Stage {
             next += 1;
             for pair in self.actors[one as usize].pairs.clone() {
                 let other = self.partner(pair, one);
-                if self.actors[other as usize].role == Role::Resting
+                if !self.pairs[pair as usize].dozing
+                    && self.actors[other as usize].role == Role::Resting
                     && self.look(pair, t)?.distance < LEANING * self.epsilon
                 {
                     self.rouse(other, t);
@@ -221,7 +224,7 @@ impl Stage {
             }
         }
         self.counters.woken += awake.len() as u64;
-        self.moved(world, &awake, t)
+        self.moved(&awake, t)
     }
 
     fn rouse(&mut self, index: u32, t: f64) {
@@ -244,7 +247,8 @@ impl Stage {
         while let Some(member) = group.members.get(next).copied() {
             group.bodies.push(self.carried(member, t));
             for pair in self.actors[member as usize].pairs.clone() {
-                if group.supports.iter().any(|support| support.pair == pair) {
+                let dozing = self.pairs[pair as usize].dozing;
+                if dozing || group.supports.iter().any(|support| support.pair == pair) {
                     continue;
                 }
                 let gap = self.look(pair, t)?;
