@@ -17,6 +17,10 @@ pub struct Tally {
     quarantined: u64,
     left_bounds: u64,
     collisions: u64,
+    contacts_begun: u64,
+    contacts_ended: u64,
+    fallen_asleep: u64,
+    woken: u64,
     other_events: u64,
     /// The first few events in words.
     told: Vec<String>,
@@ -45,8 +49,14 @@ impl Tally {
                     self.collisions += 1;
                     continue;
                 }
-                _ => {
-                    self.other_events += 1;
+                other => {
+                    *match other {
+                        Event::ContactBegan { .. } => &mut self.contacts_begun,
+                        Event::ContactEnded { .. } => &mut self.contacts_ended,
+                        Event::Slept { .. } => &mut self.fallen_asleep,
+                        Event::Woke { .. } => &mut self.woken,
+                        _ => &mut self.other_events,
+                    } += 1;
                     continue;
                 }
             };
@@ -63,6 +73,10 @@ impl Tally {
             (self.quarantined, "quarantined"),
             (self.left_bounds, "left the bounds"),
             (self.collisions, "collisions"),
+            (self.contacts_begun, "contacts began"),
+            (self.contacts_ended, "ended"),
+            (self.fallen_asleep, "bodies fell asleep"),
+            (self.woken, "woke"),
             (self.other_events, "other"),
         ];
         let some: Vec<_> = counted

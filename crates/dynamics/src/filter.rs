@@ -153,10 +153,10 @@ impl PairFilter {
             return Ok(Some(Rejection::SameBody));
         }
         let groups = [world.shape(shapes[0])?.groups, world.shape(shapes[1])?.groups];
-        let why = if !world.filter.allows((bodies[0], groups[0]), (bodies[1], groups[1])) {
-            Some(Rejection::Rules)
-        } else {
+        let why = if world.filter.allows((bodies[0], groups[0]), (bodies[1], groups[1])) {
             self.exclusion(bodies[0], bodies[1]).map(Rejection::Excluded)
+        } else {
+            Some(Rejection::Rules)
         };
         let Some(callback) = &self.callback else { return Ok(why) };
         let meeting = Meeting { bodies, shapes, allowed: why.is_none() };

@@ -24,7 +24,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "block-drop": "two blocks bounce and end as a stack";
     "block-on-ramp": "a block slides down a ramp, stops after 2 s and stays";
     "bowling": "a ball slides, rolls and meets ten pins";
-    "brick-wall": "a steel ball flies into a wall of ninety bricks";
+    "brick-wall": "a steel ball flies into a wall of a hundred and five bricks";
     "chain-of-balls": "one ball in, one ball out, one collision at a time";
     "chute": "six caps slide out of a tray, none through its walls";
     "coins": "eight coins roll, collide, rattle down and rest";

@@ -118,6 +118,8 @@ pub(super) struct Block {
     /// Which links it is made of.
     pub first_link: u32,
     pub links: u32,
+    /// Whether one of its manifolds has several points and held nothing yet.
+    pub fresh: bool,
 }
 
 /// How rows answer to violations: a damped spring that is stable at any stiffness.

@@ -361,6 +361,51 @@ unsafe fn warm<L: Lanes>(arena: &Arena<'_>, index: usize, first_free: u32) {
     unsafe { y.scatter(&arena.movers, block, first_free) };
 }
 
+/// Stops whole manifolds at once, by the mean of their normal rows.
+///
+/// Point by point, the first corner of a box that lands flat would take the whole blow and set it tumbling; and it would be the
+/// first to give the blow back in the next sub-step, which begins with the impulses of the last.
+#[inline(always)]
+#[allow(unsafe_code)]
+unsafe fn land<L: Lanes>(arena: &Arena<'_>, block: &Block, y: &mut Pair<L>, sweep: &Sweep) {
+    let (zero, one) = (L::splat(0.0), L::splat(1.0));
+    // SAFETY: see `Arena`.
+    let ((da, ea), (db, eb)) =
+        unsafe { (shifts::<L>(&arena.movers, &block.a), shifts::<L>(&arena.movers, &block.b)) };
+    let n = Vector::load(&block.normal);
+    let (na, nb) = (n.scaled(-L::load(&block.scale[0])), n.scaled(L::load(&block.scale[1])));
+    let (moved, speed) = (na.dot(da) + nb.dot(db), na.dot(y.va) + nb.dot(y.vb));
+    let nothing = Vector::new(zero, zero, zero);
+    let (mut count, mut approach, mut sum_a, mut sum_b) = (zero, zero, nothing, nothing);
+    let mut least = L::splat(f32::MAX);
+    for k in 0..block.points as usize {
+        // SAFETY: the points of a block belong to it.
+        let rows = unsafe { arena.points.get(block.first_point as usize + k) };
+        let there = L::load(&rows.mass).if_positive(one, zero);
+        let (ja, jb) = (Vector::load(&rows.a), Vector::load(&rows.b));
+        let gap = L::load(&rows.gap) + moved + ja.dot(ea) + jb.dot(eb);
+        let wanted = speed + y.turning(ja, jb) + gap.larger(zero) * L::splat(sweep.rate);
+        count = count + there;
+        least = least.smaller(there.if_positive(L::load(&rows.impulse), least));
+        approach = approach + wanted * there;
+        sum_a = sum_a + ja.scaled(there);
+        sum_b = sum_b + jb.scaled(there);
+    }
+    let share = inverse(count);
+    let (ja, jb) = (sum_a.scaled(share), sum_b.scaled(share));
+    let mass = inverse(na.dot(na) + nb.dot(nb) + ja.dot(ja) + jb.dot(jb));
+    // No point can give back more than it holds.
+    let spare = -(least * count);
+    let impulse = count.if_positive((-(mass * approach * share)).larger(spare), zero);
+    for k in 0..block.points as usize {
+        // SAFETY: as above.
+        let rows = unsafe { arena.points.get_mut(block.first_point as usize + k) };
+        let there = L::load(&rows.mass).if_positive(one, zero);
+        (L::load(&rows.impulse) + impulse * share * there).store(&mut rows.impulse);
+    }
+    y.push_along(na, nb, ja, jb, impulse);
+}
+
 /// One sweep over the normal rows of a block, with springs (`PUSH`) or without.
 #[inline(always)]
 #[allow(unsafe_code)]
@@ -422,6 +467,9 @@ unsafe fn push<L: Lanes>(arena: &Arena<'_>, index: usize, sweep: &Sweep) {
     unsafe {
         let block = arena.blocks.get_mut(index);
         let mut y: Pair<L> = Pair::gather(&arena.movers, block);
+        if block.fresh {
+            land(arena, block, &mut y, sweep);
+        }
         normals::<L, true>(arena, block, &mut y, sweep);
         y.scatter(&arena.movers, block, sweep.first_free);
     }

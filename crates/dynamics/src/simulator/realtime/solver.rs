@@ -168,6 +168,8 @@ impl Solver {
                     // SAFETY: nobody else is at work yet.
                     let patch = unsafe { &*self.patches[first + lane].0 };
                     most = most.max(patch.count);
+                    let points = &patch.points[..patch.count as usize];
+                    block.fresh |= points.len() > 1 && points.iter().all(|row| row.0[6] == 0.0);
                     rolls |= patch.surface.0[3] > 0.0;
                     driven |= [link.a, link.b].iter().any(|mover| (1..first_free).contains(mover));
                 }
@@ -335,6 +337,7 @@ impl Block {
             drive: NONE,
             first_link: 0,
             links: 0,
+            fresh: false,
         }
     }
 }

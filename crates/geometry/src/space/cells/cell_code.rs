@@ -43,7 +43,7 @@ pub(super) fn code(cell: [i64; 3]) -> u64 {
 pub(super) fn cell_above(code: u64, low: [i64; 3]) -> [i64; 3] {
     std::array::from_fn(|axis| {
         let ahead = gather(code >> axis).wrapping_sub(low[axis] as u64) & MASK;
-        low[axis] + ahead as i64
+        low[axis] + ahead.cast_signed()
     })
 }
 
@@ -130,7 +130,7 @@ impl Place {
 
     /// Codes of its cells.
     pub fn codes(self) -> impl Iterator<Item = u64> {
-        let count = if self.kind == Kind::Cells { 1 } else { 0 };
+        let count = i64::from(self.kind == Kind::Cells);
         let [x, y, z] = self.more;
         let low = self.low.map(i64::from);
         (0..count * (i64::from(x) + 1)).flat_map(move |x| {
