@@ -104,7 +104,7 @@ fn rapier(scene: &StressScene, steps: usize) -> Run {
     world.integration_parameters.dt = DT as f32;
     let handles: Vec<_> = scene.bodies.iter().map(|body| add(&mut world, body, scene.sleeping)).collect();
     let driven: Vec<_> = scene.bodies.iter().zip(&handles).filter(|(body, _)| body.path.is_some()).collect();
-    let mut step = |world: &mut PhysicsWorld, step: usize| {
+    let step = |world: &mut PhysicsWorld, step: usize| {
         for (_, body) in scene.arrivals.iter().filter(|(at, _)| *at == step) {
             add(world, body, scene.sleeping);
         }

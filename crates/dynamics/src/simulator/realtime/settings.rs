@@ -20,7 +20,7 @@ component! {
         /// How far two bodies may move against each other, in parts of the smaller, before their contact is looked at anew.
         recycling: f64 = 0.01, "", Allowed::Within(0.0, 0.1);
         /// Bodies that approach each other slower than gravity makes them within this many steps do not bounce.
-        bounce_threshold: f64 = 2.0, "steps", Allowed::NonNegative;
+        bounce_threshold: f64 = 2.0, "", Allowed::NonNegative;
         /// Whether bodies that keep still fall asleep.
         sleep: bool = true, "", Allowed::Finite;
         /// A body no point of which moves faster keeps still.
