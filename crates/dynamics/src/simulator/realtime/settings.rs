@@ -10,9 +10,9 @@ component! {
         /// Sub-steps in a step: joints and stacks become stiffer with their number.
         substeps: i64 = 4, "", Allowed::Within(1.0, 1000.0);
         /// Stiffness of contacts, in parts of the largest that is stable: a frequency of a quarter of the sub-steps.
-        contact_frequency: f64 = 1.0, "", Allowed::Within(0.001, 1.0);
+        contact_frequency: f64 = 0.9, "", Allowed::Within(0.001, 1.0);
         /// Damping ratio of that.
-        contact_damping: f64 = 2.0, "", Allowed::Positive;
+        contact_damping: f64 = 3.0, "", Allowed::Positive;
         /// Fastest push.
         push_speed: f64 = 3.0, "m/s", Allowed::Positive;
         /// Distance at which contact is foreseen; at most a quarter of the smaller body.
