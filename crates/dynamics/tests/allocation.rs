@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 use rattleback_dynamics::force::{Drag, Spring};
+use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, FreeMotion, Registry, Simulator, World};
 use rattleback_geometry::Shape;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -73,4 +74,25 @@ fn every_integrator_steps_without_allocation() {
         let mut simulator = FreeMotion::by_name(&entry.name, &registry).unwrap();
         assert_eq!(allocations_of_ten_steps(&mut world, &mut simulator), 0, "{}", entry.name);
     }
+}
+
+/// A wall of boxes under the real-time simulator, awake, once it stands.
+#[test]
+fn a_standing_wall_allocates_nothing() {
+    let mut world = World::default();
+    world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
+    let shape = Shape::cuboid(DVec3::splat(0.5)).unwrap();
+    for i in 0..80 {
+        let at = DVec3::new(f64::from(i % 10), 0.0, 0.5 + f64::from(i / 10));
+        world.add_body(Body::dynamic().position(at).with_shape(shape.clone())).unwrap();
+    }
+    let mut simulator = Realtime::new(RealtimeSettings { sleep: false, ..Default::default() }).unwrap();
+    for _ in 0..120 {
+        simulator.step(&mut world, 1.0 / 60.0).unwrap();
+    }
+    let before = ALLOCATIONS.with(Cell::get);
+    for _ in 0..60 {
+        simulator.step(&mut world, 1.0 / 60.0).unwrap();
+    }
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
 }
