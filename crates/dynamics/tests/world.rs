@@ -385,3 +385,32 @@ proptest! {
         let _ = FreeMotion::default().step(&mut world, 0.01);
     }
 }
+
+/// The same in the middle of a pile under the real-time simulator: nothing spreads through the contacts.
+#[test]
+fn a_sick_body_in_a_pile_does_not_infect_it() {
+    use rattleback_dynamics::simulator::Realtime;
+    let mut world = World::default();
+    world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
+    let cube = || Shape::cuboid(DVec3::splat(0.5)).unwrap();
+    let pile: Vec<_> = (0..3)
+        .map(|k| world.add_body(Body::dynamic().at(0.0, 0.0, 0.5 + f64::from(k)).with_shape(cube())).unwrap())
+        .collect();
+    // Finite, but more than single precision can bear.
+    let runaway = Body::dynamic().at(0.9, 0.0, 3.2).velocity(DVec3::X * 1e200).with_shape(cube());
+    world.add_body(runaway).unwrap();
+    world.add_force_on(Targets::Bodies(vec![pile[1]]), None, Box::new(Poison::default())).unwrap();
+    let mut simulator = Realtime::default();
+    let mut quarantined = vec![];
+    for _ in 0..180 {
+        simulator.step(&mut world, 1.0 / 60.0).unwrap();
+        quarantined.extend(world.events().iter().filter_map(|event| match event {
+            Event::Quarantined { body, .. } => Some(*body),
+            _ => None,
+        }));
+    }
+    assert!(quarantined.contains(&pile[1]) && quarantined.len() <= 2, "{quarantined:?}");
+    assert!(world.iter_bodies().all(|body| body.position().is_finite() && body.velocity().is_finite()));
+    let heights = [pile[0], pile[2]].map(|id| world.body(id).unwrap().position().z);
+    assert!((heights[0] - 0.5).abs() < 0.01 && (heights[1] - 1.5).abs() < 0.01, "{heights:?}");
+}

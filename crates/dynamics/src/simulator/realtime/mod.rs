@@ -121,6 +121,9 @@ pub struct Realtime {
     counters: RealtimeCounters,
     /// Length of the last step, s.
     dt: f64,
+    /// Places of bodies that cannot be calculated with.
+    sick: Vec<usize>,
+    sick_bodies: Vec<BodyId>,
     /// Slots of bodies asleep that were touched in the present step.
     sleepers: Vec<u32>,
     /// Slots of bodies in islands with large ratios of mass.
@@ -158,6 +161,8 @@ impl Realtime {
             events: Vec::new(),
             counters: RealtimeCounters::default(),
             dt: 0.0,
+            sick: Vec::new(),
+            sick_bodies: Vec::new(),
             sleepers: Vec::new(),
             delicate: Vec::new(),
         }
@@ -176,6 +181,18 @@ impl Realtime {
     /// Whether a body sleeps.
     pub fn is_asleep(&self, body: BodyId) -> bool {
         self.roster.actor(body.slot()).is_some_and(|actor| actor.id == body && actor.asleep)
+    }
+
+    /// Takes the bodies out that could not be calculated with. The step may have taken out others already, which then moved
+    /// the rest to other places; so they go by name.
+    fn quarantine(&mut self, world: &mut World, time: f64) {
+        let sick = std::mem::take(&mut self.sick_bodies);
+        let located = |id: &BodyId| match world.bodies().locate(*id) {
+            Some((Status::Dynamic, place)) => Some(place),
+            _ => None,
+        };
+        let mut places: Vec<usize> = sick.iter().filter_map(located).collect();
+        world.quarantine(&mut places, time);
     }
 
     /// Where bodies touch, with the forces of the last step.
@@ -204,7 +221,15 @@ impl Simulator for Realtime {
         }
         let end = world.time() + dt;
         world.report(&mut self.events);
+        // Before anybody changes places.
+        self.sick_bodies.clear();
+        self.sick_bodies.extend(self.sick.iter().map(|place| world.bodies().ids(Status::Dynamic)[*place]));
+        let motion = world.bodies_mut().dynamic_mut().0;
+        for place in &self.sick {
+            motion[*place] = self.before[*place];
+        }
         world.end_step(end, Some(&self.before));
+        self.quarantine(world, end);
         for event in world.events() {
             if let Event::Quarantined { body, .. } | Event::LeftBounds { body, .. } = event {
                 self.roster.pending.push(*body);

@@ -24,6 +24,7 @@ const DELICATE_RATIO: f64 = 25.0;
 impl Realtime {
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         self.dt = dt;
+        self.sick.clear();
         let time = world.time();
         if self.roster.has_lost_track(world) {
             self.start_over()?;
@@ -200,8 +201,16 @@ impl Realtime {
             let wrench = self.loads.wrench(place);
             let acceleration = g + wrench.force * inertia[place].inverse_mass;
             let h = dt / self.substeps[group] as f64;
-            let (mover, frame, kick) =
+            let entered =
                 enter(&motion[place], &inertia[place], acceleration, wrench.torque, actor.round, h, dt);
+            // Numbers that are none must not get among the others: they would spread through every contact.
+            let (mover, frame, kick) = if entered.0.is_sane() && is_sane(&entered.2) {
+                entered
+            } else {
+                self.sick.push(place);
+                let still = Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..motion[place] };
+                enter(&still, &inertia[place], DVec3::ZERO, DVec3::ZERO, true, h, dt)
+            };
             actor.mover = solvers[group].enter(mover, frame, kick);
         }
         for link in solvers.iter_mut().flat_map(Solver::links_mut) {
@@ -273,6 +282,10 @@ impl Realtime {
                 continue;
             }
             let wrench = self.loads.wrench(place);
+            if !(wrench.force.is_finite() && wrench.torque.is_finite()) {
+                self.sick.push(place);
+                continue;
+            }
             let (motion, inertia) = world.bodies_mut().dynamic_mut();
             let (motion, inertia) = (&mut motion[place], &inertia[place]);
             let kick = |motion: &mut Motion| {
@@ -467,6 +480,17 @@ fn enter(
     let mover = Mover { velocity: row(v, 0.0, w, 0.0), shift: Row::default() };
     let damping = [(-h * inertia.linear_damping).exp(), (-h * inertia.angular_damping).exp()];
     (mover, Frame::new(motion.q, root, scale), row(push, damping[0], turning, damping[1]))
+}
+
+/// Whether single precision can bear it.
+fn is_sane(row: &Row) -> bool {
+    row.0.iter().all(|number| number.abs() < 1e15)
+}
+
+impl Mover {
+    fn is_sane(&self) -> bool {
+        is_sane(&self.velocity)
+    }
 }
 
 /// Solver coordinates ⇒ body.
