@@ -313,3 +313,30 @@ fn sleepers_wake() {
     let x = world.body(high).unwrap().position().x;
     assert!((0.004..0.02).contains(&x), "{x}");
 }
+
+/// A fixed body that goes makes another one move up in memory; contacts, and questions between steps, follow.
+#[test]
+fn supports_come_and_go() {
+    let mut world = World::default();
+    let slab = |world: &mut World, x: f64| {
+        let shape = Shape::cuboid(DVec3::new(1.0, 1.0, 0.5)).unwrap();
+        world.add_body(Body::fixed().at(x, 0.0, -0.5).with_shape(shape)).unwrap()
+    };
+    let slabs = [slab(&mut world, 0.0), slab(&mut world, 5.0), slab(&mut world, 10.0)];
+    let boxes = [0.0, 5.0, 10.0].map(|x| cube(&mut world, 0.5, DVec3::new(x, 0.0, 0.5)));
+    let mut simulator = Realtime::default();
+    run(&mut simulator, &mut world, 0.5);
+    world.remove_body(slabs[0]).unwrap();
+    assert!(simulator.touch_points(&world).count() > 0);
+    run(&mut simulator, &mut world, 0.5);
+    let z = |world: &World, k: usize| world.body(boxes[k]).unwrap().position().z;
+    assert!(z(&world, 0) < 0.0 && (z(&world, 1) - 0.5).abs() < 1e-2 && (z(&world, 2) - 0.5).abs() < 1e-2);
+    world.remove_body(boxes[1]).unwrap();
+    assert!(simulator.touch_points(&world).all(|point| !point.bodies.contains(&boxes[1])));
+    // Another world altogether.
+    let mut other = World::default();
+    floor(&mut other);
+    let id = cube(&mut other, 0.5, DVec3::new(0.0, 0.0, 0.6));
+    run(&mut simulator, &mut other, 1.0);
+    assert!((other.body(id).unwrap().position().z - 0.5).abs() < 1e-2);
+}

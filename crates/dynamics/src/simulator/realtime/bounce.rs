@@ -12,7 +12,6 @@
 
 use super::Realtime;
 use super::contact::Contact;
-use super::lanes::Row;
 use super::roster::Actor;
 use crate::contact::{Collision, CollisionSettings, Contactor, resolve};
 use crate::motion::{Inertia, Motion};
@@ -89,6 +88,8 @@ const MOST_HITS: usize = 16;
 pub(super) struct Bounces {
     flyers: Vec<Flyer>,
     candidates: Vec<Candidate>,
+    /// Of one contact, on their way to the others.
+    made: Vec<Candidate>,
     agenda: BinaryHeap<Reverse<Hit>>,
     /// Candidates of each flyer.
     of_flyer: Vec<Vec<u32>>,
@@ -163,13 +164,13 @@ impl Realtime {
     fn propose(&mut self, world: &World, index: u32, g: DVec3) {
         let Some(contact) = &self.table.contacts[index as usize] else { return };
         let [Some(a), Some(b)] = contact.actors.map(|slot| self.roster.actor(slot)) else { return };
-        let sides = [(a, a.motion(world)), (b, b.motion(world))];
-        let mut made = Vec::new();
+        let (Some(motion_a), Some(motion_b)) = (a.motion(world), b.motion(world)) else { return };
+        let sides = [(a, motion_a), (b, motion_b)];
+        let mut made = std::mem::take(&mut self.bounces.made);
         candidates(contact, index, sides, &mut made);
-        for mut candidate in made {
-            // Nobody who only parts can hit.
+        for mut candidate in made.drain(..) {
             for (k, (actor, motion)) in sides.iter().enumerate() {
-                let inertia = world.bodies().inertia(actor.status)[actor.place as usize];
+                let inertia = world.bodies().inertia_of(actor.id).copied().unwrap_or_default();
                 let wrench = if actor.status == Status::Dynamic {
                     self.loads.wrench(actor.place as usize).force
                 } else {
@@ -184,20 +185,20 @@ impl Realtime {
             }
             self.bounces.candidates.push(candidate);
         }
+        self.bounces.made = made;
     }
 }
 
 /// The manifolds of a contact as candidates, without flyers yet.
 fn candidates(contact: &Contact, index: u32, sides: [(&Actor, &Motion); 2], made: &mut Vec<Candidate>) {
-    let vector = |row: &Row, k: usize| DVec3::new(row.0[k].into(), row.0[k + 1].into(), row.0[k + 2].into());
     let axes =
         sides.map(|(actor, motion)| if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q });
     for patch in contact.patches() {
-        let normal = (axes[0] * vector(&patch.head, 0)).normalize_or_zero();
-        let apart = vector(&patch.head, 3);
+        let normal = (axes[0] * patch.head.vector(0)).normalize_or_zero();
+        let apart = patch.head.vector(3);
         let mut points = [(DVec3::ZERO, DVec3::ZERO, 0.0); 4];
         for (point, row) in points.iter_mut().zip(&patch.points[..patch.count as usize]) {
-            let (ra, rb) = (axes[0] * vector(row, 0), axes[1] * vector(row, 3));
+            let (ra, rb) = (axes[0] * row.vector(0), axes[1] * row.vector(3));
             let gap = apart + rb - ra;
             *point = (ra + 0.5 * gap, rb - 0.5 * gap, normal.dot(gap));
         }

@@ -135,7 +135,7 @@ impl Contact {
         let side = |k: usize| {
             let part = sight.roster.part(self.parts[k])?;
             let actor = sight.roster.actor(self.actors[k])?;
-            let motion = actor.motion(sight.world);
+            let motion = actor.motion(sight.world)?;
             Some(Side {
                 part,
                 motion,

@@ -3,6 +3,7 @@
 //! [`Eight`] is a plain array for any machine, [`Wide`] one 256-bit register. No operation is fused and none is approximate, so
 //! that the machine does not show in the result.
 
+use glam::DVec3;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// How many.
@@ -12,6 +13,13 @@ pub(super) const LANES: usize = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(32))]
 pub(super) struct Row(pub [f32; LANES]);
+
+impl Row {
+    /// The vector that begins in a lane.
+    pub fn vector(&self, lane: usize) -> DVec3 {
+        DVec3::new(self.0[lane].into(), self.0[lane + 1].into(), self.0[lane + 2].into())
+    }
+}
 
 /// Eight numbers to calculate with.
 pub(super) trait Lanes:

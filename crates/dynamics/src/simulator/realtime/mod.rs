@@ -128,6 +128,8 @@ pub struct Realtime {
     sleepers: Vec<u32>,
     /// Slots of bodies in islands with large ratios of mass.
     delicate: Vec<u32>,
+    /// By root of an island: whether it is one.
+    marked: Vec<bool>,
 }
 
 impl Default for Realtime {
@@ -165,6 +167,7 @@ impl Realtime {
             sick_bodies: Vec::new(),
             sleepers: Vec::new(),
             delicate: Vec::new(),
+            marked: Vec::new(),
         }
     }
 

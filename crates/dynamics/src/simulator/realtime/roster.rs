@@ -56,8 +56,8 @@ pub(super) struct Actor {
 impl Actor {
     /// Its state.
     #[inline]
-    pub fn motion<'w>(&self, world: &'w World) -> &'w Motion {
-        &world.bodies().motion(self.status)[self.place as usize]
+    pub fn motion<'w>(&self, world: &'w World) -> Option<&'w Motion> {
+        world.bodies().motion(self.status).get(self.place as usize)
     }
 }
 
@@ -100,6 +100,10 @@ pub(super) struct Roster {
     pub pending: Vec<BodyId>,
     /// Bodies to be woken, filled by `sync`.
     pub disturbed: Vec<u32>,
+    /// Whether a fixed body has gone, so that another may have taken its place.
+    fixed_went: bool,
+    /// How many bodies of each status there were when last looked at.
+    counts: [usize; 4],
 }
 
 impl Roster {
@@ -132,7 +136,10 @@ impl Roster {
 
     /// Whether more has changed in the world than can be told.
     pub fn has_lost_track(&self, world: &World) -> bool {
-        self.revision.is_some_and(|revision| world.changed_since(revision).is_none())
+        let Some(revision) = self.revision else { return false };
+        // A world of the same revision and other numbers is another world.
+        let other = revision == world.revision() && self.pending.is_empty() && self.counts != counts(world);
+        other || world.changed_since(revision).is_none()
     }
 
     /// Takes over what changed in the world since the last time.
@@ -162,7 +169,8 @@ impl Roster {
             self.take_on(world, *id, space)?;
         }
         // Removals move other bodies into the place that became free.
-        for status in [Status::Dynamic, Status::Animated] {
+        let fixed = std::mem::take(&mut self.fixed_went).then_some(Status::Fixed);
+        for status in [Status::Dynamic, Status::Animated].into_iter().chain(fixed) {
             for (place, id) in world.bodies().ids(status).iter().enumerate() {
                 if let Some(actor) = self.actor_mut(id.slot()) {
                     actor.place = place as u32;
@@ -173,6 +181,7 @@ impl Roster {
             space.build();
         }
         self.revision = Some(revision);
+        self.counts = counts(world);
         Ok(())
     }
 
@@ -281,6 +290,7 @@ impl Roster {
     fn dismiss(&mut self, slot: u32, space: &mut dyn Space) -> Result<(), Error> {
         let Some(actor) = self.actors[slot as usize].take() else { return Ok(()) };
         self.lives[slot as usize] = Life::Fixed;
+        self.fixed_went |= actor.status == Status::Fixed;
         for index in actor.parts {
             if let Some(part) = self.parts[index as usize].take() {
                 space.remove(part.proxy).map_err(refuse)?;
@@ -307,6 +317,10 @@ pub(super) fn set_box(space: &mut dyn Space, part: &Part, bounds: &Aabb) -> Resu
 
 pub(super) fn refuse(source: SpaceError) -> Error {
     super::RealtimeError::Space { source }.into()
+}
+
+fn counts(world: &World) -> [usize; 4] {
+    Status::ALL.map(|status| world.bodies().count(status))
 }
 
 fn is_round(moments: DVec3) -> bool {

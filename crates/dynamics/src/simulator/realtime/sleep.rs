@@ -77,7 +77,9 @@ impl Islands {
         self.part(count);
         self.restless.clear();
         self.restless.resize(count, false);
-        let place = |roster: &Roster, slot: u32| roster.actor(slot).map_or(0, |actor| actor.place);
+        let place = |roster: &Roster, slot: u32| {
+            roster.actor(slot).map_or(0, |actor| actor.place).min(count.saturating_sub(1) as u32)
+        };
         let life = |roster: &Roster, slot: u32| roster.lives.get(slot as usize).copied().unwrap_or_default();
         let near = || table.summaries.iter().filter(|summary| summary.near);
         for summary in near() {

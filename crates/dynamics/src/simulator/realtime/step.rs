@@ -231,7 +231,7 @@ impl Realtime {
     /// Marks the bodies of islands in which a body meets a much lighter one ⇒ the largest ratio of masses.
     fn mark_delicate(&mut self, world: &World, stamp: u64) -> f64 {
         let inertia = world.bodies().inertia(Status::Dynamic);
-        let Self { roster, table, islands, delicate, .. } = self;
+        let Self { roster, table, islands, delicate, marked, .. } = self;
         for slot in delicate.drain(..) {
             if let Some(actor) = roster.actor_mut(slot) {
                 actor.delicate = false;
@@ -241,6 +241,7 @@ impl Realtime {
             let [a, b] =
                 actors.map(|slot| roster.actor(slot).filter(|actor| actor.status == Status::Dynamic));
             Some([a?.place, b?.place])
+                .filter(|places| places.iter().all(|place| (*place as usize) < inertia.len()))
         };
         let ratio = |[a, b]: [u32; 2]| {
             let (a, b) = (inertia[a as usize].inverse_mass, inertia[b as usize].inverse_mass);
@@ -253,7 +254,8 @@ impl Realtime {
         }
         islands.part(inertia.len());
         met().for_each(|[a, b]| islands.unite(a, b));
-        let mut marked = vec![false; inertia.len()];
+        marked.clear();
+        marked.resize(inertia.len(), false);
         for pair in met().filter(|pair| ratio(*pair) > DELICATE_RATIO) {
             marked[islands.root(pair[0]) as usize] = true;
         }
@@ -399,15 +401,17 @@ impl Realtime {
     /// Animated bodies go where their paths lead; their boxes go ahead.
     fn move_animated(&mut self, world: &World, dt: f64) -> Result<(), Error> {
         for id in world.bodies().ids(Status::Animated) {
-            let Some(actor) = self.roster.actor_mut(id.slot()) else { continue };
-            actor.mover = NONE;
+            if let Some(actor) = self.roster.actor_mut(id.slot()) {
+                actor.mover = NONE;
+            }
+            let Some(actor) = self.roster.actor(id.slot()) else { continue };
             let body = world.body(*id)?;
             let pose = match body.path() {
                 Some((path, start)) => path.at(&start, world.time() + dt).pose * *body.body_from_principal(),
                 None => body.motion().pose(),
             };
-            for index in actor.parts.clone() {
-                if let Some(part) = self.roster.part(index) {
+            for index in &actor.parts {
+                if let Some(part) = self.roster.part(*index) {
                     place_box(&mut *self.space, part, &pose, self.settings.foresight)?;
                 }
             }
@@ -426,25 +430,25 @@ impl Realtime {
         let delicate = sides.iter().flatten().any(|actor| actor.delicate);
         let per_second = self.substeps[usize::from(delicate)] as f64 / self.dt;
         known.into_iter().flat_map(move |(a, b)| {
-            let (one, other) = (a.motion(world), b.motion(world));
-            contact.patches().flat_map(move |patch| {
-                let axes = |actor: &super::roster::Actor, motion: &Motion| {
-                    if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q }
-                };
-                let vector = |row: &Row, k: usize| {
-                    DVec3::new(row.0[k].into(), row.0[k + 1].into(), row.0[k + 2].into())
-                };
-                let normal = axes(a, one) * vector(&patch.head, 0);
-                patch.points[..patch.count as usize].iter().map(move |row| TouchPoint {
-                    bodies: [a.id, b.id],
-                    normal,
-                    point: if b.status == Status::Fixed {
-                        one.x + axes(a, one) * vector(row, 0)
-                    } else {
-                        other.x + axes(b, other) * vector(row, 3)
-                    },
-                    gap: row.0[7].into(),
-                    force: f64::from(row.0[6]) * per_second,
+            // By name: the world may have changed since the step.
+            let motions = world.bodies().motion_of(a.id).zip(world.bodies().motion_of(b.id));
+            motions.into_iter().flat_map(move |(one, other)| {
+                contact.patches().flat_map(move |patch| {
+                    let axes = |actor: &super::roster::Actor, motion: &Motion| {
+                        if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q }
+                    };
+                    let normal = axes(a, one) * patch.head.vector(0);
+                    patch.points[..patch.count as usize].iter().map(move |row| TouchPoint {
+                        bodies: [a.id, b.id],
+                        normal,
+                        point: if b.status == Status::Fixed {
+                            one.x + axes(a, one) * row.vector(0)
+                        } else {
+                            other.x + axes(b, other) * row.vector(3)
+                        },
+                        gap: row.0[7].into(),
+                        force: f64::from(row.0[6]) * per_second,
+                    })
                 })
             })
         })
@@ -495,11 +499,10 @@ impl Mover {
 
 /// Solver coordinates ⇒ body.
 fn leave(motion: &mut Motion, mover: &Mover, frame: &Frame) {
-    let vector = |row: &Row, k: usize| DVec3::new(row.0[k].into(), row.0[k + 1].into(), row.0[k + 2].into());
-    let root = vector(&frame.rest, 1);
+    let root = frame.rest.vector(1);
     let scale = f64::from(frame.rest.0[4]);
-    let (v, w) = (vector(&mover.velocity, 0), vector(&mover.velocity, 4));
-    let (moved, turned) = (vector(&mover.shift, 0), vector(&mover.shift, 4));
+    let (v, w) = (mover.velocity.vector(0), mover.velocity.vector(4));
+    let (moved, turned) = (mover.shift.vector(0), mover.shift.vector(4));
     motion.v = v * scale;
     motion.omega = motion.q * (w * root);
     motion.x += moved * scale;

@@ -176,9 +176,9 @@ impl Realtime {
             return Some(self.sweeps.runners[rival].way);
         }
         let actor = self.roster.actor(part.actor)?;
-        let now = actor.motion(world);
+        let now = actor.motion(world)?;
         match actor.status {
-            Status::Dynamic => way_between(&self.before[actor.place as usize], now, dt),
+            Status::Dynamic => way_between(self.before.get(actor.place as usize)?, now, dt),
             Status::Animated => {
                 // It goes where its path leads at the end of the step.
                 let body = world.body(actor.id).ok()?;
