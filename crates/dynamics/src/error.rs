@@ -2,7 +2,7 @@
 
 use crate::property::PropertyError;
 use crate::registry::RegistryError;
-use crate::world::{BodyId, ForceId, MaterialId, ShapeId, Status};
+use crate::world::{BodyId, ForceId, JointId, MaterialId, ShapeId, Status};
 use rattleback_geometry::{MassError, ShapeError};
 use rattleback_numerics::StepError;
 
@@ -22,6 +22,19 @@ pub enum Error {
     /// No force has this id.
     #[error("there is no force {0}")]
     UnknownForce(ForceId),
+    /// No joint has this id.
+    #[error("there is no joint {0}")]
+    UnknownJoint(JointId),
+    /// A simulator cannot move what is in the world.
+    #[error("the simulator `{simulator}` does not know {what}; {instead}")]
+    Unsupported {
+        /// Type name of the simulator.
+        simulator: &'static str,
+        /// What it met.
+        what: &'static str,
+        /// What to do about it.
+        instead: &'static str,
+    },
     /// The material that everything falls back on cannot go.
     #[error("the default material cannot be removed")]
     DefaultMaterial,

@@ -9,6 +9,7 @@ pub mod contact;
 mod error;
 pub mod filter;
 pub mod force;
+pub mod joint;
 pub mod motion;
 pub mod property;
 pub mod query;
@@ -19,11 +20,12 @@ pub mod world;
 
 pub use error::Error;
 pub use force::{Force, Targets};
+pub use joint::{Joint, Mount};
 pub use property::{Component, Properties, Value};
 pub use registry::{Plugin, Registry};
 pub use signal::Signal;
 pub use simulator::{FreeMotion, Simulator};
 pub use world::{
-    Body, BodyId, CollisionGroups, Event, ForceId, Material, MaterialId, Path, Readout, ShapeId, ShapePart,
+    Body, BodyId, CollisionGroups, Event, ForceId, JointId, Material, MaterialId, Path, Readout, ShapeId, ShapePart,
     Status, World,
 };

@@ -4,6 +4,7 @@
 //! snapshots and the command line only ever ask the registry.
 
 use crate::force::{self, Force};
+use crate::joint::{self, Joint};
 use crate::property::{self, Component, ComponentType, Properties, PropertyError, PropertySpec};
 use crate::simulator::{self, BodyIntegrator, Simulator};
 use crate::world::{Material, shapes};
@@ -167,6 +168,8 @@ pub struct Registry {
     pub materials: Catalogue<Material>,
     /// What pushes bodies.
     pub forces: Catalogue<Box<dyn Force>>,
+    /// What holds bodies together.
+    pub joints: Catalogue<Box<dyn Joint>>,
     /// What turns forces into motion.
     pub integrators: Catalogue<Box<dyn BodyIntegrator>>,
     /// What moves a world.
@@ -180,6 +183,7 @@ impl Registry {
             shapes: Catalogue::new("shape"),
             materials: Catalogue::new("material"),
             forces: Catalogue::new("force"),
+            joints: Catalogue::new("joint"),
             integrators: Catalogue::new("integrator"),
             simulators: Catalogue::new("simulator"),
         }
@@ -214,6 +218,7 @@ impl Plugin for BuiltIn {
         registry.materials.register(Entry::of::<Material>(|material| material))?;
         shapes::register(&mut registry.shapes)?;
         force::register(&mut registry.forces)?;
+        joint::register(&mut registry.joints)?;
         simulator::register_integrators(&mut registry.integrators)?;
         simulator::register_simulators(&mut registry.simulators)
     }

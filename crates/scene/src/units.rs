@@ -31,6 +31,10 @@ pub(crate) const DENSITY: Dimension = dimension(1, -3, 0);
 pub(crate) const AREA_DENSITY: Dimension = dimension(1, -2, 0);
 /// A moment of inertia.
 pub(crate) const INERTIA: Dimension = dimension(1, 2, 0);
+/// A force.
+pub(crate) const FORCE: Dimension = dimension(1, 1, 0);
+/// A torque.
+pub(crate) const TORQUE: Dimension = dimension(1, 2, 0);
 /// An angle or angular velocity.
 pub(crate) const ANGLE: Dimension = dimension(0, 0, 1);
 

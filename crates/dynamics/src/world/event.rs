@@ -1,6 +1,6 @@
 //! What a step has to tell besides new poses.
 
-use super::{BodyId, ShapeId};
+use super::{BodyId, JointId, ShapeId};
 use crate::filter::Rejection;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,15 @@ pub enum Event {
         time: f64,
         /// Who.
         bodies: [BodyId; 2],
+    },
+    /// A joint was loaded or drawn apart beyond what it bears, and is gone.
+    JointBroke {
+        /// Time after the step, s.
+        time: f64,
+        /// Which it was.
+        joint: JointId,
+        /// What it held together; none is the world.
+        bodies: [Option<BodyId>; 2],
     },
     /// Two shapes came close that may not touch.
     Filtered {

@@ -58,6 +58,10 @@ handle! {
     /// Names a force.
     ForceId
 }
+handle! {
+    /// Names a joint.
+    JointId
+}
 
 /// Objects of one kind in stable slots, found by handle in constant time.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ mod body;
 mod event;
 mod filter;
 mod handle;
+mod joints;
 mod journal;
 mod material;
 mod path;
@@ -17,7 +18,7 @@ pub use bodies::Bodies;
 pub use body::{Body, ShapePart, Status};
 pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
-pub use handle::{BodyId, ForceId, Handle, HandleMap, MaterialId, ShapeId};
+pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, ShapeId};
 pub use material::{Combine, Material, MixedMaterial, Mixing};
 pub use path::{Path, PathPoint};
 pub use readout::Readout;
@@ -26,11 +27,12 @@ pub use snapshot::SnapshotError;
 pub use view::{BodyMut, BodyRef};
 
 use crate::error::{Error, parameter};
-use crate::filter::{PairFilter, Rejected};
+use crate::filter::{PairFilter, Rejected, Rejection};
 use crate::force::{Force, Gravity, Loads, Scope, Targets};
 use crate::motion::{Inertia, Motion};
 use body::BodyRecord;
 use glam::DVec3;
+use joints::Joints;
 use journal::Journal;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
@@ -66,6 +68,7 @@ pub struct World {
     materials: HandleMap<MaterialId, (Option<String>, Material)>,
     default_material: MaterialId,
     forces: HandleMap<ForceId, ForceRecord>,
+    joints: Joints,
     /// How materials mix.
     pub mixing: Mixing,
     /// Which pairs may touch.
@@ -108,6 +111,7 @@ impl World {
             materials,
             default_material,
             forces: HandleMap::new(),
+            joints: Joints::default(),
             mixing: Mixing::default(),
             filter: CollisionFilter::default(),
             pair_filter: PairFilter::default(),
@@ -236,8 +240,10 @@ impl World {
         Ok(id)
     }
 
-    /// Takes a body and its shapes out of the world. Forces that name it stop acting on it.
+    /// Takes a body, its shapes and its joints out of the world. Forces that name it stop acting on it.
     pub fn remove_body(&mut self, id: BodyId) -> Result<(), Error> {
+        self.bodies.record(id)?;
+        self.remove_joints_of(id);
         let record = self.bodies.remove(id)?;
         self.journal.note(id);
         for shape in record.shapes {
@@ -342,10 +348,17 @@ impl World {
     /// [`may_touch`](Self::may_touch) for a simulator whose broad phase has found a new pair: if it may not touch, that is
     /// told as [`Event::Filtered`] at the end of the step, where [`PairFilter::tells`] asks for it.
     pub fn admit_pair(&self, a: ShapeId, b: ShapeId) -> Result<bool, Error> {
+        Ok(self.judge_pair(a, b)?.is_none())
+    }
+
+    /// The same with the reason why a pair may not touch.
+    pub(crate) fn judge_pair(&self, a: ShapeId, b: ShapeId) -> Result<Option<Rejection>, Error> {
         let bodies = [self.shape(a)?.body, self.shape(b)?.body];
-        let Some(why) = self.pair_filter.judge(self, bodies, [a, b])? else { return Ok(true) };
-        self.pair_filter.note(bodies, [a, b], why);
-        Ok(false)
+        let judged = self.pair_filter.judge(self, bodies, [a, b])?;
+        if let Some(why) = judged {
+            self.pair_filter.note(bodies, [a, b], why);
+        }
+        Ok(judged)
     }
 
     /// Excluded pairs and the callback that has the last word on who may touch.
@@ -377,12 +390,15 @@ impl World {
             }
         }
         force.check(&self.bodies)?;
+        self.wake(&targets);
         Ok(self.forces.insert(ForceRecord { name, targets, force }))
     }
 
     /// Stops a force.
     pub fn remove_force(&mut self, id: ForceId) -> Result<Box<dyn Force>, Error> {
-        self.forces.remove(id).map(|record| record.force).ok_or(Error::UnknownForce(id))
+        let record = self.forces.remove(id).ok_or(Error::UnknownForce(id))?;
+        self.wake(&record.targets);
+        Ok(record.force)
     }
 
     /// Id ⇒ force, to be configured by its properties.
@@ -404,7 +420,18 @@ impl World {
             record.force.set(name, before)?;
             return Err(error);
         }
+        let targets = record.targets.clone();
+        self.wake(&targets);
         Ok(())
+    }
+
+    /// Whoever a force acts on may not go on sleeping when it changes.
+    fn wake(&mut self, targets: &Targets) {
+        let dynamic = self.bodies.ids(Status::Dynamic);
+        match targets {
+            Targets::All => dynamic.iter().for_each(|id| self.journal.note(*id)),
+            Targets::Bodies(ids) => ids.iter().for_each(|id| self.journal.note(*id)),
+        }
     }
 
     /// All forces with their names.

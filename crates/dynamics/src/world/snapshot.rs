@@ -6,20 +6,22 @@
 
 use super::{
     AttachedShape, Bodies, BodyId, CollisionFilter, Counters, Event, ForceId, ForceRecord, Handle, HandleMap,
-    Journal, Material, MaterialId, Mixing, ShapeId, World,
+    JointId, Joints, Journal, Material, MaterialId, Mixing, ShapeId, World,
 };
 use crate::error::Error;
-use crate::filter::PairFilter;
+use crate::filter::{Exclusion, PairFilter};
+use crate::joint::{Breaking, JointRecord};
 use crate::force::Targets;
 use crate::property::ComponentType;
 use crate::registry::{Description, Registry};
 use crate::simulator::Simulator;
+use glam::DQuat;
 use rand_pcg::Pcg64;
-use rattleback_geometry::Aabb;
+use rattleback_geometry::{Aabb, Pose};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"RATTLEBK";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const HEADER: usize = MAGIC.len() + 2 + 8;
 
 /// Why a snapshot could not be written or read.
@@ -56,6 +58,18 @@ struct ForceImage {
 }
 
 #[derive(Serialize, Deserialize)]
+struct JointImage {
+    name: Option<String>,
+    bodies: [Option<BodyId>; 2],
+    frames: [Pose; 2],
+    collide: bool,
+    breaking: Breaking,
+    turned: [f64; 3],
+    last: Option<[DQuat; 2]>,
+    description: Description,
+}
+
+#[derive(Serialize, Deserialize)]
 struct MaterialImage {
     name: Option<String>,
     description: Description,
@@ -73,6 +87,7 @@ struct WorldImage {
     materials: HandleMap<MaterialId, MaterialImage>,
     default_material: MaterialId,
     forces: HandleMap<ForceId, ForceImage>,
+    joints: HandleMap<JointId, JointImage>,
     mixing: Mixing,
     filter: CollisionFilter,
     bounds: Option<Aabb>,
@@ -143,6 +158,16 @@ impl World {
                 targets: record.targets.clone(),
                 description: Description::of(&*record.force),
             }),
+            joints: self.joints.records.map(|record| JointImage {
+                name: record.name.clone(),
+                bodies: record.bodies,
+                frames: record.frames,
+                collide: record.collide,
+                breaking: record.breaking,
+                turned: record.turned,
+                last: record.last,
+                description: Description::of(&*record.joint),
+            }),
             mixing: self.mixing.clone(),
             filter: self.filter.clone(),
             bounds: self.bounds,
@@ -177,6 +202,24 @@ impl World {
                 registry.forces.make(&record.description.type_name, &record.description.properties)?;
             Ok::<_, Error>(ForceRecord { name: record.name.clone(), targets: record.targets.clone(), force })
         })?;
+        let mut pair_filter = PairFilter::default();
+        let joints = image.joints.try_map(|image| {
+            let joint = registry.joints.make(&image.description.type_name, &image.description.properties)?;
+            joint.check()?;
+            if let ([Some(a), Some(b)], false) = (image.bodies, image.collide) {
+                pair_filter.exclude(a, b, Exclusion::Joint);
+            }
+            Ok::<_, Error>(JointRecord {
+                name: image.name.clone(),
+                bodies: image.bodies,
+                frames: image.frames,
+                collide: image.collide,
+                breaking: image.breaking,
+                turned: image.turned,
+                last: image.last,
+                joint,
+            })
+        })?;
         let world = Self {
             time: image.time,
             bodies: image.bodies,
@@ -186,7 +229,8 @@ impl World {
             forces,
             mixing: image.mixing,
             filter: image.filter,
-            pair_filter: PairFilter::default(),
+            pair_filter,
+            joints: Joints { records: joints, revision: image.revision },
             bounds: image.bounds,
             random: image.random,
             counters: image.counters,
@@ -219,6 +263,15 @@ fn check(image: &WorldImage) -> Result<(), SnapshotError> {
     ensure(image.shapes.is_consistent() && image.materials.is_consistent(), "table of shapes or materials")?;
     ensure(image.forces.is_consistent(), "table of forces")?;
     ensure(image.materials.get(image.default_material).is_some(), "default material")?;
+    let joints_fit = image.joints.iter().all(|(_, joint)| {
+        joint.bodies.iter().flatten().all(|id| image.bodies.locate(*id).is_some())
+            && joint.bodies[0] != joint.bodies[1]
+            && joint.frames.iter().all(Pose::is_valid)
+            && joint.breaking.check().is_ok()
+            && joint.turned.iter().all(|angle| angle.is_finite())
+            && joint.last.is_none_or(|last| last.iter().all(|q| q.is_finite()))
+    });
+    ensure(image.joints.is_consistent() && joints_fit, "joints")?;
     let shapes_fit = image.shapes.iter().all(|(_, attached)| {
         attached.pose.is_valid()
             && image.bodies.locate(attached.body).is_some()

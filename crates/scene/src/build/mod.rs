@@ -4,6 +4,7 @@ mod body;
 mod budget;
 mod contact;
 mod force;
+mod joint;
 mod mesh;
 mod names;
 mod property;
@@ -38,6 +39,7 @@ pub(crate) fn stage(model: &Model<'_>, registry: &Registry, folder: &Path) -> Re
     let groups = Groups::collect(&model.bodies)?;
     let bodies = body::add_all(&context, &mut world, &model.bodies, &materials, &groups)?;
     force::add_all(&context, &mut world, &model.forces, &bodies, &groups)?;
+    joint::add_all(&context, &mut world, &model.joints, &bodies)?;
     contact::set_filter(&mut world, &model.filter, &bodies, &groups)?;
     contact::set_mixing(&context, &mut world, &model.mixing, &materials)?;
     world.set_bounds(model.bounds);

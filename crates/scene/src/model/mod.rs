@@ -8,6 +8,7 @@ mod body;
 mod component;
 mod filter;
 mod force;
+mod joint;
 mod mass;
 mod mixing;
 mod path;
@@ -19,6 +20,7 @@ pub(crate) use body::{BodyModel, GroupsModel, ShapeModel};
 pub(crate) use component::Component;
 pub(crate) use filter::{FilterModel, Pairs};
 pub(crate) use force::ForceModel;
+pub(crate) use joint::{Ends, JointModel};
 pub(crate) use mass::MassSource;
 pub(crate) use mixing::MixingModel;
 pub(crate) use pose::orientation;
@@ -49,6 +51,7 @@ const KEYS: &[&str] = &[
     "materials",
     "body",
     "force",
+    "joint",
     "bounds",
     "filter",
     "mixing",
@@ -100,6 +103,7 @@ pub(crate) struct Model<'a> {
     pub materials: Vec<(Named<'a>, Component<'a>)>,
     pub bodies: Vec<BodyModel<'a>>,
     pub forces: Vec<ForceModel<'a>>,
+    pub joints: Vec<JointModel<'a>>,
     pub bounds: Option<Aabb>,
     pub filter: FilterModel<'a>,
     pub mixing: MixingModel<'a>,
@@ -129,6 +133,7 @@ impl<'a> Model<'a> {
             materials: fields.map("materials", read_materials)?.unwrap_or_default(),
             bodies: fields.map("body", |node| read_bodies(node, &units))?.unwrap_or_default(),
             forces: fields.map("force", read_forces)?.unwrap_or_default(),
+            joints: fields.map("joint", |node| read_joints(node, &units))?.unwrap_or_default(),
             bounds: fields.map("bounds", |node| read_bounds(node, &units))?,
             filter: fields.map("filter", FilterModel::read)?.unwrap_or_default(),
             mixing: fields.map("mixing", MixingModel::read)?.unwrap_or_default(),
@@ -191,6 +196,21 @@ fn read_forces(node: &Node) -> Read<Vec<ForceModel<'_>>> {
         forces.push(force);
     }
     Ok(forces)
+}
+
+fn read_joints<'a>(node: &'a Node, units: &Units) -> Read<Vec<JointModel<'a>>> {
+    let mut joints = Vec::new();
+    let mut names = BTreeSet::new();
+    for node in node.tables("joint")? {
+        let joint = JointModel::read(node, units)?;
+        if let Some(name) = joint.name
+            && !names.insert(name.text)
+        {
+            return Err(name.duplicate("joint"));
+        }
+        joints.push(joint);
+    }
+    Ok(joints)
 }
 
 fn read_bounds(node: &Node, units: &Units) -> Read<Aabb> {

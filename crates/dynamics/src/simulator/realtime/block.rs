@@ -150,6 +150,8 @@ pub(super) struct Sweep {
     /// Between movable bodies, and with one that is not.
     pub soft: Softness,
     pub stiff: Softness,
+    /// Locks of joints.
+    pub bond: Softness,
     pub push_speed: f32,
     /// Seconds since the beginning of the step.
     pub elapsed: f32,

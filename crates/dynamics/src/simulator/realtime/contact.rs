@@ -8,6 +8,7 @@
 use super::block::{POINTS, Patch};
 use super::lanes::Row;
 use super::roster::{Part, Roster};
+use crate::filter::{Exclusion, Rejection};
 use crate::motion::Motion;
 use crate::world::{MixedMaterial, Status, World};
 use glam::{DMat3, DQuat, DVec3};
@@ -36,6 +37,8 @@ pub(super) struct Contact {
     pub actors: [u32; 2],
     pub material: MixedMaterial,
     pub sensor: bool,
+    /// Not to be felt as long as a joint holds the two bodies together.
+    pub muted: bool,
     /// Whether they touch, and whether they did before this step.
     pub touching: bool,
     near: bool,
@@ -82,6 +85,7 @@ impl Contact {
             actors: [a.actor, b.actor],
             material,
             sensor: a.sensor || b.sensor,
+            muted: false,
             touching: false,
             near: false,
             touched: false,
@@ -115,6 +119,10 @@ impl Contact {
 
     /// Brings the manifolds up to date with where the bodies are.
     pub fn look(&mut self, sight: &Sight<'_>) {
+        if self.muted {
+            (self.touched, self.touching, self.near, self.seen) = (self.touching, false, false, None);
+            return;
+        }
         let Some([a, b]) = self.sides(sight) else { return };
         let relative = a.motion.pose().relative(&b.motion.pose());
         let known = self.seen.is_some_and(|seen| self.is_close(&seen, &relative));
@@ -325,12 +333,14 @@ impl Table {
     /// Begins the contact of two parts, if they may touch.
     pub fn begin(&mut self, sight: &Sight<'_>, one: u32, other: u32, foresight: f64, recycling: f64) {
         let (Some(a), Some(b)) = (sight.roster.part(one), sight.roster.part(other)) else { return };
-        if a.actor == b.actor
-            || (a.sensor && b.sensor)
-            || !sight.world.admit_pair(a.id, b.id).unwrap_or(false)
-        {
+        if a.actor == b.actor || (a.sensor && b.sensor) {
             return;
         }
+        let muted = match sight.world.judge_pair(a.id, b.id) {
+            Ok(None) => false,
+            Ok(Some(Rejection::Excluded(Exclusion::Joint))) => true,
+            _ => return,
+        };
         let status = |part: &Part| sight.roster.actor(part.actor).map(|actor| actor.status);
         if status(a) != Some(Status::Dynamic) && status(b) != Some(Status::Dynamic) {
             return;
@@ -339,7 +349,8 @@ impl Table {
         let unbounded = |part: &Part| part.radius.is_infinite();
         let first = status(b) == Some(Status::Fixed) || (unbounded(b) && status(a) == Some(Status::Dynamic));
         let parts = if first { [(other, b), (one, a)] } else { [(one, a), (other, b)] };
-        let contact = Contact::new(parts, material, foresight, recycling);
+        let mut contact = Contact::new(parts, material, foresight, recycling);
+        contact.muted = muted;
         let slot = self.free.pop().unwrap_or_else(|| {
             self.contacts.push(None);
             self.summaries.push(Summary::default());
@@ -349,6 +360,14 @@ impl Table {
         self.summaries[slot as usize] = Summary { actors: contact.actors, bouncy, ..Summary::default() };
         self.contacts[slot as usize] = Some(contact);
         self.by_parts.insert((one.min(other), one.max(other)), slot);
+    }
+
+    /// Joints have come or gone: mutes and unmutes contacts.
+    pub fn listen(&mut self, sight: &Sight<'_>) {
+        for contact in self.contacts.iter_mut().flatten() {
+            let [Some(a), Some(b)] = contact.actors.map(|slot| sight.roster.actor(slot)) else { continue };
+            contact.muted = sight.world.pair_filter().exclusion(a.id, b.id) == Some(Exclusion::Joint);
+        }
     }
 
     /// Ends it.

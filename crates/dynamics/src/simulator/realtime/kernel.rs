@@ -33,11 +33,11 @@ pub(super) struct Arena<'s> {
 
 /// y of two bodies, eight times.
 #[derive(Clone, Copy)]
-struct Pair<L> {
-    va: Vector<L>,
-    wa: Vector<L>,
-    vb: Vector<L>,
-    wb: Vector<L>,
+pub(super) struct Pair<L> {
+    pub va: Vector<L>,
+    pub wa: Vector<L>,
+    pub vb: Vector<L>,
+    pub wb: Vector<L>,
 }
 
 #[inline(always)]
@@ -57,7 +57,7 @@ unsafe fn velocities<L: Lanes>(movers: &Shared<'_, Mover>, index: &[u32; LANES])
 
 #[inline(always)]
 #[allow(unsafe_code)]
-unsafe fn shifts<L: Lanes>(movers: &Shared<'_, Mover>, index: &[u32; LANES]) -> (Vector<L>, Vector<L>) {
+pub(super) unsafe fn shifts<L: Lanes>(movers: &Shared<'_, Mover>, index: &[u32; LANES]) -> (Vector<L>, Vector<L>) {
     // SAFETY: see `Arena`.
     let [x, y, z, _, u, v, w, _] = columns(index.map(|i| L::load(unsafe { &movers.get(i as usize).shift })));
     (Vector::new(x, y, z), Vector::new(u, v, w))
@@ -66,7 +66,7 @@ unsafe fn shifts<L: Lanes>(movers: &Shared<'_, Mover>, index: &[u32; LANES]) -> 
 /// The velocities of eight bodies that move by themselves; zero for others.
 #[inline(always)]
 #[allow(unsafe_code)]
-unsafe fn drives<L: Lanes>(frames: &Shared<'_, Frame>, index: &[u32; LANES]) -> (Vector<L>, Vector<L>) {
+pub(super) unsafe fn drives<L: Lanes>(frames: &Shared<'_, Frame>, index: &[u32; LANES]) -> (Vector<L>, Vector<L>) {
     // SAFETY: frames are only read while blocks are made.
     let [x, y, z, _, u, v, w, _] = columns(index.map(|i| L::load(unsafe { &frames.get(i as usize).drive })));
     (Vector::new(x, y, z), Vector::new(u, v, w))
@@ -75,22 +75,58 @@ unsafe fn drives<L: Lanes>(frames: &Shared<'_, Frame>, index: &[u32; LANES]) -> 
 impl<L: Lanes> Pair<L> {
     #[inline(always)]
     #[allow(unsafe_code)]
-    unsafe fn gather(movers: &Shared<'_, Mover>, block: &Block) -> Self {
+    pub unsafe fn gather(movers: &Shared<'_, Mover>, a: &[u32; LANES], b: &[u32; LANES]) -> Self {
         // SAFETY: see `Arena`.
-        let ((va, wa), (vb, wb)) = unsafe { (velocities(movers, &block.a), velocities(movers, &block.b)) };
+        let ((va, wa), (vb, wb)) = unsafe { (velocities(movers, a), velocities(movers, b)) };
         Self { va, wa, vb, wb }
     }
 
     #[inline(always)]
     #[allow(unsafe_code)]
-    unsafe fn scatter(self, movers: &Shared<'_, Mover>, block: &Block, first_free: u32) {
+    pub unsafe fn scatter(
+        self,
+        movers: &Shared<'_, Mover>,
+        a: &[u32; LANES],
+        b: &[u32; LANES],
+        first_free: u32,
+    ) {
         let zero = L::splat(0.0);
-        for (v, w, index) in [(self.va, self.wa, &block.a), (self.vb, self.wb, &block.b)] {
+        for (v, w, index) in [(self.va, self.wa, a), (self.vb, self.wb, b)] {
             let rows = columns([v.x, v.y, v.z, zero, w.x, w.y, w.z, zero]);
             for (row, &i) in rows.into_iter().zip(index) {
                 if i >= first_free {
                     // SAFETY: see `Arena`.
                     row.store(unsafe { &mut movers.get_mut(i as usize).velocity });
+                }
+            }
+        }
+    }
+
+    /// Adds what has changed since `before` to the velocities, and to the account of what joints have done.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub unsafe fn add_since(
+        self,
+        before: &Self,
+        movers: &Shared<'_, Mover>,
+        held: &Shared<'_, Row>,
+        [a, b]: [&[u32; LANES]; 2],
+        first_free: u32,
+    ) {
+        let zero = L::splat(0.0);
+        let sides = [
+            (self.va - before.va, self.wa - before.wa, a),
+            (self.vb - before.vb, self.wb - before.wb, b),
+        ];
+        for (v, w, index) in sides {
+            let rows = columns([v.x, v.y, v.z, zero, w.x, w.y, w.z, zero]);
+            for (row, &i) in rows.into_iter().zip(index) {
+                if i >= first_free {
+                    // SAFETY: see `Arena`.
+                    let (velocity, held) =
+                        unsafe { (&mut movers.get_mut(i as usize).velocity, held.get_mut(i as usize)) };
+                    (L::load(velocity) + row).store(velocity);
+                    (L::load(held) + row).store(held);
                 }
             }
         }
@@ -104,31 +140,31 @@ impl<L: Lanes> Pair<L> {
     }
 
     #[inline(always)]
-    fn turn(&mut self, a: Vector<L>, b: Vector<L>, impulse: L) {
+    pub fn turn(&mut self, a: Vector<L>, b: Vector<L>, impulse: L) {
         self.wa = self.wa + a.scaled(impulse);
         self.wb = self.wb + b.scaled(impulse);
     }
 
     #[inline(always)]
-    fn turning(&self, a: Vector<L>, b: Vector<L>) -> L {
+    pub fn turning(&self, a: Vector<L>, b: Vector<L>) -> L {
         a.dot(self.wa) + b.dot(self.wb)
     }
 }
 
 /// R and its scaling, eight times.
 #[derive(Clone, Copy)]
-struct Axes<L> {
-    x: Vector<L>,
-    y: Vector<L>,
-    z: Vector<L>,
-    root: Vector<L>,
-    scale: L,
+pub(super) struct Axes<L> {
+    pub x: Vector<L>,
+    pub y: Vector<L>,
+    pub z: Vector<L>,
+    pub root: Vector<L>,
+    pub scale: L,
 }
 
 impl<L: Lanes> Axes<L> {
     #[inline(always)]
     #[allow(unsafe_code)]
-    unsafe fn gather(frames: &Shared<'_, Frame>, index: &[u32; LANES]) -> Self {
+    pub unsafe fn gather(frames: &Shared<'_, Frame>, index: &[u32; LANES]) -> Self {
         // SAFETY: frames are only read while blocks are made.
         let [a, b, c, d, e, f, g, h] =
             columns(index.map(|i| L::load(unsafe { &frames.get(i as usize).axes })));
@@ -145,7 +181,7 @@ impl<L: Lanes> Axes<L> {
 
     /// R v.
     #[inline(always)]
-    fn out(&self, v: Vector<L>) -> Vector<L> {
+    pub fn out(&self, v: Vector<L>) -> Vector<L> {
         self.x.scaled(v.x) + self.y.scaled(v.y) + self.z.scaled(v.z)
     }
 
@@ -163,14 +199,14 @@ impl<L: Lanes> Axes<L> {
 }
 
 #[inline(always)]
-fn inverse<L: Lanes>(k: L) -> L {
+pub(super) fn inverse<L: Lanes>(k: L) -> L {
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
     k.if_positive(one / k.if_positive(k, one), zero)
 }
 
 /// Inverse of a symmetric 2×2 matrix; zero if it has none.
 #[inline(always)]
-fn inverse_2x2<L: Lanes>(k11: L, k12: L, k22: L) -> [L; 3] {
+pub(super) fn inverse_2x2<L: Lanes>(k11: L, k12: L, k22: L) -> [L; 3] {
     let scale = inverse(k11 * k22 - k12 * k12);
     [k22 * scale, -(k12 * scale), k11 * scale]
 }
@@ -331,7 +367,7 @@ unsafe fn warm<L: Lanes>(arena: &Arena<'_>, index: usize, first_free: u32) {
     // SAFETY: see `Arena`.
     let block = unsafe { arena.blocks.get_mut(index) };
     // SAFETY: see `Arena`.
-    let mut y: Pair<L> = unsafe { Pair::gather(&arena.movers, block) };
+    let mut y: Pair<L> = unsafe { Pair::gather(&arena.movers, &block.a, &block.b) };
     let (n, t) = (Vector::load(&block.normal), Vector::load(&block.tangent));
     let s = n.cross(t);
     let (scale_a, scale_b) = (-L::load(&block.scale[0]), L::load(&block.scale[1]));
@@ -358,7 +394,7 @@ unsafe fn warm<L: Lanes>(arena: &Arena<'_>, index: usize, first_free: u32) {
         }
     }
     // SAFETY: see `Arena`.
-    unsafe { y.scatter(&arena.movers, block, first_free) };
+    unsafe { y.scatter(&arena.movers, &block.a, &block.b, first_free) };
 }
 
 /// Stops whole manifolds at once, by the mean of their normal rows.
@@ -466,12 +502,12 @@ unsafe fn push<L: Lanes>(arena: &Arena<'_>, index: usize, sweep: &Sweep) {
     // SAFETY: see `Arena`.
     unsafe {
         let block = arena.blocks.get_mut(index);
-        let mut y: Pair<L> = Pair::gather(&arena.movers, block);
+        let mut y: Pair<L> = Pair::gather(&arena.movers, &block.a, &block.b);
         if block.fresh {
             land(arena, block, &mut y, sweep);
         }
         normals::<L, true>(arena, block, &mut y, sweep);
-        y.scatter(&arena.movers, block, sweep.first_free);
+        y.scatter(&arena.movers, &block.a, &block.b, sweep.first_free);
     }
 }
 
@@ -482,7 +518,7 @@ unsafe fn relax<L: Lanes>(arena: &Arena<'_>, index: usize, sweep: &Sweep) {
     // SAFETY: see `Arena`.
     let block = unsafe { arena.blocks.get_mut(index) };
     // SAFETY: see `Arena`.
-    let mut y: Pair<L> = unsafe { Pair::gather(&arena.movers, block) };
+    let mut y: Pair<L> = unsafe { Pair::gather(&arena.movers, &block.a, &block.b) };
     let mut load = L::splat(0.0);
     for k in 0..block.points as usize {
         // SAFETY: the points of a block belong to it.
@@ -543,7 +579,7 @@ unsafe fn relax<L: Lanes>(arena: &Arena<'_>, index: usize, sweep: &Sweep) {
     // SAFETY: see `Arena`.
     unsafe {
         normals::<L, false>(arena, block, &mut y, sweep);
-        y.scatter(&arena.movers, block, sweep.first_free);
+        y.scatter(&arena.movers, &block.a, &block.b, sweep.first_free);
     }
 }
 

@@ -13,6 +13,9 @@
 //! State is in double precision; the solver works in single precision on velocities and on motion within a step.
 
 mod block;
+mod bond;
+mod bond_kernel;
+mod bond_set;
 mod bounce;
 mod contact;
 mod kernel;
@@ -24,6 +27,7 @@ mod solver;
 mod step;
 mod sweep;
 mod team;
+mod tree;
 
 pub use settings::RealtimeSettings;
 
@@ -33,7 +37,8 @@ use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, check_step};
-use crate::world::{BodyId, Event, Handle, Status, World};
+use crate::world::{BodyId, Event, Handle, JointId, Status, World};
+use bond::Bonds;
 use bounce::Bounces;
 use contact::Table;
 use glam::DVec3;
@@ -77,6 +82,8 @@ pub struct RealtimeCounters {
     pub contacts: usize,
     /// Manifolds that were solved.
     pub manifolds: usize,
+    /// Joints that were solved.
+    pub joints: usize,
     /// Bodies that were solved, others flew or slept.
     pub solved: usize,
     /// Bodies asleep.
@@ -113,6 +120,10 @@ pub struct Realtime {
     solvers: [Solver; 2],
     /// Their sub-steps in the last step.
     substeps: [usize; 2],
+    bonds: Bonds,
+    broken: Vec<JointId>,
+    /// Joints with a body awake, by place, in the present step.
+    active: Vec<u32>,
     bounces: Bounces,
     sweeps: Sweeps,
     loads: Loads,
@@ -156,6 +167,9 @@ impl Realtime {
             islands: Islands::default(),
             solvers: Default::default(),
             substeps: [1; 2],
+            bonds: Bonds::default(),
+            broken: Vec::new(),
+            active: Vec::new(),
             bounces: Bounces::default(),
             sweeps: Sweeps::default(),
             loads: Loads::default(),
@@ -198,6 +212,20 @@ impl Realtime {
         world.quarantine(&mut places, time);
     }
 
+    /// Takes out the joints that bore too much.
+    fn break_joints(&mut self, world: &mut World, time: f64) {
+        let (roster, substeps, dt) = (&self.roster, self.substeps, self.dt);
+        let rate = |bond: &bond::Bond| {
+            let delicate =
+                bond.actors.iter().any(|slot| roster.actor(*slot).is_some_and(|actor| actor.delicate));
+            substeps[usize::from(delicate)] as f64 / dt
+        };
+        self.bonds.broken(world, rate, &mut self.broken);
+        for joint in self.broken.drain(..) {
+            world.break_joint(joint, time);
+        }
+    }
+
     /// Where bodies touch, with the forces of the last step.
     pub fn touch_points<'s>(&'s self, world: &'s World) -> impl Iterator<Item = TouchPoint> + 's {
         self.table
@@ -233,6 +261,8 @@ impl Simulator for Realtime {
         }
         world.end_step(end, Some(&self.before));
         self.quarantine(world, end);
+        world.follow_joints();
+        self.break_joints(world, end);
         for event in world.events() {
             if let Event::Quarantined { body, .. } | Event::LeftBounds { body, .. } = event {
                 self.roster.pending.push(*body);

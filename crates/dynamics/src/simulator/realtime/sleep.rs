@@ -1,5 +1,6 @@
 //! Islands: bodies that touch, directly or through others, fall asleep and wake together.
 
+use super::bond::Bonds;
 use super::contact::Table;
 use super::roster::{Life, NONE, Roster};
 use crate::world::{Event, Handle, Status, World};
@@ -69,6 +70,7 @@ impl Islands {
         world: &mut World,
         roster: &mut Roster,
         table: &Table,
+        bonds: &Bonds,
         patience: f32,
         time: f64,
         events: &mut Vec<Event>,
@@ -82,19 +84,24 @@ impl Islands {
         };
         let life = |roster: &Roster, slot: u32| roster.lives.get(slot as usize).copied().unwrap_or_default();
         let near = || table.summaries.iter().filter(|summary| summary.near);
-        for summary in near() {
-            let [a, b] = summary.actors;
+        let pairs = || near().map(|summary| summary.actors).chain(bonds.all.iter().map(|bond| bond.actors));
+        for [a, b] in pairs() {
             if life(roster, a) == Life::Awake && life(roster, b) == Life::Awake {
                 self.unite(place(roster, a), place(roster, b));
             }
         }
-        for summary in near() {
-            for (one, other) in [(0, 1), (1, 0)] {
-                let (one, other) = (summary.actors[one], summary.actors[other]);
+        for [a, b] in pairs() {
+            for (one, other) in [(a, b), (b, a)] {
                 if life(roster, one).is_dynamic() && life(roster, other) == Life::Driven {
                     let root = self.root(place(roster, one));
                     self.restless[root as usize] = true;
                 }
+            }
+        }
+        for slot in bonds.all.iter().filter(|bond| bond.driven).flat_map(|bond| bond.actors) {
+            if life(roster, slot).is_dynamic() {
+                let root = self.root(place(roster, slot));
+                self.restless[root as usize] = true;
             }
         }
         for index in 0..count {

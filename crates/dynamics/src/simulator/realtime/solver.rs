@@ -10,6 +10,8 @@
 //! Rows that share no movable body have the same colour and are swept at the same time, eight to a block.
 
 use super::block::{Block, Drive, Frame, Mover, Patch, PointRows, RollingRows, Sweep};
+use super::bond_kernel::BondTask;
+use super::bond_set::{BondRound, BondSet};
 use super::kernel::{Arena, Link, Task, perform};
 use super::lanes::{LANES, Row, has_wide};
 use super::roster::NONE;
@@ -39,6 +41,8 @@ pub(super) struct Solver {
     /// h ẏ of a sub-step, and what is left of velocities after its damping in lane 3 (translation) and 7 (rotation).
     kicks: Vec<Row>,
     kicked: Vec<Row>,
+    /// What joints have done in the present sub-step; nobody has any if it is empty.
+    held: Vec<Row>,
     links: Vec<Link>,
     places: Vec<PatchPlace>,
     sorted: Vec<u32>,
@@ -54,6 +58,7 @@ pub(super) struct Solver {
     /// Blocks of each colour; the last ones are to be done one by one.
     colors: Vec<Range<usize>>,
     loners: Range<usize>,
+    pub bonds: BondSet,
 }
 
 /// Sub-steps of a step.
@@ -69,6 +74,7 @@ impl Solver {
     /// Begins a step: nobody is there but what never moves.
     pub fn clear(&mut self) {
         self.links.clear();
+        self.bonds.clear();
         self.places.clear();
         self.movers.clear();
         self.frames.clear();
@@ -87,6 +93,14 @@ impl Solver {
     /// Whoever enters from now on is moved by impulses.
     pub fn begin_free(&mut self) {
         self.first_free = self.movers.len() as u32;
+    }
+
+    pub const fn first_free(&self) -> u32 {
+        self.first_free
+    }
+
+    pub fn mover_count(&self) -> usize {
+        self.movers.len()
     }
 
     pub fn free_count(&self) -> usize {
@@ -201,12 +215,17 @@ impl Solver {
 
     /// Carries all movers through the step.
     pub fn solve(&mut self, plan: &Plan) {
-        if self.links.is_empty() {
+        if self.links.is_empty() && self.bonds.is_empty() {
             return;
         }
         let plan = &Plan { sweep: Sweep { first_free: self.first_free, ..plan.sweep }, ..*plan };
         self.color(self.first_free);
         self.kicked.resize(self.movers.len(), Row::default());
+        self.held.clear();
+        if !self.bonds.is_empty() {
+            self.held.resize(self.movers.len(), Row::default());
+        }
+        let held = Shared::new(&mut self.held);
         let arena = Arena {
             movers: Shared::new(&mut self.movers),
             frames: Shared::new(&mut self.frames),
@@ -221,11 +240,13 @@ impl Solver {
             wide: has_wide(),
             arena,
             kicks: &self.kicks,
+            held,
             kicked: Shared::new(&mut self.kicked),
             colors: &self.colors,
             loners: self.loners.clone(),
             free: plan.sweep.first_free as usize..arena.movers.len(),
             blocks: arena.blocks.len(),
+            bonds: self.bonds.round(arena.movers, arena.frames, held),
         };
         together(plan.threads, |worker| round.run(worker));
     }
@@ -238,10 +259,12 @@ struct Round<'s> {
     arena: Arena<'s>,
     kicks: &'s [Row],
     kicked: Shared<'s, Row>,
+    held: Shared<'s, Row>,
     colors: &'s [Range<usize>],
     loners: Range<usize>,
     free: Range<usize>,
     blocks: usize,
+    bonds: BondRound<'s>,
 }
 
 #[allow(unsafe_code)]
@@ -250,6 +273,7 @@ impl Round<'_> {
         let mut sweep = self.plan.sweep;
         // SAFETY: shares do not overlap.
         unsafe { perform(self.wide, Task::Prepare, &self.arena, worker.share(0..self.blocks), &sweep) };
+        self.bonds.prepare(worker, self.wide, &sweep);
         worker.meet();
         for substep in 0..self.plan.substeps {
             sweep.elapsed = substep as f32 * self.plan.h;
@@ -257,15 +281,18 @@ impl Round<'_> {
                 self.kick(mover, substep > 0);
             }
             worker.meet();
+            self.bonds.sweep(worker, self.wide, BondTask::Warm, &sweep);
             if substep == 0 {
                 self.sweep(worker, Task::Warm, &sweep);
             }
+            self.bonds.sweep(worker, self.wide, BondTask::Push, &sweep);
             self.sweep(worker, Task::Push, &sweep);
             for mover in worker.share(self.free.clone()) {
                 self.advance(mover);
             }
             worker.meet();
             sweep.elapsed += self.plan.h;
+            self.bonds.sweep(worker, self.wide, BondTask::Relax, &sweep);
             self.sweep(worker, Task::Relax, &sweep);
         }
         // SAFETY: shares do not overlap.
@@ -287,17 +314,23 @@ impl Round<'_> {
         }
     }
 
-    /// y ← damped y + h ẏ, and what the sweeps of the last sub-steps have done once more.
+    /// y ← damped y + h ẏ, and what the sweeps over contacts have done in the last sub-step once more. Joints turn with their
+    /// bodies, so what they have done is not what they do now.
     #[inline(always)]
     fn kick(&self, mover: usize, again: bool) {
         // SAFETY: shares do not overlap.
         let (y, kicked) =
             unsafe { (&mut self.arena.movers.get_mut(mover).velocity.0, &mut self.kicked.get_mut(mover).0) };
         let kick = &self.kicks[mover].0;
+        let mut bonded = Row::default();
+        if self.held.len() > mover {
+            // SAFETY: as above.
+            bonded = std::mem::take(unsafe { self.held.get_mut(mover) });
+        }
         let damping: [f32; LANES] = std::array::from_fn(|i| if i < 4 { kick[3] } else { kick[7] });
         for i in 0..LANES {
             let push = if i % 4 == 3 { 0.0 } else { kick[i] };
-            let done = if again { y[i] - kicked[i] } else { 0.0 };
+            let done = if again { y[i] - kicked[i] - bonded.0[i] } else { 0.0 };
             kicked[i] = y[i] * damping[i] + push;
             y[i] = kicked[i] + done;
         }

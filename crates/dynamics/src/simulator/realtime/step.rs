@@ -1,6 +1,7 @@
 //! The stages of a step.
 
 use super::block::{Frame, Mover, Softness, Sweep};
+use super::bond::{Bonds, Filling};
 use super::contact::{Contact, Sight, Table};
 use super::kernel::Link;
 use super::lanes::Row;
@@ -30,6 +31,9 @@ impl Realtime {
             self.start_over()?;
         }
         self.roster.sync(world, &mut *self.space)?;
+        if self.bonds.sync(world) {
+            self.table.listen(&Sight { world, roster: &self.roster, dt });
+        }
         for slot in std::mem::take(&mut self.roster.disturbed) {
             self.islands.wake(&mut self.roster, slot, time, &mut self.events);
         }
@@ -39,14 +43,15 @@ impl Realtime {
         self.look(world, time);
         self.bounce(world, dt);
         self.enlist_movers(world, dt);
+        self.fill_bonds(world, dt);
         self.fly_free(world, dt);
         self.solve(dt);
         self.tell_contacts(world.counters().steps + 1, time);
         self.finish(world, dt)?;
         if self.settings.sleep && world.counters().steps.is_multiple_of(SETTLE_EVERY) {
             let patience = self.settings.sleep_time as f32;
-            let Self { islands, roster, table, events, .. } = self;
-            islands.settle(world, roster, table, patience, time + dt, events);
+            let Self { islands, roster, table, bonds, events, .. } = self;
+            islands.settle(world, roster, table, bonds, patience, time + dt, events);
         }
         Ok(())
     }
@@ -57,6 +62,7 @@ impl Realtime {
         self.roster = Roster::default();
         self.table = Table::default();
         self.islands = Islands::default();
+        self.bonds = Bonds::default();
         Ok(())
     }
 
@@ -148,7 +154,7 @@ impl Realtime {
     fn enlist_movers(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
         let ratio = self.mark_delicate(world, stamp);
-        let Self { solvers, roster, table, .. } = self;
+        let Self { solvers, roster, table, bonds, active, .. } = self;
         solvers.iter_mut().for_each(Solver::clear);
         for (contact, summary) in table.contacts.iter_mut().zip(&table.summaries) {
             if !summary.near || summary.stamp != stamp {
@@ -172,6 +178,15 @@ impl Realtime {
             let solver = &mut solvers[usize::from(delicate)];
             for patch in contact.patches_mut() {
                 solver.add(Link { a, b }, std::ptr::from_mut(patch));
+            }
+        }
+        active.clear();
+        active.extend(bonds.active(roster).map(|place| place as u32));
+        for place in active.iter() {
+            for slot in bonds.all[*place as usize].actors {
+                if let Some(actor) = roster.actor_mut(slot).filter(|actor| actor.status != Status::Fixed) {
+                    actor.mover = WANTED;
+                }
             }
         }
         for (place, id) in world.bodies().ids(Status::Animated).iter().enumerate() {
@@ -220,7 +235,18 @@ impl Realtime {
                     roster.actor(*side).map_or(0, |actor| if actor.mover == NONE { 0 } else { actor.mover });
             }
         }
+        for place in active.iter() {
+            let mover = |slot: u32| {
+                roster.actor(slot).map_or((0, false), |actor| {
+                    (if actor.mover == NONE { 0 } else { actor.mover }, actor.delicate)
+                })
+            };
+            let sides = bonds.all[*place as usize].actors.map(mover);
+            let delicate = sides.iter().any(|(_, delicate)| *delicate);
+            solvers[usize::from(delicate)].bonds.add(*place as usize, sides.map(|(mover, _)| mover));
+        }
         self.counters = RealtimeCounters {
+            joints: active.len(),
             contacts: table.contacts.len(),
             manifolds: solvers.iter_mut().map(|solver| solver.links_mut().len()).sum(),
             solved: solvers.iter().map(Solver::free_count).sum(),
@@ -231,7 +257,7 @@ impl Realtime {
     /// Marks the bodies of islands in which a body meets a much lighter one ⇒ the largest ratio of masses.
     fn mark_delicate(&mut self, world: &World, stamp: u64) -> f64 {
         let inertia = world.bodies().inertia(Status::Dynamic);
-        let Self { roster, table, islands, delicate, marked, .. } = self;
+        let Self { roster, table, islands, bonds, delicate, marked, .. } = self;
         for slot in delicate.drain(..) {
             if let Some(actor) = roster.actor_mut(slot) {
                 actor.delicate = false;
@@ -247,7 +273,9 @@ impl Realtime {
             let (a, b) = (inertia[a as usize].inverse_mass, inertia[b as usize].inverse_mass);
             a.max(b) / a.min(b)
         };
-        let met = || table.near(stamp).filter_map(|(_, summary)| places(roster, summary.actors));
+        let touching = || table.near(stamp).map(|(_, summary)| summary.actors);
+        let joined = || bonds.active(roster).map(|place| bonds.all[place].actors);
+        let met = || touching().chain(joined()).filter_map(|actors| places(roster, actors));
         let worst = met().map(ratio).fold(1.0, f64::max);
         if worst <= DELICATE_RATIO {
             return worst;
@@ -302,6 +330,19 @@ impl Realtime {
         }
     }
 
+    /// Makes the joints ready for their solvers.
+    fn fill_bonds(&mut self, world: &World, dt: f64) {
+        for (group, (solver, substeps)) in self.solvers.iter_mut().zip(self.substeps).enumerate() {
+            let h = dt / substeps as f64;
+            let stiffness = joint_softness(&self.settings, h);
+            // Between very different masses sweeps get nowhere, however few joints there are.
+            let fewest = if group == 1 { 1 } else { self.settings.exact_joints.max(1) as usize };
+            let filling = Filling { world, roster: &self.roster, dt, h, stiffness };
+            let (movers, first_free) = (solver.mover_count(), solver.first_free());
+            solver.bonds.fill(&mut self.bonds, &filling, movers, first_free, fewest);
+        }
+    }
+
     fn solve(&mut self, dt: f64) {
         let threads = self.threads();
         for (solver, substeps) in self.solvers.iter_mut().zip(self.substeps) {
@@ -315,12 +356,14 @@ impl Realtime {
                     rate: (1.0 / h) as f32,
                     soft: Softness::new(frequency, damping, h),
                     stiff: Softness::new(2.0 * frequency, damping, h),
+                    bond: joint_softness(&self.settings, h),
                     push_speed: self.settings.push_speed as f32,
                     elapsed: 0.0,
                     first_free: 0,
                 },
                 threads,
             });
+            solver.bonds.keep(&mut self.bonds.all);
         }
     }
 
@@ -484,6 +527,15 @@ fn enter(
     let mover = Mover { velocity: row(v, 0.0, w, 0.0), shift: Row::default() };
     let damping = [(-h * inertia.linear_damping).exp(), (-h * inertia.angular_damping).exp()];
     (mover, Frame::new(motion.q, root, scale), row(push, damping[0], turning, damping[1]))
+}
+
+/// Locks of joints that are swept.
+///
+/// In a long chain a sweep gets only a small part ε of a slow mode done, and what it pulls for adds up from sub-step to
+/// sub-step. With β the part of the drift taken back and γ the part of the impulse that leaks away, such a mode obeys
+/// D³ + (2ε + γ)D² + ε(1 + β)D + εβ = 0, which is stable for every ε if γ(1 + β) > β: at a frequency of at most 1/(2πh).
+fn joint_softness(settings: &super::RealtimeSettings, h: f64) -> Softness {
+    Softness::new(settings.joint_frequency / (std::f64::consts::TAU * h), settings.joint_damping, h)
 }
 
 /// Whether single precision can bear it.

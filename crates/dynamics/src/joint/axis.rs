@@ -1,0 +1,109 @@
+//! What acts along one axis that is free: limits, motor, friction.
+
+use super::row::{Effect, Row, Rows};
+use super::state::JointState;
+
+/// How close to a limit, in m or rad, a row is made for it; a body that moves fast is looked for from farther away.
+const NEAR: f64 = 0.05;
+
+/// What a motor does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Drive {
+    /// Nothing.
+    #[default]
+    None,
+    /// Turns or pushes with a speed, as far as its force reaches.
+    Speed {
+        /// m/s or rad/s.
+        speed: f64,
+        /// N or N m.
+        most: f64,
+    },
+    /// Pulls to a position by a damped spring.
+    Position {
+        /// m or rad.
+        target: f64,
+        /// Undamped oscillations per second.
+        frequency: f64,
+        /// Below 1 it swings.
+        damping_ratio: f64,
+        /// N or N m.
+        most: f64,
+    },
+}
+
+/// A free axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Freedom {
+    /// Smallest and largest value.
+    pub limits: Option<(f64, f64)>,
+    /// Motor.
+    pub drive: Drive,
+    /// Dry friction, N or N m.
+    pub friction: f64,
+}
+
+impl Freedom {
+    /// Whether anything acts along it.
+    pub fn is_bare(&self) -> bool {
+        self.limits.is_none() && self.drive == Drive::None && self.friction == 0.0
+    }
+
+    /// Adds the rows for a coordinate with this value and direction; four keys from the row's on are used.
+    pub fn act(&self, state: &JointState, row: Row, value: f64, rows: &mut Rows) {
+        if let Some((least, most)) = self.limits {
+            let low = Row { error: value - least, effect: Effect::Limit, ..row };
+            let high =
+                Row { error: most - value, key: row.key + 1, effect: Effect::Limit, ..row.reversed() };
+            if least == most {
+                rows.push(Row { error: value - least, effect: Effect::Hold, ..row });
+            } else {
+                let nearer = if low.error < high.error { low } else { high };
+                let approach = (-state.rate(&nearer)).max(0.0);
+                if nearer.error < NEAR + 2.0 * state.dt * approach {
+                    rows.push(nearer);
+                }
+            }
+        }
+        match self.drive {
+            Drive::None => {}
+            Drive::Speed { speed, most } => {
+                rows.push(Row { key: row.key + 2, effect: Effect::Drive { speed, most }, ..row });
+            }
+            Drive::Position { target, frequency, damping_ratio, most } => rows.push(Row {
+                key: row.key + 2,
+                error: value - target,
+                effect: Effect::Spring { frequency, damping_ratio, most },
+                ..row
+            }),
+        }
+        if self.friction > 0.0 {
+            let effect = Effect::Drive { speed: 0.0, most: self.friction };
+            rows.push(Row { key: row.key + 3, effect, ..row });
+        }
+    }
+}
+
+/// (whether limited, least, most) ⇒ limits.
+pub(super) fn limits(limited: bool, least: f64, most: f64) -> Option<(f64, f64)> {
+    limited.then_some((least, most))
+}
+
+/// Refuses limits in the wrong order.
+pub(super) fn check_limits(limited: bool, least: f64, most: f64) -> Result<(), crate::error::Error> {
+    if limited && least > most {
+        return Err(crate::error::parameter("limits of a joint", "min ≤ max", (least, most)));
+    }
+    Ok(())
+}
+
+/// A motor as it stands in properties: with a frequency it is a servo that pulls to `target`, else it turns with `speed`.
+pub(super) fn drive(effort: f64, speed: f64, target: f64, frequency: f64, damping_ratio: f64) -> Drive {
+    if effort <= 0.0 {
+        Drive::None
+    } else if frequency > 0.0 {
+        Drive::Position { target, frequency, damping_ratio, most: effort }
+    } else {
+        Drive::Speed { speed, most: effort }
+    }
+}

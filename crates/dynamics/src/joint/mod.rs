@@ -1,0 +1,97 @@
+//! Joints: what holds two bodies together, or one to the world, and how they may still move.
+//!
+//! Each body carries a frame, and the joint speaks of frame B as seen from frame A. At rest, unless said otherwise, both
+//! coincide. A constraint is a function C of the two poses; its rate is linear in the velocities,
+//!
+//!   Ċ = d·(v_B − v_A) + b·ω_B − a·ω_A,
+//!
+//! so an impulse λ changes the momenta by (−λ d, −λ a) and (λ d, λ b). For motion along an axis d that turns with A, at B's
+//! anchor p: a = (p − x_A) × d, b = (p − x_B) × d. For rotation about d: a = b = d, without the linear part.
+//!
+//! A joint names the axes it [locks](Locks), which simulators hold with all they have, and adds [rows](Row) for whatever
+//! else acts along the axes left free: limits, springs, motors, friction.
+
+mod axis;
+mod coupling;
+mod distance;
+mod hinges;
+mod mount;
+mod rigid;
+mod row;
+mod six_axis;
+mod sliders;
+mod spherical;
+mod state;
+mod target;
+mod wheel;
+
+pub use axis::{Drive, Freedom};
+pub use coupling::{Gear, Rack};
+pub use distance::Distance;
+pub use hinges::{Revolute, Universal};
+pub use mount::{Breaking, JointRecord, Mount};
+pub use rigid::Rigid;
+pub use row::{Effect, Locks, Row, Rows};
+pub use six_axis::SixAxis;
+pub use sliders::{Cylindrical, Planar, Prismatic};
+pub use spherical::Spherical;
+pub use state::{JointFrame, JointState};
+pub use target::Target;
+pub use wheel::Wheel;
+
+use crate::error::Error;
+use crate::property::Component;
+use crate::registry::{Catalogue, Entry, RegistryError};
+
+/// A kind of joint: which axes it locks and what acts along the others.
+///
+/// ```
+/// use rattleback_dynamics::joint::{Mount, Revolute};
+/// use rattleback_dynamics::{simulator::Realtime, Body, Simulator, World};
+/// use rattleback_geometry::Shape;
+/// use glam::DVec3;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut world = World::default();
+/// let door = world.add_body(Body::dynamic().at(0.5, 0.0, 1.0).with_shape(Shape::cuboid(DVec3::new(0.5, 0.02, 1.0))?))?;
+/// world.add_joint(Mount::to_world(door).along(DVec3::Z), Revolute { speed: 1.0.into(), effort: 100.0, ..Revolute::default() })?;
+/// let mut simulator = Realtime::default();
+/// for _ in 0..60 {
+///     simulator.step(&mut world, 1.0 / 60.0)?;
+/// }
+/// assert!((world.body(door)?.position() - DVec3::new(0.5 * 1_f64.cos(), 0.5 * 1_f64.sin(), 1.0)).length() < 0.02);
+/// # Ok(()) }
+/// ```
+pub trait Joint: Component {
+    /// Axes along and about which frame B does not move in frame A.
+    fn locks(&self) -> Locks;
+
+    /// What acts along the other axes in the present state.
+    fn rows(&self, state: &JointState, rows: &mut Rows);
+
+    /// Refuses settings that contradict each other.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Whether it has rows at all in any state; most simple joints have none.
+    fn has_rows(&self) -> bool {
+        true
+    }
+
+    /// Whether it drives something by itself, so that its bodies never sleep.
+    fn is_driven(&self) -> bool {
+        false
+    }
+}
+
+/// Registers the built-in joints.
+pub(crate) fn register(joints: &mut Catalogue<Box<dyn Joint>>) -> Result<(), RegistryError> {
+    macro_rules! all {
+        ($($kind:ident),+) => { $(joints.register(Entry::of::<$kind>(|joint| Box::new(joint) as Box<dyn Joint>))?;)+ };
+    }
+    all!(
+        Cylindrical, Distance, Gear, Planar, Prismatic, Rack, Revolute, Rigid, SixAxis, Spherical, Target, Universal,
+        Wheel
+    );
+    Ok(())
+}

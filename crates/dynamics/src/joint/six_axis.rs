@@ -1,0 +1,107 @@
+//! A joint of which every axis can be set by itself.
+//!
+//! Rotation is measured by the rotation vector of B in A's axes: exact about a single axis, and to first order about several.
+
+use super::axis::{Drive, Freedom};
+use super::row::{Effect, Row};
+use super::{Joint, JointState, Locks, Rows};
+use crate::component;
+use crate::error::{Error, parameter};
+use crate::property::Allowed;
+use glam::DVec3;
+
+component! {
+    /// Six axes, each locked (min = max), limited (min < max) or free (min > max), with springs and motors.
+    pub struct SixAxis as "six-axis" {
+        /// Least position along the axes of A.
+        linear_min: DVec3 = DVec3::ZERO, "m", Allowed::Finite;
+        /// Largest position along the axes of A.
+        linear_max: DVec3 = DVec3::ZERO, "m", Allowed::Finite;
+        /// Smallest angle about the axes of A.
+        angular_min: DVec3 = DVec3::ZERO, "rad", Allowed::Finite;
+        /// Largest angle about the axes of A.
+        angular_max: DVec3 = DVec3::ZERO, "rad", Allowed::Finite;
+        /// Springs that pull to position 0, oscillations per second; 0 for none.
+        linear_frequency: DVec3 = DVec3::ZERO, "1/s", Allowed::NonNegative;
+        /// Springs that turn to angle 0, oscillations per second; 0 for none.
+        angular_frequency: DVec3 = DVec3::ZERO, "1/s", Allowed::NonNegative;
+        /// Damping of all springs.
+        damping_ratio: f64 = 1.0, "", Allowed::NonNegative;
+        /// Speeds of the motors along the axes.
+        linear_speed: DVec3 = DVec3::ZERO, "m/s", Allowed::Finite;
+        /// Their largest forces; 0 for no motor. Motors with speed 0 are dry friction.
+        linear_effort: DVec3 = DVec3::ZERO, "N", Allowed::NonNegative;
+        /// Speeds of the motors about the axes.
+        angular_speed: DVec3 = DVec3::ZERO, "rad/s", Allowed::Finite;
+        /// Their largest torques; 0 for no motor.
+        angular_effort: DVec3 = DVec3::ZERO, "N·m", Allowed::NonNegative;
+    }
+}
+
+impl SixAxis {
+    fn locks_rotation(&self) -> bool {
+        self.angular_min == self.angular_max
+    }
+
+    fn freedom(&self, range: (f64, f64), speed: f64, effort: f64) -> Freedom {
+        Freedom {
+            limits: (range.0 <= range.1).then_some(range),
+            drive: if effort > 0.0 { Drive::Speed { speed, most: effort } } else { Drive::None },
+            friction: 0.0,
+        }
+    }
+
+    fn spring(&self, frequency: f64, row: Row, rows: &mut Rows) {
+        if frequency > 0.0 {
+            let effect = Effect::Spring { frequency, damping_ratio: self.damping_ratio, most: 1e30 };
+            rows.push(Row { key: row.key + 3, effect, ..row });
+        }
+    }
+}
+
+impl Joint for SixAxis {
+    fn locks(&self) -> Locks {
+        let along = [0, 1, 2].map(|k| self.linear_min[k] == 0.0 && self.linear_max[k] == 0.0);
+        let rotation = self.locks_rotation() && self.angular_min == DVec3::ZERO;
+        Locks::along(along).and(if rotation { Locks::ROTATION } else { Locks::NONE })
+    }
+
+    fn rows(&self, state: &JointState, rows: &mut Rows) {
+        let axes = state.frames[0].axes();
+        let locks = self.locks();
+        for k in 0..3 {
+            let axis = axes.col(k);
+            if locks.bits() & (1 << k) == 0 {
+                let place = axis.dot(state.offset());
+                let row = state.along(4 * k as u8, axis, place);
+                let range = (self.linear_min[k], self.linear_max[k]);
+                self.freedom(range, self.linear_speed[k], self.linear_effort[k]).act(state, row, place, rows);
+                self.spring(self.linear_frequency[k], row, rows);
+            }
+        }
+        if locks.has(Locks::ROTATION) {
+            return;
+        }
+        let turned = state.rotation().to_scaled_axis();
+        for k in 0..3 {
+            let row = state.about(12 + 4 * k as u8, axes.col(k), turned[k]);
+            let range = (self.angular_min[k], self.angular_max[k]);
+            self.freedom(range, self.angular_speed[k], self.angular_effort[k]).act(
+                state, row, turned[k], rows,
+            );
+            self.spring(self.angular_frequency[k], row, rows);
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let huge = self.angular_min.abs().max(self.angular_max.abs()).max_element();
+        if huge > std::f64::consts::PI {
+            return Err(parameter("angles of a six-axis joint", "within ±π", huge));
+        }
+        Ok(())
+    }
+
+    fn is_driven(&self) -> bool {
+        self.linear_speed.abs().dot(self.linear_effort) + self.angular_speed.abs().dot(self.angular_effort) > 0.0
+    }
+}

@@ -1,0 +1,547 @@
+//! The inner loops of joints: eight in one go. See `bond` for what follows the bodies and what does not.
+//!
+//! The anchors of a ball joint are one 3-vector equation: with u = v_B + ω_B × r_B − v_A − ω_A × r_A and
+//! K = Σ (1/m) 1 − [r]× I⁻¹ [r]×, the impulse is −K⁻¹ (u + rate·gap). Rotations likewise, with K = I_A⁻¹ + I_B⁻¹.
+
+use super::block::{Frame, Mover, Sweep};
+use super::bond::{BondAxes, BondBlock, BondRow};
+use super::kernel::{Axes, Pair, drives, inverse, inverse_2x2, shifts};
+use super::lanes::{Lanes, Row, Vector};
+use super::roster::NONE;
+use super::team::Shared;
+use crate::joint::Locks;
+
+/// Everything these kernels touch; the rules are those of the contacts' arena.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BondArena<'s> {
+    pub movers: Shared<'s, Mover>,
+    pub frames: Shared<'s, Frame>,
+    /// By mover: what joints have done to it in the present sub-step.
+    pub held: Shared<'s, Row>,
+    pub blocks: Shared<'s, BondBlock>,
+    pub axes: Shared<'s, BondAxes>,
+    pub rows: Shared<'s, BondRow>,
+}
+
+/// Columns of a 3×3 matrix, eight times.
+type Matrix<L> = [Vector<L>; 3];
+
+#[inline(always)]
+fn matrix<L: Lanes>(rows: &[[Row; 3]; 3]) -> Matrix<L> {
+    [Vector::load(&rows[0]), Vector::load(&rows[1]), Vector::load(&rows[2])]
+}
+
+/// M v.
+#[inline(always)]
+fn times<L: Lanes>(m: &Matrix<L>, v: Vector<L>) -> Vector<L> {
+    m[0].scaled(v.x) + m[1].scaled(v.y) + m[2].scaled(v.z)
+}
+
+/// Mᵀ v.
+#[inline(always)]
+fn transposed_times<L: Lanes>(m: &Matrix<L>, v: Vector<L>) -> Vector<L> {
+    Vector::new(m[0].dot(v), m[1].dot(v), m[2].dot(v))
+}
+
+/// exp(θ) as a function: v + s θ × v + c θ × (θ × v), with s = sin|θ|/|θ| and c = (1 − cos|θ|)/|θ|² by their series.
+#[derive(Clone, Copy)]
+struct Turn<L> {
+    theta: Vector<L>,
+    s: L,
+    c: L,
+}
+
+impl<L: Lanes> Turn<L> {
+    #[inline(always)]
+    fn new(theta: Vector<L>) -> Self {
+        // Beyond a radian or so per step the series ends, and so does everything else that a step can follow.
+        let x = theta.dot(theta).smaller(L::splat(6.0));
+        let number = L::splat;
+        let s = number(1.0) + x * (number(-1.0 / 6.0) + x * (number(1.0 / 120.0) + x * (number(-1.0 / 5040.0) + x * number(1.0 / 362_880.0))));
+        let c = number(0.5) + x * (number(-1.0 / 24.0) + x * (number(1.0 / 720.0) + x * (number(-1.0 / 40320.0) + x * number(1.0 / 3_628_800.0))));
+        Self { theta, s, c }
+    }
+
+    #[inline(always)]
+    fn of(&self, v: Vector<L>) -> Vector<L> {
+        let once = self.theta.cross(v);
+        let twice = self.theta.cross(once);
+        v + once.scaled(self.s) + twice.scaled(self.c)
+    }
+}
+
+/// Symmetric 3×3 matrix: xx, xy, xz, yy, yz, zz.
+type Symmetric<L> = [L; 6];
+
+#[inline(always)]
+fn symmetric_inverse<L: Lanes>(k: Symmetric<L>) -> Symmetric<L> {
+    // Brought to the size of one first, so that neither light nor heavy bodies leave the range of numbers.
+    let trace = k[0] + k[3] + k[5];
+    let scale = inverse(trace);
+    let [xx, xy, xz, yy, yz, zz] = k.map(|entry| entry * scale);
+    let (c00, c01, c02) = (yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy);
+    let determinant = inverse(xx * c00 + xy * c01 + xz * c02) * scale;
+    [
+        c00 * determinant,
+        c01 * determinant,
+        c02 * determinant,
+        (xx * zz - xz * xz) * determinant,
+        (xy * xz - xx * yz) * determinant,
+        (xx * yy - xy * xy) * determinant,
+    ]
+}
+
+#[inline(always)]
+fn symmetric_times<L: Lanes>(m: &Symmetric<L>, v: Vector<L>) -> Vector<L> {
+    Vector::new(
+        m[0] * v.x + m[1] * v.y + m[2] * v.z,
+        m[1] * v.x + m[3] * v.y + m[4] * v.z,
+        m[2] * v.x + m[4] * v.y + m[5] * v.z,
+    )
+}
+
+/// Adds I⁻¹ in the world, and −[r]× I⁻¹ [r]×, where I⁻¹ = Σ spin_k spin_kᵀ.
+#[inline(always)]
+fn add_outer<L: Lanes>(k: &mut Symmetric<L>, columns: &Matrix<L>) {
+    for v in columns {
+        for (entry, product) in
+            k.iter_mut().zip([v.x * v.x, v.x * v.y, v.x * v.z, v.y * v.y, v.y * v.z, v.z * v.z])
+        {
+            *entry = *entry + product;
+        }
+    }
+}
+
+/// Makes eight joints ready: arms and axes into the world's axes, and the scaling of their bodies.
+#[inline(always)]
+#[allow(unsafe_code)]
+unsafe fn prepare<L: Lanes>(arena: &BondArena<'_>, index: usize) {
+    // SAFETY: see `BondArena`.
+    let block = unsafe { arena.blocks.get_mut(index) };
+    for (side, bodies) in [block.a, block.b].into_iter().enumerate() {
+        // SAFETY: frames do not change while blocks are made.
+        let frame: Axes<L> = unsafe { Axes::gather(&arena.frames, &bodies) };
+        frame.out(Vector::load(&block.arm[side])).store(&mut block.arm[side]);
+        frame.x.scaled(frame.root.x).store(&mut block.spin[side][0]);
+        frame.y.scaled(frame.root.y).store(&mut block.spin[side][1]);
+        frame.z.scaled(frame.root.z).store(&mut block.spin[side][2]);
+        frame.scale.store(&mut block.scale[side]);
+        if block.axes != NONE {
+            // SAFETY: the axes of a block belong to it.
+            let axes = unsafe { arena.axes.get_mut(block.axes as usize) };
+            for axis in &mut axes.axes[side] {
+                frame.out(Vector::load(axis)).store(axis);
+            }
+        }
+    }
+}
+
+/// Two bodies of eight joints while they are at work.
+struct Work<L> {
+    y: Pair<L>,
+    spin: [Matrix<L>; 2],
+    scale: [L; 2],
+    /// Angular velocities of sides that move by themselves, and velocities of their centres.
+    own: Option<[Vector<L>; 4]>,
+}
+
+impl<L: Lanes> Work<L> {
+    #[inline(always)]
+    fn new(arena: &BondArena<'_>, block: &BondBlock, y: Pair<L>) -> Self {
+        let own = block.driven.then(|| {
+            // SAFETY: frames do not change during a step.
+            #[allow(unsafe_code)]
+            let ((va, wa), (vb, wb)) =
+                unsafe { (drives::<L>(&arena.frames, &block.a), drives::<L>(&arena.frames, &block.b)) };
+            [va, wa, vb, wb]
+        });
+        let scale = [L::load(&block.scale[0]), L::load(&block.scale[1])];
+        Self { y, spin: [matrix(&block.spin[0]), matrix(&block.spin[1])], scale, own }
+    }
+
+    /// Shifts since the beginning of the step ⇒ rotations, and how far B's centre has come against A's.
+    #[inline(always)]
+    fn come(&self, [da, ea, db, eb]: [Vector<L>; 4], sweep: &Sweep) -> ([Vector<L>; 2], Vector<L>) {
+        let mut theta = [times(&self.spin[0], ea), times(&self.spin[1], eb)];
+        let mut moved = db.scaled(self.scale[1]) - da.scaled(self.scale[0]);
+        if let Some([va, wa, vb, wb]) = self.own {
+            let elapsed = L::splat(sweep.elapsed);
+            theta = [theta[0] + wa.scaled(elapsed), theta[1] + wb.scaled(elapsed)];
+            moved = moved + (vb - va).scaled(elapsed);
+        }
+        (theta, moved)
+    }
+
+    #[inline(always)]
+    fn omegas(&self) -> [Vector<L>; 2] {
+        let mut omegas = [times(&self.spin[0], self.y.wa), times(&self.spin[1], self.y.wb)];
+        if let Some([_, a, _, b]) = self.own {
+            omegas = [omegas[0] + a, omegas[1] + b];
+        }
+        omegas
+    }
+
+    /// Velocity of B's centre against A's.
+    #[inline(always)]
+    fn parting(&self) -> Vector<L> {
+        let mut parting = self.y.vb.scaled(self.scale[1]) - self.y.va.scaled(self.scale[0]);
+        if let Some([a, _, b, _]) = self.own {
+            parting = parting + b - a;
+        }
+        parting
+    }
+
+    #[inline(always)]
+    fn push(&mut self, impulse: Vector<L>) {
+        self.y.va = self.y.va - impulse.scaled(self.scale[0]);
+        self.y.vb = self.y.vb + impulse.scaled(self.scale[1]);
+    }
+
+    /// Angular impulses on A (against) and B.
+    #[inline(always)]
+    fn twist(&mut self, a: Vector<L>, b: Vector<L>) {
+        self.y.wa = self.y.wa - transposed_times(&self.spin[0], a);
+        self.y.wb = self.y.wb + transposed_times(&self.spin[1], b);
+    }
+}
+
+/// Where arms and axes of a block stand: turned by θ of each side.
+struct Stance<L> {
+    turns: [Turn<L>; 2],
+    arms: [Vector<L>; 2],
+}
+
+/// How hard a sweep pulls.
+struct Pull<L> {
+    rate: L,
+    soft: L,
+    leak: L,
+}
+
+/// One sweep over eight joints: mends what has drifted (`PUSH`), or only stops.
+#[inline(always)]
+#[allow(unsafe_code)]
+unsafe fn sweep_block<L: Lanes, const PUSH: bool>(arena: &BondArena<'_>, index: usize, sweep: &Sweep) {
+    // SAFETY: see `BondArena`.
+    let block = unsafe { arena.blocks.get_mut(index) };
+    // SAFETY: see `BondArena`.
+    let (y, (da, ea), (db, eb)): (Pair<L>, _, _) = unsafe {
+        (
+            Pair::gather(&arena.movers, &block.a, &block.b),
+            shifts::<L>(&arena.movers, &block.a),
+            shifts::<L>(&arena.movers, &block.b),
+        )
+    };
+    let mut work = Work::new(arena, block, y);
+    for k in 0..block.rows as usize {
+        // SAFETY: the rows of a block belong to it.
+        let row = unsafe { arena.rows.get_mut(block.first_row as usize + k) };
+        along_row::<L, PUSH>(row, &mut work, [da, ea, db, eb], sweep);
+    }
+    if block.locks != Locks::NONE {
+        let (theta, moved) = work.come([da, ea, db, eb], sweep);
+        let turns = theta.map(Turn::new);
+        let arms = [turns[0].of(Vector::load(&block.arm[0])), turns[1].of(Vector::load(&block.arm[1]))];
+        let gap = Vector::load(&block.apart) + moved + arms[1] - arms[0];
+        let soft = &sweep.bond;
+        let pull = if PUSH {
+            Pull { rate: L::splat(soft.rate), soft: L::splat(soft.mass), leak: L::splat(soft.impulse) }
+        } else {
+            Pull { rate: L::splat(0.0), soft: L::splat(1.0), leak: L::splat(0.0) }
+        };
+        let now = Stance { turns, arms };
+        if block.axes != NONE {
+            // SAFETY: the axes of a block belong to it.
+            let axes = unsafe { arena.axes.get(block.axes as usize) };
+            rotation(block, axes, &mut work, &now, &pull);
+            if !block.locks.has(Locks::POINT) {
+                translation(block, axes, &mut work, &now, gap, &pull);
+            }
+        }
+        if block.locks.has(Locks::POINT) {
+            point::<L, PUSH>(block, &mut work, theta, &now, gap, &pull, sweep);
+        }
+    }
+    // SAFETY: see `BondArena`.
+    unsafe { work.y.add_since(&y, &arena.movers, &arena.held, [&block.a, &block.b], sweep.first_free) };
+}
+
+/// The anchors of a ball joint.
+#[inline(always)]
+fn point<L: Lanes, const PUSH: bool>(
+    block: &mut BondBlock,
+    work: &mut Work<L>,
+    theta: [Vector<L>; 2],
+    now: &Stance<L>,
+    gap: Vector<L>,
+    pull: &Pull<L>,
+    sweep: &Sweep,
+) {
+    let there = L::load(&block.there);
+    let omegas = work.omegas();
+    let arms = if PUSH {
+        let half = L::splat(0.5 / sweep.rate);
+        let middle = |k: usize| Turn::new(theta[k] + omegas[k].scaled(half)).of(Vector::load(&block.arm[k]));
+        let arms = [middle(0), middle(1)];
+        let masses = work.scale[0] * work.scale[0] + work.scale[1] * work.scale[1];
+        let zero = L::splat(0.0);
+        let mut k = [masses, zero, zero, masses, zero, masses];
+        for (spin, arm) in work.spin.iter().zip(arms) {
+            add_outer(&mut k, &[arm.cross(spin[0]), arm.cross(spin[1]), arm.cross(spin[2])]);
+        }
+        let inverse = symmetric_inverse(k).map(|entry| entry * there);
+        for (entry, place) in inverse.into_iter().zip(&mut block.inverse) {
+            entry.store(place);
+        }
+        arms
+    } else {
+        now.arms
+    };
+    let inverse: Symmetric<L> = std::array::from_fn(|k| L::load(&block.inverse[k]));
+    let u = work.parting() + omegas[1].cross(arms[1]) - omegas[0].cross(arms[0]);
+    let old = Vector::load(&block.linear);
+    let wanted = u + bounded(gap.scaled(pull.rate), sweep.push_speed);
+    let change =
+        symmetric_times(&inverse, wanted).scaled(-pull.soft) - old.scaled(pull.leak);
+    (old + change).store(&mut block.linear);
+    work.push(change);
+    work.twist(arms[0].cross(change), arms[1].cross(change));
+}
+
+/// Not longer than so many times the speed at which contacts push: what is far off comes home without a blow.
+#[inline(always)]
+fn bounded<L: Lanes>(v: Vector<L>, push_speed: f32) -> Vector<L> {
+    let (length, most) = (v.dot(v).root(), L::splat(4.0 * push_speed));
+    let over = length - most;
+    v.scaled(over.if_positive(most / over.if_positive(length, L::splat(1.0)), L::splat(1.0)))
+}
+
+/// Locked rotations.
+#[inline(always)]
+fn rotation<L: Lanes>(
+    block: &mut BondBlock,
+    axes: &BondAxes,
+    work: &mut Work<L>,
+    now: &Stance<L>,
+    pull: &Pull<L>,
+) {
+    let there = L::load(&block.there);
+    let axis = |side: usize, k: usize| now.turns[side].of(Vector::load(&axes.axes[side][k]));
+    let omegas = work.omegas();
+    let u = omegas[1] - omegas[0];
+    if block.locks.has(Locks::ROTATION) {
+        // Σ a × b over the axes is 2 sin φ times the axis of the rotation from A to B.
+        let sum = axis(0, 0).cross(axis(1, 0)) + axis(0, 1).cross(axis(1, 1)) + axis(0, 2).cross(axis(1, 2));
+        let error = sum.scaled(L::splat(0.5));
+        let zero = L::splat(0.0);
+        let mut k = [zero; 6];
+        add_outer(&mut k, &work.spin[0]);
+        add_outer(&mut k, &work.spin[1]);
+        let old = Vector::load(&block.angular);
+        let change = symmetric_times(&symmetric_inverse(k), u + error.scaled(pull.rate))
+            .scaled(-(pull.soft * there))
+            - old.scaled(pull.leak);
+        (old + change).store(&mut block.angular);
+        work.twist(change, change);
+    } else if block.locks.has(Locks::PARALLEL) {
+        let error = axis(0, 2).cross(axis(1, 2));
+        let d = [axis(0, 0), axis(0, 1)];
+        let j = d.map(|d| work.spin.map(|spin| transposed_times(&spin, d)));
+        let product = |i: usize, k: usize| j[i][0].dot(j[k][0]) + j[i][1].dot(j[k][1]);
+        let [m11, m12, m22] = inverse_2x2(product(0, 0), product(0, 1), product(1, 1));
+        let wanted = d.map(|d| d.dot(u + error.scaled(pull.rate)));
+        let soft = -(pull.soft * there);
+        let old = [L::load(&block.angular[0]), L::load(&block.angular[1])];
+        let change = [
+            soft * (m11 * wanted[0] + m12 * wanted[1]) - pull.leak * old[0],
+            soft * (m12 * wanted[0] + m22 * wanted[1]) - pull.leak * old[1],
+        ];
+        for k in 0..2 {
+            (old[k] + change[k]).store(&mut block.angular[k]);
+            work.y.turn(j[k][0].scaled(-L::splat(1.0)), j[k][1], change[k]);
+        }
+    } else if block.locks.has(Locks::ACROSS) {
+        let (z, x) = (axis(0, 2), axis(1, 0));
+        let d = x.cross(z);
+        let j = work.spin.map(|spin| transposed_times(&spin, d));
+        let mass = inverse(j[0].dot(j[0]) + j[1].dot(j[1])) * there;
+        let old = L::load(&block.angular[0]);
+        let change = -(pull.soft * mass * (d.dot(u) + z.dot(x) * pull.rate)) - pull.leak * old;
+        (old + change).store(&mut block.angular[0]);
+        work.y.turn(j[0].scaled(-L::splat(1.0)), j[1], change);
+    }
+}
+
+/// Locked translations along axes that turn with A.
+#[inline(always)]
+fn translation<L: Lanes>(
+    block: &mut BondBlock,
+    axes: &BondAxes,
+    work: &mut Work<L>,
+    now: &Stance<L>,
+    gap: Vector<L>,
+    pull: &Pull<L>,
+) {
+    let there = L::load(&block.there);
+    let masses = work.scale[0] * work.scale[0] + work.scale[1] * work.scale[1];
+    let arms = [now.arms[0] + gap, now.arms[1]];
+    for k in 0..3 {
+        if block.locks.bits() & (1 << k) == 0 {
+            continue;
+        }
+        let d = now.turns[0].of(Vector::load(&axes.axes[0][k]));
+        let turning = arms.map(|arm| arm.cross(d));
+        let j = [transposed_times(&work.spin[0], turning[0]), transposed_times(&work.spin[1], turning[1])];
+        let mass = inverse(masses + j[0].dot(j[0]) + j[1].dot(j[1])) * there;
+        let omegas = work.omegas();
+        let u = d.dot(work.parting()) + turning[1].dot(omegas[1]) - turning[0].dot(omegas[0]);
+        let old = L::load(&block.linear[k]);
+        let change = -(pull.soft * mass * (u + d.dot(gap) * pull.rate)) - pull.leak * old;
+        (old + change).store(&mut block.linear[k]);
+        work.push(d.scaled(change));
+        work.y.turn(j[0].scaled(-L::splat(1.0)), j[1], change);
+    }
+}
+
+/// One row that stays as it is over the step.
+#[inline(always)]
+fn along_row<L: Lanes, const PUSH: bool>(
+    row: &mut BondRow,
+    work: &mut Work<L>,
+    [da, ea, db, eb]: [Vector<L>; 4],
+    sweep: &Sweep,
+) {
+    let (zero, one) = (L::splat(0.0), L::splat(1.0));
+    let (d, a, b) = (Vector::load(&row.linear), Vector::load(&row.a), Vector::load(&row.b));
+    let [scale_a, scale_b] = work.scale;
+    let own = L::load(&row.own);
+    let parting = work.y.vb.scaled(scale_b) - work.y.va.scaled(scale_a);
+    let speed = d.dot(parting) + work.y.turning(a, b) + own - L::load(&row.speed);
+    let gap = L::load(&row.gap)
+        + d.dot(db.scaled(scale_b) - da.scaled(scale_a))
+        + a.dot(ea)
+        + b.dot(eb)
+        + own * L::splat(sweep.elapsed);
+    let (mass, old, always) = (L::load(&row.mass), L::load(&row.impulse), L::load(&row.always));
+    let open = L::load(&row.one_sided) * gap.if_positive(one, zero);
+    // Springs and motors act in every sweep, locks and limits mend only while pushing.
+    let mends = if PUSH { one } else { always };
+    let foreseen = gap * L::splat(sweep.rate);
+    let bias = open.if_positive(foreseen, L::load(&row.rate) * gap * mends);
+    let soft = open.if_positive(one, one + (L::load(&row.soft) - one) * mends);
+    let leak = open.if_positive(zero, L::load(&row.leak) * mends);
+    let change = -(mass * soft * (speed + bias)) - leak * old;
+    let new = (old + change).larger(L::load(&row.least)).smaller(L::load(&row.most));
+    new.store(&mut row.impulse);
+    let change = new - old;
+    work.push(d.scaled(change));
+    work.y.turn(a, b, change);
+}
+
+/// Applies the impulses eight joints begin a sub-step with, where they will be in its middle.
+#[inline(always)]
+#[allow(unsafe_code)]
+unsafe fn warm<L: Lanes>(arena: &BondArena<'_>, index: usize, sweep: &Sweep) {
+    // SAFETY: see `BondArena`.
+    let block = unsafe { arena.blocks.get_mut(index) };
+    // SAFETY: see `BondArena`.
+    let y: Pair<L> = unsafe { Pair::gather(&arena.movers, &block.a, &block.b) };
+    // SAFETY: as above.
+    let ((da, ea), (db, eb)) =
+        unsafe { (shifts::<L>(&arena.movers, &block.a), shifts::<L>(&arena.movers, &block.b)) };
+    let mut work = Work::new(arena, block, y);
+    for k in 0..block.rows as usize {
+        // SAFETY: the rows of a block belong to it.
+        let row = unsafe { arena.rows.get(block.first_row as usize + k) };
+        let impulse = L::load(&row.impulse);
+        work.push(Vector::load(&row.linear).scaled(impulse));
+        work.y.turn(Vector::load(&row.a), Vector::load(&row.b), impulse);
+    }
+    if block.locks != Locks::NONE {
+        let (theta, moved) = work.come([da, ea, db, eb], sweep);
+        let omegas = work.omegas();
+        let half = L::splat(0.5 / sweep.rate);
+        let turns = [0, 1].map(|k| Turn::new(theta[k] + omegas[k].scaled(half)));
+        let arms = [turns[0].of(Vector::load(&block.arm[0])), turns[1].of(Vector::load(&block.arm[1]))];
+        let impulse = Vector::load(&block.linear);
+        if block.locks.has(Locks::POINT) {
+            work.push(impulse);
+            work.twist(arms[0].cross(impulse), arms[1].cross(impulse));
+        }
+        if block.axes != NONE {
+            // SAFETY: the axes of a block belong to it.
+            let axes = unsafe { arena.axes.get(block.axes as usize) };
+            let axis = |side: usize, k: usize| turns[side].of(Vector::load(&axes.axes[side][k]));
+            let angular = Vector::load(&block.angular);
+            let twist = if block.locks.has(Locks::ROTATION) {
+                angular
+            } else if block.locks.has(Locks::PARALLEL) {
+                axis(0, 0).scaled(angular.x) + axis(0, 1).scaled(angular.y)
+            } else {
+                axis(1, 0).cross(axis(0, 2)).scaled(angular.x)
+            };
+            work.twist(twist, twist);
+            if !block.locks.has(Locks::POINT) {
+                let along =
+                    axis(0, 0).scaled(impulse.x) + axis(0, 1).scaled(impulse.y) + axis(0, 2).scaled(impulse.z);
+                let reach = Vector::load(&block.apart) + moved + arms[1];
+                work.push(along);
+                work.twist(reach.cross(along), arms[1].cross(along));
+            }
+        }
+    }
+    // SAFETY: see `BondArena`.
+    unsafe { work.y.add_since(&y, &arena.movers, &arena.held, [&block.a, &block.b], sweep.first_free) };
+}
+
+/// The sweeps a worker can be asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BondTask {
+    Prepare,
+    Warm,
+    Push,
+    Relax,
+}
+
+#[inline(always)]
+#[allow(unsafe_code)]
+unsafe fn run<L: Lanes>(task: BondTask, arena: &BondArena<'_>, blocks: std::ops::Range<usize>, sweep: &Sweep) {
+    for index in blocks {
+        // SAFETY: the caller has these blocks for itself.
+        unsafe {
+            match task {
+                BondTask::Prepare => prepare::<L>(arena, index),
+                BondTask::Warm => warm::<L>(arena, index, sweep),
+                BondTask::Push => sweep_block::<L, true>(arena, index, sweep),
+                BondTask::Relax => sweep_block::<L, false>(arena, index, sweep),
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[allow(unsafe_code)]
+unsafe fn run_wide(task: BondTask, arena: &BondArena<'_>, blocks: std::ops::Range<usize>, sweep: &Sweep) {
+    // SAFETY: as of the caller.
+    unsafe { run::<super::lanes::Wide>(task, arena, blocks, sweep) }
+}
+
+/// Does a task for some blocks, which nobody else may touch meanwhile.
+#[allow(unsafe_code)]
+pub(super) unsafe fn perform(
+    wide: bool,
+    task: BondTask,
+    arena: &BondArena<'_>,
+    blocks: std::ops::Range<usize>,
+    sweep: &Sweep,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if wide {
+        // SAFETY: the processor was asked.
+        return unsafe { run_wide(task, arena, blocks, sweep) };
+    }
+    let _ = wide;
+    // SAFETY: as of the caller.
+    unsafe { run::<super::lanes::Eight>(task, arena, blocks, sweep) }
+}

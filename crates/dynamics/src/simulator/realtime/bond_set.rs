@@ -1,0 +1,230 @@
+//! The joints of a solver: coloured, in blocks of eight, swept before the contacts.
+
+use super::block::{Frame, Mover, Sweep};
+use super::bond::{Bond, BondAxes, BondBlock, BondRow, Bonds, Filling};
+use super::bond_kernel::{BondArena, BondTask, perform};
+use super::lanes::{LANES, Row};
+use super::roster::NONE;
+use super::team::{Shared, Worker};
+use super::tree::{TreeRound, Trees};
+use crate::joint::Locks;
+use std::ops::Range;
+
+/// Colours; what finds none of them free is solved one by one.
+const COLORS: usize = 64;
+
+/// Memory for the joints of a solver, used again in every step.
+#[derive(Debug, Default)]
+pub(super) struct BondSet {
+    /// Places of joints among all, with their bodies' movers.
+    links: Vec<(u32, [u32; 2])>,
+    /// The same as of the step in which they were last sorted.
+    known: Vec<(u32, [u32; 2])>,
+    sorted: Vec<u32>,
+    /// Where each colour ends in `sorted`.
+    ends: Vec<u32>,
+    masks: Vec<u64>,
+    keys: Vec<(u16, u32)>,
+    blocks: Vec<BondBlock>,
+    axes: Vec<BondAxes>,
+    rows: Vec<BondRow>,
+    colors: Vec<Range<usize>>,
+    loners: Range<usize>,
+    /// Joints whose locks are solved tree by tree.
+    trees: Trees,
+    /// By link: whether it is one of them.
+    in_tree: Vec<bool>,
+}
+
+impl BondSet {
+    pub fn clear(&mut self) {
+        self.links.clear();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    pub fn add(&mut self, place: usize, movers: [u32; 2]) {
+        self.links.push((place as u32, movers));
+    }
+
+    /// Sorts joints by colour and kind, if they are not the same as in the last step.
+    fn sort(&mut self, all: &[Bond], movers: usize, first_free: u32, fewest: usize) {
+        if self.links == self.known {
+            return;
+        }
+        self.known.clone_from(&self.links);
+        self.trees.grow(&self.links, all, movers, first_free, fewest, &mut self.in_tree);
+        self.masks.clear();
+        self.masks.resize(movers, 0);
+        self.keys.clear();
+        for (index, (place, sides)) in self.links.iter().enumerate() {
+            let used = |mover: u32| if mover >= first_free { self.masks[mover as usize] } else { 0 };
+            let color = (!(used(sides[0]) | used(sides[1]))).trailing_zeros() as usize;
+            if color < COLORS {
+                for mover in sides {
+                    self.masks[*mover as usize] |= 1 << color;
+                }
+            }
+            let kind = if self.in_tree[index] { 0 } else { all[*place as usize].locks.bits() };
+            self.keys.push(((color as u16) << 8 | u16::from(kind), index as u32));
+        }
+        self.keys.sort_unstable();
+        self.sorted.clear();
+        self.sorted.extend(self.keys.iter().map(|(_, index)| *index));
+        self.ends.clear();
+        for color in 0..=COLORS as u16 {
+            self.ends.push(self.keys.partition_point(|(key, _)| key >> 8 <= color) as u32);
+        }
+    }
+
+    /// Puts all joints into blocks.
+    pub fn fill(
+        &mut self,
+        bonds: &mut Bonds,
+        filling: &Filling<'_>,
+        movers: usize,
+        first_free: u32,
+        fewest: usize,
+    ) {
+        let (all, scratch) = bonds.scratch();
+        self.sort(all, movers, first_free, fewest);
+        self.trees.fill(&self.links, all, filling);
+        self.blocks.clear();
+        self.axes.clear();
+        self.rows.clear();
+        self.colors.clear();
+        let mut start = 0;
+        for (color, end) in self.ends.iter().map(|end| *end as usize).enumerate() {
+            let first_block = self.blocks.len();
+            let width = if color < COLORS { LANES } else { 1 };
+            let mut first = start;
+            while first < end {
+                let kind = |place: usize| {
+                    let index = self.sorted[place] as usize;
+                    if self.in_tree[index] { Locks::NONE } else { all[self.links[index].0 as usize].locks }
+                };
+                let locks = kind(first);
+                let links = (first..end.min(first + width)).take_while(|place| kind(*place) == locks).count();
+                let mut block = BondBlock {
+                    locks,
+                    axes: NONE,
+                    first_row: self.rows.len() as u32,
+                    first_link: first as u32,
+                    links: links as u32,
+                    ..BondBlock::default()
+                };
+                if locks != Locks::NONE && locks != Locks::POINT {
+                    block.axes = self.axes.len() as u32;
+                    self.axes.push(BondAxes::default());
+                }
+                for lane in 0..links {
+                    let (place, sides) = self.links[self.sorted[first + lane] as usize];
+                    let bond = &all[place as usize];
+                    (block.a[lane], block.b[lane]) = (sides[0], sides[1]);
+                    block.driven |= sides.iter().any(|mover| (1..first_free).contains(mover));
+                    let axes = if block.axes == NONE { None } else { self.axes.last_mut() };
+                    filling.fill(bond, lane, &mut block, axes);
+                    filling.fill_rows(bond, lane, block.first_row as usize, scratch, &mut self.rows);
+                }
+                block.rows = self.rows.len() as u32 - block.first_row;
+                self.blocks.push(block);
+                first += links;
+            }
+            start = end;
+            let blocks = first_block..self.blocks.len();
+            if color == COLORS {
+                self.loners = blocks;
+            } else if !blocks.is_empty() {
+                self.colors.push(blocks);
+            }
+        }
+    }
+
+    /// Writes the impulses back.
+    pub fn keep(&self, all: &mut [Bond]) {
+        self.trees.keep(&self.links, all);
+        for block in &self.blocks {
+            for lane in 0..block.links as usize {
+                let index = self.sorted[block.first_link as usize + lane] as usize;
+                let bond = &mut all[self.links[index].0 as usize];
+                for k in 0..if self.in_tree[index] { 0 } else { 3 } {
+                    bond.linear[k] = block.linear[k].0[lane];
+                    bond.angular[k] = block.angular[k].0[lane];
+                }
+                let Some(held) = &mut bond.rows else { continue };
+                held.fill(0.0);
+                let first = block.first_row as usize;
+                for row in &self.rows[first..first + block.rows as usize] {
+                    if row.mass.0[lane] > 0.0
+                        && let Some(impulse) = held.get_mut(row.keys[lane] as usize)
+                    {
+                        *impulse = row.impulse.0[lane];
+                    }
+                }
+            }
+        }
+    }
+
+    /// A step as every thread sees it.
+    pub fn round<'s>(
+        &'s mut self,
+        movers: Shared<'s, Mover>,
+        frames: Shared<'s, Frame>,
+        held: Shared<'s, Row>,
+    ) -> BondRound<'s> {
+        let blocks = self.blocks.len();
+        BondRound {
+            arena: BondArena {
+                movers,
+                frames,
+                held,
+                blocks: Shared::new(&mut self.blocks),
+                axes: Shared::new(&mut self.axes),
+                rows: Shared::new(&mut self.rows),
+            },
+            colors: &self.colors,
+            loners: self.loners.clone(),
+            blocks,
+            trees: self.trees.round(movers, frames, held),
+        }
+    }
+}
+
+/// The joints during a step.
+pub(super) struct BondRound<'s> {
+    arena: BondArena<'s>,
+    colors: &'s [Range<usize>],
+    loners: Range<usize>,
+    blocks: usize,
+    trees: TreeRound<'s>,
+}
+
+#[allow(unsafe_code)]
+impl BondRound<'_> {
+    pub fn prepare(&self, worker: &Worker<'_>, wide: bool, sweep: &Sweep) {
+        // SAFETY: shares do not overlap.
+        unsafe { perform(wide, BondTask::Prepare, &self.arena, worker.share(0..self.blocks), sweep) };
+    }
+
+    pub fn sweep(&self, worker: &Worker<'_>, wide: bool, task: BondTask, sweep: &Sweep) {
+        for color in self.colors {
+            // SAFETY: shares do not overlap, and blocks of a colour share no mover that is written.
+            unsafe { perform(wide, task, &self.arena, worker.share(color.clone()), sweep) };
+            worker.meet();
+        }
+        if !self.loners.is_empty() {
+            if worker.is_first() {
+                // SAFETY: the others wait.
+                unsafe { perform(wide, task, &self.arena, self.loners.clone(), sweep) };
+            }
+            worker.meet();
+        }
+        match task {
+            BondTask::Push => self.trees.sweep(worker, true, sweep),
+            BondTask::Relax => self.trees.sweep(worker, false, sweep),
+            BondTask::Prepare | BondTask::Warm => {}
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Joints.
+
+use super::names::Bodies;
+use super::{Context, make, refused};
+use crate::model::{Ends, JointModel};
+use crate::source::Read;
+use glam::DVec3;
+use rattleback_dynamics::joint::{Breaking, Mount};
+use rattleback_dynamics::{BodyId, World};
+
+/// Adds every joint to the world.
+pub(super) fn add_all(
+    context: &Context<'_>,
+    world: &mut World,
+    models: &[JointModel<'_>],
+    bodies: &Bodies<'_>,
+) -> Read<()> {
+    for model in models {
+        match &model.ends {
+            Ends::Bodies(names) => {
+                let ids = names.iter().map(|name| bodies.one(name)).collect::<Read<Vec<_>>>()?;
+                let mount = match ids.as_slice() {
+                    [one] => Mount::to_world(*one),
+                    [one, other, ..] => Mount::between(*one, *other),
+                    [] => continue,
+                };
+                let (first, last) = (ids.first().copied(), ids.last().copied());
+                let name = model.name.map(|name| name.text.to_owned());
+                add(context, world, model, bodies, mount, [first, last], name)?;
+            }
+            Ends::Chain(name) => {
+                let links = bodies.all(name)?.to_vec();
+                for (k, pair) in links.windows(2).enumerate() {
+                    let name = model.name.map(|name| format!("{}[{k}]", name.text));
+                    let mount = Mount::between(pair[0], pair[1]);
+                    add(context, world, model, bodies, mount, [Some(pair[0]), Some(pair[1])], name)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A joint without a position sits in the middle between its bodies, or in its only one.
+fn add(
+    context: &Context<'_>,
+    world: &mut World,
+    model: &JointModel<'_>,
+    bodies: &Bodies<'_>,
+    mount: Mount,
+    ends: [Option<BodyId>; 2],
+    name: Option<String>,
+) -> Read<()> {
+    let place = |id: Option<BodyId>| id.and_then(|id| world.body(id).ok()).map_or(DVec3::ZERO, |body| body.position());
+    let middle = 0.5 * (place(ends[0]) + place(ends[1]));
+    let [force, torque, drift] = model.breaking.map(|threshold| threshold.unwrap_or(f64::INFINITY));
+    let mut mount = mount
+        .at(model.position.unwrap_or(middle))
+        .oriented(model.rotation)
+        .colliding(model.collide)
+        .breaking(Breaking { force, torque, drift });
+    if let Some(name) = name {
+        mount = mount.named(&name);
+    }
+    let joint = make(context, &context.registry.joints, &model.kind, bodies)?;
+    world.add_boxed_joint(mount, joint).map_err(|error| refused(model.span, error))?;
+    Ok(())
+}
