@@ -7,7 +7,7 @@ use rattleback_dynamics::property::{PropertySpec, Value, suggestion};
 use rattleback_dynamics::registry::{Catalogue, Registry, RegistryError};
 use std::io::Write;
 
-const KINDS: [&str; 5] = ["shape", "material", "force", "integrator", "simulator"];
+const KINDS: [&str; 5] = ["shape", "material", "force", "joint", "integrator", "simulator"];
 
 /// Lists the built-in scenes.
 pub fn scenes(out: &mut dyn Write) -> Result<(), Failure> {
@@ -39,6 +39,7 @@ fn of_kind<'r>(kind: &str, registry: &'r Registry) -> Result<Vec<Entry<'r>>, Fai
         "shape" => Ok(entries(&registry.shapes)),
         "material" => Ok(entries(&registry.materials)),
         "force" => Ok(entries(&registry.forces)),
+        "joint" => Ok(entries(&registry.joints)),
         "integrator" => Ok(entries(&registry.integrators)),
         "simulator" => Ok(entries(&registry.simulators)),
         _ => {

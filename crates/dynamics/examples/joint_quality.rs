@@ -18,7 +18,11 @@ fn chain(links: usize, ratio: f64, sideways: bool) -> Outcome<(World, Vec<BodyId
         let center = direction * (k as f64 + 0.5);
         let body = Body::dynamic().at(center.x, center.y, center.z);
         let last = k + 1 == links;
-        let body = if last { body.with_shape(Shape::sphere(0.4)?).mass(ratio) } else { body.with_shape(shape.clone()).mass(1.0) };
+        let body = if last {
+            body.with_shape(Shape::sphere(0.4)?).mass(ratio)
+        } else {
+            body.with_shape(shape.clone()).mass(1.0)
+        };
         let id = world.add_body(body)?;
         let mount = bodies.last().map_or(Mount::to_world(id), |above| Mount::between(*above, id));
         world.add_joint(mount.at(direction * k as f64), Spherical::default())?;
@@ -41,9 +45,16 @@ fn drift(world: &World, bodies: &[BodyId], sideways: bool) -> Outcome<f64> {
 }
 
 fn main() -> Outcome<()> {
-    for (links, ratio, sideways) in
-        [(2, 1.0, false), (2, 1.0, true), (3, 1.0, false), (10, 1.0, true), (100, 1.0, false), (100, 100.0, false), (20, 100.0, true), (100, 100.0, true)]
-    {
+    for (links, ratio, sideways) in [
+        (2, 1.0, false),
+        (2, 1.0, true),
+        (3, 1.0, false),
+        (10, 1.0, true),
+        (100, 1.0, false),
+        (100, 100.0, false),
+        (20, 100.0, true),
+        (100, 100.0, true),
+    ] {
         let (mut world, bodies) = chain(links, ratio, sideways)?;
         let mut simulator = Realtime::default();
         let mut worst = 0.0_f64;
@@ -67,7 +78,9 @@ fn main() -> Outcome<()> {
     }
     // A rod of length L about one end: T = 2π √(2L/3g) for small swings.
     let mut world = World::default();
-    let rod = world.add_body(Body::dynamic().at(0.0, 0.0, -0.5).with_shape(Shape::cuboid(DVec3::new(0.005, 0.005, 0.5))?))?;
+    let rod = world.add_body(
+        Body::dynamic().at(0.0, 0.0, -0.5).with_shape(Shape::cuboid(DVec3::new(0.005, 0.005, 0.5))?),
+    )?;
     world.add_joint(Mount::to_world(rod).along(DVec3::Y), Revolute::default())?;
     world.body_mut(rod)?.set_angular_velocity(DVec3::Y * 0.1)?;
     world.body_mut(rod)?.set_velocity(DVec3::Y.cross(DVec3::Z * -0.5) * 0.1)?;
@@ -82,6 +95,9 @@ fn main() -> Outcome<()> {
         last = now;
     }
     let period = (crossings[crossings.len() - 1] - crossings[0]) / (crossings.len() - 1) as f64;
-    println!("rod: period {period:.6}, expected {:.6}", std::f64::consts::TAU * (2.0_f64 / 3.0 / 9.81).sqrt());
+    println!(
+        "rod: period {period:.6}, expected {:.6}",
+        std::f64::consts::TAU * (2.0_f64 / 3.0 / 9.81).sqrt()
+    );
     Ok(())
 }

@@ -26,6 +26,6 @@ pub use registry::{Plugin, Registry};
 pub use signal::Signal;
 pub use simulator::{FreeMotion, Simulator};
 pub use world::{
-    Body, BodyId, CollisionGroups, Event, ForceId, JointId, Material, MaterialId, Path, Readout, ShapeId, ShapePart,
-    Status, World,
+    Body, BodyId, CollisionGroups, Event, ForceId, JointId, Material, MaterialId, Path, Readout, ShapeId,
+    ShapePart, Status, World,
 };

@@ -18,6 +18,7 @@ macro_rules! scenes {
 }
 
 static SCENES: &[BuiltIn] = scenes! {
+    "arch": "thirteen stones stand on two feet without mortar";
     "argon": "sixty-four Lennard-Jones atoms fall together into a droplet";
     "balls-in-dish": "seven balls gather in a dish, six around one";
     "binary": "two equal stars circle each other in 17.2 s";
@@ -25,6 +26,10 @@ static SCENES: &[BuiltIn] = scenes! {
     "block-on-ramp": "a block slides down a ramp, stops after 2 s and stays";
     "bowling": "a ball slides, rolls and meets ten pins";
     "brick-wall": "a steel ball flies into a wall of a hundred and five bricks";
+    "bridge": "crates fall on a rope bridge of thirty planks";
+    "car": "four sprung wheels drive a chassis over a row of bars";
+    "card-house": "fifteen cards in three storeys lean and stand";
+    "chain": "ninety-nine light links swing a heavy ball";
     "chain-of-balls": "one ball in, one ball out, one collision at a time";
     "chute": "six caps slide out of a tray, none through its walls";
     "coins": "eight coins roll, collide, rattle down and rest";
@@ -36,11 +41,14 @@ static SCENES: &[BuiltIn] = scenes! {
     "free-fall": "five throws at 20 m/s; complementary angles reach equally far";
     "heavy-top": "a thousand kilograms stand on nine boxes of one";
     "ions": "four charges in a trap become a regular tetrahedron";
+    "jenga": "a ball meets a tower of fifty-four blocks";
     "platter": "a ball on a turning platter goes round in circles of its own";
     "pool-break": "a cue ball breaks a rack of fifteen";
+    "quadruped": "eight motors walk a body on four legs";
     "raft": "balls, a raft and a cone float where Archimedes says";
     "rattleback": "a loaded ellipsoid refuses to spin one way";
     "shaker": "animated bodies on every kind of path";
+    "spinning-top": "a disc on a ball joint goes round instead of falling";
     "spring-chain": "two normal modes of eight beads between two walls";
     "spring-pendulum": "bouncing turns into swinging and back";
     "swarm": "one hundred thousand weightless tumbling boxes";

@@ -53,8 +53,7 @@ impl Freedom {
     pub fn act(&self, state: &JointState, row: Row, value: f64, rows: &mut Rows) {
         if let Some((least, most)) = self.limits {
             let low = Row { error: value - least, effect: Effect::Limit, ..row };
-            let high =
-                Row { error: most - value, key: row.key + 1, effect: Effect::Limit, ..row.reversed() };
+            let high = Row { error: most - value, key: row.key + 1, effect: Effect::Limit, ..row.reversed() };
             if least == most {
                 rows.push(Row { error: value - least, effect: Effect::Hold, ..row });
             } else {

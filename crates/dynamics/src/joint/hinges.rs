@@ -40,7 +40,13 @@ impl Joint for Revolute {
         let t = state.time;
         let freedom = Freedom {
             limits: limits(self.limited, self.min, self.max),
-            drive: drive(self.effort, self.speed.at(t), self.target.at(t), self.frequency, self.damping_ratio),
+            drive: drive(
+                self.effort,
+                self.speed.at(t),
+                self.target.at(t),
+                self.frequency,
+                self.damping_ratio,
+            ),
             friction: self.friction,
         };
         let angle = state.turned[2];

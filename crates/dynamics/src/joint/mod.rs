@@ -78,6 +78,11 @@ pub trait Joint: Component {
         true
     }
 
+    /// Whether anybody may want to know how far its bodies have turned.
+    fn counts_turns(&self) -> bool {
+        self.has_rows() || self.locks().has(Locks::PARALLEL)
+    }
+
     /// Whether it drives something by itself, so that its bodies never sleep.
     fn is_driven(&self) -> bool {
         false
@@ -90,7 +95,18 @@ pub(crate) fn register(joints: &mut Catalogue<Box<dyn Joint>>) -> Result<(), Reg
         ($($kind:ident),+) => { $(joints.register(Entry::of::<$kind>(|joint| Box::new(joint) as Box<dyn Joint>))?;)+ };
     }
     all!(
-        Cylindrical, Distance, Gear, Planar, Prismatic, Rack, Revolute, Rigid, SixAxis, Spherical, Target, Universal,
+        Cylindrical,
+        Distance,
+        Gear,
+        Planar,
+        Prismatic,
+        Rack,
+        Revolute,
+        Rigid,
+        SixAxis,
+        Spherical,
+        Target,
+        Universal,
         Wheel
     );
     Ok(())

@@ -82,7 +82,8 @@ impl Mount {
     #[must_use]
     pub fn along(mut self, axis: DVec3) -> Self {
         // A direction that is none is refused when the joint is made.
-        let rotation = axis.try_normalize().map_or(DQuat::NAN, |axis| DQuat::from_rotation_arc(DVec3::Z, axis));
+        let rotation =
+            axis.try_normalize().map_or(DQuat::NAN, |axis| DQuat::from_rotation_arc(DVec3::Z, axis));
         self.place = Place::Together(Pose::new(rotation, self.pose().translation));
         self
     }
@@ -138,7 +139,11 @@ impl Mount {
         joint.check()?;
         self.breaking.check()?;
         if self.bodies[0] == self.bodies[1] {
-            return Err(parameter("joint", "between two different bodies, or a body and the world", self.bodies));
+            return Err(parameter(
+                "joint",
+                "between two different bodies, or a body and the world",
+                self.bodies,
+            ));
         }
         let mut frames = [Pose::IDENTITY; 2];
         for k in 0..2 {
@@ -152,8 +157,15 @@ impl Mount {
                 Place::Apart(frames) => frames[k],
             };
             let frame = principal.inverse() * in_body;
-            if !frame.rotation.is_finite() || !frame.translation.is_finite() || frame.rotation.length_squared() < 1e-12 {
-                return Err(parameter("frame of a joint", "a finite point and a direction that is not zero", frame));
+            if !frame.rotation.is_finite()
+                || !frame.translation.is_finite()
+                || frame.rotation.length_squared() < 1e-12
+            {
+                return Err(parameter(
+                    "frame of a joint",
+                    "a finite point and a direction that is not zero",
+                    frame,
+                ));
             }
             frames[k] = Pose::new(frame.rotation.normalize(), frame.translation);
         }

@@ -86,9 +86,8 @@ impl Joint for SixAxis {
         for k in 0..3 {
             let row = state.about(12 + 4 * k as u8, axes.col(k), turned[k]);
             let range = (self.angular_min[k], self.angular_max[k]);
-            self.freedom(range, self.angular_speed[k], self.angular_effort[k]).act(
-                state, row, turned[k], rows,
-            );
+            self.freedom(range, self.angular_speed[k], self.angular_effort[k])
+                .act(state, row, turned[k], rows);
             self.spring(self.angular_frequency[k], row, rows);
         }
     }
@@ -102,6 +101,7 @@ impl Joint for SixAxis {
     }
 
     fn is_driven(&self) -> bool {
-        self.linear_speed.abs().dot(self.linear_effort) + self.angular_speed.abs().dot(self.angular_effort) > 0.0
+        self.linear_speed.abs().dot(self.linear_effort) + self.angular_speed.abs().dot(self.angular_effort)
+            > 0.0
     }
 }

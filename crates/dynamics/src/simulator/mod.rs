@@ -49,6 +49,15 @@ pub(crate) fn register_simulators(
     realtime::register_simulator(simulators)
 }
 
+/// The error for a simulator that meets joints and has no idea of them.
+pub(crate) fn refuse_joints(simulator: &'static str, world: &World) -> Result<(), Error> {
+    if world.joint_count() == 0 {
+        return Ok(());
+    }
+    let instead = "use `realtime`, or take the joints out";
+    Err(Error::Unsupported { simulator, what: "joints", instead })
+}
+
 /// The error for a step length that is no length.
 pub(crate) fn check_step(dt: f64) -> Result<(), Error> {
     if dt.is_finite() && dt > 0.0 {

@@ -104,7 +104,7 @@ impl World {
     /// Brings the angles of all joints up to date with the poses of their bodies.
     pub(crate) fn follow_joints(&mut self) {
         let bodies = &self.bodies;
-        for (_, record) in self.joints.records.iter_mut() {
+        for (_, record) in self.joints.records.iter_mut().filter(|(_, record)| record.joint.counts_turns()) {
             let rotation = |k: usize| -> Option<DQuat> {
                 let own = record.frames[k].rotation;
                 record.bodies[k].map_or(Some(own), |id| Some(bodies.motion_of(id)?.q * own))

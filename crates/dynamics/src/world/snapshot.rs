@@ -10,8 +10,8 @@ use super::{
 };
 use crate::error::Error;
 use crate::filter::{Exclusion, PairFilter};
-use crate::joint::{Breaking, JointRecord};
 use crate::force::Targets;
+use crate::joint::{Breaking, JointRecord};
 use crate::property::ComponentType;
 use crate::registry::{Description, Registry};
 use crate::simulator::Simulator;

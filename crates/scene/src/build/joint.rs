@@ -51,7 +51,9 @@ fn add(
     ends: [Option<BodyId>; 2],
     name: Option<String>,
 ) -> Read<()> {
-    let place = |id: Option<BodyId>| id.and_then(|id| world.body(id).ok()).map_or(DVec3::ZERO, |body| body.position());
+    let place = |id: Option<BodyId>| {
+        id.and_then(|id| world.body(id).ok()).map_or(DVec3::ZERO, |body| body.position())
+    };
     let middle = 0.5 * (place(ends[0]) + place(ends[1]));
     let [force, torque, drift] = model.breaking.map(|threshold| threshold.unwrap_or(f64::INFINITY));
     let mut mount = mount

@@ -63,7 +63,8 @@ impl<'a> JointModel<'a> {
         };
         let axis = fields.map("axis", |node| {
             let axis = node.vector("axis", units, NUMBER)?;
-            let axis = axis.try_normalize().ok_or_else(|| node.out_of_range("axis", "a direction, not zero"))?;
+            let axis =
+                axis.try_normalize().ok_or_else(|| node.out_of_range("axis", "a direction, not zero"))?;
             Ok(DQuat::from_rotation_arc(DVec3::Z, axis))
         })?;
         let oriented = fields.map("orientation", |node| orientation("orientation", node, units))?;

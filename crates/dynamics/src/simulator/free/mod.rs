@@ -16,7 +16,7 @@ use crate::force::Loads;
 use crate::motion::{Inertia, Motion};
 use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
 use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
-use crate::simulator::{Simulator, check_step};
+use crate::simulator::{Simulator, check_step, refuse_joints};
 use crate::world::{SnapshotError, Status, World};
 use glam::DVec3;
 use rattleback_numerics::StepError;
@@ -87,6 +87,7 @@ impl Simulator for FreeMotion {
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
+        refuse_joints("free-motion", world)?;
         if self.revision != Some(world.revision()) {
             self.integrator.reset();
         }

@@ -42,7 +42,7 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, check_step};
+use crate::simulator::{Simulator, check_step, refuse_joints};
 use crate::world::{BodyId, SnapshotError, Status, World};
 use actor::Role;
 use glam::DVec3;
@@ -260,6 +260,7 @@ impl Simulator for Impulse {
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
+        refuse_joints("impulse", world)?;
         world.begin_step();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));

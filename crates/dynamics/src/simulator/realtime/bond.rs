@@ -1,8 +1,10 @@
 //! Joints as the solver sees them, eight side by side, and what is kept of them from step to step.
 //!
 //! Unlike the rows of contacts, those of locks follow the bodies from sub-step to sub-step: with θ the rotation since the
-//! beginning of the step, an arm is exp(θ) r, so chains may whirl without being drawn apart. While a sub-step h is solved the
-//! arms stand where they will be in the middle of it, exp(θ + ½hω) r, since exp(hω) r − r is h ω × that, to third order.
+//! beginning of the step, an arm is exp(θ) r, so chains may whirl without being drawn apart. What a sub-step h does to the anchors
+//! is told by the arms in its middle, exp(θ + ½hω) r, since exp(hω) r − r is h ω × that, to third order; but impulses act on the
+//! arms as they stand at its beginning, and after the move, when velocities are made to fit, at its end. That is the method
+//! called RATTLE: it is the same forwards and backwards in time, so a pendulum neither gains nor loses energy.
 
 use super::lanes::{LANES, Row};
 use super::roster::{Life, NONE, Roster};
@@ -165,7 +167,11 @@ impl Bonds {
     /// Joints with a body that is awake, by place.
     pub fn active<'s>(&'s self, roster: &'s Roster) -> impl Iterator<Item = usize> + 's {
         let life = |slot: u32| roster.lives.get(slot as usize).copied().unwrap_or_default();
-        self.all.iter().enumerate().filter(move |(_, bond)| bond.actors.iter().any(|slot| life(*slot) == Life::Awake)).map(|(place, _)| place)
+        self.all
+            .iter()
+            .enumerate()
+            .filter(move |(_, bond)| bond.actors.iter().any(|slot| life(*slot) == Life::Awake))
+            .map(|(place, _)| place)
     }
 
     /// Loads of the last step against what joints bear ⇒ those that break.
@@ -266,7 +272,14 @@ impl Filling<'_> {
     }
 
     /// Writes the rows of a joint into a lane, from a place on.
-    pub fn fill_rows(&self, bond: &Bond, lane: usize, first: usize, scratch: &mut Rows, out: &mut Vec<BondRow>) {
+    pub fn fill_rows(
+        &self,
+        bond: &Bond,
+        lane: usize,
+        first: usize,
+        scratch: &mut Rows,
+        out: &mut Vec<BondRow>,
+    ) {
         scratch.clear();
         if !bond.has_rows {
             return;

@@ -43,6 +43,28 @@ fn transposed_times<L: Lanes>(m: &Matrix<L>, v: Vector<L>) -> Vector<L> {
     Vector::new(m[0].dot(v), m[1].dot(v), m[2].dot(v))
 }
 
+/// ±1/(2k + 1)! and ±1/(2k + 2)!.
+const SINE: [f32; 8] = [
+    1.0,
+    -1.0 / 6.0,
+    1.0 / 120.0,
+    -1.0 / 5040.0,
+    1.0 / 362_880.0,
+    -1.0 / 39_916_800.0,
+    1.0 / 6_227_020_800.0,
+    -1.0 / 1_307_674_368_000.0,
+];
+const COSINE: [f32; 8] = [
+    0.5,
+    -1.0 / 24.0,
+    1.0 / 720.0,
+    -1.0 / 40320.0,
+    1.0 / 3_628_800.0,
+    -1.0 / 479_001_600.0,
+    1.0 / 87_178_291_200.0,
+    -1.0 / 20_922_789_888_000.0,
+];
+
 /// exp(θ) as a function: v + s θ × v + c θ × (θ × v), with s = sin|θ|/|θ| and c = (1 − cos|θ|)/|θ|² by their series.
 #[derive(Clone, Copy)]
 struct Turn<L> {
@@ -51,15 +73,24 @@ struct Turn<L> {
     c: L,
 }
 
+/// Σ terms_k xᵏ.
+///
+/// Written out without closures: what is not inlined for certain is compiled for machines without wide registers.
+#[inline(always)]
+fn series<L: Lanes>(terms: &[f32; 8], x: L) -> L {
+    let mut sum = L::splat(terms[7]);
+    for k in (0..7).rev() {
+        sum = sum * x + L::splat(terms[k]);
+    }
+    sum
+}
+
 impl<L: Lanes> Turn<L> {
     #[inline(always)]
     fn new(theta: Vector<L>) -> Self {
-        // Beyond a radian or so per step the series ends, and so does everything else that a step can follow.
-        let x = theta.dot(theta).smaller(L::splat(6.0));
-        let number = L::splat;
-        let s = number(1.0) + x * (number(-1.0 / 6.0) + x * (number(1.0 / 120.0) + x * (number(-1.0 / 5040.0) + x * number(1.0 / 362_880.0))));
-        let c = number(0.5) + x * (number(-1.0 / 24.0) + x * (number(1.0 / 720.0) + x * (number(-1.0 / 40320.0) + x * number(1.0 / 3_628_800.0))));
-        Self { theta, s, c }
+        // The series end a little beyond half a turn, and so does what a step can follow.
+        let x = theta.dot(theta).smaller(L::splat(16.0));
+        Self { theta, s: series(&SINE, x), c: series(&COSINE, x) }
     }
 
     #[inline(always)]
@@ -78,7 +109,9 @@ fn symmetric_inverse<L: Lanes>(k: Symmetric<L>) -> Symmetric<L> {
     // Brought to the size of one first, so that neither light nor heavy bodies leave the range of numbers.
     let trace = k[0] + k[3] + k[5];
     let scale = inverse(trace);
-    let [xx, xy, xz, yy, yz, zz] = k.map(|entry| entry * scale);
+    let [xx, xy, xz, yy, yz, zz] = k;
+    let (xx, xy, xz) = (xx * scale, xy * scale, xz * scale);
+    let (yy, yz, zz) = (yy * scale, yz * scale, zz * scale);
     let (c00, c01, c02) = (yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy);
     let determinant = inverse(xx * c00 + xy * c01 + xz * c02) * scale;
     [
@@ -104,11 +137,12 @@ fn symmetric_times<L: Lanes>(m: &Symmetric<L>, v: Vector<L>) -> Vector<L> {
 #[inline(always)]
 fn add_outer<L: Lanes>(k: &mut Symmetric<L>, columns: &Matrix<L>) {
     for v in columns {
-        for (entry, product) in
-            k.iter_mut().zip([v.x * v.x, v.x * v.y, v.x * v.z, v.y * v.y, v.y * v.z, v.z * v.z])
-        {
-            *entry = *entry + product;
-        }
+        k[0] = k[0] + v.x * v.x;
+        k[1] = k[1] + v.x * v.y;
+        k[2] = k[2] + v.x * v.z;
+        k[3] = k[3] + v.y * v.y;
+        k[4] = k[4] + v.y * v.z;
+        k[5] = k[5] + v.z * v.z;
     }
 }
 
@@ -118,7 +152,8 @@ fn add_outer<L: Lanes>(k: &mut Symmetric<L>, columns: &Matrix<L>) {
 unsafe fn prepare<L: Lanes>(arena: &BondArena<'_>, index: usize) {
     // SAFETY: see `BondArena`.
     let block = unsafe { arena.blocks.get_mut(index) };
-    for (side, bodies) in [block.a, block.b].into_iter().enumerate() {
+    for side in 0..2 {
+        let bodies = if side == 0 { block.a } else { block.b };
         // SAFETY: frames do not change while blocks are made.
         let frame: Axes<L> = unsafe { Axes::gather(&arena.frames, &bodies) };
         frame.out(Vector::load(&block.arm[side])).store(&mut block.arm[side]);
@@ -148,13 +183,14 @@ struct Work<L> {
 impl<L: Lanes> Work<L> {
     #[inline(always)]
     fn new(arena: &BondArena<'_>, block: &BondBlock, y: Pair<L>) -> Self {
-        let own = block.driven.then(|| {
+        let mut own = None;
+        if block.driven {
             // SAFETY: frames do not change during a step.
             #[allow(unsafe_code)]
             let ((va, wa), (vb, wb)) =
                 unsafe { (drives::<L>(&arena.frames, &block.a), drives::<L>(&arena.frames, &block.b)) };
-            [va, wa, vb, wb]
-        });
+            own = Some([va, wa, vb, wb]);
+        }
         let scale = [L::load(&block.scale[0]), L::load(&block.scale[1])];
         Self { y, spin: [matrix(&block.spin[0]), matrix(&block.spin[1])], scale, own }
     }
@@ -170,6 +206,12 @@ impl<L: Lanes> Work<L> {
             moved = moved + (vb - va).scaled(elapsed);
         }
         (theta, moved)
+    }
+
+    /// diag(1/√I) Rᵀ d of both bodies.
+    #[inline(always)]
+    fn turning(&self, d: Vector<L>) -> [Vector<L>; 2] {
+        [transposed_times(&self.spin[0], d), transposed_times(&self.spin[1], d)]
     }
 
     #[inline(always)]
@@ -211,6 +253,19 @@ struct Stance<L> {
     arms: [Vector<L>; 2],
 }
 
+impl<L: Lanes> Stance<L> {
+    #[inline(always)]
+    fn axis(&self, axes: &BondAxes, side: usize, k: usize) -> Vector<L> {
+        self.turns[side].of(Vector::load(&axes.axes[side][k]))
+    }
+}
+
+/// Of two rows of rotation: the sum over both bodies.
+#[inline(always)]
+fn product<L: Lanes>(one: &[Vector<L>; 2], other: &[Vector<L>; 2]) -> L {
+    one[0].dot(other[0]) + one[1].dot(other[1])
+}
+
 /// How hard a sweep pulls.
 struct Pull<L> {
     rate: L,
@@ -240,7 +295,7 @@ unsafe fn sweep_block<L: Lanes, const PUSH: bool>(arena: &BondArena<'_>, index: 
     }
     if block.locks != Locks::NONE {
         let (theta, moved) = work.come([da, ea, db, eb], sweep);
-        let turns = theta.map(Turn::new);
+        let turns = [Turn::new(theta[0]), Turn::new(theta[1])];
         let arms = [turns[0].of(Vector::load(&block.arm[0])), turns[1].of(Vector::load(&block.arm[1]))];
         let gap = Vector::load(&block.apart) + moved + arms[1] - arms[0];
         let soft = &sweep.bond;
@@ -277,32 +332,36 @@ fn point<L: Lanes, const PUSH: bool>(
     pull: &Pull<L>,
     sweep: &Sweep,
 ) {
-    let there = L::load(&block.there);
     let omegas = work.omegas();
-    let arms = if PUSH {
+    let arms = now.arms;
+    let mut ahead = arms;
+    if PUSH {
         let half = L::splat(0.5 / sweep.rate);
-        let middle = |k: usize| Turn::new(theta[k] + omegas[k].scaled(half)).of(Vector::load(&block.arm[k]));
-        let arms = [middle(0), middle(1)];
+        ahead = [
+            Turn::new(theta[0] + omegas[0].scaled(half)).of(Vector::load(&block.arm[0])),
+            Turn::new(theta[1] + omegas[1].scaled(half)).of(Vector::load(&block.arm[1])),
+        ];
         let masses = work.scale[0] * work.scale[0] + work.scale[1] * work.scale[1];
         let zero = L::splat(0.0);
         let mut k = [masses, zero, zero, masses, zero, masses];
-        for (spin, arm) in work.spin.iter().zip(arms) {
+        for side in 0..2 {
+            let (spin, arm) = (&work.spin[side], arms[side]);
             add_outer(&mut k, &[arm.cross(spin[0]), arm.cross(spin[1]), arm.cross(spin[2])]);
         }
-        let inverse = symmetric_inverse(k).map(|entry| entry * there);
-        for (entry, place) in inverse.into_iter().zip(&mut block.inverse) {
-            entry.store(place);
+        let there = L::load(&block.there);
+        let inverse = symmetric_inverse(k);
+        for entry in 0..6 {
+            (inverse[entry] * there).store(&mut block.inverse[entry]);
         }
-        arms
-    } else {
-        now.arms
-    };
-    let inverse: Symmetric<L> = std::array::from_fn(|k| L::load(&block.inverse[k]));
-    let u = work.parting() + omegas[1].cross(arms[1]) - omegas[0].cross(arms[0]);
+    }
+    let mut inverse = [L::splat(0.0); 6];
+    for entry in 0..6 {
+        inverse[entry] = L::load(&block.inverse[entry]);
+    }
+    let u = work.parting() + omegas[1].cross(ahead[1]) - omegas[0].cross(ahead[0]);
     let old = Vector::load(&block.linear);
     let wanted = u + bounded(gap.scaled(pull.rate), sweep.push_speed);
-    let change =
-        symmetric_times(&inverse, wanted).scaled(-pull.soft) - old.scaled(pull.leak);
+    let change = symmetric_times(&inverse, wanted).scaled(-pull.soft) - old.scaled(pull.leak);
     (old + change).store(&mut block.linear);
     work.push(change);
     work.twist(arms[0].cross(change), arms[1].cross(change));
@@ -326,12 +385,14 @@ fn rotation<L: Lanes>(
     pull: &Pull<L>,
 ) {
     let there = L::load(&block.there);
-    let axis = |side: usize, k: usize| now.turns[side].of(Vector::load(&axes.axes[side][k]));
     let omegas = work.omegas();
     let u = omegas[1] - omegas[0];
     if block.locks.has(Locks::ROTATION) {
         // Σ a × b over the axes is 2 sin φ times the axis of the rotation from A to B.
-        let sum = axis(0, 0).cross(axis(1, 0)) + axis(0, 1).cross(axis(1, 1)) + axis(0, 2).cross(axis(1, 2));
+        let mut sum = Vector::new(L::splat(0.0), L::splat(0.0), L::splat(0.0));
+        for k in 0..3 {
+            sum = sum + now.axis(axes, 0, k).cross(now.axis(axes, 1, k));
+        }
         let error = sum.scaled(L::splat(0.5));
         let zero = L::splat(0.0);
         let mut k = [zero; 6];
@@ -344,12 +405,13 @@ fn rotation<L: Lanes>(
         (old + change).store(&mut block.angular);
         work.twist(change, change);
     } else if block.locks.has(Locks::PARALLEL) {
-        let error = axis(0, 2).cross(axis(1, 2));
-        let d = [axis(0, 0), axis(0, 1)];
-        let j = d.map(|d| work.spin.map(|spin| transposed_times(&spin, d)));
-        let product = |i: usize, k: usize| j[i][0].dot(j[k][0]) + j[i][1].dot(j[k][1]);
-        let [m11, m12, m22] = inverse_2x2(product(0, 0), product(0, 1), product(1, 1));
-        let wanted = d.map(|d| d.dot(u + error.scaled(pull.rate)));
+        let error = now.axis(axes, 0, 2).cross(now.axis(axes, 1, 2));
+        let d = [now.axis(axes, 0, 0), now.axis(axes, 0, 1)];
+        let j = [work.turning(d[0]), work.turning(d[1])];
+        let [m11, m12, m22] =
+            inverse_2x2(product(&j[0], &j[0]), product(&j[0], &j[1]), product(&j[1], &j[1]));
+        let pulled = u + error.scaled(pull.rate);
+        let wanted = [d[0].dot(pulled), d[1].dot(pulled)];
         let soft = -(pull.soft * there);
         let old = [L::load(&block.angular[0]), L::load(&block.angular[1])];
         let change = [
@@ -361,10 +423,10 @@ fn rotation<L: Lanes>(
             work.y.turn(j[k][0].scaled(-L::splat(1.0)), j[k][1], change[k]);
         }
     } else if block.locks.has(Locks::ACROSS) {
-        let (z, x) = (axis(0, 2), axis(1, 0));
+        let (z, x) = (now.axis(axes, 0, 2), now.axis(axes, 1, 0));
         let d = x.cross(z);
-        let j = work.spin.map(|spin| transposed_times(&spin, d));
-        let mass = inverse(j[0].dot(j[0]) + j[1].dot(j[1])) * there;
+        let j = work.turning(d);
+        let mass = inverse(product(&j, &j)) * there;
         let old = L::load(&block.angular[0]);
         let change = -(pull.soft * mass * (d.dot(u) + z.dot(x) * pull.rate)) - pull.leak * old;
         (old + change).store(&mut block.angular[0]);
@@ -389,8 +451,8 @@ fn translation<L: Lanes>(
         if block.locks.bits() & (1 << k) == 0 {
             continue;
         }
-        let d = now.turns[0].of(Vector::load(&axes.axes[0][k]));
-        let turning = arms.map(|arm| arm.cross(d));
+        let d = now.axis(axes, 0, k);
+        let turning = [arms[0].cross(d), arms[1].cross(d)];
         let j = [transposed_times(&work.spin[0], turning[0]), transposed_times(&work.spin[1], turning[1])];
         let mass = inverse(masses + j[0].dot(j[0]) + j[1].dot(j[1])) * there;
         let omegas = work.omegas();
@@ -438,7 +500,7 @@ fn along_row<L: Lanes, const PUSH: bool>(
     work.y.turn(a, b, change);
 }
 
-/// Applies the impulses eight joints begin a sub-step with, where they will be in its middle.
+/// Applies the impulses eight joints begin a sub-step with.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn warm<L: Lanes>(arena: &BondArena<'_>, index: usize, sweep: &Sweep) {
@@ -459,9 +521,7 @@ unsafe fn warm<L: Lanes>(arena: &BondArena<'_>, index: usize, sweep: &Sweep) {
     }
     if block.locks != Locks::NONE {
         let (theta, moved) = work.come([da, ea, db, eb], sweep);
-        let omegas = work.omegas();
-        let half = L::splat(0.5 / sweep.rate);
-        let turns = [0, 1].map(|k| Turn::new(theta[k] + omegas[k].scaled(half)));
+        let turns = [Turn::new(theta[0]), Turn::new(theta[1])];
         let arms = [turns[0].of(Vector::load(&block.arm[0])), turns[1].of(Vector::load(&block.arm[1]))];
         let impulse = Vector::load(&block.linear);
         if block.locks.has(Locks::POINT) {
@@ -471,19 +531,20 @@ unsafe fn warm<L: Lanes>(arena: &BondArena<'_>, index: usize, sweep: &Sweep) {
         if block.axes != NONE {
             // SAFETY: the axes of a block belong to it.
             let axes = unsafe { arena.axes.get(block.axes as usize) };
-            let axis = |side: usize, k: usize| turns[side].of(Vector::load(&axes.axes[side][k]));
+            let now = Stance { turns, arms };
             let angular = Vector::load(&block.angular);
             let twist = if block.locks.has(Locks::ROTATION) {
                 angular
             } else if block.locks.has(Locks::PARALLEL) {
-                axis(0, 0).scaled(angular.x) + axis(0, 1).scaled(angular.y)
+                now.axis(axes, 0, 0).scaled(angular.x) + now.axis(axes, 0, 1).scaled(angular.y)
             } else {
-                axis(1, 0).cross(axis(0, 2)).scaled(angular.x)
+                now.axis(axes, 1, 0).cross(now.axis(axes, 0, 2)).scaled(angular.x)
             };
             work.twist(twist, twist);
             if !block.locks.has(Locks::POINT) {
-                let along =
-                    axis(0, 0).scaled(impulse.x) + axis(0, 1).scaled(impulse.y) + axis(0, 2).scaled(impulse.z);
+                let along = now.axis(axes, 0, 0).scaled(impulse.x)
+                    + now.axis(axes, 0, 1).scaled(impulse.y)
+                    + now.axis(axes, 0, 2).scaled(impulse.z);
                 let reach = Vector::load(&block.apart) + moved + arms[1];
                 work.push(along);
                 work.twist(reach.cross(along), arms[1].cross(along));
@@ -505,7 +566,12 @@ pub(super) enum BondTask {
 
 #[inline(always)]
 #[allow(unsafe_code)]
-unsafe fn run<L: Lanes>(task: BondTask, arena: &BondArena<'_>, blocks: std::ops::Range<usize>, sweep: &Sweep) {
+unsafe fn run<L: Lanes>(
+    task: BondTask,
+    arena: &BondArena<'_>,
+    blocks: std::ops::Range<usize>,
+    sweep: &Sweep,
+) {
     for index in blocks {
         // SAFETY: the caller has these blocks for itself.
         unsafe {

@@ -49,24 +49,37 @@ fn columns<L: Lanes>(rows: [L; LANES]) -> [L; LANES] {
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn velocities<L: Lanes>(movers: &Shared<'_, Mover>, index: &[u32; LANES]) -> (Vector<L>, Vector<L>) {
-    // SAFETY: see `Arena`.
-    let [x, y, z, _, u, v, w, _] =
-        columns(index.map(|i| L::load(unsafe { &movers.get(i as usize).velocity })));
+    let mut rows = [L::splat(0.0); LANES];
+    for lane in 0..LANES {
+        // SAFETY: see `Arena`.
+        rows[lane] = L::load(unsafe { &movers.get(index[lane] as usize).velocity });
+    }
+    let [x, y, z, _, u, v, w, _] = columns(rows);
     (Vector::new(x, y, z), Vector::new(u, v, w))
 }
 
 #[inline(always)]
 #[allow(unsafe_code)]
-pub(super) unsafe fn shifts<L: Lanes>(movers: &Shared<'_, Mover>, index: &[u32; LANES]) -> (Vector<L>, Vector<L>) {
-    // SAFETY: see `Arena`.
-    let [x, y, z, _, u, v, w, _] = columns(index.map(|i| L::load(unsafe { &movers.get(i as usize).shift })));
+pub(super) unsafe fn shifts<L: Lanes>(
+    movers: &Shared<'_, Mover>,
+    index: &[u32; LANES],
+) -> (Vector<L>, Vector<L>) {
+    let mut rows = [L::splat(0.0); LANES];
+    for lane in 0..LANES {
+        // SAFETY: see `Arena`.
+        rows[lane] = L::load(unsafe { &movers.get(index[lane] as usize).shift });
+    }
+    let [x, y, z, _, u, v, w, _] = columns(rows);
     (Vector::new(x, y, z), Vector::new(u, v, w))
 }
 
 /// The velocities of eight bodies that move by themselves; zero for others.
 #[inline(always)]
 #[allow(unsafe_code)]
-pub(super) unsafe fn drives<L: Lanes>(frames: &Shared<'_, Frame>, index: &[u32; LANES]) -> (Vector<L>, Vector<L>) {
+pub(super) unsafe fn drives<L: Lanes>(
+    frames: &Shared<'_, Frame>,
+    index: &[u32; LANES],
+) -> (Vector<L>, Vector<L>) {
     // SAFETY: frames are only read while blocks are made.
     let [x, y, z, _, u, v, w, _] = columns(index.map(|i| L::load(unsafe { &frames.get(i as usize).drive })));
     (Vector::new(x, y, z), Vector::new(u, v, w))
@@ -114,10 +127,8 @@ impl<L: Lanes> Pair<L> {
         first_free: u32,
     ) {
         let zero = L::splat(0.0);
-        let sides = [
-            (self.va - before.va, self.wa - before.wa, a),
-            (self.vb - before.vb, self.wb - before.wb, b),
-        ];
+        let sides =
+            [(self.va - before.va, self.wa - before.wa, a), (self.vb - before.vb, self.wb - before.wb, b)];
         for (v, w, index) in sides {
             let rows = columns([v.x, v.y, v.z, zero, w.x, w.y, w.z, zero]);
             for (row, &i) in rows.into_iter().zip(index) {

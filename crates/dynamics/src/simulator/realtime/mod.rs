@@ -24,6 +24,7 @@ mod roster;
 mod settings;
 mod sleep;
 mod solver;
+mod spinner;
 mod step;
 mod sweep;
 mod team;

@@ -46,6 +46,8 @@ pub(super) struct Actor {
     pub mover: u32,
     /// Whether it takes part in an island with large ratios of mass during the present step.
     pub delicate: bool,
+    /// Whether a joint of it is solved in the present step.
+    pub joined: bool,
     /// Largest distance of its surface from the centre of mass.
     pub reach: f64,
     pub core: f64,
@@ -240,6 +242,7 @@ impl Roster {
             still: 0.0,
             mover: NONE,
             delicate: false,
+            joined: false,
             reach: 0.0,
             core: f64::INFINITY,
             round: true,

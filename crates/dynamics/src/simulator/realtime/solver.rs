@@ -15,6 +15,7 @@ use super::bond_set::{BondRound, BondSet};
 use super::kernel::{Arena, Link, Task, perform};
 use super::lanes::{LANES, Row, has_wide};
 use super::roster::NONE;
+use super::spinner::Spinner;
 use super::team::{Shared, Worker, together};
 use std::ops::Range;
 
@@ -59,6 +60,7 @@ pub(super) struct Solver {
     colors: Vec<Range<usize>>,
     loners: Range<usize>,
     pub bonds: BondSet,
+    pub spinners: Vec<Spinner>,
 }
 
 /// Sub-steps of a step.
@@ -75,6 +77,7 @@ impl Solver {
     pub fn clear(&mut self) {
         self.links.clear();
         self.bonds.clear();
+        self.spinners.clear();
         self.places.clear();
         self.movers.clear();
         self.frames.clear();
@@ -241,6 +244,7 @@ impl Solver {
             arena,
             kicks: &self.kicks,
             held,
+            spinners: &self.spinners,
             kicked: Shared::new(&mut self.kicked),
             colors: &self.colors,
             loners: self.loners.clone(),
@@ -260,6 +264,7 @@ struct Round<'s> {
     kicks: &'s [Row],
     kicked: Shared<'s, Row>,
     held: Shared<'s, Row>,
+    spinners: &'s [Spinner],
     colors: &'s [Range<usize>],
     loners: Range<usize>,
     free: Range<usize>,
@@ -291,6 +296,15 @@ impl Round<'_> {
                 self.advance(mover);
             }
             worker.meet();
+            if !self.spinners.is_empty() {
+                for spinner in worker.share(0..self.spinners.len()) {
+                    // SAFETY: shares do not overlap.
+                    unsafe {
+                        self.spinners[spinner].turn(&self.arena.movers, &self.kicked, self.plan.h.into())
+                    };
+                }
+                worker.meet();
+            }
             sweep.elapsed += self.plan.h;
             self.bonds.sweep(worker, self.wide, BondTask::Relax, &sweep);
             self.sweep(worker, Task::Relax, &sweep);

@@ -8,6 +8,7 @@ use super::lanes::Row;
 use super::roster::{Life, NONE, Roster, place_box, set_box};
 use super::sleep::Islands;
 use super::solver::{Plan, Solver};
+use super::spinner::{Spinner, nutation_rate, times_finer};
 use super::team::{Shared, together};
 use super::{Realtime, RealtimeCounters, TouchPoint};
 use crate::error::Error;
@@ -153,7 +154,7 @@ impl Realtime {
     /// Puts the manifolds that count, and the bodies they belong to, into the solvers.
     fn enlist_movers(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
-        let ratio = self.mark_delicate(world, stamp);
+        let more = self.mark_delicate(world, stamp);
         let Self { solvers, roster, table, bonds, active, .. } = self;
         solvers.iter_mut().for_each(Solver::clear);
         for (contact, summary) in table.contacts.iter_mut().zip(&table.summaries) {
@@ -186,6 +187,7 @@ impl Realtime {
             for slot in bonds.all[*place as usize].actors {
                 if let Some(actor) = roster.actor_mut(slot).filter(|actor| actor.status != Status::Fixed) {
                     actor.mover = WANTED;
+                    actor.joined = true;
                 }
             }
         }
@@ -203,8 +205,6 @@ impl Realtime {
         let g = self.loads.uniform_acceleration();
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
-        // A small step needs more care with the root of the ratio: the stiffness of a contact grows with the square of the sub-steps.
-        let more = (ratio / DELICATE_RATIO).sqrt().ceil().clamp(1.0, 16.0) as usize;
         let substeps = self.settings.substeps.max(1) as usize;
         self.substeps = [substeps, substeps * more];
         for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
@@ -216,8 +216,10 @@ impl Realtime {
             let wrench = self.loads.wrench(place);
             let acceleration = g + wrench.force * inertia[place].inverse_mass;
             let h = dt / self.substeps[group] as f64;
-            let entered =
-                enter(&motion[place], &inertia[place], acceleration, wrench.torque, actor.round, h, dt);
+            let spins = actor.joined
+                && times_finer(nutation_rate(&motion[place], &inertia[place]), dt, substeps) > 1.0;
+            let evenly = actor.round || spins;
+            let entered = enter(&motion[place], &inertia[place], acceleration, wrench.torque, evenly, h, dt);
             // Numbers that are none must not get among the others: they would spread through every contact.
             let (mover, frame, kick) = if entered.0.is_sane() && is_sane(&entered.2) {
                 entered
@@ -227,6 +229,10 @@ impl Realtime {
                 enter(&still, &inertia[place], DVec3::ZERO, DVec3::ZERO, true, h, dt)
             };
             actor.mover = solvers[group].enter(mover, frame, kick);
+            if spins {
+                let (q, inertia) = (motion[place].q, inertia[place]);
+                solvers[group].spinners.push(Spinner { mover: actor.mover, q, inertia });
+            }
         }
         for link in solvers.iter_mut().flat_map(Solver::links_mut) {
             for side in [&mut link.a, &mut link.b] {
@@ -254,38 +260,46 @@ impl Realtime {
         };
     }
 
-    /// Marks the bodies of islands in which a body meets a much lighter one ⇒ the largest ratio of masses.
-    fn mark_delicate(&mut self, world: &World, stamp: u64) -> f64 {
-        let inertia = world.bodies().inertia(Status::Dynamic);
+    /// Marks the bodies of islands in which a body meets a much lighter one or hangs on a joint and spins fast ⇒ how many times
+    /// as many sub-steps they need.
+    fn mark_delicate(&mut self, world: &World, stamp: u64) -> usize {
+        let (motion, inertia) =
+            (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
+        let (dt, substeps) = (self.dt, self.settings.substeps.max(1) as usize);
         let Self { roster, table, islands, bonds, delicate, marked, .. } = self;
         for slot in delicate.drain(..) {
             if let Some(actor) = roster.actor_mut(slot) {
                 actor.delicate = false;
             }
         }
-        let places = |roster: &Roster, actors: [u32; 2]| {
-            let [a, b] =
-                actors.map(|slot| roster.actor(slot).filter(|actor| actor.status == Status::Dynamic));
-            Some([a?.place, b?.place])
-                .filter(|places| places.iter().all(|place| (*place as usize) < inertia.len()))
+        let place = |slot: u32| {
+            let actor = roster.actor(slot).filter(|actor| actor.status == Status::Dynamic)?;
+            Some(actor.place).filter(|place| (*place as usize) < inertia.len())
         };
-        let ratio = |[a, b]: [u32; 2]| {
+        // A small step needs more care with the root of the ratio: the stiffness of a contact grows with the square of the sub-steps.
+        let uneven = |[a, b]: [u32; 2]| {
             let (a, b) = (inertia[a as usize].inverse_mass, inertia[b as usize].inverse_mass);
-            a.max(b) / a.min(b)
+            (a.max(b) / a.min(b) / DELICATE_RATIO).sqrt()
+        };
+        let spins = |place: u32| {
+            let place = place as usize;
+            times_finer(nutation_rate(&motion[place], &inertia[place]), dt, substeps)
         };
         let touching = || table.near(stamp).map(|(_, summary)| summary.actors);
-        let joined = || bonds.active(roster).map(|place| bonds.all[place].actors);
-        let met = || touching().chain(joined()).filter_map(|actors| places(roster, actors));
-        let worst = met().map(ratio).fold(1.0, f64::max);
-        if worst <= DELICATE_RATIO {
-            return worst;
+        let joined = || bonds.active(roster).map(|bond| bonds.all[bond].actors);
+        let met = || touching().chain(joined()).filter_map(|[a, b]| Some([place(a)?, place(b)?]));
+        let spinning = || joined().flatten().filter_map(place).filter(|place| spins(*place) > 1.0);
+        let worst = met().map(uneven).chain(spinning().map(spins)).fold(1.0, f64::max);
+        if worst <= 1.0 {
+            return 1;
         }
         islands.part(inertia.len());
         met().for_each(|[a, b]| islands.unite(a, b));
         marked.clear();
         marked.resize(inertia.len(), false);
-        for pair in met().filter(|pair| ratio(*pair) > DELICATE_RATIO) {
-            marked[islands.root(pair[0]) as usize] = true;
+        let uneven_pairs = met().filter(|pair| uneven(*pair) > 1.0).map(|pair| pair[0]);
+        for place in uneven_pairs.chain(spinning()) {
+            marked[islands.root(place) as usize] = true;
         }
         for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
             let root = islands.root(place as u32);
@@ -298,7 +312,7 @@ impl Realtime {
                 actor.delicate = true;
             }
         }
-        worst
+        worst.ceil().clamp(1.0, 16.0) as usize
     }
 
     /// Moves the bodies that nothing touches: exactly.
@@ -412,6 +426,7 @@ impl Realtime {
         for place in 0..world.bodies().count(Status::Dynamic) {
             let id = world.bodies().ids(Status::Dynamic)[place];
             let Some(actor) = self.roster.actor_mut(id.slot()) else { continue };
+            actor.joined = false;
             let mover = std::mem::replace(&mut actor.mover, NONE);
             if mover != NONE {
                 let (mover, frame) = self.solvers[usize::from(actor.delicate)].leave(mover);

@@ -112,7 +112,8 @@ impl Trees {
     fn list(&mut self, links: &[(u32, [u32; 2])], movers: usize, first_free: u32) {
         self.starts.clear();
         self.starts.resize(movers + 2, 0);
-        let sides = || links.iter().enumerate().flat_map(|(index, (_, sides))| sides.map(|side| (index, side)));
+        let sides =
+            || links.iter().enumerate().flat_map(|(index, (_, sides))| sides.map(|side| (index, side)));
         for (_, side) in sides().filter(|(_, side)| *side >= first_free) {
             self.starts[side as usize + 2] += 1;
         }
@@ -233,7 +234,8 @@ impl Trees {
             (bond.linear, bond.angular) = (glam::Vec3::ZERO, glam::Vec3::ZERO);
             let linear = (branch.locks.bits() & 0b111).count_ones() as usize;
             for k in 0..branch.rows {
-                let (vector, place) = if k < linear { (&mut bond.linear, k) } else { (&mut bond.angular, k - linear) };
+                let (vector, place) =
+                    if k < linear { (&mut bond.linear, k) } else { (&mut bond.angular, k - linear) };
                 vector[place] = branch.impulse[k] as f32;
             }
         }
@@ -307,11 +309,8 @@ impl TreeRound<'_> {
             DVec3::new(number(axes[6]), number(axes[7]), number(rest[0])),
         );
         let root = frame.rest.vector(1);
-        let spin = DMat3::from_cols(
-            rotation.x_axis * root.x,
-            rotation.y_axis * root.y,
-            rotation.z_axis * root.z,
-        );
+        let spin =
+            DMat3::from_cols(rotation.x_axis * root.x, rotation.y_axis * root.y, rotation.z_axis * root.z);
         let own = [frame.drive.vector(0), frame.drive.vector(4)];
         let elapsed = f64::from(sweep.elapsed);
         Body {
@@ -332,10 +331,10 @@ impl TreeRound<'_> {
         let [a, b] = if branch.child_is_a { [&child, &above] } else { [&above, &child] };
         let arms = [a.turned * branch.joint.arms[0], b.turned * branch.joint.arms[1]];
         let gap = branch.joint.apart + b.moved - a.moved + arms[1] - arms[0];
-        // While drift is mended, rows stand where they will be in the middle of the sub-step.
+        // How anchors move over a sub-step is told by the arms in its middle.
         let half = if push { 0.5 / f64::from(sweep.rate) } else { 0.0 };
-        let ahead = [a, b].map(|body| DQuat::from_scaled_axis(body.omega * half));
-        let arms = [ahead[0] * arms[0], ahead[1] * arms[1]];
+        let ahead = [0, 1].map(|k| DQuat::from_scaled_axis([a, b][k].omega * half) * arms[k] - arms[k]);
+        let bend = b.omega.cross(ahead[1]) - a.omega.cross(ahead[0]);
         let axis = |side: usize, k: usize| [a, b][side].turned * branch.joint.axes[side].col(k);
         let mut laid = Laid { rows: 0, entries: [(DVec3::ZERO, [DVec3::ZERO; 2], 0.0); 6] };
         let locks = branch.locks;
@@ -369,7 +368,7 @@ impl TreeRound<'_> {
             (branch.child[k], branch.above[k]) = (rows[child], rows[1 - child]);
             branch.error[k] = *error;
             branch.own[k] =
-                d.dot(b.own[0] - a.own[0]) + angular[1].dot(b.own[1]) - angular[0].dot(a.own[1]);
+                d.dot(bend + b.own[0] - a.own[0]) + angular[1].dot(b.own[1]) - angular[0].dot(a.own[1]);
         }
     }
 

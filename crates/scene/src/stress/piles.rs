@@ -1,122 +1,13 @@
-//! Large scenes that real-time engines are measured with, described so that any engine can build them.
-//!
-//! Metres, kilograms, seconds; y up, gravity 10 m/s² down; friction 0.6, restitution 0, density 1000 unless a scene says otherwise.
-//! [`StressScene::world`] makes a world of one; benchmarks hand the same description to other engines.
+//! Stacks, piles and drums: contacts only.
 
+use super::{Arrival, Built, StressBody, StressScene};
 use glam::DVec3;
-use rattleback_dynamics::{Body, BodyId, Error, Material, Path, ShapePart, Status, World};
+use rattleback_dynamics::{Path, Status};
 use rattleback_geometry::{Pose, Shape};
 use std::f64::consts::TAU;
 
-/// A body of a stress scene.
-#[derive(Clone, Debug)]
-pub struct StressBody {
-    /// What moves it.
-    pub status: Status,
-    /// Position of its frame, m.
-    pub position: DVec3,
-    /// Its shapes and where they sit.
-    pub shapes: Vec<(Shape, Pose)>,
-    /// kg/m³.
-    pub density: f64,
-    /// How an animated body moves.
-    pub path: Option<Path>,
-}
-
-/// A scene to measure engines with.
-#[derive(Clone, Debug)]
-pub struct StressScene {
-    /// Its name.
-    pub name: &'static str,
-    /// How many steps of 1/60 s it is run for.
-    pub steps: usize,
-    /// Whether bodies may fall asleep.
-    pub sleeping: bool,
-    /// Everybody, from the beginning.
-    pub bodies: Vec<StressBody>,
-    /// Bodies that come later: before which step, and what.
-    pub arrivals: Vec<(usize, StressBody)>,
-}
-
-/// m/s².
-pub const STRESS_GRAVITY: DVec3 = DVec3::new(0.0, -10.0, 0.0);
-/// Coefficient of friction of every surface.
-pub const STRESS_FRICTION: f64 = 0.6;
-
-/// What a builder of scenes may refuse.
-type Built<T> = Result<T, rattleback_geometry::ShapeError>;
-
-/// Name, what is seen, builder.
-type StressEntry = (&'static str, &'static str, fn() -> Built<StressScene>);
-
-/// All stress scenes.
-pub const STRESS_SCENES: [StressEntry; 7] = [
-    ("large-pyramid", "5050 cubes in one pyramid 100 high", || pyramids("large-pyramid", 200, 100, 1)),
-    ("many-pyramids", "196 pyramids of 55 cubes", || pyramids("many-pyramids", 100, 10, 14)),
-    ("wide-pyramid", "1240 boxes in layers that drop onto each other", wide_pyramid),
-    ("convex-pile", "5120 hulls of 32 points collapse into a pile", convex_pile),
-    ("junkyard", "10 584 rocks in a yard with a moving pillar", junkyard),
-    ("washer", "8000 cubes in a turning drum", washer),
-    ("large-world", "a million fixed boxes, spheres dropped one by one", large_world),
-];
-
-/// Name ⇒ the scene, if there is one of that name.
-pub fn stress_scene(name: &str) -> Option<Built<StressScene>> {
-    STRESS_SCENES.iter().find(|entry| entry.0 == name).map(|entry| entry.2())
-}
-
-impl StressBody {
-    fn new(status: Status, position: DVec3, shape: Shape) -> Self {
-        Self { status, position, shapes: vec![(shape, Pose::IDENTITY)], density: 1000.0, path: None }
-    }
-
-    /// Puts it into a world.
-    pub fn add_to(&self, world: &mut World) -> Result<BodyId, Error> {
-        let mut body = match &self.path {
-            Some(path) => Body::animated(path.clone()),
-            None => Body::new(self.status),
-        };
-        body = body.position(self.position).density(self.density);
-        for (shape, pose) in &self.shapes {
-            body = body.with_part(ShapePart { pose: *pose, ..ShapePart::from(shape.clone()) });
-        }
-        world.add_body(body)
-    }
-}
-
-impl StressScene {
-    fn new(name: &'static str, steps: usize, sleeping: bool) -> Self {
-        Self { name, steps, sleeping, bodies: Vec::new(), arrivals: Vec::new() }
-    }
-
-    fn ground(&mut self, half: DVec3) -> Built<()> {
-        let shape = Shape::cuboid(half)?;
-        self.bodies.push(StressBody::new(Status::Fixed, DVec3::new(0.0, -half.y, 0.0), shape));
-        Ok(())
-    }
-
-    /// The scene as a world at its beginning.
-    pub fn world(&self) -> Result<World, Error> {
-        let mut world = World::default();
-        world.set_gravity(STRESS_GRAVITY)?;
-        world.set_material(world.default_material(), Material::with_friction(STRESS_FRICTION))?;
-        for body in &self.bodies {
-            body.add_to(&mut world)?;
-        }
-        Ok(world)
-    }
-
-    /// Brings the world what arrives before a step.
-    pub fn arrive(&self, world: &mut World, step: usize) -> Result<(), Error> {
-        for (_, body) in self.arrivals.iter().filter(|(at, _)| *at == step) {
-            body.add_to(world)?;
-        }
-        Ok(())
-    }
-}
-
 /// Cubes of side 1 exactly on and beside each other.
-fn pyramids(name: &'static str, steps: usize, base: usize, rows: usize) -> Built<StressScene> {
+pub(super) fn pyramids(name: &'static str, steps: usize, base: usize, rows: usize) -> Built<StressScene> {
     let mut scene = StressScene::new(name, steps, false);
     let h = 0.5;
     let extent = 0.5 * rows as f64 * (base as f64 + 1.0);
@@ -146,7 +37,7 @@ fn pyramids(name: &'static str, steps: usize, base: usize, rows: usize) -> Built
     Ok(scene)
 }
 
-fn wide_pyramid() -> Built<StressScene> {
+pub(super) fn wide_pyramid() -> Built<StressScene> {
     let mut scene = StressScene::new("wide-pyramid", 500, true);
     scene.ground(DVec3::new(100.0, 1.0, 100.0))?;
     let cube = Shape::cuboid(DVec3::splat(0.975))?;
@@ -166,7 +57,7 @@ fn wide_pyramid() -> Built<StressScene> {
     Ok(scene)
 }
 
-fn convex_pile() -> Built<StressScene> {
+pub(super) fn convex_pile() -> Built<StressScene> {
     let mut scene = StressScene::new("convex-pile", 500, true);
     scene.ground(DVec3::new(250.0, 1.0, 250.0))?;
     let mut seed = 42_u32;
@@ -193,7 +84,7 @@ fn convex_pile() -> Built<StressScene> {
     Ok(scene)
 }
 
-fn junkyard() -> Built<StressScene> {
+pub(super) fn junkyard() -> Built<StressScene> {
     let mut scene = StressScene::new("junkyard", 500, true);
     let mut yard = StressBody::new(
         Status::Fixed,
@@ -245,7 +136,7 @@ fn junkyard() -> Built<StressScene> {
     Ok(scene)
 }
 
-fn washer() -> Built<StressScene> {
+pub(super) fn washer() -> Built<StressScene> {
     let mut scene = StressScene::new("washer", 1000, true);
     scene.ground(DVec3::new(60.0, 1.0, 60.0))?;
     let mut drum = StressBody::new(Status::Animated, DVec3::new(0.0, 21.0, 0.0), Shape::sphere(1.0)?);
@@ -286,7 +177,7 @@ fn washer() -> Built<StressScene> {
     Ok(scene)
 }
 
-fn large_world() -> Built<StressScene> {
+pub(super) fn large_world() -> Built<StressScene> {
     let mut scene = StressScene::new("large-world", 500, true);
     let tile = Shape::cuboid(DVec3::new(5.0, 0.25, 5.0))?;
     for i in 0..1000 {
@@ -299,7 +190,12 @@ fn large_world() -> Built<StressScene> {
     for n in 0..99_usize {
         let spot = |k: usize| -4000.0 + 8000.0 * (k as f64 + 0.5) / 10.0;
         let at = DVec3::new(spot(n % 10), 1.5, spot(n / 10));
-        scene.arrivals.push((5 * (n + 1), StressBody::new(Status::Dynamic, at, ball.clone())));
+        scene.arrivals.push(Arrival {
+            step: 5 * (n + 1),
+            bodies: vec![StressBody::new(Status::Dynamic, at, ball.clone())],
+            joints: Vec::new(),
+            replaces: None,
+        });
     }
     Ok(scene)
 }
