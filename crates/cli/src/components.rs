@@ -7,7 +7,7 @@ use rattleback_dynamics::property::{PropertySpec, Value, suggestion};
 use rattleback_dynamics::registry::{Catalogue, Registry, RegistryError};
 use std::io::Write;
 
-const KINDS: [&str; 5] = ["shape", "material", "force", "joint", "integrator", "simulator"];
+const KINDS: [&str; 6] = ["shape", "material", "force", "joint", "integrator", "simulator"];
 
 /// Lists the built-in scenes.
 pub fn scenes(out: &mut dyn Write) -> Result<(), Failure> {
