@@ -4,10 +4,10 @@
 //!
 //! Rounds of the three libraries alternate, so that a busy machine slows all of them alike. Times are in milliseconds.
 
-use std::hint::black_box;
 use std::time::Instant;
 
 use glam::{DQuat, DVec3};
+use rattleback_benchmarks::{Random, compare};
 use rattleback_geometry::hierarchy::{
     BuildSettings, Contacts, MeshTree, ObbScratch, ObbTree, ObbTreeSettings, Ray, Report, Scratch, WideTree,
 };
@@ -15,66 +15,17 @@ use rattleback_geometry::{Aabb, Pose, TriangleMesh, generate};
 
 const ROUNDS: usize = 11;
 
-/// SplitMix64, uniform in [−1, 1).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.next(), self.next(), self.next())
-    }
-}
-
-/// One library's answer to one task: its time and a count that all libraries should agree on.
-type Task<'a> = (&'a str, Box<dyn FnMut() -> usize + 'a>);
-
-/// Runs the tasks in turn and prints a row for each; the first is ours.
-fn compare(title: &str, mut tasks: Vec<Task>) {
-    let mut times = vec![Vec::new(); tasks.len()];
-    let mut counts = vec![0; tasks.len()];
-    for _ in 0..ROUNDS {
-        for (k, (_, task)) in tasks.iter_mut().enumerate() {
-            let start = Instant::now();
-            counts[k] = black_box(task());
-            times[k].push(start.elapsed().as_secs_f64() * 1e3);
-        }
-    }
-    println!("{title}");
-    for times in &mut times {
-        times.sort_by(f64::total_cmp);
-    }
-    for (k, (name, _)) in tasks.iter().enumerate() {
-        let (min, median) = (times[k][0], times[k][ROUNDS / 2]);
-        let (own_min, own_median) = (times[0][0], times[0][ROUNDS / 2]);
-        println!(
-            "  {name:<28} min {min:9.3}  median {median:9.3}  over ours {:6.2} {:6.2}  answer {}",
-            min / own_min,
-            median / own_median,
-            counts[k]
-        );
-    }
-}
-
 /// The same meshes, rays and poses for one peer.
 macro_rules! peer {
     ($name:ident, $library:ident, $real:ty) => {
         mod $name {
             use super::{DVec3, Pose, TriangleMesh};
-            use $library::math::{Pose as PeerPose, Rotation, Vector};
+            use $library::math::{Pose as PeerPose, Vector};
             use $library::partitioning::{Bvh, BvhBuildStrategy};
             use $library::query::{Ray, RayCast, intersection_test};
             use $library::shape::{Shape, TriMesh};
 
-            fn vector(p: DVec3) -> Vector {
-                Vector::new(p.x as $real, p.y as $real, p.z as $real)
-            }
+            rattleback_benchmarks::peer_numbers!($library, $real);
 
             pub fn points(mesh: &TriangleMesh) -> Vec<Vector> {
                 mesh.vertices().iter().map(|&p| vector(p)).collect()
@@ -101,13 +52,7 @@ macro_rules! peer {
             }
 
             pub fn poses(poses: &[Pose]) -> Vec<PeerPose> {
-                poses
-                    .iter()
-                    .map(|pose| {
-                        let [x, y, z, w] = pose.rotation.to_array().map(|q| q as $real);
-                        PeerPose::from_parts(vector(pose.translation), Rotation::from_xyzw(x, y, z, w))
-                    })
-                    .collect()
+                poses.iter().map(pose).collect()
             }
 
             pub fn meetings(a: &TriMesh, b: &TriMesh, poses: &[PeerPose]) -> usize {
@@ -136,6 +81,7 @@ fn builds(title: &str, mesh: &TriangleMesh) {
     };
     compare(
         &format!("hierarchy over {} boxes, {title}", boxes.len()),
+        ROUNDS,
         vec![
             ("rattleback", Box::new(|| wide(1))),
             ("rattleback, 2 threads", Box::new(|| wide(2))),
@@ -146,6 +92,7 @@ fn builds(title: &str, mesh: &TriangleMesh) {
     let ours = || MeshTree::build(mesh, &BuildSettings::default()).map_or(0, |t| t.triangle_count());
     compare(
         &format!("mesh of {} triangles ready for queries, {title}", boxes.len()),
+        ROUNDS,
         vec![
             ("rattleback", Box::new(ours)),
             ("parry3d-f64", Box::new(|| double::mesh(&points64, mesh.triangles()).num_triangles())),
@@ -170,6 +117,7 @@ fn rays(title: &str, mesh: &TriangleMesh) {
     let (rays64, rays32) = (double::rays(&pairs), single::rays(&pairs));
     compare(
         &format!("closest hit of 100000 rays, {title}"),
+        ROUNDS,
         vec![
             (
                 "rattleback",
@@ -198,6 +146,7 @@ fn meetings(title: &str, mesh: &TriangleMesh, reach: f64) {
     let (poses64, poses32) = (double::poses(&poses), single::poses(&poses));
     compare(
         &format!("first contact of two meshes in 200 poses, {title}"),
+        ROUNDS,
         vec![
             (
                 "rattleback",

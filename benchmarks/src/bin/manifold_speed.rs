@@ -11,32 +11,15 @@
 //! `valgrind --tool=callgrind`.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use glam::{DQuat, DVec3};
+use rattleback_benchmarks::{Random, Times, timed};
 use rattleback_geometry::contact::{KeptContact, Piece, PieceCache, Recycling, collide_pieces};
 use rattleback_geometry::{Pose, Shape, convex_hull, generate};
 
 const MARGIN: f64 = 0.02;
 const PAIRS: usize = 64;
 const STEPS: usize = 40;
-
-/// SplitMix64, uniform in [−1, 1).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.next(), self.next(), self.next())
-    }
-}
 
 /// A pair of shapes and its poses: `PAIRS` starting poses near touching, each followed by `STEPS` small motions.
 struct Case {
@@ -114,13 +97,11 @@ macro_rules! peer {
     ($name:ident, $library:ident, $real:ty) => {
         mod $name {
             use super::{Case, DVec3, MARGIN, black_box};
-            use $library::math::{Pose, Rotation, Vector};
+            use $library::math::{Pose, Vector};
             use $library::query::{ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher};
             use $library::shape::SharedShape;
 
-            fn vector(p: DVec3) -> Vector {
-                Vector::new(p.x as $real, p.y as $real, p.z as $real)
-            }
+            rattleback_benchmarks::peer_numbers!($library, $real);
 
             fn shape(shape: &rattleback_geometry::Shape) -> (SharedShape, rattleback_geometry::Pose) {
                 use rattleback_geometry::{Pose, Shape};
@@ -155,15 +136,8 @@ macro_rules! peer {
             impl Peer {
                 pub fn new(case: &Case) -> Self {
                     let ((a, from_a), (b, from_b)) = (shape(&case.a), shape(&case.b));
-                    let convert = |pose: &rattleback_geometry::Pose| {
-                        let pose = from_a.inverse() * (*pose * from_b);
-                        let q = pose.rotation;
-                        let mut there = Pose::IDENTITY;
-                        there.rotation =
-                            Rotation::from_xyzw(q.x as $real, q.y as $real, q.z as $real, q.w as $real);
-                        there.translation = vector(pose.translation);
-                        there
-                    };
+                    let convert =
+                        |b_in_a: &rattleback_geometry::Pose| pose(&(from_a.inverse() * (*b_in_a * from_b)));
                     let poses = case.poses.iter().map(|run| run.iter().map(convert).collect()).collect();
                     Self { a, b, poses }
                 }
@@ -266,21 +240,16 @@ fn compare(case: &Case, rounds: usize) {
     let (double, single) = (double::Peer::new(case), single::Peer::new(case));
     for how in [How::Cold, How::Exact, How::Coherent] {
         let coherent = how == How::Coherent;
-        let mut times = [const { Vec::new() }; 3];
+        let mut times = [(); 3].map(|()| Times::default());
         let mut points = [0; 3];
         for _ in 0..rounds {
-            for library in 0..3 {
-                let start = Instant::now();
-                points[library] = black_box(match library {
-                    0 => ours(case, how),
-                    1 => double.run(coherent),
-                    _ => single.run(coherent),
-                });
-                times[library].push(start.elapsed().as_secs_f64() * 1e9 / (PAIRS * STEPS) as f64);
-            }
+            points[0] = timed(&mut times[0], || ours(case, how));
+            points[1] = timed(&mut times[1], || double.run(coherent));
+            points[2] = timed(&mut times[2], || single.run(coherent));
         }
-        times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
-        let (least, middle) = (times.each_ref().map(|t| t[0]), times.each_ref().map(|t| t[rounds / 2]));
+        let nanoseconds = |times: &Times| times.summary().map(|t| t * 1e6 / (PAIRS * STEPS) as f64);
+        let rows = times.each_ref().map(nanoseconds);
+        let (least, middle) = (rows.map(|row| row[0]), rows.map(|row| row[1]));
         println!(
             "{:<18} {:<8} ours {:6.0} {:6.0}   parry f64 {:6.0} {:6.0} ×{:5.2} {:5.2}   parry f32 {:6.0} {:6.0} ×{:5.2} {:5.2}   points {points:?}",
             case.name,

@@ -7,9 +7,9 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
 
 use glam::{DQuat, DVec2, DVec3};
+use rattleback_benchmarks::{Random, compare};
 use rattleback_geometry::contact::{ContactCache, Contacts, collide, intersects};
 use rattleback_geometry::{HeightField, Pose, Shape, TriangleMesh, convex_hull, generate};
 
@@ -17,50 +17,6 @@ const ROUNDS: usize = 15;
 const STEPS: usize = 60;
 const RUNS: usize = 20;
 const MARGIN: f64 = 0.01;
-
-/// SplitMix64, uniform in [−1, 1).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.next(), self.next(), self.next())
-    }
-}
-
-/// One library's answer to one task.
-type Task<'a> = (&'a str, Box<dyn FnMut() -> usize + 'a>);
-
-/// Runs the tasks in turn and prints a row for each; the first is ours.
-fn compare(title: &str, mut tasks: Vec<Task>) {
-    let mut times = vec![Vec::new(); tasks.len()];
-    let mut answers = vec![0; tasks.len()];
-    for _ in 0..ROUNDS {
-        for (k, (_, task)) in tasks.iter_mut().enumerate() {
-            let start = Instant::now();
-            answers[k] = black_box(task());
-            times[k].push(start.elapsed().as_secs_f64() * 1e3);
-        }
-    }
-    println!("{title}");
-    times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
-    for (k, (name, _)) in tasks.iter().enumerate() {
-        let (min, median) = (times[k][0], times[k][ROUNDS / 2]);
-        println!(
-            "  {name:<14} min {min:9.3}  median {median:9.3}  over ours {:6.2} {:6.2}  answer {}",
-            min / times[0][0],
-            median / times[0][ROUNDS / 2],
-            answers[k]
-        );
-    }
-}
 
 /// A mesh, a convex body and runs of poses of the body over the mesh.
 struct Case {
@@ -73,26 +29,19 @@ struct Case {
 macro_rules! peer {
     ($name:ident, $library:ident, $real:ty) => {
         mod $name {
-            use super::{Case, DVec3, MARGIN, Shape, TriangleMesh, black_box};
-            use $library::math::{Pose, Rotation, Vector};
+            use super::{Case, MARGIN, Shape, TriangleMesh, black_box};
+            use $library::math::{Pose, Vector};
             use $library::query::{
                 ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, intersection_test,
             };
             use $library::shape::{SharedShape, TriMesh, TriMeshFlags};
 
-            fn vector(p: DVec3) -> Vector {
-                Vector::new(p.x as $real, p.y as $real, p.z as $real)
-            }
+            rattleback_benchmarks::peer_numbers!($library, $real);
 
             pub fn mesh(mesh: &TriangleMesh) -> TriMesh {
                 let points = mesh.vertices().iter().map(|&p| vector(p)).collect();
                 TriMesh::with_flags(points, mesh.triangles().to_vec(), TriMeshFlags::FIX_INTERNAL_EDGES)
                     .expect("sound")
-            }
-
-            pub fn pose(pose: &super::Pose) -> Pose {
-                let [x, y, z, w] = pose.rotation.to_array().map(|q| q as $real);
-                Pose::from_parts(vector(pose.translation), Rotation::from_xyzw(x, y, z, w))
             }
 
             fn body(shape: &Shape) -> SharedShape {
@@ -191,6 +140,7 @@ fn slides(
     let case = Case { mesh: mesh.clone(), surface: surface.clone(), body, runs };
     compare(
         title,
+        ROUNDS,
         vec![
             ("ours", Box::new(ours(&case))),
             ("parry3d-f64", Box::new(double::task(&case))),
@@ -210,6 +160,7 @@ fn meetings(title: &str, mesh: &TriangleMesh, reach: f64) {
         poses.iter().map(|p| (double::pose(p), single::pose(p))).unzip();
     compare(
         title,
+        ROUNDS,
         vec![
             (
                 "ours",

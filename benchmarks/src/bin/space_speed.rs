@@ -1,14 +1,14 @@
-//! How fast the dynamic tree finds pairs and casts rays, side by side with Parry's `Bvh` and Rapier's `BroadPhaseBvh` on the
-//! same boxes in the same run, all on one thread.
+//! How fast the dynamic tree finds pairs and casts rays, side by side with Parry's `Bvh`, Rapier's `BroadPhaseBvh` and, with the
+//! feature `box3d`, Box3D's dynamic tree on the same boxes in the same run, all on one thread. Then what fixed boxes cost a
+//! step, and how the cost of a moving box grows with their number.
 //!
-//! `cargo run --release --bin space_speed [boxes …]`
+//! `cargo run --release --bin space_speed [--features box3d] [boxes …]`
 //!
 //! Rounds alternate, so that a busy machine slows all of them alike. A step is: every box is told where it is, then pairs
-//! are brought up to date. Work comes in bursts, so the mean counts for pairs; the least time is that of a quiet step. Ours and Rapier's keep the set of pairs and tell what changed; Parry's alone only walks its tree.
+//! are brought up to date. Work comes in bursts, so the mean counts for pairs; the least time is that of a quiet step. Ours
+//! and Rapier's keep the set of pairs and tell what changed, Box3D's is given a set to keep; Parry's alone only walks its tree.
 
-use std::hint::black_box;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use glam::DVec3;
 use parry3d::bounding_volume::Aabb as PeerAabb;
@@ -20,28 +20,14 @@ use rapier3d::prelude::{
     BroadPhasePairEvent, ColliderBuilder, ColliderHandle, ColliderSet, IntegrationParameters,
     RigidBodyBuilder, RigidBodySet,
 };
+#[cfg(feature = "box3d")]
+use rattleback_benchmarks::Box3dTree;
+use rattleback_benchmarks::{Random, Times, report, timed};
 use rattleback_geometry::Aabb;
 use rattleback_geometry::primitive::Ray;
 use rattleback_geometry::space::{DynamicBvh, Mobility, PairChanges, ProxyId, Space};
 
 const STEPS: usize = 40;
-
-/// SplitMix64, uniform in [−1, 1).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.next(), self.next(), self.next())
-    }
-}
 
 /// Boxes of side 1 in a cube, each with its velocity in metres per step.
 struct Gas {
@@ -217,52 +203,48 @@ impl Rapier {
     }
 }
 
-fn timed<T>(times: &mut Vec<f64>, f: impl FnOnce() -> T) -> T {
-    let began = Instant::now();
-    let answer = black_box(f());
-    times.push(began.elapsed().as_secs_f64() * 1e3);
-    answer
+/// Boxes of side 1 told and looked at by one library, in milliseconds.
+struct Row<'a> {
+    name: &'static str,
+    step: Box<dyn FnMut(&[Aabb]) -> usize + 'a>,
+    times: Times,
+    answer: usize,
 }
 
-fn report(title: &str, rows: Vec<(&str, Vec<f64>, usize)>) {
-    println!("{title}");
-    let quantiles = |mut times: Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
-        (times[0], times[times.len() / 2], mean)
-    };
-    let own = quantiles(rows[0].1.clone());
-    for (name, times, answer) in rows {
-        let (min, median, mean) = quantiles(times);
-        println!(
-            "  {name:<16} min {min:9.3} ms  median {median:9.3} ms  mean {mean:9.3} ms  over ours {:6.2} {:6.2} {:6.2}  answer {answer}",
-            min / own.0,
-            median / own.1,
-            mean / own.2
-        );
+impl<'a> Row<'a> {
+    fn new(name: &'static str, step: impl FnMut(&[Aabb]) -> usize + 'a) -> Self {
+        Self { name, step: Box::new(step), times: Times::default(), answer: 0 }
     }
+}
+
+fn print(title: &str, rows: Vec<Row>) {
+    let rows: Vec<_> = rows.into_iter().map(|row| (row.name, row.times, row.answer)).collect();
+    report(title, &rows);
 }
 
 fn pairs_and_rays(title: &str, mut gas: Gas) {
     let boxes = gas.aabbs();
     let (mut own, mut parry, mut rapier) = (Own::new(&boxes), Parry::new(&boxes), Rapier::new(&boxes));
-    let mut times = [(); 3].map(|()| Vec::new());
-    let mut answers = [0; 3];
+    #[cfg(feature = "box3d")]
+    let mut box3d = Box3dTree::new(&boxes);
+    let mut rows = vec![
+        Row::new("rattleback", |boxes| own.step(boxes)),
+        Row::new("parry (f32)", |boxes| parry.step(boxes)),
+        Row::new("rapier", |boxes| rapier.step(boxes)),
+        #[cfg(feature = "box3d")]
+        Row::new("box3d", |boxes| box3d.step(boxes)),
+    ];
     for step in 0..STEPS + 5 {
         gas.advance();
         let boxes = gas.aabbs();
-        answers[0] = timed(&mut times[0], || own.step(&boxes));
-        answers[1] = timed(&mut times[1], || parry.step(&boxes));
-        answers[2] = timed(&mut times[2], || rapier.step(&boxes));
-        if step < 5 {
-            times.iter_mut().for_each(Vec::clear);
+        for row in &mut rows {
+            row.answer = timed(&mut row.times, || (row.step)(&boxes));
+            if step < 5 {
+                row.times.clear();
+            }
         }
     }
-    let [t0, t1, t2] = times;
-    report(
-        &format!("{title}: pairs, {} boxes", boxes.len()),
-        vec![("rattleback", t0, answers[0]), ("parry (f32)", t1, answers[1]), ("rapier", t2, answers[2])],
-    );
+    print(&format!("{title}: pairs, {} boxes", boxes.len()), rows);
 
     let mut random = Random(7);
     let rays: Vec<Ray> = (0..10_000)
@@ -272,26 +254,82 @@ fn pairs_and_rays(title: &str, mut gas: Gas) {
         .iter()
         .map(|ray| PeerRay::new(peer_vector(ray.origin()), peer_vector(ray.direction())))
         .collect();
-    let mut times = [(); 2].map(|()| Vec::new());
+    let mut rows = vec![
+        Row::new("rattleback", |_| own.cast(&rays)),
+        Row::new("parry (f32)", |_| parry.cast(&peer_rays)),
+        #[cfg(feature = "box3d")]
+        Row::new("box3d", |_| box3d.cast(&rays, 6.0 * gas.reach)),
+    ];
     for _ in 0..9 {
-        answers[0] = timed(&mut times[0], || own.cast(&rays));
-        answers[1] = timed(&mut times[1], || parry.cast(&peer_rays));
+        for row in &mut rows {
+            row.answer = timed(&mut row.times, || (row.step)(&[]));
+        }
     }
-    let [t0, t1] = times;
-    report(
-        &format!("{title}: 10000 rays, {} boxes", boxes.len()),
-        vec![("rattleback", t0, answers[0]), ("parry (f32)", t1, answers[1])],
-    );
+    print(&format!("{title}: 10000 rays, {} boxes", boxes.len()), rows);
+}
+
+/// A thousand boxes in a gas of their own, alone and with a million fixed ones around.
+fn fixed_boxes(moving: usize, fixed: usize) {
+    let gas = || Gas::new(moving, 8.0, 0.02);
+    let around = Gas::new(fixed, 8.0, 0.0).aabbs();
+    let mut spaces = [(gas(), Own::new(&gas().aabbs())), (gas(), Own::new(&gas().aabbs()))];
+    let crowded = &mut spaces[1].1;
+    for b in &around {
+        crowded.space.insert(b, Mobility::Fixed, 0).expect("finite");
+    }
+    crowded.space.step(1, &mut crowded.changes);
+    let mut times = [(); 2].map(|()| Times::default());
+    let mut answers = [0; 2];
+    for step in 0..20 * STEPS {
+        for (k, (gas, own)) in spaces.iter_mut().enumerate() {
+            gas.advance();
+            let boxes = gas.aabbs();
+            answers[k] = timed(&mut times[k], || own.step(&boxes));
+            if step < 5 {
+                times[k].clear();
+            }
+        }
+    }
+    let [alone, crowded] = times;
+    let rows = [("alone", alone, answers[0]), ("among fixed", crowded, answers[1])];
+    report(&format!("{moving} moving boxes, alone and among {fixed} fixed ones"), &rows);
+}
+
+/// What a moving box costs a step, by their number; the least of some rounds, bursts included.
+fn growth(counts: &[usize]) {
+    println!("nanoseconds a moving box and step, slow gas, mean over {STEPS} steps, least of the rounds");
+    let mut first = None;
+    for &count in counts {
+        let mut least = f64::INFINITY;
+        for _ in 0..(1_000_000 / count).clamp(2, 20) {
+            let mut gas = Gas::new(count, 8.0, 0.02);
+            let mut own = Own::new(&gas.aabbs());
+            let mut times = Times::default();
+            for _ in 0..STEPS {
+                gas.advance();
+                let boxes = gas.aabbs();
+                timed(&mut times, || own.step(&boxes));
+            }
+            least = least.min(times.summary()[2] * 1e6 / count as f64);
+        }
+        let first = *first.get_or_insert(least);
+        println!("  {count:>9} boxes {least:8.1} ns, {:5.2} times the first", least / first);
+    }
 }
 
 fn main() {
     let mut counts: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    if counts.is_empty() {
+    let all = counts.is_empty();
+    if all {
         counts = vec![10_000, 100_000];
     }
     for count in counts {
         pairs_and_rays("slow gas", Gas::new(count, 8.0, 0.02));
         pairs_and_rays("fast gas", Gas::new(count, 8.0, 0.6));
         pairs_and_rays("dense, creeping", Gas::new(count, 1.5, 0.001));
+    }
+    if all {
+        fixed_boxes(1000, 1_000_000);
+        growth(&[1000, 10_000, 100_000, 1_000_000]);
     }
 }

@@ -1,0 +1,28 @@
+//! What the comparisons share: the same random numbers for everybody, rounds that alternate, and peers' numbers.
+
+#[cfg(feature = "box3d")]
+mod box3d_tree;
+mod random;
+mod rounds;
+
+#[cfg(feature = "box3d")]
+pub use box3d_tree::Box3dTree;
+pub use random::Random;
+pub use rounds::{Task, Times, compare, report, timed};
+
+/// Defines `vector` and `pose`, which turn ours into those of a version of Parry; asked with its name and its numbers.
+#[macro_export]
+macro_rules! peer_numbers {
+    ($library:ident, $real:ty) => {
+        pub fn vector(p: ::glam::DVec3) -> $library::math::Vector {
+            $library::math::Vector::new(p.x as $real, p.y as $real, p.z as $real)
+        }
+
+        #[allow(dead_code)]
+        pub fn pose(pose: &::rattleback_geometry::Pose) -> $library::math::Pose {
+            let [x, y, z, w] = pose.rotation.to_array().map(|q| q as $real);
+            let rotation = $library::math::Rotation::from_xyzw(x, y, z, w);
+            $library::math::Pose::from_parts(vector(pose.translation), rotation)
+        }
+    };
+}
