@@ -4,7 +4,8 @@
 //!
 //! Same bodies, steps of 1/60 s, four sub-steps, one thread each. Runs alternate, so that a busy machine slows both alike; the
 //! least and the median time per step of all runs are told, and what the scene looks like at the end, so that one can see that both
-//! did the same job: the mean height of the bodies, how many sleep, and for ours how deep they overlap.
+//! did the same job: the mean height of the bodies, how many sleep, and for ours how deep they overlap. Rapier has neither cones nor
+//! springs together with friction on one axis: its sockets are limited about each axis, and its joints have springs only.
 
 use std::time::Instant;
 
@@ -12,8 +13,10 @@ use glam::DVec3;
 use rapier3d::prelude::*;
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Path, Simulator, Status};
-use rattleback_geometry::Shape as OurShape;
-use rattleback_scene::stress::{STRESS_FRICTION, STRESS_GRAVITY, STRESS_SCENES, StressBody, StressScene};
+use rattleback_geometry::{Pose as OurPose, Shape as OurShape};
+use rattleback_scene::stress::{
+    STRESS_GRAVITY, STRESS_SCENES, StressBody, StressJoint, StressLimits, StressScene,
+};
 
 const DT: f64 = 1.0 / 60.0;
 
@@ -59,6 +62,11 @@ fn collider(shape: &OurShape) -> ColliderBuilder {
             let points: Vec<Vector> = hull.polyhedron().vertices().iter().map(|p| vector(*p)).collect();
             ColliderBuilder::convex_hull(&points).expect("a hull")
         }
+        OurShape::Capsule(capsule) => ColliderBuilder::capsule_z(0.5 * capsule.height() as f32, capsule.radius() as f32),
+        OurShape::Mesh(mesh) => {
+            let vertices = mesh.vertices().iter().map(|p| vector(*p)).collect();
+            ColliderBuilder::trimesh(vertices, mesh.triangles().to_vec()).expect("a mesh")
+        }
         other => panic!("no scene has {other:?}"),
     }
 }
@@ -69,16 +77,71 @@ fn add(world: &mut PhysicsWorld, body: &StressBody, sleeping: bool) -> RigidBody
         Status::Animated => RigidBodyBuilder::kinematic_velocity_based(),
         _ => RigidBodyBuilder::dynamic(),
     };
-    let handle = world.bodies.insert(builder.translation(vector(body.position)).can_sleep(sleeping).build());
+    let placed = pose(&OurPose::new(body.rotation, body.position));
+    let handle = world.bodies.insert(builder.pose(placed).can_sleep(sleeping).build());
     for (shape, pose) in &body.shapes {
         let collider = collider(shape)
-            .translation(vector(pose.translation))
+            .position(self::pose(pose))
             .density(body.density as f32)
-            .friction(STRESS_FRICTION as f32)
+            .friction(body.surface[0] as f32)
+            .collision_groups(groups(body))
             .build();
         world.colliders.insert_with_parent(collider, handle, &mut world.bodies);
     }
+    if body.spin != DVec3::ZERO {
+        let peer = &mut world.bodies[handle];
+        let properties = peer.mass_properties().local_mprops.local_com;
+        let arm = DVec3::new(properties.x.into(), properties.y.into(), properties.z.into());
+        peer.set_angvel(vector(body.spin), true);
+        peer.set_linvel(vector(body.spin.cross(arm)), true);
+    }
     handle
+}
+
+/// Ours has 64 groups and the peer 32; people far apart may share one.
+fn groups(body: &StressBody) -> InteractionGroups {
+    let fold = |bits: u64| bits as u32 | (bits >> 32) as u32 & !1;
+    let (member, shuns) = (fold(body.groups.member_of), fold(!body.groups.touches));
+    InteractionGroups::new(Group::from_bits_retain(member), Group::from_bits_retain(!shuns), InteractionTestMode::And)
+}
+
+fn pose(pose: &OurPose) -> Pose {
+    let [x, y, z, w] = pose.rotation.to_array().map(|q| q as f32);
+    Pose::from_parts(vector(pose.translation), Rotation::from_xyzw(x, y, z, w))
+}
+
+fn join(world: &mut PhysicsWorld, joint: &StressJoint, handles: &[RigidBodyHandle]) {
+    let hinge = matches!(joint.limits, StressLimits::Hinge { .. });
+    // Our hinges turn about z, the peer's about x.
+    let turn = OurPose::new(glam::DQuat::from_rotation_y(if hinge { std::f64::consts::FRAC_PI_2 } else { 0.0 }), DVec3::ZERO);
+    let turn = OurPose::new(turn.rotation.inverse(), DVec3::ZERO);
+    let axes = if hinge { JointAxesMask::LOCKED_REVOLUTE_AXES } else { JointAxesMask::LOCKED_SPHERICAL_AXES };
+    let mut made = GenericJointBuilder::new(axes)
+        .local_frame1(pose(&(joint.frames[0] * turn)))
+        .local_frame2(pose(&(joint.frames[1] * turn)))
+        .contacts_enabled(false);
+    let range = |range: [f64; 2]| range.map(|angle| angle as f32);
+    let mut free = vec![JointAxis::AngX, JointAxis::AngY, JointAxis::AngZ];
+    match joint.limits {
+        StressLimits::Ball => {}
+        StressLimits::Socket { cone, twist } => {
+            made = made.limits(JointAxis::AngX, range([-cone, cone])).limits(JointAxis::AngY, range([-cone, cone]));
+            made = made.limits(JointAxis::AngZ, range(twist));
+        }
+        StressLimits::Hinge { range: angles } => {
+            made = made.limits(JointAxis::AngX, range(angles));
+            free.truncate(1);
+        }
+    }
+    let [frequency, damping] = joint.spring;
+    if frequency > 0.0 {
+        let omega = std::f64::consts::TAU * frequency;
+        for axis in free {
+            made = made.motor_model(axis, MotorModel::AccelerationBased);
+            made = made.motor_position(axis, 0.0, (omega * omega) as f32, (2.0 * damping * omega) as f32);
+        }
+    }
+    world.impulse_joints.insert(handles[joint.bodies[0]], handles[joint.bodies[1]], made.build(), true);
 }
 
 /// Gives an animated body the velocity its path has now.
@@ -104,9 +167,21 @@ fn rapier(scene: &StressScene, steps: usize) -> Run {
     world.integration_parameters.dt = DT as f32;
     let handles: Vec<_> = scene.bodies.iter().map(|body| add(&mut world, body, scene.sleeping)).collect();
     let driven: Vec<_> = scene.bodies.iter().zip(&handles).filter(|(body, _)| body.path.is_some()).collect();
-    let step = |world: &mut PhysicsWorld, step: usize| {
-        for (_, body) in scene.arrivals.iter().filter(|(at, _)| *at == step) {
-            add(world, body, scene.sleeping);
+    for joint in &scene.joints {
+        if joint.bodies.iter().any(|body| scene.bodies[*body].status == Status::Dynamic) {
+            join(&mut world, joint, &handles);
+        }
+    }
+    let mut arrived: Vec<Vec<RigidBodyHandle>> = vec![Vec::new(); scene.arrivals.len()];
+    let mut step = |world: &mut PhysicsWorld, step: usize| {
+        for (index, arrival) in scene.arrivals.iter().enumerate().filter(|(_, arrival)| arrival.step == step) {
+            for handle in arrival.replaces.map(|gone| std::mem::take(&mut arrived[gone])).unwrap_or_default() {
+                world.remove_body(handle);
+            }
+            arrived[index] = arrival.bodies.iter().map(|body| add(world, body, scene.sleeping)).collect();
+            for joint in &arrival.joints {
+                join(world, joint, &arrived[index]);
+            }
         }
         for (body, handle) in &driven {
             drive(world, **handle, body, step);

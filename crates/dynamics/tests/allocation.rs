@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 use rattleback_dynamics::force::{Drag, Spring};
+use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, FreeMotion, Registry, Simulator, World};
 use rattleback_geometry::Shape;
@@ -95,4 +96,34 @@ fn a_standing_wall_allocates_nothing() {
         simulator.step(&mut world, 1.0 / 60.0).unwrap();
     }
     assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+}
+
+/// Chains that are swept and chains that are solved exactly, with limits, motors and springs.
+#[test]
+fn swinging_chains_step_without_allocation() {
+    let mut world = World::default();
+    for chain in 0..6 {
+        let mut above = None;
+        for k in 0..4 * (chain + 1) {
+            let x = f64::from(k);
+            let body = Body::dynamic().at(x + 0.5, f64::from(chain), 0.0);
+            let id =
+                world.add_body(body.with_shape(Shape::cuboid(DVec3::new(0.4, 0.1, 0.1)).unwrap())).unwrap();
+            let mount = above.map_or(Mount::to_world(id), |above| Mount::between(above, id));
+            let mount = mount.at(DVec3::new(x, f64::from(chain), 0.0)).along(DVec3::Y);
+            if k % 2 == 0 {
+                let joint = Spherical { cone: 1.0, frequency: 1.0, friction: 0.1, ..Spherical::default() };
+                world.add_joint(mount, joint).unwrap();
+            } else {
+                world.add_joint(mount, Revolute { effort: 1.0, ..Revolute::default() }).unwrap();
+            }
+            above = Some(id);
+        }
+    }
+    let mut simulator =
+        Realtime::new(RealtimeSettings { sleep: false, ..RealtimeSettings::default() }).unwrap();
+    for _ in 0..120 {
+        simulator.step(&mut world, 1.0 / 60.0).unwrap();
+    }
+    assert_eq!(allocations_of_ten_steps(&mut world, &mut simulator), 0);
 }

@@ -524,3 +524,52 @@ fn spinning_top_precesses() -> Outcome {
     assert!((rate / precession - 1.0).abs() < 0.01, "{rate}");
     Ok(())
 }
+
+/// Whatever is wrong with a body or a mass, the step returns, nothing turns into nonsense, and the others go on.
+#[test]
+fn faults_stay_where_they_are() -> Outcome {
+    let mut world = World::default();
+    let ball = || Body::dynamic().with_shape(Shape::sphere(0.1).unwrap());
+    let mut joined =
+        |a: Body, b: Body, joint: Box<dyn Joint>| -> Result<[BodyId; 2], Box<dyn std::error::Error>> {
+            let (a, b) = (world.add_body(a)?, world.add_body(b)?);
+            world.add_boxed_joint(Mount::between(a, b), joint)?;
+            Ok([a, b])
+        };
+    joined(ball().mass(1e-6), ball().at(1.0, 0.0, 0.0).mass(1e6), Box::new(Rigid::default()))?;
+    joined(
+        ball().at(0.0, 5.0, 0.0).velocity(DVec3::X * 1e6),
+        ball().at(0.0, 6.0, 0.0),
+        Box::new(Spherical::default()),
+    )?;
+    joined(
+        ball().at(0.0, 9.0, 0.0).angular_velocity(DVec3::ONE * 1e5),
+        ball().at(0.0, 9.5, 0.0),
+        Box::new(Revolute::default()),
+    )?;
+    joined(
+        Body::fixed().at(0.0, 20.0, 0.0),
+        ball().at(0.0, 20.0, 0.0),
+        Box::new(Distance { max: 0.0, ..Distance::default() }),
+    )?;
+    let mad = joined(ball().at(0.0, 30.0, 0.0), ball().at(0.0, 31.0, 0.0), Box::new(Universal::default()))?;
+    let sane = joined(ball().at(0.0, 40.0, 0.0), ball().at(0.0, 41.0, 0.0), Box::new(Rigid::default()))?;
+    let idle = joined(ball().at(0.0, 50.0, 0.0), ball().at(0.0, 51.0, 0.0), Box::new(Rigid::default()))?;
+    world.body_mut(idle[0])?.set_status(rattleback_dynamics::Status::Inactive)?;
+    let mut simulator = Realtime::default();
+    for step in 0..120 {
+        if step == 10 {
+            let wrench = rattleback_dynamics::force::PointForce {
+                force: (DVec3::ONE * 1e300).into(),
+                ..Default::default()
+            };
+            world.add_force_on(rattleback_dynamics::Targets::Bodies(vec![mad[0]]), None, Box::new(wrench))?;
+        }
+        simulator.step(&mut world, DT)?;
+        assert!(world.iter_bodies().all(|body| body.motion().is_finite()));
+    }
+    let [a, b] = sane.map(|id| world.body(id).unwrap().position());
+    assert!(((b - a).length() - 1.0).abs() < 1e-3, "the others are held together");
+    assert!(a.z < -15.0, "and fall");
+    Ok(())
+}
