@@ -46,13 +46,15 @@ fn relative(world: &World, [a, b]: [BodyId; 2]) -> Pose {
 #[test]
 fn each_joint_locks_what_it_says_and_nothing_else() {
     type Measure = fn(&Pose) -> f64;
+    /// Joint, what it locks, what it leaves free.
+    type Case = (Box<dyn Joint>, Vec<Measure>, Vec<Measure>);
     let tilt: Measure = |pose| (pose.rotation * DVec3::Z).cross(DVec3::Z).length();
     let apart: Measure = |pose| pose.translation.length();
     let turned: Measure = |pose| 2.0 * DVec3::new(pose.rotation.x, pose.rotation.y, pose.rotation.z).length();
     let off_axis: Measure = |pose| pose.translation.truncate().length();
     let height: Measure = |pose| pose.translation.z.abs();
     let across: Measure = |pose| (pose.rotation * DVec3::X).z.abs();
-    let cases: Vec<(Box<dyn Joint>, Vec<Measure>, Vec<Measure>)> = vec![
+    let cases: Vec<Case> = vec![
         (Box::new(Spherical::default()), vec![apart], vec![turned, tilt]),
         (Box::new(Revolute::default()), vec![apart, tilt], vec![turned]),
         (Box::new(Rigid::default()), vec![apart, turned], vec![]),
@@ -78,7 +80,7 @@ fn each_joint_locks_what_it_says_and_nothing_else() {
                 simulator.step(&mut world, DT).unwrap();
                 let pose = relative(&world, bodies);
                 for measure in locked {
-                    assert!(measure(&pose) < 2e-3, "{name}: {:?}", pose);
+                    assert!(measure(&pose) < 2e-3, "{name}: {pose:?}");
                 }
                 for (largest, measure) in freely.iter_mut().zip(free) {
                     *largest = largest.max(measure(&pose));
@@ -449,7 +451,7 @@ fn snapshots_keep_joints() -> Outcome {
 
 /// One, two and four threads give the same bits, with chains, loops, limits and motors.
 #[test]
-fn threads_do_not_show() -> Outcome {
+fn threads_do_not_show() {
     let build = || -> World {
         let mut world = World::default();
         world
@@ -485,7 +487,6 @@ fn threads_do_not_show() -> Outcome {
     let one = outcome(1);
     assert!(one == outcome(2));
     assert!(one == outcome(4));
-    Ok(())
 }
 
 /// a disc of 1 kg at 0.1 m above a ball joint, spinning with 200 rad/s at a tilt of 30°, precesses steadily with
@@ -536,25 +537,25 @@ fn faults_stay_where_they_are() -> Outcome {
             world.add_boxed_joint(Mount::between(a, b), joint)?;
             Ok([a, b])
         };
-    joined(ball().mass(1e-6), ball().at(1.0, 0.0, 0.0).mass(1e6), Box::new(Rigid::default()))?;
+    joined(ball().mass(1e-6), ball().at(1.0, 0.0, 0.0).mass(1e6), Box::<Rigid>::default())?;
     joined(
         ball().at(0.0, 5.0, 0.0).velocity(DVec3::X * 1e6),
         ball().at(0.0, 6.0, 0.0),
-        Box::new(Spherical::default()),
+        Box::<Spherical>::default(),
     )?;
     joined(
         ball().at(0.0, 9.0, 0.0).angular_velocity(DVec3::ONE * 1e5),
         ball().at(0.0, 9.5, 0.0),
-        Box::new(Revolute::default()),
+        Box::<Revolute>::default(),
     )?;
     joined(
         Body::fixed().at(0.0, 20.0, 0.0),
         ball().at(0.0, 20.0, 0.0),
         Box::new(Distance { max: 0.0, ..Distance::default() }),
     )?;
-    let mad = joined(ball().at(0.0, 30.0, 0.0), ball().at(0.0, 31.0, 0.0), Box::new(Universal::default()))?;
-    let sane = joined(ball().at(0.0, 40.0, 0.0), ball().at(0.0, 41.0, 0.0), Box::new(Rigid::default()))?;
-    let idle = joined(ball().at(0.0, 50.0, 0.0), ball().at(0.0, 51.0, 0.0), Box::new(Rigid::default()))?;
+    let mad = joined(ball().at(0.0, 30.0, 0.0), ball().at(0.0, 31.0, 0.0), Box::<Universal>::default())?;
+    let sane = joined(ball().at(0.0, 40.0, 0.0), ball().at(0.0, 41.0, 0.0), Box::<Rigid>::default())?;
+    let idle = joined(ball().at(0.0, 50.0, 0.0), ball().at(0.0, 51.0, 0.0), Box::<Rigid>::default())?;
     world.body_mut(idle[0])?.set_status(rattleback_dynamics::Status::Inactive)?;
     let mut simulator = Realtime::default();
     for step in 0..120 {

@@ -43,19 +43,20 @@ impl SixAxis {
         self.angular_min == self.angular_max
     }
 
-    fn freedom(&self, range: (f64, f64), speed: f64, effort: f64) -> Freedom {
-        Freedom {
-            limits: (range.0 <= range.1).then_some(range),
-            drive: if effort > 0.0 { Drive::Speed { speed, most: effort } } else { Drive::None },
-            friction: 0.0,
-        }
-    }
-
     fn spring(&self, frequency: f64, row: Row, rows: &mut Rows) {
         if frequency > 0.0 {
             let effect = Effect::Spring { frequency, damping_ratio: self.damping_ratio, most: 1e30 };
             rows.push(Row { key: row.key + 3, effect, ..row });
         }
+    }
+}
+
+/// (least and largest value, speed and force of the motor) ⇒ what acts along an axis.
+fn freedom(range: (f64, f64), speed: f64, effort: f64) -> Freedom {
+    Freedom {
+        limits: (range.0 <= range.1).then_some(range),
+        drive: if effort > 0.0 { Drive::Speed { speed, most: effort } } else { Drive::None },
+        friction: 0.0,
     }
 }
 
@@ -75,7 +76,7 @@ impl Joint for SixAxis {
                 let place = axis.dot(state.offset());
                 let row = state.along(4 * k as u8, axis, place);
                 let range = (self.linear_min[k], self.linear_max[k]);
-                self.freedom(range, self.linear_speed[k], self.linear_effort[k]).act(state, row, place, rows);
+                freedom(range, self.linear_speed[k], self.linear_effort[k]).act(state, row, place, rows);
                 self.spring(self.linear_frequency[k], row, rows);
             }
         }
@@ -86,8 +87,7 @@ impl Joint for SixAxis {
         for k in 0..3 {
             let row = state.about(12 + 4 * k as u8, axes.col(k), turned[k]);
             let range = (self.angular_min[k], self.angular_max[k]);
-            self.freedom(range, self.angular_speed[k], self.angular_effort[k])
-                .act(state, row, turned[k], rows);
+            freedom(range, self.angular_speed[k], self.angular_effort[k]).act(state, row, turned[k], rows);
             self.spring(self.angular_frequency[k], row, rows);
         }
     }

@@ -139,7 +139,7 @@ impl Bonds {
             while old.next_if(|bond| bond.id < id).is_some() {}
             let kept = old.next_if(|bond| bond.id == id);
             let joint = record.kind();
-            let actors = record.bodies.map(|body| body.map_or(NONE, |body| body.slot()));
+            let actors = record.bodies.map(|body| body.map_or(NONE, Handle::slot));
             let mut bond = kept.unwrap_or_else(|| Bond {
                 id,
                 actors,

@@ -5,6 +5,13 @@ use super::contact::Table;
 use super::roster::{Life, NONE, Roster};
 use crate::world::{Event, Handle, Status, World};
 
+/// What ties bodies together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ties<'s> {
+    pub table: &'s Table,
+    pub bonds: &'s Bonds,
+}
+
 /// Bodies asleep, by island.
 #[derive(Debug, Default)]
 pub(super) struct Islands {
@@ -69,12 +76,12 @@ impl Islands {
         &mut self,
         world: &mut World,
         roster: &mut Roster,
-        table: &Table,
-        bonds: &Bonds,
+        ties: &Ties<'_>,
         patience: f32,
         time: f64,
         events: &mut Vec<Event>,
     ) {
+        let Ties { table, bonds } = *ties;
         let count = world.bodies().count(Status::Dynamic);
         self.part(count);
         self.restless.clear();

@@ -300,7 +300,7 @@ impl Round<'_> {
                 for spinner in worker.share(0..self.spinners.len()) {
                     // SAFETY: shares do not overlap.
                     unsafe {
-                        self.spinners[spinner].turn(&self.arena.movers, &self.kicked, self.plan.h.into())
+                        self.spinners[spinner].turn(&self.arena.movers, &self.kicked, self.plan.h.into());
                     };
                 }
                 worker.meet();

@@ -6,7 +6,7 @@ use super::contact::{Contact, Sight, Table};
 use super::kernel::Link;
 use super::lanes::Row;
 use super::roster::{Life, NONE, Roster, place_box, set_box};
-use super::sleep::Islands;
+use super::sleep::{Islands, Ties};
 use super::solver::{Plan, Solver};
 use super::spinner::{Spinner, nutation_rate, times_finer};
 use super::team::{Shared, together};
@@ -52,7 +52,7 @@ impl Realtime {
         if self.settings.sleep && world.counters().steps.is_multiple_of(SETTLE_EVERY) {
             let patience = self.settings.sleep_time as f32;
             let Self { islands, roster, table, bonds, events, .. } = self;
-            islands.settle(world, roster, table, bonds, patience, time + dt, events);
+            islands.settle(world, roster, &Ties { table, bonds }, patience, time + dt, events);
         }
         Ok(())
     }

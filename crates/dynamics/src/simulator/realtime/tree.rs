@@ -64,7 +64,7 @@ struct Geometry {
 pub(super) struct Trees {
     /// Parents before children, tree by tree.
     branches: Vec<Branch>,
-    trees: Vec<Range<usize>>,
+    ranges: Vec<Range<usize>>,
     /// By mover: its branch.
     branch_of: Vec<u32>,
     /// Joints by mover: where each list begins, and the lists.
@@ -86,7 +86,7 @@ impl Trees {
         taken.clear();
         taken.resize(links.len(), false);
         self.branches.clear();
-        self.trees.clear();
+        self.ranges.clear();
         if links.len() < fewest {
             return;
         }
@@ -177,7 +177,7 @@ impl Trees {
                 taken[branch.bond as usize] = true;
             }
         }
-        self.trees.push(tree);
+        self.ranges.push(tree);
     }
 
     fn enter(
@@ -247,7 +247,7 @@ impl Trees {
         frames: Shared<'s, Frame>,
         held: Shared<'s, Row>,
     ) -> TreeRound<'s> {
-        TreeRound { movers, frames, held, branches: Shared::new(&mut self.branches), trees: &self.trees }
+        TreeRound { movers, frames, held, branches: Shared::new(&mut self.branches), trees: &self.ranges }
     }
 }
 
@@ -290,7 +290,9 @@ impl TreeRound<'_> {
                 }
             }
             if push {
-                branches.iter_mut().for_each(|branch| branch.impulse = [0.0; 6]);
+                for branch in branches.iter_mut() {
+                    branch.impulse = [0.0; 6];
+                }
             }
             factor(branches, tree.start);
             self.solve(branches, tree.start, if push { f64::from(sweep.bond.rate) } else { 0.0 });
