@@ -2,11 +2,15 @@
 
 #[cfg(feature = "box3d")]
 mod box3d_tree;
+#[cfg(feature = "box3d")]
+mod box3d_world;
 mod random;
 mod rounds;
 
 #[cfg(feature = "box3d")]
 pub use box3d_tree::Box3dTree;
+#[cfg(feature = "box3d")]
+pub use box3d_world::Box3dWorld;
 pub use random::Random;
 pub use rounds::{Task, Times, compare, report, timed};
 

@@ -1,8 +1,8 @@
-//! How fast piles, stacks and drums move, side by side with Rapier, on the scenes of `rattleback_scene::stress`.
+//! How fast piles, stacks, drums, nets and ragdolls move, side by side with Rapier and Box3D, on the scenes of `rattleback_scene::stress`.
 //!
-//! `cargo run --release --bin realtime_speed [scene …] [--steps N] [--repeats N]`
+//! `cargo run --release [--features box3d] --bin realtime_speed -- [scene …] [--steps N] [--repeats N] [--threads N]`
 //!
-//! Same bodies, steps of 1/60 s, four sub-steps, one thread each. Runs alternate, so that a busy machine slows both alike; the
+//! Same bodies, steps of 1/60 s, four sub-steps, one thread each unless said otherwise (then without Rapier). Runs alternate, so that a busy machine slows both alike; the
 //! least and the median time per step of all runs are told, and what the scene looks like at the end, so that one can see that both
 //! did the same job: the mean height of the bodies, how many sleep, and for ours how deep they overlap. Rapier has neither cones nor
 //! springs together with friction on one axis: its sockets are limited about each axis, and its joints have springs only.
@@ -29,9 +29,9 @@ struct Run {
     deepest: f64,
 }
 
-fn ours(scene: &StressScene, steps: usize) -> Run {
+fn ours(scene: &StressScene, steps: usize, threads: i64) -> Run {
     let mut world = scene.world().expect("the scene can be built");
-    let settings = RealtimeSettings { sleep: scene.sleeping, ..RealtimeSettings::default() };
+    let settings = RealtimeSettings { sleep: scene.sleeping, threads, ..RealtimeSettings::default() };
     let mut simulator = Realtime::new(settings).expect("settings are in range");
     scene.arrive(&mut world, 0).expect("arrivals fit");
     simulator.step(&mut world, DT).expect("a step succeeds");
@@ -203,43 +203,72 @@ fn rapier(scene: &StressScene, steps: usize) -> Run {
     Run { per_step, mean_height: sum / f64::from(count.max(1)), asleep, deepest: f64::NAN }
 }
 
+/// Box3D, if it was asked for.
+fn box3d(scene: &StressScene, steps: usize, threads: i64) -> Option<Run> {
+    #[cfg(feature = "box3d")]
+    {
+        let mut world = rattleback_benchmarks::Box3dWorld::new(scene, DT, threads as u32);
+        world.step(0);
+        let start = Instant::now();
+        for step in 1..steps {
+            world.step(step);
+        }
+        let per_step = start.elapsed().as_secs_f64() / (steps - 1) as f64;
+        let (mean_height, asleep) = world.outcome();
+        Some(Run { per_step, mean_height, asleep, deepest: f64::NAN })
+    }
+    #[cfg(not(feature = "box3d"))]
+    {
+        let _ = (scene, steps, threads);
+        None
+    }
+}
+
 fn main() {
-    let (mut names, mut steps, mut repeats) = (Vec::new(), None, 3_usize);
+    let (mut names, mut steps, mut repeats, mut threads) = (Vec::new(), None, 3_usize, 1_i64);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--steps" => steps = arguments.next().and_then(|n| n.parse().ok()),
             "--repeats" => repeats = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(3),
+            "--threads" => threads = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(1),
             _ => names.push(argument),
         }
     }
-    println!("{:<14} {:>6} {:>11} {:>11} {:>7} {:>7}   mean height, asleep, deepest overlap", "scene", "steps", "ours min ms", "peer min ms", "min", "median");
+    println!("{:<14} {:>5} {:>10} {:>10} {:>10}   Rapier/ours  Box3D/ours (min, median)   mean height, asleep, overlap", "scene", "steps", "ours ms", "Rapier ms", "Box3D ms");
     for (name, _, make) in STRESS_SCENES {
         if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
             continue;
         }
         let scene = make().expect("the scene can be built");
         let steps = steps.unwrap_or(scene.steps).clamp(2, scene.steps);
-        let (mut us, mut them) = (Vec::new(), Vec::new());
+        let (mut us, mut them, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..repeats.max(1) {
-            us.push(ours(&scene, steps));
-            them.push(rapier(&scene, steps));
+            us.push(ours(&scene, steps, threads));
+            // The peer is built for one thread.
+            if threads == 1 {
+                them.push(rapier(&scene, steps));
+            }
+            others.extend(box3d(&scene, steps, threads));
         }
-        us.sort_by(|a, b| a.per_step.total_cmp(&b.per_step));
-        them.sort_by(|a, b| a.per_step.total_cmp(&b.per_step));
-        let (a, b) = (&us[0], &them[0]);
-        let middle = us.len() / 2;
+        for runs in [&mut us, &mut them, &mut others] {
+            runs.sort_by(|a, b| a.per_step.total_cmp(&b.per_step));
+        }
+        let least = |runs: &[Run]| runs.first().map_or(f64::NAN, |run| run.per_step);
+        let median = |runs: &[Run]| runs.get(runs.len() / 2).map_or(f64::NAN, |run| run.per_step);
+        let ratios = |runs: &[Run]| format!("{:>5.2} {:>5.2}", least(runs) / least(&us), median(runs) / median(&us));
+        let told = |runs: &[Run]| runs.first().map_or("-".into(), |run| format!("{:.3} m {}", run.mean_height, run.asleep));
         println!(
-            "{name:<14} {steps:>6} {:>11.3} {:>11.3} {:>6.2}x {:>6.2}x   ours {:.3} m {} {:.1} mm; Rapier {:.3} m {}",
-            1e3 * a.per_step,
-            1e3 * b.per_step,
-            b.per_step / a.per_step,
-            them[middle].per_step / us[middle].per_step,
-            a.mean_height,
-            a.asleep,
-            1e3 * a.deepest,
-            b.mean_height,
-            b.asleep,
+            "{name:<14} {steps:>5} {:>10.3} {:>10.3} {:>10.3}   {}  {}   ours {} {:.1} mm; Rapier {}; Box3D {}",
+            1e3 * least(&us),
+            1e3 * least(&them),
+            1e3 * least(&others),
+            ratios(&them),
+            ratios(&others),
+            told(&us),
+            1e3 * us[0].deepest,
+            told(&them),
+            told(&others),
         );
     }
 }
