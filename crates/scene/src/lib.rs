@@ -41,6 +41,7 @@ mod document;
 mod error;
 pub mod mesh_file;
 mod model;
+pub mod recording;
 mod scene;
 mod source;
 pub mod stress;
