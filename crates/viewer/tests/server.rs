@@ -310,9 +310,9 @@ fn a_hand_moves_a_body_and_lets_go_when_its_page_closes() {
     client.send(&json!({ "do": "grab", "body": body, "point": at }));
     let target = [at[0] + 1.0, at[1], at[2] + 1.0];
     client.send(&json!({ "do": "drag", "target": target }));
-    client.send(&json!({ "do": "step", "count": 480 }));
+    client.send(&json!({ "do": "step", "count": 4000 }));
     let mut now = at;
-    let frame = client.frame_where(|frame| frame.steps >= 480);
+    let frame = client.frame_where(|frame| frame.steps >= 4000);
     if let Some((_, p)) = frame.moved.iter().find(|(index, _)| *index == body) {
         now = *p;
     }
@@ -323,8 +323,8 @@ fn a_hand_moves_a_body_and_lets_go_when_its_page_closes() {
     wait_for("the client has gone", || server.clients() == 0);
     let mut client = connect(&server);
     client.frame();
-    client.send(&json!({ "do": "step", "count": 240 }));
-    let frame = client.frame_where(|frame| frame.steps >= 720);
+    client.send(&json!({ "do": "step", "count": 400 }));
+    let frame = client.frame_where(|frame| frame.steps >= 4400);
     let fallen = frame.moved.iter().find(|(index, _)| *index == body).unwrap().1;
     assert!(fallen[2] < now[2] - 0.2, "{fallen:?}");
 }

@@ -240,7 +240,7 @@ function listenToKeys() {
     g: () => (gallery.open ? gallery.hide() : void gallery.show()),
     i: () => toggleCard("layers", "toggle-layers"),
     p: () => toggleCard("plots", "toggle-plots"),
-    f: () => stage.frameAll(),
+    f: () => stage.frameNow(),
     c: toggleFollow,
     l: () => setDark(!document.documentElement.classList.contains("dark")),
     "?": () => (help.open ? help.close() : help.showModal()),
@@ -268,7 +268,7 @@ function listenToControls() {
   on("toggle-plots", () => toggleCard("plots", "toggle-plots"));
   on("theme", () => setDark(!document.documentElement.classList.contains("dark")));
   on("open-help", () => element<HTMLDialogElement>("help").showModal());
-  on("frame-all", () => stage.frameAll());
+  on("frame-all", () => stage.frameNow());
   on("follow", toggleFollow);
   on("body-close", () => choose(null));
   const simulator = element<HTMLSelectElement>("simulator");

@@ -38,8 +38,8 @@ export class Stage {
   private readonly renderer: THREE.WebGLRenderer;
   private readonly scene = new THREE.Scene();
   private readonly root = new THREE.Group();
-  private readonly sky = new THREE.HemisphereLight(0xffffff, 0xb8b0a8, 1.25);
-  private readonly sun = new THREE.DirectionalLight(0xfff4e6, 2.3);
+  private readonly sky = new THREE.HemisphereLight(0xf4f8ff, 0xb8bcc2, 1.25);
+  private readonly sun = new THREE.DirectionalLight(0xfffaf4, 2.3);
   private readonly outline: THREE.Mesh;
   private ground: Ground | null = null;
   private info: Scene | null = null;
@@ -125,22 +125,42 @@ export class Stage {
     return this.root.localToWorld(point);
   }
 
-  /** The whole scene into view. */
+  /** Everything that moves into view, where it is now. */
+  frameNow() {
+    const { bodies, info } = this;
+    if (!bodies || !info) return;
+    const box = new THREE.Box3();
+    for (let body = 0; body < bodies.count; body++) {
+      if (bodies.cast.statuses[body] > 1) continue;
+      const reach = new THREE.Vector3().setScalar(bodies.sizes[body]);
+      const at = bodies.center(body);
+      box.expandByPoint(at.clone().add(reach)).expandByPoint(at.sub(reach));
+    }
+    if (box.isEmpty()) return this.frameAll();
+    const center = box.getCenter(new THREE.Vector3());
+    const half = box.getSize(new THREE.Vector3()).multiplyScalar(0.5);
+    this.lookAt(center.toArray(), half.toArray(), this.camera.position.clone().sub(this.controls.target).normalize());
+  }
+
+  private lookAt(middle: [number, number, number], half: [number, number, number], toward: THREE.Vector3) {
+    this.following = false;
+    const center = this.world(new THREE.Vector3(...middle));
+    this.controls.target.copy(center);
+    this.camera.position.copy(center).addScaledVector(toward, this.distanceFor(half, toward));
+    this.controls.update();
+  }
+
+  /** The whole scene into view, from where it is best looked at. */
   frameAll() {
     const info = this.info;
     if (!info) return;
-    this.following = false;
-    const center = this.world(new THREE.Vector3(...info.center));
     const toward = new THREE.Vector3(...info.toward).applyQuaternion(this.root.quaternion);
-    const distance = this.distanceFor(info, toward);
-    this.controls.target.copy(center);
-    this.camera.position.copy(center).addScaledVector(toward, distance);
+    this.controls.minDistance = 0.02 * info.radius;
+    this.controls.maxDistance = 60 * info.radius;
+    this.lookAt(info.center, info.half, toward);
     this.camera.near = 0.004 * info.radius;
     this.camera.far = 300 * info.radius;
     this.camera.updateProjectionMatrix();
-    this.controls.minDistance = 0.02 * info.radius;
-    this.controls.maxDistance = 60 * info.radius;
-    this.controls.update();
     const fog = this.scene.fog as THREE.Fog | null;
     if (fog) [fog.near, fog.far] = [10 * info.radius, 42 * info.radius];
     const reach = 2.2 * info.radius;
@@ -153,15 +173,15 @@ export class Stage {
   }
 
   /** How far away a camera must stand to see the whole box, clear of the bars above and below. */
-  private distanceFor(info: Scene, toward: THREE.Vector3): number {
+  private distanceFor(half: [number, number, number], toward: THREE.Vector3): number {
     const ahead = toward.clone().negate();
     const right = ahead.clone().cross(new THREE.Vector3(0, 1, 0)).normalize();
     const above = right.clone().cross(ahead);
     const tangent = Math.tan(THREE.MathUtils.degToRad(FIELD / 2));
     const [across, up] = [(tangent * this.camera.aspect) / 1.12, tangent / 1.45];
-    let distance = 0.2 * info.radius;
+    let distance = 0.2 * Math.hypot(...half);
     for (let bits = 0; bits < 8; bits++) {
-      const corner = new THREE.Vector3(...info.half.map((half, i) => (bits & (1 << i) ? half : -half)));
+      const corner = new THREE.Vector3(...half.map((side, i) => (bits & (1 << i) ? side : -side)));
       corner.applyQuaternion(this.root.quaternion);
       const sides = Math.max(Math.abs(corner.dot(right)) / across, Math.abs(corner.dot(above)) / up);
       distance = Math.max(distance, sides - corner.dot(ahead));
@@ -176,7 +196,7 @@ export class Stage {
     const radius = this.info?.radius ?? 1;
     this.scene.fog = new THREE.Fog(paper, 10 * radius, 42 * radius);
     this.sky.intensity = dark ? 0.75 : 1.35;
-    this.sky.groundColor.set(dark ? 0x30363e : 0xc9c4bd);
+    this.sky.groundColor.set(dark ? 0x30363e : 0xc2c8ce);
     this.sun.intensity = dark ? 2.2 : 2.1;
     this.ground?.paint(dark);
   }

@@ -57,7 +57,7 @@ async function serve(...args) {
 /** Opens a page on a scene, does something with it, and makes sure that the page complained about nothing. */
 async function visit(args, use, options = {}) {
   const server = await serve(...args);
-  const context = await browser.newContext({ viewport: { width: 1100, height: 700 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 960, height: 600 }, ...options });
   const page = await context.newPage();
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
@@ -234,6 +234,8 @@ test("every instrument draws something", async () => {
     await page.click("#toggle-layers");
     for (const layer of ["contacts", "boxes", "axes", "velocities", "trajectories"]) {
       const box = page.locator(`#layer-list input[value="${layer}"]`);
+      await page.keyboard.press("r");
+      await until(page, (f) => f.time > 0.4 && f.time < 20, "the ball hits the wall");
       await box.check();
       await until(page, (f) => f.strokes > 20, layer);
       await shoot(page, `instrument-${layer}`);
@@ -247,7 +249,7 @@ test("every instrument draws something", async () => {
     await until(page, (f) => f.asleep > 0 && f.sections.includes(5), "somebody sleeps");
     await shoot(page, "instrument-sleeping");
   });
-  await visit(["damped-springs"], async (page) => {
+  await visit(["spring-chain"], async (page) => {
     await until(page, (f) => f.strokes > 20, "springs are shown without being asked for");
     await shoot(page, "instrument-springs");
     await page.keyboard.press("7");
@@ -289,13 +291,6 @@ test("a recording is scrubbed and played", async () => {
 });
 
 test("help, dark paper and a small window", async () => {
-  await visit(
-    ["swarm", "--paused"],
-    async (page) => {
-      await until(page, (f) => f.bodies === 100_000 && f.drawn > 0, "a hundred thousand bodies");
-    },
-    { viewport: { width: 500, height: 400 } },
-  );
   await visit(
     ["bowling"],
     async (page) => {
