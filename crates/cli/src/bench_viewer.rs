@@ -16,9 +16,15 @@ pub fn viewer(bodies: u32, seconds: u32, out: &mut dyn Write) -> Result<(), Fail
         ("MB/s", number(seen.megabytes_per_second, 4)),
         ("steps/s of 1/60 s", number(seen.steps_per_second, 4)),
         ("longest wait for a frame, ms", number(seen.longest_gap_ms, 4)),
+        ("processor time of the simulating thread, ms/frame", told(seen.player_ms)),
+        ("processor time of the sending thread, ms/frame", told(seen.server_ms)),
     ] {
         table.row(vec![what.into(), value]);
     }
     table.write(out)?;
     Ok(())
+}
+
+fn told(milliseconds: Option<f64>) -> String {
+    milliseconds.map_or_else(|| "not told by this system".into(), |ms| number(ms, 3))
 }

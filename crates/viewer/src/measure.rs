@@ -41,6 +41,25 @@ pub struct Stream {
     pub steps_per_second: f64,
     /// Longest time between two frames, ms.
     pub longest_gap_ms: f64,
+    /// Processor time that simulating and sending took for each frame, ms; unlike the rate, it hardly depends on what else the
+    /// machine does. Nothing where the system does not tell.
+    pub player_ms: Option<f64>,
+    /// The same for the thread that sends.
+    pub server_ms: Option<f64>,
+}
+
+/// Processor time of a thread of this program by name, s. Linux counts in hundredths of a second.
+fn processor_time(name: &str) -> Option<f64> {
+    for task in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
+        let read = |file: &str| std::fs::read_to_string(task.path().join(file)).ok();
+        if read("comm")?.trim() == name {
+            let stat = read("stat")?;
+            let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+            let ticks = || fields.next()?.parse::<f64>().ok();
+            return Some(0.01 * std::iter::repeat_with(ticks).take(2).sum::<Option<f64>>()?);
+        }
+    }
+    None
 }
 
 /// (bodies, seconds) ⇒ what a client sees of so many balls and boxes that fall onto a heap in real time.
@@ -68,6 +87,8 @@ fn watch(server: &Server, bodies: usize, time: Duration) -> Result<Stream, Measu
     let (mut frames, mut bytes, mut moved, mut gap) = (0u64, 0usize, 0u64, Duration::ZERO);
     let (mut began, mut last): (Option<Instant>, Instant) = (None, Instant::now());
     let mut steps = (0u32, 0u32);
+    let clocks = || [processor_time("player"), processor_time("server")];
+    let mut before = clocks();
     loop {
         let message = socket.read().map_err(|error| MeasureError::Stream(error.to_string()))?;
         let Message::Binary(data) = message else { continue };
@@ -81,6 +102,7 @@ fn watch(server: &Server, bodies: usize, time: Duration) -> Result<Stream, Measu
         // The first frame tells of everybody; what is measured begins with the second.
         let Some(start) = began else {
             (began, last, steps) = (Some(now), now, (word(18), word(18)));
+            before = clocks();
             continue;
         };
         gap = gap.max(now - last);
@@ -91,6 +113,8 @@ fn watch(server: &Server, bodies: usize, time: Duration) -> Result<Stream, Measu
         steps.1 = word(18);
         if now - start >= time {
             let seconds = (now - start).as_secs_f64();
+            let after = clocks();
+            let cost = |k: usize| Some((after[k]? - before[k]?) * 1e3 / frames as f64);
             return Ok(Stream {
                 bodies,
                 frames_per_second: frames as f64 / seconds,
@@ -98,17 +122,22 @@ fn watch(server: &Server, bodies: usize, time: Duration) -> Result<Stream, Measu
                 megabytes_per_second: bytes as f64 / seconds / 1e6,
                 steps_per_second: f64::from(steps.1 - steps.0) / seconds,
                 longest_gap_ms: gap.as_secs_f64() * 1e3,
+                player_ms: cost(0),
+                server_ms: cost(1),
             });
         }
     }
 }
 
-/// Balls and boxes in columns above a floor with walls, each a little beside the one below, so that they tumble.
+/// How many bodies fall onto each other, at first.
+const LEVELS: f64 = 2.0;
+
+/// Balls and boxes in columns above a floor, each a little beside the one below, so that they tumble.
 pub fn heap(bodies: usize) -> Result<Stage, Error> {
     let mut world = World::default();
     let shape = |result: Result<Shape, _>| result.map_err(|error: rattleback_geometry::ShapeError| error);
     world.add_body(Body::fixed().with_shape(shape(Shape::half_space(DVec3::Z))?))?;
-    let side = ((bodies as f64 / 8.0).sqrt().ceil() as usize).max(1);
+    let side = ((bodies as f64 / LEVELS).sqrt().ceil() as usize).max(1);
     let (ball, cube) = (shape(Shape::sphere(0.25))?, shape(Shape::cuboid(DVec3::splat(0.22)))?);
     for n in 0..bodies {
         let (column, level) = (n % (side * side), n / (side * side));

@@ -8,7 +8,7 @@ use super::grip::Grips;
 use super::instruments::Instruments;
 use super::program::{Act, Program, built_in};
 use super::{Order, Shared, View, sent_pose};
-use crate::message::{Command, Head};
+use crate::message::{Command, Head, layer};
 use glam::DVec3;
 use rattleback_dynamics::simulator::TouchPoint;
 use rattleback_dynamics::{Registry, Status};
@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_micros(16_667);
 /// How much of a tick may be spent on steps.
 const BUDGET: Duration = Duration::from_millis(13);
 /// Energies and bodies looked at closely are told so often, and cost something in large scenes.
-const READOUT_EVERY: Duration = Duration::from_millis(50);
+const READOUT_EVERY: Duration = Duration::from_millis(100);
 /// A step more than this at once is refused.
 const MAX_STEPS: u32 = 10_000;
 const SPEEDS: (f64, f64) = (1e-4, 1e4);
@@ -49,7 +49,6 @@ pub struct Player {
     late: bool,
     head: Head,
     read_at: Option<Instant>,
-    reported: Vec<u32>,
 }
 
 /// How fast time passes on the stage, seen over half a second.
@@ -96,7 +95,6 @@ impl Player {
             late: false,
             head: Head::default(),
             read_at: None,
-            reported: Vec::new(),
         };
         match program.act(&player.registry) {
             Ok(act) => player.raise(act),
@@ -310,19 +308,23 @@ impl Player {
             let watched: Vec<u32> = view.wishes.values().filter_map(|(_, body)| *body).collect();
             (view.wanted_layers(), watched)
         };
-        let contacts = act.simulator().map(|simulator| simulator.contacts(&act.world)).unwrap_or_default();
-        let asleep = act.simulator().map(|simulator| simulator.sleepers(&act.world)).unwrap_or_default();
-        let instruments = Instruments::read(act, layers, &contacts, &asleep);
         let due = self.read_at.is_none_or(|at| at.elapsed() > READOUT_EVERY) || !self.playing;
+        let (mut contacts, mut asleep) = (Vec::new(), Vec::new());
+        if let Some(simulator) = act.simulator()
+            && (due || layers & (layer::CONTACTS | layer::SLEEPING) != 0)
+        {
+            (contacts, asleep) = (simulator.contacts(&act.world), simulator.sleepers(&act.world));
+            (self.head.contacts, self.head.asleep) = (contacts.len() as u32, asleep.len() as u32);
+        }
+        let instruments = Instruments::read(act, layers, &contacts, &asleep);
         if due {
             self.read_at = Some(Instant::now());
             self.rate.look(act.time());
             read_energies(act, &mut self.head);
         }
         let mut reports = Vec::new();
-        if due || watched != self.reported {
+        if due {
             reports = watched.iter().filter_map(|index| Some((*index, report(act, *index, &contacts)?))).collect();
-            self.reported = watched;
         }
         self.head = Head {
             epoch: self.epoch,
@@ -333,8 +335,6 @@ impl Player {
             step_ms: 1e3 * self.step_time,
             rate: if self.playing { self.rate.value } else { 0.0 },
             steps: act.world.counters().steps as u32,
-            asleep: asleep.len() as u32,
-            contacts: contacts.len() as u32,
             state: match &act.source {
                 super::program::Source::Recorded { state, .. } => *state as u32,
                 super::program::Source::Simulated { .. } => 0,
