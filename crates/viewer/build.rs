@@ -12,13 +12,16 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-env-changed=RATTLEBACK_SKIP_PAGE");
     println!("cargo:rerun-if-changed=build.rs");
     let source = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("page");
-    for part in ["src", "index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"] {
+    for part in ["src", "index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"]
+    {
         println!("cargo:rerun-if-changed={}", source.join(part).display());
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let built = out.join("page");
     let skipped = env::var_os("RATTLEBACK_SKIP_PAGE").is_some_and(|value| !value.is_empty() && value != "0");
-    let mut list = String::from("/// Every file of the page; none if it was not built.\npub static FILES: &[PageFile] = &[\n");
+    let mut list = String::from(
+        "/// Every file of the page; none if it was not built.\npub static FILES: &[PageFile] = &[\n",
+    );
     if !skipped {
         match build(&source, &built) {
             Ok(()) => collect(&built, &built, &mut list)?,
@@ -31,7 +34,8 @@ fn main() -> io::Result<()> {
 
 /// Installs what the page needs and builds it.
 fn build(source: &Path, built: &Path) -> Result<(), String> {
-    let lock = fs::read(source.join("package-lock.json")).map_err(|error| format!("package-lock.json: {error}"))?;
+    let lock =
+        fs::read(source.join("package-lock.json")).map_err(|error| format!("package-lock.json: {error}"))?;
     let stamp = source.join("node_modules/.installed-lock");
     if fs::read(&stamp).ok().as_ref() != Some(&lock) {
         npm(source, &["ci", "--no-audit", "--no-fund", "--fetch-retries=2", "--fetch-timeout=60000"])?;
@@ -78,7 +82,9 @@ fn collect(root: &Path, folder: &Path, list: &mut String) -> io::Result<()> {
             _ => "application/octet-stream",
         };
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        let line = format!("PageFile {{ path: {name:?}, media_type: {media_type:?}, bytes: include_bytes!({path:?}) }},");
+        let line = format!(
+            "PageFile {{ path: {name:?}, media_type: {media_type:?}, bytes: include_bytes!({path:?}) }},"
+        );
         let _ = writeln!(list, "{line}");
     }
     Ok(())

@@ -24,6 +24,15 @@ pub enum Command {
     Render(Render),
     /// Turn a recording into a glTF animation or CSV tables.
     Export(Export),
+    /// Read a scene and build it without running it; tell what is in it, or what is wrong with it.
+    Check(Check),
+    /// Write a small scene to begin with: a file (.toml) or a script (.rhai).
+    New {
+        /// Where to; a file that is there already is not touched.
+        file: PathBuf,
+    },
+    /// Print the JSON Schema of scene files, for editors that complete and check.
+    Schema,
     /// List the scenes that come along.
     Scenes,
     /// List what scenes can be made of: shapes, materials, forces, integrators, simulators.
@@ -184,6 +193,16 @@ pub struct Export {
     /// Take every so many states.
     #[arg(long, value_name = "STATES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub every: u32,
+}
+
+/// Options of `check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// A scene file, a script, or the name of a scene that comes along.
+    pub scene: String,
+    /// Write it as TOML in a standard layout: what a script says, or a file without its comments.
+    #[arg(long, value_name = "FILE.toml")]
+    pub toml: Option<PathBuf>,
 }
 
 /// Options of `info`.

@@ -10,6 +10,7 @@ mod bench_spaces;
 mod bench_viewer;
 mod bowling;
 mod chart;
+mod check;
 mod components;
 mod decompose;
 mod distance;
@@ -18,6 +19,7 @@ mod export;
 mod failure;
 mod info;
 mod mesh;
+mod new_scene;
 mod record;
 mod render;
 mod run;
@@ -63,6 +65,9 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::View(options) => view::view(&options, &registry, out),
         Command::Render(options) => render::render(&options, &registry, out),
         Command::Export(options) => export::export(&options, &registry, out),
+        Command::Check(options) => check::check(&options, &registry, out),
+        Command::New { file } => new_scene::new_scene(&file, out),
+        Command::Schema => check::schema(&registry, out),
         Command::Scenes => components::scenes(out),
         Command::Components { kind, name } => {
             components::show(kind.as_deref(), name.as_deref(), &registry, out)

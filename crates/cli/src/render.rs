@@ -75,7 +75,8 @@ pub fn render(options: &Render, registry: &Registry, out: &mut dyn Write) -> Res
         let world = reel.advance(time)?;
         let how = PictureOptions { size, frame: Some(frame), dark: options.dark };
         let png = Picture::of(world, &how).to_png().map_err(Failure::failed)?;
-        let path = if options.frames.is_some() { numbered(&options.png, number) } else { options.png.clone() };
+        let path =
+            if options.frames.is_some() { numbered(&options.png, number) } else { options.png.clone() };
         std::fs::write(&path, png)
             .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         writeln!(out, "{} (t = {time} s)", path.display())?;
@@ -95,6 +96,8 @@ fn size(text: &str) -> Result<(u32, u32), Failure> {
         Some((width, height)) if (1..=MAX_SIZE).contains(&width) && (1..=MAX_SIZE).contains(&height) => {
             Ok((width, height))
         }
-        _ => Err(Failure::Input(format!("--size must be WIDTHxHEIGHT with at most {MAX_SIZE} each; got {text}"))),
+        _ => Err(Failure::Input(format!(
+            "--size must be WIDTHxHEIGHT with at most {MAX_SIZE} each; got {text}"
+        ))),
     }
 }

@@ -21,10 +21,12 @@ pub fn view(options: &View, registry: &Registry, out: &mut dyn Write) -> Result<
     writeln!(out, "{}", server.url())?;
     out.flush()?;
     if !Server::has_page() {
-        let _ = writeln!(io::stderr(), "the page is not in this program: build it again where npm is installed");
+        let _ =
+            writeln!(io::stderr(), "the page is not in this program: build it again where npm is installed");
     }
     if !options.listen.is_loopback() {
-        let _ = writeln!(io::stderr(), "whoever can reach {} and knows this address can watch", options.listen);
+        let _ =
+            writeln!(io::stderr(), "whoever can reach {} and knows this address can watch", options.listen);
     }
     if !options.no_open {
         open_browser(&server.url());

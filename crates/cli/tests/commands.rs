@@ -17,6 +17,9 @@ fn help_and_usage() {
     let commands = [
         "run",
         "view",
+        "check",
+        "new",
+        "schema",
         "render",
         "export",
         "scenes",

@@ -26,7 +26,9 @@ fn a_scene_is_drawn_without_a_browser() {
     assert_eq!(look_at(&folder.read("a.png")), (320, 200));
     assert_eq!(folder.read("a.png"), folder.read("b.png"), "the same scene is the same picture");
     assert_ne!(folder.read("a.png"), folder.read("c.png"), "things have moved");
-    let out = folder.run(&["render", "coins", "--png", "f.png", "--size", "80x50", "--frames", "3", "--time", "0.1"]).fine();
+    let out = folder
+        .run(&["render", "coins", "--png", "f.png", "--size", "80x50", "--frames", "3", "--time", "0.1"])
+        .fine();
     assert_eq!(out.lines().count(), 3);
     for name in ["f-0000.png", "f-0001.png", "f-0002.png"] {
         assert_eq!(look_at(&folder.read(name)), (80, 50));
@@ -130,4 +132,25 @@ fn view_serves_a_page_on_this_machine() {
 fn the_stream_is_measured() {
     let out = run(&["bench", "viewer", "--bodies", "200", "--seconds", "1"]).fine();
     assert!(out.contains("frames/s"), "{out}");
+}
+
+/// What `new` writes can be checked, drawn and run, and is not written over.
+#[test]
+fn a_new_scene_is_a_good_one() {
+    let folder = Folder::new();
+    for name in ["mine.toml", "mine.rhai"] {
+        folder.run(&["new", name]).fine();
+        let told = folder.run(&["check", name, "--toml", "same.toml"]).fine();
+        assert!(told.contains("My scene") && told.contains("realtime"), "{told}");
+        folder.run(&["run", name, "--for", "0.1", "--quiet"]).fine();
+        folder.run(&["run", "same.toml", "--for", "0.1", "--quiet"]).fine();
+        folder.run(&["new", name]).refused(&[name, "exists"]);
+    }
+    folder.run(&["new", "mine.txt"]).refused(&[".toml", ".rhai"]);
+    std::fs::write(folder.path("bad.rhai"), "let x = 0;\nloop { x += 1; }").unwrap();
+    folder.run(&["check", "bad.rhai"]).refused(&["bad.rhai:2:", "stopped"]);
+    std::fs::write(folder.path("bad.toml"), "titel = 'x'").unwrap();
+    folder.run(&["check", "bad.toml"]).refused(&["bad.toml:1:1", "did you mean `title`"]);
+    let schema: serde_json::Value = serde_json::from_str(&run(&["schema"]).fine()).unwrap();
+    assert!(schema["$defs"]["shape"]["oneOf"].as_array().unwrap().len() >= 9);
 }

@@ -13,7 +13,8 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("rattleback-rec-{}-{}.rbrec", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name =
+            format!("rattleback-rec-{}-{}.rbrec", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         Self(std::env::temp_dir().join(name))
     }
 }

@@ -85,7 +85,8 @@ impl Animation {
     /// As a binary glTF file.
     pub fn to_glb(&self) -> Vec<u8> {
         let mut file = File::default();
-        let surfaces: Vec<Geometry> = self.look.surfaces.iter().map(|surface| file.surface(surface)).collect();
+        let surfaces: Vec<Geometry> =
+            self.look.surfaces.iter().map(|surface| file.surface(surface)).collect();
         let (mut meshes, mut materials) = (Vec::new(), Vec::new());
         let mut mesh_of: BTreeMap<(u32, u32), usize> = BTreeMap::new();
         let mut material_of: BTreeMap<u32, usize> = BTreeMap::new();
@@ -108,7 +109,8 @@ impl Animation {
             });
             let mesh = *mesh_of.entry((part.surface, hex)).or_insert_with(|| {
                 let Geometry { position, normal, indices } = surfaces[part.surface as usize];
-                meshes.push(json!({ "primitives": [{ "attributes": { "POSITION": position, "NORMAL": normal },
+                meshes
+                    .push(json!({ "primitives": [{ "attributes": { "POSITION": position, "NORMAL": normal },
                     "indices": indices, "material": material }] }));
                 meshes.len() - 1
             });
@@ -154,7 +156,8 @@ impl Animation {
             let mut add = |file: &mut File, path: &str, flat: &[f32], kind: &str| {
                 let input = *input.get_or_insert_with(|| file.reals(&self.times, "SCALAR", None));
                 let output = file.reals(flat, kind, None);
-                channels.push(json!({ "sampler": samplers.len(), "target": { "node": body + 1, "path": path } }));
+                channels
+                    .push(json!({ "sampler": samplers.len(), "target": { "node": body + 1, "path": path } }));
                 samplers.push(json!({ "input": input, "output": output, "interpolation": "LINEAR" }));
             };
             if moves {
@@ -182,7 +185,13 @@ fn add_planes(look: &mut Look) {
     });
     let scale = DVec3::splat(8.0 * look.frame.radius);
     for plane in look.planes.clone() {
-        look.parts.push(crate::look::Part { body: plane.body, surface, pose: plane.pose, scale, sensor: false });
+        look.parts.push(crate::look::Part {
+            body: plane.body,
+            surface,
+            pose: plane.pose,
+            scale,
+            sensor: false,
+        });
     }
 }
 
@@ -226,7 +235,8 @@ impl File {
         let bound = |pick: fn(f32, f32) -> f32, from: f32| -> Vec<f32> {
             (0..width).map(|k| numbers.iter().skip(k).step_by(width).copied().fold(from, pick)).collect()
         };
-        self.accessors.push(json!({ "bufferView": view, "componentType": FLOAT, "count": numbers.len() / width,
+        self.accessors
+            .push(json!({ "bufferView": view, "componentType": FLOAT, "count": numbers.len() / width,
             "type": kind, "min": bound(f32::min, f32::MAX), "max": bound(f32::max, f32::MIN) }));
         self.accessors.len() - 1
     }

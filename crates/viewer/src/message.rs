@@ -305,7 +305,9 @@ mod tests {
         let read = |text: &str| serde_json::from_str::<Command>(text);
         assert_eq!(read(r#"{"do":"step"}"#).unwrap(), Command::Step { count: 1 });
         assert_eq!(read(r#"{"do":"watch","body":3}"#).unwrap(), Command::Watch { body: Some(3) });
-        for nonsense in ["", "[]", r#"{"do":"explode"}"#, r#"{"do":"grab","body":-1,"point":[0,0,0]}"#, "\u{0}"] {
+        for nonsense in
+            ["", "[]", r#"{"do":"explode"}"#, r#"{"do":"grab","body":-1,"point":[0,0,0]}"#, "\u{0}"]
+        {
             assert!(read(nonsense).is_err(), "{nonsense}");
         }
     }

@@ -127,10 +127,11 @@ impl Server {
                 runtime.block_on(async move {
                     let Ok(listener) = TcpListener::from_std(listener) else { return };
                     let mut closed = for_routes.closing.clone();
-                    let serving = axum::serve(listener, routes(for_routes)).with_graceful_shutdown(async move {
-                        let _ = stopped.await;
-                        close.send_replace(true);
-                    });
+                    let serving =
+                        axum::serve(listener, routes(for_routes)).with_graceful_shutdown(async move {
+                            let _ = stopped.await;
+                            close.send_replace(true);
+                        });
                     // Whoever keeps a connection open is not waited for long.
                     let farewell = async move {
                         let _ = closed.wait_for(|closed| *closed).await;
@@ -284,7 +285,8 @@ impl Seat {
     async fn watch(self, mut socket: WebSocket) {
         let mut frames = self.house.theatre.shared().frames();
         let mut closing = self.house.closing.clone();
-        let mut seen = Seen { notice: self.house.theatre.shared().view().notices_after(u64::MAX).1, ..Seen::default() };
+        let mut seen =
+            Seen { notice: self.house.theatre.shared().view().notices_after(u64::MAX).1, ..Seen::default() };
         frames.mark_changed();
         loop {
             tokio::select! {

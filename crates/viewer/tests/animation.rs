@@ -40,7 +40,8 @@ fn an_animation_moves_as_the_recording_did() {
         assert_eq!(times.len(), 30);
         assert!((f64::from(times[29]) - 58.0 * stage.dt).abs() < 1e-6);
         if channel.target().node().index() == bodies
-            && let gltf::animation::util::ReadOutputs::Translations(positions) = reader.read_outputs().unwrap()
+            && let gltf::animation::util::ReadOutputs::Translations(positions) =
+                reader.read_outputs().unwrap()
         {
             found = true;
             for (position, height) in positions.zip(heights.iter().step_by(2)) {

@@ -178,7 +178,15 @@ fn garbage_is_answered_and_harms_nobody() {
     let server = serve("tennis-racket", true);
     let mut good = connect(&server);
     let mut bad = connect(&server);
-    for garbage in ["", "{", "null", "[1, 2]", "{\"do\": \"explode\"}", "{\"do\":\"speed\",\"factor\":\"fast\"}", "\u{1F4A3}"] {
+    for garbage in [
+        "",
+        "{",
+        "null",
+        "[1, 2]",
+        "{\"do\": \"explode\"}",
+        "{\"do\":\"speed\",\"factor\":\"fast\"}",
+        "\u{1F4A3}",
+    ] {
         bad.socket.send(Message::Text(garbage.into())).unwrap();
         bad.json(|reply| reply["error"].as_str().is_some_and(|text| text.contains("not a command")));
     }
@@ -223,7 +231,9 @@ fn two_hundred_clients_come_and_go_without_a_trace() {
         }
         drop(client);
         // A hundred a second.
-        std::thread::sleep((began + Duration::from_millis(10 * (n + 1))).saturating_duration_since(Instant::now()));
+        std::thread::sleep(
+            (began + Duration::from_millis(10 * (n + 1))).saturating_duration_since(Instant::now()),
+        );
     }
     wait_for("everybody has gone", || server.clients() == 0);
     assert!(server.shared().view().announcement.is_some());
@@ -237,7 +247,8 @@ fn two_hundred_clients_come_and_go_without_a_trace() {
 /// A client that does not read misses frames; it does not pile them up, and the others see them all.
 #[test]
 fn slow_readers_miss_frames_and_hold_up_nobody() {
-    let server = Server::start(Program::Stage(Box::new(heap(1500).unwrap())), ServerOptions::default()).unwrap();
+    let server =
+        Server::start(Program::Stage(Box::new(heap(1500).unwrap())), ServerOptions::default()).unwrap();
     let mut slow = connect(&server);
     slow.frame();
     let mut quick = connect(&server);
@@ -393,7 +404,9 @@ fn page_gallery_and_thumbnails_are_served() {
     assert_eq!(scenes.len(), rattleback_scene::built_ins().len());
     let (head, picture) = get(&server, "/thumbnail/coins.png");
     assert!(head.contains("image/png") && picture.starts_with(b"\x89PNG"), "{head}");
-    for nothing in ["/thumbnail/nothing.png", "/thumbnail/..%2f..%2fetc%2fpasswd", "/../Cargo.toml", "/etc/passwd"] {
+    for nothing in
+        ["/thumbnail/nothing.png", "/thumbnail/..%2f..%2fetc%2fpasswd", "/../Cargo.toml", "/etc/passwd"]
+    {
         assert!(get(&server, nothing).0.starts_with("HTTP/1.1 404"), "{nothing}");
     }
     let mut client = connect(&server);

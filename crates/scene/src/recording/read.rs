@@ -1,8 +1,6 @@
 //! Reading a recording, whole or cut off.
 
-use super::{
-    BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, PIECE_HEADER, RecordingError, checksum,
-};
+use super::{BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, PIECE_HEADER, RecordingError, checksum};
 use rattleback_dynamics::{BodyId, Registry, Simulator, World};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -85,8 +83,9 @@ impl Recording {
         }
         let (dt, rest) = opening.split_first_chunk::<8>().ok_or_else(|| malformed("opening"))?;
         let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(|| malformed("opening"))?;
-        let (title, snapshot) =
-            rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(|| malformed("opening"))?;
+        let (title, snapshot) = rest
+            .split_at_checked(u32::from_le_bytes(*length) as usize)
+            .ok_or_else(|| malformed("opening"))?;
         let (dt, title) = (f64::from_le_bytes(*dt), String::from_utf8_lossy(title).into_owned());
         let world = World::restore(snapshot, registry)
             .map_err(|source| RecordingError::World { path: path.into(), source })?;

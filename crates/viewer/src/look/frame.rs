@@ -43,13 +43,16 @@ impl Frame {
             Some(moving) => {
                 let size = moving.diagonal();
                 fixed
-                    .filter(|aabb| aabb.diagonal() < SURROUNDINGS * size && aabb.distance(moving.center()) < size)
+                    .filter(|aabb| {
+                        aabb.diagonal() < SURROUNDINGS * size && aabb.distance(moving.center()) < size
+                    })
                     .fold(moving, |a, b| a.union(&b))
             }
             None => fixed.reduce(|a, b| a.union(&b)).unwrap_or_else(unit_box),
         };
         let centers = world.iter_bodies().filter(|body| body.status() == Status::Dynamic);
-        let (count, sum) = centers.fold((0.0, DVec3::ZERO), |(n, sum), body| (n + 1.0, sum + body.center_of_mass()));
+        let (count, sum) =
+            centers.fold((0.0, DVec3::ZERO), |(n, sum), body| (n + 1.0, sum + body.center_of_mass()));
         let crowd = if count > 0.0 { sum / count - all.center() } else { DVec3::ZERO };
         Self::new(&all, direction(&all, up, crowd))
     }
@@ -142,7 +145,9 @@ mod tests {
 
     #[test]
     fn a_union_holds_both() {
-        let frame = |x: f64, half: f64| Frame::new(&Aabb::from_center(DVec3::X * x, DVec3::splat(half)).unwrap(), DVec3::Z);
+        let frame = |x: f64, half: f64| {
+            Frame::new(&Aabb::from_center(DVec3::X * x, DVec3::splat(half)).unwrap(), DVec3::Z)
+        };
         let both = frame(-2.0, 1.0).union(&frame(5.0, 2.0));
         assert_eq!((both.center, both.half), (DVec3::X * 2.0, DVec3::new(5.0, 2.0, 2.0)));
     }

@@ -94,14 +94,16 @@ impl Picture {
         for instance in instances.iter().filter(|instance| !instance.glass) {
             shadow.add(instance.surface, &instance.pose, instance.scale);
         }
-        let paint = Paint { shadow, sun: sun.as_vec3(), up: look.up.as_vec3(), camera: &camera, dark: options.dark };
+        let paint =
+            Paint { shadow, sun: sun.as_vec3(), up: look.up.as_vec3(), camera: &camera, dark: options.dark };
         let mut raster = Raster::new(camera.width, camera.height);
         paint.background(&mut raster);
         for instance in &instances {
             paint.draw(&mut raster, instance);
         }
         for plane in &look.planes {
-            let pose = world.body(look.bodies[plane.body as usize].id).map_or(plane.pose, |b| b.pose() * plane.pose);
+            let pose =
+                world.body(look.bodies[plane.body as usize].id).map_or(plane.pose, |b| b.pose() * plane.pose);
             paint.plane(&mut raster, &pose, &frame);
         }
         let rgb = raster.averaged(SUPERSAMPLING).into_iter().map(to_byte).collect();
@@ -168,7 +170,11 @@ fn instances<'a>(
 fn watched(look: &Look, world: &World) -> Vec<DVec3> {
     let moving = look.bodies.iter().filter(|body| body.status != Status::Fixed);
     let every = (moving.clone().count() / 64).max(1);
-    moving.step_by(every).filter_map(|body| world.body(body.id).ok()).map(|body| body.center_of_mass()).collect()
+    moving
+        .step_by(every)
+        .filter_map(|body| world.body(body.id).ok())
+        .map(|body| body.center_of_mass())
+        .collect()
 }
 
 /// Whether a fixed box stands between the eye and a good part of what moves: a wall to be looked through.
@@ -271,7 +277,12 @@ impl Paint<'_> {
         let base = if self.dark { [0.030, 0.034, 0.042] } else { [0.60, 0.63, 0.66] };
         let ink = if self.dark { [0.075, 0.083, 0.10] } else { [0.42, 0.46, 0.50] };
         for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            let square = [corner(at(i), at(j)), corner(at(i + 1), at(j)), corner(at(i + 1), at(j + 1)), corner(at(i), at(j + 1))];
+            let square = [
+                corner(at(i), at(j)),
+                corner(at(i + 1), at(j)),
+                corner(at(i + 1), at(j + 1)),
+                corner(at(i), at(j + 1)),
+            ];
             for triangle in [[0, 1, 2], [0, 2, 3]] {
                 raster.fill(self.camera, triangle.map(|k: usize| square[k]), |fragment| {
                     let there = self.camera.eye + fragment.point.as_dvec3() - pose.translation;
@@ -294,7 +305,11 @@ impl Paint<'_> {
 /// The largest of 1, 2, 5 · 10ⁿ not above a length.
 fn nice(length: f64) -> f64 {
     let decade = 10f64.powf(length.log10().floor());
-    [5.0, 2.0, 1.0].map(|step| step * decade).into_iter().find(|step| *step <= length * 1.000_001).unwrap_or(decade)
+    [5.0, 2.0, 1.0]
+        .map(|step| step * decade)
+        .into_iter()
+        .find(|step| *step <= length * 1.000_001)
+        .unwrap_or(decade)
 }
 
 #[cfg(test)]

@@ -108,9 +108,8 @@ impl Raster {
                 if nearness <= self.nearness[pixel] {
                     continue;
                 }
-                let mix = |of: fn(&Corner) -> Vec3| {
-                    (0..3).map(|i| of(&corners[i]) * w[i]).sum::<Vec3>() / nearness
-                };
+                let mix =
+                    |of: fn(&Corner) -> Vec3| (0..3).map(|i| of(&corners[i]) * w[i]).sum::<Vec3>() / nearness;
                 let normal = mix(|corner| corner.normal).normalize_or_zero();
                 if let Some(light) = shade(&Fragment { x, y, point: mix(|corner| corner.point), normal }) {
                     self.light[pixel] = light;

@@ -85,7 +85,8 @@ impl ShadowMap {
     pub fn light(&self, point: DVec3) -> f32 {
         let [x, y, height] = self.place(point);
         let mut seen = 0;
-        for (dy, dx) in [-1.0f32, 0.0, 1.0].into_iter().flat_map(|dy| [-1.0f32, 0.0, 1.0].map(|dx| (dy, dx))) {
+        for (dy, dx) in [-1.0f32, 0.0, 1.0].into_iter().flat_map(|dy| [-1.0f32, 0.0, 1.0].map(|dx| (dy, dx)))
+        {
             let (x, y) = ((x + dx).floor(), (y + dy).floor());
             let outside = !(x >= 0.0 && y >= 0.0 && x < SIDE as f32 && y < SIDE as f32);
             if outside || self.height[y as usize * SIDE + x as usize] <= height {

@@ -21,7 +21,13 @@ pub struct Grips {
 
 impl Grips {
     /// Takes hold of a body at a world point.
-    pub fn grab(&mut self, client: ClientId, world: &mut World, body: BodyId, point: DVec3) -> Result<(), String> {
+    pub fn grab(
+        &mut self,
+        client: ClientId,
+        world: &mut World,
+        body: BodyId,
+        point: DVec3,
+    ) -> Result<(), String> {
         self.release(client, world);
         let held = world.body(body).map_err(|error| error.to_string())?;
         if held.status() != Status::Dynamic {

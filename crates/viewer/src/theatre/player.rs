@@ -108,7 +108,11 @@ impl Player {
         let mut next = Instant::now();
         loop {
             let idle = !self.playing || self.act.is_none();
-            let wait = if idle { Duration::from_millis(200) } else { next.saturating_duration_since(Instant::now()) };
+            let wait = if idle {
+                Duration::from_millis(200)
+            } else {
+                next.saturating_duration_since(Instant::now())
+            };
             match orders.recv_timeout(wait) {
                 Ok(order) => {
                     if self.obey(order) || orders.try_iter().any(|order| self.obey(order)) {
@@ -324,7 +328,8 @@ impl Player {
         }
         let mut reports = Vec::new();
         if due {
-            reports = watched.iter().filter_map(|index| Some((*index, report(act, *index, &contacts)?))).collect();
+            reports =
+                watched.iter().filter_map(|index| Some((*index, report(act, *index, &contacts)?))).collect();
         }
         self.head = Head {
             epoch: self.epoch,

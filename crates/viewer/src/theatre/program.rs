@@ -4,7 +4,7 @@ use super::{Announcement, Scenery};
 use crate::message::cast;
 use glam::DVec3;
 use rattleback_dynamics::{Properties, Registry, Simulator, World};
-use rattleback_scene::recording::{Recording, RecordedState};
+use rattleback_scene::recording::{RecordedState, Recording};
 use rattleback_scene::{Scene, Stage, built_ins};
 use serde_json::json;
 
@@ -66,7 +66,11 @@ impl Act {
         Ok(Self::of_stage(name, Some(scene), stage))
     }
 
-    pub fn of_recording(name: &str, mut recording: Box<Recording>, registry: &Registry) -> Result<Self, String> {
+    pub fn of_recording(
+        name: &str,
+        mut recording: Box<Recording>,
+        registry: &Registry,
+    ) -> Result<Self, String> {
         let (mut world, _) = recording.opening(registry).map_err(|error| error.to_string())?;
         recording.show(0, &mut world).map_err(|error| error.to_string())?;
         let scenery = Scenery::of(&world);
@@ -168,8 +172,7 @@ impl Act {
         let Source::Simulated { simulator, .. } = &mut self.source else {
             return Err("a recording has no simulator to choose".into());
         };
-        *simulator =
-            registry.simulators.make(name, &Properties::new()).map_err(|error| error.to_string())?;
+        *simulator = registry.simulators.make(name, &Properties::new()).map_err(|error| error.to_string())?;
         Ok(())
     }
 
@@ -245,4 +248,3 @@ impl Program {
         }
     }
 }
-
