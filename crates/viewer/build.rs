@@ -82,8 +82,9 @@ fn collect(root: &Path, folder: &Path, list: &mut String) -> io::Result<()> {
             _ => "application/octet-stream",
         };
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        let bytes = path.to_string_lossy();
         let line = format!(
-            "PageFile {{ path: {name:?}, media_type: {media_type:?}, bytes: include_bytes!({path:?}) }},"
+            "PageFile {{ path: {name:?}, media_type: {media_type:?}, bytes: include_bytes!({bytes:?}) }},"
         );
         let _ = writeln!(list, "{line}");
     }

@@ -178,35 +178,30 @@ impl Journey {
         dt: f64,
         steps: u64,
     ) -> Result<(), Failure> {
-        self.look(world, simulator, 0, true)?;
+        self.look(world, simulator, 0, true);
         for step in 1..=steps {
             if self.stop.load(Ordering::Relaxed) {
-                return self.look(world, simulator, step - 1, true);
+                self.look(world, simulator, step - 1, true);
+                return Ok(());
             }
             if let Err(error) = simulator.step(world, dt) {
-                self.look(world, simulator, step - 1, true)?;
+                self.look(world, simulator, step - 1, true);
                 return Err(Failure::failed(error));
             }
             self.tally.count(world);
-            self.look(world, simulator, step, step == steps)?;
+            self.look(world, simulator, step, step == steps);
             self.progress.show(step);
         }
         Ok(())
     }
 
     /// Records and samples if it is time to; the first and the last state always.
-    fn look(
-        &mut self,
-        world: &World,
-        simulator: &dyn Simulator,
-        step: u64,
-        always: bool,
-    ) -> Result<(), Failure> {
+    fn look(&mut self, world: &World, simulator: &dyn Simulator, step: u64, always: bool) {
         let due = |stride: u64| step.is_multiple_of(stride);
         let record = self.recorder.as_mut().filter(|_| due(self.every) || always);
         let watch = self.watch.as_mut().filter(|watch| due(watch.stride) || always);
         if record.is_none() && watch.is_none() {
-            return Ok(());
+            return;
         }
         let readout = world.readout();
         if let Some(recorder) = record {
@@ -215,7 +210,6 @@ impl Journey {
         if let Some(watch) = watch {
             watch.sample(world, &readout);
         }
-        Ok(())
     }
 }
 

@@ -53,13 +53,8 @@ fn fault(root: &Value, schema: &Value, value: &Value, at: &str) -> Option<String
     for (key, item) in value.as_object().into_iter().flatten() {
         let at = format!("{at}.{key}");
         match (schema["properties"].get(key), schema.get("additionalProperties")) {
-            (Some(inner), _) => {
-                if let Some(fault) = fault(root, inner, item, &at) {
-                    return Some(fault);
-                }
-            }
             (None, Some(Value::Bool(false))) => return Some(format!("{at} is not known")),
-            (None, Some(inner)) => {
+            (Some(inner), _) | (None, Some(inner)) => {
                 if let Some(fault) = fault(root, inner, item, &at) {
                     return Some(fault);
                 }

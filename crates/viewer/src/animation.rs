@@ -35,6 +35,9 @@ pub enum AnimationError {
     },
 }
 
+/// Positions and quaternions at all times.
+type Track = (Vec<[f32; 3]>, Vec<[f32; 4]>);
+
 /// Meshes and motion, ready to be written.
 #[derive(Debug)]
 pub struct Animation {
@@ -42,7 +45,7 @@ pub struct Animation {
     title: String,
     times: Vec<f32>,
     /// For each body its positions and quaternions at all times.
-    tracks: Vec<(Vec<[f32; 3]>, Vec<[f32; 4]>)>,
+    tracks: Vec<Track>,
 }
 
 impl Animation {
@@ -213,7 +216,7 @@ struct File {
 
 impl File {
     fn surface(&mut self, surface: &Surface) -> Geometry {
-        let flat = |list: &[Vec3]| -> Vec<f32> { list.iter().flat_map(|v| v.to_array()).collect() };
+        let flat = |list: &[Vec3]| -> Vec<f32> { list.iter().flat_map(Vec3::to_array).collect() };
         let position = self.reals(&flat(&surface.positions), "VEC3", Some(ARRAY_BUFFER));
         let normal = self.reals(&flat(&surface.normals), "VEC3", Some(ARRAY_BUFFER));
         let flat: Vec<u8> = surface.triangles.as_flattened().iter().flat_map(|i| i.to_le_bytes()).collect();

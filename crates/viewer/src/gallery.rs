@@ -25,7 +25,7 @@ pub struct Gallery {
 
 impl Gallery {
     /// Names and summaries as JSON.
-    pub fn list(&self) -> String {
+    pub fn list() -> String {
         let scenes: Vec<_> =
             built_ins().iter().map(|scene| json!({ "name": scene.name, "summary": scene.summary })).collect();
         json!(scenes).to_string()

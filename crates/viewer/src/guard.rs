@@ -10,7 +10,7 @@ use std::net::IpAddr;
 pub fn token() -> Result<String, getrandom::Error> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
 /// Whether two tokens are the same, in a time that does not tell how much of them is.

@@ -225,8 +225,8 @@ async fn file(uri: Uri) -> Response {
     }
 }
 
-async fn gallery(State(house): State<Arc<House>>) -> Response {
-    answer("application/json", house.gallery.list())
+async fn gallery() -> Response {
+    answer("application/json", Gallery::list())
 }
 
 async fn thumbnail(State(house): State<Arc<House>>, Path(name): Path<String>) -> Response {
@@ -285,8 +285,7 @@ impl Seat {
     async fn watch(self, mut socket: WebSocket) {
         let mut frames = self.house.theatre.shared().frames();
         let mut closing = self.house.closing.clone();
-        let mut seen =
-            Seen { notice: self.house.theatre.shared().view().notices_after(u64::MAX).1, ..Seen::default() };
+        let mut seen = Seen::arriving(self.house.theatre.shared());
         frames.mark_changed();
         loop {
             tokio::select! {
@@ -364,6 +363,13 @@ struct Seen {
 }
 
 impl Seen {
+    /// Old notices are about what others did, unless there is nothing to see because of them.
+    fn arriving(shared: &Shared) -> Self {
+        let view = shared.view();
+        let notice = if view.announcement.is_some() { view.notices_after(u64::MAX).1 } else { 0 };
+        Self { notice, ..Self::default() }
+    }
+
     /// What there is to send.
     fn news(&mut self, shared: &Shared) -> Vec<Message> {
         let mut messages = Vec::new();

@@ -91,7 +91,7 @@ pub enum RecordingError {
         /// Which file.
         path: PathBuf,
         /// Why.
-        source: rattleback_dynamics::Error,
+        source: Box<rattleback_dynamics::Error>,
     },
 }
 
@@ -140,6 +140,11 @@ impl BodyState {
             angular_velocity: DVec3::new(n[10], n[11], n[12]),
         })
     }
+}
+
+/// The error for a world that could not be saved or restored.
+fn world_error(path: &std::path::Path, source: rattleback_dynamics::Error) -> RecordingError {
+    RecordingError::World { path: path.into(), source: Box::new(source) }
 }
 
 fn checksum(kind: u32, contents: &[u8]) -> u64 {

@@ -1,6 +1,8 @@
 //! Reading a recording, whole or cut off.
 
-use super::{BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, PIECE_HEADER, RecordingError, checksum};
+use super::{
+    BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, PIECE_HEADER, RecordingError, checksum, world_error,
+};
 use rattleback_dynamics::{BodyId, Registry, Simulator, World};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -87,8 +89,7 @@ impl Recording {
             .split_at_checked(u32::from_le_bytes(*length) as usize)
             .ok_or_else(|| malformed("opening"))?;
         let (dt, title) = (f64::from_le_bytes(*dt), String::from_utf8_lossy(title).into_owned());
-        let world = World::restore(snapshot, registry)
-            .map_err(|source| RecordingError::World { path: path.into(), source })?;
+        let world = World::restore(snapshot, registry).map_err(|source| world_error(path, source))?;
         let opening = snapshot.to_vec();
         Ok(Self {
             path: path.into(),
@@ -150,8 +151,7 @@ impl Recording {
 
     /// World and simulator as they were at the beginning.
     pub fn opening(&self, registry: &Registry) -> Result<(World, Box<dyn Simulator>), RecordingError> {
-        World::restore_with(&self.opening, registry)
-            .map_err(|source| RecordingError::World { path: self.path.clone(), source })
+        World::restore_with(&self.opening, registry).map_err(|source| world_error(&self.path, source))
     }
 
     /// World and simulator at the last snapshot not after a time: what to go on from.
@@ -163,8 +163,8 @@ impl Recording {
         let mut found = self.opening(registry)?;
         for piece in self.snapshots.clone() {
             let bytes = self.contents(piece)?;
-            let (world, simulator) = World::restore_with(&bytes, registry)
-                .map_err(|source| RecordingError::World { path: self.path.clone(), source })?;
+            let (world, simulator) =
+                World::restore_with(&bytes, registry).map_err(|source| world_error(&self.path, source))?;
             if world.time() > time {
                 break;
             }

@@ -1,6 +1,6 @@
 //! Writing a recording.
 
-use super::{BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, RecordingError, checksum};
+use super::{BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, RecordingError, checksum, world_error};
 use rattleback_dynamics::{BodyId, Readout, Simulator, World};
 use std::fs::File;
 use std::io::{self, Write};
@@ -50,9 +50,7 @@ impl RecordingWriter {
         simulator: &dyn Simulator,
     ) -> Result<Self, RecordingError> {
         let io = |source| RecordingError::Io { path: path.into(), source };
-        let snapshot = world
-            .snapshot_with(simulator)
-            .map_err(|source| RecordingError::World { path: path.into(), source })?;
+        let snapshot = world.snapshot_with(simulator).map_err(|source| world_error(path, source))?;
         let mut file = File::create(path).map_err(io)?;
         file.write_all(MAGIC).map_err(io)?;
         let ids: Vec<BodyId> = world.iter_bodies().map(|body| body.id()).collect();
@@ -122,9 +120,7 @@ impl RecordingWriter {
     }
 
     fn snapshot(&mut self, world: &World, simulator: &dyn Simulator) -> Result<(), RecordingError> {
-        let snapshot = world
-            .snapshot_with(simulator)
-            .map_err(|source| RecordingError::World { path: self.path.clone(), source })?;
+        let snapshot = world.snapshot_with(simulator).map_err(|source| world_error(&self.path, source))?;
         self.snapshot_bytes = snapshot.len();
         self.since_snapshot = 0;
         self.append(Kind::Snapshot, &snapshot)

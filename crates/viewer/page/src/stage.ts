@@ -46,6 +46,7 @@ export class Stage {
   private dark = false;
   private readonly keys = new Set<string>();
   private lastTime = 0;
+  private clearedAt = 0;
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
@@ -269,7 +270,10 @@ export class Stage {
         this.outline.scale.setScalar(1.12 * (this.bodies.sizes[this.chosen] || 0.03 * radius));
       }
     }
-    if (this.drawn % 12 === 0) this.bodies?.clearView(this.root.worldToLocal(this.camera.position.clone()));
+    if (this.frame && time - this.clearedAt > 150) {
+      this.clearedAt = time;
+      this.bodies?.clearView(this.root.worldToLocal(this.camera.position.clone()));
+    }
     this.renderer.render(this.scene, this.camera);
     this.drawn++;
   }

@@ -42,6 +42,8 @@ pub(super) struct Act {
     pub scenery: Scenery,
 }
 
+/// More bodies than this are more than a browser can hold.
+const MAX_SHOWN: usize = 300_000;
 /// A run of at least so many seconds, and at most so many, is shown at its own pace; others in about ten seconds.
 const WATCHABLE: (f64, f64) = (0.4, 3600.0);
 
@@ -63,6 +65,10 @@ impl Act {
 
     pub fn of_scene(name: &str, scene: Box<Scene>, registry: &Registry) -> Result<Self, String> {
         let stage = scene.build(registry).map_err(|error| error.to_string())?;
+        let bodies = stage.world.bodies().len();
+        if bodies > MAX_SHOWN {
+            return Err(format!("{name} has {bodies} bodies; a page can show {MAX_SHOWN}"));
+        }
         Ok(Self::of_stage(name, Some(scene), stage))
     }
 
