@@ -17,6 +17,22 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scene, record it, plot it.
     Run(Run),
+    /// Watch a scene, or a recording, in the browser; without one, choose from a gallery.
+    #[command(after_help = VIEW_HELP)]
+    View(View),
+    /// Draw a scene into PNG files, without a browser.
+    Render(Render),
+    /// Turn a recording into a glTF animation or CSV tables.
+    Export(Export),
+    /// Read a scene and build it without running it; tell what is in it, or what is wrong with it.
+    Check(Check),
+    /// Write a small scene to begin with: a file (.toml) or a script (.rhai).
+    New {
+        /// Where to; a file that is there already is not touched.
+        file: PathBuf,
+    },
+    /// Print the JSON Schema of scene files, for editors that complete and check.
+    Schema,
     /// List the scenes that come along.
     Scenes,
     /// List what scenes can be made of: shapes, materials, forces, integrators, simulators.
@@ -64,6 +80,14 @@ out.energy.csv has a row for each time:
   time,kinetic_energy,potential_energy,energy,px,py,pz,lx,ly,lz
 SI units; positions of the body frame, velocities of the centre of mass, everything in the world frame.";
 
+const VIEW_HELP: &str = "\
+Examples:
+  rattleback view                       all scenes that come along, with pictures
+  rattleback view scene.toml            one scene
+  rattleback view run.rbrec             a recording made by `rattleback run SCENE --record run.rbrec`
+
+The page is served to this machine only, under an address that holds a secret; Ctrl-C ends it.";
+
 const DISTANCE_HELP: &str = "\
 Examples:
   rattleback distance part.obj bin.stl --at 0,0,0.1 --png view.png
@@ -91,8 +115,8 @@ pub struct Run {
     /// Another integrator than the scene's (see `rattleback components integrator`).
     #[arg(long, value_name = "NAME")]
     pub integrator: Option<String>,
-    /// Write poses and velocities to this file, and energies beside it.
-    #[arg(long, value_name = "FILE.csv")]
+    /// Write poses and velocities to this file: as tables (.csv, energies beside it), or to be watched again (.rbrec).
+    #[arg(long, value_name = "FILE.csv|FILE.rbrec")]
     pub record: Option<PathBuf>,
     /// Record and plot every so many steps.
     #[arg(long, value_name = "STEPS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
@@ -112,6 +136,73 @@ pub struct Run {
     /// Print nothing but errors.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Options of `view`.
+#[derive(Debug, Args)]
+pub struct View {
+    /// A scene file, the name of a scene that comes along, or a recording (.rbrec) [default: the gallery].
+    pub scene: Option<String>,
+    /// Port to serve the page on; 0 takes any that is free.
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// Address to serve the page on. Whoever can reach it and knows the secret in the page's address can steer the scene.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub listen: std::net::IpAddr,
+    /// Do not open the browser.
+    #[arg(long)]
+    pub no_open: bool,
+    /// Wait for somebody to press play.
+    #[arg(long)]
+    pub paused: bool,
+}
+
+/// Options of `render`.
+#[derive(Debug, Args)]
+pub struct Render {
+    /// A scene file, the name of a scene that comes along, or a recording (.rbrec).
+    pub scene: String,
+    /// Where to draw to; with --frames, a number is put before the extension.
+    #[arg(long, value_name = "FILE.png")]
+    pub png: PathBuf,
+    /// When, in seconds of the scene; with --frames, when the last one is [default: the beginning, or the scene's end].
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub time: Option<f64>,
+    /// Width and height in pixels.
+    #[arg(long, value_name = "WxH", default_value = "1280x720")]
+    pub size: String,
+    /// So many pictures, evenly from the beginning to --time.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub frames: Option<u32>,
+    /// Light ink on dark paper.
+    #[arg(long)]
+    pub dark: bool,
+}
+
+/// Options of `export`.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// A recording made by `rattleback run SCENE --record FILE.rbrec`.
+    pub recording: PathBuf,
+    /// Write meshes and animation here; opens in Blender and any glTF viewer.
+    #[arg(long, value_name = "FILE.glb", required_unless_present = "csv")]
+    pub gltf: Option<PathBuf>,
+    /// Write poses and velocities here, as `run --record FILE.csv` does, and energies beside it.
+    #[arg(long, value_name = "FILE.csv")]
+    pub csv: Option<PathBuf>,
+    /// Take every so many states.
+    #[arg(long, value_name = "STATES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub every: u32,
+}
+
+/// Options of `check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// A scene file, a script, or the name of a scene that comes along.
+    pub scene: String,
+    /// Write it as TOML in a standard layout: what a script says, or a file without its comments.
+    #[arg(long, value_name = "FILE.toml")]
+    pub toml: Option<PathBuf>,
 }
 
 /// Options of `info`.
@@ -279,6 +370,15 @@ pub enum Bench {
     Spaces(BenchSpaces),
     /// The scenes of the event-driven simulator, on one thread.
     Impulse(BenchImpulse),
+    /// Frames that reach a client of the viewer while a heap of bodies is simulated.
+    Viewer {
+        /// How many bodies.
+        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        bodies: u32,
+        /// For how long.
+        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
+        seconds: u32,
+    },
 }
 
 /// Options of `bench impulse`.

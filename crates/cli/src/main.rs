@@ -7,20 +7,27 @@ mod arguments;
 mod bench;
 mod bench_impulse;
 mod bench_spaces;
+mod bench_viewer;
 mod bowling;
 mod chart;
+mod check;
 mod components;
 mod decompose;
 mod distance;
 mod distance_field;
+mod export;
 mod failure;
 mod info;
 mod mesh;
+mod new_scene;
+mod record;
+mod render;
 mod run;
 mod shape_literal;
 mod summary;
 mod table;
 mod validate;
+mod view;
 
 use arguments::{Arguments, Bench, Command};
 use clap::Parser;
@@ -55,6 +62,12 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     let registry = Registry::default();
     match command {
         Command::Run(options) => run::run(&options, &registry, out),
+        Command::View(options) => view::view(&options, &registry, out),
+        Command::Render(options) => render::render(&options, &registry, out),
+        Command::Export(options) => export::export(&options, &registry, out),
+        Command::Check(options) => check::check(&options, &registry, out),
+        Command::New { file } => new_scene::new_scene(&file, out),
+        Command::Schema => check::schema(&registry, out),
         Command::Scenes => components::scenes(out),
         Command::Components { kind, name } => {
             components::show(kind.as_deref(), name.as_deref(), &registry, out)
@@ -71,6 +84,9 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Bench { benchmark: Bench::Spaces(options) } => bench_spaces::spaces(&options, out),
         Command::Bench { benchmark: Bench::Impulse(options) } => {
             bench_impulse::impulse(&options, &registry, out)
+        }
+        Command::Bench { benchmark: Bench::Viewer { bodies, seconds } } => {
+            bench_viewer::viewer(bodies, seconds, out)
         }
     }
 }

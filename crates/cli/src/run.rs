@@ -3,12 +3,12 @@
 use crate::arguments::Run;
 use crate::chart::Watch;
 use crate::failure::Failure;
+use crate::record::{Record, check_record_path};
 use crate::summary::{Summary, Tally};
 use indicatif::{ProgressBar, ProgressStyle};
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::{Properties, Registry, Simulator, World};
 use rattleback_lab::channel::Channel;
-use rattleback_lab::record::Recorder;
 use rattleback_scene::{Scene, Stage};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -44,7 +44,10 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
     if let Some(path) = &options.save {
         check_folder(path)?;
     }
-    let recorder = options.record.as_ref().map(Recorder::create).transpose().map_err(Failure::input)?;
+    if let Some(path) = &options.record {
+        check_record_path(path)?;
+    }
+    let recorder = options.record.as_ref().map(|path| Record::create(path, &stage, dt)).transpose()?;
 
     let mut journey = Journey {
         recorder,
@@ -158,7 +161,7 @@ fn interruption() -> Arc<AtomicBool> {
 
 /// What goes along with a run.
 struct Journey {
-    recorder: Option<Recorder>,
+    recorder: Option<Record>,
     watch: Option<Watch>,
     tally: Tally,
     stop: Arc<AtomicBool>,
@@ -175,48 +178,48 @@ impl Journey {
         dt: f64,
         steps: u64,
     ) -> Result<(), Failure> {
-        self.look(world, 0, true)?;
+        self.look(world, simulator, 0, true);
         for step in 1..=steps {
             if self.stop.load(Ordering::Relaxed) {
-                return self.look(world, step - 1, true);
+                self.look(world, simulator, step - 1, true);
+                return Ok(());
             }
             if let Err(error) = simulator.step(world, dt) {
-                self.look(world, step - 1, true)?;
+                self.look(world, simulator, step - 1, true);
                 return Err(Failure::failed(error));
             }
             self.tally.count(world);
-            self.look(world, step, step == steps)?;
+            self.look(world, simulator, step, step == steps);
             self.progress.show(step);
         }
         Ok(())
     }
 
     /// Records and samples if it is time to; the first and the last state always.
-    fn look(&mut self, world: &World, step: u64, always: bool) -> Result<(), Failure> {
+    fn look(&mut self, world: &World, simulator: &dyn Simulator, step: u64, always: bool) {
         let due = |stride: u64| step.is_multiple_of(stride);
         let record = self.recorder.as_mut().filter(|_| due(self.every) || always);
         let watch = self.watch.as_mut().filter(|watch| due(watch.stride) || always);
         if record.is_none() && watch.is_none() {
-            return Ok(());
+            return;
         }
         let readout = world.readout();
         if let Some(recorder) = record {
-            recorder.record(world, &readout).map_err(Failure::failed)?;
+            recorder.record(world, &readout, simulator);
         }
         if let Some(watch) = watch {
             watch.sample(world, &readout);
         }
-        Ok(())
     }
 }
 
 /// Writes everything that was asked for ⇒ what happened, and what was written, in words.
 fn keep(options: &Run, journey: Journey, stage: &Stage) -> Result<(Tally, Vec<String>), Failure> {
     let mut files = Vec::new();
-    if let (Some(recorder), Some(path)) = (journey.recorder, &options.record) {
-        let energies = recorder.energy_path().display().to_string();
-        let rows = recorder.finish().map_err(Failure::failed)?;
-        files.push(format!("{} ({rows} rows), {energies}", path.display()));
+    // A recording that failed must not take the plot and the saved state with it.
+    let recorded = journey.recorder.map(Record::finish);
+    if let Some(Ok(written)) = &recorded {
+        files.push(written.clone());
     }
     if let (Some(watch), Some(path)) = (journey.watch, &options.plot) {
         watch.chart(&stage.title).save(path).map_err(Failure::failed)?;
@@ -226,6 +229,9 @@ fn keep(options: &Run, journey: Journey, stage: &Stage) -> Result<(Tally, Vec<St
         let bytes = stage.world.snapshot_with(&*stage.simulator).map_err(Failure::failed)?;
         save(path, &bytes).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         files.push(path.display().to_string());
+    }
+    if let Some(Err(failure)) = recorded {
+        return Err(failure);
     }
     Ok((journey.tally, files))
 }

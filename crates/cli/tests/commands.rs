@@ -16,6 +16,12 @@ f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
 fn help_and_usage() {
     let commands = [
         "run",
+        "view",
+        "check",
+        "new",
+        "schema",
+        "render",
+        "export",
         "scenes",
         "components",
         "info",

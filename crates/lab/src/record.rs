@@ -107,7 +107,7 @@ impl Recorder {
 
     /// Writes the world as it is now.
     pub fn record(&mut self, world: &World, readout: &Readout) -> Result<(), RecordError> {
-        let time = world.time();
+        let time = readout.time;
         let mut rows = 0;
         self.bodies.write(|out| {
             for body in world.iter_bodies().filter(|body| body.status() != Status::Fixed) {

@@ -107,7 +107,7 @@ fn a_million_points_make_a_small_file() {
 #[test]
 fn text_is_escaped_cut_and_cleaned() {
     let mut chart = chart_of(vec![vec![(0.0, 0.0), (1.0, 1.0)]; 40], false);
-    chart.title = "a < b & \"c\" \0\u{1b} ".to_owned() + &"long ".repeat(1000);
+    chart.title = format!("a < b & \"c\" \0\u{1b} {}", "long ".repeat(1000));
     chart.panels[0].y_label = "y".repeat(10_000);
     chart.panels[0].series[0].name = "θ₁ → ω̇ 漢字 🦀".to_owned();
     let svg = chart.to_svg().unwrap();

@@ -1,6 +1,6 @@
 //! Scenes: worlds as data.
 //!
-//! A scene file is TOML; `docs/scene-format.md` describes it. [`Scene`] reads, checks, builds and writes it, always
+//! A scene file is TOML, or a Rhai script that says the same; `docs/scene-format.md` describes it. [`Scene`] reads, checks, builds and writes it, always
 //! through the [`Registry`](rattleback_dynamics::Registry), so that a plug-in's shapes, forces and simulators can stand
 //! in a scene like any other. [`built_ins`] lists the scenes that come along, [`mesh_file`] reads meshes.
 //!
@@ -41,7 +41,10 @@ mod document;
 mod error;
 pub mod mesh_file;
 mod model;
+pub mod recording;
 mod scene;
+mod schema;
+mod script;
 mod source;
 pub mod stress;
 mod units;
@@ -49,4 +52,5 @@ mod units;
 pub use built_in::{BuiltIn, built_ins};
 pub use error::{Place, Problem, SceneError, SceneFault};
 pub use scene::{Scene, Stage};
+pub use schema::schema;
 pub use source::MAX_SCENE_BYTES;

@@ -4,6 +4,7 @@ use crate::built_in;
 use crate::document::Table;
 use crate::error::{Problem, SceneError};
 use crate::model::Model;
+use crate::script;
 use crate::source::{Fault, MAX_SCENE_BYTES, Source, Span};
 use rattleback_dynamics::{Registry, Simulator, World};
 use std::io::Read;
@@ -63,7 +64,7 @@ pub struct Stage {
 }
 
 impl Scene {
-    /// (TOML text, what to call it in messages) ⇒ scene. Mesh paths are relative to the current folder.
+    /// (TOML text, or a script if it is called `….rhai`; what to call it in messages) ⇒ scene. Mesh paths are relative to the current folder.
     pub fn parse(text: &str, origin: &str) -> Result<Self, SceneError> {
         Self::parse_in(text, origin, PathBuf::new())
     }
@@ -143,7 +144,8 @@ impl Scene {
     fn parse_in(text: &str, origin: &str, folder: PathBuf) -> Result<Self, SceneError> {
         check_size(origin, text.len() as u64)?;
         let source = Source { origin: origin.into(), text: text.into() };
-        let document = Table::parse(text).and_then(|document| {
+        let document = if script::is_script(origin) { script::run(text) } else { Table::parse(text) };
+        let document = document.and_then(|document| {
             Model::read(&document)?;
             Ok(document)
         });

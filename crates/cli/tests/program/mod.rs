@@ -115,4 +115,14 @@ impl Ran {
         }
         assert!(!self.complaints.contains("panicked"), "{self:?}");
     }
+
+    /// It went wrong although the input was sound, and was told in words that contain these.
+    #[track_caller]
+    pub fn failed(self, words: &[&str]) {
+        assert_eq!(self.code, Some(1), "{self:?}");
+        for word in words {
+            assert!(self.complaints.contains(word), "no `{word}` in: {}", self.complaints);
+        }
+        assert!(!self.complaints.contains("panicked"), "{self:?}");
+    }
 }

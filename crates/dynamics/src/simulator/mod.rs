@@ -6,11 +6,11 @@ pub mod realtime;
 
 pub use free::{BodyIntegrator, Flow, FreeMotion};
 pub use impulse::{Impulse, ImpulseSettings};
-pub use realtime::{Realtime, RealtimeSettings};
+pub use realtime::{Realtime, RealtimeSettings, TouchPoint};
 
 use crate::error::Error;
 use crate::registry::{Catalogue, Description, RegistryError};
-use crate::world::{SnapshotError, World};
+use crate::world::{BodyId, SnapshotError, World};
 
 /// Something that moves a world.
 ///
@@ -21,6 +21,16 @@ pub trait Simulator: Send + std::fmt::Debug {
 
     /// Moves the world by `dt` seconds.
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error>;
+
+    /// Where bodies touch, with the forces of the last step; empty for simulators without contacts.
+    fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
+        Vec::new()
+    }
+
+    /// Bodies that rest and cost nothing until something disturbs them.
+    fn sleepers(&self, _world: &World) -> Vec<BodyId> {
+        Vec::new()
+    }
 
     /// What it remembers from earlier steps and needs to go on bit for bit; empty for most.
     fn memory(&self) -> Vec<u8> {

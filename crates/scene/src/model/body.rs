@@ -12,7 +12,7 @@ use glam::DVec3;
 use rattleback_dynamics::{Path, Status};
 use rattleback_geometry::{MassModel, Pose};
 
-const KEYS: &[&str] = &[
+pub(crate) const KEYS: &[&str] = &[
     "name",
     "status",
     "position",

@@ -16,7 +16,7 @@ mod pose;
 mod repeat;
 mod signal;
 
-pub(crate) use body::{BodyModel, GroupsModel, ShapeModel};
+pub(crate) use body::{BodyModel, GroupsModel, KEYS as BODY_KEYS, ShapeModel};
 pub(crate) use component::Component;
 pub(crate) use filter::{FilterModel, Pairs};
 pub(crate) use force::ForceModel;
@@ -38,7 +38,7 @@ use std::collections::BTreeSet;
 /// Most bodies a scene may have, copies included.
 pub(crate) const MAX_BODIES: usize = 5_000_000;
 
-const KEYS: &[&str] = &[
+pub(crate) const KEYS: &[&str] = &[
     "title",
     "description",
     "gravity",

@@ -42,7 +42,7 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, check_step, refuse_joints};
+use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints};
 use crate::world::{BodyId, SnapshotError, Status, World};
 use actor::Role;
 use glam::DVec3;
@@ -274,6 +274,22 @@ impl Simulator for Impulse {
         world.end_step(end, Some(&self.before));
         self.revision = Some(world.revision());
         Ok(())
+    }
+
+    fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
+        let touch = |contact: ContactForce| TouchPoint {
+            bodies: contact.bodies,
+            normal: contact.normal,
+            point: contact.point,
+            // Nothing ever overlaps, and what touches is nearer than anybody can see.
+            gap: 0.0,
+            force: contact.force.dot(contact.normal),
+        };
+        self.contact_forces().map(touch).collect()
+    }
+
+    fn sleepers(&self, _world: &World) -> Vec<BodyId> {
+        self.resting().collect()
     }
 
     fn memory(&self) -> Vec<u8> {

@@ -271,6 +271,14 @@ impl Simulator for Realtime {
         }
         Ok(())
     }
+
+    fn contacts(&self, world: &World) -> Vec<TouchPoint> {
+        self.touch_points(world).collect()
+    }
+
+    fn sleepers(&self, world: &World) -> Vec<BodyId> {
+        world.bodies().ids(Status::Dynamic).iter().copied().filter(|body| self.is_asleep(*body)).collect()
+    }
 }
 
 pub(crate) fn register_simulator(

@@ -1,0 +1,30 @@
+//! `bench viewer`: how many frames a second reach a client while the simulation runs.
+
+use crate::failure::Failure;
+use crate::table::{Table, number};
+use rattleback_viewer::measure;
+use std::io::Write;
+
+/// (bodies, seconds) ⇒ a table.
+pub fn viewer(bodies: u32, seconds: u32, out: &mut dyn Write) -> Result<(), Failure> {
+    let seen = measure::stream(bodies as usize, f64::from(seconds)).map_err(Failure::failed)?;
+    let mut table = Table::headless();
+    for (what, value) in [
+        ("bodies", seen.bodies.to_string()),
+        ("frames/s", number(seen.frames_per_second, 4)),
+        ("bodies that moved in a frame", number(seen.moved_per_frame, 4)),
+        ("MB/s", number(seen.megabytes_per_second, 4)),
+        ("steps/s of 1/60 s", number(seen.steps_per_second, 4)),
+        ("longest wait for a frame, ms", number(seen.longest_gap_ms, 4)),
+        ("processor time of the simulating thread, ms/frame", told(seen.player_ms)),
+        ("processor time of the sending thread, ms/frame", told(seen.server_ms)),
+    ] {
+        table.row(vec![what.into(), value]);
+    }
+    table.write(out)?;
+    Ok(())
+}
+
+fn told(milliseconds: Option<f64>) -> String {
+    milliseconds.map_or_else(|| "not told by this system".into(), |ms| number(ms, 3))
+}

@@ -1,0 +1,76 @@
+//! `rattleback view`: a page in the browser.
+
+use crate::arguments::View;
+use crate::failure::Failure;
+use crate::record::is_recording;
+use rattleback_dynamics::Registry;
+use rattleback_scene::Scene;
+use rattleback_scene::recording::Recording;
+use rattleback_viewer::theatre::Program;
+use rattleback_viewer::{Server, ServerOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+
+/// Serves until Ctrl-C.
+pub fn view(options: &View, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
+    let program = program(options.scene.as_deref(), registry)?;
+    let served = ServerOptions { address: options.listen, port: options.port, playing: !options.paused };
+    let server = Server::start(program, served).map_err(Failure::failed)?;
+    writeln!(out, "{}", server.url())?;
+    out.flush()?;
+    if !Server::has_page() {
+        let _ =
+            writeln!(io::stderr(), "the page is not in this program: build it again where npm is installed");
+    }
+    if !options.listen.is_loopback() {
+        let _ =
+            writeln!(io::stderr(), "whoever can reach {} and knows this address can watch", options.listen);
+    }
+    if !options.no_open {
+        open_browser(&server.url());
+    }
+    let (stop, stopped) = mpsc::channel();
+    ctrlc::set_handler(move || {
+        let _ = stop.send(());
+    })
+    .map_err(Failure::failed)?;
+    let _ = stopped.recv();
+    Ok(())
+}
+
+/// What to show; anything wrong with it is told before a page opens.
+fn program(name: Option<&str>, registry: &Registry) -> Result<Program, Failure> {
+    let Some(name) = name else { return Ok(Program::Gallery) };
+    let path = Path::new(name);
+    if is_recording(path) {
+        let recording = Recording::open(path, registry).map_err(Failure::input)?;
+        if recording.torn_bytes > 0 {
+            let end = recording.time(recording.len() - 1);
+            let _ = writeln!(io::stderr(), "{name} was cut off; it is whole up to t = {end} s");
+        }
+        return Ok(Program::Recording(name.into(), Box::new(recording)));
+    }
+    let scene = Scene::open(name).map_err(Failure::input)?;
+    scene.build(registry).map_err(Failure::input)?;
+    Ok(Program::Scene(name.into(), Box::new(scene)))
+}
+
+/// Tries to; who has no browser has the address.
+fn open_browser(url: &str) {
+    let (program, first): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        ("xdg-open", &[])
+    };
+    let _ = Command::new(program)
+        .args(first)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+}

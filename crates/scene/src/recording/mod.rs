@@ -1,0 +1,155 @@
+//! Recordings: a run as a file that can be scrubbed.
+//!
+//! A recording is written piece by piece and never changed behind its end, so that whatever stops the writer, everything up to
+//! the last whole piece can be read. Layout, all little-endian:
+//!
+//! | bytes | is |
+//! |---|---|
+//! | 8 | `RBREC001` |
+//! | then piece after piece: | |
+//! | 4 | length n of the contents |
+//! | 4 | kind: 1 opening, 2 everybody, 3 those that moved, 4 snapshot |
+//! | 8 | FNV-1a checksum of kind and contents |
+//! | n | contents |
+//!
+//! The opening holds the time step, the title and a snapshot of the beginning, from which the run can be done again. A state
+//! (kinds 2 and 3) holds the time, kinetic and potential energy, and for each body its place among the bodies of the opening
+//! (u32), position, quaternion w x y z, velocity and angular velocity, as f64 and bit for bit what the world said. Every 32nd
+//! state tells of everybody, so that any state is at most 31 pieces away from one that needs no other. Snapshots come when the
+//! states since the last one have outgrown it: a run can be taken up again from any of them, at no more than twice the size.
+
+mod read;
+mod write;
+
+pub use read::{RecordedState, Recording};
+pub use write::RecordingWriter;
+
+use glam::{DQuat, DVec3};
+use rattleback_dynamics::world::BodyRef;
+use std::path::PathBuf;
+
+const MAGIC: &[u8; 8] = b"RBREC001";
+/// Length, kind and checksum.
+const PIECE_HEADER: usize = 16;
+/// How many states there are from one that tells of everybody to the next.
+const FULL_EVERY: u64 = 32;
+/// No piece is longer; a longer one is damage.
+const MAX_PIECE: u64 = 1 << 30;
+
+/// What is in a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Opening = 1,
+    Everybody = 2,
+    Moved = 3,
+    Snapshot = 4,
+}
+
+impl Kind {
+    fn of(number: u32) -> Option<Self> {
+        [Self::Opening, Self::Everybody, Self::Moved, Self::Snapshot]
+            .into_iter()
+            .find(|kind| *kind as u32 == number)
+    }
+}
+
+/// Why a recording could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// The file system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// The file system's words.
+        source: std::io::Error,
+    },
+    /// The file does not begin as a recording does.
+    #[error("{}: this is not a Rattleback recording (.rbrec)", path.display())]
+    NotARecording {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Cut off before the opening was whole.
+    #[error("{}: the recording ends before its first state", path.display())]
+    Empty {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The contents contradict themselves.
+    #[error("{}: malformed {what}", path.display())]
+    Malformed {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The world could not be saved or restored.
+    #[error("{}: {source}", path.display())]
+    World {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: Box<rattleback_dynamics::Error>,
+    },
+}
+
+/// A body in a recorded state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyState {
+    /// Origin of the body frame, m.
+    pub position: DVec3,
+    /// Attitude of the body frame.
+    pub orientation: DQuat,
+    /// Of the centre of mass, m/s.
+    pub velocity: DVec3,
+    /// In the world frame, rad/s.
+    pub angular_velocity: DVec3,
+}
+
+impl BodyState {
+    /// Numbers in a state.
+    const NUMBERS: usize = 13;
+    /// Bytes in a piece: place and numbers.
+    const BYTES: usize = 4 + 8 * Self::NUMBERS;
+
+    fn of(body: &BodyRef<'_>) -> Self {
+        let pose = body.pose();
+        Self {
+            position: pose.translation,
+            orientation: pose.rotation,
+            velocity: body.velocity(),
+            angular_velocity: body.angular_velocity(),
+        }
+    }
+
+    fn numbers(&self) -> [f64; Self::NUMBERS] {
+        let (p, q, v, w) = (self.position, self.orientation, self.velocity, self.angular_velocity);
+        [p.x, p.y, p.z, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z]
+    }
+
+    /// Numbers ⇒ state, if they are finite and the quaternion is one.
+    fn from_numbers(n: [f64; Self::NUMBERS]) -> Option<Self> {
+        let orientation = DQuat::from_xyzw(n[4], n[5], n[6], n[3]);
+        let sound = n.iter().all(|x| x.is_finite()) && (orientation.length_squared() - 1.0).abs() < 1e-6;
+        sound.then(|| Self {
+            position: DVec3::new(n[0], n[1], n[2]),
+            orientation,
+            velocity: DVec3::new(n[7], n[8], n[9]),
+            angular_velocity: DVec3::new(n[10], n[11], n[12]),
+        })
+    }
+}
+
+/// The error for a world that could not be saved or restored.
+fn world_error(path: &std::path::Path, source: rattleback_dynamics::Error) -> RecordingError {
+    RecordingError::World { path: path.into(), source: Box::new(source) }
+}
+
+fn checksum(kind: u32, contents: &[u8]) -> u64 {
+    kind.to_le_bytes()
+        .iter()
+        .chain(contents)
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}

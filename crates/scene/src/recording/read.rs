@@ -1,0 +1,259 @@
+//! Reading a recording, whole or cut off.
+
+use super::{
+    BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, PIECE_HEADER, RecordingError, checksum, world_error,
+};
+use rattleback_dynamics::{BodyId, Registry, Simulator, World};
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Where a piece is.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    offset: u64,
+    length: usize,
+    kind: Kind,
+    time: f64,
+}
+
+/// A state of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedState {
+    /// s.
+    pub time: f64,
+    /// J.
+    pub kinetic_energy: f64,
+    /// J.
+    pub potential_energy: f64,
+    /// Every body, in the order of the opening.
+    pub bodies: Vec<BodyState>,
+}
+
+/// A recording to look at.
+#[derive(Debug)]
+pub struct Recording {
+    path: PathBuf,
+    file: File,
+    states: Vec<Piece>,
+    snapshots: Vec<Piece>,
+    opening: Vec<u8>,
+    ids: Vec<BodyId>,
+    /// The state looked at last, so that going forwards reads each piece once.
+    present: Option<(usize, RecordedState)>,
+    beginning: Vec<BodyState>,
+    /// One line.
+    pub title: String,
+    /// Time step of the run, s.
+    pub dt: f64,
+    /// Bytes behind the last whole piece: more than 0 if the writer was stopped in the middle of one.
+    pub torn_bytes: u64,
+}
+
+impl Recording {
+    /// Path ⇒ recording, up to its last whole piece.
+    pub fn open(path: &Path, registry: &Registry) -> Result<Self, RecordingError> {
+        let io = |source| RecordingError::Io { path: path.into(), source };
+        let malformed = |what| RecordingError::Malformed { path: path.into(), what };
+        if !std::fs::metadata(path).map_err(io)?.is_file() {
+            return Err(RecordingError::NotARecording { path: path.into() });
+        }
+        let file = File::open(path).map_err(io)?;
+        let size = file.metadata().map_err(io)?.len();
+        let mut reader = BufReader::new(file);
+        let mut magic = [0; MAGIC.len()];
+        if reader.read_exact(&mut magic).is_err() || &magic != MAGIC {
+            return Err(RecordingError::NotARecording { path: path.into() });
+        }
+        let (mut states, mut snapshots, mut opening) = (Vec::new(), Vec::new(), Vec::new());
+        let mut offset = MAGIC.len() as u64;
+        let mut contents = Vec::new();
+        while let Some((kind, length)) = next_piece(&mut reader, size - offset, &mut contents).map_err(io)? {
+            let time = contents.first_chunk::<8>().map_or(0.0, |bytes| f64::from_le_bytes(*bytes));
+            let piece = Piece { offset: offset + PIECE_HEADER as u64, length, kind, time };
+            match kind {
+                Kind::Opening if opening.is_empty() => opening = std::mem::take(&mut contents),
+                Kind::Opening => return Err(malformed("recording: it has two openings")),
+                Kind::Everybody | Kind::Moved if time.is_finite() => states.push(piece),
+                Kind::Everybody | Kind::Moved => return Err(malformed("time of a state")),
+                Kind::Snapshot => snapshots.push(piece),
+            }
+            offset += (PIECE_HEADER + length) as u64;
+        }
+        if opening.is_empty() || states.is_empty() {
+            return Err(RecordingError::Empty { path: path.into() });
+        }
+        let (dt, rest) = opening.split_first_chunk::<8>().ok_or_else(|| malformed("opening"))?;
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(|| malformed("opening"))?;
+        let (title, snapshot) = rest
+            .split_at_checked(u32::from_le_bytes(*length) as usize)
+            .ok_or_else(|| malformed("opening"))?;
+        let (dt, title) = (f64::from_le_bytes(*dt), String::from_utf8_lossy(title).into_owned());
+        let world = World::restore(snapshot, registry).map_err(|source| world_error(path, source))?;
+        let opening = snapshot.to_vec();
+        Ok(Self {
+            path: path.into(),
+            file: reader.into_inner(),
+            states,
+            snapshots,
+            opening,
+            ids: world.iter_bodies().map(|body| body.id()).collect(),
+            present: None,
+            beginning: world.iter_bodies().map(|body| BodyState::of(&body)).collect(),
+            title,
+            dt: if dt.is_finite() && dt > 0.0 { dt } else { 1.0 / 240.0 },
+            torn_bytes: size - offset,
+        })
+    }
+
+    /// How many states there are; at least one.
+    #[allow(clippy::len_without_is_empty, reason = "an empty one is not opened")]
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Time of a state, s; of the last one if there are not so many.
+    pub fn time(&self, state: usize) -> f64 {
+        self.states.get(state).or(self.states.last()).map_or(0.0, |piece| piece.time)
+    }
+
+    /// Time ⇒ the last state not after it, or the first.
+    pub fn state_at(&self, time: f64) -> usize {
+        self.states.partition_point(|piece| piece.time <= time).saturating_sub(1)
+    }
+
+    /// Number of a state ⇒ the state; of the last one if there are not so many.
+    pub fn state(&mut self, state: usize) -> Result<&RecordedState, RecordingError> {
+        let state = state.min(self.states.len() - 1);
+        for number in self.start_for(state)..=state {
+            self.read_state(number)?;
+        }
+        match &self.present {
+            Some((_, present)) => Ok(present),
+            None => Err(self.malformed("state")),
+        }
+    }
+
+    /// Puts a world that was restored from the opening into a state.
+    pub fn show(&mut self, state: usize, world: &mut World) -> Result<(), RecordingError> {
+        let ids = self.ids.clone();
+        let recorded = self.state(state)?;
+        for (id, body) in ids.iter().zip(&recorded.bodies) {
+            let Ok(mut present) = world.body_mut(*id) else { continue };
+            let pose = rattleback_geometry::Pose::new(body.orientation, body.position);
+            // The numbers were checked when they were read; velocities of fixed bodies are refused, and zero.
+            let _ = present.set_pose(pose);
+            let _ = present.set_velocity(body.velocity);
+            let _ = present.set_angular_velocity(body.angular_velocity);
+        }
+        Ok(())
+    }
+
+    /// World and simulator as they were at the beginning.
+    pub fn opening(&self, registry: &Registry) -> Result<(World, Box<dyn Simulator>), RecordingError> {
+        World::restore_with(&self.opening, registry).map_err(|source| world_error(&self.path, source))
+    }
+
+    /// World and simulator at the last snapshot not after a time: what to go on from.
+    pub fn snapshot_before(
+        &mut self,
+        time: f64,
+        registry: &Registry,
+    ) -> Result<(World, Box<dyn Simulator>), RecordingError> {
+        let mut found = self.opening(registry)?;
+        for piece in self.snapshots.clone() {
+            let bytes = self.contents(piece)?;
+            let (world, simulator) =
+                World::restore_with(&bytes, registry).map_err(|source| world_error(&self.path, source))?;
+            if world.time() > time {
+                break;
+            }
+            found = (world, simulator);
+        }
+        Ok(found)
+    }
+
+    /// From which piece to read on to reach a state: from the one in memory, or from one that tells of everybody.
+    fn start_for(&self, state: usize) -> usize {
+        let full = state - state % FULL_EVERY as usize;
+        match &self.present {
+            Some((present, _)) if (full..=state).contains(present) => present + 1,
+            _ => full,
+        }
+    }
+
+    fn blank(&self) -> RecordedState {
+        let bodies = self.beginning.clone();
+        RecordedState { time: 0.0, kinetic_energy: 0.0, potential_energy: 0.0, bodies }
+    }
+
+    fn read_state(&mut self, number: usize) -> Result<(), RecordingError> {
+        let piece = self.states[number];
+        let contents = self.contents(piece)?;
+        let number_at = |bytes: &[u8], place: usize| {
+            bytes.get(8 * place..8 * place + 8)?.try_into().ok().map(f64::from_le_bytes)
+        };
+        let mut state = match self.present.take() {
+            Some((_, state)) if piece.kind == Kind::Moved => state,
+            _ => self.blank(),
+        };
+        let head = [0, 1, 2].map(|place| number_at(&contents, place));
+        let [Some(time), Some(kinetic_energy), Some(potential_energy)] = head else {
+            return Err(self.malformed("head of a state"));
+        };
+        (state.time, state.kinetic_energy, state.potential_energy) = (time, kinetic_energy, potential_energy);
+        for row in contents[24..].chunks(BodyState::BYTES) {
+            let read = || {
+                let (place, numbers) = row.split_first_chunk::<4>()?;
+                let mut state = [0.0; BodyState::NUMBERS];
+                for (place, number) in state.iter_mut().enumerate() {
+                    *number = number_at(numbers, place)?;
+                }
+                Some((u32::from_le_bytes(*place) as usize, BodyState::from_numbers(state)?))
+            };
+            let Some((place, body)) = read() else { return Err(self.malformed("body in a state")) };
+            let Some(slot) = state.bodies.get_mut(place) else {
+                return Err(self.malformed("place of a body in a state"));
+            };
+            *slot = body;
+        }
+        self.present = Some((number, state));
+        Ok(())
+    }
+
+    fn contents(&mut self, piece: Piece) -> Result<Vec<u8>, RecordingError> {
+        let mut contents = vec![0; piece.length];
+        let read =
+            self.file.seek(SeekFrom::Start(piece.offset)).and_then(|_| self.file.read_exact(&mut contents));
+        read.map_err(|source| RecordingError::Io { path: self.path.clone(), source })?;
+        Ok(contents)
+    }
+
+    fn malformed(&self, what: &'static str) -> RecordingError {
+        RecordingError::Malformed { path: self.path.clone(), what }
+    }
+}
+
+/// Reads a piece; nothing where the file ends or is damaged.
+fn next_piece(
+    reader: &mut impl Read,
+    left: u64,
+    contents: &mut Vec<u8>,
+) -> std::io::Result<Option<(Kind, usize)>> {
+    let mut header = [0; PIECE_HEADER];
+    if left < PIECE_HEADER as u64 {
+        return Ok(None);
+    }
+    reader.read_exact(&mut header)?;
+    let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let (length, number) = (u64::from(word(0)), word(4));
+    let sum = u64::from(word(8)) | u64::from(word(12)) << 32;
+    if length > MAX_PIECE || length > left - PIECE_HEADER as u64 {
+        return Ok(None);
+    }
+    contents.clear();
+    contents.resize(length as usize, 0);
+    reader.read_exact(contents)?;
+    let kind = Kind::of(number).filter(|_| checksum(number, contents) == sum);
+    Ok(kind.map(|kind| (kind, length as usize)))
+}

@@ -1,0 +1,188 @@
+//! JSON Schema of scene files, for editors that complete and check while one types.
+//!
+//! Made from the registry, so that a plug-in's shapes and forces are in it, too. TOML files are checked by the same schemas:
+//! `#:schema scene.schema.json` in the first line tells most editors.
+
+use crate::model::{BODY_KEYS, KEYS};
+use rattleback_dynamics::Registry;
+use rattleback_dynamics::property::{Allowed, PropertySpec, Value, ValueType};
+use rattleback_dynamics::registry::Entry;
+use serde_json::{Map, Value as Json, json};
+
+/// Registry ⇒ schema of a scene (draft 2020-12).
+///
+/// ```
+/// let schema = rattleback_scene::schema(&rattleback_dynamics::Registry::default());
+/// assert_eq!(schema["properties"]["title"]["type"], "string");
+/// ```
+pub fn schema(registry: &Registry) -> Json {
+    let shapes = components(registry.shapes.iter(), &shape_extras());
+    let forces = components(registry.forces.iter(), &force_extras());
+    let simulators = components(registry.simulators.iter(), &[]);
+    let material =
+        registry.materials.iter().next().map_or(json!(true), |entry| table(&entry.properties, &[]));
+    let mut top = Map::new();
+    for key in KEYS {
+        top.insert((*key).into(), top_level(key));
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Rattleback scene",
+        "type": "object",
+        "properties": top,
+        "additionalProperties": false,
+        "$defs": {
+            "vector": { "type": "array", "items": { "type": "number" }, "minItems": 3, "maxItems": 3 },
+            "orientation": { "anyOf": [
+                { "type": "array", "items": { "type": "number" }, "minItems": 4, "maxItems": 4 },
+                { "type": "object" }
+            ] },
+            "names": { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] },
+            "shape": shapes,
+            "force": forces,
+            "simulator": simulators,
+            "material": material,
+            "body": body(),
+        },
+    })
+}
+
+/// What may stand under a key of the top level.
+fn top_level(key: &str) -> Json {
+    let words = |words: &[&str]| json!({ "enum": words });
+    match key {
+        "title" => json!({ "type": "string", "description": "One line" }),
+        "description" => json!({ "type": "string", "description": "What there is to see" }),
+        "gravity" => {
+            json!({ "description": "m/s², or \"none\"", "anyOf": [{ "$ref": "#/$defs/vector" }, { "const": "none" }] })
+        }
+        "time_step" => json!({ "type": "number", "exclusiveMinimum": 0, "description": "Suggested step, s" }),
+        "duration" => {
+            json!({ "type": "number", "exclusiveMinimum": 0, "description": "Suggested length of a run, s" })
+        }
+        "seed" => json!({ "type": "integer", "minimum": 0, "description": "Of everything random" }),
+        "plot" => {
+            json!({ "type": "array", "items": { "type": "string" }, "description": "Channels worth plotting" })
+        }
+        "units" => json!({ "type": "object", "additionalProperties": false, "properties": {
+            "length": words(&["m", "cm", "mm", "um", "km", "in", "ft"]),
+            "mass": words(&["kg", "g", "mg", "t", "lb"]),
+            "angle": words(&["rad", "deg"]),
+        } }),
+        "simulator" => json!({ "$ref": "#/$defs/simulator" }),
+        "materials" => json!({ "type": "object", "additionalProperties": { "$ref": "#/$defs/material" } }),
+        "body" => json!({ "type": "array", "items": { "$ref": "#/$defs/body" } }),
+        "force" => json!({ "type": "array", "items": { "$ref": "#/$defs/force" } }),
+        _ => json!({ "type": ["object", "array"] }),
+    }
+}
+
+fn body() -> Json {
+    let mut properties = Map::new();
+    for key in BODY_KEYS {
+        let schema = match *key {
+            "name" | "material" => json!({ "type": "string" }),
+            "status" => json!({ "enum": ["dynamic", "fixed", "animated", "inactive"] }),
+            "position" | "velocity" | "angular_velocity" => json!({ "$ref": "#/$defs/vector" }),
+            "orientation" => json!({ "$ref": "#/$defs/orientation" }),
+            "density" | "mass" => json!({ "type": "number", "minimum": 0 }),
+            "charge" => json!({ "type": "number" }),
+            "can_sleep" => json!({ "type": "boolean" }),
+            "groups" | "touches" => json!({ "$ref": "#/$defs/names" }),
+            "shape" => json!({ "anyOf": [
+                { "$ref": "#/$defs/shape" }, { "type": "array", "items": { "$ref": "#/$defs/shape" } }] }),
+            _ => json!({}),
+        };
+        properties.insert((*key).into(), schema);
+    }
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// Keys that a table may have beside the properties of its type.
+type Extras = [(&'static str, Json)];
+
+fn shape_extras() -> Vec<(&'static str, Json)> {
+    vec![
+        ("position", json!({ "$ref": "#/$defs/vector" })),
+        ("orientation", json!({ "$ref": "#/$defs/orientation" })),
+        ("density", json!({ "type": "number" })),
+        ("material", json!({ "type": "string" })),
+        ("groups", json!({ "$ref": "#/$defs/names" })),
+        ("touches", json!({ "$ref": "#/$defs/names" })),
+        ("sensor", json!({ "type": "boolean" })),
+        (
+            "file",
+            json!({ "type": "string", "description": "OBJ, STL or glTF, relative to the scene; of meshes and hulls" }),
+        ),
+        ("scale", json!({ "description": "Of a mesh file" })),
+    ]
+}
+
+fn force_extras() -> Vec<(&'static str, Json)> {
+    vec![
+        ("name", json!({ "type": "string" })),
+        ("on", json!({ "$ref": "#/$defs/names" })),
+        ("group", json!({ "type": "string" })),
+    ]
+}
+
+/// One of several types, told apart by `type`.
+fn components<'a, T: 'a>(entries: impl Iterator<Item = &'a Entry<T>>, extras: &Extras) -> Json {
+    let variants: Vec<Json> = entries
+        .map(|entry| {
+            let mut schema = table(&entry.properties, extras);
+            schema["description"] = entry.doc.lines().next().unwrap_or_default().into();
+            schema["properties"]["type"] = json!({ "const": entry.name });
+            schema["required"] = json!(["type"]);
+            schema
+        })
+        .collect();
+    json!({ "oneOf": variants })
+}
+
+fn table(specs: &[PropertySpec], extras: &Extras) -> Json {
+    let mut properties = Map::new();
+    for (name, schema) in extras {
+        properties.insert((*name).into(), schema.clone());
+    }
+    for spec in specs {
+        properties.insert(spec.name.clone(), property(spec));
+    }
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// A property by its type and range. Ranges are those of SI units, and units may be others: only signs are told.
+fn property(spec: &PropertySpec) -> Json {
+    let list = |items: Json| json!({ "type": "array", "items": items });
+    let mut schema = match spec.value_type {
+        ValueType::Bool => json!({ "type": "boolean" }),
+        ValueType::Int => json!({ "type": "integer" }),
+        ValueType::Real => json!({ "type": "number" }),
+        ValueType::Text | ValueType::Body => json!({ "type": "string" }),
+        ValueType::Vec3 => json!({ "$ref": "#/$defs/vector" }),
+        ValueType::Quat => json!({ "$ref": "#/$defs/orientation" }),
+        ValueType::IntList => list(json!({ "type": "integer" })),
+        ValueType::RealList => list(json!({ "type": "number" })),
+        ValueType::Vec3List => list(json!({ "$ref": "#/$defs/vector" })),
+        ValueType::IndexLists => list(list(json!({ "type": "integer", "minimum": 0 }))),
+        ValueType::Signal => json!({ "type": ["number", "object"] }),
+        ValueType::VectorSignal => json!({ "anyOf": [{ "$ref": "#/$defs/vector" }, { "type": "object" }] }),
+    };
+    let number = matches!(spec.value_type, ValueType::Int | ValueType::Real);
+    match spec.allowed {
+        Allowed::Positive if number => schema["exclusiveMinimum"] = 0.into(),
+        Allowed::NonNegative if number => schema["minimum"] = 0.into(),
+        Allowed::OneOf(words) => schema = json!({ "enum": words }),
+        _ => {}
+    }
+    let unit = if spec.unit.is_empty() { String::new() } else { format!(" ({})", spec.unit) };
+    schema["description"] = format!("{}{unit}", spec.doc).into();
+    match &spec.default {
+        Some(Value::Bool(value)) => schema["default"] = (*value).into(),
+        Some(Value::Int(value)) => schema["default"] = (*value).into(),
+        Some(Value::Real(value)) => schema["default"] = (*value).into(),
+        Some(Value::Text(value)) => schema["default"] = value.as_str().into(),
+        _ => {}
+    }
+    schema
+}

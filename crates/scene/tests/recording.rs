@@ -1,0 +1,171 @@
+//! Recordings: whole, cut off, damaged, and as the start of another run.
+
+use proptest::prelude::*;
+use rattleback_dynamics::Registry;
+use rattleback_scene::recording::{Recording, RecordingError, RecordingWriter};
+use rattleback_scene::{Scene, Stage};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A file that goes when it is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("rattleback-rec-{}-{}.rbrec", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn stage(name: &str) -> Stage {
+    Scene::built_in(name).unwrap().build(&Registry::default()).unwrap()
+}
+
+/// Runs and records ⇒ what bodies were where, as the world itself told.
+fn record(path: &Path, stage: &mut Stage, steps: usize) -> Vec<Vec<[f64; 7]>> {
+    let mut writer =
+        RecordingWriter::create(path, &stage.title, stage.dt, &stage.world, &*stage.simulator).unwrap();
+    let mut seen = Vec::new();
+    for step in 0..=steps {
+        if step > 0 {
+            stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+        }
+        writer.record(&stage.world, &stage.world.readout(), &*stage.simulator).unwrap();
+        seen.push(poses(stage));
+    }
+    assert_eq!(writer.finish().unwrap(), steps as u64 + 1);
+    seen
+}
+
+fn poses(stage: &Stage) -> Vec<[f64; 7]> {
+    let pose = |body: rattleback_dynamics::world::BodyRef<'_>| {
+        let (p, q) = (body.position(), body.orientation());
+        [p.x, p.y, p.z, q.w, q.x, q.y, q.z]
+    };
+    stage.world.iter_bodies().map(pose).collect()
+}
+
+fn recorded(recording: &mut Recording, state: usize) -> Vec<[f64; 7]> {
+    let bodies = &recording.state(state).unwrap().bodies;
+    bodies
+        .iter()
+        .map(|body| {
+            let (p, q) = (body.position, body.orientation);
+            [p.x, p.y, p.z, q.w, q.x, q.y, q.z]
+        })
+        .collect()
+}
+
+/// Any state, in any order, is bit for bit what the world was.
+#[test]
+fn states_are_what_they_were_in_any_order() {
+    let file = Scratch::new();
+    let mut stage = stage("block-drop");
+    let seen = record(&file.0, &mut stage, 150);
+    let mut recording = Recording::open(&file.0, &Registry::default()).unwrap();
+    assert_eq!((recording.len(), recording.torn_bytes), (151, 0));
+    for state in [0, 1, 31, 32, 33, 150, 149, 64, 63, 5, 100, 101, 102] {
+        assert_eq!(recorded(&mut recording, state), seen[state], "state {state}");
+        assert!((recording.time(state) - state as f64 * stage.dt).abs() < 1e-9);
+    }
+    assert_eq!(recording.state_at(10.4 * stage.dt), 10);
+    assert_eq!(recording.state_at(-1.0), 0);
+    assert_eq!(recording.state_at(1e9), 150);
+}
+
+/// From the opening the same run can be done again, bit for bit.
+#[test]
+fn a_run_can_be_done_again_from_its_recording() {
+    let file = Scratch::new();
+    let mut first = stage("chain-of-balls");
+    let seen = record(&file.0, &mut first, 200);
+    let mut recording = Recording::open(&file.0, &Registry::default()).unwrap();
+    for start in [0.0, 0.5 * first.world.time()] {
+        let (world, simulator) = recording.snapshot_before(start, &Registry::default()).unwrap();
+        assert!(world.time() <= start);
+        let mut again = Stage { world, simulator, ..stage("chain-of-balls") };
+        while again.world.time() < first.world.time() {
+            again.simulator.step(&mut again.world, again.dt).unwrap();
+        }
+        assert_eq!(poses(&again), seen[200]);
+    }
+}
+
+/// Wherever a writer is stopped, the recording opens up to the last state that was whole.
+#[test]
+fn a_recording_cut_off_anywhere_opens_up_to_its_last_whole_state() {
+    let file = Scratch::new();
+    let mut stage = stage("tennis-racket");
+    let seen = record(&file.0, &mut stage, 40);
+    let whole = std::fs::read(&file.0).unwrap();
+    let (mut opened, mut longest) = (0, 0);
+    for length in (0..whole.len()).step_by(13) {
+        std::fs::write(&file.0, &whole[..length]).unwrap();
+        match Recording::open(&file.0, &Registry::default()) {
+            Ok(mut recording) => {
+                opened += 1;
+                assert!(recording.len() >= longest);
+                longest = recording.len();
+                assert_eq!(recorded(&mut recording, longest - 1), seen[longest - 1]);
+            }
+            Err(RecordingError::NotARecording { .. } | RecordingError::Empty { .. }) => assert_eq!(opened, 0),
+            Err(error) => panic!("{length} bytes: {error}"),
+        }
+    }
+    assert!(longest >= 40, "{longest}");
+}
+
+#[test]
+fn what_is_no_recording_is_refused_in_words() {
+    let file = Scratch::new();
+    let registry = Registry::default();
+    let message = |path: &Path| Recording::open(path, &registry).unwrap_err().to_string();
+    assert!(message(&file.0).contains("No such file"));
+    std::fs::write(&file.0, "title = 'a scene'").unwrap();
+    assert!(message(&file.0).contains("not a Rattleback recording"));
+    assert!(message(Path::new("/dev/zero")).contains("not a Rattleback recording"));
+    let stage = stage("coins");
+    let unwritable = Path::new("/nowhere/at/all.rbrec");
+    let refused = RecordingWriter::create(unwritable, "", 0.1, &stage.world, &*stage.simulator).unwrap_err();
+    assert!(refused.to_string().contains("/nowhere/at/all.rbrec"));
+}
+
+/// A full disk is an error, not a panic, and says which file it was.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    let stage = stage("coins");
+    let full = Path::new("/dev/full");
+    let refused = RecordingWriter::create(full, "", 0.1, &stage.world, &*stage.simulator).unwrap_err();
+    assert!(refused.to_string().contains("/dev/full") && refused.to_string().contains("space"), "{refused}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever bytes are changed, opening and reading end, with a state or an error.
+    #[test]
+    fn damage_is_survived(place in 0.0..1.0f64, with in any::<u8>(), more in proptest::collection::vec(any::<u8>(), 0..64)) {
+        let file = Scratch::new();
+        let mut stage = stage("tennis-racket");
+        record(&file.0, &mut stage, 5);
+        let mut bytes = std::fs::read(&file.0).unwrap();
+        let place = (place * bytes.len() as f64) as usize;
+        bytes[place] ^= with;
+        bytes.extend(more);
+        std::fs::write(&file.0, &bytes).unwrap();
+        if let Ok(mut recording) = Recording::open(&file.0, &Registry::default()) {
+            for state in 0..recording.len() {
+                let _ = recording.state(state);
+            }
+        }
+    }
+}

@@ -1,0 +1,350 @@
+// The page: connects server, picture and controls.
+
+import "./style.css";
+import { Connection } from "./connection";
+import { element, make, short } from "./element";
+import { Gallery } from "./gallery";
+import { LAYERS } from "./instruments";
+import { BodyPanel } from "./panel";
+import { Plots } from "./plots";
+import type { Frame, Scene } from "./protocol";
+import { Stage } from "./stage";
+
+const SPEEDS = [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
+const KEYS: [string, string][] = [
+  ["Space", "play or pause"],
+  [".", "one step"],
+  ["R", "back to the beginning"],
+  ["[ ]", "slower, faster"],
+  ["G", "all scenes"],
+  ["I", "instruments (1 to 7 switch them one by one)"],
+  ["P", "plots"],
+  ["F", "whole scene into view"],
+  ["C", "follow the chosen body"],
+  ["W A S D Q E", "fly"],
+  ["L", "light or dark"],
+  ["Esc", "let go, close"],
+  ["drag a body", "pull it by a damped spring"],
+  ["click a body", "look at it closely"],
+  ["drag elsewhere", "turn the camera; right button shifts it, wheel zooms"],
+];
+/** A press that moves by less than this many pixels is a click. */
+const CLICK = 5;
+const MESSAGE_MS = 7000;
+
+const stage = new Stage(element<HTMLCanvasElement>("view"));
+const plots = new Plots(element("plots"));
+const panel = new BodyPanel();
+let scene: Scene | null = null;
+let speed = 1;
+let frames = 0;
+let scrubbing = false;
+
+const connection = new Connection({
+  scene: showScene,
+  cast: (cast) => {
+    stage.setCast(cast);
+    showLayers();
+  },
+  frame: showFrame,
+  body: (body) => panel.show(body),
+  gallery: () => void gallery.show(),
+  message: say,
+  connected: (yes) => document.body.classList.toggle("offline", !yes),
+});
+const gallery = new Gallery(
+  (name) => connection.send({ do: "open", scene: name }),
+  () => scene !== null,
+);
+connection.greetWith(() => [layersCommand(), { do: "watch", body: stage.chosen }]);
+
+function say(text: string, bad: boolean) {
+  const message = make("div", bad ? "bad" : "", text);
+  element("messages").append(message);
+  setTimeout(() => message.remove(), MESSAGE_MS);
+}
+
+function showScene(next: Scene) {
+  const fresh = next.epoch !== scene?.epoch;
+  scene = next;
+  stage.announce(next);
+  document.title = `${next.title} – Rattleback`;
+  element("title").textContent = next.title;
+  element("subtitle").textContent = next.description;
+  element("subtitle").title = next.description;
+  const simulators = element<HTMLSelectElement>("simulator");
+  simulators.replaceChildren(...next.simulators.map(({ name, doc }) => {
+    const option = make("option", "", name) as HTMLOptionElement;
+    option.value = name;
+    option.title = doc;
+    return option;
+  }));
+  simulators.value = next.simulator ?? "";
+  element("simulator-label").hidden = next.states !== null;
+  element("scrubber").hidden = next.states === null;
+  element<HTMLInputElement>("scrub").max = String((next.states ?? 1) - 1);
+  if (fresh) {
+    panel.expect(null);
+    setSpeed(1, false);
+    element<HTMLButtonElement>("follow").disabled = true;
+    if (gallery.open) gallery.hide();
+  }
+}
+
+function showFrame(frame: Frame) {
+  frames++;
+  stage.setFrame(frame);
+  plots.add(frame);
+  const play = element("play");
+  const label = frame.playing ? "Pause" : "Play";
+  if (play.getAttribute("aria-label") !== label) {
+    play.setAttribute("aria-label", label);
+    element("play-icon").setAttribute("d", frame.playing ? "M6 4h4v16H6zM14 4h4v16h-4z" : "M7 4l13 8-13 8z");
+  }
+  const plain = scene !== null && scene.pace === 1;
+  element("clock").textContent = plain ? `${frame.time.toFixed(2)} s` : short(frame.time, "s");
+  if (!scrubbing) element<HTMLInputElement>("scrub").value = String(frame.state);
+  const facts = [];
+  if (frame.contacts > 0) facts.push(`${frame.contacts} contacts`);
+  if (frame.asleep > 0) facts.push(`${frame.asleep} asleep`);
+  if (scene && scene.states !== null) facts.push(`state ${frame.state + 1} of ${scene.states}`);
+  else facts.push(`step ${short(frame.stepMs / 1000, "s")}`);
+  if (frame.playing) facts.push(plain ? `${frame.rate.toFixed(2)}× real time` : `${short(frame.rate, "s")} each second`);
+  const numbers = element("numbers");
+  numbers.textContent = facts.join(" · ");
+  numbers.classList.toggle("late", frame.late);
+}
+
+function setSpeed(factor: number, send = true) {
+  speed = factor;
+  element<HTMLSelectElement>("speed").value = String(factor);
+  if (send) connection.send({ do: "speed", factor });
+}
+
+function togglePlay() {
+  connection.send({ do: stage.frame?.playing ? "pause" : "play" });
+}
+
+function layersCommand() {
+  return { do: "show", layers: [...stage.instruments.shown] };
+}
+
+function toggleLayer(name: string) {
+  const { shown } = stage.instruments;
+  if (shown.has(name)) shown.delete(name);
+  else shown.add(name);
+  showLayers();
+}
+
+function showLayers() {
+  for (const box of document.querySelectorAll<HTMLInputElement>("#layer-list input")) {
+    box.checked = stage.instruments.shown.has(box.value);
+  }
+  const springs = document.querySelector<HTMLElement>('#layer-list label[data-layer="springs"]');
+  if (springs) springs.hidden = !scene?.springs;
+  for (const name of ["contacts", "sleeping"]) {
+    const row = document.querySelector<HTMLElement>(`#layer-list label[data-layer="${name}"]`);
+    if (row) row.hidden = scene !== null && scene.states !== null;
+  }
+  connection.send(layersCommand());
+}
+
+function choose(body: number | null) {
+  stage.chosen = body;
+  if (body === null) stage.following = false;
+  panel.expect(body);
+  element<HTMLButtonElement>("follow").disabled = body === null;
+  connection.send({ do: "watch", body });
+}
+
+function toggleFollow() {
+  if (stage.chosen === null || !stage.bodies) return;
+  stage.following = !stage.following;
+  if (stage.following) stage.controls.target.copy(stage.world(stage.bodies.center(stage.chosen)));
+}
+
+function setDark(dark: boolean) {
+  document.documentElement.classList.toggle("dark", dark);
+  stage.paint(dark);
+  localStorage.setItem("rattleback-theme", dark ? "dark" : "light");
+}
+
+function toggleCard(id: string, button: string) {
+  const card = element(id);
+  card.hidden = !card.hidden;
+  element(button).setAttribute("aria-expanded", String(!card.hidden));
+}
+
+// Bodies under the pointer: a click chooses, a drag pulls.
+function listenToPointer() {
+  const canvas = stage.canvas;
+  let press: { x: number; y: number; body: number | null; distance: number; held: boolean; id: number } | null = null;
+  let target: number[] | null = null;
+  canvas.addEventListener(
+    "pointerdown",
+    (event) => {
+      if (event.button !== 0 || !event.isPrimary) return;
+      const hit = stage.pick(event.clientX, event.clientY);
+      press = { x: event.clientX, y: event.clientY, body: hit?.body ?? null, distance: hit?.distance ?? 0, held: false, id: event.pointerId };
+      if (!hit || !stage.bodies?.isDynamic(hit.body) || scene?.states != null) return;
+      // The camera must not turn while a body is held.
+      stage.controls.enabled = false;
+      event.stopImmediatePropagation();
+      canvas.setPointerCapture(event.pointerId);
+      press.held = true;
+      const grip = hit.point.clone().sub(stage.bodies.position(hit.body)).applyQuaternion(stage.bodies.quaternion(hit.body).invert());
+      stage.hand = { body: hit.body, grip, target: hit.point.clone() };
+      connection.send({ do: "grab", body: hit.body, point: hit.point.toArray() });
+    },
+    { capture: true },
+  );
+  canvas.addEventListener("pointermove", (event) => {
+    if (!press?.held || !stage.hand || event.pointerId !== press.id) return;
+    stage.hand.target.copy(stage.onSphere(event.clientX, event.clientY, press.distance));
+    target = stage.hand.target.toArray();
+  });
+  const end = (event: PointerEvent) => {
+    if (!press || event.pointerId !== press.id) return;
+    const moved = Math.hypot(event.clientX - press.x, event.clientY - press.y);
+    if (press.held) release();
+    if (moved < CLICK && event.type === "pointerup") choose(press.body);
+    press = null;
+  };
+  const release = () => {
+    if (!stage.hand) return;
+    stage.hand = null;
+    target = null;
+    stage.controls.enabled = true;
+    connection.send({ do: "release" });
+  };
+  canvas.addEventListener("pointerup", end);
+  canvas.addEventListener("pointercancel", end);
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape") release();
+  });
+  // As often as there are pictures, and no more.
+  return () => {
+    if (target) connection.send({ do: "drag", target });
+    target = null;
+  };
+}
+
+function listenToKeys() {
+  const help = element<HTMLDialogElement>("help");
+  const actions: Record<string, () => void> = {
+    " ": togglePlay,
+    ".": () => connection.send({ do: "step", count: 1 }),
+    r: () => connection.send({ do: "reset" }),
+    "[": () => setSpeed(SPEEDS[Math.max(0, SPEEDS.indexOf(speed) - 1)]),
+    "]": () => setSpeed(SPEEDS[Math.min(SPEEDS.length - 1, SPEEDS.indexOf(speed) + 1)]),
+    g: () => (gallery.open ? gallery.hide() : void gallery.show()),
+    i: () => toggleCard("layers", "toggle-layers"),
+    p: () => toggleCard("plots", "toggle-plots"),
+    f: () => stage.frameNow(),
+    c: toggleFollow,
+    l: () => setDark(!document.documentElement.classList.contains("dark")),
+    "?": () => (help.open ? help.close() : help.showModal()),
+    Escape: () => (gallery.open ? gallery.hide() : choose(null)),
+  };
+  for (const layer of LAYERS) actions[layer.key] = () => toggleLayer(layer.name);
+  addEventListener("keydown", (event) => {
+    const typing = event.target instanceof HTMLInputElement && event.target.type !== "checkbox" && event.target.type !== "range";
+    if (typing || event.target instanceof HTMLSelectElement || event.ctrlKey || event.metaKey || event.altKey) return;
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action) return;
+    // A focused button must not be pressed by the same key.
+    if (event.key === " ") event.preventDefault();
+    action();
+  });
+}
+
+function listenToControls() {
+  const on = (id: string, action: () => void) => element(id).addEventListener("click", action);
+  on("play", togglePlay);
+  on("step", () => connection.send({ do: "step", count: 1 }));
+  on("reset", () => connection.send({ do: "reset" }));
+  on("open-gallery", () => void gallery.show());
+  on("toggle-layers", () => toggleCard("layers", "toggle-layers"));
+  on("toggle-plots", () => toggleCard("plots", "toggle-plots"));
+  on("theme", () => setDark(!document.documentElement.classList.contains("dark")));
+  on("open-help", () => element<HTMLDialogElement>("help").showModal());
+  on("frame-all", () => stage.frameNow());
+  on("follow", toggleFollow);
+  on("body-close", () => choose(null));
+  const simulator = element<HTMLSelectElement>("simulator");
+  simulator.addEventListener("change", () => {
+    connection.send({ do: "simulator", name: simulator.value });
+    simulator.blur();
+  });
+  const speeds = element<HTMLSelectElement>("speed");
+  for (const factor of SPEEDS) {
+    const option = make("option", "", `${factor}×`) as HTMLOptionElement;
+    option.value = String(factor);
+    speeds.append(option);
+  }
+  speeds.addEventListener("change", () => {
+    setSpeed(Number(speeds.value));
+    speeds.blur();
+  });
+  const scrub = element<HTMLInputElement>("scrub");
+  scrub.addEventListener("input", () => {
+    scrubbing = true;
+    connection.send({ do: "seek", state: Number(scrub.value) });
+  });
+  scrub.addEventListener("change", () => (scrubbing = false));
+  for (const layer of LAYERS) {
+    const row = make("label");
+    row.dataset.layer = layer.name;
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    box.value = layer.name;
+    box.addEventListener("change", () => toggleLayer(layer.name));
+    const swatch = make("span", "swatch");
+    swatch.style.background = layer.colour;
+    row.append(box, make("span", "", layer.label), swatch);
+    element("layer-list").append(row);
+  }
+  for (const [key, meaning] of KEYS) element("help-list").append(make("kbd", "", key), make("span", "", meaning));
+}
+
+listenToControls();
+listenToKeys();
+const sendDrag = listenToPointer();
+const theme = localStorage.getItem("rattleback-theme");
+setDark(theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+
+function draw(time: number) {
+  sendDrag();
+  stage.draw(time);
+  plots.draw();
+  requestAnimationFrame(draw);
+}
+requestAnimationFrame(draw);
+
+/** For tests and the curious: what the page sees. */
+Object.assign(window, {
+  rattleback: {
+    facts: () => ({
+      frames,
+      drawn: stage.drawn,
+      playing: stage.frame?.playing ?? null,
+      time: stage.frame?.time ?? null,
+      steps: stage.frame?.steps ?? null,
+      state: stage.frame?.state ?? null,
+      states: scene?.states ?? null,
+      scene: scene?.name ?? null,
+      simulator: scene?.simulator ?? null,
+      bodies: stage.bodies?.count ?? 0,
+      asleep: stage.frame?.asleep ?? 0,
+      contacts: stage.frame?.contacts ?? 0,
+      sections: [...(stage.frame?.sections.keys() ?? [])],
+      strokes: stage.instruments.strokes,
+      samples: plots.samples,
+      chosen: stage.chosen,
+    }),
+    position: (body: number) => stage.bodies?.position(body).toArray() ?? null,
+    dynamic: () => Array.from(stage.bodies?.cast.statuses ?? []).flatMap((status, body) => (status === 0 ? [body] : [])),
+    onScreen: (body: number) => stage.onScreen(body),
+    pick: (x: number, y: number) => stage.pick(x, y)?.body ?? null,
+  },
+});

@@ -1,0 +1,169 @@
+// What the server sends, read from its bytes. crates/viewer/src/message.rs describes the layout.
+
+/** The scene as JSON tells of it. */
+export interface Scene {
+  epoch: number;
+  name: string;
+  title: string;
+  description: string;
+  dt: number;
+  duration: number;
+  /** Simulated seconds in a second at speed 1. */
+  pace: number;
+  /** Quaternion x y z w that turns the scene's up to y. */
+  up: [number, number, number, number];
+  weightless: boolean;
+  origin: [number, number, number];
+  center: [number, number, number];
+  radius: number;
+  /** Half the sides of the box around what matters. */
+  half: [number, number, number];
+  toward: [number, number, number];
+  simulator: string | null;
+  simulators: { name: string; doc: string }[];
+  /** States of a recording. */
+  states: number | null;
+  springs: boolean;
+  bodies: number;
+}
+
+/** A body that is looked at closely. */
+export interface BodyReport {
+  index: number;
+  name: string;
+  status: string;
+  asleep: boolean;
+  mass: number;
+  moments: number[];
+  position: number[];
+  velocity: number[];
+  omega: number[];
+  energy: number;
+  contact_count: number;
+  contacts: { with: string | null; force: number; gap: number }[];
+}
+
+export interface Surface {
+  positions: Float32Array;
+  normals: Float32Array;
+  triangles: Uint32Array;
+}
+
+/** Bodies and what they are made of. */
+export interface Cast {
+  epoch: number;
+  colours: Uint32Array;
+  /** 0 dynamic, 1 animated, 2 fixed, 3 inactive. */
+  statuses: Uint32Array;
+  /** Seven numbers a body: centre of mass and principal axes in the body frame. */
+  principals: Float32Array;
+  parts: { body: number; surface: number; sensor: boolean; pose: Float32Array; scale: Float32Array }[];
+  planes: { body: number; pose: Float32Array }[];
+  surfaces: Surface[];
+}
+
+/** What a frame holds besides poses, row by row. */
+export const Section = { poses: 1, contacts: 2, boxes: 3, velocities: 4, sleeping: 5, springs: 6 } as const;
+const ROW_WORDS: Record<number, number> = { 1: 6, 2: 7, 3: 7, 4: 10, 5: 1, 6: 6 };
+
+export interface Rows {
+  count: number;
+  reals: Float32Array;
+  words: Uint32Array;
+}
+
+export interface Frame {
+  epoch: number;
+  frame: number;
+  playing: boolean;
+  late: boolean;
+  time: number;
+  kinetic: number;
+  potential: number;
+  momentum: [number, number, number];
+  angularMomentum: [number, number, number];
+  stepMs: number;
+  rate: number;
+  steps: number;
+  asleep: number;
+  state: number;
+  contacts: number;
+  sections: Map<number, Rows>;
+}
+
+/** Bytes of a cast ⇒ cast. */
+export function readCast(buffer: ArrayBuffer): Cast {
+  const words = new Uint32Array(buffer);
+  const reals = new Float32Array(buffer);
+  const [, epoch, bodies, parts, planes, surfaces] = words;
+  let at = 6;
+  const colours = new Uint32Array(bodies);
+  const statuses = new Uint32Array(bodies);
+  const principals = new Float32Array(7 * bodies);
+  for (let i = 0; i < bodies; i++, at += 9) {
+    colours[i] = words[at];
+    statuses[i] = words[at + 1];
+    principals.set(reals.subarray(at + 2, at + 9), 7 * i);
+  }
+  const cast: Cast = { epoch, colours, statuses, principals, parts: [], planes: [], surfaces: [] };
+  for (let i = 0; i < parts; i++, at += 13) {
+    cast.parts.push({
+      body: words[at],
+      surface: words[at + 1],
+      sensor: words[at + 2] !== 0,
+      pose: reals.subarray(at + 3, at + 10),
+      scale: reals.subarray(at + 10, at + 13),
+    });
+  }
+  for (let i = 0; i < planes; i++, at += 8) {
+    cast.planes.push({ body: words[at], pose: reals.subarray(at + 1, at + 8) });
+  }
+  for (let i = 0; i < surfaces; i++) {
+    const [corners, triangles] = [words[at], words[at + 1]];
+    at += 2;
+    const take = (length: number) => (at += length) - length;
+    const p = take(3 * corners);
+    const n = take(3 * corners);
+    const t = take(3 * triangles);
+    cast.surfaces.push({
+      positions: reals.slice(p, n),
+      normals: reals.slice(n, t),
+      triangles: words.slice(t, at),
+    });
+  }
+  return cast;
+}
+
+/** Bytes of a frame ⇒ frame. */
+export function readFrame(buffer: ArrayBuffer): Frame {
+  const words = new Uint32Array(buffer);
+  const reals = new Float32Array(buffer);
+  const view = new DataView(buffer);
+  const sections = new Map<number, Rows>();
+  let at = 24;
+  for (let i = 0; i < words[22]; i++) {
+    const [id, count] = [words[at], words[at + 1]];
+    const length = count * (ROW_WORDS[id] ?? 0);
+    at += 2;
+    sections.set(id, { count, reals: reals.subarray(at, at + length), words: words.subarray(at, at + length) });
+    at += length;
+  }
+  return {
+    epoch: words[1],
+    frame: words[2],
+    playing: (words[3] & 1) !== 0,
+    late: (words[3] & 2) !== 0,
+    time: view.getFloat64(16, true),
+    kinetic: view.getFloat64(24, true),
+    potential: view.getFloat64(32, true),
+    momentum: [reals[10], reals[11], reals[12]],
+    angularMomentum: [reals[13], reals[14], reals[15]],
+    stepMs: reals[16],
+    rate: reals[17],
+    steps: words[18],
+    asleep: words[19],
+    state: words[20],
+    contacts: words[21],
+    sections,
+  };
+}

@@ -1,0 +1,217 @@
+//! What a world looks like: surfaces, where they sit on bodies, and colours.
+//!
+//! Shapes that differ by a scale only share one surface: every box is the unit cube stretched, every ball the unit ball. A
+//! scene of ten thousand bricks has one surface, and whoever draws it can draw all bricks at once.
+
+mod colour;
+mod frame;
+mod normals;
+mod springs;
+mod surface;
+
+pub use colour::Colour;
+pub use frame::Frame;
+pub use springs::springs;
+pub use surface::Surface;
+
+pub(crate) use colour::srgb;
+pub(crate) use frame::horizontal;
+
+use glam::{DQuat, DVec3};
+use rattleback_dynamics::world::Handle;
+use rattleback_dynamics::{BodyId, Status, Value, World};
+use rattleback_geometry::{Pose, Shape};
+use surface::Surfaces;
+
+/// A body as it is drawn.
+#[derive(Clone, Debug)]
+pub struct LookBody {
+    /// Which body of the world.
+    pub id: BodyId,
+    /// Its name, or `#` and its slot.
+    pub name: String,
+    /// What moves it.
+    pub status: Status,
+    /// Its colour.
+    pub colour: Colour,
+    /// Mass in kg; 0 if not known.
+    pub mass: f64,
+    /// Principal frame in the body frame: the centre of mass and the principal axes.
+    pub principal: Pose,
+}
+
+/// A surface on a body.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Index of the body.
+    pub body: u32,
+    /// Index of the surface.
+    pub surface: u32,
+    /// Where it sits in the body frame.
+    pub pose: Pose,
+    /// How it is stretched along its own axes first.
+    pub scale: DVec3,
+    /// A sensor is drawn as glass.
+    pub sensor: bool,
+}
+
+/// A plane without end on a body.
+#[derive(Clone, Copy, Debug)]
+pub struct Plane {
+    /// Index of the body.
+    pub body: u32,
+    /// Where it sits in the body frame; its solid lies below the local z = 0.
+    pub pose: Pose,
+}
+
+/// What a world looks like.
+///
+/// ```
+/// use rattleback_dynamics::{Body, World};
+/// use rattleback_geometry::Shape;
+/// use rattleback_viewer::Look;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut world = World::default();
+/// for radius in [0.1, 0.2, 0.3] {
+///     world.add_body(Body::dynamic().with_shape(Shape::sphere(radius)?))?;
+/// }
+/// let look = Look::of(&world);
+/// assert_eq!((look.bodies.len(), look.parts.len(), look.surfaces.len()), (3, 3, 1));
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Everybody, in the order of their slots.
+    pub bodies: Vec<LookBody>,
+    /// What they are made of.
+    pub parts: Vec<Part>,
+    /// Planes without end.
+    pub planes: Vec<Plane>,
+    /// Surfaces to draw parts with.
+    pub surfaces: Vec<Surface>,
+    /// Where up is: against gravity, or z.
+    pub up: DVec3,
+    /// What a camera should look at.
+    pub frame: Frame,
+}
+
+/// Sides of a full circle where there are few round bodies, and where there are many.
+const SEGMENTS: (u32, u32) = (40, 16);
+/// More parts than this are many.
+const MANY_PARTS: usize = 1500;
+
+impl Look {
+    /// World ⇒ what it looks like now.
+    pub fn of(world: &World) -> Self {
+        let many = world.iter_shapes().count() > MANY_PARTS;
+        let mut surfaces = Surfaces::new(if many { SEGMENTS.1 } else { SEGMENTS.0 });
+        let mut colours = colour::Palette::default();
+        let (mut bodies, mut parts, mut planes) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, body) in world.iter_bodies().enumerate() {
+            let name = body.name().map_or_else(|| format!("#{}", body.id().slot()), str::to_owned);
+            let colour = colours.pick(body.name(), index, body.status());
+            for attached in body.shapes().iter().filter_map(|id| world.shape(*id).ok()) {
+                let mut add = |pose: Pose, shape: &Shape| match shape {
+                    Shape::HalfSpace(half_space) => {
+                        let turn = DQuat::from_rotation_arc(DVec3::Z, half_space.normal());
+                        let pose = pose * Pose::new(turn, DVec3::ZERO);
+                        planes.push(Plane { body: index as u32, pose });
+                    }
+                    _ => {
+                        if let Some((surface, scale)) = surfaces.of(shape) {
+                            let sensor = attached.sensor;
+                            parts.push(Part { body: index as u32, surface, pose, scale, sensor });
+                        }
+                    }
+                };
+                match &attached.shape {
+                    Shape::Compound(compound) => {
+                        for (pose, shape) in compound.parts() {
+                            add(attached.pose * *pose, shape);
+                        }
+                    }
+                    shape => add(attached.pose, shape),
+                }
+            }
+            bodies.push(LookBody {
+                id: body.id(),
+                name,
+                status: body.status(),
+                colour,
+                mass: body.mass(),
+                principal: *body.body_from_principal(),
+            });
+        }
+        let up = up_of(world);
+        let frame = Frame::of(world, up);
+        Self { bodies, parts, planes, surfaces: surfaces.list, up, frame }
+    }
+
+    /// World that looks so ⇒ pose of every body, in order; identity for one that is gone.
+    pub fn poses(&self, world: &World) -> Vec<Pose> {
+        let pose = |body: &LookBody| world.body(body.id).map_or(Pose::IDENTITY, |body| body.pose());
+        self.bodies.iter().map(pose).collect()
+    }
+
+    /// Turns the world's up to y, as most programs that draw have it.
+    pub fn y_up(&self) -> DQuat {
+        if self.up.dot(DVec3::Z) > 0.999_999 {
+            // About x, so that the x axis stays what it was.
+            return DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+        }
+        DQuat::from_rotation_arc(self.up, DVec3::Y)
+    }
+}
+
+/// Against the sum of all uniform gravities; z if there is none.
+fn up_of(world: &World) -> DVec3 {
+    let pull: DVec3 = world
+        .iter_forces()
+        .filter(|(_, _, force)| force.type_name() == "gravity")
+        .filter_map(|(_, _, force)| match force.get("acceleration") {
+            Ok(Value::VectorSignal(signal)) => Some(signal.at(world.time())),
+            Ok(Value::Vec3(acceleration)) => Some(acceleration),
+            _ => None,
+        })
+        .sum();
+    (-pull).try_normalize().unwrap_or(DVec3::Z)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rattleback_dynamics::Registry;
+    use rattleback_scene::{Scene, built_ins};
+
+    /// Every scene that comes along has something to look at, and every part belongs to a body and a surface.
+    #[test]
+    fn every_built_in_scene_has_a_look() {
+        for scene in built_ins() {
+            let stage = Scene::built_in(scene.name).unwrap().build(&Registry::default()).unwrap();
+            let look = Look::of(&stage.world);
+            assert!(!look.parts.is_empty(), "{}", scene.name);
+            assert!(look.frame.radius.is_finite() && look.frame.radius > 0.0, "{}", scene.name);
+            for part in &look.parts {
+                assert!((part.body as usize) < look.bodies.len(), "{}", scene.name);
+                assert!((part.surface as usize) < look.surfaces.len(), "{}", scene.name);
+            }
+        }
+    }
+
+    /// Up is against gravity, and y_up turns it to y without mirroring.
+    #[test]
+    fn up_is_against_gravity() {
+        for (gravity, up) in [
+            (DVec3::new(0.0, 0.0, -9.81), DVec3::Z),
+            (DVec3::new(0.0, -10.0, 0.0), DVec3::Y),
+            (DVec3::new(3.0, 0.0, 0.0), DVec3::NEG_X),
+            (DVec3::ZERO, DVec3::Z),
+        ] {
+            let mut world = World::default();
+            world.set_gravity(gravity).unwrap();
+            let look = Look::of(&world);
+            assert!(look.up.distance(up) < 1e-12);
+            assert!((look.y_up() * look.up).distance(DVec3::Y) < 1e-12);
+        }
+    }
+}
