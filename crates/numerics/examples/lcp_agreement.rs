@@ -20,7 +20,9 @@ fn main() {
         workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
     });
     let mut all = Tally::default();
-    parts.into_iter().for_each(|part| all.add(part));
+    for part in parts {
+        all.add(part);
+    }
     println!("frictionless, n ≤ 200: {} problems", all.plain);
     println!("  solved by Dantzig {}, by Lemke {}", all.dantzig, all.lemke);
     println!("  largest difference of z {:.1e}, largest residual {:.1e}", all.difference, all.residual);

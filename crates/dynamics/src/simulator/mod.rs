@@ -1,9 +1,11 @@
 //! Simulators: what moves a world through time. One folder each.
 
+pub mod constraint;
 pub mod free;
 pub mod impulse;
 pub mod realtime;
 
+pub use constraint::{Constraint, ConstraintSettings};
 pub use free::{BodyIntegrator, Flow, FreeMotion};
 pub use impulse::{Impulse, ImpulseSettings};
 pub use realtime::{Realtime, RealtimeSettings};
@@ -44,6 +46,7 @@ pub(crate) fn register_integrators(
 pub(crate) fn register_simulators(
     simulators: &mut Catalogue<Box<dyn Simulator>>,
 ) -> Result<(), RegistryError> {
+    constraint::register_simulator(simulators)?;
     free::register_simulator(simulators)?;
     impulse::register_simulator(simulators)?;
     realtime::register_simulator(simulators)
