@@ -6,8 +6,8 @@
 //! coefficient where the slip at the beginning is small, the kinetic one elsewhere.
 //!
 //! Places follow from the mean velocity ½(v₀ + v): exact for constant accelerations. Where that would lead bodies into each other (they
-//! have just landed, or have drifted), the nearest velocity that does not, J_n v ≥ −gap/h, leads them instead; it moves them only and
-//! is forgotten then.
+//! have just landed, have drifted, or turn while they touch), the nearest velocity that does not leads them instead; it moves them only
+//! and is forgotten then.
 
 use super::roster::Roster;
 use super::touch::{Memory, Touch};
@@ -200,8 +200,33 @@ impl Forces {
         }
     }
 
-    /// The same by pivoting, with friction along t and k on their own; contacts that slide at the start (`sliding`) keep sliding along t.
-    pub fn solve_by_pivots(&mut self, sliding: &[bool], settings: &BlockSettings) -> ForceReport {
+    /// The same by pivoting, with friction along t and k on their own. Contacts that slide at the start (`sliding`) keep sliding along t;
+    /// those that would be turned round within the step stick instead.
+    pub fn solve_by_pivots(&mut self, mut sliding: Vec<bool>, settings: &BlockSettings) -> ForceReport {
+        for _ in 0..sliding.len() {
+            let report = self.pivot(&sliding, settings);
+            let reversed: Vec<usize> = (0..sliding.len())
+                .filter(|c| sliding[*c] && self.solved_velocity(&self.problem.contacts[*c], 1) < 0.0)
+                .collect();
+            if reversed.is_empty() || report.unbounded || !report.converged {
+                return report;
+            }
+            reversed.into_iter().for_each(|c| sliding[c] = false);
+        }
+        self.pivot(&sliding, settings)
+    }
+
+    /// u of one row after the solution.
+    fn solved_velocity(&self, contact: &BlockContact, axis: usize) -> f64 {
+        let side = |side: usize| {
+            let [v, omega] = self.velocity.get(contact.blocks[side]?)?;
+            let [linear, angular] = contact.rows[side][axis];
+            Some(linear.dot(*v) + angular.dot(*omega))
+        };
+        side(0).unwrap_or(0.0) + side(1).unwrap_or(0.0) - contact.target[axis]
+    }
+
+    fn pivot(&mut self, sliding: &[bool], settings: &BlockSettings) -> ForceReport {
         let contacts = &self.problem.contacts;
         let n = 3 * contacts.len();
         let mut a = SquareMatrix::zeros(n);

@@ -5,11 +5,14 @@ use super::roster::Roster;
 use super::settings::ConstraintSettings;
 use super::touch::{Memory, Touch};
 use crate::motion::Motion;
-use glam::DVec3;
+use glam::{DQuat, DVec3};
+use rattleback_geometry::swept::rotation_vector;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
 /// Part of an overlap that is taken back in one interval.
 const RECOVERY: f64 = 0.5;
+/// Corrections of a course, each for what the last one left.
+const MOST_PROJECTIONS: usize = 4;
 
 /// An interval to be crossed.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +62,7 @@ impl Interval<'_> {
         forces.remember(memory, touches, time);
         let report = if settings.solver == "baraff" {
             let sliding: Vec<bool> = touches.iter().map(slides).collect();
-            forces.solve_by_pivots(&sliding, &self.block_settings())
+            forces.solve_by_pivots(sliding, &self.block_settings())
         } else {
             forces.solve(&self.block_settings())
         };
@@ -77,61 +80,74 @@ impl Interval<'_> {
         courses: &mut [Course],
         end: &mut [Motion],
     ) {
-        let time = self.time;
-        let mut pushed = vec![false; start.len()];
-        for (touch, p) in touches.iter().zip(&forces.impulse) {
-            if *p != DVec3::ZERO {
-                touch.actors.iter().for_each(|actor| pushed[*actor as usize] = true);
-            }
-        }
+        let mut guided = vec![false; start.len()];
+        mark_pushed(touches, &forces.impulse, &mut guided);
         let mut mean = start.to_vec();
         let solved: Vec<(usize, [DVec3; 2])> = forces.solved().collect();
         for (actor, [v, omega]) in &solved {
             let (actor, from) = (*actor, &start[*actor]);
-            if pushed[actor] {
+            if guided[actor] {
                 (mean[actor].v, mean[actor].omega) = (0.5 * (from.v + *v), 0.5 * (from.omega + *omega));
             } else {
-                (mean[actor].v, mean[actor].omega) = (
-                    (end[actor].x - from.x) / time,
-                    rattleback_geometry::swept::rotation_vector(from.q, end[actor].q) / time,
-                );
+                mean[actor].v = (end[actor].x - from.x) / self.time;
+                mean[actor].omega = rotation_vector(from.q, end[actor].q) / self.time;
             }
         }
-        let least =
-            |touch: &Touch| if touch.gap > 0.0 { -touch.gap / time } else { -RECOVERY * touch.gap / time };
-        let violated = touches.iter().any(|touch| {
-            touch.relative_velocity(&mean).x < least(touch) - 1e-10 * touch.tolerance.min(1.0) / time
-        });
-        let mut guided = pushed.clone();
-        if violated {
-            let kept = std::mem::take(&mut forces.impulse);
-            forces.pose(roster, &mean, &mean, touches, |_, touch| Wish {
-                normal: least(touch),
+        let kept = std::mem::take(&mut forces.impulse);
+        for _ in 0..MOST_PROJECTIONS {
+            let Some(wanted) = self.wanted(start, touches, &mean) else { break };
+            forces.pose(roster, &mean, &mean, touches, |index, _| Wish {
+                normal: wanted[index],
                 friction: 0.0,
                 stiffness: Stiffness::Rigid,
             });
-            forces.impulse.resize(touches.len(), DVec3::ZERO);
-            forces.solve(&BlockSettings {
-                tolerance: 1e-3 * self.settings.solver_tolerance.max(1e-10),
-                ..self.block_settings()
-            });
-            for (touch, p) in touches.iter().zip(&forces.impulse) {
-                if *p != DVec3::ZERO {
-                    touch.actors.iter().for_each(|actor| guided[*actor as usize] = true);
-                }
-            }
+            forces.impulse.clear();
+            forces.solve(&self.block_settings());
+            mark_pushed(touches, &forces.impulse, &mut guided);
             for (actor, [v, omega]) in forces.solved().collect::<Vec<_>>() {
-                if guided[actor] {
-                    (mean[actor].v, mean[actor].omega) = (v, omega);
-                }
+                (mean[actor].v, mean[actor].omega) = (v, omega);
             }
-            forces.impulse = kept;
         }
+        forces.impulse = kept;
         for (actor, [v, omega]) in solved {
             if guided[actor] {
                 courses[actor] = Course::Led { v: mean[actor].v, omega: mean[actor].omega };
-                let moved = follow(roster, actor, &start[actor], courses[actor], self.begin, time);
+                let moved = follow(roster, actor, &start[actor], courses[actor], self.begin, self.time);
                 end[actor] = Motion { v, omega, ..moved };
+            }
+        }
+    }
+
+    /// Normal velocities that would leave every gap as it should be, if the present ones do not: gaps at the end are measured between
+    /// the material points where they get to, and what was overlapping before has to come out by a part of its depth.
+    fn wanted(&self, start: &[Motion], touches: &[Touch], mean: &[Motion]) -> Option<Vec<f64>> {
+        let mut violated = false;
+        let wanted = touches
+            .iter()
+            .map(|touch| {
+                let displacement = |side: usize| {
+                    let (from, by) =
+                        (&start[touch.actors[side] as usize], &mean[touch.actors[side] as usize]);
+                    let arm = touch.point - from.x;
+                    let turned = DQuat::from_scaled_axis(self.time * by.omega) * arm;
+                    self.time * by.v + (turned - arm)
+                };
+                let gap = touch.gap + touch.normal().dot(displacement(1) - displacement(0));
+                let least = (1.0 - RECOVERY) * touch.gap.min(0.0);
+                violated |= gap < least - 1e-3 * touch.tolerance;
+                touch.relative_velocity(mean).x + (least - gap) / self.time
+            })
+            .collect();
+        violated.then_some(wanted)
+    }
+}
+
+/// Marks the bodies that impulses push.
+fn mark_pushed(touches: &[Touch], impulse: &[DVec3], pushed: &mut [bool]) {
+    for (touch, p) in touches.iter().zip(impulse) {
+        if *p != DVec3::ZERO {
+            for actor in touch.actors {
+                pushed[actor as usize] = true;
             }
         }
     }

@@ -11,7 +11,6 @@ use rattleback_geometry::contact::{ContactCache, Contacts};
 use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceError, SpaceKind, everywhere};
 use rattleback_geometry::{Aabb, Pose, Shape};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// One body.
 #[derive(Clone, Debug)]
@@ -23,7 +22,6 @@ pub(in crate::simulator) struct Actor {
     pub inertia: Inertia,
     /// Path, where it starts, and the principal frame in the body's.
     pub script: Option<(Path, Pose, Pose)>,
-    pub parts: Range<usize>,
     /// No point is farther from the centre of mass.
     pub reach: f64,
 }
@@ -129,7 +127,6 @@ impl Roster {
     fn enlist(&mut self, world: &World, id: BodyId, status: Status, place: usize) -> Result<(), Error> {
         let body = world.body(id)?;
         let frame = *body.body_from_principal();
-        let first = self.parts.len();
         let mobility = if status == Status::Fixed { Mobility::Fixed } else { Mobility::Moving };
         let mut reach = 0.0_f64;
         for shape_id in body.shapes() {
@@ -166,7 +163,6 @@ impl Roster {
                 .path()
                 .filter(|_| status == Status::Animated)
                 .map(|(path, start)| (path.clone(), start, frame)),
-            parts: first..self.parts.len(),
             reach,
         });
         Ok(())
