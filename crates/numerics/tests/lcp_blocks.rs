@@ -83,6 +83,18 @@ fn cubes_slide_down_steep_slopes() {
     assert!(report.converged && velocity[0][0].length() < 1e-12);
 }
 
+/// A cube that slides fast, in any direction: its deceleration is μ g to rounding.
+#[test]
+fn fast_sliding_is_solved_as_well() {
+    let (bodies, points) = cubes(&tower(1));
+    let mut problem = as_blocks(&bodies, &points, 0.2, -9.81 * DVec3::Z);
+    problem.blocks[0].free[0] += DVec3::new(3.0, 4.0, 0.0);
+    let (report, _, velocity) = solve(&problem);
+    assert!(report.converged, "{report:?}");
+    let expected = DVec3::new(0.6, 0.8, 0.0) * (5.0 - 0.2 * 9.81 * STEP);
+    assert!((velocity[0][0] - expected).length() < 1e-10, "{velocity:?}");
+}
+
 /// What solves a problem once solves it at once the second time.
 #[test]
 fn a_warm_start_needs_no_factorisation() {

@@ -1,7 +1,7 @@
 //! Contact forces over an interval, all contacts of an island together.
 //!
 //! Without contacts the bodies would have the velocities v* after the time h. Contact impulses p = h F are to make them
-//! M (v − v*) = Jᵀ p with 0 ≤ p_n ⟂ u_n + gap/h ≥ 0 and Coulomb friction at the velocities u = J v at the end: in terms of accelerations,
+//! M (v − v*) = Jᵀ p with 0 ≤ p_n ⟂ u_n + gap/h ≥ 0 (u_n ≥ 0 where it touches) and Coulomb friction at the velocities u = J v at the end: in terms of accelerations,
 //! a_n h + u_n(0) ≥ −gap/h, so that what is at rest stays at rest and errors of earlier steps are not carried along. μ is the static
 //! coefficient where the slip at the beginning is small, the kinetic one elsewhere.
 //!

@@ -55,7 +55,8 @@ impl Interval<'_> {
         };
         let slides = |touch: &Touch| slip(touch) > settings.stick_speed;
         forces.pose(roster, start, end, touches, |_, touch| Wish {
-            normal: -touch.gap.max(0.0) / time,
+            // What touches keeps its distance: gaps of four corners below the tolerance need not lie in a plane.
+            normal: if touch.touches() { 0.0 } else { -touch.gap / time },
             friction: if slides(touch) { touch.kinetic_friction } else { touch.static_friction },
             stiffness: Stiffness::Rigid,
         });
@@ -102,7 +103,7 @@ impl Interval<'_> {
                 stiffness: Stiffness::Rigid,
             });
             forces.impulse.clear();
-            forces.solve(&self.block_settings());
+            forces.solve(&BlockSettings { tolerance: 1e-10, ..self.block_settings() });
             mark_pushed(touches, &forces.impulse, &mut guided);
             for (actor, [v, omega]) in forces.solved().collect::<Vec<_>>() {
                 (mean[actor].v, mean[actor].omega) = (v, omega);
@@ -133,8 +134,12 @@ impl Interval<'_> {
                     self.time * by.v + (turned - arm)
                 };
                 let gap = touch.gap + touch.normal().dot(displacement(1) - displacement(0));
-                let least = (1.0 - RECOVERY) * touch.gap.min(0.0);
-                violated |= gap < least - 1e-3 * touch.tolerance;
+                let least = if touch.gap < -touch.tolerance {
+                    (1.0 - RECOVERY) * touch.gap
+                } else {
+                    touch.gap.min(0.0)
+                };
+                violated |= gap < least - 0.01 * touch.tolerance;
                 touch.relative_velocity(mean).x + (least - gap) / self.time
             })
             .collect();

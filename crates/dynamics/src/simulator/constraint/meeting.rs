@@ -3,7 +3,8 @@
 //! A pair that did not touch at the beginning and overlaps at the end, or has passed through each other in between, is looked at again
 //! at times in between until the gap is positive and below the touching tolerance: regula falsi on the separation along the true
 //! courses, kept between a free and an overlapping time. Fast pairs are found by casting one shape against the other.
-//! A pair that touched already is left to its contacts, unless some other point of it comes down faster than contact allows.
+//! A pair that touched already is left to its contacts, unless another point of it comes down faster than contact allows, or it turns so far
+//! that its contacts are others on the way.
 
 use super::force::{Course, follow};
 use super::roster::{Pair, Roster};
@@ -12,8 +13,10 @@ use rattleback_geometry::swept::{self, Advancement, cast_shapes};
 
 /// Looks at a pair between its free and its overlapping time.
 const MOST_LOOKS: usize = 60;
-/// A touching pair may overlap by this much of the smaller body before a new point of it counts.
+/// A touching pair may come to overlap by this much of the smaller body before a new point of it counts that came fast,
 const SLOP: f64 = 1e-4;
+/// and by this much because it turns while it touches.
+const DRIFT: f64 = 1e-3;
 
 /// Courses of everybody over an interval.
 #[derive(Clone, Copy, Debug)]
@@ -82,14 +85,13 @@ impl Search<'_> {
         let tolerance = touch_gap * self.pair.size;
         let touched = outlook.separation <= tolerance;
         if touched {
-            if !outlook.fast {
+            let share = if outlook.fast { SLOP } else { DRIFT };
+            let slop = (share * self.pair.size).max(20.0 * tolerance);
+            let depth = slop - outlook.separation.min(0.0);
+            if self.separation(roster, until) >= -depth {
                 return None;
             }
-            let slop = (SLOP * self.pair.size).max(20.0 * tolerance);
-            if self.separation(roster, until) >= -slop {
-                return None;
-            }
-            return Some(self.narrow(roster, (0.0, outlook.separation + slop), until, slop, slop));
+            return Some(self.narrow(roster, (0.0, outlook.separation + depth), until, depth, 0.5 * slop));
         }
         let last = self.separation(roster, until);
         let overlapping = if last < 0.0 { until } else { self.passed(roster, until)? };

@@ -7,13 +7,16 @@ use glam::{DMat3, DVec2, DVec3};
 /// ρ to begin with, as a multiple of the mass a contact feels.
 const FIRST_FACTOR: f64 = 100.0;
 
+/// Updates without progress after which it is not expected any more.
+const STALLED: usize = 25;
+
 /// Updates that are left to themselves.
 const PATIENCE: usize = 8;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockSettings {
-    /// Velocity by which conditions may be missed, in the unit of v. Default 1e-12.
+    /// Velocity by which conditions may be missed, for velocities below 0.1 in the unit of v; more for faster ones. Default 1e-12.
     pub tolerance: f64,
     /// Most updates of the multipliers. Default 80.
     pub updates: usize,
@@ -114,12 +117,20 @@ impl BlockSolver {
         momentum_to_velocity(problem, impulse, velocity);
         let mut report =
             BlockReport { residual: Self::residual(problem, impulse, velocity), ..BlockReport::default() };
-        if report.residual > settings.tolerance {
+        let tolerance = Self::tolerance(problem, settings);
+        if report.residual > tolerance {
             self.sweep(problem, settings.sweeps, impulse, velocity);
             self.run(problem, settings, impulse, velocity, &mut report);
         }
-        report.converged = report.residual <= settings.tolerance;
+        report.converged = report.residual <= tolerance;
         Ok(report)
+    }
+
+    /// What can be asked for: rounding grows with the velocities.
+    fn tolerance(problem: &BlockProblem, settings: &BlockSettings) -> f64 {
+        let fastest = problem.blocks.iter().flat_map(|block| block.free).map(|v| v.abs().max_element());
+        let targets = problem.contacts.iter().map(|contact| contact.target.abs().max_element());
+        settings.tolerance * (1.0 + 10.0 * fastest.chain(targets).fold(0.0, f64::max))
     }
 
     fn prepare(&mut self, problem: &BlockProblem) {
@@ -158,14 +169,17 @@ impl BlockSolver {
             .filter_map(|contact| Some([contact.blocks[0]?, contact.blocks[1]?]))
             .collect();
         self.envelope.arrange(problem.blocks.len(), &pairs);
+        let tolerance = Self::tolerance(problem, settings);
         let mut best = (Self::residual(problem, impulse, velocity), impulse.to_vec());
         report.residual = best.0;
         self.factor = FIRST_FACTOR.min(settings.penalty);
         let mut ceiling = settings.penalty;
-        while report.updates < settings.updates && report.residual > settings.tolerance {
+        let (mut patience, mut mark) = (STALLED, report.residual);
+        while report.updates < settings.updates && report.residual > tolerance && patience > 0 {
             report.updates += 1;
             self.take_radius(problem, impulse, report.updates);
-            let close = (0.01 * report.residual).min(1.0).max(0.1 * settings.tolerance);
+            let close = (0.01 * report.residual).min(1.0).max(0.1 * tolerance);
+            patience -= 1;
             if !self.minimise(problem, settings.steps, close, impulse, velocity, report) {
                 if self.factor <= 1.0 {
                     break;
@@ -184,6 +198,9 @@ impl BlockSolver {
             report.residual = Self::residual(problem, impulse, velocity);
             if report.residual < best.0 {
                 best = (report.residual, projected);
+            }
+            if best.0 < 0.5 * mark {
+                (patience, mark) = (STALLED, best.0);
             }
             ceiling = (1.5 * ceiling).min(settings.penalty);
             if report.residual > 0.3 * before {
