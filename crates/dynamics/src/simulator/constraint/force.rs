@@ -10,7 +10,7 @@
 //! and is forgotten then.
 
 use super::roster::Roster;
-use super::touch::{Memory, Touch};
+use super::touch::{Memory, Touch, remembered};
 use crate::motion::{Motion, Wrench, fly};
 use glam::{DMat3, DVec3};
 use rattleback_numerics::damping::Damping;
@@ -177,9 +177,8 @@ impl Forces {
     /// Starts from remembered forces held for a time.
     pub fn remember(&mut self, memory: &Memory, touches: &[Touch], time: f64) {
         self.impulse.clear();
-        self.impulse.extend(touches.iter().map(|touch| {
-            memory.get(&touch.name).map_or(DVec3::ZERO, |force| time * (touch.frame.transpose() * *force))
-        }));
+        self.impulse
+            .extend(touches.iter().map(|touch| time * (touch.frame.transpose() * remembered(memory, touch))));
     }
 
     /// Solves what was posed.

@@ -222,7 +222,7 @@ impl Simulator for Constraint {
     }
 
     fn memory(&self) -> Vec<u8> {
-        let remembered: Vec<(Name, DVec3)> =
+        let remembered: Vec<(Name, [DVec3; 2])> =
             self.memory.iter().map(|(name, force)| (*name, *force)).collect();
         postcard::to_allocvec(&(self.substeps as u64, self.accepted as u64, remembered)).unwrap_or_default()
     }
@@ -232,12 +232,13 @@ impl Simulator for Constraint {
             self.memory.clear();
             return Ok(());
         }
-        let (substeps, accepted, remembered): (u64, u64, Vec<(Name, DVec3)>) =
+        let (substeps, accepted, remembered): (u64, u64, Vec<(Name, [DVec3; 2])>) =
             postcard::from_bytes(memory)
                 .map_err(|_| SnapshotError::Malformed("memory of the constraint simulator"))?;
         self.substeps = substeps.clamp(1, 1 << 20) as usize;
         self.accepted = accepted.min(4) as usize;
-        self.memory = remembered.into_iter().filter(|(_, force)| force.is_finite()).collect();
+        self.memory =
+            remembered.into_iter().filter(|(_, known)| known.iter().all(|v| v.is_finite())).collect();
         Ok(())
     }
 }

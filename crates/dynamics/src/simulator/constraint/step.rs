@@ -299,7 +299,7 @@ impl Constraint {
     fn keep(&mut self, touches: &[Touch], time: f64) {
         for (touch, p) in touches.iter().zip(&self.forces.impulse) {
             let force = touch.frame * *p / time;
-            self.fresh.insert(touch.name, force);
+            self.fresh.insert(touch.name, [force, touch.point]);
             if *p != DVec3::ZERO || touch.touches() {
                 let bodies = touch.actors.map(|actor| self.roster.actors[actor as usize].id);
                 let (point, normal, gap) = (touch.point, touch.normal(), touch.gap);

@@ -10,8 +10,22 @@ use std::collections::BTreeMap;
 /// A contact point by name: the shapes, their pieces, the features that meet.
 pub(in crate::simulator) type Name = ([ShapeId; 2], [u32; 2], u32);
 
-/// Force of each contact point in the last step, in world axes: on B, N.
-pub(in crate::simulator) type Memory = BTreeMap<Name, DVec3>;
+/// Force of each contact point in the last step, in world axes, on B, N; and where it was.
+pub(in crate::simulator) type Memory = BTreeMap<Name, [DVec3; 2]>;
+
+/// The force remembered of a point; names may change while bodies rest, so a near point of the same shapes will do.
+pub(in crate::simulator) fn remembered(memory: &Memory, touch: &Touch) -> DVec3 {
+    if let Some([force, _]) = memory.get(&touch.name) {
+        return *force;
+    }
+    let shapes = touch.name.0;
+    let known = memory.range((shapes, [0; 2], 0)..=(shapes, [u32::MAX; 2], u32::MAX));
+    known
+        .map(|(_, [force, point])| (point.distance_squared(touch.point), *force))
+        .filter(|(distance, _)| *distance < 1e8 * touch.tolerance * touch.tolerance)
+        .min_by(|x, y| x.0.total_cmp(&y.0))
+        .map_or(DVec3::ZERO, |(_, force)| force)
+}
 
 /// One point between two bodies.
 #[derive(Clone, Copy, Debug)]

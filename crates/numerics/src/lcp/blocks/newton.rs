@@ -120,10 +120,38 @@ impl BlockSolver {
         let tolerance = Self::tolerance(problem, settings);
         if report.residual > tolerance {
             self.sweep(problem, settings.sweeps, impulse, velocity);
+            let warm = impulse.iter().any(|p| *p != DVec3::ZERO);
             self.run(problem, settings, impulse, velocity, &mut report);
+            if report.residual > tolerance && warm {
+                self.start_again(problem, settings, impulse, velocity, &mut report);
+            }
         }
         report.converged = report.residual <= tolerance;
         Ok(report)
+    }
+
+    /// The same from nothing: a start that fits only in part can be worse than none.
+    fn start_again(
+        &mut self,
+        problem: &BlockProblem,
+        settings: &BlockSettings,
+        impulse: &mut [DVec3],
+        velocity: &mut Vec<[DVec3; 2]>,
+        report: &mut BlockReport,
+    ) {
+        let (before, residual) = (impulse.to_vec(), report.residual);
+        impulse.fill(DVec3::ZERO);
+        momentum_to_velocity(problem, impulse, velocity);
+        let mut again = BlockReport::default();
+        self.run(problem, settings, impulse, velocity, &mut again);
+        report.updates += again.updates;
+        report.steps += again.steps;
+        report.residual = again.residual;
+        if again.residual > residual {
+            impulse.copy_from_slice(&before);
+            momentum_to_velocity(problem, impulse, velocity);
+            report.residual = residual;
+        }
     }
 
     /// What can be asked for: rounding grows with the velocities.
