@@ -486,7 +486,8 @@ fn dropped_cubes_do_not_overlap() {
             .orientation(DQuat::from_scaled_axis(DVec3::new(k, 2.0 * k, 0.5)));
         ids.push(world.add_body(body).unwrap());
     }
-    let mut simulator = Constraint::default();
+    let settings = ConstraintSettings { exact_bodies: 20, ..ConstraintSettings::default() };
+    let mut simulator = Constraint::new(settings).unwrap();
     for _ in 0..120 {
         simulator.step(&mut world, 1.0 / 60.0).unwrap();
         for (i, a) in ids.iter().enumerate() {

@@ -3,11 +3,13 @@
 pub mod constraint;
 pub mod free;
 pub mod impulse;
+pub mod penalty;
 pub mod realtime;
 
 pub use constraint::{Constraint, ConstraintSettings};
 pub use free::{BodyIntegrator, Flow, FreeMotion};
 pub use impulse::{Impulse, ImpulseSettings};
+pub use penalty::{Penalty, PenaltySettings};
 pub use realtime::{Realtime, RealtimeSettings};
 
 use crate::error::Error;
@@ -49,6 +51,7 @@ pub(crate) fn register_simulators(
     constraint::register_simulator(simulators)?;
     free::register_simulator(simulators)?;
     impulse::register_simulator(simulators)?;
+    penalty::register_simulator(simulators)?;
     realtime::register_simulator(simulators)
 }
 

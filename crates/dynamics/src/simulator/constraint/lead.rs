@@ -9,6 +9,8 @@ use glam::{DQuat, DVec3};
 use rattleback_geometry::swept::rotation_vector;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
+/// How much less exactly bodies are solved that move with 1 m/s or 1 rad/s.
+const SLACK: f64 = 1e4;
 /// Part of an overlap that is taken back in one interval.
 const RECOVERY: f64 = 0.5;
 /// Corrections of a course, each for what the last one left.
@@ -25,8 +27,17 @@ pub(super) struct Interval<'s> {
 }
 
 impl Interval<'_> {
-    fn block_settings(&self) -> BlockSettings {
-        BlockSettings { tolerance: self.settings.solver_tolerance, ..BlockSettings::default() }
+    /// What moves is solved less exactly than what rests: its contacts are others in a moment anyway.
+    fn block_settings(&self, island: &[usize], start: &[Motion]) -> BlockSettings {
+        let speed = |actor: &usize| {
+            let Motion { v, omega, .. } = &start[*actor];
+            v.abs().max_element().max(omega.abs().max_element())
+        };
+        let fastest = island.iter().map(speed).fold(0.0, f64::max);
+        let tolerance = self.settings.solver_tolerance * (1.0 + SLACK * fastest);
+        // At rest it is worth the trouble.
+        let (updates, steps) = if fastest > 0.01 { (25, 12) } else { (60, 40) };
+        BlockSettings { tolerance, updates, steps, ..BlockSettings::default() }
     }
 
     /// Finds the courses of the bodies (`free` ones to begin with) and where they end; impulses are left in `forces`.
@@ -49,6 +60,7 @@ impl Interval<'_> {
             forces.impulse.clear();
             return ForceReport { converged: true, ..ForceReport::default() };
         }
+        let block_settings = self.block_settings(island, start);
         let slip = |touch: &Touch| {
             let u = touch.relative_velocity(start);
             u.y.hypot(u.z)
@@ -63,9 +75,9 @@ impl Interval<'_> {
         forces.remember(memory, touches, time);
         let report = if settings.solver == "baraff" {
             let sliding: Vec<bool> = touches.iter().map(slides).collect();
-            forces.solve_by_pivots(sliding, &self.block_settings())
+            forces.solve_by_pivots(sliding, &block_settings)
         } else {
-            forces.solve(&self.block_settings())
+            forces.solve(&block_settings)
         };
         self.lead(roster, start, touches, forces, courses, end);
         report
@@ -103,7 +115,12 @@ impl Interval<'_> {
                 stiffness: Stiffness::Rigid,
             });
             forces.impulse.clear();
-            forces.solve(&BlockSettings { tolerance: 1e-10, ..self.block_settings() });
+            forces.solve(&BlockSettings {
+                tolerance: 1e-9,
+                updates: 20,
+                steps: 15,
+                ..BlockSettings::default()
+            });
             mark_pushed(touches, &forces.impulse, &mut guided);
             for (actor, [v, omega]) in forces.solved().collect::<Vec<_>>() {
                 (mean[actor].v, mean[actor].omega) = (v, omega);

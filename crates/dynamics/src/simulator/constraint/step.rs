@@ -14,7 +14,9 @@ use glam::DVec3;
 use std::collections::BTreeSet;
 
 /// Bodies may stray from where they were expected so often in a sub-step.
-const MOST_LOOKS: usize = 4;
+const MOST_LOOKS: usize = 3;
+/// Meetings that a large island goes back to in a sub-step; later ones are landings.
+const CROWDED: usize = 6;
 
 impl Constraint {
     /// Moves the world's bodies by dt; the world's clock stays.
@@ -158,7 +160,9 @@ impl Constraint {
         }
         let mut now = start.to_vec();
         let (mut gone, mut rounds, mut events) = (0.0, 0, 0);
-        let most = 4 * self.settings.collision_limit as usize + 16;
+        let exact = island.actors.len() <= self.settings.exact_bodies as usize;
+        let limit = self.settings.collision_limit as usize;
+        let most = if exact { limit } else { limit.min(CROWDED) };
         loop {
             let mut touches = Vec::new();
             gather(&mut self.roster, &island.pairs, &now, h - gone, self.settings.touch_gap, &mut touches);
@@ -172,7 +176,7 @@ impl Constraint {
             };
             rounds += instant.resolve(&self.roster, &mut now, &touches, &mut self.forces);
             self.counters.collision_rounds += rounds as u64;
-            let outlooks = self.outlooks(island, &touches, &now, contact_speed);
+            let outlooks = self.outlooks(island, &touches, &now, contact_speed, exact);
             // From here on nothing that comes fast is a contact; whoever slows down on the way will be one.
             let is_fast =
                 |touch: &Touch| !touch.touches() && touch.relative_velocity(&now).x < -contact_speed;
@@ -276,6 +280,7 @@ impl Constraint {
         touches: &[Touch],
         now: &[Motion],
         contact_speed: f64,
+        exact: bool,
     ) -> Vec<Outlook> {
         let mut outlooks = Vec::with_capacity(island.pairs.len());
         for pair in &island.pairs {
@@ -287,7 +292,8 @@ impl Constraint {
             });
         }
         for touch in touches {
-            let fast = !touch.touches() && touch.relative_velocity(now).x < -contact_speed;
+            let bounces = exact || touch.restitution > 0.0;
+            let fast = !touch.touches() && bounces && touch.relative_velocity(now).x < -contact_speed;
             if let Some(outlook) = outlooks.iter_mut().find(|outlook| fast && outlook.pair == touch.pair) {
                 outlook.fast = true;
             }
