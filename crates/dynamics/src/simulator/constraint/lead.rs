@@ -35,8 +35,9 @@ impl Interval<'_> {
         };
         let fastest = island.iter().map(speed).fold(0.0, f64::max);
         let tolerance = self.settings.solver_tolerance * (1.0 + SLACK * fastest);
-        // At rest it is worth the trouble.
-        let (updates, steps) = if fastest > 0.01 { (25, 12) } else { (60, 40) };
+        // Crowds that move are not worth all the trouble.
+        let exact = island.len() <= self.settings.exact_bodies as usize;
+        let (updates, steps) = if fastest < 0.01 || exact { (80, 40) } else { (25, 12) };
         BlockSettings { tolerance, updates, steps, ..BlockSettings::default() }
     }
 

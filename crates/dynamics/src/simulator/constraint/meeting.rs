@@ -87,11 +87,12 @@ impl Search<'_> {
         if touched {
             let share = if outlook.fast { SLOP } else { DRIFT };
             let slop = (share * self.pair.size).max(20.0 * tolerance);
-            let depth = slop - outlook.separation.min(0.0);
+            // Whoever overlaps by more already gets a little room, so that time goes on.
+            let depth = slop.max(0.25 * slop - outlook.separation);
             if self.separation(roster, until) >= -depth {
                 return None;
             }
-            return Some(self.narrow(roster, (0.0, outlook.separation + depth), until, depth, 0.5 * slop));
+            return Some(self.narrow(roster, (0.0, outlook.separation + depth), until, depth, 0.2 * slop));
         }
         let last = self.separation(roster, until);
         let overlapping = if last < 0.0 { until } else { self.passed(roster, until)? };

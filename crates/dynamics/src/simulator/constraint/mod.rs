@@ -115,7 +115,7 @@ pub struct Constraint {
     roster: Roster,
     forces: Forces,
     loads: Loads,
-    /// Forces of the last sub-step, and of the present one.
+    /// Forces as they were last, and those of the present sub-step, which are all that will be remembered.
     memory: Memory,
     fresh: Memory,
     contacts: BTreeMap<Name, ContactForce>,

@@ -5,7 +5,7 @@ use super::impulse::{ConstraintNote, Instant};
 use super::island::{Island, islands};
 use super::lead::Interval;
 use super::meeting::{Journey, Outlook, first_meeting};
-use super::touch::{Memory, Touch, gather};
+use super::touch::{Touch, gather};
 use super::{Constraint, ContactForce};
 use crate::error::Error;
 use crate::motion::Motion;
@@ -162,7 +162,7 @@ impl Constraint {
         let (mut gone, mut rounds, mut events) = (0.0, 0, 0);
         let exact = island.actors.len() <= self.settings.exact_bodies as usize;
         let limit = self.settings.collision_limit as usize;
-        let most = if exact { limit } else { limit.min(CROWDED) };
+        let most = if exact { 4 * limit + 16 } else { limit.min(CROWDED) };
         loop {
             let mut touches = Vec::new();
             gather(&mut self.roster, &island.pairs, &now, h - gone, self.settings.touch_gap, &mut touches);
@@ -226,13 +226,12 @@ impl Constraint {
     ) -> Vec<Course> {
         let mut courses = free.to_vec();
         let interval = Interval { settings: &self.settings, begin, time };
-        let memory: &Memory = if self.fresh.is_empty() { &self.memory } else { &self.fresh };
         let report = interval.cross(
             &self.roster,
             &island.actors,
             now,
             touches,
-            memory,
+            &self.memory,
             &mut self.forces,
             &mut courses,
             end,
@@ -306,6 +305,7 @@ impl Constraint {
         for (touch, p) in touches.iter().zip(&self.forces.impulse) {
             let force = touch.frame * *p / time;
             self.fresh.insert(touch.name, [force, touch.point]);
+            self.memory.insert(touch.name, [force, touch.point]);
             if *p != DVec3::ZERO || touch.touches() {
                 let bodies = touch.actors.map(|actor| self.roster.actors[actor as usize].id);
                 let (point, normal, gap) = (touch.point, touch.normal(), touch.gap);
