@@ -67,7 +67,7 @@ fn a_stack_of_twenty_stands_still() {
             .filter(|contact| contact.bodies.contains(id))
             .map(|contact| if contact.bodies[1] == *id { contact.force.z } else { -contact.force.z });
         let up: f64 = forces.filter(|force| *force > 0.0).sum();
-        let expected = G * f64::from(20 - level as i32);
+        let expected = G * (20 - level) as f64;
         assert!((up - expected).abs() < 1e-9 * expected, "{level}: {up}");
     }
 }

@@ -183,20 +183,21 @@ impl Forces {
 
     /// Solves what was posed.
     pub fn solve(&mut self, settings: &BlockSettings) -> ForceReport {
-        match self.solver.solve(&self.problem, settings, &mut self.impulse, &mut self.velocity) {
-            Ok(report) => ForceReport {
+        if let Ok(report) = self.solver.solve(&self.problem, settings, &mut self.impulse, &mut self.velocity)
+        {
+            return ForceReport {
                 steps: report.steps,
                 residual: report.residual,
                 converged: report.converged,
                 unbounded: false,
-            },
-            Err(_) => {
-                self.impulse.fill(DVec3::ZERO);
-                self.velocity.clear();
-                self.velocity.extend(self.problem.blocks.iter().map(|block| block.free));
-                ForceReport { residual: f64::INFINITY, ..ForceReport::default() }
-            }
+            };
         }
+        // A body with numbers that are none; it will be quarantined.
+        self.impulse.clear();
+        self.impulse.resize(self.problem.contacts.len(), DVec3::ZERO);
+        self.velocity.clear();
+        self.velocity.extend(self.problem.blocks.iter().map(|block| block.free));
+        ForceReport { residual: f64::INFINITY, ..ForceReport::default() }
     }
 
     /// The same by pivoting, with friction along t and k on their own. Contacts that slide at the start (`sliding`) keep sliding along t;
@@ -210,7 +211,9 @@ impl Forces {
             if reversed.is_empty() || report.unbounded || !report.converged {
                 return report;
             }
-            reversed.into_iter().for_each(|c| sliding[c] = false);
+            for c in reversed {
+                sliding[c] = false;
+            }
         }
         self.pivot(&sliding, settings)
     }

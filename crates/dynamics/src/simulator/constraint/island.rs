@@ -3,16 +3,18 @@
 use super::roster::Roster;
 use std::collections::BTreeMap;
 
+/// The root of a node; ways are shortened as they are walked.
+fn find(parent: &mut [usize], mut node: usize) -> usize {
+    while parent[node] != node {
+        parent[node] = parent[parent[node]];
+        node = parent[node];
+    }
+    node
+}
+
 /// Edges between actors ⇒ root of each; bodies that contacts do not move connect nobody.
 pub(in crate::simulator) fn roots(roster: &Roster, edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
     let mut parent: Vec<usize> = (0..roster.actors.len()).collect();
-    fn find(parent: &mut [usize], mut node: usize) -> usize {
-        while parent[node] != node {
-            parent[node] = parent[parent[node]];
-            node = parent[node];
-        }
-        node
-    }
     for [a, b] in edges {
         let (a, b) = (a as usize, b as usize);
         if roster.actors[a].is_dynamic() && roster.actors[b].is_dynamic() {

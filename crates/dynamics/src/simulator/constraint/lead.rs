@@ -20,6 +20,9 @@ const MOST_PROJECTIONS: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval<'s> {
     pub settings: &'s ConstraintSettings,
+    pub roster: &'s Roster,
+    /// Forces to start from.
+    pub memory: &'s Memory,
     /// When it begins, s.
     pub begin: f64,
     /// How long it is, s.
@@ -44,16 +47,14 @@ impl Interval<'_> {
     /// Finds the courses of the bodies (`free` ones to begin with) and where they end; impulses are left in `forces`.
     pub fn cross(
         &self,
-        roster: &Roster,
         island: &[usize],
         start: &[Motion],
         touches: &[Touch],
-        memory: &Memory,
         forces: &mut Forces,
         courses: &mut [Course],
         end: &mut [Motion],
     ) -> ForceReport {
-        let Self { settings, begin, time } = *self;
+        let Self { settings, roster, memory, begin, time } = *self;
         for &actor in island {
             end[actor] = follow(roster, actor, &start[actor], courses[actor], begin, time);
         }
@@ -80,20 +81,20 @@ impl Interval<'_> {
         } else {
             forces.solve(&block_settings)
         };
-        self.lead(roster, start, touches, forces, courses, end);
+        self.lead(start, touches, forces, courses, end);
         report
     }
 
     /// Courses for the bodies that contacts have pushed.
     fn lead(
         &self,
-        roster: &Roster,
         start: &[Motion],
         touches: &[Touch],
         forces: &mut Forces,
         courses: &mut [Course],
         end: &mut [Motion],
     ) {
+        let roster = self.roster;
         let mut guided = vec![false; start.len()];
         mark_pushed(touches, &forces.impulse, &mut guided);
         let mut mean = start.to_vec();

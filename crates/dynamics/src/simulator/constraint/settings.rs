@@ -39,7 +39,7 @@ impl ConstraintSettings {
         Self::with(&self.properties())?;
         self.space_kind()?;
         if !["newton", "baraff"].contains(&self.solver.as_str()) {
-            return Err(self.refuse("solver", "one of newton, baraff".into(), &self.solver));
+            return Err(refuse("solver", "one of newton, baraff".into(), &self.solver));
         }
         Ok(self)
     }
@@ -47,16 +47,11 @@ impl ConstraintSettings {
     pub(super) fn space_kind(&self) -> Result<SpaceKind, PropertyError> {
         SpaceKind::from_name(&self.space).map_err(|_| {
             let known = format!("one of {}", SpaceKind::names().collect::<Vec<_>>().join(", "));
-            self.refuse("space", known, &self.space)
+            refuse("space", known, &self.space)
         })
     }
+}
 
-    fn refuse(&self, name: &str, allowed: String, value: &str) -> PropertyError {
-        PropertyError::Range {
-            component: "constraint".into(),
-            name: name.into(),
-            allowed,
-            value: value.into(),
-        }
-    }
+fn refuse(name: &str, allowed: String, value: &str) -> PropertyError {
+    PropertyError::Range { component: "constraint".into(), name: name.into(), allowed, value: value.into() }
 }

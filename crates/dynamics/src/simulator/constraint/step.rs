@@ -18,6 +18,14 @@ const MOST_LOOKS: usize = 3;
 /// Meetings that a large island goes back to in a sub-step; later ones are landings.
 const CROWDED: usize = 6;
 
+/// When a sub-step begins, how long it is, and what approach is contact.
+#[derive(Clone, Copy, Debug)]
+struct SubStep {
+    begin: f64,
+    h: f64,
+    contact_speed: f64,
+}
+
 impl Constraint {
     /// Moves the world's bodies by dt; the world's clock stays.
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
@@ -97,10 +105,16 @@ impl Constraint {
             self.notes.truncate(notes);
             self.fresh.clear();
             self.contacts.clear();
-            end = expected.clone();
+            end.clone_from(&expected);
             self.contact_free = vec![true; start.len()];
             for island in islands(&self.roster) {
-                self.cross_island(&island, &start, &free, &mut end, begin, h, speed);
+                self.cross_island(
+                    &island,
+                    &start,
+                    &free,
+                    &mut end,
+                    SubStep { begin, h, contact_speed: speed },
+                );
             }
             if !self.roster.look_again(world, &start, &end)? {
                 break;
@@ -151,9 +165,7 @@ impl Constraint {
         start: &[Motion],
         free: &[Course],
         end: &mut [Motion],
-        begin: f64,
-        h: f64,
-        contact_speed: f64,
+        SubStep { begin, h, contact_speed }: SubStep,
     ) {
         if island.pairs.is_empty() {
             return;
@@ -225,17 +237,9 @@ impl Constraint {
         (begin, time): (f64, f64),
     ) -> Vec<Course> {
         let mut courses = free.to_vec();
-        let interval = Interval { settings: &self.settings, begin, time };
-        let report = interval.cross(
-            &self.roster,
-            &island.actors,
-            now,
-            touches,
-            &self.memory,
-            &mut self.forces,
-            &mut courses,
-            end,
-        );
+        let interval =
+            Interval { settings: &self.settings, roster: &self.roster, memory: &self.memory, begin, time };
+        let report = interval.cross(&island.actors, now, touches, &mut self.forces, &mut courses, end);
         self.counters.newton_steps += report.steps as u64;
         self.counters.solves += 1;
         if report.unbounded {
