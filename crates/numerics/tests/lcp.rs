@@ -124,7 +124,7 @@ fn warm_starts_at_the_solution_cost_nothing() {
 /// MC-4, LCP-6: towers and walls repeat contacts (A is singular); forces still balance the weight above, layer by layer.
 #[test]
 fn stacks_and_walls_carry_their_weight() {
-    for centers in [tower(1), tower(5), tower(20), wall(4, 4), wall(6, 5)] {
+    for centers in [tower(1), tower(5), tower(20), wall(4, 4), wall(6, 5), wall(7, 11)] {
         let (bodies, points) = cubes(&centers);
         let matrix = contact_matrix(&bodies, &points);
         assert!(matrix.asymmetry().0 < 1e-12);
