@@ -40,7 +40,7 @@ impl Interval<'_> {
         let tolerance = self.settings.solver_tolerance * (1.0 + SLACK * fastest);
         // Crowds that move are not worth all the trouble.
         let exact = island.len() <= self.settings.exact_bodies as usize;
-        let (updates, steps) = if fastest < 0.01 || exact { (80, 40) } else { (25, 12) };
+        let (updates, steps) = if fastest < 0.01 || exact { (80, 40) } else { (12, 8) };
         BlockSettings { tolerance, updates, steps, ..BlockSettings::default() }
     }
 

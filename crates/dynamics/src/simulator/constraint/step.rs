@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// Bodies may stray from where they were expected so often in a sub-step.
 const MOST_LOOKS: usize = 3;
 /// Meetings that a large island goes back to in a sub-step; later ones are landings.
-const CROWDED: usize = 6;
+const CROWDED: usize = 2;
 
 /// When a sub-step begins, how long it is, and what approach is contact.
 #[derive(Clone, Copy, Debug)]
