@@ -101,6 +101,9 @@ pub enum Error {
     /// The event loop could not go on; the world is where it was before the step.
     #[error(transparent)]
     Impulse(#[from] crate::simulator::impulse::ImpulseError),
+    /// The constraint-based simulator cannot go on.
+    #[error(transparent)]
+    Constraint(#[from] crate::simulator::constraint::ConstraintError),
     /// The real-time simulator cannot go on.
     #[error(transparent)]
     Realtime(#[from] crate::simulator::realtime::RealtimeError),

@@ -4,6 +4,7 @@
 //! * [`integrator`] holds the methods for ẏ = f(t, y), [`second_order`] those for ẋ = v, v̇ = a(t, x, v),
 //! * [`adaptive`] chooses step sizes, [`stability`] says how large they may be at most,
 //! * [`damping`] is viscous damping over a step,
+//! * [`lcp`] finds forces that only push,
 //! * [`polynomial`] finds real roots on an interval, [`interval`] computes with intervals instead of numbers.
 //!
 //! ```
@@ -29,6 +30,7 @@ pub mod adaptive;
 pub mod damping;
 pub mod integrator;
 pub mod interval;
+pub mod lcp;
 pub mod polynomial;
 pub mod second_order;
 pub mod stability;

@@ -1,11 +1,15 @@
 //! Simulators: what moves a world through time. One folder each.
 
+pub mod constraint;
 pub mod free;
 pub mod impulse;
+pub mod penalty;
 pub mod realtime;
 
+pub use constraint::{Constraint, ConstraintSettings};
 pub use free::{BodyIntegrator, Flow, FreeMotion};
 pub use impulse::{Impulse, ImpulseSettings};
+pub use penalty::{Penalty, PenaltySettings};
 pub use realtime::{Realtime, RealtimeSettings, TouchPoint};
 
 use crate::error::Error;
@@ -54,8 +58,10 @@ pub(crate) fn register_integrators(
 pub(crate) fn register_simulators(
     simulators: &mut Catalogue<Box<dyn Simulator>>,
 ) -> Result<(), RegistryError> {
+    constraint::register_simulator(simulators)?;
     free::register_simulator(simulators)?;
     impulse::register_simulator(simulators)?;
+    penalty::register_simulator(simulators)?;
     realtime::register_simulator(simulators)
 }
 

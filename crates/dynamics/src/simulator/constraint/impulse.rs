@@ -1,0 +1,260 @@
+//! Collisions at one instant: single ones, and groups that share bodies.
+//!
+//! A group is solved as one: M (v⁺ − v⁻) = Jᵀ P with 0 ≤ P_n ⟂ u⁺_n + e u⁻_n ≥ 0 and Coulomb friction, so that nobody is pulled and nobody
+//! comes out slower than restitution says. What restitution would create of energy is taken back by reducing e.
+//! Bodies at rest against each other are no collision; if the impulse makes them approach, they are in the next round.
+
+use super::force::{Forces, Wish};
+use super::impact::DirectionalImpact;
+use super::roster::Roster;
+use super::settings::ConstraintSettings;
+use super::touch::Touch;
+use crate::contact::{Contactor, collision_matrix};
+use crate::motion::Motion;
+use crate::world::{BodyId, Event};
+use glam::{DMat3, DVec3};
+use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
+
+/// Something worth telling that a step did.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ConstraintNote {
+    /// Bodies collided so often that they were not allowed to bounce any more in this sub-step.
+    ForcedInelastic {
+        /// When, s.
+        time: f64,
+        /// Whom the last collision concerned.
+        bodies: [BodyId; 2],
+    },
+    /// Restitution would have created energy and was reduced.
+    EnergyClamped {
+        /// When, s.
+        time: f64,
+        /// Between whom.
+        bodies: [BodyId; 2],
+    },
+    /// None of the nine ways in which friction can act was consistent; the nearest was taken.
+    ImpactInconsistent {
+        /// When, s.
+        time: f64,
+        /// Between whom.
+        bodies: [BodyId; 2],
+    },
+    /// No finite contact force exists (Painlevé); an impulse was used instead.
+    ContactAsCollision {
+        /// When, s.
+        time: f64,
+        /// Contacts that were solved together.
+        contacts: usize,
+    },
+    /// Contact forces miss their conditions by more than the tolerance.
+    NotConverged {
+        /// When, s.
+        time: f64,
+        /// By how much, m/s.
+        residual: f64,
+    },
+}
+
+/// Rounds after which contacts at rest take part in collisions.
+const PATIENCE: usize = 8;
+
+/// What happens at one instant.
+pub(super) struct Instant<'s> {
+    pub settings: &'s ConstraintSettings,
+    pub time: f64,
+    pub contact_speed: f64,
+    /// Rounds of collisions that this sub-step has seen.
+    pub rounds: usize,
+    pub events: &'s mut Vec<Event>,
+    pub notes: &'s mut Vec<ConstraintNote>,
+}
+
+impl Instant<'_> {
+    /// Resolves all collisions among the points ⇒ rounds it took; velocities change.
+    pub fn resolve(
+        &mut self,
+        roster: &Roster,
+        motion: &mut [Motion],
+        touches: &[Touch],
+        forces: &mut Forces,
+    ) -> usize {
+        let limit = self.settings.collision_limit as usize;
+        let mut rounds = 0;
+        loop {
+            let collides =
+                |touch: &Touch| touch.touches() && touch.relative_velocity(motion).x < -self.contact_speed;
+            let colliding: Vec<Touch> = touches.iter().copied().filter(collides).collect();
+            let Some(first) = colliding.first() else { return rounds };
+            rounds += 1;
+            let total = self.rounds + rounds;
+            let forced = total > limit;
+            if total == limit + 1 {
+                let bodies = first.actors.map(|actor| roster.actors[actor as usize].id);
+                self.notes.push(ConstraintNote::ForcedInelastic { time: self.time, bodies });
+            }
+            let all: Vec<Touch> = if forced || rounds > PATIENCE {
+                touches.iter().copied().filter(Touch::touches).collect()
+            } else {
+                colliding
+            };
+            for group in groups(roster, &all) {
+                self.collide(roster, motion, &group, forces, forced);
+            }
+            if total > 2 * limit + 16 {
+                return rounds;
+            }
+        }
+    }
+
+    fn collide(
+        &mut self,
+        roster: &Roster,
+        motion: &mut [Motion],
+        group: &[Touch],
+        forces: &mut Forces,
+        forced: bool,
+    ) {
+        let impulses = match group {
+            [single] => self.single(roster, motion, single, forced),
+            _ => self.together(roster, motion, group, forces, forced),
+        };
+        for (touch, p) in group.iter().zip(impulses) {
+            let impulse = touch.frame * p;
+            for (side, sign) in [(0, -1.0), (1, 1.0)] {
+                let actor = touch.actors[side] as usize;
+                let inertia = &roster.actors[actor].inertia;
+                if roster.actors[actor].is_dynamic() {
+                    let body = &mut motion[actor];
+                    body.v += sign * inertia.inverse_mass * impulse;
+                    let arm = touch.point - body.x;
+                    body.omega += inertia.angular_velocity(body.q, sign * arm.cross(impulse));
+                }
+            }
+            if impulse != DVec3::ZERO {
+                let bodies = touch.actors.map(|actor| roster.actors[actor as usize].id);
+                let (time, point, normal) = (self.time, touch.point, touch.normal());
+                self.events.push(Event::Collision { time, bodies, point, normal, impulse, slow: false });
+            }
+        }
+    }
+
+    /// One collision: the slip along t, and both tangents within the cone.
+    fn single(&mut self, roster: &Roster, motion: &[Motion], touch: &Touch, forced: bool) -> Vec<DVec3> {
+        let u = touch.relative_velocity(motion);
+        let contactor = |side: usize| contactor(roster, motion, touch, side);
+        let k = touch.frame.transpose() * collision_matrix(&contactor(0), &contactor(1)) * touch.frame;
+        let mu = touch.kinetic_friction;
+        let e = if forced { 0.0 } else { touch.restitution };
+        let impact =
+            DirectionalImpact { k: (k + k.transpose()) * 0.5, u, restitution: e, friction: [mu, mu] };
+        let Ok(outcome) = impact.resolve(self.settings.clamp_energy) else { return vec![DVec3::ZERO] };
+        let bodies = touch.actors.map(|actor| roster.actors[actor as usize].id);
+        if outcome.inconsistency > 0.0 {
+            self.notes.push(ConstraintNote::ImpactInconsistent { time: self.time, bodies });
+        }
+        if outcome.restitution < e {
+            self.notes.push(ConstraintNote::EnergyClamped { time: self.time, bodies });
+        }
+        vec![onto_cone(&impact, outcome.impulse, outcome.restitution)]
+    }
+
+    /// Collisions that share bodies.
+    fn together(
+        &mut self,
+        roster: &Roster,
+        motion: &[Motion],
+        group: &[Touch],
+        forces: &mut Forces,
+        forced: bool,
+    ) -> Vec<DVec3> {
+        let settings = BlockSettings { tolerance: 1e-13, ..BlockSettings::default() };
+        let before: Vec<DVec3> = group.iter().map(|touch| touch.relative_velocity(motion)).collect();
+        let wishes: Vec<f64> = group
+            .iter()
+            .zip(&before)
+            .map(|(touch, u)| if forced { 0.0 } else { -touch.restitution * u.x.min(0.0) })
+            .collect();
+        let mut solve = |share: f64| {
+            forces.pose(roster, motion, motion, group, |index, touch| Wish {
+                normal: share * wishes[index],
+                friction: touch.kinetic_friction,
+                stiffness: Stiffness::Rigid,
+            });
+            forces.impulse.clear();
+            forces.impulse.resize(group.len(), DVec3::ZERO);
+            forces.solve(&settings);
+            let energy: f64 = kinetic_change(roster, motion, forces);
+            (forces.impulse.clone(), energy)
+        };
+        let (impulses, energy) = solve(1.0);
+        let scale: f64 = before.iter().zip(&impulses).map(|(u, p)| (u.x * p.x).abs()).sum();
+        if !self.settings.clamp_energy || energy <= 1e-9 * scale {
+            return impulses;
+        }
+        let bodies = group[0].actors.map(|actor| roster.actors[actor as usize].id);
+        self.notes.push(ConstraintNote::EnergyClamped { time: self.time, bodies });
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..20 {
+            let middle = 0.5 * (low + high);
+            if solve(middle).1 > 0.0 { high = middle } else { low = middle }
+        }
+        solve(low).0
+    }
+}
+
+/// ΔT of the bodies in a solution.
+fn kinetic_change(roster: &Roster, motion: &[Motion], forces: &Forces) -> f64 {
+    forces
+        .solved()
+        .map(|(actor, [v, omega])| {
+            let inertia = &roster.actors[actor].inertia;
+            let after = Motion { v, omega, ..motion[actor] };
+            inertia.kinetic_energy(&after) - inertia.kinetic_energy(&motion[actor])
+        })
+        .sum()
+}
+
+/// With one coefficient for all directions: what is outside the cone is brought back to it along its direction.
+fn onto_cone(impact: &DirectionalImpact, p: DVec3, e: f64) -> DVec3 {
+    let mu = impact.friction[0];
+    let length = p.y.hypot(p.z);
+    if length <= mu * p.x || length == 0.0 {
+        return p;
+    }
+    let direction = DVec3::new(1.0, mu * p.y / length, mu * p.z / length);
+    let row = DVec3::new(impact.k.x_axis.x, impact.k.y_axis.x, impact.k.z_axis.x);
+    let slope = row.dot(direction);
+    if slope > 1e-9 * impact.k.x_axis.x { -(1.0 + e) * impact.u.x / slope * direction } else { p }
+}
+
+fn contactor(roster: &Roster, motion: &[Motion], touch: &Touch, side: usize) -> Contactor {
+    let actor = touch.actors[side] as usize;
+    let body = &motion[actor];
+    let inertia = &roster.actors[actor].inertia;
+    let axes = DMat3::from_quat(body.q);
+    Contactor {
+        inverse_mass: inertia.inverse_mass,
+        inverse_inertia: axes * DMat3::from_diagonal(inertia.inverse_moments) * axes.transpose(),
+        r: touch.point - body.x,
+        v: body.v,
+        omega: body.omega,
+    }
+}
+
+/// Points that share dynamic bodies, directly or over others.
+pub(super) fn groups(roster: &Roster, touches: &[Touch]) -> Vec<Vec<Touch>> {
+    let edges = touches.iter().map(|touch| touch.actors);
+    let root = super::island::roots(roster, edges);
+    let mut found: Vec<(usize, Vec<Touch>)> = Vec::new();
+    for touch in touches {
+        let dynamic = touch.actors.iter().find(|actor| roster.actors[**actor as usize].is_dynamic());
+        let Some(actor) = dynamic else { continue };
+        let group = root[*actor as usize];
+        match found.iter_mut().find(|(other, _)| *other == group) {
+            Some((_, members)) => members.push(*touch),
+            None => found.push((group, vec![*touch])),
+        }
+    }
+    found.into_iter().map(|(_, members)| members).collect()
+}

@@ -1,0 +1,64 @@
+//! Bodies that may touch each other, directly or over others: what happens to them does not concern the rest.
+
+use super::roster::Roster;
+use std::collections::BTreeMap;
+
+/// The root of a node; ways are shortened as they are walked.
+fn find(parent: &mut [usize], mut node: usize) -> usize {
+    while parent[node] != node {
+        parent[node] = parent[parent[node]];
+        node = parent[node];
+    }
+    node
+}
+
+/// Edges between actors ⇒ root of each; bodies that contacts do not move connect nobody.
+pub(in crate::simulator) fn roots(roster: &Roster, edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
+    let mut parent: Vec<usize> = (0..roster.actors.len()).collect();
+    for [a, b] in edges {
+        let (a, b) = (a as usize, b as usize);
+        if roster.actors[a].is_dynamic() && roster.actors[b].is_dynamic() {
+            let (a, b) = (find(&mut parent, a), find(&mut parent, b));
+            // The smaller number leads, so that the order of the edges does not show.
+            parent[a.max(b)] = a.min(b);
+        }
+    }
+    (0..parent.len()).map(|node| find(&mut parent, node)).collect()
+}
+
+/// Some bodies and the pairs among them.
+#[derive(Clone, Debug, Default)]
+pub(in crate::simulator) struct Island {
+    /// Dynamic bodies.
+    pub actors: Vec<usize>,
+    /// Everybody else that they may touch.
+    pub others: Vec<usize>,
+    pub pairs: Vec<[u32; 2]>,
+}
+
+/// All islands, in the order of their first bodies.
+pub(in crate::simulator) fn islands(roster: &Roster) -> Vec<Island> {
+    let root = roots(roster, roster.pairs.values().filter(|pair| !pair.sensor).map(|pair| pair.actors));
+    let mut found: BTreeMap<usize, Island> = BTreeMap::new();
+    for (actor, root) in root.iter().enumerate() {
+        if roster.actors[actor].is_dynamic() {
+            found.entry(*root).or_default().actors.push(actor);
+        }
+    }
+    for (key, pair) in roster.pairs.iter().filter(|(_, pair)| !pair.sensor) {
+        for (side, actor) in pair.actors.map(|actor| actor as usize).into_iter().enumerate() {
+            let Some(island) = found.get_mut(&root[actor]).filter(|_| roster.actors[actor].is_dynamic())
+            else {
+                continue;
+            };
+            let other = pair.actors[1 - side] as usize;
+            if !roster.actors[other].is_dynamic() && !island.others.contains(&other) {
+                island.others.push(other);
+            }
+            if island.pairs.last() != Some(key) {
+                island.pairs.push(*key);
+            }
+        }
+    }
+    found.into_values().collect()
+}

@@ -1,0 +1,256 @@
+//! Constraint-based simulation: bodies are rigid, contacts are conditions, and both hold to rounding.
+//!
+//! A step, sub-step by sub-step:
+//!
+//! 1. Forces are gathered; boxes around where everybody would go tell who may meet (`roster`). Bodies that may meet each other,
+//!    directly or over others, form islands (`island`); whatever happens in one concerns no other body.
+//! 2. The points of an island that touch and approach faster than contact allows are collisions: single ones by trying the nine ways
+//!    in which friction can act (`impact`), groups as one complementarity problem (`impulse`). After too many rounds nobody bounces.
+//! 3. All other points get forces for the rest of the sub-step, all together (`force`, `lead`).
+//! 4. On the courses that result, the first meeting of bodies that did not touch is looked for (`meeting`). If there is one, the island,
+//!    and only it, goes back to that time and on from 2; else the sub-step is over.
+//!
+//! After D. Baraff (1989–1994) and M. G. Coutinho, *Guide to dynamic simulations of rigid bodies and particle systems* (2013), with
+//! the solver of [`rattleback_numerics::lcp::blocks`].
+
+pub(in crate::simulator) mod force;
+mod impact;
+mod impulse;
+pub(in crate::simulator) mod island;
+mod lead;
+mod meeting;
+pub(in crate::simulator) mod roster;
+mod settings;
+mod step;
+pub(in crate::simulator) mod touch;
+
+pub use impact::{DirectionalImpact, ImpactError, ImpactOutcome, TangentState};
+pub use impulse::ConstraintNote;
+pub use settings::ConstraintSettings;
+
+use crate::error::Error;
+use crate::force::Loads;
+use crate::motion::Motion;
+use crate::property::{Component, ComponentType};
+use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::simulator::{Simulator, check_step, refuse_joints};
+use crate::world::{BodyId, Event, ShapeId, SnapshotError, Status, World};
+use force::Forces;
+use glam::DVec3;
+use rattleback_geometry::space::{SpaceError, SpaceKind};
+use roster::Roster;
+use std::collections::{BTreeMap, BTreeSet};
+use touch::{Memory, Name};
+
+/// Why the simulator cannot go on.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+pub enum ConstraintError {
+    /// A part could not be put into the space.
+    #[error("broad phase: {source}")]
+    Space {
+        /// Why.
+        source: SpaceError,
+    },
+}
+
+/// One point in which two bodies touch, and the force there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactForce {
+    /// Who.
+    pub bodies: [BodyId; 2],
+    /// With which shapes.
+    pub shapes: [ShapeId; 2],
+    /// Where, m.
+    pub point: DVec3,
+    /// From the first to the second.
+    pub normal: DVec3,
+    /// Negative is how deep, m.
+    pub gap: f64,
+    /// On the second body, N.
+    pub force: DVec3,
+}
+
+/// What the last step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConstraintCounters {
+    /// Times an island went back to a meeting.
+    pub meetings: u64,
+    /// Separations measured for that.
+    pub looks: u64,
+    /// Rounds of collisions.
+    pub collision_rounds: u64,
+    /// Problems of contact forces.
+    pub solves: u64,
+    /// Newton steps or pivots for them.
+    pub newton_steps: u64,
+    /// Problems that missed their tolerance.
+    pub not_converged: u64,
+    /// Worst of all, m/s.
+    pub worst_residual: f64,
+}
+
+/// Constraint-based simulator.
+///
+/// ```
+/// use rattleback_dynamics::simulator::Constraint;
+/// use rattleback_dynamics::{Body, Simulator, World};
+/// use rattleback_geometry::Shape;
+/// use glam::DVec3;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut world = World::default();
+/// world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?))?;
+/// let cube = world.add_body(Body::dynamic().at(0.0, 0.0, 0.5).with_shape(Shape::cuboid(DVec3::splat(0.5))?))?;
+/// let mut simulator = Constraint::default();
+/// for _ in 0..24 {
+///     simulator.step(&mut world, 1.0 / 24.0)?;
+/// }
+/// let weight: f64 = simulator.contacts().map(|contact| contact.force.z.abs()).sum();
+/// assert!((weight - 9810.0).abs() < 1e-5 && world.body(cube)?.velocity().length() < 1e-10);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Constraint {
+    settings: ConstraintSettings,
+    roster: Roster,
+    forces: Forces,
+    loads: Loads,
+    /// Forces as they were last, and those of the present sub-step, which are all that will be remembered.
+    memory: Memory,
+    fresh: Memory,
+    contacts: BTreeMap<Name, ContactForce>,
+    touching: BTreeSet<[ShapeId; 2]>,
+    /// By actor: whether nothing has pushed it in this sub-step.
+    contact_free: Vec<bool>,
+    /// Sub-steps at present, and steps since their number changed.
+    substeps: usize,
+    accepted: usize,
+    scratch: Vec<Motion>,
+    ends: Vec<Motion>,
+    before: Vec<Motion>,
+    events: Vec<Event>,
+    notes: Vec<ConstraintNote>,
+    counters: ConstraintCounters,
+}
+
+impl Default for Constraint {
+    fn default() -> Self {
+        Self::with_space(ConstraintSettings::default(), SpaceKind::default())
+    }
+}
+
+impl Constraint {
+    /// Settings ⇒ simulator; refuses names that there are none of.
+    pub fn new(settings: ConstraintSettings) -> Result<Self, Error> {
+        let settings = settings.checked()?;
+        let kind = settings.space_kind()?;
+        Ok(Self::with_space(settings, kind))
+    }
+
+    fn with_space(settings: ConstraintSettings, kind: SpaceKind) -> Self {
+        Self {
+            substeps: settings.substeps.max(1) as usize,
+            settings,
+            roster: Roster::new(kind),
+            forces: Forces::default(),
+            loads: Loads::default(),
+            memory: Memory::new(),
+            fresh: Memory::new(),
+            contacts: BTreeMap::new(),
+            touching: BTreeSet::new(),
+            contact_free: Vec::new(),
+            accepted: 0,
+            scratch: Vec::new(),
+            ends: Vec::new(),
+            before: Vec::new(),
+            events: Vec::new(),
+            notes: Vec::new(),
+            counters: ConstraintCounters::default(),
+        }
+    }
+
+    /// Settings in use.
+    pub const fn settings(&self) -> &ConstraintSettings {
+        &self.settings
+    }
+
+    /// What the last step did.
+    pub const fn counters(&self) -> &ConstraintCounters {
+        &self.counters
+    }
+
+    /// What was worth telling in the last step.
+    pub fn notes(&self) -> &[ConstraintNote] {
+        &self.notes
+    }
+
+    /// Where bodies touched at the end of the last step, with the forces over its last interval.
+    pub fn contacts(&self) -> impl Iterator<Item = &ContactForce> {
+        self.contacts.values()
+    }
+
+    /// Sub-steps the next step begins with.
+    pub const fn substeps(&self) -> usize {
+        self.substeps
+    }
+}
+
+impl Simulator for Constraint {
+    fn description(&self) -> Description {
+        Description {
+            type_name: ConstraintSettings::TYPE_NAME.into(),
+            properties: self.settings.properties(),
+        }
+    }
+
+    fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        check_step(dt)?;
+        refuse_joints("constraint", world)?;
+        world.begin_step();
+        self.events.clear();
+        self.notes.clear();
+        self.counters = ConstraintCounters::default();
+        self.before.clear();
+        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
+        if let Err(error) = self.advance(world, dt) {
+            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
+            return Err(error);
+        }
+        let end = world.time() + dt;
+        world.report(&mut self.events);
+        world.end_step(end, Some(&self.before));
+        Ok(())
+    }
+
+    fn memory(&self) -> Vec<u8> {
+        let remembered: Vec<(Name, [DVec3; 2])> =
+            self.memory.iter().map(|(name, force)| (*name, *force)).collect();
+        postcard::to_allocvec(&(self.substeps as u64, self.accepted as u64, remembered)).unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+        if memory.is_empty() {
+            self.memory.clear();
+            return Ok(());
+        }
+        let (substeps, accepted, remembered): (u64, u64, Vec<(Name, [DVec3; 2])>) =
+            postcard::from_bytes(memory)
+                .map_err(|_| SnapshotError::Malformed("memory of the constraint simulator"))?;
+        self.substeps = substeps.clamp(1, 1 << 20) as usize;
+        self.accepted = accepted.min(4) as usize;
+        self.memory =
+            remembered.into_iter().filter(|(_, known)| known.iter().all(|v| v.is_finite())).collect();
+        Ok(())
+    }
+}
+
+pub(crate) fn register_simulator(
+    simulators: &mut Catalogue<Box<dyn Simulator>>,
+) -> Result<(), RegistryError> {
+    let specs = ConstraintSettings::type_specs().to_vec();
+    simulators.register(Entry::new(ConstraintSettings::TYPE_NAME, ConstraintSettings::DOC, specs, |given| {
+        let settings = ConstraintSettings::with(given).map_err(|error| error.to_string())?;
+        let simulator = Constraint::new(settings).map_err(|error| error.to_string())?;
+        Ok(Box::new(simulator) as Box<dyn Simulator>)
+    }))
+}

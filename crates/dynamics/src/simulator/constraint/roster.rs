@@ -1,0 +1,270 @@
+//! Who takes part: bodies, their shapes, and the pairs of shapes that are near each other.
+//!
+//! Everybody is taken on anew when the world says that something changed; what contacts remember lives elsewhere and outlasts that.
+
+use crate::error::Error;
+use crate::motion::{Inertia, Motion};
+use crate::simulator::constraint::ConstraintError;
+use crate::world::{BodyId, MixedMaterial, Path, ShapeId, Status, World};
+use glam::DVec3;
+use rattleback_geometry::contact::{ContactCache, Contacts};
+use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceError, SpaceKind, everywhere};
+use rattleback_geometry::{Aabb, Pose, Shape};
+use std::collections::BTreeMap;
+
+/// One body.
+#[derive(Clone, Debug)]
+pub(in crate::simulator) struct Actor {
+    pub id: BodyId,
+    pub status: Status,
+    /// Place among the bodies of its status.
+    pub place: usize,
+    pub inertia: Inertia,
+    /// Path, where it starts, and the principal frame in the body's.
+    pub script: Option<(Path, Pose, Pose)>,
+    /// No point is farther from the centre of mass.
+    pub reach: f64,
+}
+
+impl Actor {
+    /// Whether contacts move it.
+    pub fn is_dynamic(&self) -> bool {
+        self.status == Status::Dynamic
+    }
+
+    /// Where an animated body is at a time.
+    pub fn scripted(&self, time: f64, present: &Motion) -> Motion {
+        let Some((path, start, frame)) = &self.script else { return *present };
+        let point = path.at(start, time);
+        let principal = point.pose * *frame;
+        let arm = principal.translation - point.pose.translation;
+        Motion {
+            x: principal.translation,
+            q: principal.rotation,
+            v: point.velocity + point.angular_velocity.cross(arm),
+            omega: point.angular_velocity,
+        }
+    }
+}
+
+/// One shape on a body.
+#[derive(Clone, Debug)]
+pub(in crate::simulator) struct Part {
+    pub id: ShapeId,
+    pub actor: u32,
+    pub shape: Shape,
+    /// In the principal frame.
+    pub place: Pose,
+    pub sensor: bool,
+    proxy: ProxyId,
+    /// Half its longest side; infinite for a half-space.
+    size: f64,
+    told: Option<Aabb>,
+}
+
+/// Two shapes that are near each other.
+#[derive(Clone, Debug)]
+pub(in crate::simulator) struct Pair {
+    pub parts: [u32; 2],
+    pub actors: [u32; 2],
+    pub shapes: [ShapeId; 2],
+    pub material: MixedMaterial,
+    pub sensor: bool,
+    /// Of the smaller shape, m.
+    pub size: f64,
+    pub cache: ContactCache,
+    pub found: Contacts,
+}
+
+/// Everybody.
+#[derive(Debug)]
+pub(in crate::simulator) struct Roster {
+    kind: SpaceKind,
+    revision: Option<u64>,
+    counts: [usize; 4],
+    pub actors: Vec<Actor>,
+    pub parts: Vec<Part>,
+    /// By the numbers of the parts.
+    pub pairs: BTreeMap<[u32; 2], Pair>,
+    space: Box<dyn Space>,
+    /// Part of each proxy.
+    owners: Vec<u32>,
+    changes: PairChanges,
+}
+
+impl Roster {
+    pub fn new(kind: SpaceKind) -> Self {
+        Self {
+            kind,
+            revision: None,
+            counts: [0; 4],
+            actors: Vec::new(),
+            parts: Vec::new(),
+            pairs: BTreeMap::new(),
+            space: kind.create(),
+            owners: Vec::new(),
+            changes: PairChanges::default(),
+        }
+    }
+
+    /// Takes everybody on if the world is not the one known.
+    pub fn sync(&mut self, world: &World) -> Result<(), Error> {
+        let counts = [Status::Dynamic, Status::Animated, Status::Fixed, Status::Inactive]
+            .map(|status| world.bodies().count(status));
+        if self.revision == Some(world.revision()) && self.counts == counts {
+            return Ok(());
+        }
+        *self = Self { revision: Some(world.revision()), counts, ..Self::new(self.kind) };
+        for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
+            for (place, id) in world.bodies().ids(status).iter().enumerate() {
+                self.enlist(world, *id, status, place)?;
+            }
+        }
+        self.space.build();
+        Ok(())
+    }
+
+    fn enlist(&mut self, world: &World, id: BodyId, status: Status, place: usize) -> Result<(), Error> {
+        let body = world.body(id)?;
+        let frame = *body.body_from_principal();
+        let mobility = if status == Status::Fixed { Mobility::Fixed } else { Mobility::Moving };
+        let mut reach = 0.0_f64;
+        for shape_id in body.shapes() {
+            let attached = world.shape(*shape_id)?;
+            let place = frame.inverse() * attached.pose;
+            let bounds = attached.shape.aabb(&(body.motion().pose() * place)).unwrap_or_else(everywhere);
+            let proxy = self.space.insert(&bounds, mobility, 0).map_err(refuse)?;
+            let index = proxy.index() as usize;
+            if self.owners.len() <= index {
+                self.owners.resize(index + 1, u32::MAX);
+            }
+            self.owners[index] = self.parts.len() as u32;
+            let radius = attached.shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY);
+            let own = attached.shape.aabb(&Pose::IDENTITY);
+            let size = own.map_or(f64::INFINITY, |bounds| bounds.half_extents().max_element());
+            reach = reach.max(place.translation.length() + radius);
+            self.parts.push(Part {
+                id: *shape_id,
+                actor: self.actors.len() as u32,
+                shape: attached.shape.clone(),
+                place,
+                sensor: attached.sensor,
+                proxy,
+                size,
+                told: None,
+            });
+        }
+        self.actors.push(Actor {
+            id,
+            status,
+            place,
+            inertia: if status == Status::Dynamic { *body.inertia() } else { Inertia::default() },
+            script: body
+                .path()
+                .filter(|_| status == Status::Animated)
+                .map(|(path, start)| (path.clone(), start, frame)),
+            reach,
+        });
+        Ok(())
+    }
+
+    /// The box a part cannot leave while its body goes from one state to another, and a margin around it.
+    fn swept(part: &Part, actor: &Actor, from: &Motion, to: &Motion, margin: f64) -> Option<Aabb> {
+        let start = part.shape.aabb(&(from.pose() * part.place))?;
+        let end = part.shape.aabb(&(to.pose() * part.place))?;
+        let turn = 2.0 * (from.q.conjugate() * to.q).xyz().length().min(1.0).asin();
+        // The arc of a point leaves its chord by at most this.
+        let bulge = if turn > 0.0 { actor.reach * (1.0 - (0.5 * turn).cos()) } else { 0.0 };
+        start.union(&end).enlarged(margin + bulge).ok()
+    }
+
+    /// Tells the space where everybody goes from `from` to `to`, and brings the pairs up to date.
+    pub fn look(&mut self, world: &World, from: &[Motion], to: &[Motion], margin: f64) -> Result<(), Error> {
+        for index in 0..self.parts.len() {
+            let part = &self.parts[index];
+            let actor = &self.actors[part.actor as usize];
+            if actor.status == Status::Fixed {
+                continue;
+            }
+            let (from, to) = (&from[part.actor as usize], &to[part.actor as usize]);
+            let Some(bounds) = Self::swept(part, actor, from, to, margin) else { continue };
+            self.tell(index, bounds)?;
+        }
+        self.step(world)
+    }
+
+    /// Enlarges the boxes of whoever went elsewhere than was told ⇒ whether that brought new pairs.
+    pub fn look_again(&mut self, world: &World, from: &[Motion], to: &[Motion]) -> Result<bool, Error> {
+        let mut strayed = false;
+        for index in 0..self.parts.len() {
+            let part = &self.parts[index];
+            let actor = &self.actors[part.actor as usize];
+            let Some(told) = part.told else { continue };
+            let (from, to) = (&from[part.actor as usize], &to[part.actor as usize]);
+            if !(from.is_finite() && to.is_finite()) {
+                continue;
+            }
+            let Some(bounds) = Self::swept(part, actor, from, to, 0.0) else { continue };
+            if !told.contains_box(&bounds) {
+                self.tell(index, told.union(&bounds))?;
+                strayed = true;
+            }
+        }
+        if !strayed {
+            return Ok(false);
+        }
+        let before = self.pairs.len();
+        self.step(world)?;
+        Ok(self.pairs.len() > before)
+    }
+
+    fn tell(&mut self, index: usize, bounds: Aabb) -> Result<(), Error> {
+        let part = &mut self.parts[index];
+        part.told = Some(bounds);
+        match self.space.update(part.proxy, &bounds) {
+            Err(SpaceError::Enormous { .. }) => self.space.update(part.proxy, &everywhere()).map_err(refuse),
+            other => other.map_err(refuse),
+        }
+    }
+
+    fn step(&mut self, world: &World) -> Result<(), Error> {
+        self.space.step(1, &mut self.changes);
+        let key = |owners: &[u32], a: ProxyId, b: ProxyId| {
+            let parts = [owners[a.index() as usize], owners[b.index() as usize]];
+            [parts[0].min(parts[1]), parts[0].max(parts[1])]
+        };
+        for pair in &self.changes.vanished {
+            self.pairs.remove(&key(&self.owners, pair.a, pair.b));
+        }
+        for pair in &self.changes.appeared {
+            let parts = key(&self.owners, pair.a, pair.b);
+            let [a, b] = parts.map(|part| &self.parts[part as usize]);
+            let movable = [a, b].iter().any(|part| self.actors[part.actor as usize].is_dynamic());
+            if a.actor == b.actor || !movable || !world.admit_pair(a.id, b.id)? {
+                continue;
+            }
+            self.pairs.insert(
+                parts,
+                Pair {
+                    parts,
+                    actors: [a.actor, b.actor],
+                    shapes: [a.id, b.id],
+                    material: world.mixed_material(a.id, b.id)?,
+                    sensor: a.sensor || b.sensor,
+                    size: a.size.min(b.size).min(1e3),
+                    cache: ContactCache::default(),
+                    found: Contacts::default(),
+                },
+            );
+        }
+        // Materials may be changed without a word.
+        for pair in self.pairs.values_mut() {
+            pair.material = world.mixed_material(pair.shapes[0], pair.shapes[1])?;
+        }
+        Ok(())
+    }
+}
+
+fn refuse(source: SpaceError) -> Error {
+    ConstraintError::Space { source }.into()
+}

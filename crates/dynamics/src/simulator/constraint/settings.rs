@@ -1,0 +1,57 @@
+//! What a user can set.
+
+use crate::component;
+use crate::property::{Allowed, PropertyError};
+use rattleback_geometry::space::SpaceKind;
+
+component! {
+    /// Rigid contacts solved exactly: collisions at their times, resting contacts by complementarity.
+    pub struct ConstraintSettings as "constraint" {
+        /// Sub-steps of equal length in a step; with an error tolerance, what it starts with.
+        substeps: i64 = 1, "", Allowed::Within(1.0, 1048576.0);
+        /// Largest change of place within a sub-step that comes from forces changing on the way; 0: sub-steps are not adapted.
+        error_tolerance: f64 = 0.0, "m", Allowed::NonNegative;
+        /// Approach slower than this is contact, faster is collision; 0 chooses twice what gravity adds in a sub-step.
+        contact_speed: f64 = 0.0, "m/s", Allowed::NonNegative;
+        /// Slip slower than this meets static friction.
+        stick_speed: f64 = 1e-4, "m/s", Allowed::NonNegative;
+        /// Gap below which bodies touch, in parts of the smaller.
+        touch_gap: f64 = 1e-6, "", Allowed::Within(1e-12, 0.01);
+        /// Rounds of collisions in a sub-step after which bodies do not bounce any more.
+        collision_limit: i64 = 32, "", Allowed::Within(1.0, 10000.0);
+        /// In islands of more bodies than this, bodies that would not bounce land at the end of the sub-step, not at a time of their own.
+        exact_bodies: i64 = 8, "", Allowed::Within(0.0, 1e9);
+        /// Whether restitution is reduced where it would create energy.
+        clamp_energy: bool = true, "", Allowed::Finite;
+        /// Contact forces: newton (sparse, isotropic friction) or baraff (pivoting, friction along two axes).
+        solver: String = "newton", "", Allowed::Finite;
+        /// Velocity by which contacts of bodies at rest may miss their conditions; faster ones by more.
+        solver_tolerance: f64 = 1e-12, "m/s", Allowed::Positive;
+        /// Broad phase: the name of a space.
+        space: String = "dynamic-bvh", "", Allowed::Finite;
+    }
+}
+
+impl ConstraintSettings {
+    /// The settings themselves if every name in them is known and every number in its range, else which is not.
+    pub fn checked(self) -> Result<Self, PropertyError> {
+        use crate::property::{Component, ComponentType};
+        Self::with(&self.properties())?;
+        self.space_kind()?;
+        if !["newton", "baraff"].contains(&self.solver.as_str()) {
+            return Err(refuse("solver", "one of newton, baraff".into(), &self.solver));
+        }
+        Ok(self)
+    }
+
+    pub(super) fn space_kind(&self) -> Result<SpaceKind, PropertyError> {
+        SpaceKind::from_name(&self.space).map_err(|_| {
+            let known = format!("one of {}", SpaceKind::names().collect::<Vec<_>>().join(", "));
+            refuse("space", known, &self.space)
+        })
+    }
+}
+
+fn refuse(name: &str, allowed: String, value: &str) -> PropertyError {
+    PropertyError::Range { component: "constraint".into(), name: name.into(), allowed, value: value.into() }
+}

@@ -1,0 +1,366 @@
+//! A step: sub-steps, islands, and within an island the loop from collision to collision.
+
+use super::force::{Course, follow, loads_of};
+use super::impulse::{ConstraintNote, Instant};
+use super::island::{Island, islands};
+use super::lead::Interval;
+use super::meeting::{Journey, Outlook, first_meeting};
+use super::touch::{Touch, gather};
+use super::{Constraint, ContactForce};
+use crate::error::Error;
+use crate::motion::Motion;
+use crate::world::{Event, ShapeId, Status, World};
+use glam::DVec3;
+use std::collections::BTreeSet;
+
+/// Bodies may stray from where they were expected so often in a sub-step.
+const MOST_LOOKS: usize = 3;
+/// Meetings that a large island goes back to in a sub-step; later ones are landings.
+const CROWDED: usize = 2;
+
+/// When a sub-step begins, how long it is, and what approach is contact.
+#[derive(Clone, Copy, Debug)]
+struct SubStep {
+    begin: f64,
+    h: f64,
+    contact_speed: f64,
+}
+
+impl Constraint {
+    /// Moves the world's bodies by dt; the world's clock stays.
+    pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        self.roster.sync(world)?;
+        let start: Vec<Motion> = world.bodies().motion(Status::Dynamic).to_vec();
+        let memory = self.memory.clone();
+        loop {
+            let substeps = self.substeps.max(1);
+            let h = dt / substeps as f64;
+            let mut error = 0.0_f64;
+            for k in 0..substeps {
+                error = error.max(self.sub_step(world, world.time() + k as f64 * h, h)?);
+            }
+            let tolerance = self.settings.error_tolerance;
+            if tolerance == 0.0 || error <= tolerance || substeps >= 1 << 20 {
+                world.counters_mut().substeps += substeps as u64;
+                break;
+            }
+            // All over again with sub-steps of half the length.
+            world.counters_mut().rejected += substeps as u64;
+            self.substeps = 2 * substeps;
+            self.accepted = 0;
+            self.memory.clone_from(&memory);
+            self.events.clear();
+            self.notes.clear();
+            world.bodies_mut().dynamic_mut().0.copy_from_slice(&start);
+        }
+        self.accepted += 1;
+        if self.settings.error_tolerance > 0.0 && self.accepted >= 4 {
+            self.substeps = (self.substeps / 2).max(self.settings.substeps.max(1) as usize);
+            self.accepted = 0;
+        }
+        self.tell_touching(world.time() + dt);
+        Ok(())
+    }
+
+    /// States of everybody at a time, from the world.
+    fn states(&self, world: &World, time: f64) -> Vec<Motion> {
+        let state = |actor: &super::roster::Actor| {
+            let present = world.bodies().motion(actor.status)[actor.place];
+            if actor.status == Status::Animated { actor.scripted(time, &present) } else { present }
+        };
+        self.roster.actors.iter().map(state).collect()
+    }
+
+    /// One sub-step ⇒ an estimate of the error that changing forces make, m.
+    fn sub_step(&mut self, world: &mut World, begin: f64, h: f64) -> Result<f64, Error> {
+        let mut loads = std::mem::take(&mut self.loads);
+        world.gather_loads(begin, &mut loads);
+        let start = self.states(world, begin);
+        let uniform = loads.uniform_acceleration();
+        let free: Vec<Course> = self
+            .roster
+            .actors
+            .iter()
+            .map(|actor| match actor.status {
+                Status::Dynamic => loads_of(loads.wrench(actor.place), uniform, actor.inertia.inverse_mass),
+                Status::Animated => Course::Scripted,
+                Status::Fixed | Status::Inactive => Course::Still,
+            })
+            .collect();
+        let speed = match self.settings.contact_speed {
+            0.0 => (2.0 * uniform.length() * h).max(1e-4),
+            given => given,
+        };
+        let expected: Vec<Motion> = (0..start.len())
+            .map(|actor| follow(&self.roster, actor, &start[actor], free[actor], begin, h))
+            .collect();
+        let margin = 2.0 * uniform.length() * h * h + 1e-3;
+        self.roster.look(world, &start, &expected, margin)?;
+        let remembered = self.memory.clone();
+        let (events, notes) = (self.events.len(), self.notes.len());
+        let mut end = Vec::new();
+        for _ in 0..MOST_LOOKS {
+            self.memory.clone_from(&remembered);
+            self.events.truncate(events);
+            self.notes.truncate(notes);
+            self.fresh.clear();
+            self.contacts.clear();
+            end.clone_from(&expected);
+            self.contact_free = vec![true; start.len()];
+            for island in islands(&self.roster) {
+                self.cross_island(
+                    &island,
+                    &start,
+                    &free,
+                    &mut end,
+                    SubStep { begin, h, contact_speed: speed },
+                );
+            }
+            if !self.roster.look_again(world, &start, &end)? {
+                break;
+            }
+        }
+        std::mem::swap(&mut self.memory, &mut self.fresh);
+        self.write(world, &end);
+        self.ends = end;
+        let error = if world.forces_are_uniform() { 0.0 } else { self.correct(world, &free, begin, h) };
+        self.loads = loads;
+        Ok(error)
+    }
+
+    fn write(&self, world: &mut World, end: &[Motion]) {
+        let motion = world.bodies_mut().dynamic_mut().0;
+        for (actor, end) in self.roster.actors.iter().zip(end) {
+            if actor.is_dynamic() {
+                motion[actor.place] = *end;
+            }
+        }
+    }
+
+    /// v ← v + h/2 (a₁ − a₀) for bodies that touched nothing: forces of the end count as much as those of the beginning.
+    fn correct(&mut self, world: &mut World, free: &[Course], begin: f64, h: f64) -> f64 {
+        let mut loads = crate::force::Loads::default();
+        world.gather_loads(begin + h, &mut loads);
+        let uniform = loads.uniform_acceleration();
+        let mut worst = 0.0_f64;
+        let motion = world.bodies_mut().dynamic_mut().0;
+        for (index, actor) in self.roster.actors.iter().enumerate() {
+            let Course::Free { acceleration, torque } = free[index] else { continue };
+            let wrench = loads.wrench(actor.place);
+            let change = uniform + actor.inertia.inverse_mass * wrench.force - acceleration;
+            worst = worst.max(h * h / 6.0 * change.length());
+            if self.contact_free[index] {
+                let body = &mut motion[actor.place];
+                body.v += 0.5 * h * change;
+                body.omega += actor.inertia.angular_velocity(body.q, 0.5 * h * (wrench.torque - torque));
+            }
+        }
+        worst
+    }
+
+    /// Carries one island over a sub-step, from collision to collision.
+    fn cross_island(
+        &mut self,
+        island: &Island,
+        start: &[Motion],
+        free: &[Course],
+        end: &mut [Motion],
+        SubStep { begin, h, contact_speed }: SubStep,
+    ) {
+        if island.pairs.is_empty() {
+            return;
+        }
+        let mut now = start.to_vec();
+        let (mut gone, mut rounds, mut events) = (0.0, 0, 0);
+        let exact = island.actors.len() <= self.settings.exact_bodies as usize;
+        let limit = self.settings.collision_limit as usize;
+        let most = if exact { 4 * limit + 16 } else { limit.min(CROWDED) };
+        loop {
+            let mut touches = Vec::new();
+            gather(&mut self.roster, &island.pairs, &now, h - gone, self.settings.touch_gap, &mut touches);
+            let mut instant = Instant {
+                settings: &self.settings,
+                time: begin + gone,
+                contact_speed,
+                rounds,
+                events: &mut self.events,
+                notes: &mut self.notes,
+            };
+            rounds += instant.resolve(&self.roster, &mut now, &touches, &mut self.forces);
+            self.counters.collision_rounds += rounds as u64;
+            let outlooks = self.outlooks(island, &touches, &now, contact_speed, exact);
+            // From here on nothing that comes fast is a contact; whoever slows down on the way will be one.
+            let is_fast =
+                |touch: &Touch| !touch.touches() && touch.relative_velocity(&now).x < -contact_speed;
+            if events <= most {
+                touches.retain(|touch| !is_fast(touch));
+            }
+            let left = h - gone;
+            let full = self.cross(island, &now, &touches, free, end, (begin + gone, left));
+            let meeting =
+                if events > most { None } else { self.meet(&now, &full, &outlooks, begin + gone, left) };
+            let Some(time) = meeting.filter(|time| *time < left) else {
+                self.keep(&touches, left);
+                if !touches.is_empty() {
+                    self.note_contact(&touches);
+                }
+                return;
+            };
+            events += 1;
+            self.counters.meetings += 1;
+            if time > 0.0 {
+                self.cross(island, &now, &touches, free, end, (begin + gone, time));
+                self.keep(&touches, time);
+                self.note_contact(&touches);
+                for &actor in &island.actors {
+                    now[actor] = end[actor];
+                }
+            }
+            for &actor in &island.others {
+                now[actor] = self.roster.actors[actor].scripted(begin + gone + time, &now[actor]);
+            }
+            for &actor in &island.actors {
+                self.contact_free[actor] = false;
+            }
+            gone += time;
+        }
+    }
+
+    /// Courses over an interval; states at its end go to `end`.
+    fn cross(
+        &mut self,
+        island: &Island,
+        now: &[Motion],
+        touches: &[Touch],
+        free: &[Course],
+        end: &mut [Motion],
+        (begin, time): (f64, f64),
+    ) -> Vec<Course> {
+        let mut courses = free.to_vec();
+        let interval =
+            Interval { settings: &self.settings, roster: &self.roster, memory: &self.memory, begin, time };
+        let report = interval.cross(&island.actors, now, touches, &mut self.forces, &mut courses, end);
+        self.counters.newton_steps += report.steps as u64;
+        self.counters.solves += 1;
+        if report.unbounded {
+            self.notes.push(ConstraintNote::ContactAsCollision { time: begin, contacts: touches.len() });
+        }
+        if !report.converged {
+            self.counters.not_converged += 1;
+            self.notes.push(ConstraintNote::NotConverged { time: begin, residual: report.residual });
+        }
+        self.counters.worst_residual = self.counters.worst_residual.max(report.residual);
+        courses
+    }
+
+    /// When the first pair of the island meets on these courses.
+    fn meet(
+        &mut self,
+        now: &[Motion],
+        courses: &[Course],
+        outlooks: &[Outlook],
+        begin: f64,
+        left: f64,
+    ) -> Option<f64> {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(now);
+        let journey = Journey { begin, start: now, courses };
+        let touch_gap = self.settings.touch_gap;
+        first_meeting(
+            &mut self.roster,
+            journey,
+            outlooks,
+            left,
+            touch_gap,
+            &mut self.scratch,
+            &mut self.counters.looks,
+        )
+    }
+
+    fn outlooks(
+        &self,
+        island: &Island,
+        touches: &[Touch],
+        now: &[Motion],
+        contact_speed: f64,
+        exact: bool,
+    ) -> Vec<Outlook> {
+        let mut outlooks = Vec::with_capacity(island.pairs.len());
+        for pair in &island.pairs {
+            let found = self.roster.pairs.get(pair).and_then(|pair| pair.found.deepest());
+            outlooks.push(Outlook {
+                pair: *pair,
+                separation: found.map_or(f64::INFINITY, |(_, point)| point.separation),
+                fast: false,
+            });
+        }
+        for touch in touches {
+            let bounces = exact || touch.restitution > 0.0;
+            let fast = !touch.touches() && bounces && touch.relative_velocity(now).x < -contact_speed;
+            if let Some(outlook) = outlooks.iter_mut().find(|outlook| fast && outlook.pair == touch.pair) {
+                outlook.fast = true;
+            }
+        }
+        outlooks
+    }
+
+    /// Remembers the forces of an interval that is done.
+    fn keep(&mut self, touches: &[Touch], time: f64) {
+        for (touch, p) in touches.iter().zip(&self.forces.impulse) {
+            let force = touch.frame * *p / time;
+            self.fresh.insert(touch.name, [force, touch.point]);
+            self.memory.insert(touch.name, [force, touch.point]);
+            if *p != DVec3::ZERO || touch.touches() {
+                let bodies = touch.actors.map(|actor| self.roster.actors[actor as usize].id);
+                let (point, normal, gap) = (touch.point, touch.normal(), touch.gap);
+                self.contacts.insert(
+                    touch.name,
+                    ContactForce { bodies, shapes: touch.name.0, point, normal, gap, force },
+                );
+            }
+        }
+    }
+
+    /// Bodies that contacts push are no longer free.
+    fn note_contact(&mut self, touches: &[Touch]) {
+        for (touch, p) in touches.iter().zip(&self.forces.impulse) {
+            if *p != DVec3::ZERO {
+                for actor in touch.actors {
+                    self.contact_free[actor as usize] = false;
+                }
+            }
+        }
+    }
+
+    /// Tells which shapes began and ended to touch in this step.
+    fn tell_touching(&mut self, time: f64) {
+        let mut touching: BTreeSet<[ShapeId; 2]> =
+            self.contacts.values().map(|contact| contact.shapes).collect();
+        let sensed = self.roster.pairs.values_mut().filter(|pair| pair.sensor);
+        for pair in sensed {
+            let ends = &self.ends;
+            if ends.len() == self.roster.actors.len() && pair.separation(&self.roster.parts, ends, 0.0) < 0.0
+            {
+                touching.insert(pair.shapes);
+            }
+        }
+        let owner = |shapes: &[ShapeId; 2]| {
+            let of = |shape: ShapeId| {
+                let part = self.roster.parts.iter().find(|part| part.id == shape)?;
+                Some(self.roster.actors[part.actor as usize].id)
+            };
+            Some([of(shapes[0])?, of(shapes[1])?])
+        };
+        for shapes in touching.difference(&self.touching) {
+            if let Some(bodies) = owner(shapes) {
+                self.events.push(Event::ContactBegan { time, bodies, shapes: *shapes });
+            }
+        }
+        for shapes in self.touching.difference(&touching) {
+            if let Some(bodies) = owner(shapes) {
+                self.events.push(Event::ContactEnded { time, bodies, shapes: *shapes });
+            }
+        }
+        self.touching = touching;
+    }
+}
