@@ -8,7 +8,7 @@ mod rounds;
 #[cfg(feature = "box3d")]
 pub use box3d_tree::Box3dTree;
 pub use random::Random;
-pub use rounds::{Task, Times, compare, report, timed};
+pub use rounds::{Task, Times, compare, print_rows, report, timed};
 
 /// Defines `vector` and `pose`, which turn ours into those of a version of Parry; asked with its name and its numbers.
 #[macro_export]
