@@ -12,7 +12,7 @@ pub use box3d_tree::Box3dTree;
 #[cfg(feature = "box3d")]
 pub use box3d_world::Box3dWorld;
 pub use random::Random;
-pub use rounds::{Task, Times, compare, report, timed};
+pub use rounds::{Task, Times, compare, print_rows, report, timed};
 
 /// Defines `vector` and `pose`, which turn ours into those of a version of Parry; asked with its name and its numbers.
 #[macro_export]

@@ -52,10 +52,15 @@ pub fn compare(title: &str, rounds: usize, mut tasks: Vec<Task>) {
 
 /// Prints name, times and answer of each row and how many times as long as the first it took.
 pub fn report(title: &str, rows: &[(&str, Times, usize)]) {
+    let rows: Vec<_> = rows.iter().map(|(name, times, answer)| (*name, times.summary(), *answer)).collect();
+    print_rows(title, &rows);
+}
+
+/// The same of least, median and mean times in milliseconds.
+pub fn print_rows(title: &str, rows: &[(&str, [f64; 3], usize)]) {
     println!("{title}");
-    let own = rows.first().map_or([f64::NAN; 3], |row| row.1.summary());
-    for (name, times, answer) in rows {
-        let [min, median, mean] = times.summary();
+    let own = rows.first().map_or([f64::NAN; 3], |row| row.1);
+    for (name, [min, median, mean], answer) in rows {
         println!(
             "  {name:<16} min {min:9.3} ms  median {median:9.3} ms  mean {mean:9.3} ms  over ours {:6.2} {:6.2} {:6.2}  answer {answer}",
             min / own[0],

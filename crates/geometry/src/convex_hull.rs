@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::coplanar::merge_sound;
 use crate::orientation::orientation;
+use crate::primitive::Triangle;
 use crate::{Aabb, ConvexPolyhedron, MAX_LENGTH, MIN_LENGTH, MeshError, PolygonSoup, Polyhedron};
 
 /// Faces of a hull whose corners lie within this fraction of the size from one plane become one polygon.
@@ -380,9 +381,12 @@ fn first_tetrahedron(points: &[DVec3], size: f64) -> Result<[u32; 4], HullError>
     if width <= flat {
         return Err(HullError::Degenerate { rank: 1 });
     }
-    let normal = (points[b] - origin).cross(points[c] - origin).normalize_or_zero();
+    // From the two shorter sides: of a needle the long ones would tilt it by more than the points are apart.
+    let base = Triangle::new(origin, points[b], points[c]);
+    let normal = base.double_area_vector().normalize_or_zero();
     let (height, d) = farthest(&|p| (p - origin).dot(normal).abs());
-    if height <= flat {
+    // Where one of the three seems highest, all heights are rounding.
+    if height <= flat || [a, b, c].contains(&d) {
         return Err(HullError::Degenerate { rank: 2 });
     }
     let below = orientation(origin, points[b], points[c], points[d]).is_lt();

@@ -10,6 +10,8 @@
 //! and so on; the start is the caller's, or the farthest vertex along the middle of d's part, if that is better. Points are
 //! compared four side by side, without a branch that could be guessed wrong.
 
+mod below;
+
 use std::ops::Deref;
 
 use glam::DVec3;
@@ -58,6 +60,8 @@ pub struct ConvexPolyhedron {
     candidates: Vec<Block>,
     candidate_vertices: Vec<u32>,
     candidate_starts: Vec<u32>,
+    /// Diagonal of its box.
+    extent: f64,
 }
 
 impl TryFrom<Written> for ConvexPolyhedron {
@@ -162,6 +166,7 @@ impl ConvexPolyhedron {
             candidates: Vec::new(),
             candidate_vertices: Vec::new(),
             candidate_starts: Vec::new(),
+            extent: bounds.diagonal(),
         };
         for part in 0..PARTS {
             let last = convex.of_parts[part.saturating_sub(1)];
@@ -169,16 +174,16 @@ impl ConvexPolyhedron {
             convex.of_parts[part] = convex.support_from(middle.x, middle.y, middle.z, last);
         }
         if v <= MAX_VERTICES_IN_PARTS {
-            convex.find_candidates(bounds.diagonal());
+            convex.find_candidates();
         }
         Ok(convex)
     }
 
     /// Fills in which vertices can be farthest in each part of the sphere.
-    fn find_candidates(&mut self, size: f64) {
+    fn find_candidates(&mut self) {
         let vertices = self.polyhedron.vertices();
         // A direction may lie outside of its part by rounding.
-        let clearly = 1e-12 * size;
+        let clearly = 1e-12 * self.extent;
         self.candidate_starts.push(0);
         for part in 0..PARTS {
             let corners = part_corners(part);

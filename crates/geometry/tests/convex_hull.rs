@@ -240,3 +240,14 @@ proptest! {
         prop_assert!((volume - hull.integrals().t1).abs() < 1e-13);
     }
 }
+
+/// Three places that span a needle, and one of them five times: no volume, however the needle's plane is rounded.
+#[test]
+fn a_needle_and_copies_of_its_tip_have_no_hull() {
+    let tip = DVec3::new(-1.0 / 37.0, -1.0 / 32.0, 32.0 / 37.0);
+    let mut points = vec![tip, DVec3::X * 7.217_749_953_269_826e-9];
+    points.extend([DVec3::ZERO; 5]);
+    assert!(matches!(convex_hull(&points), Err(HullError::Degenerate { .. })));
+    points.rotate_left(1);
+    assert!(matches!(convex_hull(&points), Err(HullError::Degenerate { .. })));
+}

@@ -150,23 +150,25 @@ pub(super) fn separation_of(
     last: DVec3,
 ) -> Separation {
     let gap = point_b - point_a;
-    let size = sides[0].map.size().max(sides[1].map.size());
+    let length = gap.length();
     // From the features where they have a normal: near to each other, the points' difference is all rounding.
     let [a, b] = sides;
     let of_features = match features {
         [Feature::Face(f), _] => Some(a.map.normal(f)),
         [_, Feature::Face(f)] => Some(-a.vector(b.map.normal(f))),
-        [Feature::Edge(e), Feature::Edge(g)] if gap.length() < 1e-6 * size => {
+        [Feature::Edge(e), Feature::Edge(g)] if length < 1e-6 * a.map.size().max(b.map.size()) => {
             let normal = a.map.edge(e).direction.cross(a.vector(b.map.edge(g).direction)).try_normalize();
             let outward = a.map.edge(e).faces.map(|f| a.map.normal(f)).into_iter().sum::<DVec3>();
             normal.map(|n| if n.dot(outward) < 0.0 { -n } else { n })
         }
         _ => None,
     };
-    let normal = of_features.or_else(|| gap.try_normalize()).unwrap_or(last);
+    let inverse = length.recip();
+    let along_gap = || (inverse.is_finite() && inverse > 0.0).then(|| gap * inverse);
+    let normal = of_features.or_else(along_gap).unwrap_or(last);
     let distance = match features {
         [Feature::Face(_), _] | [_, Feature::Face(_)] => gap.dot(normal),
-        _ => gap.length(),
+        _ => length,
     };
     Separation { distance, normal, point_a, point_b }
 }

@@ -246,6 +246,11 @@ impl Search {
         self.corners.iter().enumerate().filter(|(i, _)| self.nearest.needed >> i & 1 != 0).map(|(_, c)| c)
     }
 
+    /// The corners, if all four are needed.
+    pub(super) fn tetrahedron(&self) -> Option<[Corner; 4]> {
+        (self.nearest.count == 4).then_some(self.corners)
+    }
+
     /// The mixture of corners that the nearest point is, on A and on B.
     #[inline]
     pub(super) fn witnesses(&self) -> (DVec3, DVec3) {

@@ -131,6 +131,11 @@ fn spanning_corners<A: Support, B: Support>(
     search: &Search,
 ) -> Result<[Corner; 4], DVec3> {
     let flat = FLAT * search.size();
+    if let Some(corners) = search.tetrahedron()
+        && spans_volume(&corners, flat)
+    {
+        return Ok(corners);
+    }
     let mut found = [Corner::default(); 4];
     found[0] = search.needed().next().copied().unwrap_or_default();
     let start = found[0].numbers;
@@ -157,6 +162,16 @@ fn spanning_corners<A: Support, B: Support>(
     let fourth = farthest_off(&|w| (w - origin).dot(across).abs(), &[across, -across]).ok_or(across)?;
     found[3] = fourth;
     Ok(found)
+}
+
+/// Whether a tetrahedron is longer, wider and higher than that.
+fn spans_volume(corners: &[Corner; 4], flat: f64) -> bool {
+    let [ab, ac, ad] = [1, 2, 3].map(|i| corners[i].w - corners[0].w);
+    let across = ab.cross(ac);
+    let (length_squared, area_squared) = (ab.length_squared(), across.length_squared());
+    length_squared > flat * flat
+        && area_squared > flat * flat * length_squared
+        && across.dot(ad).powi(2) > flat * flat * area_squared
 }
 
 /// Goes on with more room; and where even that is used up by a round surface all about the origin, by looking along the best normal

@@ -114,6 +114,8 @@ pub(super) struct Polytope<const C: usize, const F: usize> {
     pub(super) corners: [Corner; C],
     pub(super) corner_count: usize,
     faces: [Face; F],
+    /// Distance of each face, infinite if it is gone: side by side, as they are looked through for every corner.
+    distances: [f64; F],
     face_count: usize,
     /// Planes nearer than this are not beyond each other.
     tolerance: f64,
@@ -138,6 +140,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
             corners: [Corner::default(); C],
             corner_count: 4,
             faces: [NO_FACE; F],
+            distances: [f64::INFINITY; F],
             face_count: 4,
             tolerance: 4.0 * f64::EPSILON * size,
             dented: false,
@@ -146,7 +149,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         let sides: [([u16; 3], [u16; 3]); 4] =
             [([0, 2, 1], [3, 2, 1]), ([0, 1, 3], [0, 2, 3]), ([1, 2, 3], [0, 3, 1]), ([2, 0, 3], [0, 1, 2])];
         for (face, (corners, neighbors)) in sides.into_iter().enumerate() {
-            polytope.faces[face] = polytope.face(corners, neighbors);
+            polytope.put(face, corners, neighbors);
         }
         polytope
     }
@@ -166,6 +169,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
             corners: [Corner::ZERO; C],
             corner_count,
             faces: [NO_FACE; F],
+            distances: [f64::INFINITY; F],
             face_count,
             tolerance: 0.0,
             dented: true,
@@ -177,11 +181,10 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         }
         polytope.tolerance = 4.0 * f64::EPSILON * size;
         for (i, [a, b, c, x, y, z]) in kept.faces[..face_count].iter().enumerate() {
-            let face = polytope.face([a, b, c].map(|&k| k.into()), [x, y, z].map(|&k| k.into()));
-            if !(face.distance > depth * size) {
+            polytope.put(i, [a, b, c].map(|&k| k.into()), [x, y, z].map(|&k| k.into()));
+            if !(polytope.distances[i] > depth * size) {
                 return None;
             }
-            polytope.faces[i] = face;
         }
         Some(polytope)
     }
@@ -197,15 +200,25 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
             corners: [Corner::ZERO; D],
             corner_count: self.corner_count.min(D),
             faces: [NO_FACE; G],
+            distances: [f64::INFINITY; G],
             face_count: self.face_count.min(G),
             tolerance: self.tolerance,
             dented: self.dented,
         };
         larger.corners[..larger.corner_count].copy_from_slice(&self.corners[..larger.corner_count]);
         larger.faces[..larger.face_count].copy_from_slice(&self.faces[..larger.face_count]);
+        larger.distances[..larger.face_count].copy_from_slice(&self.distances[..larger.face_count]);
         larger
     }
 
+    /// Makes the face at a place.
+    #[inline]
+    fn put(&mut self, place: usize, corners: [u16; 3], neighbors: [u16; 3]) {
+        self.faces[place] = self.face(corners, neighbors);
+        self.distances[place] = self.faces[place].distance;
+    }
+
+    #[inline]
     fn face(&self, corners: [u16; 3], neighbors: [u16; 3]) -> Face {
         let [a, b, c] = corners.map(|i| self.corners[i as usize].w);
         let (ab, bc, ca) = (b - a, c - b, a - c);
@@ -228,9 +241,9 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
     /// The face whose plane is nearest to the origin, and its place; None if all are too thin.
     pub(super) fn nearest_face(&self) -> Option<(usize, Face)> {
         let (mut least, mut place) = (f64::INFINITY, None);
-        for (i, face) in self.faces[..self.face_count].iter().enumerate() {
-            if face.distance < least && face.alive {
-                (least, place) = (face.distance, Some(i));
+        for (i, &distance) in self.distances[..self.face_count].iter().enumerate() {
+            if distance < least {
+                (least, place) = (distance, Some(i));
             }
         }
         place.map(|i| (i, self.faces[i]))
@@ -290,6 +303,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         self.corner_count += 1;
         for &old in patch {
             self.faces[old as usize].alive = false;
+            self.distances[old as usize] = f64::INFINITY;
         }
         // The new faces take the places of the old, then new ones. A patch that is one piece without holes has at most
         // two faces less than its rim has sides, so there is room.
@@ -299,7 +313,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
             let [from, to] = self.rim_ends(*side);
             let next = place(if i + 1 == rim_count { 0 } else { i + 1 });
             let last = place(if i == 0 { rim_count - 1 } else { i - 1 });
-            self.faces[place(i) as usize] = self.face([from, to, w], [side.outside, next, last]);
+            self.put(place(i) as usize, [from, to, w], [side.outside, next, last]);
             self.faces[side.outside as usize].neighbors[side.side as usize] = place(i);
         }
         self.face_count += rim_count.saturating_sub(patch_count);

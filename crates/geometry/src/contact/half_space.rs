@@ -1,18 +1,18 @@
 //! Half-space against everything: along its own normal n the separation of a point is n·p, and a shape's is that of its
 //! farthest point along −n.
 
-use glam::{DVec2, DVec3};
+use glam::DVec3;
 
 use super::facet::{Facet, SURFACE, Window, face_code, vertex_code};
 use super::frame::Frame;
 use super::patch::joined;
-use super::reduce::{Candidate, reduce};
+use super::reduce::{Candidate, EQUAL, reduce};
 use super::surface_facet::facet_of;
 use super::{ContactPoint, MAX_POINTS, Manifold, Piece};
 use crate::closest::{ClosestError, ConvexShape, Separation, Support};
-use crate::{HalfSpace, MAX_LENGTH};
+use crate::{ConvexPolyhedron, HalfSpace, MAX_LENGTH};
 
-/// Most corners below the margin that are listed instead of looked for again and again.
+/// Most corners below the margin that are listed one by one.
 const MOST_BELOW: usize = 16;
 
 /// (A's normal, B, B's frame) ⇒ nearest points; not for another half-space.
@@ -51,9 +51,7 @@ pub(super) fn collide(
             });
             return Ok(corners_below(n, &corners, frame, margin));
         }
-        Piece::Bounded(ConvexShape::Convex(convex)) => {
-            return Ok(corners_below(n, convex.vertices(), frame, margin));
-        }
+        Piece::Bounded(ConvexShape::Convex(convex)) => return Ok(polyhedron_below(n, convex, frame, margin)),
         Piece::Triangle(corners) => {
             if !corners.iter().all(|p| p.abs().max_element() <= MAX_LENGTH && p.is_finite()) {
                 return Err(ClosestError::InvalidPoint);
@@ -103,38 +101,44 @@ fn of_facet(facet: &Facet, window: &Window, deepest: &Separation, margin: f64) -
     manifold
 }
 
-/// At most four of the corners nearer than the margin.
+/// At most four of a handful of corners nearer than the margin.
 fn corners_below(n: DVec3, corners: &[DVec3], frame: &Frame, margin: f64) -> Option<Manifold> {
     // Seen from B, so that a corner costs one product.
-    let (m, offset) = (frame.vector_in_b(n), n.dot(frame.translation));
+    let (m, below) = (frame.vector_in_b(n), margin - n.dot(frame.translation));
     let mut found = [0u32; MOST_BELOW];
     let mut count = 0;
     for (i, p) in (0u32..).zip(corners) {
-        if m.dot(*p) + offset <= margin {
-            if let Some(place) = found.get_mut(count) {
-                *place = i;
-            }
+        if m.dot(*p) <= below && count < MOST_BELOW {
+            found[count] = i;
             count += 1;
         }
     }
-    if count <= MAX_POINTS {
-        return (count > 0).then(|| standing_on(n, corners, &found[..count], frame));
+    few_below(n, corners, &found[..count], m, frame)
+}
+
+/// At most four corners of a polyhedron nearer than the margin.
+fn polyhedron_below(n: DVec3, convex: &ConvexPolyhedron, frame: &Frame, margin: f64) -> Option<Manifold> {
+    let (m, below) = (frame.vector_in_b(n), margin - n.dot(frame.translation));
+    let mut found = [0; MOST_BELOW];
+    if let Some(count) = convex.vertices_below(m, below, &mut found) {
+        return few_below(n, convex.vertices(), &found[..count], m, frame);
     }
-    let (u, v) = m.any_orthonormal_pair();
-    let below = margin - offset;
-    let (mut chosen, most) = if count <= MOST_BELOW {
-        let points = found.map(|i| corners[i as usize]);
-        spread(&points[..count], m, [u, v], below)
-    } else {
-        spread(corners, m, [u, v], below)
-    };
-    if count <= MOST_BELOW {
-        chosen = chosen.map(|i| found[i as usize]);
+    let (chosen, most) = convex.spread_below(m, below);
+    Some(standing_on(n, convex.vertices(), &chosen[..most], frame))
+}
+
+/// At most four of some corners.
+#[inline]
+fn few_below(n: DVec3, corners: &[DVec3], found: &[u32], m: DVec3, frame: &Frame) -> Option<Manifold> {
+    if found.len() <= MAX_POINTS {
+        return (!found.is_empty()).then(|| standing_on(n, corners, found, frame));
     }
+    let (chosen, most) = spread(corners, found, m);
     Some(standing_on(n, corners, &chosen[..most], frame))
 }
 
 /// Manifold of some corners.
+#[inline]
 fn standing_on(n: DVec3, corners: &[DVec3], chosen: &[u32], frame: &Frame) -> Manifold {
     let mut manifold = Manifold::new(n);
     for &i in chosen {
@@ -146,37 +150,35 @@ fn standing_on(n: DVec3, corners: &[DVec3], chosen: &[u32], frame: &Frame) -> Ma
     manifold
 }
 
-/// Numbers of four corners below a height: the deepest, the farthest from it, and the farthest on both sides of that line.
-fn spread(corners: &[DVec3], m: DVec3, [u, v]: [DVec3; 2], below: f64) -> ([u32; 4], usize) {
-    let under = || (0u32..).zip(corners).filter(|(_, p)| m.dot(**p) <= below);
-    let deepest = under().map(|(_, p)| m.dot(*p)).fold(f64::INFINITY, f64::min);
-    let extent = corners.iter().map(|p| (*p - corners[0]).abs().max_element()).fold(0.0, f64::max);
+/// Four of some corners: the deepest, the farthest from it, and the farthest on both sides of that line, as seen along m.
+fn spread(corners: &[DVec3], found: &[u32], m: DVec3) -> ([u32; 4], usize) {
+    let at = |i: u32| corners[i as usize];
+    let deepest = found.iter().map(|&i| m.dot(at(i))).fold(f64::INFINITY, f64::min);
+    let extent = found.iter().map(|&i| (at(i) - at(found[0])).abs().max_element()).fold(0.0, f64::max);
     // Of equally deep ones the first, so that rounding does not choose.
-    let first = under().find(|(_, p)| m.dot(**p) <= deepest + 1e-8 * extent).map_or(0, |(i, _)| i);
-    let from = corners[first as usize];
-    let flat = |p: DVec3| DVec2::new((p - from).dot(u), (p - from).dot(v));
-    let mut chosen = ([first; 4], 1);
-    let mut along = DVec2::ZERO;
-    for round in 0..3 {
+    let equal = |i: &&u32| m.dot(at(**i)) <= deepest + EQUAL * extent;
+    let first = found.iter().find(equal).copied().unwrap_or(found[0]);
+    let farthest = |value: &dyn Fn(DVec3) -> f64| {
         let mut best = (0.0, None);
-        for (i, p) in under() {
-            let p = flat(*p);
-            let value = match round {
-                0 => p.length_squared(),
-                1 => along.perp_dot(p),
-                _ => -along.perp_dot(p),
-            };
+        for &i in found {
+            let value = value(at(i) - at(first));
             if value > best.0 {
-                best = (value, Some((i, p)));
+                best = (value, Some(i));
             }
         }
-        if let Some((i, p)) = best.1 {
+        best.1
+    };
+    let mut chosen = ([first; 4], 1);
+    let mut add = |next: Option<u32>| {
+        if let Some(i) = next {
             chosen.0[chosen.1] = i;
             chosen.1 += 1;
-            if round == 0 {
-                along = p;
-            }
         }
-    }
+    };
+    let second = farthest(&|p| p.length_squared() - m.dot(p).powi(2));
+    let side = m.cross(at(second.unwrap_or(first)) - at(first));
+    add(second);
+    add(farthest(&|p| side.dot(p)));
+    add(farthest(&|p| -side.dot(p)));
     chosen
 }

@@ -12,7 +12,7 @@ pub(super) struct Candidate {
 }
 
 /// Depths that differ by less than this fraction of the extent count as equal; then the name decides, not rounding.
-const EQUAL: f64 = 1e-8;
+pub(super) const EQUAL: f64 = 1e-8;
 
 /// Numbers of at most four candidates and how many there are.
 #[inline]

@@ -140,12 +140,22 @@ pub(super) fn nearest_capsules(a: &Capsule, b: &Capsule, frame: &Frame) -> Separ
     );
     let between = pair.point_b - pair.point_a;
     let size = half_a.z.max(0.5 * b.height());
-    // Crossing cores: across both, to the side where B's middle is.
-    let across = || {
-        let n = half_a.cross(half_b).try_normalize().unwrap_or(DVec3::X);
-        if n.dot(at) < 0.0 { -n } else { n }
+    let rounding = 1e-14 * size;
+    let across = half_a.cross(half_b).try_normalize();
+    let normal = match across {
+        // Cores that all but cross: what lies between them has lost its digits, what lies across both has not. Of cores that
+        // do cross, the side where B's middle is.
+        Some(n) if pair.distance <= 1e-6 * size && (between - between.dot(n) * n).length() <= rounding => {
+            let along = between.dot(n);
+            let side = if along.abs() > rounding { along } else { n.dot(at) };
+            if side < 0.0 { -n } else { n }
+        }
+        _ if pair.distance > rounding => between / pair.distance,
+        _ => {
+            let n = across.unwrap_or(DVec3::X);
+            if n.dot(at) < 0.0 { -n } else { n }
+        }
     };
-    let normal = if pair.distance > 1e-14 * size { between / pair.distance } else { across() };
     Separation {
         distance: pair.distance - a.radius() - b.radius(),
         normal,
@@ -169,4 +179,32 @@ pub(super) fn collide_capsules(a: &Capsule, b: &Capsule, frame: &Frame, margin: 
     let facet_a = facet_of(&ConvexShape::Capsule(a), &Frame::IDENTITY, nearest.normal, &window);
     let facet_b = facet_of(&ConvexShape::Capsule(b), frame, -nearest.normal, &window);
     Some(lay_over_witness(&window, &facet_a, &facet_b, margin, &nearest, [SURFACE; 2]))
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DQuat;
+
+    use super::*;
+
+    /// Capsules whose cores pass each other at 1e-10 m: the normal is at right angles to both axes to the last digits, and that of
+    /// the capsules in each other's place is the opposite one.
+    #[test]
+    fn capsules_that_all_but_cross_agree_in_either_order() {
+        let (a, b) = (Capsule::new(0.4, 1.6).unwrap(), Capsule::new(0.3, 2.0).unwrap());
+        for k in 0..200 {
+            let t = f64::from(k);
+            let turn = DQuat::from_rotation_z(t) * DQuat::from_rotation_x(0.3 + 1.2 * (0.7 * t).sin().abs());
+            let (axis_a, axis_b) = (DVec3::Z, turn * DVec3::Z);
+            let n = axis_a.cross(axis_b).normalize();
+            let gap = 1e-10 * (1.1 + (1.3 * t).sin());
+            let place = 0.3 * (2.1 * t).sin() * axis_a + 0.4 * (0.9 * t).cos() * axis_b + gap * n;
+            let pose = Pose::new(turn, place);
+            let found = nearest_capsules(&a, &b, &Frame::new(&pose).unwrap());
+            let back = nearest_capsules(&b, &a, &Frame::new(&pose.inverse()).unwrap());
+            assert!(found.normal.abs_diff_eq(n, 1e-12), "{} {n}", found.normal);
+            assert!(pose.vector(back.normal).abs_diff_eq(-found.normal, 1e-12));
+            assert!((found.distance - (gap - 0.7)).abs() < 1e-14);
+        }
+    }
 }

@@ -89,6 +89,11 @@ fn at_once<A: Faced, B: Faced>(a: &A, b: &B, frame: &Frame, margin: f64) -> Flat
                 segment_box::nearest(cuboid.half_extents(), ends).map(|p| frame.point(p));
             thickened(point_a, point_b, [capsule.radius(), 0.0])
         }
+        // Searched as quickly as the faces are looked at.
+        (ConvexShape::Convex(_), ConvexShape::Capsule(_))
+        | (ConvexShape::Capsule(_), ConvexShape::Convex(_)) => {
+            return Flat::Unknown;
+        }
         _ => None,
     };
     match found {
@@ -124,7 +129,15 @@ pub(super) fn nearest<A: Faced, B: Faced>(
     frame: &Frame,
     cache: &mut GjkCache,
 ) -> Result<Separation, ClosestError> {
-    let first = signed_distance(a, b, b_in_a, cache)?;
+    let first = match (a.as_shape(), b.as_shape()) {
+        (Some(ConvexShape::Convex(a)), Some(ConvexShape::Capsule(b))) => {
+            signed_distance(*a, *b, b_in_a, cache)?
+        }
+        (Some(ConvexShape::Capsule(a)), Some(ConvexShape::Convex(b))) => {
+            signed_distance(*a, *b, b_in_a, cache)?
+        }
+        _ => signed_distance(a, b, b_in_a, cache)?,
+    };
     let of_cores = first.distance + a.radius() + b.radius();
     Ok(match (a.as_shape(), b.as_shape()) {
         (Some(a), Some(b)) if of_cores <= TOUCHING * first.point_a.abs().max_element() => {

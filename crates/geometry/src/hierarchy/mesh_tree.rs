@@ -8,10 +8,11 @@ use std::ops::ControlFlow;
 use glam::DVec3;
 
 use super::binned_build::Item;
-use super::triangle::{Triangle, ray_triangle, triangle_meets_box};
+use super::triangle::Triangle;
 use super::unit_frame::UnitFrame;
 use super::wide_tree::WideTree;
 use super::{BuildSettings, HierarchyError, MAX_ITEMS, Ray, Scratch, Visits};
+use crate::primitive::{TriangleRay, meets_centered_box};
 use crate::{Aabb, BoundingSphere, MAX_LENGTH, TriangleMesh, primitive};
 
 /// Where a ray meets a mesh.
@@ -174,9 +175,10 @@ impl MeshTree {
         scratch: &mut Scratch,
     ) -> (Option<RayHit>, Visits) {
         let mut best: Option<RayHit> = None;
+        let prepared = TriangleRay::new(ray);
         let visits = self.wide.walk_ray(ray, limit, scratch, |places, mut limit| {
             for place in places {
-                if let Some((t, front)) = ray_triangle(ray, &self.triangle(place), limit) {
+                if let Some((t, front)) = self.cast(&prepared, place, limit) {
                     let triangle = self.wide.order[place];
                     if best.is_none_or(|known| t < known.t || triangle < known.triangle) {
                         best = Some(RayHit { t, triangle, front });
@@ -189,12 +191,18 @@ impl MeshTree {
         (best, visits)
     }
 
+    /// Where a ray meets the triangle at a place, and whether that is its front.
+    #[inline(always)]
+    fn cast(&self, ray: &TriangleRay, place: usize, limit: f64) -> Option<(f64, bool)> {
+        ray.cast(&self.triangle(place).into()).filter(|&(t, _)| t >= 0.0 && t <= limit)
+    }
+
     /// Whether anything lies within t ≤ `limit`.
     pub fn ray_blocked(&self, ray: &Ray, limit: f64, scratch: &mut Scratch) -> bool {
         let mut blocked = false;
+        let prepared = TriangleRay::new(ray);
         self.wide.walk_ray(ray, limit, scratch, |places, limit| {
-            blocked |=
-                places.into_iter().any(|place| ray_triangle(ray, &self.triangle(place), limit).is_some());
+            blocked |= places.into_iter().any(|place| self.cast(&prepared, place, limit).is_some());
             if blocked { f64::NEG_INFINITY } else { limit }
         });
         blocked
@@ -203,9 +211,10 @@ impl MeshTree {
     /// All hits with t ≤ `limit`, replacing the contents of `hits`, from near to far.
     pub fn ray_hits(&self, ray: &Ray, limit: f64, scratch: &mut Scratch, hits: &mut Vec<RayHit>) -> Visits {
         hits.clear();
+        let prepared = TriangleRay::new(ray);
         let visits = self.wide.walk_ray(ray, limit, scratch, |places, limit| {
             for place in places {
-                if let Some((t, front)) = ray_triangle(ray, &self.triangle(place), limit) {
+                if let Some((t, front)) = self.cast(&prepared, place, limit) {
                     hits.push(RayHit { t, triangle: self.wide.order[place], front });
                 }
             }
@@ -248,7 +257,7 @@ impl MeshTree {
         let (center, half) = (query.center(), query.half_extents());
         self.wide.walk_overlap(self.wide.query_box(query.min(), query.max()), scratch, |places| {
             for place in places {
-                if triangle_meets_box(&self.triangle(place).map(|p| p - center), half) {
+                if meets_centered_box(&self.triangle(place).map(|p| p - center), half) {
                     found(self.wide.order[place])?;
                 }
             }

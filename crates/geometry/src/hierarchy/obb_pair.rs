@@ -5,9 +5,10 @@ use glam::{DMat3, DVec3};
 use super::contact_points::{ContactPoint, contacts_of_pair, weld};
 use super::obb_tree::Child;
 use super::oriented_overlap::{SatMode, boxes_disjoint};
-use super::triangle::{Triangle, triangle_meets_box, triangles_overlap};
+use super::triangle::{Triangle, triangles_overlap};
 use super::{ObbTree, PairCost};
 use crate::Pose;
+use crate::primitive::meets_centered_box;
 
 /// What a collision query reports: two independent switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,12 +161,12 @@ impl ObbTree {
             (Child::Node(a), Child::Triangle(b)) => {
                 let h = self.nodes[a as usize].half_extents;
                 let corners = other.local[b as usize].map(|p| *r * p + *t);
-                !triangle_meets_box(&corners, roomy(h, &corners))
+                !meets_centered_box(&corners, roomy(h, &corners))
             }
             (Child::Triangle(a), Child::Node(b)) => {
                 let h = other.nodes[b as usize].half_extents;
                 let corners = self.local[a as usize].map(|p| r.transpose() * (p - *t));
-                !triangle_meets_box(&corners, roomy(h, &corners))
+                !meets_centered_box(&corners, roomy(h, &corners))
             }
             (Child::Triangle(_), Child::Triangle(_)) => false,
         }

@@ -1,12 +1,12 @@
 //! Rays against triangles, without leaks between neighbours (Woop, Benthin and Wald 2013).
 //!
-//! Turn the axes so that z is the longest component of d and shear by S = (d_x, d_y)/d_z: the ray becomes the z axis, and
-//! U = C_x B_y − C_y B_x, V = A_x C_y − A_y C_x, W = B_x A_y − B_y A_x say on which side of each triangle side it passes.
-//! All of one sign (zero counts as either) is a hit, at t = (U A_z + V B_z + W C_z)/(U + V + W). Two triangles with a common
-//! side compute the same number for it up to sign, so a ray cannot slip through between them. A ray in the triangle's own
-//! plane does not hit it.
+//! With e, f, d a right-handed orthonormal frame along the ray and q = p − o, a corner is seen at (q·e, q·f). With A, B, C so
+//! seen, U = C_x B_y − C_y B_x, V = A_x C_y − A_y C_x, W = B_x A_y − B_y A_x say on which side of each triangle side the ray passes.
+//! All of one sign (zero counts as either) is a hit, at t = (U A_z + V B_z + W C_z)/(U + V + W), z = q·d. Two triangles with a
+//! common side see its ends alike and compute the same number for it up to sign, so a ray cannot slip through between them. A
+//! ray in the triangle's own plane does not hit it. d·((B − A) × (C − A)) = −(U + V + W) is negative where it meets the front.
 
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 
 use super::cast::{FromInside, RayHit};
 use super::{Ray, Triangle};
@@ -16,42 +16,35 @@ use crate::{HeightField, TriangleMesh};
 #[derive(Clone, Copy, Debug)]
 pub struct TriangleRay {
     origin: DVec3,
+    across: [DVec3; 2],
     direction: DVec3,
-    axes: [usize; 3],
-    shear: DVec3,
 }
 
 impl TriangleRay {
-    /// Ray ⇒ its sheared frame.
+    /// Ray ⇒ the frame along it.
     pub fn new(ray: &Ray) -> Self {
-        let d = ray.direction();
-        let z = d.abs().max_position();
-        let axes = [(z + 1) % 3, (z + 2) % 3, z];
-        let shear = DVec3::new(d[axes[0]] / d[z], d[axes[1]] / d[z], 1.0 / d[z]);
-        Self { origin: ray.origin(), direction: d, axes, shear }
+        let (e, f) = ray.direction().any_orthonormal_pair();
+        Self { origin: ray.origin(), across: [e, f], direction: ray.direction() }
     }
 
     /// Signed distance along the line at which it meets the triangle, and whether it meets its front (the side the normal
     /// points to).
+    #[inline]
     pub fn cast(&self, triangle: &Triangle) -> Option<(f64, bool)> {
-        let [x, y, z] = self.axes;
-        let sheared = |p: DVec3| {
-            let q = p - self.origin;
-            DVec3::new(q[x] - self.shear.x * q[z], q[y] - self.shear.y * q[z], q[z])
-        };
-        let [a, b, c] = triangle.corners().map(sheared);
-        let u = c.x * b.y - c.y * b.x;
-        let v = a.x * c.y - a.y * c.x;
-        let w = b.x * a.y - b.y * a.x;
-        if (u < 0.0 || v < 0.0 || w < 0.0) && (u > 0.0 || v > 0.0 || w > 0.0) {
+        let corners = triangle.corners().map(|p| p - self.origin);
+        let [e, f] = self.across;
+        let [a, b, c] = corners.map(|q| DVec2::new(q.dot(e), q.dot(f)));
+        let (u, v, w) = (c.perp_dot(b), a.perp_dot(c), b.perp_dot(a));
+        // One comparison of extremes rather than six that are guessed.
+        if u.min(v).min(w) < 0.0 && u.max(v).max(w) > 0.0 {
             return None;
         }
         let determinant = u + v + w;
         if determinant == 0.0 || !determinant.is_finite() {
             return None;
         }
-        let t = self.shear.z * ((u * a.z + v * b.z + w * c.z) / determinant);
-        Some((t, self.direction.dot(triangle.double_area_vector()) < 0.0))
+        let [a, b, c] = corners.map(|q| q.dot(self.direction));
+        Some(((u * a + v * b + w * c) / determinant, determinant > 0.0))
     }
 }
 

@@ -37,6 +37,7 @@ pub use bounding_volume::BoundingVolume;
 pub use box_box::{BoxAxis, aabb_box, box_box, separating_axis};
 pub use box_sphere::{aabb_sphere, box_sphere, closest_point_of_box};
 pub use box_triangle::box_triangle;
+pub(crate) use box_triangle::meets_centered_box;
 pub use cast::{FromInside, RayHit};
 pub use cast_triangles::{TriangleRay, cast_ray_at_mesh, cast_ray_at_triangles};
 pub use contact_frame::{ContactFrame, edge_normal_rate, face_normal_rate, point_normal_rate};

@@ -168,36 +168,47 @@ impl SweepAndPrune {
     }
 }
 
+/// What is the same with one axis and with three: boxes are looked up where they are, and newcomers sorted in by the next step.
+macro_rules! sweeping_books {
+    () => {
+        fn candidates(&self) -> Candidates {
+            Candidates::Exact
+        }
+
+        fn proxies(&self) -> &ProxyTable {
+            &self.table
+        }
+
+        fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
+            let id = self.table.insert(bounds, mobility, user)?;
+            self.newcomers.push(id.index());
+            Ok(id)
+        }
+
+        fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
+            self.table.update(id, bounds).map(|_| ())
+        }
+
+        fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
+            self.table.remove(id).map(|_| ())
+        }
+
+        fn build(&mut self) {
+            self.outdated = true;
+        }
+
+        fn counters(&self) -> SpaceCounters {
+            self.counters
+        }
+    };
+}
+
 impl Space for SweepAndPrune {
     fn name(&self) -> &'static str {
         "sweep-and-prune"
     }
 
-    fn candidates(&self) -> Candidates {
-        Candidates::Exact
-    }
-
-    fn proxies(&self) -> &ProxyTable {
-        &self.table
-    }
-
-    fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
-        let id = self.table.insert(bounds, mobility, user)?;
-        self.newcomers.push(id.index());
-        Ok(id)
-    }
-
-    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
-        self.table.update(id, bounds).map(|_| ())
-    }
-
-    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
-        self.table.remove(id).map(|_| ())
-    }
-
-    fn build(&mut self) {
-        self.outdated = true;
-    }
+    sweeping_books!();
 
     fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
         self.forget_leaving();
@@ -229,10 +240,6 @@ impl Space for SweepAndPrune {
 
     fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
         self.pairs.iter().for_each(|&key| visit(pair::pair(&self.table, key)));
-    }
-
-    fn counters(&self) -> SpaceCounters {
-        self.counters
     }
 }
 
@@ -294,31 +301,7 @@ impl Space for SingleAxisSweep {
         "sweep-and-prune-1"
     }
 
-    fn candidates(&self) -> Candidates {
-        Candidates::Exact
-    }
-
-    fn proxies(&self) -> &ProxyTable {
-        &self.table
-    }
-
-    fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
-        let id = self.table.insert(bounds, mobility, user)?;
-        self.newcomers.push(id.index());
-        Ok(id)
-    }
-
-    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
-        self.table.update(id, bounds).map(|_| ())
-    }
-
-    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
-        self.table.remove(id).map(|_| ())
-    }
-
-    fn build(&mut self) {
-        self.outdated = true;
-    }
+    sweeping_books!();
 
     fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
         if !self.table.leaving().is_empty() {
@@ -356,9 +339,5 @@ impl Space for SingleAxisSweep {
 
     fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
         self.pairs.iter().for_each(|key| visit(pair::pair(&self.table, key)));
-    }
-
-    fn counters(&self) -> SpaceCounters {
-        self.counters
     }
 }

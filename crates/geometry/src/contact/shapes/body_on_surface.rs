@@ -11,7 +11,7 @@ use crate::closest::{ClosestError, ConvexShape, Support};
 use crate::contact::collide::collide_flat;
 use crate::contact::frame::Frame;
 use crate::contact::polytope::FlatTriangle;
-use crate::contact::{ContactPoint, Manifold, PieceCache};
+use crate::contact::{Manifold, PieceCache};
 use crate::primitive::Triangle;
 use crate::{Aabb, Pose, Shape};
 
@@ -38,9 +38,7 @@ impl BodyOnSurface<'_> {
         pair.gather(&self.surface, &tight, work)?;
         let center = bounds.center();
         if let ConvexShape::Sphere(ball) = self.body {
-            let touched =
-                pair.triangles.iter().filter_map(|candidate| self.touch_ball(candidate, ball.radius()));
-            work.raw.extend(touched);
+            self.touch_ball(&pair.triangles, ball.radius(), &mut work.raw);
         } else {
             self.touch_near(pair, &tight, center, work)?;
         }
@@ -92,37 +90,10 @@ impl BodyOnSurface<'_> {
     }
 
     /// The side of a triangle that is touched, and whether the body's middle lies ahead of it.
-    fn facing(&self, candidate: &TrianglePair, center: DVec3) -> (DVec3, bool) {
+    pub(super) fn facing(&self, candidate: &TrianglePair, center: DVec3) -> (DVec3, bool) {
         let ahead = candidate.normal.dot(center - candidate.corners[0]) > 0.0;
         let flipped = !ahead && !self.surface.one_sided(&self.settings);
         (if flipped { -candidate.normal } else { candidate.normal }, ahead || flipped)
-    }
-
-    /// Contact of a ball with one triangle, if it is the triangle's own: along the line to its nearest point.
-    fn touch_ball(&self, candidate: &TrianglePair, radius: f64) -> Option<Manifold> {
-        let center = self.pose.translation;
-        let height = candidate.normal.dot(center - candidate.corners[0]);
-        // Without area it has neighbours that say the same.
-        if !(height.abs() <= radius + self.margin) || candidate.normal == DVec3::ZERO {
-            return None;
-        }
-        let (low, high) = extent(&candidate.corners);
-        let gap = (low - center).max(center - high).max(DVec3::ZERO);
-        if gap.length_squared() > (radius + self.margin).powi(2) {
-            return None;
-        }
-        let nearest = Triangle::from(candidate.corners).closest_point(center);
-        let distance = nearest.distance(center);
-        if !(distance <= radius + self.margin) {
-            return None;
-        }
-        let (facing, ahead) = self.facing(candidate, center);
-        let normal = if distance > 0.0 { (center - nearest) / distance } else { facing };
-        let separation = distance - radius;
-        let mut manifold = Manifold::new(normal);
-        let point_b = center - radius * normal;
-        manifold.push(ContactPoint { point_a: nearest, point_b, separation, id: 0 });
-        self.own(candidate, manifold, facing, ahead)
     }
 
     /// Contact of any body with one triangle, if it is the triangle's own.

@@ -12,6 +12,7 @@
 //! Solid meshes, and terrain, are touched from outside only, and push out what lies inside. Open meshes are sheets; the
 //! settings tell on which sides. Triangles without area touch nothing.
 
+mod ball_on_surface;
 mod body_on_surface;
 mod cache;
 mod contacts;

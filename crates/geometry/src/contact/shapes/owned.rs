@@ -20,9 +20,9 @@ const SHARP: f64 = 0.342;
 /// Cosine from which a normal comes from the front.
 const FRONTAL: f64 = 0.5;
 /// A normal nearer to the face's than this (1 − cos, 4.5e-7 rad) is the face's.
-const FACE: f64 = 1e-13;
+pub(super) const FACE: f64 = 1e-13;
 /// A point nearer to an edge than this part of the triangle's size lies on it.
-const ON_EDGE: f64 = 1e-7;
+pub(super) const ON_EDGE: f64 = 1e-7;
 
 /// What to do with a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,16 +63,8 @@ pub(super) fn judge(
     let near_squared = ON_EDGE * ON_EDGE * size_squared;
     let corner = (0..3).find(|&k| triangle[k].distance_squared(p) <= near_squared);
     if let Some(k) = corner {
-        let v = triangle[k];
-        let mut riser = None;
-        surface.all_around(i, k, |w| {
-            let falls = (w - v).dot(normal) <= FALLS * (w - v).length();
-            if !falls {
-                riser = Some(w);
-            }
-            falls
-        });
-        return riser.map_or(Verdict::Owned, |w| rejected(&[k, (k + 2) % 3], w, v));
+        let riser = riser_at_corner(surface, i, k, triangle[k], normal);
+        return riser.map_or(Verdict::Owned, |w| rejected(&[k, (k + 2) % 3], w, triangle[k]));
     }
     let mut verdict = Verdict::Snap;
     for k in 0..3 {
@@ -81,13 +73,44 @@ pub(super) fn judge(
             continue;
         }
         verdict = Verdict::Owned;
-        let Some(w) = surface.across(i, k) else { continue };
-        let arm = (w - triangle[k]).reject_from(triangle[(k + 1) % 3] - triangle[k]);
-        if arm.dot(normal) > FALLS * arm.length() {
+        if let Some(arm) = riser_over_edge(surface, i, k, triangle, normal) {
             return rejected(&[k], triangle[k] + arm, triangle[k]);
         }
     }
     verdict
+}
+
+/// A neighbour of corner k of triangle i, at v, towards which the surface does not fall away from the normal.
+#[inline]
+pub(super) fn riser_at_corner(
+    surface: &Surface<'_>,
+    i: u32,
+    k: usize,
+    v: DVec3,
+    normal: DVec3,
+) -> Option<DVec3> {
+    let mut riser = None;
+    surface.all_around(i, k, |w| {
+        let falls = (w - v).dot(normal) <= FALLS * (w - v).length();
+        if !falls {
+            riser = Some(w);
+        }
+        falls
+    });
+    riser
+}
+
+/// The way in which the surface goes on over edge k of triangle i, if it does not fall away from the normal.
+#[inline]
+pub(super) fn riser_over_edge(
+    surface: &Surface<'_>,
+    i: u32,
+    k: usize,
+    triangle: &[DVec3; 3],
+    normal: DVec3,
+) -> Option<DVec3> {
+    let arm = (surface.across(i, k)? - triangle[k]).reject_from(triangle[(k + 1) % 3] - triangle[k]);
+    (arm.dot(normal) > FALLS * arm.length()).then_some(arm)
 }
 
 /// Whether the surface bends back sharply over an edge.

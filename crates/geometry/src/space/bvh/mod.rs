@@ -396,42 +396,37 @@ impl Space for DynamicBvh {
     }
 
     fn along_ray(&self, ray: &Ray, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
-        let settled = self.is_settled();
-        let mut limit = limit;
         let sieve = query::Sieve::new(ray);
-        let mut look = |index: u32, limit: &mut f64| {
+        let wide = query::WideRay::new(ray, self.settings.origin);
+        self.ask_nearby(ray.origin(), limit, &wide, |index, limit| {
             if sieve.misses(self.table.bounds(index), *limit) {
                 return ControlFlow::Continue(());
             }
             look_along(&self.table, index, ray, limit, visit)
-        };
-        let trees = query::within_reach(ray.origin(), self.settings.origin);
-        let singly: &mut dyn Iterator<Item = u32> =
-            if trees { &mut self.unknown() } else { &mut self.table.indices() };
-        for index in singly {
-            if look(index, &mut limit).is_break() {
-                return;
-            }
-        }
-        for side in [&self.moving, &self.fixed].into_iter().filter(|_| trees) {
-            let flow = query::along_ray(&side.tree, ray, self.settings.origin, &mut limit, |index, limit| {
-                if settled || !self.states[index as usize].is_touched() {
-                    look(index, limit)
-                } else {
-                    ControlFlow::Continue(())
-                }
-            });
-            if flow.is_break() {
-                return;
-            }
-        }
+        });
     }
 
     fn nearest(&self, point: DVec3, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
+        let wide = query::WidePoint::new(point, self.settings.origin);
+        self.ask_nearby(point, limit, &wide, |index, limit| {
+            look_near(&self.table, index, point, limit, visit)
+        });
+    }
+}
+
+impl DynamicBvh {
+    /// Asks every box that may lie within a limit, nearly from near to far, seen from a point: first those the trees do not know
+    /// yet, and all of them one by one if single precision can say nothing about the point.
+    #[inline(always)]
+    fn ask_nearby(
+        &self,
+        from: DVec3,
+        mut limit: f64,
+        measure: &impl query::Measure,
+        mut look: impl FnMut(u32, &mut f64) -> ControlFlow<()>,
+    ) {
         let settled = self.is_settled();
-        let mut limit = limit;
-        let mut look = |index: u32, limit: &mut f64| look_near(&self.table, index, point, limit, visit);
-        let trees = query::within_reach(point, self.settings.origin);
+        let trees = query::within_reach(from, self.settings.origin);
         let singly: &mut dyn Iterator<Item = u32> =
             if trees { &mut self.unknown() } else { &mut self.table.indices() };
         for index in singly {
@@ -440,7 +435,7 @@ impl Space for DynamicBvh {
             }
         }
         for side in [&self.moving, &self.fixed].into_iter().filter(|_| trees) {
-            let flow = query::nearest(&side.tree, point, self.settings.origin, &mut limit, |index, limit| {
+            let flow = query::descend(&side.tree, &mut limit, measure, |index, limit| {
                 if settled || !self.states[index as usize].is_touched() {
                     look(index, limit)
                 } else {

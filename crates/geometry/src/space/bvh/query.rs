@@ -17,48 +17,61 @@ use crate::space::box32::{self, Box32};
 /// Relative error of a few single-precision operations, generously.
 const SLACK: f32 = 1.0 / (1 << 20) as f32;
 
+/// How far off four boxes are.
+pub(super) trait Measure {
+    /// (node, limit) ⇒ how far off each lane is at least, and which of them may lie within the limit.
+    fn measure(&self, node: &Node, limit: f32) -> (Vec4, u32);
+}
+
 /// A ray ready for four boxes at once.
-struct WideRay {
+pub(super) struct WideRay {
     axes: [Axis; 3],
 }
 
 /// What a ray is along an axis.
 #[derive(Clone, Copy)]
 struct Axis {
-    /// o₋ and o₊.
-    before: Vec4,
-    behind: Vec4,
+    /// o₊ where the lower side is met first, else o₋; and the other one.
+    near_shift: Vec4,
+    far_shift: Vec4,
     /// 1/d, a little closer to zero and a little farther from it.
     less: Vec4,
     more: Vec4,
-    forward: bool,
+    /// 0 if the lower side is met first, 1 if the upper.
+    first: usize,
 }
 
 impl WideRay {
-    fn new(ray: &Ray, origin: DVec3) -> Self {
+    /// A ray seen from the origin of the boxes.
+    pub fn new(ray: &Ray, origin: DVec3) -> Self {
         let o = (ray.origin() - origin).as_vec3().extend(0.0);
         let (before, behind) = (box32::below(o), box32::above(o));
         let inverse = ray.direction().as_vec3().recip();
-        let axes = std::array::from_fn(|axis| Axis {
-            before: Vec4::splat(before[axis]),
-            behind: Vec4::splat(behind[axis]),
-            less: Vec4::splat(inverse[axis] * (1.0 - SLACK)),
-            more: Vec4::splat(inverse[axis] * (1.0 + SLACK)),
-            forward: inverse[axis] >= 0.0,
+        let axes = std::array::from_fn(|axis| {
+            let forward = inverse[axis] >= 0.0;
+            let shifts = if forward { [behind, before] } else { [before, behind] };
+            Axis {
+                near_shift: Vec4::splat(shifts[0][axis]),
+                far_shift: Vec4::splat(shifts[1][axis]),
+                less: Vec4::splat(inverse[axis] * (1.0 - SLACK)),
+                more: Vec4::splat(inverse[axis] * (1.0 + SLACK)),
+                first: usize::from(!forward),
+            }
         });
         Self { axes }
     }
+}
 
-    /// Where the ray enters each lane, and which lanes it meets within `limit`.
+impl Measure for WideRay {
+    /// Where the ray enters each lane, and which lanes it meets.
     #[inline(always)]
-    fn enter(&self, node: &Node, limit: f32) -> (Vec4, u32) {
+    fn measure(&self, node: &Node, limit: f32) -> (Vec4, u32) {
         let (mut enter, mut leave) = (Vec4::ZERO, Vec4::splat(limit));
+        let sides = [&node.low, &node.high];
         for axis in 0..3 {
-            let Axis { before, behind, less, more, forward } = self.axes[axis];
-            let (low, high) = (node.low[axis] - behind, node.high[axis] - before);
-            let (near, far) = if forward { (low, high) } else { (high, low) };
-            enter = (near * less).max(enter);
-            leave = (far * more).min(leave);
+            let Axis { near_shift, far_shift, less, more, first } = self.axes[axis];
+            enter = ((sides[first & 1][axis] - near_shift) * less).max(enter);
+            leave = ((sides[first & 1 ^ 1][axis] - far_shift) * more).min(leave);
         }
         (enter, enter.cmple(leave).bitmask())
     }
@@ -75,46 +88,86 @@ fn above(limit: f64) -> f32 {
     rounded + rounded.abs() * SLACK + f32::MIN_POSITIVE
 }
 
-/// Goes through the nodes near to far and asks `leaf` (index, limit) of each box on the way.
-fn descend(
+/// Links and how far off they are, the last to be taken first. Few enough for most trees need no memory from elsewhere.
+struct Waiting {
+    first: [(f32, Link); 48],
+    count: usize,
+    more: Vec<(f32, Link)>,
+}
+
+impl Waiting {
+    fn new() -> Self {
+        Self { first: [(0.0, Link::NOTHING); 48], count: 0, more: Vec::new() }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, link: (f32, Link)) {
+        if let Some(place) = self.first.get_mut(self.count) {
+            *place = link;
+            self.count += 1;
+        } else {
+            self.more.push(link);
+        }
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<(f32, Link)> {
+        if self.count == self.first.len()
+            && let Some(link) = self.more.pop()
+        {
+            return Some(link);
+        }
+        self.count = self.count.checked_sub(1)?;
+        self.first.get(self.count).copied()
+    }
+}
+
+/// Goes through the nodes near to far and asks `leaf` (index, limit) of each box on the way. Boxes wait for their turn as nodes
+/// do: what a nearer one has put out of reach is never looked up.
+#[inline(always)]
+pub(super) fn descend(
     tree: &Tree,
     limit: &mut f64,
-    measure: impl Fn(&Node, f32) -> (Vec4, u32),
+    measure: &impl Measure,
     mut leaf: impl FnMut(u32, &mut f64) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     if tree.leaves == 0 {
         return ControlFlow::Continue(());
     }
-    let mut stack: Vec<(f32, u32)> = Vec::with_capacity(64);
-    stack.push((0.0, 0));
+    let mut waiting = Waiting::new();
     let mut reach = above(*limit);
-    while let Some((distance, at)) = stack.pop() {
+    let mut next = Some((0.0, Link::node(0)));
+    while let Some((distance, link)) = next.take().or_else(|| waiting.pop()) {
         if distance > reach {
             continue;
         }
+        let Some(at) = link.as_node() else {
+            leaf(link.index(), limit)?;
+            reach = above(*limit);
+            continue;
+        };
         let node = &tree.nodes[at as usize];
-        let (distances, mask) = measure(node, reach);
-        let first = stack.len();
+        let (distances, mask) = measure.measure(node, reach);
+        let distances = distances.to_array();
+        // Straight on to the nearest, the others wait, the farthest longest.
+        let mut met = [(0.0, Link::NOTHING); 4];
+        let mut count = 0;
         for lane in lanes(mask) {
-            let link = node.links[lane];
-            match link.as_node() {
-                Some(child) => stack.push((distances[lane], child)),
-                // Another leaf may have made the limit smaller.
-                None if link != Link::NOTHING && distances[lane] <= reach => {
-                    leaf(link.index(), limit)?;
-                    reach = above(*limit);
-                }
-                None => {}
+            let new = (distances[lane & 3], node.links[lane & 3]);
+            if new.1 == Link::NOTHING {
+                continue;
             }
+            let mut place = count;
+            while place > 0 && met[place - 1].0 < new.0 {
+                met[place] = met[place - 1];
+                place -= 1;
+            }
+            met[place] = new;
+            count += 1;
         }
-        // The nearest goes last, to be taken first.
-        let new = &mut stack[first..];
-        for k in 1..new.len() {
-            let mut j = k;
-            while j > 0 && new[j - 1].0 < new[j].0 {
-                new.swap(j - 1, j);
-                j -= 1;
-            }
+        if count > 0 {
+            met[..count - 1].iter().for_each(|&link| waiting.push(link));
+            next = Some(met[count - 1]);
         }
     }
     ControlFlow::Continue(())
@@ -144,40 +197,33 @@ impl Sieve {
     }
 }
 
-/// Asks every leaf that the ray may meet.
-pub(super) fn along_ray(
-    tree: &Tree,
-    ray: &Ray,
-    origin: DVec3,
-    limit: &mut f64,
-    leaf: impl FnMut(u32, &mut f64) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let wide = WideRay::new(ray, origin);
-    descend(tree, limit, |node, reach| wide.enter(node, reach), leaf)
+/// A point ready for four boxes at once: two numbers below and above each of its coordinates.
+pub(super) struct WidePoint {
+    before: [Vec4; 3],
+    behind: [Vec4; 3],
 }
 
-/// Asks every leaf that may lie within the limit of a point.
-pub(super) fn nearest(
-    tree: &Tree,
-    point: DVec3,
-    origin: DVec3,
-    limit: &mut f64,
-    leaf: impl FnMut(u32, &mut f64) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let p = (point - origin).as_vec3().extend(0.0);
-    let (before, behind) = (box32::below(p), box32::above(p));
-    let measure = |node: &Node, reach: f32| {
+impl WidePoint {
+    /// A point seen from the origin of the boxes.
+    pub fn new(point: DVec3, origin: DVec3) -> Self {
+        let p = (point - origin).as_vec3().extend(0.0);
+        let spread = |v: Vec4| [Vec4::splat(v.x), Vec4::splat(v.y), Vec4::splat(v.z)];
+        Self { before: spread(box32::below(p)), behind: spread(box32::above(p)) }
+    }
+}
+
+impl Measure for WidePoint {
+    #[inline(always)]
+    fn measure(&self, node: &Node, limit: f32) -> (Vec4, u32) {
         let mut square = Vec4::ZERO;
         for axis in 0..3 {
-            let outside = (node.low[axis] - Vec4::splat(behind[axis]))
-                .max(Vec4::splat(before[axis]) - node.high[axis])
-                .max(Vec4::ZERO);
+            let (low, high) = (node.low[axis] - self.behind[axis], self.before[axis] - node.high[axis]);
+            let outside = low.max(high).max(Vec4::ZERO);
             square += outside * outside;
         }
         let distance = square.map(f32::sqrt) * (1.0 - SLACK);
-        (distance, distance.cmple(Vec4::splat(reach)).bitmask())
-    };
-    descend(tree, limit, measure, leaf)
+        (distance, distance.cmple(Vec4::splat(limit)).bitmask())
+    }
 }
 
 /// Asks every leaf whose box overlaps.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::levels::{LevelRule, Levels, Scheme};
 use super::tiling::{CellRange, MixState};
 use crate::Aabb;
-use crate::space::{PairChanges, ProxyTable, SpaceCounters, pair};
+use crate::space::{PairChanges, ProxyId, ProxyTable, SpaceCounters, pair};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Cell {
@@ -47,6 +47,44 @@ pub(super) struct CloseCounters {
     pub outdated: bool,
     pub counters: SpaceCounters,
 }
+
+/// The books of a [`Space`](crate::space::Space) made of a `table` and such a `core`: whoever comes, moves or leaves is noted, and
+/// placed in the next step.
+macro_rules! counted_books {
+    () => {
+        fn proxies(&self) -> &ProxyTable {
+            &self.table
+        }
+
+        fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
+            let id = self.table.insert(bounds, mobility, user)?;
+            self.core.note_size(bounds);
+            self.core.touch(id.index());
+            Ok(id)
+        }
+
+        fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
+            let (index, _) = self.table.update(id, bounds)?;
+            self.core.touch(index);
+            Ok(())
+        }
+
+        fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
+            let index = self.table.remove(id)?;
+            self.core.touch(index);
+            Ok(())
+        }
+
+        fn build(&mut self) {
+            self.core.outdated = true;
+        }
+
+        fn counters(&self) -> SpaceCounters {
+            self.core.counters
+        }
+    };
+}
+pub(super) use counted_books;
 
 impl CloseCounters {
     pub fn new(rule: LevelRule, scheme: Scheme) -> Self {
@@ -252,8 +290,17 @@ impl CloseCounters {
         self.close.keys().copied()
     }
 
+    /// Occupied cells with level and who is in them, sorted.
+    pub fn occupied_cells(&self, table: &ProxyTable) -> Vec<(usize, [i64; 3], Vec<ProxyId>)> {
+        let named = |inside: Vec<u32>| inside.into_iter().map(|index| table.id(index)).collect();
+        self.occupied()
+            .into_iter()
+            .map(|(cell, inside)| (cell.level as usize, cell.at, named(inside)))
+            .collect()
+    }
+
     /// Occupied cells and who is in them, sorted.
-    pub fn occupied(&self) -> Vec<(Cell, Vec<u32>)> {
+    fn occupied(&self) -> Vec<(Cell, Vec<u32>)> {
         let mut cells: Vec<_> = self.cells.iter().map(|(cell, inside)| (*cell, inside.clone())).collect();
         for (_, inside) in &mut cells {
             inside.sort_unstable();

@@ -3,7 +3,7 @@
 //! Candidates are the pairs that are close in the sense of `close_counters`, which is more than overlap: but boxes farther
 //! apart than (√3/α) times the larger one are never close.
 
-use super::close_counters::CloseCounters;
+use super::close_counters::{CloseCounters, counted_books};
 use super::levels::{LevelRule, Scheme};
 use crate::Aabb;
 use crate::space::{
@@ -31,9 +31,7 @@ impl SpatialHash {
 
     /// Occupied cells with level and who is in them, sorted.
     pub fn occupied_cells(&self) -> Vec<(usize, [i64; 3], Vec<ProxyId>)> {
-        let named = |inside: Vec<u32>| inside.into_iter().map(|index| self.table.id(index)).collect();
-        let cells = self.core.occupied().into_iter();
-        cells.map(|(cell, inside)| (cell.level as usize, cell.at, named(inside))).collect()
+        self.core.occupied_cells(&self.table)
     }
 }
 
@@ -46,32 +44,7 @@ impl Space for SpatialHash {
         Candidates::Enlarged
     }
 
-    fn proxies(&self) -> &ProxyTable {
-        &self.table
-    }
-
-    fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
-        let id = self.table.insert(bounds, mobility, user)?;
-        self.core.note_size(bounds);
-        self.core.touch(id.index());
-        Ok(id)
-    }
-
-    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
-        let (index, _) = self.table.update(id, bounds)?;
-        self.core.touch(index);
-        Ok(())
-    }
-
-    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
-        let index = self.table.remove(id)?;
-        self.core.touch(index);
-        Ok(())
-    }
-
-    fn build(&mut self) {
-        self.core.outdated = true;
-    }
+    counted_books!();
 
     fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
         self.core.update(&self.table);
@@ -85,9 +58,5 @@ impl Space for SpatialHash {
 
     fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
         self.core.close_pairs().for_each(|key| visit(pair::pair(&self.table, key)));
-    }
-
-    fn counters(&self) -> SpaceCounters {
-        self.core.counters
     }
 }

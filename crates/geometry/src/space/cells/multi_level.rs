@@ -1,7 +1,7 @@
 //! The multi-level grid (Coutinho): levels in a fixed ratio, chosen by the diameters of the boxes; pairs that share a cell
 //! of the coarser level are compared box by box, so that candidates are exact.
 
-use super::close_counters::CloseCounters;
+use super::close_counters::{CloseCounters, counted_books};
 use super::levels::{LevelRule, Scheme};
 use crate::Aabb;
 use crate::space::pair::SortedPairs;
@@ -40,9 +40,7 @@ impl MultiLevelGrid {
 
     /// Occupied cells with level and who is in them, sorted.
     pub fn occupied_cells(&self) -> Vec<(usize, [i64; 3], Vec<ProxyId>)> {
-        let named = |inside: Vec<u32>| inside.into_iter().map(|index| self.table.id(index)).collect();
-        let cells = self.core.occupied().into_iter();
-        cells.map(|(cell, inside)| (cell.level as usize, cell.at, named(inside))).collect()
+        self.core.occupied_cells(&self.table)
     }
 
     /// Pairs that share a cell on the coarser of their levels, sorted: the potential pairs of the book.
@@ -62,32 +60,7 @@ impl Space for MultiLevelGrid {
         Candidates::Exact
     }
 
-    fn proxies(&self) -> &ProxyTable {
-        &self.table
-    }
-
-    fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
-        let id = self.table.insert(bounds, mobility, user)?;
-        self.core.note_size(bounds);
-        self.core.touch(id.index());
-        Ok(id)
-    }
-
-    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
-        let (index, _) = self.table.update(id, bounds)?;
-        self.core.touch(index);
-        Ok(())
-    }
-
-    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
-        let index = self.table.remove(id)?;
-        self.core.touch(index);
-        Ok(())
-    }
-
-    fn build(&mut self) {
-        self.core.outdated = true;
-    }
+    counted_books!();
 
     fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
         self.core.update(&self.table);
@@ -110,9 +83,5 @@ impl Space for MultiLevelGrid {
 
     fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
         self.pairs.iter().for_each(|key| visit(pair::pair(&self.table, key)));
-    }
-
-    fn counters(&self) -> SpaceCounters {
-        self.core.counters
     }
 }
