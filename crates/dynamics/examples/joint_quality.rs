@@ -1,8 +1,9 @@
-//! How well joints hold in real time: `cargo run --release -p rattleback-dynamics --example joint_quality`.
+//! How well joints hold in real time:
+//! `cargo run --release -p rattleback-dynamics --example joint_quality [fewest joints solved exactly] [frequency]`.
 
 use glam::DVec3;
 use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
-use rattleback_dynamics::simulator::Realtime;
+use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, BodyId, Simulator, World};
 use rattleback_geometry::Shape;
 
@@ -45,6 +46,14 @@ fn drift(world: &World, bodies: &[BodyId], sideways: bool) -> Outcome<f64> {
 }
 
 fn main() -> Outcome<()> {
+    let mut arguments = std::env::args().skip(1);
+    let mut settings = RealtimeSettings::default();
+    if let Some(exact) = arguments.next() {
+        settings.exact_joints = exact.parse()?;
+    }
+    if let Some(frequency) = arguments.next() {
+        settings.joint_frequency = frequency.parse()?;
+    }
     for (links, ratio, sideways) in [
         (2, 1.0, false),
         (2, 1.0, true),
@@ -56,7 +65,7 @@ fn main() -> Outcome<()> {
         (100, 100.0, true),
     ] {
         let (mut world, bodies) = chain(links, ratio, sideways)?;
-        let mut simulator = Realtime::default();
+        let mut simulator = Realtime::new(settings.clone())?;
         let mut worst = 0.0_f64;
         let start = std::time::Instant::now();
         let mut energy = Vec::new();

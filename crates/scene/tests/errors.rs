@@ -34,7 +34,7 @@ fn the_message_shows_the_line_and_a_caret() {
     let shown = error("title = 'x'\ngravitiy = [0, 0, -1]\n").to_string();
     let expected = "scene.toml:2:1: unknown key `gravitiy` in the scene, did you mean `gravity`?; allowed: title, \
                     description, gravity, time_step, duration, seed, units, plot, simulator, materials, body, force, \
-                    bounds, filter, mixing\n2 | gravitiy = [0, 0, -1]\n  | ^^^^^^^^";
+                    joint, bounds, filter, mixing\n2 | gravitiy = [0, 0, -1]\n  | ^^^^^^^^";
     assert_eq!(shown, expected);
 }
 
@@ -170,7 +170,7 @@ fn unknown_names() {
         ("gravity = «'nome'»".to_owned(), "did you mean `none`"),
         ("[units]\nlength = «'furlong'»".to_owned(), "known: m, cm, mm, um, km, in, ft"),
         ("[units]\nangle = «'grad'»".to_owned(), "known: rad, deg"),
-        ("[simulator]\ntype = «'impuls'»".to_owned(), "known: free-motion"),
+        ("[simulator]\ntype = «'impuls'»".to_owned(), "known: constraint, free-motion"),
         (
             "[simulator]\ntype = 'free-motion'\nintegrator = «'runge-kutta-5'»".to_owned(),
             "did you mean `runge-kutta-",

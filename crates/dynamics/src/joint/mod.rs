@@ -53,7 +53,7 @@ use crate::registry::{Catalogue, Entry, RegistryError};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut world = World::default();
 /// let door = world.add_body(Body::dynamic().at(0.5, 0.0, 1.0).with_shape(Shape::cuboid(DVec3::new(0.5, 0.02, 1.0))?))?;
-/// world.add_joint(Mount::to_world(door).along(DVec3::Z), Revolute { speed: 1.0.into(), effort: 100.0, ..Revolute::default() })?;
+/// world.add_joint(Mount::to_world(door).along(DVec3::Z), Revolute { speed: 1.0.into(), effort: 1e6, ..Revolute::default() })?;
 /// let mut simulator = Realtime::default();
 /// for _ in 0..60 {
 ///     simulator.step(&mut world, 1.0 / 60.0)?;

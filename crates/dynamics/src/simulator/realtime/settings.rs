@@ -13,9 +13,9 @@ component! {
         contact_frequency: f64 = 0.9, "", Allowed::Within(0.001, 1.0);
         /// Damping ratio of that.
         contact_damping: f64 = 3.0, "", Allowed::Positive;
-        /// Stiffness of joints, in parts of the largest that is stable in chains of any length. Long chains and joints between
+        /// Stiffness of joints, in parts of the largest that is certainly stable in nets of any size. Long chains and joints between
         /// very different masses are solved exactly and are rigid.
-        joint_frequency: f64 = 1.0, "", Allowed::Within(0.001, 2.0);
+        joint_frequency: f64 = 1.6, "", Allowed::Within(0.001, 2.0);
         /// Damping ratio of that.
         joint_damping: f64 = 2.0, "", Allowed::Positive;
         /// Trees of at least so many joints are solved exactly; smaller ones are swept, which is faster and gives a little.
