@@ -28,20 +28,24 @@ fn state_after(name: &str, steps: usize, threads: i64) -> u64 {
 #[test]
 fn states_after_many_steps_are_pinned() {
     let pinned = [
-        ("brick-wall", 300, 0xe437_96d9_03cb_88b9_u64),
-        ("bridge", 300, 0x0b5d_33b8_2931_7975),
-        ("chain", 60, 0xba97_9a95_54ef_a7e0),
-        ("jenga", 300, 0xff43_a24b_f42e_2238),
-        ("quadruped", 300, 0x83f2_8f9e_cac8_1bd1),
-        ("spinning-top", 60, 0x925e_c250_7341_880c),
+        ("brick-wall", 100, 0x933e_606e_c8b2_1d1c_u64),
+        ("bridge", 100, 0xfaee_731d_57b6_5341),
+        ("chain", 30, 0x505b_f599_81e8_3dc6),
+        ("jenga", 100, 0xff43_a24b_f42e_2238),
+        ("quadruped", 100, 0xd341_aaae_be5e_a08f),
+        ("spinning-top", 30, 0x729b_e3b1_53fc_0d46),
     ];
+    let mut changed = Vec::new();
     for (name, steps, expected) in pinned {
         let one = state_after(name, steps, 1);
         for threads in [2, 4] {
             assert_eq!(state_after(name, steps, threads), one, "{name} with {threads} threads");
         }
-        if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-            assert_eq!(one, expected, "{name}: {one:#018x}");
+        if one != expected {
+            changed.push(format!("(\"{name}\", {steps}, {one:#018x})"));
         }
+    }
+    if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        assert!(changed.is_empty(), "now: {}", changed.join(", "));
     }
 }

@@ -382,6 +382,15 @@ impl Table {
         self.contacts.iter().flatten()
     }
 
+    /// Whether two parts were so near at the beginning of a step that the solver holds them apart.
+    pub fn is_held(&self, one: u32, other: u32, stamp: u64) -> bool {
+        let slot = self.by_parts.get(&(one.min(other), one.max(other)));
+        slot.is_some_and(|slot| {
+            let summary = &self.summaries[*slot as usize];
+            summary.near && summary.stamp == stamp
+        })
+    }
+
     /// Contacts with something to solve that were looked at in a step, by slot.
     pub fn near(&self, stamp: u64) -> impl Iterator<Item = (usize, &Summary)> {
         self.summaries.iter().enumerate().filter(move |(_, summary)| summary.near && summary.stamp == stamp)

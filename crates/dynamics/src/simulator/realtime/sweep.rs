@@ -5,8 +5,9 @@
 //! everything whose way it may cross; where it first comes to touch, it is stopped, with the velocity it has. The next step finds it in
 //! contact.
 //!
-//! Bodies that touch from the start are held by the solver, but it knows only how they turn at that moment: a rod that spins fast
-//! may dip into what it touches. Then the ball about its centre of mass that fits into its thinnest part is followed instead, so that
+//! Parts that touch from the start, or nearly so, are held by the solver: were they stopped where they touch, a body that slides or
+//! tips over would never get on. But the solver knows only how they turn at that moment: a rod that spins fast may dip into what it
+//! touches. Then the ball about its centre of mass that fits into its thinnest part is followed instead, so that
 //! the middle of a body stays on its side.
 //!
 //! Who is stopped is in the way of others from then on. So hits are taken in the order of time, and whoever may meet a body that
@@ -41,6 +42,8 @@ struct Meeting {
     /// The other's way, and which runner it is, if it is one.
     way: Motion,
     rival: Option<u32>,
+    /// Whether the solver holds them apart already.
+    held: bool,
     /// When they touch first, with everybody stopped where they are known to be.
     time: f64,
 }
@@ -126,6 +129,7 @@ impl Realtime {
     /// Lists whom a runner may meet.
     fn expect_meetings(&mut self, world: &World, index: u32, dt: f64) {
         let runner = self.sweeps.runners[index as usize];
+        let stamp = world.counters().steps + 1;
         let Some(actor) = self.roster.actor(runner.slot) else { return };
         for number in &actor.parts {
             let Some(part) = self.roster.part(*number).filter(|part| !part.sensor) else { continue };
@@ -158,12 +162,14 @@ impl Realtime {
                     continue;
                 }
                 let rival = rival.map(|rival| rival as u32);
+                let held = self.table.is_held(*number, *other, stamp);
                 self.sweeps.meetings.push(Meeting {
                     runner: index,
                     part: *number,
                     other: *other,
                     way,
                     rival,
+                    held,
                     time: 1.0,
                 });
             }
@@ -196,6 +202,9 @@ impl Realtime {
         else {
             return 1.0;
         };
+        if meeting.held {
+            return self.heart_touch(meeting, peer);
+        }
         let stop = self.sweeps.runners[meeting.runner as usize].stop;
         let rival_stop = meeting.rival.map_or(1.0, |rival| self.sweeps.runners[rival as usize].stop);
         let way = self.sweeps.runners[meeting.runner as usize].way;
