@@ -44,11 +44,6 @@ pub struct Freedom {
 }
 
 impl Freedom {
-    /// Whether anything acts along it.
-    pub fn is_bare(&self) -> bool {
-        self.limits.is_none() && self.drive == Drive::None && self.friction == 0.0
-    }
-
     /// Adds the rows for a coordinate with this value and direction; four keys from the row's on are used.
     pub fn act(&self, state: &JointState, row: Row, value: f64, rows: &mut Rows) {
         if let Some((least, most)) = self.limits {

@@ -2,7 +2,6 @@
 
 use super::{Joint, JointState, Locks, Rows};
 use crate::component;
-use crate::error::Error;
 use crate::property::Allowed;
 
 component! {
@@ -45,9 +44,5 @@ impl Joint for Rack {
         // The teeth push in the line through both centres of mass, or close to it: the torque is that of the radius.
         row.angular = [self.radius * a, glam::DVec3::ZERO];
         rows.push(row);
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
     }
 }

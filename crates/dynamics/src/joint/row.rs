@@ -97,8 +97,8 @@ impl Row {
     }
 }
 
-/// Most rows of a joint besides its locks.
-pub const MAX_ROWS: usize = 16;
+/// Most rows of a joint besides its locks: three for each of six axes, and some to spare.
+pub const MAX_ROWS: usize = 24;
 
 /// A list of rows that needs no heap.
 #[derive(Clone, Debug)]
