@@ -548,8 +548,8 @@ fn enter(
 ///
 /// In a long chain a sweep gets only a small part ε of a slow mode done, and what it pulls for adds up from sub-step to
 /// sub-step. With β the part of the drift taken back and γ the part of the impulse that leaks away, such a mode obeys
-/// D³ + (2ε + γ)D² + ε(1 + β)D + εβ = 0, which is stable for every ε if γ(1 + β) > β: at a frequency of at most 1/(2πh). Nets
-/// of ten thousand joints keep still at twice that; the default is in between.
+/// D³ + (2ε + γ)D² + ε(1 + β)D + εβ = 0, which is stable for every ε if γ(1 + β) > β: at a frequency of at most 1/(2πh). A
+/// swept chain of a hundred links stays bounded at twice that; the default is in between.
 fn joint_softness(settings: &super::RealtimeSettings, h: f64) -> Softness {
     Softness::new(settings.joint_frequency / (std::f64::consts::TAU * h), settings.joint_damping, h)
 }
