@@ -2,7 +2,7 @@
 //! feature `box3d`, Box3D's dynamic tree on the same boxes in the same run, all on one thread. Then what fixed boxes cost a
 //! step, and how the cost of a moving box grows with their number.
 //!
-//! `cargo run --release --bin space_speed [--features box3d] [boxes …]`
+//! `cargo run --release --bin space_speed [--features box3d] [boxes …]`, or with `fixed` or `growth` for one of the last two.
 //!
 //! Rounds alternate, so that a busy machine slows all of them alike. A step is: every box is told where it is, then pairs
 //! are brought up to date. Work comes in bursts, so the mean counts for pairs; the least time is that of a quiet step. Ours
@@ -267,10 +267,10 @@ fn pairs_and_rays(title: &str, mut gas: Gas) {
 /// A library and its way to cast some of the rays.
 type Cast<'a> = (&'static str, Box<dyn FnMut(Range<usize>) -> usize + 'a>);
 
-/// Rays go in batches short enough to be left alone by others now and then; what is told are sums over the batches, of the least
-/// time of each for the minimum.
+/// Rays go in batches short enough to be left alone by others now and then, and long enough that no branch predictor knows them by
+/// heart when they come again; what is told are sums over the batches, of the least time of each for the minimum.
 fn cast_in_batches(title: &str, count: usize, casts: &mut [Cast]) {
-    const BATCH: usize = 100;
+    const BATCH: usize = 2500;
     let mut rows: Vec<_> = casts.iter().map(|(name, _)| (*name, [0.0; 3], 0)).collect();
     for start in (0..count).step_by(BATCH) {
         let mut times = vec![Times::default(); casts.len()];
@@ -340,7 +340,8 @@ fn growth(counts: &[usize]) {
 
 fn main() {
     let mut counts: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let all = counts.is_empty();
+    let [fixed, growing] = ["fixed", "growth"].map(|word| std::env::args().skip(1).any(|given| given == word));
+    let all = counts.is_empty() && !fixed && !growing;
     if all {
         counts = vec![10_000, 100_000];
     }
@@ -349,8 +350,10 @@ fn main() {
         pairs_and_rays("fast gas", Gas::new(count, 8.0, 0.6));
         pairs_and_rays("dense, creeping", Gas::new(count, 1.5, 0.001));
     }
-    if all {
+    if all || fixed {
         fixed_boxes(1000, 1_000_000);
+    }
+    if all || growing {
         growth(&[1000, 10_000, 100_000, 1_000_000]);
     }
 }

@@ -12,7 +12,7 @@ fn main() {
     let poses = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(300);
     println!("{poses} poses per pair; errors in units of the larger of distance and size of the pair");
     println!(
-        "{:<28}{:>7}{:>7}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+        "{:<28}{:>7}{:>7}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
         "pair",
         "apart",
         "deep",
@@ -22,6 +22,7 @@ fn main() {
         "manifold",
         "swapped",
         "moved",
+        "manifold↔",
         "cached",
         "disagree"
     );
@@ -29,7 +30,7 @@ fn main() {
     for pair in PAIRS.iter().chain(SPECIAL).filter(|pair| pair.name.contains(&name)) {
         let worst = worst_errors(pair, poses, 1);
         println!(
-            "{:<28}{:>7}{:>7}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10}",
+            "{:<28}{:>7}{:>7}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10.1e}{:>10}",
             pair.name,
             worst.apart,
             worst.deep,
@@ -39,6 +40,7 @@ fn main() {
             worst.manifold,
             worst.swapped,
             worst.moved,
+            worst.manifold_moved,
             worst.cached,
             worst.disagreements
         );

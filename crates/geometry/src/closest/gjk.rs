@@ -26,6 +26,11 @@ pub(super) const RELATIVE_GAP: f64 = 1e-15;
 /// Rounding of w in units of the coordinates' size: a − (R b + t) takes some ten roundings.
 pub(super) const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
+/// Corners added for the direction only, at most.
+const MAX_STRAIGHTENINGS: u32 = 40;
+/// How much |p|² may grow meanwhile, relatively: some roundings.
+const STILL_AS_SHORT: f64 = 16.0 * f64::EPSILON;
+
 /// What a search leaves behind for the next one on the same pair: it then begins where it ended, and takes one or two
 /// iterations while the shapes move little. Any cache is safe with any pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -145,9 +150,43 @@ impl Search {
             return Err(ClosestError::InvalidPoint);
         }
         if !self.overlapping && pair.is_curved() && !self.certified() {
-            self.look_uphill(pair);
+            self.straighten(pair);
+            if !self.certified() {
+                self.look_uphill(pair);
+            }
         }
         Ok(iterations)
+    }
+
+    /// Makes p's direction better when its length is as good as rounding lets it be. A corner ℓ aside shortens |p|² by gap²/ℓ²
+    /// only, so a search that wants |p| to shrink stops with gaps of √ε ℓ. What still grows then is the lower bound.
+    #[cold]
+    fn straighten(&mut self, pair: &impl Difference) {
+        let longest = self.nearest.squared * (1.0 + STILL_AS_SHORT);
+        let mut tried = Self { ..*self };
+        for _ in 0..MAX_STRAIGHTENINGS {
+            let corner = pair.farthest(-tried.nearest.point, tried.corners[tried.last & 3].numbers);
+            tried.grow_to(&corner);
+            tried.reach = tried.nearest.point.dot(corner.w);
+            if tried.lower_bound() > self.lower_bound() {
+                *self = Self { ..tried };
+                if self.certified() {
+                    return;
+                }
+            }
+            if tried.nearest.count == 4 || tried.needed().any(|known| known.w == corner.w) {
+                return;
+            }
+            let place = tried.nearest.needed.trailing_ones() as usize & 3;
+            tried.corners[place] = corner;
+            tried.points[place] = corner.w;
+            tried.last = place;
+            let nearest = nearest_with(&tried.points, &tried.nearest, place);
+            if !(nearest.squared > 0.0 && nearest.squared <= longest) {
+                return;
+            }
+            tried.nearest = nearest;
+        }
     }
 
     /// Takes a single farthest point for the nearest one if it is no farther and has the better bounds.

@@ -350,18 +350,20 @@ pub const SPECIAL: &[PairKind] = &[
 pub struct Worst {
     pub apart: usize,
     pub deep: usize,
-    /// Distance against its own proof.
+    /// Distance against its own proof: between the points as seen along the normal, and between the planes across it.
     pub distance: f64,
     /// Depth against the reaches along its normal, and against the least overlap found.
     pub depth: f64,
-    /// Points of a depth: how far outside the pieces, and from being depth times normal apart.
+    /// Nearest points: how far outside the pieces, and from being distance times normal apart.
     pub witness: f64,
     /// Manifold: normal, points in the pieces, deepest point as deep as the distance says.
     pub manifold: f64,
-    /// A and B exchanged.
+    /// Distance with A and B exchanged.
     pub swapped: f64,
-    /// Both moved by a common motion.
+    /// Distance with both moved by a common motion.
     pub moved: f64,
+    /// Separations of manifolds, with both exchanged or moved: a face is taken for the other's where they are alike.
+    pub manifold_moved: f64,
     /// Asked again with the cache, and after a little motion.
     pub cached: f64,
     /// Poses in which the boolean, the distance and the manifold do not agree on whether they touch.
@@ -424,11 +426,12 @@ fn compare(
         // Deeper than needed in some direction that was tried.
         error = error.max(-nearest.distance - least_overlap(a, b, pose, random));
         note(&mut worst.depth, error / unit);
-        note(&mut worst.witness, witness / unit);
     } else {
         worst.apart += 1;
-        note(&mut worst.distance, error.max(witness) / unit);
+        let between = (nearest.point_b - nearest.point_a).dot(nearest.normal);
+        note(&mut worst.distance, error.max((between - nearest.distance).abs()) / unit);
     }
+    note(&mut worst.witness, witness / unit);
     let back = distance_pieces(&piece_b, &piece_a, &pose.inverse(), &mut PieceCache::default()).unwrap();
     note(&mut worst.swapped, (back.distance - nearest.distance).abs() / unit);
     let common = random.pose(10.0);
@@ -459,12 +462,12 @@ fn compare(
     note(&mut worst.manifold, manifold_error(&manifold, a, b, pose, margin, nearest.distance) / unit);
     let swapped =
         collide_pieces(&piece_b, &piece_a, &pose.inverse(), margin, &mut PieceCache::default()).unwrap();
-    note(&mut worst.swapped, differ(depth(&found), depth(&swapped)) / unit);
+    note(&mut worst.manifold_moved, differ(depth(&found), depth(&swapped)) / unit);
     let moved = collide(&moved_pose, &mut PieceCache::default());
-    note(&mut worst.moved, differ(depth(&found), depth(&moved)) / unit);
+    note(&mut worst.manifold_moved, differ(depth(&found), depth(&moved)) / unit);
     let ours = matched(&manifold, swapped.map(|other| other.swapped(&pose.inverse())).as_ref());
-    note(&mut worst.swapped, ours / unit);
-    note(&mut worst.moved, matched(&manifold, moved.as_ref()) / unit);
+    note(&mut worst.manifold_moved, ours / unit);
+    note(&mut worst.manifold_moved, matched(&manifold, moved.as_ref()) / unit);
 }
 
 /// Largest distance of a point from its namesake, if the normals are the same; ties may fall either way.

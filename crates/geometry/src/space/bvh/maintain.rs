@@ -56,7 +56,7 @@ impl Upkeep {
         } else {
             for (k, (&index, &bounds)) in changed.iter().zip(fresh).enumerate() {
                 if k % BATCH == 0 {
-                    fetch(tree, &changed[k..changed.len().min(k + BATCH)]);
+                    tree.fetch(&changed[k..changed.len().min(k + BATCH)]);
                 }
                 let depth = match (alive(index), tree.slot(index).is_some()) {
                     (false, _) => {
@@ -171,15 +171,6 @@ impl Upkeep {
         build_below(tree, 0, items);
         // Taken from the end: in the order of the tree.
         self.due.reverse();
-    }
-}
-
-/// Reads the nodes that some leaves hang in for nothing, but before they are needed: these reads do not wait for each other,
-/// those of the leaves' moves would.
-fn fetch(tree: &Tree, leaves: &[u32]) {
-    for slot in leaves.iter().filter_map(|&index| tree.slot(index)) {
-        let node = &tree.nodes[(slot >> 2) as usize];
-        std::hint::black_box((node.low[0].x, node.parent));
     }
 }
 

@@ -34,6 +34,9 @@ use pairs::{View, Worker};
 use state::State;
 use tree::Tree;
 
+/// So many lists of neighbours are fetched at once.
+const BATCH: usize = 32;
+
 /// How far boxes are enlarged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DynamicBvhSettings {
@@ -194,19 +197,19 @@ impl DynamicBvh {
         all.vanished.sort_unstable();
         let Self { table, neighbors, states, .. } = self;
         let moves = |index: u32| states[index as usize].is_moving();
-        for &key in &all.vanished {
-            let (a, b) = pair::indices(key);
-            for (one, other) in [(a, b), (b, a)] {
-                if moves(one) {
-                    neighbors.drop(one, other);
-                }
-            }
-        }
-        for &key in &all.appeared {
-            let (a, b) = pair::indices(key);
-            for (one, other) in [(a, b), (b, a)] {
-                if moves(one) {
-                    neighbors.add(one, other);
+        for (keys, change) in [
+            (&all.vanished, Neighbors::drop as fn(&mut Neighbors, u32, u32)),
+            (&all.appeared, Neighbors::add),
+        ] {
+            for keys in keys.chunks(BATCH) {
+                keys.iter().for_each(|&key| neighbors.fetch(pair::indices(key).1));
+                for &key in keys {
+                    let (a, b) = pair::indices(key);
+                    for (one, other) in [(a, b), (b, a)] {
+                        if moves(one) {
+                            change(neighbors, one, other);
+                        }
+                    }
                 }
             }
         }

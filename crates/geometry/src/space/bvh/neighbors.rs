@@ -41,6 +41,12 @@ impl Neighbors {
         self.lists[index as usize]
     }
 
+    /// Reads a list for nothing, but before it is needed.
+    #[inline(always)]
+    pub fn fetch(&self, index: u32) {
+        std::hint::black_box(self.lists[index as usize].length);
+    }
+
     #[inline(always)]
     pub fn of(&self, index: u32) -> &[u32] {
         self.read(&self.lists[index as usize])

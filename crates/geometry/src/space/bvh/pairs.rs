@@ -13,6 +13,7 @@
 
 use std::ops::ControlFlow;
 
+use super::BATCH;
 use super::neighbors::{List, Neighbors};
 use super::query;
 use super::state::State;
@@ -26,9 +27,6 @@ const THREAD_MIN: usize = 512;
 const TASKS: usize = 256;
 /// Lists up to this length are searched from front to back.
 const SHORT: usize = 32;
-/// So many lists of neighbours are fetched at once.
-const BATCH: usize = 32;
-
 /// What is read while pairs are looked for.
 pub(super) struct View<'a> {
     pub boxes: &'a [Box32],
@@ -88,6 +86,7 @@ pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
         } else {
             let mut lines = [List::default(); BATCH];
             for (touched, fresh) in touched.chunks(BATCH).zip(fresh.chunks(BATCH)) {
+                view.moving.fetch(touched);
                 for (line, &index) in lines.iter_mut().zip(touched) {
                     *line = view.neighbors.line(index);
                 }

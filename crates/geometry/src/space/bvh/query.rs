@@ -88,38 +88,71 @@ fn above(limit: f64) -> f32 {
     rounded + rounded.abs() * SLACK + f32::MIN_POSITIVE
 }
 
-/// Links and how far off they are, the last to be taken first. Few enough for most trees need no memory from elsewhere.
-struct Waiting {
-    first: [(f32, Link); 48],
+/// What waits: how far off it is at least, and the link, as one number. Distances are not negative, and their bits are in
+/// the order of their values, so the nearer of two is the lesser number; 0 is nothing. The last is taken first.
+struct Queue {
+    first: [u64; ROOM],
     count: usize,
-    more: Vec<(f32, Link)>,
+    /// What waited before, when there was no more room.
+    before: Vec<u64>,
 }
 
-impl Waiting {
-    fn new() -> Self {
-        Self { first: [(0.0, Link::NOTHING); 48], count: 0, more: Vec::new() }
-    }
+/// Enough for most trees.
+const ROOM: usize = 48;
 
+impl Queue {
     #[inline(always)]
-    fn push(&mut self, link: (f32, Link)) {
-        if let Some(place) = self.first.get_mut(self.count) {
-            *place = link;
-            self.count += 1;
-        } else {
-            self.more.push(link);
-        }
+    fn of(link: Link) -> Self {
+        let mut first = [0; ROOM];
+        first[0] = u64::from(link.bits());
+        Self { first, count: 1, before: Vec::new() }
     }
 
     #[inline(always)]
     fn pop(&mut self) -> Option<(f32, Link)> {
-        if self.count == self.first.len()
-            && let Some(link) = self.more.pop()
-        {
-            return Some(link);
-        }
-        self.count = self.count.checked_sub(1)?;
-        self.first.get(self.count).copied()
+        let key = match self.count.checked_sub(1) {
+            Some(last) => {
+                self.count = last;
+                self.first[last.min(ROOM - 1)]
+            }
+            None => self.before.pop()?,
+        };
+        Some((f32::from_bits((key >> 32) as u32), Link::from_bits(key as u32)))
     }
+
+    /// Adds the lanes of a mask, the nearest last. Which and how many they are is hard to foresee, so all four are sorted and
+    /// written, without a branch, and those that are not meant do not count.
+    #[inline(always)]
+    fn push(&mut self, distances: [f32; 4], links: &[Link; 4], mask: u32) {
+        if self.count > ROOM - 4 {
+            self.make_room();
+        }
+        let key = |lane: usize| {
+            let meant = 0u64.wrapping_sub(u64::from(mask >> lane & 1));
+            (u64::from(distances[lane].to_bits()) << 32 | u64::from(links[lane].bits())) & meant
+        };
+        let sorted = sorted_down([key(0), key(1), key(2), key(3)]);
+        if let Some(places) = self.first.get_mut(self.count..self.count + 4) {
+            places.copy_from_slice(&sorted);
+            self.count += mask.count_ones() as usize;
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        self.before.extend_from_slice(&self.first[..self.count]);
+        self.count = 0;
+    }
+}
+
+/// Largest first.
+#[inline(always)]
+fn sorted_down([a, b, c, d]: [u64; 4]) -> [u64; 4] {
+    let (a, b) = (a.max(b), a.min(b));
+    let (c, d) = (c.max(d), c.min(d));
+    let (a, c) = (a.max(c), a.min(c));
+    let (b, d) = (b.max(d), b.min(d));
+    [a, b.max(c), b.min(c), d]
 }
 
 /// Goes through the nodes near to far and asks `leaf` (index, limit) of each box on the way. Boxes wait for their turn as nodes
@@ -134,40 +167,19 @@ pub(super) fn descend(
     if tree.leaves == 0 {
         return ControlFlow::Continue(());
     }
-    let mut waiting = Waiting::new();
+    let mut queue = Queue::of(Link::node(0));
     let mut reach = above(*limit);
-    let mut next = Some((0.0, Link::node(0)));
-    while let Some((distance, link)) = next.take().or_else(|| waiting.pop()) {
+    while let Some((distance, link)) = queue.pop() {
         if distance > reach {
             continue;
         }
-        let Some(at) = link.as_node() else {
+        if let Some(at) = link.as_node() {
+            let node = &tree.nodes[at as usize];
+            let (distances, mask) = measure.measure(node, reach);
+            queue.push(distances.to_array(), &node.links, mask);
+        } else if link != Link::NOTHING {
             leaf(link.index(), limit)?;
             reach = above(*limit);
-            continue;
-        };
-        let node = &tree.nodes[at as usize];
-        let (distances, mask) = measure.measure(node, reach);
-        let distances = distances.to_array();
-        // Straight on to the nearest, the others wait, the farthest longest.
-        let mut met = [(0.0, Link::NOTHING); 4];
-        let mut count = 0;
-        for lane in lanes(mask) {
-            let new = (distances[lane & 3], node.links[lane & 3]);
-            if new.1 == Link::NOTHING {
-                continue;
-            }
-            let mut place = count;
-            while place > 0 && met[place - 1].0 < new.0 {
-                met[place] = met[place - 1];
-                place -= 1;
-            }
-            met[place] = new;
-            count += 1;
-        }
-        if count > 0 {
-            met[..count - 1].iter().for_each(|&link| waiting.push(link));
-            next = Some(met[count - 1]);
         }
     }
     ControlFlow::Continue(())

@@ -31,6 +31,17 @@ impl Link {
         Self(LEAF | index)
     }
 
+    /// The same number as `from_bits` takes.
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// Node, unless it is a leaf or nothing.
     #[inline(always)]
     pub fn as_node(self) -> Option<u32> {
@@ -176,6 +187,21 @@ impl Tree {
             self.slots.resize(index as usize + 1, NO_SLOT);
         }
         self.slots[index as usize] = slot;
+    }
+
+    /// Reads the nodes that some leaves hang in, and those above, for nothing, but before they are needed: these reads do not wait
+    /// for each other, those of a way through the tree do.
+    pub fn fetch(&self, leaves: &[u32]) {
+        for slot in leaves.iter().filter_map(|&index| self.slot(index)) {
+            let node = &self.nodes[(slot >> 2) as usize];
+            std::hint::black_box((node.low[0].x, node.parent));
+        }
+        for slot in leaves.iter().filter_map(|&index| self.slot(index)) {
+            let above = self.nodes[(slot >> 2) as usize].parent;
+            if let Some(node) = self.nodes.get((above >> 2) as usize) {
+                std::hint::black_box((node.low[0].x, node.parent));
+            }
+        }
     }
 
     /// A fresh node below a slot.
