@@ -33,6 +33,8 @@ const CURVED_GAP: f64 = 1e-13;
 const FLAT: f64 = 64.0 * f64::EPSILON;
 /// Cosine of the angle to which a second look at one normal is confined, some 6°.
 const ALONG: f64 = 0.995;
+/// Faces whose distances differ by less, in units of the coordinates' size, may share the foot.
+const NEARLY_LEVEL: f64 = 1e-7;
 /// Distances this small, in units of the coordinates' size, are looked at from inside too when rounding has stopped the
 /// search early.
 const UNSURE: f64 = 1e-8;
@@ -287,13 +289,14 @@ fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, from: &Separation) ->
     })
 }
 
-/// Where the origin's foot in the plane of `face` comes from in A and B. The foot may lie in a neighbour in the same plane.
+/// Where the origin's foot in the plane of `face` comes from in A and B. The foot may lie in a neighbour in nearly the same plane:
+/// where a flat side of Ψ ends in a rim, narrow faces that follow the rim are as near as the one that holds it.
 fn witnesses<const C: usize, const F: usize>(
     polytope: &Polytope<C, F>,
     face: &Face,
     size: f64,
 ) -> (DVec3, DVec3) {
-    let level = face.distance + 1e-12 * size;
+    let level = face.distance + NEARLY_LEVEL * size;
     let mut best = (f64::INFINITY, DVec3::ZERO, DVec3::ZERO);
     for candidate in std::iter::once(face).chain(polytope.alive().filter(|other| other.distance <= level)) {
         let corners = polytope.triangle(candidate);
