@@ -4,7 +4,7 @@
 //! that need a series of the same order are turned four at a time; the result does not depend on who shares a group
 //! with whom.
 
-use super::free_rotation::{Cut, Spin, advance, advance_one, briskness, cut};
+use super::free_rotation::{Briskness, Cut, Spin, advance, advance_one, briskness, cut};
 #[cfg(target_arch = "x86_64")]
 use super::lane::Wide;
 use super::lane::{Four, FourLanes, into_body, into_world};
@@ -75,9 +75,11 @@ fn fly_block<T: FourLanes>(motion: &mut [Motion], inertia: &[Inertia], h: f64) {
     for start in (0..count).step_by(LANES) {
         let places: [usize; LANES] = std::array::from_fn(|lane| (start + lane).min(count - 1));
         let spin = load::<T>(motion, inertia, places);
-        let (reach, angle) = briskness(&spin, T::splat(h));
-        let (reach, angle) = (reach.values(), angle.values());
-        let cuts: [Cut; LANES] = std::array::from_fn(|lane| cut((reach[lane], angle[lane])));
+        let Briskness { reach, angle, drift } = briskness(&spin, T::splat(h));
+        let (reach, angle, drift) = (reach.values(), angle.values(), drift.values());
+        let cuts: [Cut; LANES] = std::array::from_fn(|lane| {
+            cut(Briskness { reach: reach[lane], angle: angle[lane], drift: drift[lane] })
+        });
         // Neighbours are mostly alike; only a mixed group has to be sorted.
         if cuts == [Cut::Steady; LANES] {
             store(motion, inertia, places, &advance::<T, 1>(&spin, T::splat(h)));

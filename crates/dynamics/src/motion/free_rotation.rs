@@ -15,7 +15,9 @@
 //! How far does the series reach? u(t) consists of Jacobi elliptic functions of ω_p t, whose poles lie K'/ω_p ≥ (π/2)/ω_p
 //! away from the real axis, so the k-th term falls like ρᵏ with ρ = h ω_p / (π/2). With j_a ≥ j_b ≥ j_c the inverse
 //! moments in order and e = 2T/|L|² = u·J u: ω_p² = |L|² (j_b − j_c)(j_a − e) if e < j_b, else |L|² (j_a − j_b)(e − j_c).
-//! The order of the series follows h ω_p, and a longer flight is cut into equal parts.
+//! The order of the series follows h ω_p, and a longer flight is cut into equal parts. Who turns about a principal axis, as a
+//! wheel or a falling domino does, may have ω_p > 0 and yet turn steadily: if ṁ is zero to begin with, it stays so. Exactly
+//! zero: what is nearly so may be about to tumble.
 //!
 //! The formulas are written once, over [`Lane`]: for one body or for four; both give the same bits.
 
@@ -188,9 +190,19 @@ pub(super) enum Cut {
     },
 }
 
-/// ((h ω_p)², (h |ω|)²): what decides about the cut.
+/// What decides about the cut of a flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Briskness<T> {
+    /// (h ω_p)².
+    pub reach: T,
+    /// (h |ω|)².
+    pub angle: T,
+    /// (h |ṁ|)².
+    pub drift: T,
+}
+
 #[inline(always)]
-pub(super) fn briskness<T: Lane>(spin: &Spin<T>, h: T) -> (T, T) {
+pub(super) fn briskness<T: Lane>(spin: &Spin<T>, h: T) -> Briskness<T> {
     let Spin { m, j, .. } = *spin;
     let length_squared = dot(m, m);
     let omega = [j[0] * m[0], j[1] * m[1], j[2] * m[2]];
@@ -201,14 +213,20 @@ pub(super) fn briskness<T: Lane>(spin: &Spin<T>, h: T) -> (T, T) {
     // |L|² e = 2T. Of the two expressions the one that applies is the larger.
     let slow = (j_b - j_c) * (j_a * length_squared - twice_energy);
     let fast = (j_a - j_b) * (twice_energy - j_c * length_squared);
-    (h * h * slow.larger(fast), h * h * dot(omega, omega))
+    // ṁ, without the roundings that m × ω has where two products cancel.
+    let change = [(j[2] - j[1]) * m[1] * m[2], (j[0] - j[2]) * m[2] * m[0], (j[1] - j[0]) * m[0] * m[1]];
+    Briskness {
+        reach: h * h * slow.larger(fast),
+        angle: h * h * dot(omega, omega),
+        drift: h * h * dot(change, change),
+    }
 }
 
 /// What [`briskness`] found ⇒ the cut.
 #[inline(always)]
-pub(super) fn cut((reach, angle): (f64, f64)) -> Cut {
+pub(super) fn cut(Briskness { reach, angle, drift }: Briskness<f64>) -> Cut {
     let within = |limit: f64| reach <= limit * limit && angle <= ANGLE_REACH * ANGLE_REACH;
-    if within(STEADY_REACH) {
+    if within(STEADY_REACH) || drift == 0.0 && within(WILD_REACH) {
         Cut::Steady
     } else if within(GENTLE_REACH) {
         Cut::Gentle
@@ -243,7 +261,7 @@ pub(super) fn advance_one(mut spin: Spin<f64>, h: f64) -> Spin<f64> {
 pub(crate) fn longest_piece(q: DQuat, l: DVec3, j: DVec3) -> f64 {
     let q = q.to_array();
     let spin = Spin { q, m: into_body(q, l.to_array()), j: j.to_array() };
-    let (reach, angle) = briskness(&spin, 1.0);
+    let Briskness { reach, angle, .. } = briskness(&spin, 1.0);
     let piece = (WILD_REACH / reach.max(0.0).sqrt()).min(ANGLE_REACH / angle.sqrt());
     if piece > 0.0 { piece } else { f64::INFINITY }
 }

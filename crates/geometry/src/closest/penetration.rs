@@ -249,7 +249,13 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         let answer = Separation { distance: 0.0, normal: DVec3::X, point_a: first.a, point_b: first.b };
         return Ok(Growth::Done(answer));
     };
-    let (point_a, point_b) = witnesses(polytope, &face, size);
+    let (mut point_a, mut point_b) = witnesses(polytope, &face, size);
+    if !polyhedral {
+        // Between corners on an arc lies its chord: the points go out to the planes that hold the shapes.
+        let tip = pair.farthest(face.normal, [0; 2]);
+        point_a += (tip.a - point_a).dot(face.normal) * face.normal;
+        point_b += (tip.b - point_b).dot(face.normal) * face.normal;
+    }
     let answer = Separation { distance: -reach, normal: face.normal, point_a, point_b };
     if met && polyhedral {
         kept.keep(polytope);

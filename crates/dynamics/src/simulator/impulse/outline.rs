@@ -9,7 +9,8 @@
 //!
 //! For any convex body this is h(d + s u) − h(d) + v·d s + A s², with h its support function about the centre of mass and
 //! u = d × ω, because (ω × r)·d = r·(d × ω). Written like that it serves round bodies too: h is c·w + r |w across the axis| +
-//! ½ height |w along the axis| for a cylinder about c, and c·w + |S w| for an ellipsoid of semi-axes S. The lowest point of a coin
+//! ½ height |w along the axis| for a cylinder about c, and c·w + |S w| for an ellipsoid of semi-axes S, with |·| the sum of sizes for
+//! a box of half extents S. The lowest point of a coin
 //! that rolls or rattles moves far slower than its rim, and here it does: the spin about its own axis shows nowhere, so what counts
 //! is how its axis a moves, at a rate w = |ω × a| and round the angular momentum, which bends its way by w (I₃/I₁) ω₃ at most.
 //!
@@ -30,6 +31,8 @@ pub(super) enum Outline {
     Ball,
     /// The hull of these.
     Corners(Vec<DVec3>),
+    /// A box in its own frame.
+    Box { place: Pose, half_extents: DVec3 },
     /// A cylinder along z of its own frame.
     Cylinder { place: Pose, radius: f64, half_height: f64 },
     /// An ellipsoid in its own frame.
@@ -47,6 +50,8 @@ pub(super) struct Advance {
     rate: f64,
     corners: Vec<Corner>,
     curve: Curve,
+    /// The curve at 0.
+    start: f64,
 }
 
 /// δ and the rate of a corner.
@@ -63,6 +68,11 @@ enum Curve {
         radius: f64,
         half_height: f64,
     },
+    /// d and u already stretched by the half extents.
+    Box {
+        d: DVec3,
+        u: DVec3,
+    },
     /// d and u already stretched by the semi-axes.
     Ellipsoid {
         d: DVec3,
@@ -78,6 +88,7 @@ impl Curve {
                 let w = d + s * u;
                 radius * w.truncate().length() + half_height * w.z.abs()
             }
+            Self::Box { d, u } => (d + s * u).abs().element_sum(),
             Self::Ellipsoid { d, u } => (d + s * u).length(),
         }
     }
@@ -94,6 +105,10 @@ impl Curve {
                 let flat = DVec3::new(1.0, 1.0, 0.0);
                 radius * of_length(flat * d, flat * u) + half_height * of_length(DVec3::Z * d, DVec3::Z * u)
             }
+            Self::Box { d, u } => {
+                let sides = DVec3::select(d.cmpeq(DVec3::ZERO), u.abs(), d.signum() * u);
+                sides.element_sum()
+            }
             Self::Ellipsoid { d, u } => of_length(d, u),
         }
     }
@@ -104,8 +119,11 @@ const CHORDS: usize = 5;
 
 impl Advance {
     fn at(&self, s: f64) -> f64 {
-        let corner = self.corners.iter().map(|(lag, rate)| rate * s - lag).fold(f64::NEG_INFINITY, f64::max);
-        let turned = if self.corners.is_empty() { self.curve.at(s) - self.curve.at(0.0) } else { corner };
+        let turned = if self.corners.is_empty() {
+            self.curve.at(s) - self.start
+        } else {
+            self.corners.iter().map(|(lag, rate)| rate * s - lag).fold(f64::NEG_INFINITY, f64::max)
+        };
         turned + (self.a * s + self.b) * s
     }
 
@@ -134,6 +152,11 @@ impl Advance {
                         let [d, u] = [local, u].map(|w| place.inverse_vector(w));
                         self.curve = Curve::Cylinder { d, u, radius: *radius, half_height: *half_height };
                     }
+                    Outline::Box { place, half_extents } => {
+                        self.b += place.translation.dot(u);
+                        let [d, u] = [local, u].map(|w| *half_extents * place.inverse_vector(w));
+                        self.curve = Curve::Box { d, u };
+                    }
                     Outline::Ellipsoid { place, semi_axes } => {
                         self.b += place.translation.dot(u);
                         let [d, u] = [local, u].map(|w| *semi_axes * place.inverse_vector(w));
@@ -143,6 +166,7 @@ impl Advance {
                 }
             }
         }
+        self.start = self.curve.at(0.0);
         self.rate = self.b + self.corners.first().map_or_else(|| self.curve.slope(), |first| first.1);
         self.a.is_finite() && self.rate.is_finite()
     }

@@ -131,9 +131,7 @@ fn outline_of(geometry: &Geometry, place: &Pose) -> Outline {
         Geometry::Triangle(three) => corners(three),
         Geometry::Shape(Shape::Convex(convex)) => corners(convex.vertices()),
         Geometry::Shape(Shape::Cuboid(cuboid)) => {
-            let h = cuboid.half_extents();
-            let sign = |k: usize, bit: usize| if k >> bit & 1 == 0 { -1.0 } else { 1.0 };
-            corners(&std::array::from_fn::<_, 8, _>(|k| h * DVec3::new(sign(k, 0), sign(k, 1), sign(k, 2))))
+            Outline::Box { place: *place, half_extents: cuboid.half_extents() }
         }
         Geometry::Shape(Shape::Cylinder(cylinder)) => Outline::Cylinder {
             place: *place,
