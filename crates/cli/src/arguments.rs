@@ -26,6 +26,8 @@ pub enum Command {
     Export(Export),
     /// Read a scene and build it without running it; tell what is in it, or what is wrong with it.
     Check(Check),
+    /// Write a scene in another format; read again, it is the same world.
+    Convert(Convert),
     /// Write a small scene to begin with: a file (.toml) or a script (.rhai).
     New {
         /// Where to; a file that is there already is not touched.
@@ -198,11 +200,21 @@ pub struct Export {
 /// Options of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// A scene file, a script, or the name of a scene that comes along.
+    /// A scene file, a script, a sandbox script, or the name of a scene that comes along.
     pub scene: String,
     /// Write it as TOML in a standard layout: what a script says, or a file without its comments.
     #[arg(long, value_name = "FILE.toml")]
     pub toml: Option<PathBuf>,
+}
+
+/// Options of `convert`.
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// A scene file (.toml, .json), a script (.rhai), a sandbox script (.sandbox, .gravitas), or the name of a scene that comes along.
+    pub scene: String,
+    /// Where to: TOML or JSON, in one file, with includes and defaults filled in. Keep it in the same folder if the scene names meshes.
+    #[arg(value_name = "FILE.toml|FILE.json")]
+    pub out: PathBuf,
 }
 
 /// Options of `info`.
