@@ -151,7 +151,9 @@ pub fn heap(bodies: usize) -> Result<Stage, Error> {
         let shape = if n.is_multiple_of(2) { ball.clone() } else { cube.clone() };
         world.add_body(Body::dynamic().position(at).with_shape(shape))?;
     }
-    let simulator = Registry::default().simulators.make("realtime", &Properties::new())?;
+    let registry = Registry::default();
+    let simulator = registry.simulators.make("realtime", &Properties::new())?;
+    let simulator = crate::theatre::spread(simulator, bodies, &registry);
     Ok(Stage {
         world,
         simulator,
