@@ -87,8 +87,8 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Bench { benchmark: Bench::Impulse(options) } => {
             bench_impulse::impulse(&options, &registry, out)
         }
-        Command::Bench { benchmark: Bench::Viewer { bodies, seconds } } => {
-            bench_viewer::viewer(bodies, seconds, out)
+        Command::Bench { benchmark: Bench::Viewer { bodies, seconds, threads } } => {
+            bench_viewer::viewer(bodies, seconds, threads, out)
         }
     }
 }

@@ -24,14 +24,14 @@ mod thrift {
 
 /// Numbers that the format gives to what is used here.
 mod code {
-    pub const DOUBLE: i64 = 5;
-    pub const BYTE_ARRAY: i64 = 6;
-    pub const REQUIRED: i64 = 0;
-    pub const UTF8: i64 = 0;
-    pub const PLAIN: i64 = 0;
-    pub const RLE: i64 = 3;
-    pub const UNCOMPRESSED: i64 = 0;
-    pub const DATA_PAGE: i64 = 0;
+    pub const DOUBLE: u64 = 5;
+    pub const BYTE_ARRAY: u64 = 6;
+    pub const REQUIRED: u64 = 0;
+    pub const UTF8: u64 = 0;
+    pub const PLAIN: u64 = 0;
+    pub const RLE: u64 = 3;
+    pub const UNCOMPRESSED: u64 = 0;
+    pub const DATA_PAGE: u64 = 0;
 }
 
 /// What a column holds.
@@ -55,7 +55,7 @@ pub enum Cell<'a> {
 #[derive(Debug)]
 struct Column {
     name: String,
-    column_type: ColumnType,
+    holds: ColumnType,
     /// Values of the row group that is being filled.
     values: Vec<u8>,
 }
@@ -100,7 +100,7 @@ impl<W: Write> ParquetWriter<W> {
         out.write_all(MAGIC)?;
         let column = |(name, column_type): &(&str, ColumnType)| Column {
             name: (*name).to_owned(),
-            column_type: *column_type,
+            holds: *column_type,
             values: Vec::new(),
         };
         Ok(Self {
@@ -115,8 +115,8 @@ impl<W: Write> ParquetWriter<W> {
     /// Adds a row, one value of the right type for each column; refused without a trace if it is anything else.
     pub fn row(&mut self, cells: &[Cell<'_>]) -> io::Result<()> {
         let fits = |(column, cell): (&Column, &Cell<'_>)| match cell {
-            Cell::Number(_) => column.column_type == ColumnType::Number,
-            Cell::Text(text) => column.column_type == ColumnType::Text && u32::try_from(text.len()).is_ok(),
+            Cell::Number(_) => column.holds == ColumnType::Number,
+            Cell::Text(text) => column.holds == ColumnType::Text && u32::try_from(text.len()).is_ok(),
         };
         if cells.len() != self.columns.len() || !self.columns.iter().zip(cells).all(fits) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a row does not fit the columns"));
@@ -172,19 +172,19 @@ impl<W: Write> ParquetWriter<W> {
         out.list(2, thrift::STRUCT, self.columns.len() + 1);
         out.element(|out| {
             out.text(4, "table");
-            out.whole(5, thrift::I32, self.columns.len() as i64);
+            out.whole(5, thrift::I32, self.columns.len() as u64);
         });
         for column in &self.columns {
             out.element(|out| {
                 out.whole(1, thrift::I32, column.code());
                 out.whole(3, thrift::I32, code::REQUIRED);
                 out.text(4, &column.name);
-                if column.column_type == ColumnType::Text {
+                if column.holds == ColumnType::Text {
                     out.whole(6, thrift::I32, code::UTF8);
                 }
             });
         }
-        out.whole(3, thrift::I64, self.groups.iter().map(|group| group.rows).sum::<u64>() as i64);
+        out.whole(3, thrift::I64, self.groups.iter().map(|group| group.rows).sum::<u64>());
         out.list(4, thrift::STRUCT, self.groups.len());
         for group in &self.groups {
             out.element(|out| self.describe(group, out));
@@ -197,7 +197,7 @@ impl<W: Write> ParquetWriter<W> {
         out.list(1, thrift::STRUCT, group.chunks.len());
         for (column, chunk) in self.columns.iter().zip(&group.chunks) {
             out.element(|out| {
-                out.whole(2, thrift::I64, chunk.offset as i64);
+                out.whole(2, thrift::I64, chunk.offset);
                 out.inner(3, |out| {
                     out.whole(1, thrift::I32, column.code());
                     out.list(2, thrift::I32, 1);
@@ -205,21 +205,21 @@ impl<W: Write> ParquetWriter<W> {
                     out.list(3, thrift::BINARY, 1);
                     out.bytes(column.name.as_bytes());
                     out.whole(4, thrift::I32, code::UNCOMPRESSED);
-                    out.whole(5, thrift::I64, group.rows as i64);
-                    out.whole(6, thrift::I64, chunk.bytes as i64);
-                    out.whole(7, thrift::I64, chunk.bytes as i64);
-                    out.whole(9, thrift::I64, chunk.offset as i64);
+                    out.whole(5, thrift::I64, group.rows);
+                    out.whole(6, thrift::I64, chunk.bytes);
+                    out.whole(7, thrift::I64, chunk.bytes);
+                    out.whole(9, thrift::I64, chunk.offset);
                 });
             });
         }
-        out.whole(2, thrift::I64, group.chunks.iter().map(|chunk| chunk.bytes).sum::<u64>() as i64);
-        out.whole(3, thrift::I64, group.rows as i64);
+        out.whole(2, thrift::I64, group.chunks.iter().map(|chunk| chunk.bytes).sum::<u64>());
+        out.whole(3, thrift::I64, group.rows);
     }
 }
 
 impl Column {
-    const fn code(&self) -> i64 {
-        match self.column_type {
+    const fn code(&self) -> u64 {
+        match self.holds {
             ColumnType::Number => code::DOUBLE,
             ColumnType::Text => code::BYTE_ARRAY,
         }
@@ -229,10 +229,10 @@ impl Column {
 fn page_header(bytes: usize, rows: usize) -> Vec<u8> {
     let mut out = Compact::default();
     out.whole(1, thrift::I32, code::DATA_PAGE);
-    out.whole(2, thrift::I32, bytes as i64);
-    out.whole(3, thrift::I32, bytes as i64);
+    out.whole(2, thrift::I32, bytes as u64);
+    out.whole(3, thrift::I32, bytes as u64);
     out.inner(5, |out| {
-        out.whole(1, thrift::I32, rows as i64);
+        out.whole(1, thrift::I32, rows as u64);
         out.whole(2, thrift::I32, code::PLAIN);
         out.whole(3, thrift::I32, code::RLE);
         out.whole(4, thrift::I32, code::RLE);
@@ -263,11 +263,12 @@ impl Compact {
         self.out.push(number as u8);
     }
 
-    fn zigzag(&mut self, number: i64) {
-        self.varint((number << 1 ^ number >> 63) as u64);
+    /// Zigzag counts 0, −1, 1, −2, …: a number that is not negative becomes its double.
+    fn zigzag(&mut self, number: u64) {
+        self.varint(number << 1);
     }
 
-    fn whole(&mut self, number: u8, thrift_type: u8, value: i64) {
+    fn whole(&mut self, number: u8, thrift_type: u8, value: u64) {
         self.field(number, thrift_type);
         self.zigzag(value);
     }

@@ -126,6 +126,11 @@ impl Walk<'_, '_> {
         if name.is_empty() || !Path::new(name).components().all(plain) {
             return Err(format!("`{name}` is not a path relative to this file"));
         }
+        // What a script would include is for nobody to foresee.
+        let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+        if !matches!(extension, Some("toml" | "json")) {
+            return Err(format!("`{name}`: only .toml and .json files can be included"));
+        }
         let folder = if self.how.folder.as_os_str().is_empty() { Path::new(".") } else { self.how.folder };
         let real = |path: &Path| std::fs::canonicalize(path).map_err(|error| format!("`{name}`: {error}"));
         let (root, path) = (real(folder)?, real(&folder.join(relative))?);

@@ -47,6 +47,7 @@ const TETRAHEDRON: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\
 #[test]
 fn a_scene_in_three_files_is_the_scene_in_one() {
     let steel = "[materials.steel]\nrestitution = 0.6\n";
+    let steel_json = "{ \"materials\": { \"steel\": { \"restitution\": 0.6 } } }";
     let ground =
         "[[body]]\nname = 'ground'\nstatus = 'fixed'\nmaterial = 'steel'\nshape = { type = 'half-space' }\n";
     let stone = "[[body]]\nname = 'stone'\nposition = [0, 0, 2]\nshape = { type = 'mesh', file = 'FOLDERstone.obj' }\n";
@@ -54,10 +55,10 @@ fn a_scene_in_three_files_is_the_scene_in_one() {
     let folder = Folder::with(&[
         ("whole.toml", &format!("duration = 3\n{steel}{ground}{}{ball}", stone.replace("FOLDER", "parts/"))),
         ("cut.toml", &format!("include = ['parts/ground.toml', 'parts/stone.toml']\nduration = 3\n{ball}")),
-        ("parts/ground.toml", &format!("include = 'steel.toml'\nduration = 9\n{ground}")),
+        ("parts/ground.toml", &format!("include = 'steel.json'\nduration = 9\n{ground}")),
         // Named a second time: taken once.
-        ("parts/stone.toml", &format!("include = 'steel.toml'\n{}", stone.replace("FOLDER", ""))),
-        ("parts/steel.toml", steel),
+        ("parts/stone.toml", &format!("include = ['steel.json']\n{}", stone.replace("FOLDER", ""))),
+        ("parts/steel.json", steel_json),
         ("parts/stone.obj", TETRAHEDRON),
     ]);
     let (whole, cut) = (folder.load("whole.toml").unwrap(), folder.load("cut.toml").unwrap());
@@ -116,7 +117,10 @@ fn includes_stay_in_their_folder_and_come_to_an_end() {
         ("units.toml", "include = 'mm.toml'"),
         ("mm.toml", "units = { length = 'mm' }"),
         ("number.toml", "include = 3"),
-        ("folder.toml", "include = '.'"),
+        ("folder.toml", "include = 'x.toml'"),
+        ("x.toml/inside", ""),
+        ("script.toml", "include = 's.rhai'"),
+        ("s.rhai", "set(\"include\", \"a.toml\");"),
         ("up.toml", "include = '../x.toml'"),
     ];
     files.extend(tower.iter().map(|(name, text)| (name.as_str(), text.as_str())));
@@ -137,6 +141,7 @@ fn includes_stay_in_their_folder_and_come_to_an_end() {
         ("units.toml", "units"),
         ("number.toml", "a string"),
         ("folder.toml", "regular file"),
+        ("script.toml", "only .toml and .json"),
         ("up.toml", "outside"),
         ("absolute.toml", "relative"),
         ("t0.toml", "at most 8"),

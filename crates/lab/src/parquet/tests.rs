@@ -6,35 +6,35 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
-    Whole(i64),
+    Whole(u64),
     Bytes(Vec<u8>),
     List(Vec<Self>),
-    Struct(BTreeMap<i64, Self>),
+    Struct(BTreeMap<u64, Self>),
 }
 
 impl Value {
-    fn field(&self, number: i64) -> &Self {
+    fn field(&self, number: u64) -> &Self {
         match self {
             Self::Struct(fields) => &fields[&number],
             other => panic!("{other:?} has no fields"),
         }
     }
 
-    fn whole(&self, number: i64) -> i64 {
+    fn whole(&self, number: u64) -> u64 {
         match self.field(number) {
             Self::Whole(whole) => *whole,
             other => panic!("{other:?}"),
         }
     }
 
-    fn list(&self, number: i64) -> &[Self] {
+    fn list(&self, number: u64) -> &[Self] {
         match self.field(number) {
             Self::List(list) => list,
             other => panic!("{other:?}"),
         }
     }
 
-    fn text(&self, number: i64) -> String {
+    fn text(&self, number: u64) -> String {
         match self.field(number) {
             Self::Bytes(bytes) => String::from_utf8(bytes.clone()).unwrap(),
             other => panic!("{other:?}"),
@@ -67,9 +67,8 @@ impl Reader<'_> {
         match kind {
             5 | 6 => {
                 let number = self.varint();
-                Value::Whole(
-                    (number >> 1) as i64 * if number & 1 == 0 { 1 } else { -1 } - (number & 1) as i64,
-                )
+                assert_eq!(number & 1, 0, "nothing here is negative");
+                Value::Whole(number >> 1)
             }
             8 => {
                 let length = self.varint() as usize;
@@ -89,7 +88,7 @@ impl Reader<'_> {
                     if head == 0 {
                         return Value::Struct(fields);
                     }
-                    last += i64::from(head >> 4);
+                    last += u64::from(head >> 4);
                     fields.insert(last, self.value(head & 15));
                 }
             }
@@ -142,7 +141,7 @@ fn what_is_written_reads_back() {
     for rows in [0, 1, 10, GROUP_ROWS, GROUP_ROWS + 1] {
         let file = written(rows);
         let footer = footer(&file);
-        assert_eq!(footer.whole(3), rows as i64);
+        assert_eq!(footer.whole(3), rows as u64);
         assert_eq!(footer.list(4).len(), rows.div_ceil(GROUP_ROWS));
         let names: Vec<String> = footer.list(2)[1..].iter().map(|element| element.text(4)).collect();
         assert_eq!(names, ["time", "body", "größe"]);

@@ -10,7 +10,6 @@ mod player;
 mod program;
 
 pub use program::Program;
-pub(crate) use program::spread;
 
 use crate::look::Look;
 use crate::message::{Command, Head, Words, section};

@@ -48,7 +48,7 @@ pub(super) struct Act {
 /// More bodies than this are more than a browser can hold.
 const MAX_SHOWN: usize = 300_000;
 /// With fewer bodies than this, threads are not worth waking.
-const MANY: usize = 1000;
+const MANY: usize = 4000;
 /// More threads than this only wait for each other.
 const MAX_THREADS: usize = 8;
 /// A run of at least so many seconds, and at most so many, is shown at its own pace; others in about ten seconds.
@@ -192,8 +192,7 @@ impl Act {
         let Source::Simulated { simulator, .. } = &mut self.source else {
             return Err("a recording has no simulator to choose".into());
         };
-        let chosen =
-            registry.simulators.make(name, &Properties::new()).map_err(|error| error.to_string())?;
+        let chosen = registry.simulators.make(name, &Properties::new()).map_err(|error| error.to_string())?;
         *simulator = spread(chosen, self.world.bodies().len(), registry);
         Ok(())
     }
@@ -255,17 +254,13 @@ impl Scenery {
 
 /// A simulator that has not taken a step ⇒ the same on all cores, if it has threads, uses one, and there are many bodies. How
 /// many threads share a step does not show in the result, only in how soon it is there.
-pub(crate) fn spread(
-    simulator: Box<dyn Simulator>,
-    bodies: usize,
-    registry: &Registry,
-) -> Box<dyn Simulator> {
+fn spread(simulator: Box<dyn Simulator>, bodies: usize, registry: &Registry) -> Box<dyn Simulator> {
     let Description { type_name, mut properties } = simulator.description();
     if bodies < MANY || properties.get("threads") != Some(&Value::Int(1)) {
         return simulator;
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    properties.insert("threads".into(), Value::Int(cores as i64));
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS) as u32);
+    properties.insert("threads".into(), Value::Int(cores.into()));
     registry.simulators.make(&type_name, &properties).unwrap_or(simulator)
 }
 
