@@ -22,10 +22,12 @@ pub enum Command {
     View(View),
     /// Draw a scene into PNG files, without a browser.
     Render(Render),
-    /// Turn a recording into a glTF animation or CSV tables.
+    /// Turn a recording into a glTF animation, or into CSV or Parquet tables.
     Export(Export),
     /// Read a scene and build it without running it; tell what is in it, or what is wrong with it.
     Check(Check),
+    /// Write a scene in another format; read again, it is the same world.
+    Convert(Convert),
     /// Write a small scene to begin with: a file (.toml) or a script (.rhai).
     New {
         /// Where to; a file that is there already is not touched.
@@ -78,6 +80,7 @@ of each body NAME.position (x, y, z), NAME.velocity (vx, vy, vz), NAME.omega (om
   time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,omega_x,omega_y,omega_z
 out.energy.csv has a row for each time:
   time,kinetic_energy,potential_energy,energy,px,py,pz,lx,ly,lz
+--record out.parquet writes the same two tables as Parquet files.
 SI units; positions of the body frame, velocities of the centre of mass, everything in the world frame.";
 
 const VIEW_HELP: &str = "\
@@ -115,8 +118,8 @@ pub struct Run {
     /// Another integrator than the scene's (see `rattleback components integrator`).
     #[arg(long, value_name = "NAME")]
     pub integrator: Option<String>,
-    /// Write poses and velocities to this file: as tables (.csv, energies beside it), or to be watched again (.rbrec).
-    #[arg(long, value_name = "FILE.csv|FILE.rbrec")]
+    /// Write poses and velocities to this file: as tables (.csv or .parquet, energies beside it), or to be watched again (.rbrec).
+    #[arg(long, value_name = "FILE.csv|FILE.parquet|FILE.rbrec")]
     pub record: Option<PathBuf>,
     /// Record and plot every so many steps.
     #[arg(long, value_name = "STEPS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
@@ -185,11 +188,14 @@ pub struct Export {
     /// A recording made by `rattleback run SCENE --record FILE.rbrec`.
     pub recording: PathBuf,
     /// Write meshes and animation here; opens in Blender and any glTF viewer.
-    #[arg(long, value_name = "FILE.glb", required_unless_present = "csv")]
+    #[arg(long, value_name = "FILE.glb", required_unless_present_any = ["csv", "parquet"])]
     pub gltf: Option<PathBuf>,
     /// Write poses and velocities here, as `run --record FILE.csv` does, and energies beside it.
     #[arg(long, value_name = "FILE.csv")]
     pub csv: Option<PathBuf>,
+    /// The same tables as Parquet files.
+    #[arg(long, value_name = "FILE.parquet")]
+    pub parquet: Option<PathBuf>,
     /// Take every so many states.
     #[arg(long, value_name = "STATES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub every: u32,
@@ -198,11 +204,21 @@ pub struct Export {
 /// Options of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// A scene file, a script, or the name of a scene that comes along.
+    /// A scene file, a script, a sandbox script, or the name of a scene that comes along.
     pub scene: String,
     /// Write it as TOML in a standard layout: what a script says, or a file without its comments.
     #[arg(long, value_name = "FILE.toml")]
     pub toml: Option<PathBuf>,
+}
+
+/// Options of `convert`.
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// A scene file (.toml, .json), a script (.rhai), a sandbox script (.sandbox, .gravitas), or the name of a scene that comes along.
+    pub scene: String,
+    /// Where to: TOML or JSON, in one file, with includes and defaults filled in. Keep it in the same folder if the scene names meshes.
+    #[arg(value_name = "FILE.toml|FILE.json")]
+    pub out: PathBuf,
 }
 
 /// Options of `info`.
@@ -378,6 +394,9 @@ pub enum Bench {
         /// For how long.
         #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
         seconds: u32,
+        /// How many threads simulate [default: one for each core].
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+        threads: Option<u32>,
     },
 }
 

@@ -3,7 +3,7 @@
 use crate::arguments::Export;
 use crate::failure::Failure;
 use rattleback_dynamics::{Readout, Registry};
-use rattleback_lab::record::Recorder;
+use rattleback_lab::record::{Recorder, is_parquet};
 use rattleback_scene::recording::Recording;
 use rattleback_viewer::animation::Animation;
 use std::io::Write;
@@ -18,7 +18,10 @@ pub fn export(options: &Export, registry: &Registry, out: &mut dyn Write) -> Res
             .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         writeln!(out, "{} ({} keys)", path.display(), animation.keys())?;
     }
-    if let Some(path) = &options.csv {
+    if let Some(path) = options.parquet.as_ref().filter(|path| !is_parquet(path)) {
+        return Err(Failure::Input(format!("{}: Parquet tables are saved as .parquet", path.display())));
+    }
+    for path in options.csv.iter().chain(&options.parquet) {
         let (mut world, _) = recording.opening(registry).map_err(Failure::failed)?;
         let mut recorder = Recorder::create(path).map_err(Failure::input)?;
         for state in (0..recording.len()).step_by(every) {

@@ -12,6 +12,7 @@ mod bowling;
 mod chart;
 mod check;
 mod components;
+mod convert;
 mod decompose;
 mod distance;
 mod distance_field;
@@ -66,6 +67,7 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Render(options) => render::render(&options, &registry, out),
         Command::Export(options) => export::export(&options, &registry, out),
         Command::Check(options) => check::check(&options, &registry, out),
+        Command::Convert(options) => convert::convert(&options, &registry, out),
         Command::New { file } => new_scene::new_scene(&file, out),
         Command::Schema => check::schema(&registry, out),
         Command::Scenes => components::scenes(out),
@@ -85,8 +87,8 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Bench { benchmark: Bench::Impulse(options) } => {
             bench_impulse::impulse(&options, &registry, out)
         }
-        Command::Bench { benchmark: Bench::Viewer { bodies, seconds } } => {
-            bench_viewer::viewer(bodies, seconds, out)
+        Command::Bench { benchmark: Bench::Viewer { bodies, seconds, threads } } => {
+            bench_viewer::viewer(bodies, seconds, threads, out)
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use rattleback_dynamics::{Readout, Simulator, World};
-use rattleback_lab::record::Recorder;
+use rattleback_lab::record::{Recorder, is_parquet};
 use rattleback_scene::Stage;
 use rattleback_scene::recording::RecordingWriter;
 use std::io::Write;
@@ -34,11 +34,11 @@ pub fn is_recording(path: &Path) -> bool {
 
 /// Refuses a record that would be of no known kind.
 pub fn check_record_path(path: &Path) -> Result<(), Failure> {
-    if is_recording(path) || has_extension(path, "csv") {
+    if is_recording(path) || is_parquet(path) || has_extension(path, "csv") {
         return Ok(());
     }
     Err(Failure::Input(format!(
-        "{}: records are written as tables (.csv) or to be watched again (.rbrec)",
+        "{}: records are written as tables (.csv, .parquet) or to be watched again (.rbrec)",
         path.display()
     )))
 }

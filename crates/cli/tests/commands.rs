@@ -271,3 +271,30 @@ fn distance_of_shapes_in_words() {
     folder.run(&["distance", "sphere:x", "sphere:0.5"]).refused(&["sphere:x", "radius"]);
     folder.run(&["distance", "pyramid:1", "sphere:0.5"]).refused(&["pyramid:1", "box:1,2,3"]);
 }
+
+/// A sandbox script, a script and a file go to TOML and JSON and back; what is written runs like what was read.
+#[test]
+fn scenes_are_converted() {
+    let folder = Folder::with("motor.sandbox", include_str!("../../scene/tests/sandbox/motor.sandbox"));
+    folder.run(&["new", "tower.rhai"]).fine();
+    folder.run(&["new", "ramp.toml"]).fine();
+    for name in ["motor.sandbox", "tower.rhai", "ramp.toml", "bridge"] {
+        let told = folder.run(&["convert", name, "a.toml"]).fine();
+        assert!(told.contains("the same world"), "{told}");
+        folder.run(&["convert", "a.toml", "b.json"]).fine();
+        folder.run(&["convert", "b.json", "c.toml"]).fine();
+        assert_eq!(folder.text("a.toml"), folder.text("c.toml"), "{name}");
+        let ran = |scene: &str, out: &str| {
+            folder.run(&["run", scene, "--for", "0.1", "--quiet", "--record", out]).fine();
+            folder.text(out)
+        };
+        assert_eq!(ran(name, "x.csv"), ran("b.json", "y.csv"), "{name}");
+    }
+    assert!(folder.run(&["check", "motor.sandbox"]).fine().contains("realtime"));
+    folder.run(&["render", "motor.sandbox", "--png", "a.png", "--size", "80x50"]).fine();
+    folder.run(&["convert", "bridge", "b.obj"]).refused(&[".toml or .json"]);
+    folder.run(&["convert", "a.toml", "./a.toml"]).refused(&["over itself"]);
+    folder.run(&["convert", "nothing", "b.toml"]).refused(&["nothing"]);
+    std::fs::write(folder.path("bad.sandbox"), "Environment {\n  Ids = 3\n}").unwrap();
+    folder.run(&["check", "bad.sandbox"]).refused(&["bad.sandbox:2:3", "did you mean", "^^^"]);
+}

@@ -60,6 +60,14 @@ fn a_recording_becomes_the_table_that_the_run_would_have_written() {
         }
     }
     assert!(folder.read("run.glb").starts_with(b"glTF\x02\0\0\0"));
+    // Columns hold their numbers in full: the first page of x begins with the ball at x = 1.
+    folder.run(&["run", "throw.toml", "--record", "direct.parquet", "--every", "10"]).fine();
+    folder.run(&["export", "run.rbrec", "--parquet", "exported.parquet"]).fine();
+    for name in ["direct.parquet", "direct.energy.parquet", "exported.parquet", "exported.energy.parquet"] {
+        let table = folder.read(name);
+        assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"), "{name}");
+    }
+    folder.run(&["export", "run.rbrec", "--parquet", "x.csv"]).refused(&[".parquet"]);
     folder.run(&["render", "run.rbrec", "--png", "a.png", "--time", "0.5", "--size", "80x50"]).fine();
     folder.run(&["export", "run.rbrec"]).refused(&["--gltf"]);
     folder.run(&["export", "throw.toml", "--csv", "x.csv"]).refused(&["not a Rattleback recording"]);

@@ -1,7 +1,7 @@
 //! Experiments on top of the engine: name what is to be seen, record it, draw it, and check the physics.
 //!
 //! * [`channel`] turns words such as `ball.z` or `energy` into numbers read from a world,
-//! * [`record`] writes runs as CSV,
+//! * [`record`] writes runs as CSV or Parquet,
 //! * [`plot`] draws them,
 //! * [`impulse_scenes`] runs the scenes of the event-driven simulator against the clock,
 //! * [`bowling`] throws straight balls and hooks at ten pins,
@@ -11,6 +11,7 @@
 pub mod bowling;
 pub mod channel;
 pub mod impulse_scenes;
+pub mod parquet;
 pub mod plot;
 pub mod record;
 pub mod spaces;

@@ -1,8 +1,8 @@
-//! Runs as CSV tables.
+//! Runs as tables: CSV, or Parquet if the file is called so.
 //!
 //! Two files, because bodies and the world have different rows.
 //!
-//! `NAME.csv`, one row for each recorded time and each body that is not fixed (the *tidy* form: filter or pivot by
+//! `NAME.csv` or `NAME.parquet`, one row for each recorded time and each body that is not fixed (the *tidy* form: filter or pivot by
 //! `body`):
 //!
 //! | column | is |
@@ -14,7 +14,7 @@
 //! | `vx`, `vy`, `vz` | velocity of the centre of mass, m/s |
 //! | `omega_x`, `omega_y`, `omega_z` | angular velocity in the world frame, rad/s |
 //!
-//! `NAME.energy.csv`, one row for each recorded time:
+//! `NAME.energy.csv` or `NAME.energy.parquet`, one row for each recorded time:
 //!
 //! | column | is |
 //! |---|---|
@@ -23,10 +23,11 @@
 //! | `px`, `py`, `pz` | momentum, kg·m/s |
 //! | `lx`, `ly`, `lz` | angular momentum about the origin, kg·m²/s |
 //!
-//! Numbers are written with as many digits as it takes to read back the very same number. Text is UTF-8, a name with a
+//! In a CSV file numbers are written with as many digits as it takes to read back the very same number. Text is UTF-8, a name with a
 //! comma, quote or line break is quoted as RFC 4180 says.
 
 use crate::channel::body_label;
+use crate::parquet::{Cell, ColumnType, ParquetWriter};
 use rattleback_dynamics::{Readout, Status, World};
 use std::borrow::Cow;
 use std::fs::File;
@@ -48,27 +49,74 @@ pub struct RecordError {
     pub source: io::Error,
 }
 
-/// One CSV file being written.
+/// One file being written.
 #[derive(Debug)]
 struct Table {
     path: PathBuf,
-    out: BufWriter<File>,
+    out: Format,
+}
+
+#[derive(Debug)]
+enum Format {
+    Csv(BufWriter<File>),
+    Parquet(Box<ParquetWriter<BufWriter<File>>>),
 }
 
 impl Table {
     fn create(path: PathBuf, header: &str) -> Result<Self, RecordError> {
-        let file = File::create(&path).map_err(|source| RecordError { path: path.clone(), source })?;
-        let mut table = Self { path, out: BufWriter::new(file) };
-        table.write(|out| writeln!(out, "{header}"))?;
-        Ok(table)
+        let named = |source| RecordError { path: path.clone(), source };
+        let file = BufWriter::new(File::create(&path).map_err(named)?);
+        let out = if is_parquet(&path) {
+            let columns: Vec<_> = header.split(',').map(|name| (name, column_type(name))).collect();
+            Format::Parquet(Box::new(ParquetWriter::new(file, &columns).map_err(named)?))
+        } else {
+            let mut file = file;
+            writeln!(file, "{header}").map_err(named)?;
+            Format::Csv(file)
+        };
+        Ok(Self { path, out })
     }
 
-    fn write(
-        &mut self,
-        rows: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-    ) -> Result<(), RecordError> {
-        rows(&mut self.out).map_err(|source| RecordError { path: self.path.clone(), source })
+    /// (time, name if the table has one, all other numbers) ⇒ one row more.
+    fn row(&mut self, time: f64, name: Option<&str>, numbers: &[f64]) -> Result<(), RecordError> {
+        let written = match &mut self.out {
+            Format::Csv(out) => csv_row(out, time, name, numbers),
+            Format::Parquet(writer) => {
+                let cells = std::iter::once(Cell::Number(time)).chain(name.map(Cell::Text));
+                let cells: Vec<Cell<'_>> = cells.chain(numbers.iter().map(|x| Cell::Number(*x))).collect();
+                writer.row(&cells)
+            }
+        };
+        written.map_err(|source| RecordError { path: self.path.clone(), source })
     }
+
+    fn finish(self) -> Result<(), RecordError> {
+        let written = match self.out {
+            Format::Csv(mut out) => out.flush(),
+            Format::Parquet(writer) => writer.finish().map(|_| ()),
+        };
+        written.map_err(|source| RecordError { path: self.path, source })
+    }
+}
+
+fn csv_row(out: &mut impl Write, time: f64, name: Option<&str>, numbers: &[f64]) -> io::Result<()> {
+    write!(out, "{time}")?;
+    if let Some(name) = name {
+        write!(out, ",{}", quoted(name))?;
+    }
+    for number in numbers {
+        write!(out, ",{number}")?;
+    }
+    writeln!(out)
+}
+
+fn column_type(name: &str) -> ColumnType {
+    if name == "body" { ColumnType::Text } else { ColumnType::Number }
+}
+
+/// Whether a table of this name is written as Parquet.
+pub fn is_parquet(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }
 
 /// Writes the states of a world as it goes.
@@ -97,7 +145,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Path of the table of bodies ⇒ recorder; the energies go to the same name with `.energy.csv`.
+    /// Path of the table of bodies ⇒ recorder; the energies go to the same name with `.energy` before its extension.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordError> {
         let path = path.as_ref();
         let bodies = Table::create(path.to_owned(), BODY_HEADER)?;
@@ -108,43 +156,24 @@ impl Recorder {
     /// Writes the world as it is now.
     pub fn record(&mut self, world: &World, readout: &Readout) -> Result<(), RecordError> {
         let time = readout.time;
-        let mut rows = 0;
-        self.bodies.write(|out| {
-            for body in world.iter_bodies().filter(|body| body.status() != Status::Fixed) {
-                let label = body_label(&body);
-                write!(out, "{time},{}", quoted(&label))?;
-                let (pose, q) = (body.position(), body.orientation());
-                let attitude = [q.w, q.x, q.y, q.z];
-                let rates = [body.velocity().to_array(), body.angular_velocity().to_array()];
-                for number in pose.to_array().iter().chain(&attitude).chain(rates.as_flattened()) {
-                    write!(out, ",{number}")?;
-                }
-                writeln!(out)?;
-                rows += 1;
-            }
-            Ok(())
-        })?;
-        self.rows += rows;
-        self.energies.write(|out| {
-            write!(
-                out,
-                "{time},{},{},{}",
-                readout.kinetic_energy,
-                readout.potential_energy,
-                readout.energy()
-            )?;
-            let vectors = [readout.momentum.to_array(), readout.angular_momentum.to_array()];
-            for number in vectors.as_flattened() {
-                write!(out, ",{number}")?;
-            }
-            writeln!(out)
-        })
+        for body in world.iter_bodies().filter(|body| body.status() != Status::Fixed) {
+            let (position, q) = (body.position().to_array(), body.orientation());
+            let ([vx, vy, vz], [wx, wy, wz]) =
+                (body.velocity().to_array(), body.angular_velocity().to_array());
+            let [x, y, z] = position;
+            let numbers = [x, y, z, q.w, q.x, q.y, q.z, vx, vy, vz, wx, wy, wz];
+            self.bodies.row(time, Some(&body_label(&body)), &numbers)?;
+            self.rows += 1;
+        }
+        let ([px, py, pz], [lx, ly, lz]) = (readout.momentum.to_array(), readout.angular_momentum.to_array());
+        let energies = [readout.kinetic_energy, readout.potential_energy, readout.energy()];
+        self.energies.row(time, None, &[&energies[..], &[px, py, pz, lx, ly, lz]].concat())
     }
 
     /// Puts everything on disk ⇒ number of rows in the table of bodies.
-    pub fn finish(mut self) -> Result<u64, RecordError> {
-        self.bodies.write(Write::flush)?;
-        self.energies.write(Write::flush)?;
+    pub fn finish(self) -> Result<u64, RecordError> {
+        self.bodies.finish()?;
+        self.energies.finish()?;
         Ok(self.rows)
     }
 
@@ -157,7 +186,8 @@ impl Recorder {
 /// `run.csv` ⇒ `run.energy.csv`.
 fn energy_path(path: &Path) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    path.with_file_name(format!("{stem}.energy.csv"))
+    let extension = if is_parquet(path) { "parquet" } else { "csv" };
+    path.with_file_name(format!("{stem}.energy.{extension}"))
 }
 
 /// A field of a CSV file, in quotes if it needs them.
@@ -183,6 +213,7 @@ mod tests {
     #[test]
     fn energies_go_beside_the_bodies() {
         assert_eq!(energy_path(Path::new("out/run.csv")), Path::new("out/run.energy.csv"));
+        assert_eq!(energy_path(Path::new("out/run.parquet")), Path::new("out/run.energy.parquet"));
         assert_eq!(energy_path(Path::new("run")), Path::new("run.energy.csv"));
     }
 

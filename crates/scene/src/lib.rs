@@ -1,7 +1,7 @@
 //! Scenes: worlds as data.
 //!
-//! A scene file is TOML, or a Rhai script that says the same; `docs/scene-format.md` describes it. [`Scene`] reads, checks, builds and writes it, always
-//! through the [`Registry`](rattleback_dynamics::Registry), so that a plug-in's shapes, forces and simulators can stand
+//! A scene file is TOML (`docs/scene-format.md`), or a Rhai script (`docs/scripts.md`) or sandbox script (`docs/sandbox-scripts.md`) that
+//! says the same. [`Scene`] reads, checks, builds and writes it, always through the [`Registry`](rattleback_dynamics::Registry), so that a plug-in's shapes, forces and simulators can stand
 //! in a scene like any other. [`built_ins`] lists the scenes that come along, [`mesh_file`] reads meshes.
 //!
 //! The format in short (SI units, z up; all keys in `docs/scene-format.md`):
@@ -30,18 +30,22 @@
 //! stiffness = { harmonic = { mean = 5, amplitude = 1, frequency = 2 } }
 //! ```
 //!
-//! A file goes through three rooms: `document` (TOML ⇒ a tree that knows where everything stood), `model` (what it says,
+//! A file goes through three rooms: `document` (TOML or JSON ⇒ a tree that knows where everything stood; scripts make the same
+//! tree; `include` and `defaults` complete it), `model` (what it says,
 //! as far as that can be checked without the registry) and `build` (the world). Each refuses with a place in the text.
 //!
 //! Knows nothing of windows, plots or command lines.
 
 mod build;
 mod built_in;
+mod defaults;
 mod document;
 mod error;
+mod include;
 pub mod mesh_file;
 mod model;
 pub mod recording;
+mod sandbox_script;
 mod scene;
 mod schema;
 mod script;

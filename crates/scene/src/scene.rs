@@ -1,13 +1,16 @@
 //! A scene: read from a text, checked, built, written.
 
 use crate::built_in;
+use crate::defaults;
 use crate::document::Table;
 use crate::error::{Problem, SceneError};
+use crate::include::{self, Includes};
 use crate::model::Model;
+use crate::sandbox_script;
 use crate::script;
-use crate::source::{Fault, MAX_SCENE_BYTES, Source, Span};
+use crate::source::{Fault, MAX_SCENE_BYTES, Read, Source, Span};
 use rattleback_dynamics::{Registry, Simulator, World};
-use std::io::Read;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// A scene as it stands in a file: what is there and how it starts. Build it as often as you like.
@@ -64,27 +67,21 @@ pub struct Stage {
 }
 
 impl Scene {
-    /// (TOML text, or a script if it is called `….rhai`; what to call it in messages) ⇒ scene. Mesh paths are relative to the current folder.
+    /// (text, what to call it in messages) ⇒ scene. The text is TOML, or what its name ends in: JSON (`.json`), a script (`.rhai`), a
+    /// sandbox script (`.sandbox`, `.gravitas`). Paths of included files and of meshes are relative to the current folder.
     pub fn parse(text: &str, origin: &str) -> Result<Self, SceneError> {
-        Self::parse_in(text, origin, PathBuf::new())
+        Self::parse_in(text, origin, PathBuf::new(), None)
     }
 
-    /// Path of a file ⇒ scene. Mesh paths are relative to the file's folder.
+    /// Path of a file ⇒ scene. Paths of included files and of meshes are relative to the file's folder.
     pub fn load(path: &Path) -> Result<Self, SceneError> {
-        let io_error = |source| SceneError::Io { path: path.into(), source };
         let origin = path.display().to_string();
-        // Looked at before opening: opening a pipe would wait for its writer.
-        let metadata = std::fs::metadata(path).map_err(io_error)?;
-        if !metadata.is_file() {
-            return Err(io_error(std::io::Error::new(
-                std::io::ErrorKind::InvalidInput,
-                "not a regular file",
-            )));
-        }
-        check_size(&origin, metadata.len())?;
-        let mut bytes = Vec::new();
-        let file = std::fs::File::open(path).map_err(io_error)?;
-        file.take(MAX_SCENE_BYTES + 1).read_to_end(&mut bytes).map_err(io_error)?;
+        let bytes = read_file(path, MAX_SCENE_BYTES).map_err(|failure| match failure {
+            ReadFailure::Io(source) => SceneError::Io { path: path.into(), source },
+            ReadFailure::TooLarge(bytes) => {
+                SceneError::TooLarge { origin: origin.clone(), bytes, limit: MAX_SCENE_BYTES }
+            }
+        })?;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -94,10 +91,11 @@ impl Scene {
                     Span::from(valid..valid),
                     Problem::Syntax("the file is not UTF-8 text".into()),
                 );
-                return Err(Source { origin, text }.error(fault));
+                return Err(Source::new(&origin, text).error(fault));
             }
         };
-        Self::parse_in(&text, &origin, path.parent().map(Path::to_path_buf).unwrap_or_default())
+        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Self::parse_in(&text, &origin, folder, Some(path))
     }
 
     /// Name of a built-in scene ⇒ scene.
@@ -133,27 +131,106 @@ impl Scene {
     pub fn build(&self, registry: &Registry) -> Result<Stage, SceneError> {
         let stage =
             Model::read(&self.document).and_then(|model| crate::build::stage(&model, registry, &self.folder));
-        stage.map_err(|fault| self.source.error(fault))
+        stage.map_err(|fault| error(&self.source, fault))
     }
 
-    /// The scene as TOML text in a standard layout, without comments. Writing, reading and writing again changes nothing.
+    /// The scene as TOML text in a standard layout, in one file, without defaults and comments. Writing, reading and writing again changes nothing.
     pub fn to_toml(&self) -> String {
         self.document.to_toml()
     }
 
-    fn parse_in(text: &str, origin: &str, folder: PathBuf) -> Result<Self, SceneError> {
+    /// The scene as JSON text, which says the same.
+    pub fn to_json(&self) -> String {
+        self.document.to_json()
+    }
+
+    fn parse_in(text: &str, origin: &str, folder: PathBuf, file: Option<&Path>) -> Result<Self, SceneError> {
         check_size(origin, text.len() as u64)?;
-        let source = Source { origin: origin.into(), text: text.into() };
-        let document = if script::is_script(origin) { script::run(text) } else { Table::parse(text) };
-        let document = document.and_then(|document| {
-            Model::read(&document)?;
-            Ok(document)
-        });
+        let mut source = Source::new(origin, text.into());
+        let document = document(text, origin, &mut source, &folder, file);
         match document {
             Ok(document) => Ok(Self { source, folder, document }),
-            Err(fault) => Err(source.error(fault)),
+            Err(fault) => Err(error(&source, fault)),
         }
     }
+}
+
+/// (text, what it is called, where its texts go, its folder, its path) ⇒ the whole tree, checked as far as a model can.
+fn document(
+    text: &str,
+    origin: &str,
+    source: &mut Source,
+    folder: &Path,
+    file: Option<&Path>,
+) -> Read<Table> {
+    let mut document = tree(text, origin)?;
+    if let (true, Some(node)) = (script::is_script(origin), document.get("include")) {
+        let message = "a script reaches no file, so it cannot include one";
+        return Err(Fault::new(node.span, Problem::Conflict(message.into())));
+    }
+    let how = Includes { folder, file, read: read_included, parse: tree };
+    include::resolve(&mut document, source, &how)?;
+    defaults::apply(&mut document)?;
+    Model::read(&document)?;
+    Ok(document)
+}
+
+/// Text ⇒ tree, by what the file is called.
+fn tree(text: &str, origin: &str) -> Read<Table> {
+    if script::is_script(origin) {
+        script::run(text)
+    } else if sandbox_script::is_sandbox_script(origin) {
+        sandbox_script::read(text)
+    } else if origin.to_ascii_lowercase().ends_with(".json") {
+        Table::parse_json(text)
+    } else {
+        Table::parse(text)
+    }
+}
+
+/// The error for a fault, in the names that its file uses.
+fn error(source: &Source, fault: Fault) -> SceneError {
+    if !sandbox_script::is_sandbox_script(source.origin(fault.span)) {
+        return source.error(fault);
+    }
+    source.error(Fault::new(fault.span, sandbox_script::retold(*fault.problem)))
+}
+
+/// Path of a regular file that is not too large ⇒ its bytes.
+fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ReadFailure> {
+    // Looked at before opening: opening a pipe would wait for its writer.
+    let metadata = std::fs::metadata(path).map_err(ReadFailure::Io)?;
+    if !metadata.is_file() {
+        let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file");
+        return Err(ReadFailure::Io(error));
+    }
+    if metadata.len() > limit {
+        return Err(ReadFailure::TooLarge(metadata.len()));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(ReadFailure::Io)?;
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(ReadFailure::Io)?;
+    if bytes.len() as u64 > limit {
+        return Err(ReadFailure::TooLarge(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+/// Why a file has no bytes for us.
+enum ReadFailure {
+    Io(std::io::Error),
+    TooLarge(u64),
+}
+
+/// Path of a file that another one includes ⇒ its text.
+fn read_included(path: &Path, limit: u64) -> Result<String, String> {
+    let bytes = read_file(path, limit).map_err(|failure| match failure {
+        ReadFailure::Io(error) => error.to_string(),
+        ReadFailure::TooLarge(bytes) => {
+            format!("with its {bytes} bytes the scene has more than {MAX_SCENE_BYTES}")
+        }
+    })?;
+    String::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text".into())
 }
 
 fn check_size(origin: &str, bytes: u64) -> Result<(), SceneError> {

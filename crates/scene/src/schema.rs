@@ -3,6 +3,7 @@
 //! Made from the registry, so that a plug-in's shapes and forces are in it, too. TOML files are checked by the same schemas:
 //! `#:schema scene.schema.json` in the first line tells most editors.
 
+use crate::defaults::KINDS;
 use crate::model::{BODY_KEYS, KEYS};
 use rattleback_dynamics::Registry;
 use rattleback_dynamics::property::{Allowed, PropertySpec, Value, ValueType};
@@ -18,9 +19,10 @@ use serde_json::{Map, Value as Json, json};
 pub fn schema(registry: &Registry) -> Json {
     let shapes = components(registry.shapes.iter(), &shape_extras());
     let forces = components(registry.forces.iter(), &force_extras());
+    let joints = components(registry.joints.iter(), &joint_extras());
     let simulators = components(registry.simulators.iter(), &[]);
     let material =
-        registry.materials.iter().next().map_or(json!(true), |entry| table(&entry.properties, &[]));
+        registry.materials.iter().next().map_or(json!(true), |entry| table(&entry.properties, &[like()]));
     let mut top = Map::new();
     for key in KEYS {
         top.insert((*key).into(), top_level(key));
@@ -40,6 +42,7 @@ pub fn schema(registry: &Registry) -> Json {
             "names": { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] },
             "shape": shapes,
             "force": forces,
+            "joint": joints,
             "simulator": simulators,
             "material": material,
             "body": body(),
@@ -53,6 +56,16 @@ fn top_level(key: &str) -> Json {
     match key {
         "title" => json!({ "type": "string", "description": "One line" }),
         "description" => json!({ "type": "string", "description": "What there is to see" }),
+        "include" => {
+            json!({ "$ref": "#/$defs/names", "description": "Files that this one takes over, relative to it" })
+        }
+        "defaults" => {
+            let of_kind = json!({ "type": "object", "additionalProperties": { "type": "object" } });
+            let kinds: Map<String, Json> =
+                KINDS.iter().map(|kind| ((*kind).into(), of_kind.clone())).collect();
+            json!({ "type": "object", "additionalProperties": false, "properties": kinds,
+                "description": "By kind and name; `like = NAME` takes them" })
+        }
         "gravity" => {
             json!({ "description": "m/s², or \"none\"", "anyOf": [{ "$ref": "#/$defs/vector" }, { "const": "none" }] })
         }
@@ -73,6 +86,7 @@ fn top_level(key: &str) -> Json {
         "materials" => json!({ "type": "object", "additionalProperties": { "$ref": "#/$defs/material" } }),
         "body" => json!({ "type": "array", "items": { "$ref": "#/$defs/body" } }),
         "force" => json!({ "type": "array", "items": { "$ref": "#/$defs/force" } }),
+        "joint" => json!({ "type": "array", "items": { "$ref": "#/$defs/joint" } }),
         _ => json!({ "type": ["object", "array"] }),
     }
 }
@@ -81,7 +95,7 @@ fn body() -> Json {
     let mut properties = Map::new();
     for key in BODY_KEYS {
         let schema = match *key {
-            "name" | "material" => json!({ "type": "string" }),
+            "name" | "like" | "material" => json!({ "type": "string" }),
             "status" => json!({ "enum": ["dynamic", "fixed", "animated", "inactive"] }),
             "position" | "velocity" | "angular_velocity" => json!({ "$ref": "#/$defs/vector" }),
             "orientation" => json!({ "$ref": "#/$defs/orientation" }),
@@ -115,6 +129,7 @@ fn shape_extras() -> Vec<(&'static str, Json)> {
             json!({ "type": "string", "description": "OBJ, STL or glTF, relative to the scene; of meshes and hulls" }),
         ),
         ("scale", json!({ "description": "Of a mesh file" })),
+        like(),
     ]
 }
 
@@ -123,7 +138,34 @@ fn force_extras() -> Vec<(&'static str, Json)> {
         ("name", json!({ "type": "string" })),
         ("on", json!({ "$ref": "#/$defs/names" })),
         ("group", json!({ "type": "string" })),
+        like(),
     ]
+}
+
+fn joint_extras() -> Vec<(&'static str, Json)> {
+    let positive = || json!({ "type": "number", "exclusiveMinimum": 0 });
+    let vector = || json!({ "$ref": "#/$defs/vector" });
+    vec![
+        ("name", json!({ "type": "string" })),
+        ("bodies", json!({ "$ref": "#/$defs/names", "description": "Two, or one that the world holds" })),
+        (
+            "chain",
+            json!({ "type": "string", "description": "A repeated body, each copy joined to the next" }),
+        ),
+        ("position", vector()),
+        ("anchors", json!({ "type": "array", "items": vector(), "minItems": 2, "maxItems": 2 })),
+        ("axis", vector()),
+        ("orientation", json!({ "$ref": "#/$defs/orientation" })),
+        ("collide", json!({ "type": "boolean" })),
+        ("break_force", positive()),
+        ("break_torque", positive()),
+        ("break_drift", positive()),
+        like(),
+    ]
+}
+
+fn like() -> (&'static str, Json) {
+    ("like", json!({ "type": "string", "description": "Name of a default of its kind" }))
 }
 
 /// One of several types, told apart by `type`.
@@ -137,6 +179,12 @@ fn components<'a, T: 'a>(entries: impl Iterator<Item = &'a Entry<T>>, extras: &E
             schema
         })
         .collect();
+    if extras.iter().any(|(name, _)| *name == "like") {
+        // What is like a default may have its type from there, and with it any property.
+        let filled = json!({ "type": "object", "required": ["like"], "description": "Like a default",
+            "not": { "required": ["type"] } });
+        return json!({ "oneOf": variants.into_iter().chain([filled]).collect::<Vec<_>>() });
+    }
     json!({ "oneOf": variants })
 }
 

@@ -1,4 +1,7 @@
 //! The text of a scene, and how a byte range in it becomes a line and a column.
+//!
+//! A scene may be spread over files. Their texts follow each other, one byte apart, and a byte range counts from the beginning of the
+//! first: so it says which file it is in.
 
 use crate::error::{Place, Problem, SceneError, SceneFault};
 
@@ -22,6 +25,13 @@ impl From<std::ops::Range<usize>> for Span {
     }
 }
 
+impl Span {
+    /// The same range in a text that begins so many bytes later.
+    pub fn shifted(self, by: usize) -> Self {
+        Self { start: self.start + by as u32, end: self.end + by as u32 }
+    }
+}
+
 /// A problem and the bytes it is about.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fault {
@@ -38,14 +48,51 @@ impl Fault {
 /// What reading a part of a scene gives.
 pub(crate) type Read<T> = Result<T, Fault>;
 
-/// A scene's text and what it is called.
+/// One file of a scene.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    origin: String,
+    text: String,
+    /// Where its bytes begin among those of all parts.
+    start: usize,
+}
+
+/// A scene's text, file by file, and what each is called.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Source {
-    pub origin: String,
-    pub text: String,
+    first: Part,
+    others: Vec<Part>,
 }
 
 impl Source {
+    /// (what to call it, text) ⇒ source of one part.
+    pub fn new(origin: &str, text: String) -> Self {
+        Self { first: Part { origin: origin.into(), text, start: 0 }, others: Vec::new() }
+    }
+
+    /// Adds a file ⇒ where its bytes begin.
+    pub fn add(&mut self, origin: &str, text: String) -> usize {
+        let start = self.bytes() + 1;
+        self.others.push(Part { origin: origin.into(), text, start });
+        start
+    }
+
+    /// Bytes of all parts.
+    pub fn bytes(&self) -> usize {
+        let last = self.others.last().unwrap_or(&self.first);
+        last.start + last.text.len()
+    }
+
+    fn part(&self, span: Span) -> &Part {
+        let own = self.others.iter().rev().find(|part| part.start <= span.start as usize);
+        own.unwrap_or(&self.first)
+    }
+
+    /// What the file is called that a byte range is in.
+    pub fn origin(&self, span: Span) -> &str {
+        &self.part(span).origin
+    }
+
     /// Fault in this text ⇒ error that shows where.
     pub fn error(&self, fault: Fault) -> SceneError {
         SceneError::Fault(Box::new(SceneFault { place: self.place(fault.span), problem: *fault.problem }))
@@ -53,9 +100,10 @@ impl Source {
 
     /// Byte range ⇒ line, column and what stands there.
     pub fn place(&self, span: Span) -> Place {
-        let text = &self.text;
-        let start = floor_char_boundary(text, span.start as usize);
-        let end = floor_char_boundary(text, span.end as usize).max(start);
+        let part = self.part(span);
+        let text = &part.text;
+        let start = floor_char_boundary(text, span.start as usize - part.start);
+        let end = floor_char_boundary(text, (span.end as usize).saturating_sub(part.start)).max(start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
         let line = text[line_start..line_end].trim_end_matches('\r');
@@ -68,7 +116,7 @@ impl Source {
         let source_line: String = line.chars().skip(skipped).take(SHOWN_CHARACTERS).map(visible).collect();
         let offset = characters_before - skipped;
         Place {
-            origin: self.origin.clone(),
+            origin: part.origin.clone(),
             line: text[..start].matches('\n').count() + 1,
             column: characters_before + 1,
             source_line,
@@ -95,7 +143,7 @@ mod tests {
     fn long_lines_are_cut_around_the_place() {
         let text = format!("a = [{}7, {}]", "1, ".repeat(100_000), "1, ".repeat(100_000));
         let start = text.find('7').unwrap();
-        let place = Source { origin: "a".into(), text }.place(Span::from(start..start + 1));
+        let place = Source::new("a", text).place(Span::from(start..start + 1));
         assert_eq!((place.line, place.column, place.width), (1, start + 1, 1));
         assert!(place.source_line.chars().count() <= SHOWN_CHARACTERS);
         assert_eq!(place.source_line.chars().nth(place.offset), Some('7'));
@@ -103,12 +151,26 @@ mod tests {
 
     #[test]
     fn columns_count_characters_and_lines_count_from_one() {
-        let source = Source { origin: "a.toml".into(), text: "αβ = 1\r\nγ = [2]".into() };
+        let source = Source::new("a.toml", "αβ = 1\r\nγ = [2]".into());
         let place = source.place(Span { start: 5, end: 6 });
         assert_eq!((place.line, place.column, place.width), (1, 4, 1));
         let place = source.place(Span { start: 15, end: 99 });
         assert_eq!((place.line, place.column, place.width, place.source_line.as_str()), (2, 5, 3, "γ = [2]"));
         let place = source.place(Span { start: 99, end: 99 });
         assert_eq!((place.line, place.column, place.width), (2, 8, 1));
+    }
+
+    /// The end of one file is not the beginning of the next.
+    #[test]
+    fn a_place_is_in_its_own_file() {
+        let mut source = Source::new("a.toml", "x = 1\n".into());
+        let start = source.add("b.toml", "y = 2".into());
+        let told = |at: usize| {
+            let place = source.place(Span::from(at..at + 1));
+            (place.origin, place.line, place.column)
+        };
+        assert_eq!(told(6), ("a.toml".into(), 2, 1));
+        assert_eq!(told(start), ("b.toml".into(), 1, 1));
+        assert_eq!(told(start + 4), ("b.toml".into(), 1, 5));
     }
 }

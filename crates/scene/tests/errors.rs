@@ -33,8 +33,8 @@ fn refuses(marked: &str, message: &str) {
 fn the_message_shows_the_line_and_a_caret() {
     let shown = error("title = 'x'\ngravitiy = [0, 0, -1]\n").to_string();
     let expected = "scene.toml:2:1: unknown key `gravitiy` in the scene, did you mean `gravity`?; allowed: title, \
-                    description, gravity, time_step, duration, seed, units, plot, simulator, materials, body, force, \
-                    joint, bounds, filter, mixing\n2 | gravitiy = [0, 0, -1]\n  | ^^^^^^^^";
+                    description, include, defaults, gravity, time_step, duration, seed, units, plot, simulator, \
+                    materials, body, force, joint, bounds, filter, mixing\n2 | gravitiy = [0, 0, -1]\n  | ^^^^^^^^";
     assert_eq!(shown, expected);
 }
 
@@ -115,6 +115,9 @@ fn wrong_types() {
         ("[[force]]\ntype = 'drag'\non = [«1»]", "a string"),
         ("plot = [«1»]", "a string"),
         ("[filter]\nforbid = [{ bodies = «['a']» }]", "two names"),
+        ("[[joint]]\ntype = 'distance'\nbodies = ['a']\nanchors = «[0, 0, 0]»", "two points"),
+        ("include = «3»", "a string"),
+        ("defaults = «3»", "a table"),
     ] {
         refuses(text, hint);
     }

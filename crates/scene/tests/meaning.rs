@@ -27,9 +27,10 @@ fn the_examples_of_the_documentation_work() {
     build(module.split("```toml\n").nth(1).unwrap().split("```").next().unwrap());
     let examples: Vec<&str> =
         text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(examples.len(), 6);
+    assert_eq!(examples.len(), 7);
     for example in examples {
         let mut stage = build(example);
+        assert!(stage.world.iter_bodies().count() > 0);
         for _ in 0..10 {
             stage.simulator.step(&mut stage.world, stage.dt).unwrap();
         }
@@ -284,4 +285,36 @@ fn frictions_of_a_pair_come_in_any_order() {
             "[[mixing.pair]]\nmaterials = ['default', 'default']\n{first}_friction = 0.1\n{second}_friction = 0.1\n"
         ));
     }
+}
+
+/// The example of the page about sandbox scripts: a cube falls by ½ g t² until it lies on the ground.
+#[test]
+fn the_sandbox_script_of_the_documentation_works() {
+    let page = include_str!("../../../docs/sandbox-scripts.md");
+    let script = page.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let scene = Scene::parse(script, "page.gravitas").unwrap_or_else(|error| panic!("{error}"));
+    let mut stage = scene.build(&Registry::default()).unwrap();
+    let y = |stage: &Stage| body(stage, "cube").position().y;
+    for _ in 0..60 {
+        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+    }
+    assert!((y(&stage) - (2.0 - 0.5 * 9.81 * 0.25 * 0.25)).abs() < 1e-6, "{}", y(&stage));
+    for _ in 0..300 {
+        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+    }
+    assert!((y(&stage) - 0.5).abs() < 2e-3, "{}", y(&stage));
+}
+
+/// A rope from a point of the world to a body: the body hangs at most its length away, and reaches it.
+#[test]
+fn anchors_of_a_joint_may_lie_apart() {
+    let mut stage = build(
+        "[simulator]\ntype = 'realtime'\n[[body]]\nname = 'bob'\nposition = [0, 0, -0.5]\nshape = { type = 'sphere', radius = 0.1 }\n\
+         [[joint]]\ntype = 'distance'\nbodies = ['bob']\nanchors = [[0, 0, 0], [0, 0, -0.5]]\nmax = 2\n",
+    );
+    for _ in 0..960 {
+        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+        assert!(body(&stage, "bob").position().length() < 2.05);
+    }
+    assert!(body(&stage, "bob").position().length() > 1.9);
 }

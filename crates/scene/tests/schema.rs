@@ -50,6 +50,16 @@ fn fault(root: &Value, schema: &Value, value: &Value, at: &str) -> Option<String
                 .find_map(|(i, item)| fault(root, items, item, &format!("{at}[{i}]")));
         }
     }
+    let lacks = |schema: &Value| {
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        required.filter(|key| value.get(key).is_none()).map(str::to_owned).next()
+    };
+    if let Some(key) = lacks(schema) {
+        return Some(format!("{at} lacks {key}"));
+    }
+    if schema.get("not").is_some_and(|not| lacks(not).is_none()) {
+        return Some(format!("{at} is what it must not be"));
+    }
     for (key, item) in value.as_object().into_iter().flatten() {
         let at = format!("{at}.{key}");
         match (schema["properties"].get(key), schema.get("additionalProperties")) {
@@ -91,6 +101,20 @@ fn every_scene_that_comes_along_fits_the_schema() {
 }
 
 #[test]
+fn includes_and_defaults_fit() {
+    let schema = schema(&Registry::default());
+    for text in [
+        "include = 'materials.toml'",
+        "include = ['a.toml', 'b.toml']",
+        "[defaults.body.brick]\nmass = 1\n[defaults.shape.small]\ntype = 'box'\n[[body]]\nlike = 'brick'\nshape = { like = 'small' }",
+        "[[joint]]\nlike = 'pin'\nbodies = ['a', 'b']\nanchors = [[0, 0, 0], [1, 0, 0]]",
+        "[[joint]]\nlike = 'pin'\ntype = 'revolute'\nchain = 'link'\nbreak_force = 3",
+    ] {
+        assert_eq!(fault(&schema, &schema, &json_of(text), "scene"), None, "{text}");
+    }
+}
+
+#[test]
 fn misspelt_scenes_do_not_fit() {
     let schema = schema(&Registry::default());
     for text in [
@@ -102,6 +126,12 @@ fn misspelt_scenes_do_not_fit() {
         "[[body]]\nshape = { type = 'sphere', radus = 1 }",
         "[[force]]\ntype = 'spring'\nstifness = 3",
         "units = { length = 'furlong' }",
+        "defaults.bodies.brick = {}",
+        "[[body]]\nlike = 3",
+        "[[force]]\nlike = 'a'\ntype = 'springs'",
+        "[[joint]]\ntype = 'hinge'",
+        "[[joint]]\ntype = 'revolute'\nbodies = ['a', 'b']\nlimitd = true",
+        "include = 3",
     ] {
         assert!(fault(&schema, &schema, &json_of(text), "scene").is_some(), "{text}");
     }

@@ -4,7 +4,7 @@ use crate::message::Head;
 use crate::server::{Server, ServerError, ServerOptions};
 use crate::theatre::Program;
 use glam::DVec3;
-use rattleback_dynamics::{Body, Error, Properties, Registry, World};
+use rattleback_dynamics::{Body, Error, Properties, Registry, Value, World};
 use rattleback_geometry::Shape;
 use rattleback_scene::Stage;
 use std::time::{Duration, Instant};
@@ -62,9 +62,12 @@ fn processor_time(name: &str) -> Option<f64> {
     None
 }
 
-/// (bodies, seconds) ⇒ what a client sees of so many balls and boxes that fall onto a heap in real time.
-pub fn stream(bodies: usize, seconds: f64) -> Result<Stream, MeasureError> {
-    let server = Server::start(Program::Stage(Box::new(heap(bodies)?)), ServerOptions::default())?;
+/// (bodies, seconds, threads of the simulator) ⇒ what a client sees of so many balls and boxes that fall onto a heap in real time.
+pub fn stream(bodies: usize, seconds: f64, threads: u32) -> Result<Stream, MeasureError> {
+    let mut stage = heap(bodies)?;
+    let properties = Properties::from([("threads".into(), Value::Int(threads.into()))]);
+    stage.simulator = Registry::default().simulators.make("realtime", &properties).map_err(Error::from)?;
+    let server = Server::start(Program::Stage(Box::new(stage)), ServerOptions::default())?;
     watch(&server, bodies, Duration::from_secs_f64(seconds.clamp(0.1, 600.0)))
 }
 

@@ -73,6 +73,14 @@ pub enum Command {
     Show {
         /// Their names.
         layers: Vec<String>,
+        /// How deep in the trees of shapes the boxes are that the hierarchy shows.
+        #[serde(default)]
+        level: u32,
+    },
+    /// Which channels this page plots.
+    Plot {
+        /// Their names, such as `energy.drift` or `ball.z`.
+        channels: Vec<String>,
     },
     /// Which body this page looks at closely.
     Watch {
@@ -114,6 +122,12 @@ pub mod layer {
     pub const SLEEPING: u32 = 8;
     /// Springs.
     pub const SPRINGS: u32 = 16;
+    /// Joints and their limits.
+    pub const JOINTS: u32 = 32;
+    /// Cells or tree of the space.
+    pub const CELLS: u32 = 64;
+    /// Levels of the trees of shapes.
+    pub const HIERARCHY: u32 = 128;
 
     /// Names of layers ⇒ bits; names of layers that the page draws by itself are none.
     pub fn bits(names: &[String]) -> u32 {
@@ -124,6 +138,9 @@ pub mod layer {
                 "velocities" => VELOCITIES,
                 "sleeping" => SLEEPING,
                 "springs" => SPRINGS,
+                "joints" => JOINTS,
+                "cells" => CELLS,
+                "hierarchy" => HIERARCHY,
                 _ => 0,
             }
         })
@@ -144,6 +161,14 @@ pub mod section {
     pub const SLEEPING: u32 = 5;
     /// Both ends: 6 words.
     pub const SPRINGS: u32 = 6;
+    /// What it stands for, both ends: 7 words.
+    pub const JOINTS: u32 = 7;
+    /// Level, least and greatest corner: 7 words.
+    pub const CELLS: u32 = 8;
+    /// Body, level, middle and half the sides as three vectors, in the frame of the body: 14 words.
+    pub const HIERARCHY: u32 = 9;
+    /// Number of the channel in the list that the page sent, number of the component, value: 3 words.
+    pub const CHANNELS: u32 = 10;
 }
 
 /// Bytes of words, one after the other.
@@ -255,6 +280,12 @@ pub struct Head {
     pub angular_momentum: DVec3,
     /// What a step costs, ms.
     pub step_ms: f64,
+    /// What it costs to look at the stage: poses, instruments, energies; ms.
+    pub look_ms: f64,
+    /// What it costs to put a frame into bytes for a client, ms.
+    pub encode_ms: f64,
+    /// How long it takes until a client's socket has taken them, ms.
+    pub send_ms: f64,
     /// Simulated seconds in a second.
     pub rate: f64,
     /// Steps since the beginning.
@@ -269,7 +300,7 @@ pub struct Head {
 
 impl Head {
     /// Words before the sections.
-    pub const WORDS: usize = 24;
+    pub const WORDS: usize = 26;
 
     /// (number of sections) ⇒ the head in words.
     pub fn write(&self, sections: u32) -> Words {
@@ -284,8 +315,11 @@ impl Head {
         words.vector(self.angular_momentum);
         words.real(self.step_ms);
         words.real(self.rate);
-        for word in [self.steps, self.asleep, self.state, self.contacts, sections, 0] {
+        for word in [self.steps, self.asleep, self.state, self.contacts, sections] {
             words.put(word);
+        }
+        for number in [self.look_ms, self.encode_ms, self.send_ms] {
+            words.real(number);
         }
         words
     }
@@ -304,6 +338,9 @@ mod tests {
     fn commands_are_read_and_nonsense_is_not() {
         let read = |text: &str| serde_json::from_str::<Command>(text);
         assert_eq!(read(r#"{"do":"step"}"#).unwrap(), Command::Step { count: 1 });
+        assert!(read(r#"{"do":"plot","channels":["energy.drift"]}"#).is_ok());
+        let layers = vec!["boxes".to_owned()];
+        assert_eq!(read(r#"{"do":"show","layers":["boxes"]}"#).unwrap(), Command::Show { layers, level: 0 });
         assert_eq!(read(r#"{"do":"watch","body":3}"#).unwrap(), Command::Watch { body: Some(3) });
         for nonsense in
             ["", "[]", r#"{"do":"explode"}"#, r#"{"do":"grab","body":-1,"point":[0,0,0]}"#, "\u{0}"]

@@ -4,7 +4,7 @@ use crate::gallery::Gallery;
 use crate::guard;
 use crate::message::{Command, MAX_COMMAND_BYTES, Reply, layer};
 use crate::page;
-use crate::theatre::{ClientId, Program, Shared, Theatre};
+use crate::theatre::{ClientId, MAX_CHANNEL_NAME, MAX_CHANNELS, Program, Shared, Theatre, Wish};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
@@ -304,11 +304,15 @@ impl Seat {
                         return;
                     }
                     frames.mark_unchanged();
-                    for message in seen.news(self.house.theatre.shared()) {
+                    let shared = self.house.theatre.shared();
+                    let news = seen.news(shared);
+                    let began = Instant::now();
+                    for message in news {
                         if send(&mut socket, message).await.is_err() {
                             return;
                         }
                     }
+                    average(&mut shared.view().post.send, began);
                 }
             }
         }
@@ -329,14 +333,20 @@ impl Seat {
         };
         let theatre = &self.house.theatre;
         match command {
-            Command::Show { layers } => seen.layers = layer::bits(&layers),
+            Command::Show { layers, level } => {
+                (seen.wish.layers, seen.wish.level) = (layer::bits(&layers), level);
+            }
             Command::Watch { body } => {
-                seen.body = body;
+                seen.wish.body = body;
                 seen.report = 0;
+            }
+            Command::Plot { channels } => {
+                let fits = |name: &String| !name.is_empty() && name.len() <= MAX_CHANNEL_NAME;
+                seen.wish.channels = channels.into_iter().filter(fits).take(MAX_CHANNELS).collect();
             }
             command => return theatre.order(self.id, command).err().map(|error| Reply::Error(error).text()),
         }
-        theatre.shared().view().wishes.insert(self.id, (seen.layers, seen.body));
+        theatre.shared().view().wishes.insert(self.id, seen.wish.clone());
         None
     }
 }
@@ -355,8 +365,7 @@ struct Seen {
     /// The announcement itself, because another simulator is announced within an epoch.
     announced: Option<Arc<str>>,
     frame: u32,
-    layers: u32,
-    body: Option<u32>,
+    wish: Wish,
     report: u32,
     notice: u64,
     greeted: bool,
@@ -373,7 +382,8 @@ impl Seen {
     /// What there is to send.
     fn news(&mut self, shared: &Shared) -> Vec<Message> {
         let mut messages = Vec::new();
-        let view = shared.view();
+        let mut view = shared.view();
+        let view = &mut *view;
         let (notices, last) = view.notices_after(self.notice);
         self.notice = last;
         messages.extend(notices.iter().map(|text| Message::Text(Reply::Notice(text).text().into())));
@@ -387,7 +397,7 @@ impl Seen {
         if view.head.epoch != self.epoch {
             self.epoch = view.head.epoch;
             self.frame = 0;
-            self.body = None;
+            self.wish.body = None;
             self.announced = Some(Arc::clone(&announcement.text));
             messages.push(Message::Text(announcement.text.to_string().into()));
             messages.push(Message::Binary(announcement.cast.to_vec().into()));
@@ -395,9 +405,11 @@ impl Seen {
             self.announced = Some(Arc::clone(&announcement.text));
             messages.push(Message::Text(announcement.text.to_string().into()));
         }
-        messages.push(Message::Binary(view.frame(self.frame, self.layers).into()));
+        let began = Instant::now();
+        messages.push(Message::Binary(view.frame(self.frame, &self.wish).into()));
+        average(&mut view.post.encode, began);
         self.frame = view.head.frame;
-        if let Some((frame, text)) = self.body.and_then(|body| view.reports.get(&body))
+        if let Some((frame, text)) = self.wish.body.and_then(|body| view.reports.get(&body))
             && *frame != self.report
         {
             self.report = *frame;
@@ -405,6 +417,11 @@ impl Seen {
         }
         messages
     }
+}
+
+/// Takes the time since then into an average, s.
+fn average(average: &mut f64, since: Instant) {
+    *average += 0.1 * (since.elapsed().as_secs_f64() - *average);
 }
 
 async fn send(socket: &mut WebSocket, message: Message) -> Result<(), ()> {

@@ -64,6 +64,10 @@ struct Frame {
     sections: Vec<(u32, u32)>,
     /// (body, position) of those that moved.
     moved: Vec<(u32, [f32; 3])>,
+    /// (channel, component, value).
+    channels: Vec<(u32, u32, f32)>,
+    /// Step, look, encode, send, ms.
+    stages: [f32; 4],
 }
 
 impl Client {
@@ -92,15 +96,22 @@ impl Client {
             if word(0) != 1 {
                 continue;
             }
-            let (mut at, mut sections, mut moved) = (24, Vec::new(), Vec::new());
+            let (mut at, mut sections, mut moved) = (26, Vec::new(), Vec::new());
+            let mut channels = Vec::new();
             for _ in 0..word(22) {
                 let (id, count) = (word(at), word(at + 1));
                 at += 2;
-                let width = [0, 6, 7, 7, 10, 1, 6][id as usize];
+                let width = [0, 6, 7, 7, 10, 1, 6, 7, 7, 14, 3][id as usize];
                 if id == 1 {
                     for row in 0..count as usize {
                         let real = |k: usize| f32::from_bits(word(at + 6 * row + k));
                         moved.push((word(at + 6 * row), [real(1), real(2), real(3)]));
+                    }
+                }
+                if id == 10 {
+                    for row in 0..count as usize {
+                        let row = at + 3 * row;
+                        channels.push((word(row), word(row + 1), f32::from_bits(word(row + 2))));
                     }
                 }
                 sections.push((id, count));
@@ -115,6 +126,8 @@ impl Client {
                 state: word(20),
                 sections,
                 moved,
+                channels,
+                stages: [16, 23, 24, 25].map(|at| f32::from_bits(word(at))),
             };
         }
         panic!("no frame came");
@@ -353,6 +366,67 @@ fn instruments_show_what_they_are_asked_for_and_no_more() {
     client.send(&json!({ "do": "watch", "body": 1 }));
     let report = client.json(|message| message.get("body").is_some());
     assert_eq!(report["body"]["index"], 1);
+}
+
+/// A hinge, a mesh and a grid: each is a section of its own; a deeper level of the mesh has more boxes.
+#[test]
+fn joints_cells_and_hierarchies_are_sent() {
+    // A fan of forty triangles.
+    let rim = |k: u32| (std::f64::consts::TAU * f64::from(k) / 40.0).sin_cos();
+    let corners: Vec<String> = (0..40).map(|k| format!("[{}, {}, 0.5]", rim(k).0, rim(k).1)).collect();
+    let faces: Vec<String> = (0..40).map(|k| format!("[0, {}, {}]", 1 + k, 1 + (k + 1) % 40)).collect();
+    let text = format!(
+        "[simulator]\ntype = 'realtime'\nspace = 'uniform-grid'\n\
+         [[body]]\nname = 'door'\nposition = [1, 0, 0]\nshape = {{ type = 'box', half_extents = [0.5, 0.1, 1] }}\n\
+         [[body]]\nname = 'bowl'\nstatus = 'fixed'\nposition = [0, 5, 0]\nshape = {{ type = 'mesh', \
+         vertices = [[0, 0, 0], {}], faces = [{}] }}\n\
+         [[joint]]\ntype = 'revolute'\nbodies = ['door']\nposition = [0, 0, 0]\nlimited = true\n",
+        corners.join(", "),
+        faces.join(", ")
+    );
+    let scene = Scene::parse(&text, "test").unwrap();
+    let options = ServerOptions { playing: true, ..ServerOptions::default() };
+    let server = Server::start(Program::Scene("test".into(), Box::new(scene)), options).unwrap();
+    let mut client = connect(&server);
+    assert_eq!(client.json(|message| message.get("scene").is_some())["scene"]["joints"], true);
+    let mut rows = |layer: &str, level: u32, id: u32, holds: &dyn Fn(u32) -> bool| {
+        client.send(&json!({ "do": "show", "layers": [layer], "level": level }));
+        let has = |frame: &Frame| frame.sections.iter().any(|section| section.0 == id && holds(section.1));
+        client.frame_where(has).sections.len()
+    };
+    assert_eq!(rows("joints", 0, 7, &|count| count > 10), 2);
+    assert_eq!(rows("cells", 0, 8, &|count| count > 1), 2);
+    assert_eq!(rows("hierarchy", 0, 9, &|count| count == 1), 2);
+    rows("hierarchy", 2, 9, &|count| count > 2);
+    rows("hierarchy", u32::MAX, 9, &|count| count > 1);
+}
+
+/// A ball in free fall: its channels say z = h − ½ g t² and v = −g t; the stages of a frame take some time each.
+#[test]
+fn chosen_channels_are_sent_by_number() {
+    let text = "[[body]]\nname = 'ball'\nposition = [0, 0, 100]\nshape = { type = 'sphere', radius = 0.1 }\n";
+    let scene = Scene::parse(text, "test").unwrap();
+    let options = ServerOptions { playing: false, ..ServerOptions::default() };
+    let server = Server::start(Program::Scene("test".into(), Box::new(scene)), options).unwrap();
+    let mut client = connect(&server);
+    client
+        .send(&json!({ "do": "plot", "channels": ["ball.z", "nobody.x", "ball.velocity", "energy.drift"] }));
+    client.send(&json!({ "do": "step", "count": 240 }));
+    let frame = client.frame_where(|frame| frame.steps == 240 && frame.channels.len() == 5);
+    let value = |channel: u32, component: u32| {
+        let found = frame.channels.iter().find(|row| (row.0, row.1) == (channel, component));
+        f64::from(found.unwrap().2)
+    };
+    assert!((value(0, 0) - (100.0 - 0.5 * 9.81)).abs() < 1e-4);
+    assert!((value(2, 2) + 9.81).abs() < 1e-5 && value(2, 0) == 0.0);
+    assert!(value(3, 0).abs() < 1e-9);
+    let frame = client.frame_where(|frame| frame.stages.iter().all(|stage| *stage > 0.0));
+    assert!(frame.stages.iter().all(|stage| *stage < 1000.0), "{:?}", frame.stages);
+    // Names that are none, and lists that are too long, are cut.
+    let many: Vec<String> = (0..100).map(|_| "ball.x".to_owned()).chain(["x".repeat(10_000)]).collect();
+    client.send(&json!({ "do": "plot", "channels": many }));
+    let frame = client.frame_where(|frame| frame.channels.len() == 12);
+    assert!(frame.channels.iter().all(|row| row.2 == 0.0));
 }
 
 #[test]

@@ -224,6 +224,11 @@ impl JointRecord {
         self.collide
     }
 
+    /// Frames of A and B, in principal coordinates of the bodies, or of the world.
+    pub const fn frames(&self) -> [Pose; 2] {
+        self.frames
+    }
+
     /// How far B has turned about A's axis z since the joint was made, over any number of turns, rad.
     pub const fn angle(&self) -> f64 {
         self.turned[2]

@@ -7,6 +7,7 @@ use crate::source::Read;
 use glam::DVec3;
 use rattleback_dynamics::joint::{Breaking, Mount};
 use rattleback_dynamics::{BodyId, World};
+use rattleback_geometry::Pose;
 
 /// Adds every joint to the world.
 pub(super) fn add_all(
@@ -56,11 +57,19 @@ fn add(
     };
     let middle = 0.5 * (place(ends[0]) + place(ends[1]));
     let [force, torque, drift] = model.breaking.map(|threshold| threshold.unwrap_or(f64::INFINITY));
-    let mut mount = mount
-        .at(model.position.unwrap_or(middle))
-        .oriented(model.rotation)
-        .colliding(model.collide)
-        .breaking(Breaking { force, torque, drift });
+    let mount = match model.anchors {
+        Some(anchors) => {
+            let bodies = if ends[0] == ends[1] { [None, ends[1]] } else { ends };
+            let frame = |k: usize| {
+                let body =
+                    bodies[k].and_then(|id| world.body(id).ok()).map_or(Pose::IDENTITY, |body| body.pose());
+                body.inverse() * Pose::new(model.rotation, anchors[k])
+            };
+            mount.frames(frame(0), frame(1))
+        }
+        None => mount.at(model.position.unwrap_or(middle)).oriented(model.rotation),
+    };
+    let mut mount = mount.colliding(model.collide).breaking(Breaking { force, torque, drift });
     if let Some(name) = name {
         mount = mount.named(&name);
     }

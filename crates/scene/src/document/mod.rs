@@ -3,6 +3,7 @@
 //! TOML's own tables are sorted by key; here entries keep the order of the file, because that is the order in which
 //! bodies are built and errors are found. Numbers that are not finite, and dates, are refused at this door.
 
+mod json;
 mod read;
 mod write;
 
@@ -71,9 +72,28 @@ impl Table {
         }
     }
 
+    /// Moves everything in it so many bytes on.
+    pub fn shift(&mut self, by: usize) {
+        for (key, node) in &mut self.entries {
+            key.span = key.span.shifted(by);
+            node.shift(by);
+        }
+    }
+
     /// Key ⇒ its value, if it is there.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|(given, _)| given.name == key).map(|(_, node)| node)
+    }
+}
+
+impl Node {
+    fn shift(&mut self, by: usize) {
+        self.span = self.span.shifted(by);
+        match &mut self.content {
+            Content::List(list) => list.iter_mut().for_each(|item| item.shift(by)),
+            Content::Table(table) => table.shift(by),
+            _ => {}
+        }
     }
 }
 

@@ -12,8 +12,10 @@ use glam::DVec3;
 use rattleback_dynamics::{Path, Status};
 use rattleback_geometry::{MassModel, Pose};
 
+/// Keys of a body; `like` is done with before a model is read.
 pub(crate) const KEYS: &[&str] = &[
     "name",
+    "like",
     "status",
     "position",
     "orientation",

@@ -14,6 +14,7 @@ const KEYS: &[&str] = &[
     "bodies",
     "chain",
     "position",
+    "anchors",
     "axis",
     "orientation",
     "collide",
@@ -37,6 +38,8 @@ pub(crate) struct JointModel<'a> {
     pub name: Option<Named<'a>>,
     pub ends: Ends<'a>,
     pub position: Option<DVec3>,
+    /// Points of the world, one for each body; as an alternative to `position`.
+    pub anchors: Option<[DVec3; 2]>,
     pub rotation: DQuat,
     pub collide: bool,
     /// Force, torque, drift.
@@ -71,11 +74,20 @@ impl<'a> JointModel<'a> {
         if axis.is_some() && oriented.is_some() {
             return Err(conflict("`axis` and `orientation` exclude each other"));
         }
+        let position = fields.map("position", |node| node.vector("position", units, LENGTH))?;
+        let anchors = fields.map("anchors", |node| {
+            let [a, b] = node.list_of::<2>("anchors", "two points [[x, y, z], [x, y, z]]")?;
+            Ok([a.vector("anchors", units, LENGTH)?, b.vector("anchors", units, LENGTH)?])
+        })?;
+        if anchors.is_some() && (position.is_some() || matches!(ends, Ends::Chain(_))) {
+            return Err(conflict("`anchors` do not go with `position` or `chain`"));
+        }
         let threshold = |key: &str, dimension| fields.map(key, |node| node.positive(key, units, dimension));
         Ok(Self {
             name: fields.map("name", |node| Named::read("name", node))?,
             ends,
-            position: fields.map("position", |node| node.vector("position", units, LENGTH))?,
+            position,
+            anchors,
             rotation: axis.or(oriented).unwrap_or(DQuat::IDENTITY),
             collide: fields.map("collide", |node| node.flag("collide"))?.unwrap_or(false),
             breaking: [

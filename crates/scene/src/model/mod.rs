@@ -38,9 +38,12 @@ use std::collections::BTreeSet;
 /// Most bodies a scene may have, copies included.
 pub(crate) const MAX_BODIES: usize = 5_000_000;
 
+/// Keys of the top level; `include` and `defaults` are done with before a model is read.
 pub(crate) const KEYS: &[&str] = &[
     "title",
     "description",
+    "include",
+    "defaults",
     "gravity",
     "time_step",
     "duration",

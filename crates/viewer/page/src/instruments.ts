@@ -21,13 +21,27 @@ export const LAYERS: Layer[] = [
   { name: "sleeping", label: "sleeping bodies", colour: "#76808c", key: "5" },
   { name: "trajectories", label: "trajectories", colour: "#d98a1f", key: "6" },
   { name: "springs", label: "springs", colour: "#67727e", key: "7" },
+  { name: "joints", label: "joints and limits", colour: "#c0589a", key: "8" },
+  { name: "cells", label: "cells or tree of the space", colour: "#2a9d8f", key: "9" },
+  { name: "hierarchy", label: "hierarchy of meshes", colour: "#b8862b", key: "0" },
 ];
+
+/** Colours of what joints are drawn with: arms, anchors, axes, limits, where they are. */
+const JOINT_COLOURS = ["#7f8894", "#c0589a", "#3a8fd0", "#e0a030", "#e5484d"].map((hex) => new THREE.Color(hex));
+/** Levels of grids and trees, coarse to fine. */
+const LEVEL_COLOURS = ["#20639b", "#2a9d8f", "#8ab34a", "#e0a030", "#e5744d", "#c0589a", "#7a5cc0"].map((hex) => new THREE.Color(hex));
+/** Corners of a box that share an edge, as bits. */
+const EDGES = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((a) => [1, 2, 4].filter((bit) => !(a & bit)).map((bit) => [a, a | bit]));
 
 const TRAIL = 400;
 /** With more bodies than this, only the chosen one leaves a trail. */
 const MANY = 120;
 const COILS = 9;
 const COIL_STEPS = 10;
+
+function levelColour(level: number): THREE.Color {
+  return LEVEL_COLOURS[level % LEVEL_COLOURS.length];
+}
 
 export class Instruments {
   readonly group = new THREE.Group();
@@ -53,6 +67,7 @@ export class Instruments {
     this.trails.clear();
     if (scene.springs) this.shown.add("springs");
     else this.shown.delete("springs");
+    if (!scene.joints) this.shown.delete("joints");
   }
 
   forgetTrails() {
@@ -68,6 +83,9 @@ export class Instruments {
     if (this.shown.has("axes")) this.drawAxes(bodies);
     if (this.shown.has("velocities")) this.drawVelocities(frame);
     if (this.shown.has("springs")) this.drawSprings(frame);
+    if (this.shown.has("joints")) this.drawJoints(frame);
+    if (this.shown.has("cells")) this.drawCells(frame);
+    if (this.shown.has("hierarchy")) this.drawHierarchy(frame, bodies);
     if (this.shown.has("trajectories")) this.drawTrails(bodies, chosen);
     else this.trails.clear();
     const asleep = frame.sections.get(Section.sleeping);
@@ -115,19 +133,50 @@ export class Instruments {
   private drawBoxes(frame: Frame) {
     const rows = frame.sections.get(Section.boxes);
     if (!rows) return;
-    const corner = (at: number, bits: number) =>
-      new THREE.Vector3(
-        rows.reals[at + (bits & 1 ? 4 : 1)],
-        rows.reals[at + (bits & 2 ? 5 : 2)],
-        rows.reals[at + (bits & 4 ? 6 : 3)],
-      );
+    for (let i = 0; i < rows.count; i++) this.drawBox(this.lines, rows.reals, 7 * i, this.colour("boxes"));
+  }
+
+  /** A box along the axes; its least and greatest corner stand behind the number at a place. */
+  private drawBox(lines: Lines, reals: Float32Array, at: number, colour: THREE.Color) {
+    const corner = (bits: number) =>
+      new THREE.Vector3(reals[at + (bits & 1 ? 4 : 1)], reals[at + (bits & 2 ? 5 : 2)], reals[at + (bits & 4 ? 6 : 3)]);
+    const corners = [0, 1, 2, 3, 4, 5, 6, 7].map(corner);
+    for (const [a, b] of EDGES) lines.add(corners[a], corners[b], colour);
+  }
+
+  private drawJoints(frame: Frame) {
+    const rows = frame.sections.get(Section.joints);
+    if (!rows) return;
     for (let i = 0; i < rows.count; i++) {
-      const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => corner(7 * i, bits));
-      for (let a = 0; a < 8; a++) {
-        for (const bit of [1, 2, 4]) {
-          if (!(a & bit)) this.lines.add(corners[a], corners[a | bit], this.colour("boxes"));
-        }
-      }
+      const a = new THREE.Vector3().fromArray(rows.reals, 7 * i + 1);
+      const b = new THREE.Vector3().fromArray(rows.reals, 7 * i + 4);
+      this.top.add(a, b, JOINT_COLOURS[rows.words[7 * i]] ?? this.colour("joints"));
+    }
+  }
+
+  private drawCells(frame: Frame) {
+    const rows = frame.sections.get(Section.cells);
+    if (!rows) return;
+    for (let i = 0; i < rows.count; i++) this.drawBox(this.lines, rows.reals, 7 * i, levelColour(rows.words[7 * i]));
+  }
+
+  private drawHierarchy(frame: Frame, bodies: Bodies) {
+    const rows = frame.sections.get(Section.hierarchy);
+    if (!rows) return;
+    const vector = (at: number) => new THREE.Vector3().fromArray(rows.reals, at);
+    for (let i = 0; i < rows.count; i++) {
+      const at = 14 * i;
+      const body = rows.words[at];
+      if (body >= bodies.count) continue;
+      const [position, turn] = [bodies.position(body), bodies.quaternion(body)];
+      const center = vector(at + 2);
+      const half = [vector(at + 5), vector(at + 8), vector(at + 11)];
+      const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => {
+        const corner = center.clone();
+        half.forEach((side, k) => corner.addScaledVector(side, bits & (1 << k) ? 1 : -1));
+        return corner.applyQuaternion(turn).add(position);
+      });
+      for (const [a, b] of EDGES) this.top.add(corners[a], corners[b], levelColour(rows.words[at + 1]));
     }
   }
 

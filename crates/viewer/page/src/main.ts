@@ -17,7 +17,7 @@ const KEYS: [string, string][] = [
   ["R", "back to the beginning"],
   ["[ ]", "slower, faster"],
   ["G", "all scenes"],
-  ["I", "instruments (1 to 7 switch them one by one)"],
+  ["I", "instruments (1 to 9 and 0 switch them one by one)"],
   ["P", "plots"],
   ["F", "whole scene into view"],
   ["C", "follow the chosen body"],
@@ -31,14 +31,19 @@ const KEYS: [string, string][] = [
 /** A press that moves by less than this many pixels is a click. */
 const CLICK = 5;
 const MESSAGE_MS = 7000;
+/** More channels than this the server does not send. */
+const MAX_CHANNELS = 12;
 
 const stage = new Stage(element<HTMLCanvasElement>("view"));
-const plots = new Plots(element("plots"));
+const plots = new Plots(element("plots"), element("plot-list"));
 const panel = new BodyPanel();
 let scene: Scene | null = null;
 let speed = 1;
 let frames = 0;
 let scrubbing = false;
+let level = 2;
+/** Name of the body that is looked at closely. */
+let chosenName: string | null = null;
 
 const connection = new Connection({
   scene: showScene,
@@ -47,7 +52,13 @@ const connection = new Connection({
     showLayers();
   },
   frame: showFrame,
-  body: (body) => panel.show(body),
+  body: (body) => {
+    panel.show(body);
+    if (body.name !== chosenName) {
+      chosenName = body.name;
+      listChannels();
+    }
+  },
   gallery: () => void gallery.show(),
   message: say,
   connected: (yes) => document.body.classList.toggle("offline", !yes),
@@ -56,7 +67,7 @@ const gallery = new Gallery(
   (name) => connection.send({ do: "open", scene: name }),
   () => scene !== null,
 );
-connection.greetWith(() => [layersCommand(), { do: "watch", body: stage.chosen }]);
+connection.greetWith(() => [layersCommand(), { do: "watch", body: stage.chosen }, { do: "plot", channels: plots.chosen }]);
 
 function say(text: string, bad: boolean) {
   const message = make("div", bad ? "bad" : "", text);
@@ -84,6 +95,8 @@ function showScene(next: Scene) {
   element("scrubber").hidden = next.states === null;
   element<HTMLInputElement>("scrub").max = String((next.states ?? 1) - 1);
   if (fresh) {
+    chosenName = null;
+    setChannels([]);
     panel.expect(null);
     setSpeed(1, false);
     element<HTMLButtonElement>("follow").disabled = true;
@@ -126,7 +139,36 @@ function togglePlay() {
 }
 
 function layersCommand() {
-  return { do: "show", layers: [...stage.instruments.shown] };
+  return { do: "show", layers: [...stage.instruments.shown], level };
+}
+
+/** Plots other channels. */
+function setChannels(names: string[]) {
+  plots.choose(names.slice(0, MAX_CHANNELS));
+  connection.send({ do: "plot", channels: plots.chosen });
+  listChannels();
+}
+
+/** What the scene suggests, what the world has, what the chosen body has, and what was typed: a box to tick for each. */
+function listChannels() {
+  if (!scene) return;
+  const { world, body } = scene.channels;
+  const ofBody = chosenName === null ? [] : body.map((quantity) => `${chosenName}.${quantity}`);
+  const names = [...new Set([...scene.plot, ...world, ...ofBody, ...plots.chosen])];
+  element("channel-list").replaceChildren(
+    ...names.map((name) => {
+      const row = make("label");
+      const box = document.createElement("input");
+      box.type = "checkbox";
+      box.value = name;
+      box.checked = plots.chosen.includes(name);
+      box.addEventListener("change", () => {
+        setChannels(box.checked ? [...plots.chosen, name] : plots.chosen.filter((other) => other !== name));
+      });
+      row.append(box, make("span", "", name));
+      return row;
+    }),
+  );
 }
 
 function toggleLayer(name: string) {
@@ -142,7 +184,10 @@ function showLayers() {
   }
   const springs = document.querySelector<HTMLElement>('#layer-list label[data-layer="springs"]');
   if (springs) springs.hidden = !scene?.springs;
-  for (const name of ["contacts", "sleeping"]) {
+  const joints = document.querySelector<HTMLElement>('#layer-list label[data-layer="joints"]');
+  if (joints) joints.hidden = !scene?.joints;
+  element("level-label").hidden = !stage.instruments.shown.has("hierarchy");
+  for (const name of ["contacts", "sleeping", "cells"]) {
     const row = document.querySelector<HTMLElement>(`#layer-list label[data-layer="${name}"]`);
     if (row) row.hidden = scene !== null && scene.states !== null;
   }
@@ -304,6 +349,18 @@ function listenToControls() {
     row.append(box, make("span", "", layer.label), swatch);
     element("layer-list").append(row);
   }
+  const depth = element<HTMLInputElement>("level");
+  depth.addEventListener("change", () => {
+    level = Math.max(0, Math.min(40, Math.round(Number(depth.value)) || 0));
+    connection.send(layersCommand());
+  });
+  const channel = element<HTMLInputElement>("channel-name");
+  channel.addEventListener("keydown", (event) => {
+    const name = channel.value.trim();
+    if (event.key !== "Enter" || name === "" || plots.chosen.includes(name)) return;
+    setChannels([...plots.chosen, name]);
+    channel.value = "";
+  });
   for (const [key, meaning] of KEYS) element("help-list").append(make("kbd", "", key), make("span", "", meaning));
 }
 
@@ -340,6 +397,8 @@ Object.assign(window, {
       sections: [...(stage.frame?.sections.keys() ?? [])],
       strokes: stage.instruments.strokes,
       samples: plots.samples,
+      plots: plots.titles,
+      values: plots.last,
       chosen: stage.chosen,
     }),
     position: (body: number) => stage.bodies?.position(body).toArray() ?? null,

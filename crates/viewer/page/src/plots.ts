@@ -1,7 +1,7 @@
 // Live plots: what has been seen in the last seconds, on canvases of their own.
 
 import { make, short } from "./element";
-import type { Frame } from "./protocol";
+import { Section, type Frame } from "./protocol";
 
 interface Curve {
   label: string;
@@ -36,31 +36,99 @@ const PLOTS: { title: string; unit: string; curves: Curve[] }[] = [
     unit: "N·m·s",
     curves: [{ label: "|L|", colour: "#c75fb4", value: (frame) => length(frame.angularMomentum) }],
   },
-  { title: "time of a step", unit: "s", curves: [{ label: "step", colour: "#d98a1f", value: (frame) => frame.stepMs / 1000 }] },
+  {
+    title: "time by stage",
+    unit: "s",
+    curves: [
+      { label: "step", colour: "#d98a1f", value: (frame) => frame.stepMs / 1000 },
+      { label: "look", colour: "#3a8fd0", value: (frame) => frame.lookMs / 1000 },
+      { label: "encode", colour: "#2f9e63", value: (frame) => frame.encodeMs / 1000 },
+      { label: "send", colour: "#8e63ce", value: (frame) => frame.sendMs / 1000 },
+    ],
+  },
 ];
+const COLOURS = ["#e5484d", "#2f9e63", "#3a8fd0", "#d98a1f"];
+/** Units by the last word of a channel; pure numbers have none. */
+const UNITS: [RegExp, string][] = [
+  [/^(position|[xyz])$/, "m"],
+  [/^(velocity|speed|v[xyz])$/, "m/s"],
+  [/^(body_)?omega(_[xyz])?$/, "rad/s"],
+  [/^(energy|total|kinetic|potential|kinetic_energy)$/, "J"],
+  [/^momentum$/, "N·s"],
+  [/^angular_momentum$/, "N·m·s"],
+];
+/** Components of channels, as the server numbers them. */
+const COMPONENTS: Record<string, string[]> = { energy: ["total", "kinetic", "potential"], orientation: ["w", "x", "y", "z"] };
+
+/** A channel and its place in the list that was sent ⇒ its plot. How many numbers it has is seen in the first frame. */
+function chosen(channel: string, index: number): { title: string; unit: string; curves: Curve[] } {
+  const quantity = channel.split(".").pop() ?? "";
+  const scalar = ["speed", "kinetic_energy", "drift", "total", "kinetic", "potential"].includes(quantity) || /^(v|omega_|body_omega_)?[xyz]$|^q[wxyz]$/.test(quantity);
+  const labels = COMPONENTS[quantity] ?? (scalar ? [quantity] : ["x", "y", "z"]);
+  const value = (component: number) => (frame: Frame) => {
+    const rows = frame.sections.get(Section.channels);
+    for (let i = 0; rows && i < rows.count; i++) {
+      if (rows.words[3 * i] === index && rows.words[3 * i + 1] === component) return rows.reals[3 * i + 2];
+    }
+    return NaN;
+  };
+  const whole = channel.startsWith("momentum") ? "momentum" : channel.startsWith("angular_momentum") ? "angular_momentum" : quantity;
+  const unit = UNITS.find(([word]) => word.test(whole))?.[1] ?? "";
+  return { title: channel, unit, curves: labels.map((label, k) => ({ label, colour: COLOURS[k % COLOURS.length], value: value(k) })) };
+}
 
 export class Plots {
-  private readonly plots: Plot[];
+  private plots: Plot[];
+  private channels: string[] = [];
   private times: number[] = [];
   private values: number[][] = [];
   private epoch = -1;
 
-  constructor(private readonly box: HTMLElement) {
-    this.plots = PLOTS.map(({ title, unit, curves }) => {
-      const figure = make("figure");
-      const caption = make("figcaption");
-      caption.append(make("b", "", title));
-      const readings = curves.map((curve) => {
-        const reading = make("i");
-        reading.style.color = curve.colour;
-        caption.append(reading);
-        return reading;
-      });
-      const canvas = document.createElement("canvas");
-      figure.append(caption, canvas);
-      box.append(figure);
-      return { title, unit, curves, canvas, readings };
+  constructor(
+    private readonly box: HTMLElement,
+    private readonly list: HTMLElement,
+  ) {
+    this.plots = PLOTS.map((plot) => this.make(plot));
+  }
+
+  private make({ title, unit, curves }: { title: string; unit: string; curves: Curve[] }): Plot {
+    const figure = make("figure");
+    const caption = make("figcaption");
+    caption.append(make("b", "", title));
+    const readings = curves.map((curve) => {
+      const reading = make("i");
+      reading.style.color = curve.colour;
+      caption.append(reading);
+      return reading;
     });
+    const canvas = document.createElement("canvas");
+    figure.append(caption, canvas);
+    this.list.append(figure);
+    return { title, unit, curves, canvas, readings };
+  }
+
+  /** Plots these channels besides what is always plotted. */
+  choose(channels: string[]) {
+    this.channels = channels;
+    for (const plot of this.plots.splice(PLOTS.length)) plot.canvas.closest("figure")?.remove();
+    channels.forEach((channel, index) => this.plots.push(this.make(chosen(channel, index))));
+    this.times = [];
+    this.values = this.plots.flatMap((plot) => plot.curves).map(() => []);
+  }
+
+  /** Titles of all plots. */
+  get titles(): string[] {
+    return this.plots.map((plot) => plot.title);
+  }
+
+  /** Names of the channels chosen. */
+  get chosen(): string[] {
+    return this.channels;
+  }
+
+  /** The last value of each curve that has one. */
+  get last(): number[] {
+    return this.values.map((values) => values[values.length - 1]).filter((value) => Number.isFinite(value));
   }
 
   /** How many samples there are. */
@@ -92,7 +160,8 @@ export class Plots {
       at += plot.curves.length;
       this.drawPlot(plot, values);
       plot.curves.forEach((curve, i) => {
-        const text = `${curve.label} ${short(values[i][values[i].length - 1], plot.unit)}`;
+        const value = values[i][values[i].length - 1];
+        const text = `${curve.label} ${plot.unit === "" ? Number(value?.toPrecision(3)) : short(value, plot.unit)}`;
         if (plot.readings[i].textContent !== text) plot.readings[i].textContent = text;
       });
     }
@@ -107,7 +176,8 @@ export class Plots {
     const context = canvas.getContext("2d");
     if (!context) return;
     context.clearRect(0, 0, width, height);
-    let [low, high] = [Math.min(0, ...values.flat()), Math.max(0, ...values.flat())];
+    const finite = values.flat().filter(Number.isFinite);
+    let [low, high] = [Math.min(0, ...finite), Math.max(0, ...finite)];
     if (high - low < 1e-300) [low, high] = [-1, 1];
     const pad = 0.08 * (high - low);
     [low, high] = [low - pad, high + pad];
@@ -125,7 +195,7 @@ export class Plots {
     values.forEach((list, i) => {
       context.strokeStyle = plot.curves[i].colour;
       context.beginPath();
-      list.forEach((value, k) => context.lineTo(x(this.times[k]), y(value)));
+      list.forEach((value, k) => Number.isFinite(value) && context.lineTo(x(this.times[k]), y(value)));
       context.stroke();
     });
   }

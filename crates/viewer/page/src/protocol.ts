@@ -24,6 +24,10 @@ export interface Scene {
   /** States of a recording. */
   states: number | null;
   springs: boolean;
+  joints: boolean;
+  /** Channels that the scene suggests, and that there are. */
+  plot: string[];
+  channels: { world: string[]; body: string[] };
   bodies: number;
 }
 
@@ -63,8 +67,20 @@ export interface Cast {
 }
 
 /** What a frame holds besides poses, row by row. */
-export const Section = { poses: 1, contacts: 2, boxes: 3, velocities: 4, sleeping: 5, springs: 6 } as const;
-const ROW_WORDS: Record<number, number> = { 1: 6, 2: 7, 3: 7, 4: 10, 5: 1, 6: 6 };
+export const Section = {
+  poses: 1,
+  contacts: 2,
+  boxes: 3,
+  velocities: 4,
+  sleeping: 5,
+  springs: 6,
+  joints: 7,
+  cells: 8,
+  hierarchy: 9,
+  channels: 10,
+} as const;
+const ROW_WORDS: Record<number, number> = { 1: 6, 2: 7, 3: 7, 4: 10, 5: 1, 6: 6, 7: 7, 8: 7, 9: 14, 10: 3 };
+const HEAD_WORDS = 26;
 
 export interface Rows {
   count: number;
@@ -83,6 +99,10 @@ export interface Frame {
   momentum: [number, number, number];
   angularMomentum: [number, number, number];
   stepMs: number;
+  /** Looking at the stage, putting a frame into bytes, sending it. */
+  lookMs: number;
+  encodeMs: number;
+  sendMs: number;
   rate: number;
   steps: number;
   asleep: number;
@@ -140,7 +160,7 @@ export function readFrame(buffer: ArrayBuffer): Frame {
   const reals = new Float32Array(buffer);
   const view = new DataView(buffer);
   const sections = new Map<number, Rows>();
-  let at = 24;
+  let at = HEAD_WORDS;
   for (let i = 0; i < words[22]; i++) {
     const [id, count] = [words[at], words[at + 1]];
     const length = count * (ROW_WORDS[id] ?? 0);
@@ -159,6 +179,9 @@ export function readFrame(buffer: ArrayBuffer): Frame {
     momentum: [reals[10], reals[11], reals[12]],
     angularMomentum: [reals[13], reals[14], reals[15]],
     stepMs: reals[16],
+    lookMs: reals[23],
+    encodeMs: reals[24],
+    sendMs: reals[25],
     rate: reals[17],
     steps: words[18],
     asleep: words[19],

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -117,6 +117,46 @@ function colours(png) {
     previous = line;
   }
   return seen.size;
+}
+
+/** A scene with a door on a hinge, a drawer, a lamp on a ball joint, a rope, and a dish of triangles. */
+function hinges() {
+  const [rings, spokes] = [6, 24];
+  const vertices = [[0, 0, 0]];
+  const faces = [];
+  for (let ring = 1; ring <= rings; ring++) {
+    for (let k = 0; k < spokes; k++) {
+      const [r, angle] = [0.12 * ring, (2 * Math.PI * k) / spokes];
+      vertices.push([r * Math.cos(angle), r * Math.sin(angle), 0.5 * r * r]);
+      const at = (ring, k) => (ring === 0 ? 0 : 1 + (ring - 1) * spokes + (k % spokes));
+      if (ring === 1) faces.push([0, at(1, k), at(1, k + 1)]);
+      else faces.push([at(ring - 1, k), at(ring, k), at(ring, k + 1)], [at(ring - 1, k), at(ring, k + 1), at(ring - 1, k + 1)]);
+    }
+  }
+  const ball = (x) => ({ name: `ball ${x}`, position: [x, -1.2, 0.5], shape: { type: "sphere", radius: 0.08 } });
+  const scene = {
+    title: "Hinges",
+    simulator: { type: "realtime", space: "uniform-grid" },
+    body: [
+      { name: "floor", status: "fixed", position: [0, 0, -0.2], shape: { type: "half-space" } },
+      { name: "door", position: [0.5, 0, 0.6], shape: { type: "box", half_extents: [0.45, 0.03, 0.5] } },
+      { name: "drawer", position: [-1, 0, 0.4], shape: { type: "box", half_extents: [0.2, 0.2, 0.1] } },
+      { name: "lamp", position: [-1, 1, 0.8], shape: { type: "capsule", radius: 0.05, height: 0.4 } },
+      { name: "bob", position: [1.6, 0.6, 0.6], shape: { type: "sphere", radius: 0.12 } },
+      { name: "dish", status: "fixed", position: [0, -1.2, -0.1], shape: { type: "mesh", vertices, faces } },
+      ball(-0.2),
+      ball(0.1),
+    ],
+    joint: [
+      { type: "revolute", bodies: ["door"], position: [0, 0, 0.6], axis: [0, 0, 1], limited: true, min: -0.4, max: 1.6, speed: 0.5, effort: 20 },
+      { type: "prismatic", bodies: ["drawer"], position: [-1, 0, 0.4], axis: [0, 1, 0], limited: true, min: -0.3, max: 0.5 },
+      { type: "spherical", bodies: ["lamp"], position: [-1, 1, 1.05], cone: 0.5 },
+      { type: "distance", bodies: ["bob"], anchors: [[1.2, 0.6, 1.2], [1.6, 0.6, 0.6]], max: 0.9 },
+    ],
+  };
+  const path = join(folder, "hinges.json");
+  writeFileSync(path, JSON.stringify(scene));
+  return path;
 }
 
 /** Takes a screenshot, keeps it, and makes sure that it is not blank. */
@@ -234,7 +274,7 @@ test("every instrument draws something", async () => {
   await visit(["brick-wall"], async (page) => {
     await until(page, (f) => f.contacts > 0, "bricks touch");
     await page.click("#toggle-layers");
-    for (const layer of ["contacts", "boxes", "axes", "velocities", "trajectories"]) {
+    for (const layer of ["contacts", "boxes", "axes", "velocities", "trajectories", "cells"]) {
       const box = page.locator(`#layer-list input[value="${layer}"]`);
       await page.keyboard.press("r");
       await until(page, (f) => f.time > 0.4 && f.time < 20, "the ball hits the wall");
@@ -256,6 +296,57 @@ test("every instrument draws something", async () => {
     await shoot(page, "instrument-springs");
     await page.keyboard.press("7");
     await until(page, (f) => f.strokes === 0, "springs off");
+  });
+});
+
+test("joints with their limits, cells of a grid, and levels of a mesh", async () => {
+  await visit([hinges()], async (page) => {
+    await until(page, (f) => f.drawn > 3, "the scene plays");
+    await page.keyboard.press("8");
+    const joints = await until(page, (f) => f.strokes > 40 && f.sections.includes(7), "joints");
+    await shoot(page, "instrument-joints");
+    await page.keyboard.press("9");
+    await until(page, (f) => f.strokes > joints.strokes && f.sections.includes(8), "cells");
+    await shoot(page, "instrument-cells");
+    await page.keyboard.press("9");
+    await page.keyboard.press("8");
+    await until(page, (f) => f.strokes === 0, "both off");
+    await page.click("#toggle-layers");
+    await page.locator('#layer-list input[value="hierarchy"]').check();
+    const coarse = await until(page, (f) => f.strokes > 10 && f.sections.includes(9), "boxes of the mesh");
+    await shoot(page, "instrument-hierarchy");
+    await page.fill("#level", "0");
+    await page.keyboard.press("Enter");
+    await until(page, (f) => f.strokes === 12, "level 0 is one box");
+    assert.ok(coarse.strokes > 12);
+  });
+});
+
+test("channels are chosen and plotted", async () => {
+  await visit(["spring-pendulum", "--paused"], async (page) => {
+    const start = await until(page, (f) => f.frames > 0 && f.drawn > 1, "the first frame");
+    assert.ok(start.plots.includes("time by stage"));
+    await page.keyboard.press("p");
+    await page.click("#channels summary");
+    await page.locator('#channel-list input[value="energy.drift"]').check();
+    const at = await grip(page, null);
+    await page.mouse.click(at.x, at.y);
+    const speed = page.locator('#channel-list input[value$=".speed"]');
+    await speed.waitFor();
+    await speed.check();
+    await page.fill("#channel-name", "momentum.z");
+    await page.press("#channel-name", "Enter");
+    const chosen = await until(page, (f) => f.plots.length === start.plots.length + 3, "three more plots");
+    assert.ok(chosen.plots.includes("energy.drift") && chosen.plots.includes("momentum.z"));
+    await page.click("#play");
+    await until(page, (f) => f.samples > 30 && f.values.length >= 3 + 1 + 1 + 4 + 3, "all curves have values");
+    await shoot(page, "channels");
+    await page.locator('#channel-list input[value="energy.drift"]').uncheck();
+    await until(page, (f) => f.plots.length === start.plots.length + 2, "one less");
+    await page.fill("#channel-name", "nobody.z");
+    await page.press("#channel-name", "Enter");
+    await page.waitForSelector("#messages div");
+    assert.match(await page.locator("#messages div").first().innerText(), /nobody/);
   });
 });
 

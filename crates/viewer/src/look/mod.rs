@@ -5,13 +5,17 @@
 
 mod colour;
 mod frame;
+mod joints;
 mod normals;
 mod springs;
+mod structure;
 mod surface;
 
 pub use colour::Colour;
 pub use frame::Frame;
+pub use joints::{Stroke, Tone, joints};
 pub use springs::springs;
+pub use structure::{Branch, Cell, cells, hierarchy};
 pub use surface::Surface;
 
 pub(crate) use colour::srgb;

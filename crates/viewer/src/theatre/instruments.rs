@@ -2,14 +2,21 @@
 
 use super::Scenery;
 use super::program::Act;
-use crate::look::springs;
+use crate::look::{cells, hierarchy, joints, springs};
 use crate::message::{Words, layer, section};
 use rattleback_dynamics::simulator::TouchPoint;
-use rattleback_dynamics::{BodyId, Status};
+use rattleback_dynamics::{BodyId, Simulator, Status, Value};
 use std::collections::HashMap;
 
 /// More rows than this would only hide the picture.
 const MAX_ROWS: usize = 50_000;
+
+/// Boxes of one level of the trees of shapes.
+const MAX_BRANCHES: usize = 4096;
+/// Joints are drawn as large as this part of the scene.
+const JOINT_SIZE: f64 = 0.15;
+/// The deepest level that makes sense: there is no mesh of so many triangles.
+const MAX_LEVEL: u32 = 40;
 
 /// Sections, each empty unless somebody wants it.
 #[derive(Debug, Default)]
@@ -19,6 +26,18 @@ pub struct Instruments {
     velocities: Words,
     sleeping: Words,
     springs: Words,
+    joints: Words,
+    cells: Words,
+    hierarchy: Words,
+}
+
+/// What the player asks of the instruments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// As bits.
+    pub layers: u32,
+    /// Of the hierarchy.
+    pub level: u32,
 }
 
 fn rows(id: u32, count: usize) -> Words {
@@ -37,6 +56,9 @@ impl Instruments {
             (layer::VELOCITIES, &self.velocities),
             (layer::SLEEPING, &self.sleeping),
             (layer::SPRINGS, &self.springs),
+            (layer::JOINTS, &self.joints),
+            (layer::CELLS, &self.cells),
+            (layer::HIERARCHY, &self.hierarchy),
         ]
         .into_iter()
         .filter(|(bit, words)| layers & bit != 0 && !words.0.is_empty())
@@ -45,10 +67,11 @@ impl Instruments {
     }
 
     /// Looks at the stage.
-    pub(super) fn read(act: &Act, layers: u32, contacts: &[TouchPoint], asleep: &[BodyId]) -> Self {
+    pub(super) fn read(act: &Act, wanted: Wanted, contacts: &[TouchPoint], asleep: &[BodyId]) -> Self {
         let mut instruments = Self::default();
         let Scenery { look, origin } = &act.scenery;
-        let place: HashMap<BodyId, u32> = if layers & layer::SLEEPING != 0 {
+        let Wanted { layers, level } = wanted;
+        let place: HashMap<BodyId, u32> = if layers & (layer::SLEEPING | layer::HIERARCHY) != 0 {
             look.bodies.iter().enumerate().map(|(index, body)| (body.id, index as u32)).collect()
         } else {
             HashMap::new()
@@ -96,8 +119,58 @@ impl Instruments {
             }
             instruments.springs = words;
         }
+        if layers & layer::JOINTS != 0 {
+            let strokes = joints(&act.world, JOINT_SIZE * look.frame.radius);
+            let mut words = rows(section::JOINTS, strokes.len());
+            for stroke in strokes.iter().take(MAX_ROWS) {
+                words.put(stroke.tone as u32);
+                words.vector(stroke.from - *origin);
+                words.vector(stroke.to - *origin);
+            }
+            instruments.joints = words;
+        }
+        if layers & layer::CELLS != 0 {
+            instruments.cells = cells_of(act);
+        }
+        if layers & layer::HIERARCHY != 0 {
+            let branches = hierarchy(&act.world, level.min(MAX_LEVEL), MAX_BRANCHES);
+            let mut words = rows(section::HIERARCHY, branches.len());
+            for branch in &branches {
+                words.put(place.get(&branch.body).copied().unwrap_or(u32::MAX));
+                words.put(branch.level);
+                words.vector(branch.center);
+                branch.half.iter().for_each(|half| words.vector(*half));
+            }
+            instruments.hierarchy = words;
+        }
         instruments
     }
+
+    /// Keeps the sections that cost much and change little from the last time.
+    pub(super) fn keep_slow(&mut self, last: &mut Self) {
+        self.cells = std::mem::take(&mut last.cells);
+        self.hierarchy = std::mem::take(&mut last.hierarchy);
+    }
+}
+
+/// Layers that are looked at less often.
+pub(super) const SLOW_LAYERS: u32 = layer::CELLS | layer::HIERARCHY;
+
+/// Cells of the space that the simulator says it uses.
+fn cells_of(act: &Act) -> Words {
+    let description = act.simulator().map(Simulator::description);
+    let space = description.and_then(|description| match description.properties.get("space") {
+        Some(Value::Text(name)) => Some(name.clone()),
+        _ => None,
+    });
+    let cells = space.map_or_else(Vec::new, |space| cells(&act.world, &space));
+    let mut words = rows(section::CELLS, cells.len());
+    for cell in cells.iter().take(MAX_ROWS) {
+        words.put(cell.level);
+        words.vector(cell.bounds.min() - act.scenery.origin);
+        words.vector(cell.bounds.max() - act.scenery.origin);
+    }
+    words
 }
 
 fn velocities(act: &Act) -> Words {

@@ -3,6 +3,7 @@
 //! The player publishes the newest state into a [`View`] and goes on; whoever looks at it takes what changed since the frame
 //! they saw last. Nothing queues up: a slow onlooker misses frames, and that is all.
 
+mod channels;
 mod grip;
 mod instruments;
 mod player;
@@ -55,14 +56,48 @@ pub struct View {
     /// What people should know, with a running number.
     notices: Vec<(u64, Arc<str>)>,
     notice_count: u64,
-    /// Instruments and bodies that each client wants to see.
-    pub(crate) wishes: BTreeMap<ClientId, (u32, Option<u32>)>,
+    /// Numbers of the channels that anybody plots, by name.
+    pub(crate) channels: BTreeMap<String, Vec<f64>>,
+    /// What each client wants to see.
+    pub(crate) wishes: BTreeMap<ClientId, Wish>,
+    /// What frames cost on their way to the clients.
+    pub(crate) post: Post,
 }
+
+/// What a client wants to see.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wish {
+    /// Instruments, as bits.
+    pub layers: u32,
+    /// How deep the hierarchy is shown.
+    pub level: u32,
+    /// Body it looks at closely.
+    pub body: Option<u32>,
+    /// Channels it plots, by name.
+    pub channels: Vec<String>,
+}
+
+/// What frames cost on their way to the clients, s, averaged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Post {
+    pub encode: f64,
+    pub send: f64,
+}
+
+/// Most channels that a client may plot.
+pub(crate) const MAX_CHANNELS: usize = 12;
+/// Longest name of a channel.
+pub(crate) const MAX_CHANNEL_NAME: usize = 200;
 
 impl View {
     /// Instruments that anybody wants, as bits.
     pub(crate) fn wanted_layers(&self) -> u32 {
-        self.wishes.values().fold(0, |bits, (layers, _)| bits | layers)
+        self.wishes.values().fold(0, |bits, wish| bits | wish.layers)
+    }
+
+    /// The deepest level that anybody looks at.
+    pub(crate) fn wanted_level(&self) -> u32 {
+        self.wishes.values().map(|wish| wish.level).max().unwrap_or_default()
     }
 
     pub(crate) fn tell(&mut self, notice: &str) {
@@ -79,10 +114,11 @@ impl View {
         (news.map(|(_, text)| Arc::clone(text)).collect(), self.notice_count)
     }
 
-    /// (frame a client saw last, instruments it wants) ⇒ the frame message for it.
-    pub fn frame(&self, seen: u32, layers: u32) -> Vec<u8> {
-        let sections = self.instruments.sections(layers);
-        let mut words = self.head.write(1 + sections.len() as u32);
+    /// (frame a client saw last, what it wants) ⇒ the frame message for it.
+    pub fn frame(&self, seen: u32, wish: &Wish) -> Vec<u8> {
+        let sections = self.instruments.sections(wish.layers);
+        let plots = !wish.channels.is_empty();
+        let mut words = self.head.write(1 + sections.len() as u32 + u32::from(plots));
         words.put(section::POSES);
         let changed = || self.poses.iter().enumerate().filter(|(_, (_, frame))| *frame > seen);
         words.put(changed().count() as u32);
@@ -95,7 +131,24 @@ impl View {
         for Words(bytes) in sections {
             words.0.extend_from_slice(bytes);
         }
+        if plots {
+            self.put_channels(&wish.channels, &mut words);
+        }
         words.0
+    }
+
+    fn put_channels(&self, names: &[String], words: &mut Words) {
+        let known: Vec<(usize, &Vec<f64>)> =
+            names.iter().enumerate().filter_map(|(k, name)| Some((k, self.channels.get(name)?))).collect();
+        words.put(section::CHANNELS);
+        words.put(known.iter().map(|(_, values)| values.len()).sum::<usize>() as u32);
+        for (channel, values) in known {
+            for (component, value) in values.iter().enumerate() {
+                words.put(channel as u32);
+                words.put(component as u32);
+                words.real(*value);
+            }
+        }
     }
 }
 

@@ -4,14 +4,15 @@
 //! into what is due; what cannot be done within the tick is dropped, not made up for, so that a scene that is too heavy runs
 //! slowly instead of running away.
 
+use super::channels::Channels;
 use super::grip::Grips;
-use super::instruments::Instruments;
+use super::instruments::{Instruments, SLOW_LAYERS, Wanted};
 use super::program::{Act, Program, built_in};
 use super::{Order, Shared, View, sent_pose};
 use crate::message::{Command, Head, layer};
 use glam::DVec3;
 use rattleback_dynamics::simulator::TouchPoint;
-use rattleback_dynamics::{Registry, Status};
+use rattleback_dynamics::{Readout, Registry, Status};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -22,6 +23,8 @@ const TICK: Duration = Duration::from_micros(16_667);
 const BUDGET: Duration = Duration::from_millis(13);
 /// Energies and bodies looked at closely are told so often, and cost something in large scenes.
 const READOUT_EVERY: Duration = Duration::from_millis(100);
+/// So few bodies are read out for every frame if somebody plots channels.
+const FEW: usize = 2000;
 /// A step more than this at once is refused.
 const MAX_STEPS: u32 = 10_000;
 const SPEEDS: (f64, f64) = (1e-4, 1e4);
@@ -45,10 +48,13 @@ pub struct Player {
     due: f64,
     clock: Instant,
     step_time: f64,
+    look_time: f64,
     rate: Rate,
     late: bool,
     head: Head,
     read_at: Option<Instant>,
+    readout: Readout,
+    channels: Channels,
 }
 
 /// How fast time passes on the stage, seen over half a second.
@@ -91,10 +97,13 @@ impl Player {
             due: 0.0,
             clock: Instant::now(),
             step_time: 0.0,
+            look_time: 0.0,
             rate: Rate { since: Instant::now(), from: 0.0, value: 0.0 },
             late: false,
             head: Head::default(),
             read_at: None,
+            readout: Readout::default(),
+            channels: Channels::default(),
         };
         match program.act(&player.registry) {
             Ok(act) => player.raise(act),
@@ -191,6 +200,7 @@ impl Player {
             Command::Reset => {
                 self.grips.clear();
                 act.reset(&self.registry)?;
+                self.begin_channels();
                 self.begin_clock();
                 Ok(())
             }
@@ -244,6 +254,7 @@ impl Player {
         self.act = act;
         self.epoch += 1;
         self.read_at = None;
+        self.begin_channels();
         self.begin_clock();
         let announcement = self.act.as_ref().map(|act| act.announce(self.epoch, &self.registry));
         {
@@ -254,6 +265,11 @@ impl Player {
             view.instruments = Instruments::default();
         }
         self.publish();
+    }
+
+    fn begin_channels(&mut self) {
+        self.readout = self.act.as_ref().map(|act| act.world.readout()).unwrap_or_default();
+        self.channels.begin(self.readout.energy());
     }
 
     fn begin_clock(&mut self) {
@@ -300,6 +316,7 @@ impl Player {
 
     /// Shows the stage as it is.
     fn publish(&mut self) {
+        let began = Instant::now();
         self.frame = self.frame.wrapping_add(1);
         let shared = Arc::clone(&self.shared);
         let Some(act) = &mut self.act else {
@@ -307,10 +324,11 @@ impl Player {
             shared.announce_frame(self.frame);
             return;
         };
-        let (layers, watched) = {
+        let (layers, level, watched, plotted) = {
             let view = shared.view();
-            let watched: Vec<u32> = view.wishes.values().filter_map(|(_, body)| *body).collect();
-            (view.wanted_layers(), watched)
+            let watched: Vec<u32> = view.wishes.values().filter_map(|wish| wish.body).collect();
+            let plotted = view.wishes.values().any(|wish| !wish.channels.is_empty());
+            (view.wanted_layers(), view.wanted_level(), watched, plotted)
         };
         let due = self.read_at.is_none_or(|at| at.elapsed() > READOUT_EVERY) || !self.playing;
         let (mut contacts, mut asleep) = (Vec::new(), Vec::new());
@@ -320,11 +338,15 @@ impl Player {
             (contacts, asleep) = (simulator.contacts(&act.world), simulator.sleepers(&act.world));
             (self.head.contacts, self.head.asleep) = (contacts.len() as u32, asleep.len() as u32);
         }
-        let instruments = Instruments::read(act, layers, &contacts, &asleep);
+        let wanted = Wanted { layers: if due { layers } else { layers & !SLOW_LAYERS }, level };
+        let mut instruments = Instruments::read(act, wanted, &contacts, &asleep);
         if due {
             self.read_at = Some(Instant::now());
             self.rate.look(act.time());
-            read_energies(act, &mut self.head);
+        }
+        if due || (plotted && act.scenery.look.bodies.len() <= FEW) {
+            self.readout = act.world.readout();
+            tell_energies(act, &self.readout, &mut self.head);
         }
         let mut reports = Vec::new();
         if due {
@@ -338,6 +360,7 @@ impl Player {
             late: self.late && self.playing,
             time: act.time(),
             step_ms: 1e3 * self.step_time,
+            look_ms: 1e3 * self.look_time,
             rate: if self.playing { self.rate.value } else { 0.0 },
             steps: act.world.counters().steps as u32,
             state: match &act.source {
@@ -348,12 +371,18 @@ impl Player {
         };
         let mut view = shared.view();
         update_poses(&mut view, act, self.frame);
+        self.channels.read(&mut view, act, &self.readout);
+        (self.head.encode_ms, self.head.send_ms) = (1e3 * view.post.encode, 1e3 * view.post.send);
         view.head = self.head;
+        if !due {
+            instruments.keep_slow(&mut view.instruments);
+        }
         view.instruments = instruments;
         for (index, text) in reports {
             view.reports.insert(index, (self.frame, text.into()));
         }
         drop(view);
+        self.look_time += 0.1 * (began.elapsed().as_secs_f64() - self.look_time);
         shared.announce_frame(self.frame);
     }
 }
@@ -376,8 +405,7 @@ fn update_poses(view: &mut View, act: &Act, frame: u32) {
     }
 }
 
-fn read_energies(act: &mut Act, head: &mut Head) {
-    let readout = act.world.readout();
+fn tell_energies(act: &mut Act, readout: &Readout, head: &mut Head) {
     (head.momentum, head.angular_momentum) = (readout.momentum, readout.angular_momentum);
     (head.kinetic_energy, head.potential_energy) = match act.recorded() {
         Some(state) => (state.kinetic_energy, state.potential_energy),

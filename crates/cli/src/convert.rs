@@ -1,0 +1,50 @@
+//! `rattleback convert`: a scene in another format.
+
+use crate::arguments::Convert;
+use crate::failure::Failure;
+use rattleback_dynamics::Registry;
+use rattleback_scene::Scene;
+use std::io::Write;
+use std::path::Path;
+
+/// Writes a scene as TOML or JSON, and makes sure that what was written is the same world.
+pub fn convert(options: &Convert, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
+    let scene = Scene::open(&options.scene).map_err(Failure::input)?;
+    let path = &options.out;
+    let text = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => scene.to_toml(),
+        Some("json") => scene.to_json(),
+        _ => return Err(Failure::Input(format!("{}: scenes are written as .toml or .json", path.display()))),
+    };
+    if is_same_file(Path::new(&options.scene), path) {
+        return Err(Failure::Input(format!("{} would be written over itself", path.display())));
+    }
+    let before = state(&scene, registry)?;
+    let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
+    std::fs::write(path, text).map_err(|error| failed(&error))?;
+    let again = Scene::load(path).map_err(|error| failed(&error))?;
+    let after = state(&again, registry).map_err(|failure| {
+        Failure::Input(format!(
+            "{failure}\nwritten, but mesh files are looked for in the folder of {}",
+            path.display()
+        ))
+    })?;
+    if before != after {
+        return Err(failed(&"what was written is not the same world; please report this"));
+    }
+    writeln!(out, "{}: the same world as {}", path.display(), options.scene)?;
+    Ok(())
+}
+
+/// Everything a scene builds, as bytes.
+fn state(scene: &Scene, registry: &Registry) -> Result<Vec<u8>, Failure> {
+    let stage = scene.build(registry).map_err(Failure::input)?;
+    stage.world.snapshot_with(&*stage.simulator).map_err(Failure::failed)
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (std::fs::canonicalize(a), std::fs::canonicalize(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
