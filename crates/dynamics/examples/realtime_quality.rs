@@ -19,13 +19,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             1e3 * aside
         );
     }
-    let [sag, settled, drift] = pyramid(30)?;
-    println!(
-        "pyramid 30 high, 60 s: sag {:.2} mm, moved {:.3} mm in the first 2 s and {:.3} mm after",
-        1e3 * sag,
-        1e3 * settled,
-        1e3 * drift
-    );
+    for (seconds, [sag, sideways, creep]) in pyramid(30)? {
+        println!(
+            "pyramid 30 high, {seconds:>2} s: sag {:.2} mm, {:.3} mm sideways, since 2 s it has crept by {:.3} mm",
+            1e3 * sag,
+            1e3 * sideways,
+            1e3 * creep
+        );
+    }
     println!("of {launches} bullets and spinning rods at a wall of 1 mm, {} passed", passes(launches)?);
     Ok(())
 }
@@ -56,8 +57,8 @@ fn tower(heavy: f64) -> Result<[f64; 2], Box<dyn std::error::Error>> {
     Ok([9.5 - p.z, p.truncate().length()])
 }
 
-/// Height ⇒ how far it sinks, how far a box moves sideways while it settles, and from then on.
-fn pyramid(base: u32) -> Result<[f64; 3], Box<dyn std::error::Error>> {
+/// Height ⇒ after some seconds: how far it has sunk, how far a box has moved sideways, and in any direction since it settled.
+fn pyramid(base: u32) -> Result<Vec<(u32, [f64; 3])>, Box<dyn std::error::Error>> {
     let mut world = World::default();
     ground(&mut world)?;
     let mut boxes = Vec::new();
@@ -70,24 +71,29 @@ fn pyramid(base: u32) -> Result<[f64; 3], Box<dyn std::error::Error>> {
         }
     }
     let mut simulator = wakeful()?;
-    let mut settled = Vec::new();
-    for step in 0..3600 {
-        simulator.step(&mut world, DT)?;
-        if step == 119 {
-            settled = boxes
-                .iter()
-                .map(|(id, _)| world.body(*id).map(|body| body.position()))
-                .collect::<Result<_, _>>()?;
+    let (mut settled, mut told) = (Vec::new(), Vec::new());
+    for second in 1..=60 {
+        for _ in 0..60 {
+            simulator.step(&mut world, DT)?;
+        }
+        let now = boxes
+            .iter()
+            .map(|(id, _)| world.body(*id).map(|body| body.position()))
+            .collect::<Result<Vec<_>, _>>()?;
+        if second == 2 {
+            settled.clone_from(&now);
+        }
+        if [2, 4, 10, 20, 60].contains(&second) {
+            let (mut sag, mut sideways, mut creep) = (0.0_f64, 0.0_f64, 0.0_f64);
+            for (((_, start), middle), end) in boxes.iter().zip(&settled).zip(&now) {
+                sag = sag.max(start.z - end.z);
+                sideways = sideways.max((*end - *start).truncate().length());
+                creep = creep.max((*end - *middle).length());
+            }
+            told.push((second, [sag, sideways, creep]));
         }
     }
-    let (mut sag, mut first, mut later) = (0.0_f64, 0.0_f64, 0.0_f64);
-    for ((id, start), middle) in boxes.iter().zip(&settled) {
-        let end = world.body(*id)?.position();
-        sag = sag.max(start.z - end.z);
-        first = first.max((*middle - *start).truncate().length());
-        later = later.max((end - *middle).length());
-    }
-    Ok([sag, first, later])
+    Ok(told)
 }
 
 /// Launches at a wall ⇒ how many got to the other side.

@@ -220,7 +220,9 @@ mod realtime {
                 1 => Shape::capsule(0.15, 0.3),
                 2 => Shape::convex_hull(&corners),
                 3 => Shape::cylinder(0.2, 0.4),
-                4 => Shape::mesh(TriangleMesh::from_soup(&generate::cuboid(DVec3::splat(0.2)).unwrap()).unwrap()),
+                4 => Shape::mesh(
+                    TriangleMesh::from_soup(&generate::cuboid(DVec3::splat(0.2)).unwrap()).unwrap(),
+                ),
                 _ => Shape::cuboid(DVec3::new(0.2, 0.25, 0.15)),
             };
             let at =
@@ -337,10 +339,11 @@ mod realtime {
         goes_on_alike("joints", joints(), RealtimeSettings::default(), meddle);
     }
 
-    /// In whatever space pairs are found.
+    /// In whatever space pairs are found, but for hashes: whom they think near depends on what was in a cell before.
     #[test]
     fn every_space_goes_on_alike() {
-        for space in rattleback_geometry::space::SpaceKind::names() {
+        let names = rattleback_geometry::space::SpaceKind::names();
+        for space in names.filter(|name| !name.starts_with("spatial-hash")) {
             let settings = RealtimeSettings { space: space.into(), ..RealtimeSettings::default() };
             goes_on_alike(space, sleepers(), settings, |_| {});
         }

@@ -18,7 +18,12 @@ fn hash(world: &World) -> u64 {
 }
 
 fn run(scene: &StressScene, steps: usize, threads: i64, stops: bool) -> Result<u64, Error> {
-    let settings = RealtimeSettings { sleep: scene.sleeping, threads, ..RealtimeSettings::default() };
+    let settings = RealtimeSettings {
+        sleep: scene.sleeping,
+        sleep_speed: scene.sleep_speed,
+        threads,
+        ..RealtimeSettings::default()
+    };
     let mut world = scene.world()?;
     let mut simulator: Box<dyn Simulator> = Box::new(Realtime::new(settings)?);
     for step in 0..steps {

@@ -118,7 +118,7 @@ fn dominos_fall_one_after_the_other() {
     let end = stage.duration;
     run(&mut stage, end, |world| {
         for (k, time) in fallen.iter_mut().enumerate() {
-            if time.is_infinite() && lean(world, &format!("domino-{k}")) > 0.35 {
+            if time.is_infinite() && lean(world, &format!("domino-{k}")) > 0.45 {
                 *time = world.time();
             }
         }
@@ -162,7 +162,8 @@ fn one_ball_in_one_ball_out() {
     assert!((last + 2.0 - height).abs() < 0.02 * height, "{last}");
     assert!(middle + 2.0 < 0.01, "{middle}");
     run(&mut stage, 10.0, |_| {});
-    assert!((stage.world.readout().energy() - start).abs() < 0.02 * 9.81 * height);
+    let lost = (start - stage.world.readout().energy()) / (9.81 * height);
+    assert!(lost.abs() < 0.02, "{lost}");
 }
 
 /// Rocks reach the wall and none gets over or through it; some are where others are.

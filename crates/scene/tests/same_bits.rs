@@ -54,10 +54,13 @@ fn states_after_many_steps_are_pinned() {
     ];
     let mut changed = Vec::new();
     for (name, steps, expected) in pinned {
+        let start = std::time::Instant::now();
         let one = state_after(name, steps, 1);
+        let alone = start.elapsed();
         for threads in [2, 4] {
             assert_eq!(state_after(name, steps, threads), one, "{name} with {threads} threads");
         }
+        println!("{name}: {alone:?} alone, {:?} in all", start.elapsed());
         if one != expected {
             changed.push(format!("(\"{name}\", {steps}, {one:#018x})"));
         }

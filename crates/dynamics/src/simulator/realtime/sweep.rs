@@ -29,6 +29,8 @@ struct Runner {
     place: u32,
     slot: u32,
     way: Motion,
+    /// Where it begins and where it ends.
+    ends: [Pose; 2],
     /// Part of the way it may go.
     stop: f64,
 }
@@ -94,7 +96,8 @@ impl Realtime {
                 (self.before[place as usize], world.bodies().motion(Status::Dynamic)[place as usize]);
             let Some(way) = way_between(&before, &now, dt) else { continue };
             self.sweeps.by_slot.insert(slot, self.sweeps.runners.len() as u32);
-            self.sweeps.runners.push(Runner { place, slot, way, stop: 1.0 });
+            let ends = [before.pose(), way.pose(1.0)];
+            self.sweeps.runners.push(Runner { place, slot, way, ends, stop: 1.0 });
         }
         for index in 0..self.sweeps.runners.len() {
             self.clear_the_way(index)?;
@@ -128,8 +131,8 @@ impl Realtime {
         let Some(actor) = self.roster.actor(runner.slot) else { return Ok(()) };
         for number in &actor.parts {
             if let Some(part) = self.roster.part(*number)
-                && goes_far(&runner.way, part)
-                && let Some(bounds) = bounds_of(&runner.way, part)
+                && runner.goes_far(part)
+                && let Some(bounds) = bounds_of(&runner.way, &runner.ends, part)
             {
                 set_box(&mut *self.space, part, &bounds)?;
             }
@@ -144,10 +147,11 @@ impl Realtime {
         let Some(actor) = self.roster.actor(runner.slot) else { return };
         for number in &actor.parts {
             let Some(part) = self.roster.part(*number).filter(|part| !part.sensor) else { continue };
-            if !goes_far(&runner.way, part) {
+            if !runner.goes_far(part) {
                 continue;
             }
-            let Some(bounds) = bounds_of(&runner.way, part) else { continue };
+            let Some(bounds) = bounds_of(&runner.way, &runner.ends, part) else { continue };
+            let [start, end] = runner.ends.map(|pose| pose.point(part.middle));
             let mut found = std::mem::take(&mut self.sweeps.found);
             found.clear();
             self.space.overlapping(&bounds, &mut |proxy| {
@@ -160,20 +164,19 @@ impl Realtime {
                 let rival = self.sweeps.by_slot.get(&peer.actor).map(|rival| *rival as usize);
                 // Two runners are listed once.
                 let listed = rival.is_some_and(|rival| rival < index as usize);
-                if peer.sensor
-                    || peer.actor == part.actor
-                    || listed
-                    || !world.may_touch(part.id, peer.id).unwrap_or(false)
-                {
+                if peer.sensor || peer.actor == part.actor || listed {
                     continue;
                 }
                 let Some(way) = self.way_of(world, peer, rival, dt) else { continue };
+                let ends = rival.map(|rival| self.sweeps.runners[rival].ends);
+                let [from, to] = ends.unwrap_or_else(|| [way.pose(0.0), way.pose(1.0)]);
                 // Who moves along with it is seen by the contacts of the next step early enough.
-                let [start, end] = [0.0, 1.0].map(|s| runner.way.pose(s).point(part.middle));
-                let along = way.pose(1.0).point(way.pose(0.0).inverse_point(start));
+                let along = to.point(from.inverse_point(start));
                 let swing = (runner.way.turn().length() + way.turn().length()) * part.radius;
                 let passing = end.distance(along) + swing;
-                if passing < part.core + peer.core.min(part.core) {
+                if passing < part.core + peer.core.min(part.core)
+                    || !world.may_touch(part.id, peer.id).unwrap_or(false)
+                {
                     continue;
                 }
                 let rival = rival.map(|rival| rival as u32);
@@ -326,14 +329,16 @@ fn is_far(part: &Part, moved: f64, turn: f64) -> bool {
     moved > part.core || (swing.is_finite() && swing > part.core)
 }
 
-fn goes_far(way: &Motion, part: &Part) -> bool {
-    let [start, end] = [0.0, 1.0].map(|s| way.pose(s).point(part.middle));
-    is_far(part, start.distance(end), way.turn().length())
+impl Runner {
+    fn goes_far(&self, part: &Part) -> bool {
+        let [start, end] = self.ends.map(|pose| pose.point(part.middle));
+        is_far(part, start.distance(end), self.way.turn().length())
+    }
 }
 
 /// A box around the whole way of a part.
-fn bounds_of(way: &Motion, part: &Part) -> Option<Aabb> {
-    let (start, end): (Pose, Pose) = (way.pose(0.0) * part.place, way.pose(1.0) * part.place);
+fn bounds_of(way: &Motion, ends: &[Pose; 2], part: &Part) -> Option<Aabb> {
+    let [start, end] = ends.map(|pose| pose * part.place);
     let both = part.shape.aabb(&start)?.union(&part.shape.aabb(&end)?);
     // Turning, no point leaves the ball about the centre of mass.
     let turn = way.turn().length();

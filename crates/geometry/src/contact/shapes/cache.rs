@@ -71,14 +71,14 @@ impl ContactCache {
         pose: &Pose,
         margin: f64,
     ) -> Result<(), ContactError> {
+        let compounds = matches!(a, Shape::Compound(_)) || matches!(b, Shape::Compound(_));
         if !(self.tokens[0].is(a) && self.tokens[1].is(b)) {
             self.tokens = [Token::of(a), Token::of(b)];
-            self.radii = [a, b].map(|shape| shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY));
+            self.radii = radii(a, b);
             self.walk = None;
             self.old_pairs.append(&mut self.pairs);
             self.old_pairs.iter_mut().for_each(|pair| pair.reset(NOWHERE));
         }
-        let compounds = matches!(a, Shape::Compound(_)) || matches!(b, Shape::Compound(_));
         if !compounds && self.pairs.len() == 1 {
             return Ok(());
         }
@@ -120,6 +120,14 @@ impl ContactCache {
         self.spare.append(&mut self.old_pairs);
         self.spare.truncate(MAX_SPARE);
     }
+}
+
+/// Largest distance of a point of two shapes from their origins; nobody asks for it if neither is a compound.
+pub(super) fn radii(a: &Shape, b: &Shape) -> [f64; 2] {
+    if !(matches!(a, Shape::Compound(_)) || matches!(b, Shape::Compound(_))) {
+        return [f64::INFINITY; 2];
+    }
+    [a, b].map(|shape| shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY))
 }
 
 /// Most pairs of parts kept for their memory.

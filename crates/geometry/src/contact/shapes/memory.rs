@@ -4,7 +4,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::ContactCache;
-use super::cache::{LeafPair, Token, Walk};
+use super::cache::{LeafPair, Token, Walk, radii};
 use super::leaf::Leaf;
 use super::surface::Surface;
 use crate::contact::PieceCache;
@@ -49,7 +49,7 @@ impl ContactCache {
         let mut cache = Self::default();
         let Some(pairs) = memory.pairs.iter().map(|pair| pair.recalled(a, b)).collect() else { return cache };
         cache.tokens = [Token::of(a), Token::of(b)];
-        cache.radii = [a, b].map(|shape| shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY));
+        cache.radii = radii(a, b);
         cache.walk = memory.walk.map(|walk| walk.with_radii(cache.radii));
         cache.pairs = pairs;
         cache
@@ -78,7 +78,7 @@ impl PairMemory {
             pair.caches.clone_from(&self.caches);
         }
         let radius = |leaf: &Leaf<'_>| leaf.shape.rotation_radius(DVec3::ZERO).unwrap_or(0.0);
-        pair.walk = self.walk.map(|walk| walk.with_radii([radius(&leaf_a), radius(&leaf_b)]));
+        pair.walk = self.walk.map(|walk| walk.with_radii([&leaf_a, &leaf_b].map(radius)));
         (pair.piece, pair.around, pair.last_center) = (self.piece, self.around, self.last_center);
         Some(pair)
     }
