@@ -148,7 +148,8 @@ fn lever_goes_where_the_torque_is() {
     assert!(highest > before + 0.2, "{highest} {before}");
 }
 
-/// A-45 on strings: after half a period the last ball is as high as the first one was, within 2 %, and so on for ten swings.
+/// A-45 on strings: after half a period the last ball is as high as the first one was, within 2 %. A hundredth of the energy is lost in
+/// every collision, none is gained.
 #[test]
 fn one_ball_in_one_ball_out() {
     let mut stage = build("newtons-cradle");
@@ -163,7 +164,7 @@ fn one_ball_in_one_ball_out() {
     assert!(middle + 2.0 < 0.01, "{middle}");
     run(&mut stage, 10.0, |_| {});
     let lost = (start - stage.world.readout().energy()) / (9.81 * height);
-    assert!(lost.abs() < 0.02, "{lost}");
+    assert!((-1e-3..0.12).contains(&lost), "{lost}");
 }
 
 /// Rocks reach the wall and none gets over or through it; some are where others are.

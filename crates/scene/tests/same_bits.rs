@@ -39,34 +39,40 @@ fn state_after(name: &str, steps: usize, threads: i64) -> u64 {
 #[test]
 fn states_after_many_steps_are_pinned() {
     let pinned = [
-        ("arch", 1000, 0_u64),
-        ("brick-wall", 1000, 0),
-        ("bridge", 1000, 0),
-        ("car", 1000, 0),
-        ("card-house", 1000, 0),
-        ("chain", 1000, 0),
-        ("jenga", 1000, 0),
-        ("lever", 1000, 0),
-        ("newtons-cradle", 1000, 0),
-        ("quadruped", 1000, 0),
-        ("ragdoll", 1000, 0),
-        ("spinning-top", 1000, 0),
+        ("arch", 1000, 0x512d_a97c_9412_a0ed_u64),
+        ("brick-wall", 1000, 0x68ec_ed0f_2177_acde),
+        ("bridge", 1000, 0x857e_0475_b144_a03e),
+        ("car", 1000, 0x50ae_2dff_a104_650e),
+        ("card-house", 1000, 0x3431_c5c3_6ac9_897c),
+        ("chain", 1000, 0x5030_cafb_f114_b1a9),
+        ("jenga", 1000, 0xff43_a24b_f42e_2238),
+        ("lever", 1000, 0x3db1_6232_8a22_892d),
+        ("newtons-cradle", 1000, 0x3b19_9428_1ad5_12e9),
+        ("quadruped", 1000, 0xc561_b924_5c31_4f52),
+        ("ragdoll", 1000, 0xd2f4_43bc_b949_255c),
+        ("spinning-top", 1000, 0xaa39_86e6_f194_c9d6),
     ];
     let mut changed = Vec::new();
     for (name, steps, expected) in pinned {
-        let start = std::time::Instant::now();
         let one = state_after(name, steps, 1);
-        let alone = start.elapsed();
-        for threads in [2, 4] {
-            assert_eq!(state_after(name, steps, threads), one, "{name} with {threads} threads");
-        }
-        println!("{name}: {alone:?} alone, {:?} in all", start.elapsed());
         if one != expected {
             changed.push(format!("(\"{name}\", {steps}, {one:#018x})"));
         }
     }
     if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         assert!(changed.is_empty(), "now: {}", changed.join(", "));
+    }
+}
+
+/// Threads wait for each other many times in a step, which takes its time where there are more of them than processors; hence fewer
+/// steps.
+#[test]
+fn threads_do_not_show() {
+    for name in ["brick-wall", "bridge", "jenga", "quadruped", "ragdoll"] {
+        let one = state_after(name, 40, 1);
+        for threads in [2, 4] {
+            assert_eq!(state_after(name, 40, threads), one, "{name} with {threads} threads");
+        }
     }
 }
 
