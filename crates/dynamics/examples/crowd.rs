@@ -15,8 +15,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cube = Shape::cuboid(DVec3::splat(0.5))?;
     let mut top = None;
     for k in 0..5 {
-        top =
-            Some(world.add_body(Body::dynamic().at(20.0, 0.0, 0.5 + f64::from(k)).with_shape(cube.clone()))?);
+        top = Some(
+            world.add_body(Body::dynamic().at(200.0, 0.0, 0.5 + f64::from(k)).with_shape(cube.clone()))?,
+        );
     }
     for k in 0..bodies {
         let at = DVec3::new(1e-6 * f64::from(k), 0.0, 3.0);
