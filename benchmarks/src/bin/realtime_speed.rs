@@ -256,7 +256,7 @@ fn main() {
             "--repeats" => repeats = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(3),
             "--threads" => {
                 let list = arguments.next().unwrap_or_default();
-                threads = list.split(',').filter_map(|n| n.parse().ok()).filter(|n| *n > 0).collect();
+                threads = list.split(',').filter_map(|n| n.parse::<i64>().ok()).filter(|n| *n > 0).collect();
             }
             _ => names.push(argument),
         }

@@ -71,6 +71,7 @@ pub(super) struct Contact {
 
 /// What was found, to be written down.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant)]
 enum SearchMemory {
     Pieces(PieceCache),
     Shapes(CacheMemory),

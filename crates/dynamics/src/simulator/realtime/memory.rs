@@ -11,7 +11,7 @@ use super::roster::{Actor, Life, NONE, Part, Roster, is_round};
 use super::sleep::IslandMemory;
 use super::{Realtime, RealtimeCounters};
 use crate::error::Error;
-use crate::world::{BodyId, Handle, JointId, MixedMaterial, ShapeId, Status, World};
+use crate::world::{BodyId, BodyRef, Handle, JointId, MixedMaterial, ShapeId, Status, World};
 use glam::{DVec3, Vec3};
 use rattleback_geometry::space::{Mobility, Pair, PairChanges, Space};
 use rattleback_geometry::{Aabb, Pose, Shape};
@@ -241,7 +241,7 @@ impl Memory {
                 status: memory.status,
                 place: world.bodies().locate(memory.id).map_or(NONE, |(_, place)| place as u32),
                 parts: memory.parts.clone(),
-                can_sleep: body.as_ref().is_none_or(|body| body.can_sleep()),
+                can_sleep: body.as_ref().is_none_or(BodyRef::can_sleep),
                 asleep: memory.asleep,
                 island: memory.island,
                 still: memory.still,

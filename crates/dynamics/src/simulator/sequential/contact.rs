@@ -64,7 +64,8 @@ impl Touch {
         let (n, p) = (self.normal, self.point);
         let k: DMat3 = k_matrix(one, other, [p, p]);
         let resistance = n.dot(k * n);
-        if !(resistance > 0.0) {
+        // A NaN would spread.
+        if resistance.is_nan() || resistance <= 0.0 {
             return;
         }
         let speed = n.dot(other.velocity_at(p) - one.velocity_at(p));

@@ -259,7 +259,9 @@ impl Sequential {
         let fraction = |beta: f64, l: usize| self.relaxation.fraction(self.settings.beta * beta, l, k);
         let masses = &mut cast.masses[..];
         let flown: Vec<Motion> = masses.iter().map(|mass| mass.motion).collect();
-        touches.iter_mut().for_each(|touch| touch.aim(masses, v_rest));
+        for touch in touches.iter_mut() {
+            touch.aim(masses, v_rest);
+        }
         for l in 0..k {
             let (joint, contact) =
                 (fraction(self.settings.joint_beta, l), fraction(self.settings.contact_beta, l));
