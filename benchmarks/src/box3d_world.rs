@@ -67,7 +67,7 @@ impl<'s> Box3dWorld<'s> {
             definition.position = vector(body.position);
             definition.rotation = quaternion(body.rotation);
             definition.enableSleep = self.scene.sleeping;
-            definition.sleepThreshold = if body.surface[0] > 0.8 { 0.2 } else { 0.05 };
+            definition.sleepThreshold = self.scene.sleep_speed as f32;
             let id = b3::b3CreateBody(self.world, &definition);
             for (shape, pose) in &body.shapes {
                 Self::attach(id, body, shape, pose);

@@ -1,8 +1,9 @@
 //! How fast piles, stacks, drums, nets and ragdolls move, side by side with Rapier and Box3D, on the scenes of `rattleback_scene::stress`.
 //!
-//! `cargo run --release [--features box3d] --bin realtime_speed -- [scene …] [--steps N] [--repeats N] [--threads N]`
+//! `cargo run --release [--features box3d,parallel] --bin realtime_speed -- [scene …] [--steps N] [--repeats N] [--threads 1,2]`
 //!
-//! Same bodies, steps of 1/60 s, four sub-steps, one thread each unless said otherwise (then without Rapier). Runs alternate, so that a busy machine slows both alike; the
+//! Same bodies, steps of 1/60 s, four sub-steps, one thread each unless said otherwise (Rapier only with the feature `parallel`; its
+//! eight lanes with `simd8` and the processor's flags). Runs alternate, so that a busy machine slows both alike; the
 //! least and the median time per step of all runs are told, and what the scene looks like at the end, so that one can see that both
 //! did the same job: the mean height of the bodies, how many sleep, and for ours how deep they overlap. Rapier has neither cones nor
 //! springs together with friction on one axis: its sockets are limited about each axis, and its joints have springs only.
@@ -31,7 +32,12 @@ struct Run {
 
 fn ours(scene: &StressScene, steps: usize, threads: i64) -> Run {
     let mut world = scene.world().expect("the scene can be built");
-    let settings = RealtimeSettings { sleep: scene.sleeping, threads, ..RealtimeSettings::default() };
+    let settings = RealtimeSettings {
+        sleep: scene.sleeping,
+        sleep_speed: scene.sleep_speed,
+        threads,
+        ..RealtimeSettings::default()
+    };
     let mut simulator = Realtime::new(settings).expect("settings are in range");
     scene.arrive(&mut world, 0).expect("arrivals fit");
     simulator.step(&mut world, DT).expect("a step succeeds");
@@ -62,7 +68,9 @@ fn collider(shape: &OurShape) -> ColliderBuilder {
             let points: Vec<Vector> = hull.polyhedron().vertices().iter().map(|p| vector(*p)).collect();
             ColliderBuilder::convex_hull(&points).expect("a hull")
         }
-        OurShape::Capsule(capsule) => ColliderBuilder::capsule_z(0.5 * capsule.height() as f32, capsule.radius() as f32),
+        OurShape::Capsule(capsule) => {
+            ColliderBuilder::capsule_z(0.5 * capsule.height() as f32, capsule.radius() as f32)
+        }
         OurShape::Mesh(mesh) => {
             let vertices = mesh.vertices().iter().map(|p| vector(*p)).collect();
             ColliderBuilder::trimesh(vertices, mesh.triangles().to_vec()).expect("a mesh")
@@ -102,7 +110,11 @@ fn add(world: &mut PhysicsWorld, body: &StressBody, sleeping: bool) -> RigidBody
 fn groups(body: &StressBody) -> InteractionGroups {
     let fold = |bits: u64| bits as u32 | (bits >> 32) as u32 & !1;
     let (member, shuns) = (fold(body.groups.member_of), fold(!body.groups.touches));
-    InteractionGroups::new(Group::from_bits_retain(member), Group::from_bits_retain(!shuns), InteractionTestMode::And)
+    InteractionGroups::new(
+        Group::from_bits_retain(member),
+        Group::from_bits_retain(!shuns),
+        InteractionTestMode::And,
+    )
 }
 
 fn pose(pose: &OurPose) -> Pose {
@@ -113,7 +125,10 @@ fn pose(pose: &OurPose) -> Pose {
 fn join(world: &mut PhysicsWorld, joint: &StressJoint, handles: &[RigidBodyHandle]) {
     let hinge = matches!(joint.limits, StressLimits::Hinge { .. });
     // Our hinges turn about z, the peer's about x.
-    let turn = OurPose::new(glam::DQuat::from_rotation_y(if hinge { std::f64::consts::FRAC_PI_2 } else { 0.0 }), DVec3::ZERO);
+    let turn = OurPose::new(
+        glam::DQuat::from_rotation_y(if hinge { std::f64::consts::FRAC_PI_2 } else { 0.0 }),
+        DVec3::ZERO,
+    );
     let turn = OurPose::new(turn.rotation.inverse(), DVec3::ZERO);
     let axes = if hinge { JointAxesMask::LOCKED_REVOLUTE_AXES } else { JointAxesMask::LOCKED_SPHERICAL_AXES };
     let mut made = GenericJointBuilder::new(axes)
@@ -125,7 +140,9 @@ fn join(world: &mut PhysicsWorld, joint: &StressJoint, handles: &[RigidBodyHandl
     match joint.limits {
         StressLimits::Ball => {}
         StressLimits::Socket { cone, twist } => {
-            made = made.limits(JointAxis::AngX, range([-cone, cone])).limits(JointAxis::AngY, range([-cone, cone]));
+            made = made
+                .limits(JointAxis::AngX, range([-cone, cone]))
+                .limits(JointAxis::AngY, range([-cone, cone]));
             made = made.limits(JointAxis::AngZ, range(twist));
         }
         StressLimits::Hinge { range: angles } => {
@@ -161,8 +178,12 @@ fn drive(world: &mut PhysicsWorld, handle: RigidBodyHandle, body: &StressBody, s
     peer.set_angvel(vector(now.angular_velocity), true);
 }
 
-fn rapier(scene: &StressScene, steps: usize) -> Run {
+fn rapier(scene: &StressScene, steps: usize, threads: i64) -> Run {
     let mut world = PhysicsWorld::new();
+    #[cfg(feature = "parallel")]
+    world.configure_thread_pool(threads as usize).expect("threads can be started");
+    #[cfg(not(feature = "parallel"))]
+    assert_eq!(threads, 1);
     world.gravity = vector(STRESS_GRAVITY);
     world.integration_parameters.dt = DT as f32;
     let handles: Vec<_> = scene.bodies.iter().map(|body| add(&mut world, body, scene.sleeping)).collect();
@@ -174,8 +195,10 @@ fn rapier(scene: &StressScene, steps: usize) -> Run {
     }
     let mut arrived: Vec<Vec<RigidBodyHandle>> = vec![Vec::new(); scene.arrivals.len()];
     let mut step = |world: &mut PhysicsWorld, step: usize| {
-        for (index, arrival) in scene.arrivals.iter().enumerate().filter(|(_, arrival)| arrival.step == step) {
-            for handle in arrival.replaces.map(|gone| std::mem::take(&mut arrived[gone])).unwrap_or_default() {
+        for (index, arrival) in scene.arrivals.iter().enumerate().filter(|(_, arrival)| arrival.step == step)
+        {
+            for handle in arrival.replaces.map(|gone| std::mem::take(&mut arrived[gone])).unwrap_or_default()
+            {
                 world.remove_body(handle);
             }
             arrived[index] = arrival.bodies.iter().map(|body| add(world, body, scene.sleeping)).collect();
@@ -225,50 +248,61 @@ fn box3d(scene: &StressScene, steps: usize, threads: i64) -> Option<Run> {
 }
 
 fn main() {
-    let (mut names, mut steps, mut repeats, mut threads) = (Vec::new(), None, 3_usize, 1_i64);
+    let (mut names, mut steps, mut repeats, mut threads) = (Vec::new(), None, 3_usize, vec![1_i64]);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--steps" => steps = arguments.next().and_then(|n| n.parse().ok()),
             "--repeats" => repeats = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(3),
-            "--threads" => threads = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(1),
+            "--threads" => {
+                let list = arguments.next().unwrap_or_default();
+                threads = list.split(',').filter_map(|n| n.parse::<i64>().ok()).filter(|n| *n > 0).collect();
+            }
             _ => names.push(argument),
         }
     }
-    println!("{:<14} {:>5} {:>10} {:>10} {:>10}   Rapier/ours  Box3D/ours (min, median)   mean height, asleep, overlap", "scene", "steps", "ours ms", "Rapier ms", "Box3D ms");
+    println!(
+        "{:<14} {:>7} {:>5} {:>10} {:>10} {:>10}   Rapier/ours  Box3D/ours (min, median)   mean height, asleep, overlap",
+        "scene", "threads", "steps", "ours ms", "Rapier ms", "Box3D ms"
+    );
     for (name, _, make) in STRESS_SCENES {
         if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
             continue;
         }
         let scene = make().expect("the scene can be built");
         let steps = steps.unwrap_or(scene.steps).clamp(2, scene.steps);
-        let (mut us, mut them, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..repeats.max(1) {
-            us.push(ours(&scene, steps, threads));
-            // The peer is built for one thread.
-            if threads == 1 {
-                them.push(rapier(&scene, steps));
+        for &threads in &threads {
+            let (mut us, mut them, mut others) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..repeats.max(1) {
+                us.push(ours(&scene, steps, threads));
+                if threads == 1 || cfg!(feature = "parallel") {
+                    them.push(rapier(&scene, steps, threads));
+                }
+                others.extend(box3d(&scene, steps, threads));
             }
-            others.extend(box3d(&scene, steps, threads));
+            for runs in [&mut us, &mut them, &mut others] {
+                runs.sort_by(|a, b| a.per_step.total_cmp(&b.per_step));
+            }
+            let least = |runs: &[Run]| runs.first().map_or(f64::NAN, |run| run.per_step);
+            let median = |runs: &[Run]| runs.get(runs.len() / 2).map_or(f64::NAN, |run| run.per_step);
+            let ratios = |runs: &[Run]| {
+                format!("{:>5.2} {:>5.2}", least(runs) / least(&us), median(runs) / median(&us))
+            };
+            let told = |runs: &[Run]| {
+                runs.first().map_or("-".into(), |run| format!("{:.3} m {}", run.mean_height, run.asleep))
+            };
+            println!(
+                "{name:<14} {threads:>7} {steps:>5} {:>10.3} {:>10.3} {:>10.3}   {}  {}   ours {} {:.1} mm; Rapier {}; Box3D {}",
+                1e3 * least(&us),
+                1e3 * least(&them),
+                1e3 * least(&others),
+                ratios(&them),
+                ratios(&others),
+                told(&us),
+                1e3 * us[0].deepest,
+                told(&them),
+                told(&others),
+            );
         }
-        for runs in [&mut us, &mut them, &mut others] {
-            runs.sort_by(|a, b| a.per_step.total_cmp(&b.per_step));
-        }
-        let least = |runs: &[Run]| runs.first().map_or(f64::NAN, |run| run.per_step);
-        let median = |runs: &[Run]| runs.get(runs.len() / 2).map_or(f64::NAN, |run| run.per_step);
-        let ratios = |runs: &[Run]| format!("{:>5.2} {:>5.2}", least(runs) / least(&us), median(runs) / median(&us));
-        let told = |runs: &[Run]| runs.first().map_or("-".into(), |run| format!("{:.3} m {}", run.mean_height, run.asleep));
-        println!(
-            "{name:<14} {steps:>5} {:>10.3} {:>10.3} {:>10.3}   {}  {}   ours {} {:.1} mm; Rapier {}; Box3D {}",
-            1e3 * least(&us),
-            1e3 * least(&them),
-            1e3 * least(&others),
-            ratios(&them),
-            ratios(&others),
-            told(&us),
-            1e3 * us[0].deepest,
-            told(&them),
-            told(&others),
-        );
     }
 }

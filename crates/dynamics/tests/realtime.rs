@@ -340,3 +340,81 @@ fn supports_come_and_go() {
     run(&mut simulator, &mut other, 1.0);
     assert!((other.body(id).unwrap().position().z - 0.5).abs() < 1e-2);
 }
+
+/// Thousands of bodies spawned in one place: most are taken out and reported, memory and time stay bounded, and what stands
+/// elsewhere goes on standing. `cargo run --release -p rattleback-dynamics --example crowd` does the same with a hundred thousand.
+#[test]
+fn a_crowd_in_one_place_is_thinned() {
+    let mut world = World::default();
+    floor(&mut world);
+    let tower: Vec<_> =
+        (0..3).map(|k| cube(&mut world, 0.5, DVec3::new(20.0, 0.0, 0.5 + f64::from(k)))).collect();
+    let crowd: Vec<_> = (0..3000)
+        .map(|k| {
+            cube(&mut world, 0.5, DVec3::new(1e-3 * f64::from(k % 10), 1e-3 * f64::from(k / 10 % 10), 2.0))
+        })
+        .collect();
+    let mut simulator = Realtime::default();
+    simulator.step(&mut world, DT).unwrap();
+    let reported = world
+        .events()
+        .iter()
+        .filter(|event| matches!(event, rattleback_dynamics::Event::Quarantined { .. }))
+        .count();
+    assert!(simulator.counters().contacts < 40_000, "{}", simulator.counters().contacts);
+    assert!((2000..3000).contains(&reported), "{reported}");
+    let left = |world: &World, status| {
+        crowd.iter().filter(|id| world.body(**id).unwrap().status() == status).count()
+    };
+    assert_eq!(left(&world, rattleback_dynamics::Status::Inactive), reported);
+    run(&mut simulator, &mut world, 2.0);
+    for (k, id) in tower.iter().enumerate() {
+        let p = world.body(*id).unwrap().position();
+        assert!((p - DVec3::new(20.0, 0.0, 0.5 + k as f64)).length() < 0.01, "{p}");
+    }
+    assert!(crowd.iter().all(|id| world.body(*id).unwrap().position().is_finite()));
+    // Bodies side by side are no crowd, however many come at once.
+    let mut plain = World::default();
+    floor(&mut plain);
+    for k in 0..1000 {
+        cube(
+            &mut plain,
+            0.1,
+            0.2 * DVec3::new(f64::from(k % 10), f64::from(k / 10 % 10), 0.5 + f64::from(k / 100)),
+        );
+    }
+    let mut simulator = Realtime::default();
+    simulator.step(&mut plain, DT).unwrap();
+    assert_eq!(plain.bodies().count(rattleback_dynamics::Status::Dynamic), 1000);
+}
+
+/// A callback only sees the world; what it wants gone goes between two steps, also in the middle of a pile.
+#[test]
+fn what_a_callback_wants_gone_goes_after_the_step() {
+    use std::sync::{Arc, Mutex};
+    let mut world = World::default();
+    floor(&mut world);
+    let wanted: Arc<Mutex<Vec<BodyId>>> = Arc::default();
+    let list = Arc::clone(&wanted);
+    world.pair_filter_mut().set_callback(move |world, meeting| {
+        let heavy = |id: &&BodyId| world.body(**id).is_ok_and(|body| body.name() == Some("doomed"));
+        list.lock().unwrap().extend(meeting.bodies.iter().filter(heavy));
+        meeting.allowed
+    });
+    for k in 0..60 {
+        let shape = Shape::cuboid(DVec3::splat(0.25)).unwrap();
+        let body =
+            Body::dynamic().at(0.1 * f64::from(k % 3), 0.0, 0.3 + 0.4 * f64::from(k)).with_shape(shape);
+        world.add_body(if k % 4 == 0 { body.named("doomed") } else { body }).unwrap();
+    }
+    let mut simulator = Realtime::default();
+    for _ in 0..600 {
+        simulator.step(&mut world, DT).unwrap();
+        for id in std::mem::take(&mut *wanted.lock().unwrap()) {
+            // It may have been named twice.
+            let _ = world.remove_body(id);
+        }
+    }
+    assert_eq!(world.iter_bodies().count(), 1 + 45);
+    assert!(world.iter_bodies().all(|body| body.position().z > -0.01 && body.position().is_finite()));
+}

@@ -190,3 +190,191 @@ proptest! {
         }
     }
 }
+
+mod realtime {
+    use super::{DVec3, reseal, run};
+    use proptest::prelude::*;
+    use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
+    use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
+    use rattleback_dynamics::{Body, BodyId, Material, Path, Registry, World};
+    use rattleback_geometry::{Shape, TriangleMesh, generate};
+
+    fn floor(world: &mut World) -> BodyId {
+        world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap()
+    }
+
+    /// Every kind of shape falls on a plane, a mesh and a turning plate.
+    fn pile() -> World {
+        let mut world = World::default();
+        floor(&mut world);
+        let bump = Shape::mesh(generate::icosphere(2).unwrap()).unwrap();
+        world.add_body(Body::fixed().at(1.0, 1.0, -0.5).with_shape(bump.clone())).unwrap();
+        let plate = Path::Steady { velocity: DVec3::ZERO, angular_velocity: DVec3::Z };
+        let shape = Shape::cuboid(DVec3::new(1.0, 1.0, 0.1)).unwrap();
+        world.add_body(Body::animated(plate).at(3.0, 1.0, 0.5).with_shape(shape)).unwrap();
+        let rubber = world.add_material(Material::bouncy(0.5)).unwrap();
+        let corners = [DVec3::ZERO, 0.5 * DVec3::X, 0.5 * DVec3::Y, 0.5 * DVec3::Z, DVec3::splat(0.3)];
+        for k in 0..48 {
+            let shape = match k % 6 {
+                0 => Shape::sphere(0.2),
+                1 => Shape::capsule(0.15, 0.3),
+                2 => Shape::convex_hull(&corners),
+                3 => Shape::cylinder(0.2, 0.4),
+                4 => Shape::mesh(
+                    TriangleMesh::from_soup(&generate::cuboid(DVec3::splat(0.2)).unwrap()).unwrap(),
+                ),
+                _ => Shape::cuboid(DVec3::new(0.2, 0.25, 0.15)),
+            };
+            let at =
+                DVec3::new(f64::from(k % 5) * 0.7, f64::from(k / 5 % 3) * 0.7, 1.5 + 0.4 * f64::from(k / 15));
+            let body = Body::dynamic().position(at).with_shape(shape.unwrap());
+            world.add_body(if k % 7 == 0 { body.material(rubber) } else { body }).unwrap();
+        }
+        world
+    }
+
+    /// Dolls of six limbs with limits, springs and friction, chains that are swept and one that is solved exactly.
+    fn joints() -> World {
+        let mut world = World::default();
+        floor(&mut world);
+        for doll in 0..4 {
+            let mut last = None;
+            for k in 0..6 {
+                let at = DVec3::new(1.5 * f64::from(doll), 0.4 * f64::from(k), 1.0 + 0.2 * f64::from(doll));
+                let shape = Shape::cuboid(DVec3::new(0.1, 0.15, 0.1)).unwrap();
+                let limb = world.add_body(Body::dynamic().position(at).with_shape(shape)).unwrap();
+                if let Some(last) = last {
+                    let mount = Mount::between(last, limb).at(at - 0.2 * DVec3::Y).along(DVec3::X);
+                    if k % 2 == 0 {
+                        let hinge = Revolute {
+                            limited: true,
+                            min: -0.5,
+                            max: 0.5,
+                            friction: 0.5,
+                            ..Revolute::default()
+                        };
+                        world.add_joint(mount, hinge).unwrap();
+                    } else {
+                        let ball =
+                            Spherical { cone: 0.6, frequency: 1.0, friction: 0.2, ..Spherical::default() };
+                        world.add_joint(mount, ball).unwrap();
+                    }
+                }
+                last = Some(limb);
+            }
+        }
+        let mut last = None;
+        for k in 0..24 {
+            let at = DVec3::new(-2.0 - 0.3 * f64::from(k), 0.0, 8.0);
+            let link =
+                world.add_body(Body::dynamic().position(at).with_shape(Shape::sphere(0.1).unwrap())).unwrap();
+            let mount = last.map_or_else(|| Mount::to_world(link), |last| Mount::between(last, link));
+            world.add_joint(mount.at(at + 0.15 * DVec3::X), Spherical::default()).unwrap();
+            last = Some(link);
+        }
+        world
+    }
+
+    /// Stacks that sleep, and a ball that comes late to wake one of them.
+    fn sleepers() -> World {
+        let mut world = World::default();
+        floor(&mut world);
+        for stack in 0..6 {
+            for k in 0..4 {
+                let at = DVec3::new(2.0 * f64::from(stack), 0.0, 0.25 + 0.5 * f64::from(k));
+                let shape = Shape::cuboid(DVec3::splat(0.25)).unwrap();
+                world.add_body(Body::dynamic().position(at).with_shape(shape)).unwrap();
+            }
+        }
+        let shot = Body::dynamic().at(-30.0, 0.0, 0.8).velocity(DVec3::new(13.0, 0.0, 10.0));
+        world.add_body(shot.with_shape(Shape::sphere(0.2).unwrap())).unwrap();
+        world
+    }
+
+    fn goes_on_alike(name: &str, mut world: World, settings: RealtimeSettings, meddle: impl Fn(&mut World)) {
+        let registry = Registry::default();
+        let mut straight = Realtime::new(settings).unwrap();
+        run(&mut world, &mut straight, 150);
+        meddle(&mut world);
+        let saved = world.snapshot_with(&straight).unwrap();
+        let (mut copy, mut resumed) = World::restore_with(&saved, &registry).unwrap();
+        assert!(copy.snapshot_with(&*resumed).unwrap() == saved, "{name}: written again");
+        for step in 0..150 {
+            run(&mut world, &mut straight, 1);
+            run(&mut copy, &mut *resumed, 1);
+            assert_eq!(copy.events(), world.events(), "{name}, step {step}");
+            assert!(copy.snapshot().unwrap() == world.snapshot().unwrap(), "{name}: world after step {step}");
+        }
+        assert!(
+            copy.snapshot_with(&*resumed).unwrap() == world.snapshot_with(&straight).unwrap(),
+            "{name}: memory"
+        );
+    }
+
+    /// ENG-9: impulses, contacts, islands and timers of sleep are saved, too.
+    #[test]
+    fn restored_runs_go_on_bit_for_bit() {
+        let settings = RealtimeSettings::default;
+        goes_on_alike("pile", pile(), settings(), |_| {});
+        goes_on_alike("joints", joints(), settings(), |_| {});
+        goes_on_alike("sleepers", sleepers(), settings(), |_| {});
+        goes_on_alike("two threads", pile(), RealtimeSettings { threads: 2, ..settings() }, |_| {});
+    }
+
+    /// Also with bodies and joints that came, went or were pushed between the last step and the snapshot.
+    #[test]
+    fn changes_just_before_a_snapshot_are_kept() {
+        let meddle = |world: &mut World| {
+            let ids: Vec<BodyId> = world.bodies().ids(rattleback_dynamics::Status::Dynamic).to_vec();
+            world.remove_body(ids[3]).unwrap();
+            world.body_mut(ids[5]).unwrap().set_velocity(DVec3::Z).unwrap();
+            let joint = world.iter_joints().next().map(|(id, _)| id);
+            if let Some(joint) = joint {
+                world.remove_joint(joint).unwrap();
+            }
+            let late = Body::dynamic().at(0.0, 0.0, 3.0).with_shape(Shape::sphere(0.3).unwrap());
+            world.add_body(late).unwrap();
+        };
+        goes_on_alike("pile", pile(), RealtimeSettings::default(), meddle);
+        goes_on_alike("joints", joints(), RealtimeSettings::default(), meddle);
+    }
+
+    /// In whatever space pairs are found, but for hashes: whom they think near depends on what was in a cell before.
+    #[test]
+    fn every_space_goes_on_alike() {
+        let names = rattleback_geometry::space::SpaceKind::names();
+        for space in names.filter(|name| !name.starts_with("spatial-hash")) {
+            let settings = RealtimeSettings { space: space.into(), ..RealtimeSettings::default() };
+            goes_on_alike(space, sleepers(), settings, |_| {});
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(150))]
+
+        /// A forged memory: an error, or a world that can be stepped. Never a panic.
+        #[test]
+        fn forged_memories_do_no_harm(
+            places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+            joined in any::<bool>(),
+        ) {
+            thread_local!(static BYTES: [(usize, Vec<u8>); 2] = [pile(), joints()].map(|mut world| {
+                let mut simulator = Realtime::default();
+                run(&mut world, &mut simulator, 60);
+                (world.snapshot().unwrap().len(), world.snapshot_with(&simulator).unwrap())
+            }));
+            let (start, mut bytes) = BYTES.with(|bytes| bytes[usize::from(joined)].clone());
+            for (place, value) in places {
+                // The memory stands at the end.
+                let at = start + place.index(bytes.len() - start);
+                bytes[at] = value;
+            }
+            reseal(&mut bytes);
+            if let Ok((mut world, mut simulator)) = World::restore_with(&bytes, &Registry::default()) {
+                for _ in 0..3 {
+                    let _ = simulator.step(&mut world, 0.01);
+                }
+            }
+        }
+    }
+}

@@ -17,7 +17,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let steps = arguments.next().map_or(Ok(scene.steps), |steps| steps.parse())?.max(2);
     let threads = arguments.next().map_or(Ok(1), |threads| threads.parse())?;
     let mut world = scene.world()?;
-    let settings = RealtimeSettings { sleep: scene.sleeping, threads, ..RealtimeSettings::default() };
+    let settings = RealtimeSettings {
+        sleep: scene.sleeping,
+        sleep_speed: scene.sleep_speed,
+        threads,
+        ..RealtimeSettings::default()
+    };
     let mut simulator = Realtime::new(settings)?;
     let mut times = Vec::with_capacity(steps);
     for step in 0..steps {

@@ -20,6 +20,7 @@ macro_rules! scenes {
 static SCENES: &[BuiltIn] = scenes! {
     "arch": "thirteen stones stand on two feet without mortar";
     "argon": "sixty-four Lennard-Jones atoms fall together into a droplet";
+    "avalanche": "rocks hit slope and wall, but not each other";
     "balls-in-dish": "seven balls gather in a dish, six around one";
     "binary": "two equal stars circle each other in 17.2 s";
     "block-drop": "two blocks bounce and end as a stack";
@@ -27,6 +28,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "bowling": "a ball slides, rolls and meets ten pins";
     "brick-wall": "a steel ball flies into a wall of a hundred and five bricks";
     "bridge": "crates fall on a rope bridge of thirty planks";
+    "bullet": "eight metres a step, and stopped by a wall of a millimetre";
     "car": "four sprung wheels drive a chassis over a row of bars";
     "card-house": "fifteen cards in three storeys lean and stand";
     "chain": "ninety-nine light links swing a heavy ball";
@@ -35,6 +37,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "coins": "eight coins roll, collide, rattle down and rest";
     "cradle": "five touching balls pass a blow on within one step";
     "damped-springs": "springs that swing, come home at once, or creep";
+    "domino-spiral": "a hundred and forty-one dominos fall along a spiral, one after the other";
     "dominos": "seven dominos topple in a row";
     "exploding-text": "the letters of two words fly apart in a box";
     "figure-eight": "three bodies chase each other along a figure eight";
@@ -42,10 +45,13 @@ static SCENES: &[BuiltIn] = scenes! {
     "heavy-top": "a thousand kilograms stand on nine boxes of one";
     "ions": "four charges in a trap become a regular tetrahedron";
     "jenga": "a ball meets a tower of fifty-four blocks";
+    "lever": "a falling block throws a stack of boxes over a plank";
+    "newtons-cradle": "one ball swings in on its strings, one swings out";
     "platter": "a ball on a turning platter goes round in circles of its own";
     "pool-break": "a cue ball breaks a rack of fifteen";
     "quadruped": "eight motors walk a body on four legs";
     "raft": "balls, a raft and a cone float where Archimedes says";
+    "ragdoll": "a doll of eleven limbs falls down the stairs";
     "rattleback": "a loaded ellipsoid refuses to spin one way";
     "shaker": "animated bodies on every kind of path";
     "spinning-top": "a disc on a ball joint goes round instead of falling";

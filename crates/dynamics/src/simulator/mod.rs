@@ -5,12 +5,14 @@ pub mod free;
 pub mod impulse;
 pub mod penalty;
 pub mod realtime;
+pub mod sequential;
 
 pub use constraint::{Constraint, ConstraintSettings};
 pub use free::{BodyIntegrator, Flow, FreeMotion};
 pub use impulse::{Impulse, ImpulseSettings};
 pub use penalty::{Penalty, PenaltySettings};
 pub use realtime::{Realtime, RealtimeSettings, TouchPoint};
+pub use sequential::{Sequential, SequentialSettings};
 
 use crate::error::Error;
 use crate::registry::{Catalogue, Description, RegistryError};
@@ -62,7 +64,8 @@ pub(crate) fn register_simulators(
     free::register_simulator(simulators)?;
     impulse::register_simulator(simulators)?;
     penalty::register_simulator(simulators)?;
-    realtime::register_simulator(simulators)
+    realtime::register_simulator(simulators)?;
+    sequential::register_simulator(simulators)
 }
 
 /// The error for a simulator that meets joints and has no idea of them.

@@ -120,7 +120,7 @@ impl World {
     }
 
     fn note_joint(&mut self, bodies: [Option<BodyId>; 2]) {
-        self.joints.revision += 1;
+        self.joints.revision = self.joints.revision.wrapping_add(1);
         for body in bodies.into_iter().flatten() {
             self.journal.note(body);
         }
@@ -130,7 +130,7 @@ impl World {
     pub fn set_joint_breaking(&mut self, id: JointId, breaking: Breaking) -> Result<(), Error> {
         breaking.check()?;
         self.joints.records.get_mut(id).ok_or(Error::UnknownJoint(id))?.breaking = breaking;
-        self.joints.revision += 1;
+        self.joints.revision = self.joints.revision.wrapping_add(1);
         Ok(())
     }
 }

@@ -1,12 +1,13 @@
 //! Which bodies were touched from outside a step, so that a simulator need not look at all of them.
 
 use super::BodyId;
+use serde::{Deserialize, Serialize};
 
 /// Entries that are always kept.
 const KEPT: usize = 1 << 16;
 
 /// The last changes; every change is a revision.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Journal {
     /// Revision before the first entry.
     start: u64,
@@ -14,26 +15,21 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// An empty one that goes on counting from a revision.
-    pub const fn starting_at(start: u64) -> Self {
-        Self { start, entries: Vec::new() }
-    }
-
     pub const fn revision(&self) -> u64 {
-        self.start + self.entries.len() as u64
+        self.start.wrapping_add(self.entries.len() as u64)
     }
 
     pub fn note(&mut self, body: BodyId) {
         if self.entries.len() >= 2 * KEPT {
             self.entries.drain(..KEPT);
-            self.start += KEPT as u64;
+            self.start = self.start.wrapping_add(KEPT as u64);
         }
         self.entries.push(body);
     }
 
     /// Something that concerns every body.
     pub fn note_everything(&mut self) {
-        self.start = self.revision() + 1;
+        self.start = self.revision().wrapping_add(1);
         self.entries.clear();
     }
 

@@ -21,7 +21,7 @@ use rattleback_geometry::{Aabb, Pose};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"RATTLEBK";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 const HEADER: usize = MAGIC.len() + 2 + 8;
 
 /// Why a snapshot could not be written or read.
@@ -95,7 +95,8 @@ struct WorldImage {
     counters: Counters,
     events: Vec<Event>,
     moved: Vec<BodyId>,
-    revision: u64,
+    journal: Journal,
+    joint_revision: u64,
     simulator: Option<SimulatorImage>,
 }
 
@@ -175,7 +176,8 @@ impl World {
             counters: self.counters,
             events: self.events.clone(),
             moved: self.moved.clone(),
-            revision: self.journal.revision(),
+            journal: self.journal.clone(),
+            joint_revision: self.joints.revision,
             simulator,
         };
         let body =
@@ -230,14 +232,14 @@ impl World {
             mixing: image.mixing,
             filter: image.filter,
             pair_filter,
-            joints: Joints { records: joints, revision: image.revision },
+            joints: Joints { records: joints, revision: image.joint_revision },
             bounds: image.bounds,
             random: image.random,
             counters: image.counters,
             events: image.events,
             moved: image.moved,
             sick: Vec::new(),
-            journal: Journal::starting_at(image.revision),
+            journal: image.journal,
         };
         Ok((world, image.simulator))
     }

@@ -11,6 +11,7 @@
 //! distance between complex objects in three-dimensional space", 1988.
 
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 use super::pair::{Corner, Difference, Pair};
 use super::polytope::KeptPolytope;
@@ -33,7 +34,7 @@ const STILL_AS_SHORT: f64 = 16.0 * f64::EPSILON;
 
 /// What a search leaves behind for the next one on the same pair: it then begins where it ended, and takes one or two
 /// iterations while the shapes move little. Any cache is safe with any pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GjkCache {
     /// Direction of the last nearest point of Ψ.
     pub(super) axis: DVec3,

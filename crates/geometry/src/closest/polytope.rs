@@ -5,6 +5,7 @@
 //! chosen, and go with the first patch that reaches them.
 
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 use super::pair::Corner;
 use super::simplex::across;
@@ -20,7 +21,8 @@ const KEPT_FACES: usize = 2 * KEPT_CORNERS - 4;
 /// A polytope by the numbers of its corners: the next search on the same pair begins with it. A closed surface whose faces
 /// all have the origin on their inner side holds a ball about the origin that reaches to the nearest face, whether or not it
 /// has stayed convex while the shapes moved: the bound it gives is as good as that of one that was grown.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "PolytopeImage", into = "PolytopeImage")]
 pub(super) struct KeptPolytope {
     corner_count: u8,
     face_count: u8,
@@ -32,6 +34,57 @@ pub(super) struct KeptPolytope {
 impl Default for KeptPolytope {
     fn default() -> Self {
         Self { corner_count: 0, face_count: 0, numbers: [[0; 2]; KEPT_CORNERS], faces: [[0; 6]; KEPT_FACES] }
+    }
+}
+
+/// A kept polytope in a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PolytopeImage {
+    numbers: Vec<[u16; 2]>,
+    faces: Vec<[u8; 6]>,
+}
+
+impl PolytopeImage {
+    /// Whether it is a closed surface: over each side lies a face with the same side, run through the other way.
+    fn is_closed(&self) -> bool {
+        let (corners, faces) = (self.numbers.len(), self.faces.len());
+        let sides = |face: usize| {
+            let kept = &self.faces[face];
+            (0..3).map(|i| (kept[i], kept[(i + 1) % 3], usize::from(kept[3 + i])))
+        };
+        corners <= KEPT_CORNERS
+            && faces <= KEPT_FACES
+            && (0..faces).all(|face| {
+                sides(face).all(|(from, to, over)| {
+                    usize::from(from) < corners
+                        && from != to
+                        && over < faces
+                        && sides(over).any(|(a, b, back)| (a, b, back) == (to, from, face))
+                })
+            })
+    }
+}
+
+impl From<KeptPolytope> for PolytopeImage {
+    fn from(kept: KeptPolytope) -> Self {
+        let faces = if kept.is_empty() { 0 } else { kept.face_count as usize };
+        Self {
+            numbers: kept.numbers[..kept.corner_count as usize].to_vec(),
+            faces: kept.faces[..faces].to_vec(),
+        }
+    }
+}
+
+impl From<PolytopeImage> for KeptPolytope {
+    /// What is no polytope is forgotten.
+    fn from(image: PolytopeImage) -> Self {
+        let mut kept = Self::default();
+        if image.is_closed() {
+            (kept.corner_count, kept.face_count) = (image.numbers.len() as u8, image.faces.len() as u8);
+            kept.numbers[..image.numbers.len()].copy_from_slice(&image.numbers);
+            kept.faces[..image.faces.len()].copy_from_slice(&image.faces);
+        }
+        kept
     }
 }
 

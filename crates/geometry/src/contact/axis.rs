@@ -13,6 +13,7 @@
 //! A first guess, or last time's axis, may be proved to be the best at once (see `proof`); then none is looked at.
 
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 use super::frame::Frame;
 use super::polytope::Polytope;
@@ -34,7 +35,7 @@ pub(super) const BIAS: f64 = 1e-8;
 const OUTSIDE: f64 = 1e-12;
 
 /// What made an axis.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Features {
     /// Nothing is known.
     #[default]

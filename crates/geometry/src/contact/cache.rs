@@ -1,6 +1,7 @@
 //! What a contact leaves behind.
 
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 use super::Manifold;
 use super::axis::Features;
@@ -8,7 +9,7 @@ use super::frame::Frame;
 use crate::closest::GjkCache;
 
 /// What contact of one pair of pieces leaves behind for its next time. Any cache is safe with any pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PieceCache {
     pub(super) gjk: GjkCache,
     /// What made the last axis.

@@ -41,5 +41,5 @@ pub use kept::{KeptContact, Recycling};
 pub use manifold::{ContactPoint, MAX_POINTS, Manifold};
 pub use piece::Piece;
 pub use shapes::{
-    ContactCache, ContactError, ContactSettings, Contacts, Sides, collide, distance, intersects,
+    CacheMemory, ContactCache, ContactError, ContactSettings, Contacts, Sides, collide, distance, intersects,
 };

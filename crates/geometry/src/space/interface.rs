@@ -134,6 +134,23 @@ pub trait Space: Debug + Send + Sync {
         }
     }
 
+    /// The box whose overlaps are told: that of an id, enlarged as it may be.
+    fn enlarged(&self, id: ProxyId) -> Result<Aabb, SpaceError> {
+        self.bounds(id)
+    }
+
+    /// [`insert`](Self::insert) with what [`enlarged`](Self::enlarged) told of the box in another space of this kind: the pairs
+    /// to come are then the same in both.
+    fn insert_enlarged(
+        &mut self,
+        bounds: &Aabb,
+        _enlarged: &Aabb,
+        mobility: Mobility,
+        user: u64,
+    ) -> Result<ProxyId, SpaceError> {
+        self.insert(bounds, mobility, user)
+    }
+
     /// Box of an id.
     fn bounds(&self, id: ProxyId) -> Result<Aabb, SpaceError> {
         self.proxies().find(id).map(|index| *self.proxies().bounds(index))

@@ -169,6 +169,11 @@ impl ProxyTable {
         (0u32..).zip(&self.slots).filter(|(_, slot)| slot.alive).map(|(index, _)| index)
     }
 
+    /// Indices to be given away again, the last first.
+    pub fn free(&self) -> &[u32] {
+        &self.free
+    }
+
     /// Indices removed since the last step.
     pub fn leaving(&self) -> &[u32] {
         &self.leaving

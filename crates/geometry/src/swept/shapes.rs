@@ -200,6 +200,12 @@ impl Support for Form<'_> {
 
 /// A box around all places a shape comes to; None if it is unbounded or does not answer.
 fn way_of(shape: &Shape, motion: &Motion, margin: f64) -> Option<Aabb> {
+    if let Shape::Mesh(mesh) = shape {
+        // Its box will do: nobody wants to meet every vertex of a landscape.
+        let own = mesh.bounds();
+        let radius = (own.center() - motion.center()).length() + own.half_extents().length();
+        return swept_bounds(motion, radius, margin, |pose| own.transformed(pose).ok());
+    }
     let radius = shape.rotation_radius(motion.center())?;
     swept_bounds(motion, radius, margin, |pose| shape.aabb(pose))
 }

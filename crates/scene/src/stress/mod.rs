@@ -94,6 +94,8 @@ pub struct StressScene {
     pub steps: usize,
     /// Whether bodies may fall asleep.
     pub sleeping: bool,
+    /// Bodies no point of which moves faster keep still, m/s.
+    pub sleep_speed: f64,
     /// Everybody, from the beginning.
     pub bodies: Vec<StressBody>,
     /// How they hang together.
@@ -239,7 +241,15 @@ impl StressJoint {
 
 impl StressScene {
     fn new(name: &'static str, steps: usize, sleeping: bool) -> Self {
-        Self { name, steps, sleeping, bodies: Vec::new(), joints: Vec::new(), arrivals: Vec::new() }
+        Self {
+            name,
+            steps,
+            sleeping,
+            sleep_speed: 0.05,
+            bodies: Vec::new(),
+            joints: Vec::new(),
+            arrivals: Vec::new(),
+        }
     }
 
     fn ground(&mut self, half: DVec3) -> Built<()> {

@@ -9,6 +9,7 @@ use std::f64::consts::TAU;
 /// Fifty trees; the field has 60 000 triangles times the square of `fineness`.
 pub(super) fn trees(name: &'static str, fineness: usize) -> Built<StressScene> {
     let mut scene = StressScene::new(name, 500, true);
+    scene.sleep_speed = 0.2;
     scene.bodies.push(StressBody::new(Status::Fixed, DVec3::ZERO, Shape::mesh(field(fineness)?)?));
     let mut logs = Vec::new();
     let (mut radius, mut y) = (0.75, 1.0);

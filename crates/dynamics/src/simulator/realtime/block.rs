@@ -12,6 +12,7 @@
 //! the body, in the same coordinates.
 
 use super::lanes::{LANES, Row};
+use serde::{Deserialize, Serialize};
 
 /// Most points in a manifold.
 pub(super) const POINTS: usize = 4;
@@ -38,7 +39,7 @@ pub(super) struct Frame {
 
 /// A manifold as it lives from step to step. Vectors belong to the principal frame of a body, or to the world's axes if the body
 /// is fixed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[repr(C, align(32))]
 pub(super) struct Patch {
     /// Normal in A's axes; x_B − x_A in the world's.

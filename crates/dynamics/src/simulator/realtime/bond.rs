@@ -123,7 +123,7 @@ pub(super) struct BondRow {
 #[derive(Debug, Default)]
 pub(super) struct Bonds {
     pub all: Vec<Bond>,
-    revision: Option<u64>,
+    pub revision: Option<u64>,
     scratch: Rows,
 }
 

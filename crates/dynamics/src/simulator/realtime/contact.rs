@@ -1,21 +1,28 @@
 //! Contacts that live from step to step.
 //!
 //! A contact begins when two boxes come near and ends when they part. In between it keeps its manifold, the impulses that held it in
-//! the last step, and what the search for it found. As long as two bodies have moved against each other by less than a tolerance τ
+//! the last step, and what the search for it found. As long as two parts have moved against each other by less than a tolerance τ
 //! since the manifold was made, only its gaps are measured anew, between the points that were marked on both bodies; with τ at most
 //! half the foresight nothing can come to touch unseen.
+//!
+//! A part that lies within r of its middle m, seen from the other body, has moved by at most |Δm| + r|Δθ|. The smaller part of the
+//! two is the one that is watched: where the rest of its body goes does not matter, so that a log at the foot of a falling tree
+//! counts as slow as it is.
 
 use super::block::{POINTS, Patch};
 use super::lanes::Row;
+use super::memory::{is_usable, sane};
 use super::roster::{Part, Roster};
+use super::settings::RealtimeSettings;
 use crate::filter::{Exclusion, Rejection};
 use crate::motion::Motion;
 use crate::world::{MixedMaterial, Status, World};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::contact::{
-    ContactCache, Contacts as Found, Manifold, Piece, PieceCache, collide, collide_pieces,
+    CacheMemory, ContactCache, Contacts as Found, Manifold, Piece, PieceCache, collide, collide_pieces,
 };
 use rattleback_geometry::{Pose, Shape};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// How a contact is looked for. Pieces are what there is most of, so they pay no way to the heap.
@@ -56,7 +63,67 @@ pub(super) struct Contact {
     origin: DVec3,
     foresight: f64,
     tolerance: f64,
+    /// Which of the two is smaller, its middle in its body's frame, and its radius.
+    small: usize,
+    middle: DVec3,
     reach: f64,
+}
+
+/// What was found, to be written down.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant)]
+enum SearchMemory {
+    Pieces(PieceCache),
+    Shapes(CacheMemory),
+}
+
+/// A contact without its shapes and what follows from them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)]
+pub(super) struct ContactMemory {
+    parts: [u32; 2],
+    material: MixedMaterial,
+    muted: bool,
+    touching: bool,
+    near: bool,
+    touched: bool,
+    answered: u64,
+    patches: Vec<Patch>,
+    search: SearchMemory,
+    seen: Option<Pose>,
+    origin: DVec3,
+}
+
+impl ContactMemory {
+    pub const fn parts(&self) -> [u32; 2] {
+        self.parts
+    }
+
+    /// The contact it was; nothing if it cannot have been one of these bodies.
+    pub fn recalled(self, roster: &Roster, settings: &RealtimeSettings) -> Option<Contact> {
+        let [a, b] = [roster.part(self.parts[0])?, roster.part(self.parts[1])?];
+        let usable = is_usable(&self.material) && sane(&self.patches) && self.origin.is_finite();
+        if a.actor == b.actor || !usable {
+            return None;
+        }
+        let sides = [(self.parts[0], a), (self.parts[1], b)];
+        let mut contact = Contact::new(sides, self.material, settings.foresight, settings.recycling);
+        contact.search = match (contact.search, self.search) {
+            (Search::Pieces(_), SearchMemory::Pieces(cache)) => Search::Pieces(cache),
+            (Search::Shapes(_), SearchMemory::Shapes(memory)) => {
+                let cache = ContactCache::recalled(&memory, &a.shape, &b.shape);
+                Search::Shapes(Box::new((cache, Found::default())))
+            }
+            (fresh, _) => fresh,
+        };
+        (contact.muted, contact.touching, contact.near) = (self.muted, self.touching, self.near);
+        (contact.touched, contact.answered) = (self.touched, self.answered);
+        (contact.seen, contact.origin) = (self.seen, self.origin);
+        let mut patches = self.patches.into_iter();
+        contact.patch = patches.next().unwrap_or_default();
+        contact.others.extend(patches);
+        Some(contact)
+    }
 }
 
 /// What looking at a contact takes.
@@ -77,7 +144,8 @@ impl Contact {
         } else {
             Search::Shapes(Box::default())
         };
-        let reach = a.radius.min(b.radius);
+        let small = usize::from(b.radius <= a.radius);
+        let Part { middle, radius: reach, .. } = *[a, b][small];
         let foresight = foresight.min(0.25 * reach);
         let tolerance = (recycling * reach).min(0.5 * foresight);
         Self {
@@ -98,7 +166,29 @@ impl Contact {
             origin: DVec3::ZERO,
             foresight,
             tolerance,
+            small,
+            middle,
             reach,
+        }
+    }
+
+    /// What has to be remembered of it.
+    pub fn memory(&self) -> ContactMemory {
+        ContactMemory {
+            parts: self.parts,
+            material: self.material,
+            muted: self.muted,
+            touching: self.touching,
+            near: self.near,
+            touched: self.touched,
+            answered: self.answered,
+            patches: self.patches().copied().collect(),
+            search: match &self.search {
+                Search::Pieces(cache) => SearchMemory::Pieces(*cache),
+                Search::Shapes(memory) => SearchMemory::Shapes(memory.0.memory()),
+            },
+            seen: self.seen,
+            origin: self.origin,
         }
     }
 
@@ -127,8 +217,10 @@ impl Contact {
         let relative = a.motion.pose().relative(&b.motion.pose());
         let known = self.seen.is_some_and(|seen| self.is_close(&seen, &relative));
         // Who comes fast has to be seen coming; who bounces, from any distance.
-        let swing = |side: &Side<'_>| side.motion.omega.length() * self.reach.min(side.part.radius);
-        let travel = sight.dt * ((b.motion.v - a.motion.v).length() + swing(&a) + swing(&b));
+        let middle = [&a, &b][self.small].motion.pose().point(self.middle);
+        let velocity = |side: &Side<'_>| side.motion.v + side.motion.omega.cross(middle - side.motion.x);
+        let turning = (b.motion.omega - a.motion.omega).length();
+        let travel = sight.dt * ((velocity(&b) - velocity(&a)).length() + turning * self.reach);
         let bouncy = self.material.restitution > 0.0 && !self.sensor;
         let margin = self.foresight.max(if bouncy { travel } else { travel.min(0.5 * self.reach) });
         if !known || margin > self.foresight {
@@ -154,11 +246,15 @@ impl Contact {
         Some([side(0)?, side(1)?])
     }
 
-    /// Whether no point of the smaller body can have moved by more than the tolerance.
+    /// Whether no point of the smaller part can have moved by more than the tolerance.
     fn is_close(&self, seen: &Pose, now: &Pose) -> bool {
         let turn = seen.rotation.conjugate() * now.rotation;
         let angle = 2.0 * (turn.x * turn.x + turn.y * turn.y + turn.z * turn.z).sqrt();
-        let slid = (now.translation - seen.translation).length();
+        // Where the middle is: of B in A's frame, or of A in B's.
+        let place = |pose: &Pose| {
+            if self.small == 1 { pose.point(self.middle) } else { pose.inverse_point(self.middle) }
+        };
+        let slid = (place(now) - place(seen)).length();
         slid + angle * self.reach < self.tolerance
     }
 
@@ -285,7 +381,14 @@ fn make_patch(
         0.0,
         0.0,
     ]);
-    let part = manifold.parts[0].wrapping_mul(0x9e37_79b9) ^ manifold.parts[1].wrapping_mul(0x85eb_ca6b);
+    // Points on triangles are named after their own already; the manifold is named after the deepest one, which changes.
+    let surface = |side: &Side<'_>| matches!(side.part.shape, Shape::Mesh(_) | Shape::HeightField(_));
+    let whole = |side: &Side<'_>| !matches!(side.part.shape, Shape::Compound(_));
+    let part = if (surface(a) && whole(b)) || (surface(b) && whole(a)) {
+        0
+    } else {
+        manifold.parts[0].wrapping_mul(0x9e37_79b9) ^ manifold.parts[1].wrapping_mul(0x85eb_ca6b)
+    };
     let mut known = None;
     for (k, point) in manifold.points().iter().take(POINTS).enumerate() {
         let pa = a.anchor(place_a.point(point.point_a), origin).as_vec3();
@@ -308,7 +411,7 @@ fn make_patch(
 }
 
 /// What most stages have to know of a contact, side by side in memory.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Summary {
     pub actors: [u32; 2],
     /// Step in which it was last looked at.
@@ -325,7 +428,7 @@ pub(super) struct Summary {
 pub(super) struct Table {
     pub contacts: Vec<Option<Contact>>,
     pub summaries: Vec<Summary>,
-    free: Vec<u32>,
+    pub free: Vec<u32>,
     by_parts: HashMap<(u32, u32), u32>,
 }
 
@@ -360,6 +463,17 @@ impl Table {
         self.summaries[slot as usize] = Summary { actors: contact.actors, bouncy, ..Summary::default() };
         self.contacts[slot as usize] = Some(contact);
         self.by_parts.insert((one.min(other), one.max(other)), slot);
+    }
+
+    /// Fills the next slot with what was remembered of it.
+    pub fn put(&mut self, contact: Option<Contact>, summary: Summary) {
+        let slot = self.contacts.len() as u32;
+        if let Some(contact) = &contact {
+            let [one, other] = contact.parts;
+            self.by_parts.insert((one.min(other), one.max(other)), slot);
+        }
+        self.contacts.push(contact);
+        self.summaries.push(summary);
     }
 
     /// Joints have come or gone: mutes and unmutes contacts.

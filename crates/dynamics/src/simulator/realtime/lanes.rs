@@ -4,13 +4,14 @@
 //! that the machine does not show in the result.
 
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// How many.
 pub(super) const LANES: usize = 8;
 
 /// Eight numbers in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[repr(C, align(32))]
 pub(super) struct Row(pub [f32; LANES]);
 

@@ -18,8 +18,10 @@ mod bond_kernel;
 mod bond_set;
 mod bounce;
 mod contact;
+mod crowd;
 mod kernel;
 mod lanes;
+mod memory;
 mod roster;
 mod settings;
 mod sleep;
@@ -38,13 +40,15 @@ use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, check_step};
-use crate::world::{BodyId, Event, Handle, JointId, Status, World};
+use crate::world::{BodyId, Event, Handle, JointId, SnapshotError, Status, World};
 use bond::Bonds;
 use bounce::Bounces;
 use contact::Table;
 use glam::DVec3;
+use memory::Memory;
 use rattleback_geometry::space::{PairChanges, Space, SpaceError, SpaceKind};
 use roster::Roster;
+use serde::{Deserialize, Serialize};
 use sleep::Islands;
 use solver::Solver;
 use sweep::Sweeps;
@@ -77,7 +81,7 @@ pub struct TouchPoint {
 }
 
 /// What a step did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealtimeCounters {
     /// Pairs whose boxes are near.
     pub contacts: usize,
@@ -142,6 +146,10 @@ pub struct Realtime {
     delicate: Vec<u32>,
     /// By root of an island: whether it is one.
     marked: Vec<bool>,
+    /// A state to be taken up in the next step.
+    recalled: Option<Memory>,
+    /// Pairs that had been told of before a state was taken up.
+    told: Option<Vec<[u32; 2]>>,
 }
 
 impl Default for Realtime {
@@ -183,6 +191,8 @@ impl Realtime {
             sleepers: Vec::new(),
             delicate: Vec::new(),
             marked: Vec::new(),
+            recalled: None,
+            told: None,
         }
     }
 
@@ -278,6 +288,25 @@ impl Simulator for Realtime {
 
     fn sleepers(&self, world: &World) -> Vec<BodyId> {
         world.bodies().ids(Status::Dynamic).iter().copied().filter(|body| self.is_asleep(*body)).collect()
+    }
+
+    fn memory(&self) -> Vec<u8> {
+        // A vector of bytes grows as long as there is memory.
+        let written = match &self.recalled {
+            Some(memory) => postcard::to_allocvec(memory),
+            None => postcard::to_allocvec(&self.remember()),
+        };
+        written.unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+        self.recalled = if memory.is_empty() {
+            None
+        } else {
+            let malformed = |_| SnapshotError::Malformed("memory of the real-time simulator");
+            Some(postcard::from_bytes(memory).map_err(malformed)?)
+        };
+        Ok(())
     }
 }
 

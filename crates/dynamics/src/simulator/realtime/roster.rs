@@ -21,7 +21,9 @@ pub(super) struct Part {
     pub actor: u32,
     pub proxy: ProxyId,
     pub sensor: bool,
-    /// Largest distance of a point from the origin of the shape; infinite for a half-space.
+    /// Its middle, in the principal frame.
+    pub middle: DVec3,
+    /// Largest distance of a point from the middle; infinite for a half-space.
     pub radius: f64,
     /// Half of its smallest extent: moving less than that in a step it cannot pass through anything unseen.
     pub core: f64,
@@ -53,6 +55,22 @@ pub(super) struct Actor {
     pub core: f64,
     /// The same moment of inertia about every axis: it never wobbles.
     pub round: bool,
+}
+
+impl Part {
+    pub fn new(shape: Shape, place: Pose, id: ShapeId, actor: u32, proxy: ProxyId, sensor: bool) -> Self {
+        let own = shape.aabb(&Pose::IDENTITY);
+        let middle = own.map_or(DVec3::ZERO, |bounds| bounds.center());
+        let radius = shape.rotation_radius(middle).unwrap_or(f64::INFINITY);
+        let core = own.map_or(f64::INFINITY, |bounds| bounds.half_extents().min_element());
+        Self { middle: place.point(middle), shape, place, id, actor, proxy, sensor, radius, core }
+    }
+
+    /// Velocity of its middle.
+    #[inline]
+    pub fn velocity(&self, motion: &Motion) -> DVec3 {
+        motion.v + motion.omega.cross(motion.q * self.middle)
+    }
 }
 
 impl Actor {
@@ -97,15 +115,17 @@ pub(super) struct Roster {
     pub lives: Vec<Life>,
     /// Parts by the slot of their proxy.
     pub parts: Vec<Option<Part>>,
-    revision: Option<u64>,
+    pub revision: Option<u64>,
     /// Bodies whose status a step itself has changed.
     pub pending: Vec<BodyId>,
     /// Bodies to be woken, filled by `sync`.
     pub disturbed: Vec<u32>,
+    /// Dynamic bodies that have come since they were last counted.
+    pub newcomers: Vec<BodyId>,
     /// Whether a fixed body has gone, so that another may have taken its place.
     fixed_went: bool,
     /// How many bodies of each status there were when last looked at.
-    counts: [usize; 4],
+    pub counts: [usize; 4],
 }
 
 impl Roster {
@@ -252,30 +272,13 @@ impl Roster {
             let place = principal * attached.pose;
             let bounds = attached.shape.aabb(&(pose * place)).unwrap_or_else(everywhere);
             let proxy = space.insert(&bounds, mobility, 0).map_err(refuse)?;
-            let radius = attached.shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY);
-            let core = attached
-                .shape
-                .aabb(&Pose::IDENTITY)
-                .map_or(f64::INFINITY, |bounds| 0.5 * (bounds.max() - bounds.min()).min_element());
             let index = proxy.index() as usize;
             if self.parts.len() <= index {
                 self.parts.resize_with(index + 1, || None);
             }
-            self.parts[index] = Some(Part {
-                shape: attached.shape.clone(),
-                place,
-                id: *shape_id,
-                actor: slot,
-                proxy,
-                sensor: attached.sensor,
-                radius,
-                core,
-            });
+            let (shape, sensor) = (attached.shape.clone(), attached.sensor);
+            self.parts[index] = Some(Part::new(shape, place, *shape_id, slot, proxy, sensor));
             actor.parts.push(index as u32);
-            actor.reach = actor.reach.max(place.translation.length() + radius);
-            if !attached.sensor {
-                actor.core = actor.core.min(core);
-            }
         }
         if self.actors.len() <= slot as usize {
             self.actors.resize_with(slot as usize + 1, || None);
@@ -286,11 +289,27 @@ impl Roster {
             Status::Animated => Life::Still,
             Status::Fixed | Status::Inactive => Life::Fixed,
         };
+        if actor.status == Status::Dynamic {
+            self.newcomers.push(id);
+        }
         self.actors[slot as usize] = Some(actor);
+        self.measure(slot);
         Ok(())
     }
 
-    fn dismiss(&mut self, slot: u32, space: &mut dyn Space) -> Result<(), Error> {
+    /// Finds out how far a body reaches and how thin it is.
+    pub fn measure(&mut self, slot: u32) {
+        let Self { actors, parts, .. } = self;
+        let Some(actor) = actors.get_mut(slot as usize).and_then(Option::as_mut) else { return };
+        for part in actor.parts.iter().filter_map(|index| parts[*index as usize].as_ref()) {
+            actor.reach = actor.reach.max(part.middle.length() + part.radius);
+            if !part.sensor {
+                actor.core = actor.core.min(part.core);
+            }
+        }
+    }
+
+    pub fn dismiss(&mut self, slot: u32, space: &mut dyn Space) -> Result<(), Error> {
         let Some(actor) = self.actors[slot as usize].take() else { return Ok(()) };
         self.lives[slot as usize] = Life::Fixed;
         self.fixed_went |= actor.status == Status::Fixed;
@@ -326,6 +345,6 @@ fn counts(world: &World) -> [usize; 4] {
     Status::ALL.map(|status| world.bodies().count(status))
 }
 
-fn is_round(moments: DVec3) -> bool {
+pub(super) fn is_round(moments: DVec3) -> bool {
     moments.max_element() - moments.min_element() <= 1e-9 * moments.max_element()
 }

@@ -4,6 +4,7 @@ use super::bond::Bonds;
 use super::contact::Table;
 use super::roster::{Life, NONE, Roster};
 use crate::world::{Event, Handle, Status, World};
+use serde::{Deserialize, Serialize};
 
 /// What ties bodies together.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,37 @@ pub(super) struct Islands {
     island_of: Vec<u32>,
 }
 
+/// Who sleeps with whom.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct IslandMemory {
+    members: Vec<Vec<u32>>,
+    free: Vec<u32>,
+}
+
+impl IslandMemory {
+    pub fn has(&self, island: u32) -> bool {
+        (island as usize) < self.members.len()
+    }
+
+    pub fn members(&self) -> impl Iterator<Item = u32> {
+        self.members.iter().flatten().copied()
+    }
+
+    /// Whether the islands that are free are there, and empty.
+    pub fn is_consistent(&self) -> bool {
+        self.free.iter().all(|island| self.members.get(*island as usize).is_some_and(Vec::is_empty))
+    }
+}
+
 impl Islands {
+    pub fn memory(&self) -> IslandMemory {
+        IslandMemory { members: self.members.clone(), free: self.free.clone() }
+    }
+
+    pub fn recall(&mut self, memory: IslandMemory) {
+        (self.members, self.free) = (memory.members, memory.free);
+    }
+
     /// Wakes a body with all of its island; tells whether it had slept.
     pub fn wake(&mut self, roster: &mut Roster, slot: u32, time: f64, events: &mut Vec<Event>) -> bool {
         let Some(actor) = roster.actor_mut(slot) else { return false };

@@ -2,7 +2,9 @@
 //!
 //! All others get what free rotation does to ω in a step spread evenly over it. A top nutates many times in that time, so it is
 //! turned anew in every sub-step h: from q = q₀ exp(θ) with L = I(q) ω, free rotation by h leads to q', and ω' = I(q')⁻¹ L.
-//! Sub-steps are made short enough for that: ν h ≤ [`NUTATION`], ν = |ω| (I_max − I_min) / I_mid.
+//! Sub-steps are made short enough for that: ν h ≤ [`NUTATION`]. About its axis k a body nutates with ω_k times the root of
+//! (I_k − I_i)(I_k − I_j) / (I_i I_j), by Euler's equations; ν is the length of these three. A rod that whirls end over end does
+//! not nutate at all, a disc that spins does.
 
 use super::block::Mover;
 use super::lanes::Row;
@@ -15,10 +17,12 @@ const NUTATION: f64 = 0.1;
 
 /// ν of a body, rad/s.
 pub(super) fn nutation_rate(motion: &Motion, inertia: &Inertia) -> f64 {
-    let moments = inertia.moments;
-    let (least, most) = (moments.min_element(), moments.max_element());
-    let middle = moments.element_sum() - least - most;
-    motion.omega.length() * (most - least) / middle
+    let (own, moments) = (motion.q.conjugate() * motion.omega, inertia.moments);
+    let squared = |k: usize| {
+        let [this, one, other] = [moments[k], moments[(k + 1) % 3], moments[(k + 2) % 3]];
+        own[k] * own[k] * ((this - one) * (this - other) / (one * other)).abs()
+    };
+    (squared(0) + squared(1) + squared(2)).sqrt()
 }
 
 /// (ν, length of the step, sub-steps) ⇒ how many times as many sub-steps it takes.

@@ -28,10 +28,14 @@ impl Realtime {
         self.dt = dt;
         self.sick.clear();
         let time = world.time();
+        if let Some(memory) = self.recalled.take() {
+            self.take_up(memory, world)?;
+        }
         if self.roster.has_lost_track(world) {
             self.start_over()?;
         }
         self.roster.sync(world, &mut *self.space)?;
+        self.thin_crowds(world)?;
         if self.bonds.sync(world) {
             self.table.listen(&Sight { world, roster: &self.roster, dt });
         }
@@ -58,12 +62,13 @@ impl Realtime {
     }
 
     /// Forgets everything about the world.
-    fn start_over(&mut self) -> Result<(), Error> {
+    pub(super) fn start_over(&mut self) -> Result<(), Error> {
         self.space = self.settings.space_kind()?.create();
         self.roster = Roster::default();
         self.table = Table::default();
         self.islands = Islands::default();
         self.bonds = Bonds::default();
+        self.told = None;
         Ok(())
     }
 
@@ -74,6 +79,11 @@ impl Realtime {
     /// Begins and ends contacts.
     fn meet(&mut self, world: &World, time: f64) {
         self.space.step(self.threads(), &mut self.changes);
+        if let Some(told) = self.told.take() {
+            let mut changes = std::mem::take(&mut self.changes);
+            self.compare_pairs(&told, &mut changes);
+            self.changes = changes;
+        }
         for pair in &self.changes.vanished {
             let Some(contact) = self.table.end(pair.a.index(), pair.b.index()) else { continue };
             for actor in contact.actors {
@@ -402,13 +412,14 @@ impl Realtime {
             }
             let speed = motion.v.length() + motion.omega.length() * actor.reach;
             actor.still = if speed < still_speed { actor.still + dt as f32 } else { 0.0 };
-            let (pose, travel) = (motion.pose(), motion.v * dt);
-            let far = travel.length_squared() > foresight * foresight;
+            let pose = motion.pose();
             for index in &actor.parts {
                 let Some(part) = self.roster.parts.get(*index as usize).and_then(Option::as_ref) else {
                     continue;
                 };
                 let margin = foresight.min(0.25 * part.radius);
+                let travel = part.velocity(motion) * dt;
+                let far = travel.length_squared() > foresight * foresight;
                 if far && let Some(bounds) = part.shape.aabb(&(pose * part.place)) {
                     let bounds =
                         bounds.enlarged(margin).and_then(|bounds| bounds.swept(travel)).unwrap_or(bounds);
@@ -449,7 +460,7 @@ impl Realtime {
             if let Some(actor) = self.roster.actor(id.slot())
                 && !actor.asleep
                 && now.is_finite()
-                && Self::is_fast(actor, before, now, dt)
+                && self.is_fast(actor, before, now, dt)
             {
                 self.sweeps.fast.push(place as u32);
             }

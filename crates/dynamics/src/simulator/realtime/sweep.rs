@@ -1,14 +1,14 @@
 //! Fast bodies do not pass through others.
 //!
-//! A body that moves farther in a step than half its thinnest extent could be on the other side of a wall without ever having
+//! A part that moves farther in a step than half its thinnest extent could be on the other side of a wall without ever having
 //! touched it. Its way is therefore followed from the beginning of the step to its end, straight and turning evenly, against
 //! everything whose way it may cross; where it first comes to touch, it is stopped, with the velocity it has. The next step finds it in
 //! contact.
 //!
 //! Parts that touch from the start, or nearly so, are held by the solver: were they stopped where they touch, a body that slides or
 //! tips over would never get on. But the solver knows only how they turn at that moment: a rod that spins fast may dip into what it
-//! touches. Then the ball about its centre of mass that fits into its thinnest part is followed instead, so that
-//! the middle of a body stays on its side.
+//! touches. Then a ball that fits into it, about the centre of mass (about its own middle, if there are other parts), is followed
+//! instead, so that the middle of a body stays on its side.
 //!
 //! Who is stopped is in the way of others from then on. So hits are taken in the order of time, and whoever may meet a body that
 //! was stopped is followed anew.
@@ -29,6 +29,8 @@ struct Runner {
     place: u32,
     slot: u32,
     way: Motion,
+    /// Where it begins and where it ends.
+    ends: [Pose; 2],
     /// Part of the way it may go.
     stop: f64,
 }
@@ -67,10 +69,20 @@ const HEART: f64 = 0.5;
 const MOST_ROUNDS: usize = 8;
 
 impl Realtime {
-    /// Whether a body has gone so far that it may have missed something.
-    pub(super) fn is_fast(actor: &Actor, before: &State, now: &State, dt: f64) -> bool {
-        let swing = now.omega.length().max(before.omega.length()) * dt * actor.reach;
-        (now.x - before.x).length() > actor.core || (swing.is_finite() && swing > actor.core)
+    /// Whether a part of a body has gone so far that it may have missed something.
+    pub(super) fn is_fast(&self, actor: &Actor, before: &State, now: &State, dt: f64) -> bool {
+        let turn = now.omega.length().max(before.omega.length()) * dt;
+        // Nobody looks at all parts of a body that is slow as a whole.
+        let (moved, swing) = ((now.x - before.x).length(), turn * actor.reach);
+        if moved + swing <= actor.core {
+            return false;
+        }
+        let (start, end) = (before.pose(), now.pose());
+        let fast = |part: &Part| {
+            let moved = end.point(part.middle).distance(start.point(part.middle));
+            is_far(part, moved, turn)
+        };
+        actor.parts.iter().filter_map(|index| self.roster.part(*index)).any(fast)
     }
 
     /// Stops the fast bodies where they first touch.
@@ -84,7 +96,8 @@ impl Realtime {
                 (self.before[place as usize], world.bodies().motion(Status::Dynamic)[place as usize]);
             let Some(way) = way_between(&before, &now, dt) else { continue };
             self.sweeps.by_slot.insert(slot, self.sweeps.runners.len() as u32);
-            self.sweeps.runners.push(Runner { place, slot, way, stop: 1.0 });
+            let ends = [before.pose(), way.pose(1.0)];
+            self.sweeps.runners.push(Runner { place, slot, way, ends, stop: 1.0 });
         }
         for index in 0..self.sweeps.runners.len() {
             self.clear_the_way(index)?;
@@ -118,7 +131,8 @@ impl Realtime {
         let Some(actor) = self.roster.actor(runner.slot) else { return Ok(()) };
         for number in &actor.parts {
             if let Some(part) = self.roster.part(*number)
-                && let Some(bounds) = bounds_of(&runner.way, part)
+                && runner.goes_far(part)
+                && let Some(bounds) = bounds_of(&runner.way, &runner.ends, part)
             {
                 set_box(&mut *self.space, part, &bounds)?;
             }
@@ -133,7 +147,11 @@ impl Realtime {
         let Some(actor) = self.roster.actor(runner.slot) else { return };
         for number in &actor.parts {
             let Some(part) = self.roster.part(*number).filter(|part| !part.sensor) else { continue };
-            let Some(bounds) = bounds_of(&runner.way, part) else { continue };
+            if !runner.goes_far(part) {
+                continue;
+            }
+            let Some(bounds) = bounds_of(&runner.way, &runner.ends, part) else { continue };
+            let [start, end] = runner.ends.map(|pose| pose.point(part.middle));
             let mut found = std::mem::take(&mut self.sweeps.found);
             found.clear();
             self.space.overlapping(&bounds, &mut |proxy| {
@@ -146,19 +164,19 @@ impl Realtime {
                 let rival = self.sweeps.by_slot.get(&peer.actor).map(|rival| *rival as usize);
                 // Two runners are listed once.
                 let listed = rival.is_some_and(|rival| rival < index as usize);
-                if peer.sensor
-                    || peer.actor == part.actor
-                    || listed
-                    || !world.may_touch(part.id, peer.id).unwrap_or(false)
-                {
+                if peer.sensor || peer.actor == part.actor || listed {
                     continue;
                 }
                 let Some(way) = self.way_of(world, peer, rival, dt) else { continue };
+                let ends = rival.map(|rival| self.sweeps.runners[rival].ends);
+                let [from, to] = ends.unwrap_or_else(|| [way.pose(0.0), way.pose(1.0)]);
                 // Who moves along with it is seen by the contacts of the next step early enough.
-                let swing = runner.way.turn().length() * actor.reach
-                    + way.turn().length() * peer.radius.min(actor.reach);
-                let passing = (runner.way.displacement() - way.displacement()).length() + swing;
-                if passing < part.core + peer.core.min(part.core) {
+                let along = to.point(from.inverse_point(start));
+                let swing = (runner.way.turn().length() + way.turn().length()) * part.radius;
+                let passing = end.distance(along) + swing;
+                if passing < part.core + peer.core.min(part.core)
+                    || !world.may_touch(part.id, peer.id).unwrap_or(false)
+                {
                     continue;
                 }
                 let rival = rival.map(|rival| rival as u32);
@@ -243,15 +261,21 @@ impl Realtime {
     /// When the middle of a body that touches another from the start comes to touch it.
     fn heart_touch(&self, meeting: &Meeting, peer: &Part) -> f64 {
         let runner = &self.sweeps.runners[meeting.runner as usize];
-        let Some(actor) = self.roster.actor(runner.slot) else { return 1.0 };
-        let Ok(heart) = Shape::sphere(HEART * actor.core) else { return 1.0 };
-        let settings = Advancement { distance_tolerance: 0.1 * HEART * actor.core, max_iterations: 200 };
-        let hit = cast_shapes(&heart, &runner.way, &peer.shape, &meeting.way.of_part(&peer.place), &settings);
+        let (Some(actor), Some(part)) = (self.roster.actor(runner.slot), self.roster.part(meeting.part))
+        else {
+            return 1.0;
+        };
+        let middle = if actor.parts.len() == 1 { DVec3::ZERO } else { part.middle };
+        let Ok(heart) = Shape::sphere(HEART * part.core) else { return 1.0 };
+        let settings = Advancement { distance_tolerance: 0.1 * HEART * part.core, max_iterations: 200 };
+        let way = runner.way.of_part(&Pose::at(middle));
+        let hit = cast_shapes(&heart, &way, &peer.shape, &meeting.way.of_part(&peer.place), &settings);
         match hit {
             Ok(Some(hit)) if hit.contact.time > 0.0 => hit.contact.time,
             // It is there already: it may only go away.
             Ok(Some(hit)) => {
-                let towards = |n: DVec3| n.dot(runner.way.displacement() - meeting.way.displacement()) > 0.0;
+                let moved = way.pose(1.0).translation - way.pose(0.0).translation;
+                let towards = |n: DVec3| n.dot(moved - meeting.way.displacement()) > 0.0;
                 if hit.contact.gap.is_some_and(|gap| towards(gap.normal)) { 0.0 } else { 1.0 }
             }
             _ => 1.0,
@@ -299,13 +323,26 @@ fn way_between(before: &State, now: &State, dt: f64) -> Option<Motion> {
     Motion::new(before.pose(), DVec3::ZERO, now.x - before.x, turn).ok()
 }
 
+/// Whether a part that was moved and turned so far may have missed something.
+fn is_far(part: &Part, moved: f64, turn: f64) -> bool {
+    let swing = turn * part.radius;
+    moved > part.core || (swing.is_finite() && swing > part.core)
+}
+
+impl Runner {
+    fn goes_far(&self, part: &Part) -> bool {
+        let [start, end] = self.ends.map(|pose| pose.point(part.middle));
+        is_far(part, start.distance(end), self.way.turn().length())
+    }
+}
+
 /// A box around the whole way of a part.
-fn bounds_of(way: &Motion, part: &Part) -> Option<Aabb> {
-    let (start, end): (Pose, Pose) = (way.pose(0.0) * part.place, way.pose(1.0) * part.place);
+fn bounds_of(way: &Motion, ends: &[Pose; 2], part: &Part) -> Option<Aabb> {
+    let [start, end] = ends.map(|pose| pose * part.place);
     let both = part.shape.aabb(&start)?.union(&part.shape.aabb(&end)?);
     // Turning, no point leaves the ball about the centre of mass.
     let turn = way.turn().length();
-    let reach = part.place.translation.length() + part.radius;
+    let reach = part.middle.length() + part.radius;
     let bulge = if turn < std::f64::consts::PI { reach * (1.0 - (0.5 * turn).cos()) } else { 2.0 * reach };
     both.enlarged(bulge + 1e-3 * part.core.min(1.0)).ok()
 }

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Weak};
 
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 use super::leaf::parts_within;
 use super::solids::SolidWork;
@@ -37,11 +38,11 @@ const SLACK: f64 = 0.1;
 pub struct ContactCache {
     /// Choices about surfaces; may be changed at any time.
     pub settings: ContactSettings,
-    tokens: [Token; 2],
+    pub(super) tokens: [Token; 2],
     /// Largest distance of a point of A and B from its origin.
-    radii: [f64; 2],
+    pub(super) radii: [f64; 2],
     /// Of parts of compounds.
-    walk: Option<Walk>,
+    pub(super) walk: Option<Walk>,
     pub(super) pairs: Vec<LeafPair>,
     old_pairs: Vec<LeafPair>,
     /// Pairs no more, kept for their memory.
@@ -70,14 +71,14 @@ impl ContactCache {
         pose: &Pose,
         margin: f64,
     ) -> Result<(), ContactError> {
+        let compounds = matches!(a, Shape::Compound(_)) || matches!(b, Shape::Compound(_));
         if !(self.tokens[0].is(a) && self.tokens[1].is(b)) {
             self.tokens = [Token::of(a), Token::of(b)];
-            self.radii = [a, b].map(|shape| shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY));
+            self.radii = radii(a, b);
             self.walk = None;
             self.old_pairs.append(&mut self.pairs);
             self.old_pairs.iter_mut().for_each(|pair| pair.reset(NOWHERE));
         }
-        let compounds = matches!(a, Shape::Compound(_)) || matches!(b, Shape::Compound(_));
         if !compounds && self.pairs.len() == 1 {
             return Ok(());
         }
@@ -119,6 +120,14 @@ impl ContactCache {
         self.spare.append(&mut self.old_pairs);
         self.spare.truncate(MAX_SPARE);
     }
+}
+
+/// Largest distance of a point of two shapes from their origins; nobody asks for it if neither is a compound.
+pub(super) fn radii(a: &Shape, b: &Shape) -> [f64; 2] {
+    if !(matches!(a, Shape::Compound(_)) || matches!(b, Shape::Compound(_))) {
+        return [f64::INFINITY; 2];
+    }
+    [a, b].map(|shape| shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY))
 }
 
 /// Most pairs of parts kept for their memory.
@@ -180,7 +189,7 @@ impl Token {
 }
 
 /// When and how generously a list of what is near was taken.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Walk {
     /// Of B in A.
     pose: Pose,
@@ -193,6 +202,11 @@ pub(super) struct Walk {
 }
 
 impl Walk {
+    /// The same of shapes of these radii.
+    pub(super) fn with_radii(self, radii: [f64; 2]) -> Self {
+        Self { radii, ..self }
+    }
+
     /// Whether a list taken then still holds everything nearer than the margin.
     pub(super) fn covers(&mut self, pose: &Pose, margin: f64) -> bool {
         self.last = *pose;
@@ -231,8 +245,8 @@ pub(super) struct LeafPair {
     pub radii: Option<[f64; 2]>,
     old: Vec<TrianglePair>,
     old_caches: Vec<PieceCache>,
-    around: Option<Aabb>,
-    last_center: DVec3,
+    pub(super) around: Option<Aabb>,
+    pub(super) last_center: DVec3,
 }
 
 /// Two triangles, or a triangle and a body (then the second number is 0).

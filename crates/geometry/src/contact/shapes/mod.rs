@@ -21,6 +21,7 @@ mod error;
 mod face;
 mod foot;
 mod leaf;
+mod memory;
 mod merge;
 mod owned;
 mod reduce;
@@ -34,6 +35,7 @@ pub use cache::ContactCache;
 pub use contacts::Contacts;
 pub use distance::{distance, intersects};
 pub use error::ContactError;
+pub use memory::CacheMemory;
 pub use settings::{ContactSettings, Sides};
 
 use body_on_surface::BodyOnSurface;

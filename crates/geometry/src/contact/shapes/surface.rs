@@ -33,6 +33,13 @@ impl<'a> Surface<'a> {
         }
     }
 
+    pub(super) fn triangle_count(&self) -> usize {
+        match self {
+            Self::Mesh(mesh) => mesh.triangles().len(),
+            Self::Terrain(field) => 2 * (field.rows() - 1) * (field.columns() - 1),
+        }
+    }
+
     /// Numbers of the corners of a triangle, the same for vertices at the same place.
     pub(super) fn corners(&self, i: u32) -> [u32; 3] {
         match self {

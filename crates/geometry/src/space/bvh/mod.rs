@@ -260,25 +260,33 @@ impl Space for DynamicBvh {
     }
 
     fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
-        let id = self.table.insert(bounds, mobility, user)?;
         let tight = Box32::outward(bounds, self.settings.origin);
         let own = match mobility {
             Mobility::Moving => enlarged(tight, glam::Vec4::ZERO, &self.settings),
             Mobility::Fixed => tight,
         };
-        let count = self.table.slot_count();
-        if self.boxes.len() < count {
-            self.boxes.resize(count, own);
-            self.states.resize(count, State::default());
-            self.neighbors.reserve(count);
-        }
-        self.boxes[id.index() as usize] = own;
-        self.states[id.index() as usize] = State::new(mobility == Mobility::Moving);
-        self.touch(id.index());
-        if mobility == Mobility::Fixed {
-            self.unsettled.push(own);
-        }
-        Ok(id)
+        self.insert_as(bounds, own, mobility, user)
+    }
+
+    fn enlarged(&self, id: ProxyId) -> Result<Aabb, SpaceError> {
+        let own = self.boxes[self.table.find(id)? as usize];
+        let [low, high] = [own.low, own.high].map(|corner| corner.truncate().as_dvec3());
+        let told = Aabb::new(low + self.settings.origin, high + self.settings.origin);
+        Ok(told.unwrap_or(*self.table.bounds(id.index())))
+    }
+
+    fn insert_enlarged(
+        &mut self,
+        bounds: &Aabb,
+        enlarged: &Aabb,
+        mobility: Mobility,
+        user: u64,
+    ) -> Result<ProxyId, SpaceError> {
+        let tight = Box32::outward(bounds, self.settings.origin);
+        let corner = |p: DVec3| (p - self.settings.origin).as_vec3().extend(0.0);
+        let own = Box32 { low: corner(enlarged.min()), high: corner(enlarged.max()) };
+        let own = if own.contains(tight) { own } else { own.union(tight) };
+        self.insert_as(bounds, own, mobility, user)
     }
 
     fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
@@ -414,6 +422,32 @@ impl Space for DynamicBvh {
         self.ask_nearby(point, limit, &wide, |index, limit| {
             look_near(&self.table, index, point, limit, visit)
         });
+    }
+}
+
+impl DynamicBvh {
+    /// Stores a box under the enlarged one that stands for it.
+    fn insert_as(
+        &mut self,
+        bounds: &Aabb,
+        own: Box32,
+        mobility: Mobility,
+        user: u64,
+    ) -> Result<ProxyId, SpaceError> {
+        let id = self.table.insert(bounds, mobility, user)?;
+        let count = self.table.slot_count();
+        if self.boxes.len() < count {
+            self.boxes.resize(count, own);
+            self.states.resize(count, State::default());
+            self.neighbors.reserve(count);
+        }
+        self.boxes[id.index() as usize] = own;
+        self.states[id.index() as usize] = State::new(mobility == Mobility::Moving);
+        self.touch(id.index());
+        if mobility == Mobility::Fixed {
+            self.unsettled.push(own);
+        }
+        Ok(id)
     }
 }
 
