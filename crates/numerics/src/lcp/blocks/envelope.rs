@@ -4,7 +4,9 @@
 //! its first neighbour only, and so does row i of the factor. H = L Lᵀ is found row by row,
 //! L_ij = (H_ij − Σ_k L_ik L_jk)/L_jj, sums of products of stretches that lie side by side in memory.
 
+use super::problem::Block;
 use crate::lcp::matrix::dot;
+use glam::DVec3;
 
 /// H, then L.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +53,36 @@ impl Envelope {
         let (row, column) = (6 * self.place[a] + i, 6 * self.place[b] + j);
         if column <= row {
             self.entries[self.start[row] + column - self.first[row]] += value;
+        }
+    }
+
+    /// H += ρ J Jᵀ for one row J between at most two blocks.
+    pub fn add_square(&mut self, blocks: &[Option<usize>; 2], rows: &[[DVec3; 2]; 2], rho: f64) {
+        let flat = rows.map(|[v, w]| [v.x, v.y, v.z, w.x, w.y, w.z]);
+        for (side_a, a) in blocks.iter().enumerate() {
+            let Some(a) = a else { continue };
+            for (side_b, b) in blocks.iter().enumerate() {
+                let Some(b) = b else { continue };
+                for i in 0..6 {
+                    let scaled = rho * flat[side_a][i];
+                    for j in 0..6 {
+                        self.add(*a, i, *b, j, scaled * flat[side_b][j]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// H += M, block by block.
+    pub fn add_masses(&mut self, blocks: &[Block]) {
+        for (index, block) in blocks.iter().enumerate() {
+            for part in 0..2 {
+                for j in 0..3 {
+                    for i in 0..3 {
+                        self.add(index, 3 * part + i, index, 3 * part + j, block.mass[part].col(j)[i]);
+                    }
+                }
+            }
         }
     }
 
