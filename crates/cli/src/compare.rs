@@ -51,11 +51,15 @@ pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> R
     let dt = options.dt.unwrap_or(stage.dt);
     let duration = options.time.unwrap_or(stage.duration);
     if !(dt.is_finite() && dt > 0.0 && duration.is_finite() && duration >= 0.0) {
-        return Err(Failure::Input(format!("time and time step must be finite and > 0; got {duration} and {dt}")));
+        return Err(Failure::Input(format!(
+            "time and time step must be finite and > 0; got {duration} and {dt}"
+        )));
     }
     let steps = (duration / dt - 1e-6).ceil().max(1.0);
     if steps > 1e9 {
-        return Err(Failure::Input(format!("{duration} s in steps of {dt} s are {steps:e} steps; at most 1e9 are allowed")));
+        return Err(Failure::Input(format!(
+            "{duration} s in steps of {dt} s are {steps:e} steps; at most 1e9 are allowed"
+        )));
     }
     let mut runs = Vec::new();
     for name in names {
@@ -81,7 +85,8 @@ pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> R
 /// The simulators asked for, or all, the scene's own first.
 fn chosen(options: &Compare, own: &str, registry: &Registry) -> Result<Vec<String>, Failure> {
     if options.simulators.is_empty() {
-        let others = registry.simulators.iter().map(|entry| entry.name.to_string()).filter(|name| name != own);
+        let others =
+            registry.simulators.iter().map(|entry| entry.name.to_string()).filter(|name| name != own);
         return Ok(std::iter::once(own.to_owned()).chain(others).collect());
     }
     for name in &options.simulators {
@@ -210,7 +215,8 @@ fn report(
 fn parting(reference: &Run, run: &Run, labels: &[String]) -> String {
     let label = |body: usize| labels.get(body).map_or("?", String::as_str);
     let pairs = reference.samples.iter().zip(&run.samples).map(|(a, b)| (b.time, apart(a, b)));
-    let most = pairs.clone().fold((0.0, (0.0, 0)), |most, next| if next.1.0 > most.1.0 { next } else { most });
+    let most =
+        pairs.clone().fold((0.0, (0.0, 0)), |most, next| if next.1.0 > most.1.0 { next } else { most });
     let names = format!("{} and {}", reference.simulator, run.simulator);
     match pairs.clone().find(|(_, (far, _))| *far > PARTED) {
         Some((time, (_, body))) => format!(

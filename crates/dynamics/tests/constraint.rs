@@ -319,7 +319,8 @@ fn torque_free_period() {
         let now = seen(&world);
         if before.0 > 0.0 && now.0 <= 0.0 {
             let at = |s: f64| {
-                let (to, leave, arrive) = (s * s * (3.0 - 2.0 * s), s * (1.0 - s) * (1.0 - s), s * s * (s - 1.0));
+                let (to, leave, arrive) =
+                    (s * s * (3.0 - 2.0 * s), s * (1.0 - s) * (1.0 - s), s * s * (s - 1.0));
                 before.0 + to * (now.0 - before.0) + dt * (leave * before.1 + arrive * now.1)
             };
             let (mut low, mut high) = (0.0, 1.0);

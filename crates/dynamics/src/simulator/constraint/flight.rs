@@ -109,7 +109,8 @@ impl Flight {
     ) {
         let Voyage { roster, assembly, begin, time, .. } = *voyage;
         let uniform = world.forces_are_uniform();
-        let kept: Vec<Motion> = world.bodies().motion(Status::Dynamic).to_vec();
+        // Forces may ask for the states of others, so the world has to stand as the assembly does, for a while.
+        let kept = (!uniform).then(|| world.bodies().motion(Status::Dynamic).to_vec());
         self.linkage.start(roster, assembly, from);
         self.linkage.script(roster, assembly, begin);
         self.gather(world, voyage, 0.0, uniform);
@@ -131,6 +132,11 @@ impl Flight {
             if !(error <= voyage.tolerance) && h > time / MOST_STEPS {
                 h *= if shrink.is_finite() { shrink.clamp(0.1, 0.9) } else { 0.1 };
                 continue;
+            }
+            if !error.is_finite() {
+                // Whoever looks at these numbers will take the bodies out.
+                self.start.clone_from(&self.trial);
+                break;
             }
             self.settle(world, voyage, gone + h);
             let passed = if hits < MOST_HITS { self.passed() } else { None };
@@ -158,11 +164,12 @@ impl Flight {
             self.rate(world, voyage, 0, gone, uniform);
             loads.note(roster, &self.linkage.motion, self.linkage.impulses());
             h *= if shrink.is_finite() { shrink.clamp(0.3, 4.0) } else { 4.0 };
+            h = h.max(time / MOST_STEPS);
         }
         for (actor, motion) in assembly.actors.iter().zip(&self.start) {
             end[*actor] = *motion;
         }
-        if !uniform {
+        if let Some(kept) = kept {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&kept);
         }
     }

@@ -365,3 +365,80 @@ impl Forces {
         self.actor_of.iter().copied().zip(self.velocity.iter().copied())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Body, World};
+    use rattleback_geometry::space::SpaceKind;
+    use rattleback_geometry::{MassProperties, Shape};
+
+    /// MC-6: the matrix of a random cluster is what unit impulses do to the velocities at all contacts, one by one.
+    #[test]
+    fn couplings_are_what_impulses_do() {
+        let mut world = World::weightless();
+        let mut number = 1.0_f64;
+        let mut next = || {
+            number = (number * 1.618_033_988_7 + 0.271).fract();
+            2.0 * number - 1.0
+        };
+        let mut vector = || DVec3::new(next(), next(), next());
+        for _ in 0..6 {
+            let moments = DMat3::from_diagonal(DVec3::splat(0.4) + 0.2 * vector().abs());
+            let mass = MassProperties::new(1.0, DVec3::ZERO, moments).unwrap();
+            let body = Body::dynamic().position(vector()).mass_properties(mass);
+            world.add_body(body.orientation(glam::DQuat::from_scaled_axis(vector()))).unwrap();
+        }
+        let shape = Shape::sphere(0.1).unwrap();
+        let floor = world.add_body(Body::fixed().with_shape(shape)).unwrap();
+        let shape = world.body(floor).unwrap().shapes()[0];
+        let mut roster = Roster::new(SpaceKind::default());
+        roster.sync(&world).unwrap();
+        let motion: Vec<Motion> = world.iter_bodies().map(|body| *body.motion()).collect();
+        let pairs = [[0, 1], [1, 2], [2, 0], [3, 6], [3, 4], [4, 5], [5, 0], [6, 1], [1, 2]];
+        let touches: Vec<Touch> = pairs
+            .iter()
+            .map(|actors| {
+                let n = vector().normalize();
+                let t = n.any_orthonormal_vector();
+                Touch {
+                    name: ([shape; 2], [0; 2], 0),
+                    pair: [0; 2],
+                    actors: *actors,
+                    point: vector(),
+                    frame: DMat3::from_cols(n, t, n.cross(t)),
+                    gap: 0.0,
+                    tolerance: 0.0,
+                    static_friction: 0.0,
+                    kinetic_friction: 0.0,
+                    restitution: 0.0,
+                }
+            })
+            .collect();
+        let mut forces = Forces::default();
+        let wish = |_: usize, _: &Touch| Wish { normal: 0.0, friction: 0.0, stiffness: Stiffness::Rigid };
+        forces.pose(&roster, &motion, &motion, &touches, wish);
+        for (j, other) in touches.iter().enumerate() {
+            for column in 0..3 {
+                let impulse = other.frame.col(column);
+                let mut struck = motion.clone();
+                for (side, sign) in [(0, -1.0), (1, 1.0)] {
+                    let actor = other.actors[side] as usize;
+                    let inertia = &roster.actors[actor].inertia;
+                    struck[actor].v += sign * inertia.inverse_mass * impulse;
+                    let arm = other.point - motion[actor].x;
+                    struck[actor].omega +=
+                        inertia.angular_velocity(motion[actor].q, sign * arm.cross(impulse));
+                }
+                for (i, one) in touches.iter().enumerate() {
+                    let change = one.relative_velocity(&struck) - one.relative_velocity(&motion);
+                    for row in 0..3 {
+                        let contacts = &forces.problem.contacts;
+                        let found = forces.coupling(&contacts[i], row, &contacts[j], column);
+                        assert!((found - change[row]).abs() < 1e-12, "{i} {row} {j} {column}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -15,6 +15,10 @@ use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
 /// How much less exactly bodies are solved that move with 1 m/s or 1 rad/s.
 const SLACK: f64 = 1e4;
+/// Bodies slower than this, in m/s and rad/s, are about to rest.
+const STILL: f64 = 0.01;
+/// Bodies in an island in motion for which sweeps alone have to do.
+const CROWD: usize = 40;
 /// Part of an overlap that is taken back in one interval.
 const RECOVERY: f64 = 0.5;
 /// What joints may be missed by on a course, m or rad; the rest is put right at its end.
@@ -40,18 +44,23 @@ pub(super) struct Interval<'s> {
 }
 
 impl Interval<'_> {
-    /// What moves is solved less exactly than what rests: its contacts are others in a moment anyway.
-    fn block_settings(&self, island: &[usize], start: &[Motion]) -> BlockSettings {
+    fn fastest(&self, island: &[usize], start: &[Motion]) -> f64 {
         let speed = |actor: &usize| {
             let Motion { v, omega, .. } = &start[*actor];
             v.abs().max_element().max(omega.abs().max_element())
         };
-        let fastest = island.iter().map(speed).fold(0.0, f64::max);
-        let tolerance = self.settings.solver_tolerance * (1.0 + SLACK * fastest);
-        // Crowds that move are not worth all the trouble.
+        island.iter().map(speed).fold(0.0, f64::max)
+    }
+
+    /// What moves is solved less exactly than what rests: its contacts are others in a moment anyway. Crowds that move are not worth all the
+    /// trouble, and large ones none but sweeps.
+    fn block_settings(&self, island: &[usize], start: &[Motion], whole: BlockSettings) -> BlockSettings {
         let exact = island.len() <= self.settings.exact_bodies as usize;
-        let (updates, steps) = if fastest < 0.01 || exact { (80, 40) } else { (12, 8) };
-        BlockSettings { tolerance, updates, steps, ..BlockSettings::default() }
+        if self.fastest(island, start) < STILL || exact {
+            return whole;
+        }
+        let (updates, sweeps) = if island.len() <= CROWD { (3, 60) } else { (0, 100) };
+        BlockSettings { updates, steps: 6, sweeps, restart: false, ..whole }
     }
 
     fn assemblies(&self) -> impl Iterator<Item = &Assembly> + '_ {
@@ -77,7 +86,11 @@ impl Interval<'_> {
             forces.impulse.clear();
             return ForceReport { converged: true, ..ForceReport::default() };
         }
-        let block_settings = self.block_settings(island, start);
+        let tolerance = settings.solver_tolerance * (1.0 + SLACK * self.fastest(island, start));
+        let whole = BlockSettings { tolerance, ..BlockSettings::default() };
+        let block_settings = self.block_settings(island, start, whole);
+        let whole = BlockSettings { tolerance: 1e-9, updates: 20, steps: 15, ..BlockSettings::default() };
+        let lead_settings = self.block_settings(island, start, whole);
         let slip = |touch: &Touch| {
             let u = touch.relative_velocity(start);
             u.y.hypot(u.z)
@@ -103,7 +116,7 @@ impl Interval<'_> {
             forces.solve(&block_settings)
         };
         forces.keep_ties();
-        self.lead(start, touches, forces, courses, end);
+        self.lead(start, touches, forces, (courses, end), &lead_settings);
         report
     }
 
@@ -113,8 +126,8 @@ impl Interval<'_> {
         start: &[Motion],
         touches: &[Touch],
         forces: &mut Forces,
-        courses: &mut [Course],
-        end: &mut [Motion],
+        (courses, end): (&mut [Course], &mut [Motion]),
+        settings: &BlockSettings,
     ) {
         let roster = self.roster;
         let mut guided = vec![false; start.len()];
@@ -145,12 +158,7 @@ impl Interval<'_> {
             });
             forces.tie(roster, &mean, &mean, &ties);
             forces.impulse.clear();
-            forces.solve(&BlockSettings {
-                tolerance: 1e-9,
-                updates: 20,
-                steps: 15,
-                ..BlockSettings::default()
-            });
+            forces.solve(settings);
             self.mark_pushed(touches, &forces.impulse, &mut guided);
             for (actor, [v, omega]) in forces.solved().collect::<Vec<_>>() {
                 (mean[actor].v, mean[actor].omega) = (v, omega);

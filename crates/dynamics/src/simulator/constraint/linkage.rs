@@ -28,6 +28,8 @@ pub(super) struct Linkage {
     pub motion: Vec<Motion>,
     pub rows: Vec<Tied>,
     problem: BlockProblem,
+    /// Rows that places are brought to.
+    chosen: Vec<usize>,
     /// Which row each tie stands for.
     row_of: Vec<usize>,
     block_of: Vec<usize>,
@@ -188,8 +190,9 @@ impl Linkage {
         for correction in 0..=MOST_CORRECTIONS {
             self.look(world, roster, assembly, moment);
             let counts = |tied: &Tied| tied.is_hold() || limited(tied) && tied.row.error < 0.0;
-            let chosen: Vec<usize> = (0..self.rows.len()).filter(|row| counts(&self.rows[*row])).collect();
-            let worst = chosen.iter().map(|row| self.rows[*row].row.error.abs()).fold(0.0, f64::max);
+            self.chosen.clear();
+            self.chosen.extend((0..self.rows.len()).filter(|row| counts(&self.rows[*row])));
+            let worst = self.chosen.iter().map(|row| self.rows[*row].row.error.abs()).fold(0.0, f64::max);
             // As good as rounding allows, or as good as it gets.
             if worst <= CLOSE || correction > 3 && worst > 0.7 * least || !worst.is_finite() {
                 return worst;
@@ -199,7 +202,8 @@ impl Linkage {
                 break;
             }
             self.pose(roster, assembly, |_, _| [DVec3::ZERO; 2]);
-            for row in chosen {
+            for place in 0..self.chosen.len() {
+                let row = self.chosen[place];
                 self.tie(roster, row, -self.rows[row].row.error, ALWAYS, |_| [DVec3::ZERO; 2]);
             }
             self.solve();

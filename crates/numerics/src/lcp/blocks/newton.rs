@@ -26,11 +26,13 @@ pub struct BlockSettings {
     pub sweeps: usize,
     /// Largest ρ, as a multiple of the mass a contact feels. Default 1e5.
     pub penalty: f64,
+    /// Whether a start that did not lead to a solution is followed by one from nothing. Default true.
+    pub restart: bool,
 }
 
 impl Default for BlockSettings {
     fn default() -> Self {
-        Self { tolerance: 1e-12, updates: 80, steps: 40, sweeps: 0, penalty: 1e5 }
+        Self { tolerance: 1e-12, updates: 80, steps: 40, sweeps: 0, penalty: 1e5, restart: true }
     }
 }
 
@@ -84,6 +86,7 @@ pub struct BlockSolver {
     share: f64,
     gradient: Vec<[DVec3; 2]>,
     step: Vec<f64>,
+    steps: Vec<[DVec3; 2]>,
     work: Vec<f64>,
     trial: Vec<[DVec3; 2]>,
 }
@@ -128,8 +131,11 @@ impl BlockSolver {
         if report.residual > 4.0 * tolerance {
             self.sweep(problem, settings.sweeps, impulse, velocity);
             let warm = impulse.iter().any(|p| *p != DVec3::ZERO);
-            self.run(problem, settings, impulse, velocity, &mut report);
-            if report.residual > tolerance && warm {
+            report.residual = self.residual(problem, impulse, velocity);
+            if settings.updates > 0 {
+                self.run(problem, settings, impulse, velocity, &mut report);
+            }
+            if report.residual > tolerance && warm && settings.restart {
                 self.start_again(problem, settings, impulse, velocity, &mut report);
             }
         }
@@ -417,11 +423,10 @@ impl BlockSolver {
     ) -> f64 {
         self.place_trial(velocity, length);
         let mut sum = 0.0;
-        let steps: Vec<[DVec3; 2]> = self
-            .step
-            .chunks_exact(6)
-            .map(|s| [DVec3::new(s[0], s[1], s[2]), DVec3::new(s[3], s[4], s[5])])
-            .collect();
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.clear();
+        let vectors = |s: &[f64]| [DVec3::new(s[0], s[1], s[2]), DVec3::new(s[3], s[4], s[5])];
+        steps.extend(self.step.chunks_exact(6).map(vectors));
         for ((block, v), step) in problem.blocks.iter().zip(&self.trial).zip(&steps) {
             for part in 0..2 {
                 sum += step[part].dot(block.mass[part] * (v[part] - block.free[part]));
@@ -433,6 +438,7 @@ impl BlockSolver {
         for (index, tie) in problem.ties.iter().enumerate() {
             sum -= self.tie_push(tie, index, &self.trial).0 * tie.row_times(&steps);
         }
+        self.steps = steps;
         sum
     }
 
@@ -476,19 +482,23 @@ impl BlockSolver {
         if nn == 0.0 && tt == 0.0 && kk == 0.0 {
             return;
         }
-        for (side_a, a) in contact.blocks.iter().enumerate() {
-            let Some(a) = a else { continue };
-            let flat = |side: usize, row: usize, i: usize| contact.rows[side][row][i / 3][i % 3];
-            for (side_b, b) in contact.blocks.iter().enumerate() {
-                let Some(b) = b else { continue };
-                for i in 0..6 {
-                    let (n, t, k) = (flat(side_a, 0, i), flat(side_a, 1, i), flat(side_a, 2, i));
-                    let (n, t, k) = (nn * n, tt * t + tk * k, tk * t + kk * k);
-                    for j in 0..6 {
-                        let value = n * flat(side_b, 0, j) + t * flat(side_b, 1, j) + k * flat(side_b, 2, j);
-                        self.envelope.add(*a, i, *b, j, value);
-                    }
-                }
+        let flat = contact.rows.map(|rows| rows.map(|[v, w]| [v.x, v.y, v.z, w.x, w.y, w.z]));
+        let block = |[n, t, k]: &[[f64; 6]; 3], [x, y, z]: &[[f64; 6]; 3]| -> [[f64; 6]; 6] {
+            std::array::from_fn(|i| {
+                let (n, t, k) = (nn * n[i], tt * t[i] + tk * k[i], tk * t[i] + kk * k[i]);
+                std::array::from_fn(|j| n * x[j] + t * y[j] + k * z[j])
+            })
+        };
+        for (side, index) in contact.blocks.iter().enumerate() {
+            if let Some(index) = index {
+                self.envelope.add_block(*index, *index, &block(&flat[side], &flat[side]));
+            }
+        }
+        if let [Some(a), Some(b)] = contact.blocks {
+            if self.envelope.is_after(a, b) {
+                self.envelope.add_block(a, b, &block(&flat[0], &flat[1]));
+            } else {
+                self.envelope.add_block(b, a, &block(&flat[1], &flat[0]));
             }
         }
     }

@@ -16,7 +16,7 @@ use glam::DVec3;
 
 /// ρ as a multiple of the mass a tie feels: what is not solved with one is tried with the next. Impulses are exact to ρ times what
 /// rounding leaves of r, so the first is the best if it does.
-const STIFFNESS: [f64; 3] = [1e4, 1e7, 1e10];
+const STIFFNESS: [f64; 3] = [1e5, 1e8, 1e11];
 /// Corrections with one factorisation.
 const MOST_CORRECTIONS: usize = 16;
 
@@ -96,7 +96,7 @@ impl TieSolver {
         self.sides.resize(ties.len(), Side::Held);
         let bounded = ties.iter().filter(|tie| tie.bounds.iter().any(|bound| bound.is_finite())).count();
         let mut report = TieReport::default();
-        for _ in 0..2 * bounded + 1 {
+        for _ in 0..=2 * bounded {
             self.hold(blocks, ties, impulse, velocity, &mut report);
             if bounded == 0 || !self.change_sides(ties, impulse, velocity) {
                 break;
@@ -146,8 +146,7 @@ impl TieSolver {
             if self.factor(blocks, ties) {
                 self.refine(blocks, ties, impulse, velocity, report);
             }
-            let scale = velocity.iter().flatten().map(|v| v.abs().max_element()).fold(targets, f64::max);
-            report.converged = report.residual <= 1e-12 * scale;
+            report.converged = report.residual <= 1e-12 * size(velocity).max(targets);
             if report.converged {
                 break;
             }
@@ -179,7 +178,8 @@ impl TieSolver {
         for correction in 0..MOST_CORRECTIONS {
             self.correct(blocks, ties, impulse, velocity);
             report.residual = self.residual(ties, velocity);
-            if correction > 1 && report.residual > 0.3 * before || !report.residual.is_finite() {
+            let small = 4e-16 * size(velocity);
+            if report.residual <= small || correction > 1 && report.residual > 0.3 * before {
                 break;
             }
             before = report.residual;
@@ -258,4 +258,8 @@ impl TieSolver {
         }
         changed
     }
+}
+
+fn size(velocity: &[[DVec3; 2]]) -> f64 {
+    velocity.iter().flatten().map(|v| v.abs().max_element()).fold(0.0, f64::max)
 }
