@@ -68,7 +68,7 @@ impl Rate {
 
 fn add(motion: &mut Motion, h: f64, rate: &Rate) {
     motion.x += h * rate.x;
-    motion.q = motion.q + rate.q * h;
+    motion.q += rate.q * h;
     motion.v += h * rate.v;
     motion.omega += h * rate.omega;
 }

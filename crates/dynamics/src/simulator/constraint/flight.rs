@@ -129,7 +129,7 @@ impl Flight {
             h = if last { time - gone } else { h };
             let error = self.attempt(world, voyage, gone, h, uniform);
             let shrink = 0.9 * (voyage.tolerance / error).powf(0.125);
-            if !(error <= voyage.tolerance) && h > time / MOST_STEPS {
+            if (error > voyage.tolerance || error.is_nan()) && h > time / MOST_STEPS {
                 h *= if shrink.is_finite() { shrink.clamp(0.1, 0.9) } else { 0.1 };
                 continue;
             }
@@ -309,7 +309,7 @@ impl Flight {
             self.rate(world, voyage, stage, gone + TIMES[stage] * h, uniform);
             // Rates of unit quaternions are those of the ones that have been rounded to.
             for (rate, motion) in self.rates[stage].iter_mut().zip(&self.trial) {
-                rate.q = rate.q * motion.q.length();
+                rate.q *= motion.q.length();
             }
         }
         fehlberg::finish(&self.start, &self.rates, h, &mut self.trial);

@@ -44,7 +44,7 @@ pub(super) struct Interval<'s> {
 }
 
 impl Interval<'_> {
-    fn fastest(&self, island: &[usize], start: &[Motion]) -> f64 {
+    fn fastest(island: &[usize], start: &[Motion]) -> f64 {
         let speed = |actor: &usize| {
             let Motion { v, omega, .. } = &start[*actor];
             v.abs().max_element().max(omega.abs().max_element())
@@ -56,7 +56,7 @@ impl Interval<'_> {
     /// trouble, and large ones none but sweeps.
     fn block_settings(&self, island: &[usize], start: &[Motion], whole: BlockSettings) -> BlockSettings {
         let exact = island.len() <= self.settings.exact_bodies as usize;
-        if self.fastest(island, start) < STILL || exact {
+        if Self::fastest(island, start) < STILL || exact {
             return whole;
         }
         let (updates, sweeps) = if island.len() <= CROWD { (3, 60) } else { (0, 100) };
@@ -86,7 +86,7 @@ impl Interval<'_> {
             forces.impulse.clear();
             return ForceReport { converged: true, ..ForceReport::default() };
         }
-        let tolerance = settings.solver_tolerance * (1.0 + SLACK * self.fastest(island, start));
+        let tolerance = settings.solver_tolerance * (1.0 + SLACK * Self::fastest(island, start));
         let whole = BlockSettings { tolerance, ..BlockSettings::default() };
         let block_settings = self.block_settings(island, start, whole);
         let whole = BlockSettings { tolerance: 1e-9, updates: 20, steps: 15, ..BlockSettings::default() };

@@ -210,7 +210,7 @@ impl Constraint {
                 touches.retain(|touch| !is_fast(touch));
             }
             let left = h - gone;
-            let full = self.cross(world, island, &now, &touches, free, end, (begin + gone, left));
+            let full = self.cross(world, island, (&now, &touches), free, end, (begin + gone, left));
             let meeting =
                 if events > most { None } else { self.meet(&now, &full, &outlooks, begin + gone, left) };
             let Some(time) = meeting.filter(|time| *time < left) else {
@@ -223,7 +223,7 @@ impl Constraint {
             events += 1;
             self.counters.meetings += 1;
             if time > 0.0 {
-                self.cross(world, island, &now, &touches, free, end, (begin + gone, time));
+                self.cross(world, island, (&now, &touches), free, end, (begin + gone, time));
                 self.keep(&touches, time);
                 self.note_contact(&touches);
                 for &actor in &island.actors {
@@ -247,8 +247,7 @@ impl Constraint {
         &mut self,
         world: &mut World,
         island: &Island,
-        now: &[Motion],
-        touches: &[Touch],
+        (now, touches): (&[Motion], &[Touch]),
         free: &[Course],
         end: &mut [Motion],
         (begin, time): (f64, f64),
