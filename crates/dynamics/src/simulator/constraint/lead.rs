@@ -59,7 +59,7 @@ impl Interval<'_> {
         if Self::fastest(island, start) < STILL || exact {
             return whole;
         }
-        let (updates, sweeps) = if island.len() <= CROWD { (3, 60) } else { (0, 100) };
+        let (updates, sweeps) = if island.len() <= CROWD { (3, 60) } else { (0, 50) };
         BlockSettings { updates, steps: 6, sweeps, restart: false, ..whole }
     }
 
