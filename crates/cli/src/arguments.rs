@@ -17,6 +17,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scene, record it, plot it.
     Run(Run),
+    /// Run a scene under several simulators, and tell what each makes of it and where they part.
+    Compare(Compare),
     /// Watch a scene, or a recording, in the browser; without one, choose from a gallery.
     #[command(after_help = VIEW_HELP)]
     View(View),
@@ -139,6 +141,25 @@ pub struct Run {
     /// Print nothing but errors.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// A scene file, or the name of a scene that comes along (see `rattleback scenes`).
+    pub scene: String,
+    /// Which simulators, separated by commas; the others are compared with the first [default: the scene's own, then all others].
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub simulators: Vec<String>,
+    /// Simulate so many seconds, rounded up to whole steps [default: to the end the scene suggests].
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub time: Option<f64>,
+    /// Time step [default: what the scene suggests].
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub dt: Option<f64>,
+    /// Draw energy, momentum, overlap, contact force, cost and distance over time.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
 }
 
 /// Options of `view`.

@@ -11,6 +11,7 @@ mod bench_viewer;
 mod bowling;
 mod chart;
 mod check;
+mod compare;
 mod components;
 mod convert;
 mod decompose;
@@ -63,6 +64,7 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     let registry = Registry::default();
     match command {
         Command::Run(options) => run::run(&options, &registry, out),
+        Command::Compare(options) => compare::compare(&options, &registry, out),
         Command::View(options) => view::view(&options, &registry, out),
         Command::Render(options) => render::render(&options, &registry, out),
         Command::Export(options) => export::export(&options, &registry, out),

@@ -16,6 +16,7 @@ f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
 fn help_and_usage() {
     let commands = [
         "run",
+        "compare",
         "view",
         "check",
         "new",
@@ -69,6 +70,49 @@ fn every_built_in_scene_runs() {
         assert!(out.contains("energy") && quiet, "{}: {out}", scene.name);
         assert!(!out.contains("quarantined") && !out.contains("left the bounds"), "{}: {out}", scene.name);
     }
+}
+
+/// Two balls, one of which falls on a floor.
+const DROP: &str = r#"
+time_step = 0.01
+duration = 0.6
+
+[[body]]
+name = "floor"
+status = "fixed"
+shape = { type = "half-space", normal = [0, 0, 1] }
+
+[[body]]
+name = "ball"
+position = [0, 0, 1.1]
+shape = { type = "sphere", radius = 0.1 }
+"#;
+
+/// A ball that falls on a floor: those that know contacts stay together, the one that does not goes on falling, and says where.
+#[test]
+fn simulators_are_compared() {
+    let folder = Folder::with("drop.toml", DROP);
+    let names = "constraint,realtime,free-motion";
+    let out = folder.run(&["compare", "drop.toml", "--simulators", names, "--plot", "drop.svg"]).fine();
+    for name in names.split(',') {
+        assert!(out.lines().any(|line| line.starts_with(name) && line.contains("60")), "{out}");
+    }
+    // √(2 · 1 m/g) = 0.4515 s is when it lands.
+    assert!(out.contains("constraint and free-motion part at t = 0.46 s (ball)"), "{out}");
+    assert!(folder.text("drop.svg").contains("contact force"));
+    let all = folder.run(&["compare", "drop.toml", "--time", "0.05"]).fine();
+    assert!(all.contains("stay together") && all.contains("penalty"), "{all}");
+    folder
+        .run(&["compare", "drop.toml", "--simulators", "constrain"])
+        .refused(&["did you mean `constraint`"]);
+}
+
+/// Whoever cannot run a scene is left out, with the reason.
+#[test]
+fn simulators_that_cannot_are_skipped() {
+    let folder = Folder::new();
+    let out = folder.run(&["compare", "chain", "--simulators", "realtime,impulse", "--time", "0.05"]).fine();
+    assert!(out.contains("skipped impulse") && out.contains("joints"), "{out}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! 100 bodies with 400 contacts and more at rest: towers and a wall; and cubes falling into a heap, which is much dearer. Seconds simulated
-//! per second, on one core.
+//! per second of computing, on one core.
 //!
 //! `cargo run --release -p rattleback-dynamics --example constraint_speed`
 
@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     report("wall at rest", wall()?, 5.0)?;
     report("25 cubes, falling", heap(25, 0.0)?, 2.0)?;
     report("25 cubes, e = 0.3", heap(25, 0.3)?, 2.0)?;
+    report("100 cubes, falling", heap(100, 0.0)?, 2.0)?;
     Ok(())
 }
 
@@ -69,14 +70,20 @@ fn heap(count: i32, restitution: f64) -> Result<World, Box<dyn std::error::Error
     Ok(world)
 }
 
+/// Seconds that this process has been computing, where the system tells: on a busy machine a clock on the wall says little.
+fn computed() -> Option<f64> {
+    let told = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    Some(told.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
+}
+
 fn report(name: &str, mut world: World, seconds: f64) -> Result<(), Box<dyn std::error::Error>> {
     let mut simulator = Constraint::default();
     let steps = (seconds / DT) as usize;
     let (mut total, mut worst, mut contacts, mut missed, mut meetings) = (0.0, 0.0_f64, 0, 0, 0);
     for _ in 0..steps {
-        let start = Instant::now();
+        let (start, run) = (Instant::now(), computed());
         simulator.step(&mut world, DT)?;
-        let taken = start.elapsed().as_secs_f64();
+        let taken = run.zip(computed()).map_or(start.elapsed().as_secs_f64(), |(from, to)| to - from);
         total += taken;
         worst = worst.max(taken);
         contacts = contacts.max(simulator.contacts().count());

@@ -107,6 +107,7 @@ fn as_blocks(bodies: &[Mass], points: &[Point]) -> BlockProblem {
     BlockProblem {
         blocks: bodies.iter().map(block).collect(),
         contacts: points.iter().map(contact).collect(),
+        ties: Vec::new(),
     }
 }
 

@@ -32,6 +32,7 @@ fn as_blocks(bodies: &[Mass], points: &[Point], friction: f64, gravity: DVec3) -
     BlockProblem {
         blocks: bodies.iter().map(block).collect(),
         contacts: points.iter().map(contact).collect(),
+        ties: Vec::new(),
     }
 }
 

@@ -236,19 +236,26 @@ impl JointRecord {
 
     /// Brings the angles up to date; a frame may have turned by less than half a turn since the last time.
     pub(crate) fn follow(&mut self, rotations: [DQuat; 2]) {
+        self.turned = self.turned_at(rotations);
+        self.last = Some(rotations);
+    }
+
+    /// The angles if both frames stood like this.
+    pub(crate) fn turned_at(&self, rotations: [DQuat; 2]) -> [f64; 3] {
         let about_own = |now: DQuat, then: DQuat| super::state::twist(short(then.conjugate() * now));
         let between = |q: [DQuat; 2]| super::state::twist(short(q[0].conjugate() * q[1]));
+        let mut turned = self.turned;
         match self.last {
             Some(last) => {
                 for k in 0..2 {
-                    self.turned[k] += about_own(rotations[k], last[k]);
+                    turned[k] += about_own(rotations[k], last[k]);
                 }
-                let step = between(rotations) - self.turned[2];
-                self.turned[2] += step - std::f64::consts::TAU * (step / std::f64::consts::TAU).round();
+                let step = between(rotations) - turned[2];
+                turned[2] += step - std::f64::consts::TAU * (step / std::f64::consts::TAU).round();
             }
-            None => self.turned[2] = between(rotations),
+            None => turned[2] = between(rotations),
         }
-        self.last = Some(rotations);
+        turned
     }
 }
 

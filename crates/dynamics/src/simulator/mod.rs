@@ -73,7 +73,7 @@ pub(crate) fn refuse_joints(simulator: &'static str, world: &World) -> Result<()
     if world.joint_count() == 0 {
         return Ok(());
     }
-    let instead = "use `realtime`, or take the joints out";
+    let instead = "use `realtime` or `constraint`, or take the joints out";
     Err(Error::Unsupported { simulator, what: "joints", instead })
 }
 

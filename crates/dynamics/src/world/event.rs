@@ -86,6 +86,26 @@ pub enum Event {
         /// What it held together; none is the world.
         bodies: [Option<BodyId>; 2],
     },
+    /// Bodies did not fit their joints, in place or in velocity, and were put to the nearest state that does.
+    JointsAmiss {
+        /// When, s.
+        time: f64,
+        /// Which joints.
+        joints: Vec<JointId>,
+        /// By how much they contradict each other, m or rad: 0 if a state that fits was found.
+        apart: f64,
+    },
+    /// Joints say again what others say: how they share loads is anybody's choice.
+    JointsRedundant {
+        /// When, s.
+        time: f64,
+        /// Which joints have a part in that.
+        joints: Vec<JointId>,
+        /// Rows of all joints of the assembly.
+        rows: usize,
+        /// How many of them are independent.
+        rank: usize,
+    },
     /// Two shapes came close that may not touch.
     Filtered {
         /// Time after the step, s.

@@ -19,14 +19,14 @@
 //!
 //! Zero-length steps can cycle. When too many follow each other, the contact is postponed: everything starts again with that contact
 //! last. There is no proof that this ends (with large friction the path to the solution may have to turn back, which this method cannot),
-//! so it is counted, and sweeps of Gauss–Seidel or Lemke's method take over.
+//! so it is counted, and sweeps of Gauss–Seidel or Lemke's method take over, the latter with b shaken a little if it has to be.
 
 use super::bordered::Inverse;
 use super::elimination::eliminate;
 use super::matrix::dot;
 use super::{
-    Friction, FrictionProblem, FrictionSolution, Outcome, SquareMatrix, SweepSettings, gauss_seidel_friction,
-    lemke,
+    Friction, FrictionProblem, FrictionSolution, LcpError, Outcome, SquareMatrix, SweepSettings,
+    gauss_seidel_friction, lemke,
 };
 
 /// Rates smaller than this part of the diagonal are rounding.
@@ -110,11 +110,17 @@ fn by_other_means(problem: &FrictionProblem, outcome: Outcome, pivots: usize) ->
         return problem.solution(force, Outcome::Solved, pivots);
     }
     let mut force = vec![0.0; problem.b().len()];
-    if let Ok(plain) = problem.as_lcp() {
+    let mut iterations = pivots;
+    for attempt in 0..=SHAKES {
+        let Ok(plain) = shaken(problem, attempt).and_then(|problem| problem.as_lcp()) else { break };
         let found = lemke(&plain);
-        force = problem.from_lcp(&found.z);
-        if let (Outcome::Solved, Some(force)) = (found.outcome, exact(&force)) {
-            return problem.solution(force, Outcome::Solved, pivots + found.iterations);
+        iterations += found.iterations;
+        let candidate = problem.from_lcp(&found.z);
+        if let (Outcome::Solved, Some(force)) = (found.outcome, exact(&candidate)) {
+            return problem.solution(force, Outcome::Solved, iterations);
+        }
+        if attempt == 0 {
+            force = candidate;
         }
     }
     let outcome = match outcome {
@@ -122,6 +128,30 @@ fn by_other_means(problem: &FrictionProblem, outcome: Outcome, pivots: usize) ->
         other => other,
     };
     problem.solution(force, outcome, pivots)
+}
+
+/// Tries with other roundings before a problem is given up.
+const SHAKES: u32 = 12;
+
+/// The same problem with b moved by a little that forces could do, b + ε A r: where several rows come to their end at the same
+/// moment, another one is the first. With static friction and b among what forces can do, Lemke's method has to find a solution (its matrix is
+/// copositive: zᵀM z = FᵀA F + Σ μ λ F_n), so whatever keeps it from that is such a tie and rounding.
+fn shaken(problem: &FrictionProblem, attempt: u32) -> Result<FrictionProblem, LcpError> {
+    if attempt == 0 {
+        return Ok(problem.clone());
+    }
+    let n = problem.b().len();
+    let mut bits = u64::from(attempt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let push: Vec<f64> = (0..n)
+        .map(|row| {
+            // Any numbers will do that do not repeat themselves.
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (bits >> 11) as f64 / (1_u64 << 53) as f64 / problem.scale(row)
+        })
+        .collect();
+    let size = 1e-11 * 4_f64.powf(f64::from(attempt / 2)) * problem.size();
+    let b = (0..n).map(|row| problem.b()[row] + size * dot(problem.a().row(row), &push)).collect();
+    FrictionProblem::new(problem.a().clone(), b, problem.contacts().to_vec())
 }
 
 enum End {

@@ -9,13 +9,14 @@
 //! have just landed, have drifted, or turn while they touch), the nearest velocity that does not leads them instead; it moves them only
 //! and is forgotten then.
 
+use super::bond::Tied;
 use super::roster::Roster;
 use super::touch::{Memory, Touch, remembered};
 use crate::motion::{Motion, Wrench, fly};
 use glam::{DMat3, DVec3};
 use rattleback_numerics::damping::Damping;
 use rattleback_numerics::lcp::blocks::{
-    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, Stiffness,
+    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, BlockTie, Stiffness,
 };
 use rattleback_numerics::lcp::{Friction, FrictionContact, FrictionProblem, Outcome, SquareMatrix, baraff};
 
@@ -31,6 +32,8 @@ pub(in crate::simulator) enum Course {
     Free { acceleration: DVec3, torque: DVec3 },
     /// With constant velocities, to be replaced by others at the end.
     Led { v: DVec3, omega: DVec3 },
+    /// Along its track, with the assembly it is part of.
+    Flown,
 }
 
 /// Where a body is after a time on its course.
@@ -45,6 +48,7 @@ pub(in crate::simulator) fn follow(
     match course {
         Course::Still => *start,
         Course::Scripted => roster.actors[actor].scripted(begin + time, start),
+        Course::Flown => roster.tracks[actor].at(begin + time).unwrap_or(*start),
         Course::Free { acceleration, torque } => {
             let inertia = &roster.actors[actor].inertia;
             let mut motion = *start;
@@ -101,6 +105,8 @@ pub(in crate::simulator) struct Forces {
     block_of: Vec<Option<usize>>,
     actor_of: Vec<usize>,
     pub impulse: Vec<DVec3>,
+    /// Impulses of ties, as they were when somebody kept them.
+    pub tied: Vec<f64>,
     pub velocity: Vec<[DVec3; 2]>,
 }
 
@@ -113,7 +119,73 @@ pub(in crate::simulator) struct Wish {
     pub stiffness: Stiffness,
 }
 
+/// How a row of a joint is to be met.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulator) struct TieWish {
+    pub tied: Tied,
+    /// What J v is to be.
+    pub value: f64,
+    pub bounds: [f64; 2],
+    pub softness: Option<f64>,
+}
+
 impl Forces {
+    /// Adds rows of joints to equations that have been posed, with the bodies they hold.
+    pub fn tie(&mut self, roster: &Roster, motion: &[Motion], free: &[Motion], ties: &[TieWish]) {
+        for wish in ties {
+            let actors = roster.bonds[wish.tied.bond].actors.map(|actor| actor.map(|actor| actor as usize));
+            for actor in actors.into_iter().flatten() {
+                self.take(roster, motion, free, actor);
+            }
+            let mut tie = BlockTie {
+                blocks: [None; 2],
+                rows: [wish.tied.side(0), wish.tied.side(1)],
+                target: wish.value,
+                bounds: wish.bounds,
+                softness: wish.softness,
+            };
+            for (side, actor) in actors.into_iter().enumerate() {
+                let Some(actor) = actor else { continue };
+                tie.blocks[side] = self.block_of[actor];
+                if self.block_of[actor].is_none() {
+                    let [linear, angular] = tie.rows[side];
+                    tie.target -= linear.dot(motion[actor].v) + angular.dot(motion[actor].omega);
+                }
+            }
+            self.problem.ties.push(tie);
+        }
+    }
+
+    /// Impulses of the ties as they were solved last.
+    pub fn tie_impulses(&self) -> &[f64] {
+        self.solver.tie_impulses()
+    }
+
+    /// Remembers the impulses of the ties while others are solved for.
+    pub fn keep_ties(&mut self) {
+        self.tied.clear();
+        self.tied.extend_from_slice(self.solver.tie_impulses());
+    }
+
+    /// Makes a body part of the equations if it is moved by them.
+    fn take(&mut self, roster: &Roster, motion: &[Motion], free: &[Motion], actor: usize) {
+        if !roster.actors[actor].is_dynamic() || self.block_of[actor].is_some() {
+            return;
+        }
+        self.block_of[actor] = Some(self.problem.blocks.len());
+        self.actor_of.push(actor);
+        let inertia = &roster.actors[actor].inertia;
+        let axes = DMat3::from_quat(motion[actor].q);
+        let turned = |moments: DVec3| axes * DMat3::from_diagonal(moments) * axes.transpose();
+        self.problem.blocks.push(Block::rigid(
+            inertia.mass(),
+            turned(inertia.moments),
+            turned(inertia.inverse_moments),
+            free[actor].v,
+            free[actor].omega,
+        ));
+    }
+
     /// Equations for contacts, with the velocities `free` that bodies have without them.
     pub fn pose(
         &mut self,
@@ -128,22 +200,10 @@ impl Forces {
         self.actor_of.clear();
         self.problem.blocks.clear();
         self.problem.contacts.clear();
+        self.problem.ties.clear();
         for (index, touch) in touches.iter().enumerate() {
-            for actor in touch.actors.map(|actor| actor as usize) {
-                if roster.actors[actor].is_dynamic() && self.block_of[actor].is_none() {
-                    self.block_of[actor] = Some(self.problem.blocks.len());
-                    self.actor_of.push(actor);
-                    let inertia = &roster.actors[actor].inertia;
-                    let axes = DMat3::from_quat(motion[actor].q);
-                    let turned = |moments: DVec3| axes * DMat3::from_diagonal(moments) * axes.transpose();
-                    self.problem.blocks.push(Block::rigid(
-                        inertia.mass(),
-                        turned(inertia.moments),
-                        turned(inertia.inverse_moments),
-                        free[actor].v,
-                        free[actor].omega,
-                    ));
-                }
+            for actor in touch.actors {
+                self.take(roster, motion, free, actor as usize);
             }
             let row = self.row(motion, touch, wish(index, touch));
             self.problem.contacts.push(row);
@@ -202,7 +262,11 @@ impl Forces {
 
     /// The same by pivoting, with friction along t and k on their own. Contacts that slide at the start (`sliding`) keep sliding along t;
     /// those that would be turned round within the step stick instead.
+    /// Ties are left to the other solver.
     pub fn solve_by_pivots(&mut self, mut sliding: Vec<bool>, settings: &BlockSettings) -> ForceReport {
+        if !self.problem.ties.is_empty() {
+            return self.solve(settings);
+        }
         for _ in 0..sliding.len() {
             let report = self.pivot(&sliding, settings);
             let reversed: Vec<usize> = (0..sliding.len())
@@ -299,5 +363,82 @@ impl Forces {
     /// Body by body: actor and its velocities after the solution.
     pub fn solved(&self) -> impl Iterator<Item = (usize, [DVec3; 2])> + '_ {
         self.actor_of.iter().copied().zip(self.velocity.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Body, World};
+    use rattleback_geometry::space::SpaceKind;
+    use rattleback_geometry::{MassProperties, Shape};
+
+    /// MC-6: the matrix of a random cluster is what unit impulses do to the velocities at all contacts, one by one.
+    #[test]
+    fn couplings_are_what_impulses_do() {
+        let mut world = World::weightless();
+        let mut number = 1.0_f64;
+        let mut next = || {
+            number = (number * 1.618_033_988_7 + 0.271).fract();
+            2.0 * number - 1.0
+        };
+        let mut vector = || DVec3::new(next(), next(), next());
+        for _ in 0..6 {
+            let moments = DMat3::from_diagonal(DVec3::splat(0.4) + 0.2 * vector().abs());
+            let mass = MassProperties::new(1.0, DVec3::ZERO, moments).unwrap();
+            let body = Body::dynamic().position(vector()).mass_properties(mass);
+            world.add_body(body.orientation(glam::DQuat::from_scaled_axis(vector()))).unwrap();
+        }
+        let shape = Shape::sphere(0.1).unwrap();
+        let floor = world.add_body(Body::fixed().with_shape(shape)).unwrap();
+        let shape = world.body(floor).unwrap().shapes()[0];
+        let mut roster = Roster::new(SpaceKind::default());
+        roster.sync(&world).unwrap();
+        let motion: Vec<Motion> = world.iter_bodies().map(|body| *body.motion()).collect();
+        let pairs = [[0, 1], [1, 2], [2, 0], [3, 6], [3, 4], [4, 5], [5, 0], [6, 1], [1, 2]];
+        let touches: Vec<Touch> = pairs
+            .iter()
+            .map(|actors| {
+                let n = vector().normalize();
+                let t = n.any_orthonormal_vector();
+                Touch {
+                    name: ([shape; 2], [0; 2], 0),
+                    pair: [0; 2],
+                    actors: *actors,
+                    point: vector(),
+                    frame: DMat3::from_cols(n, t, n.cross(t)),
+                    gap: 0.0,
+                    tolerance: 0.0,
+                    static_friction: 0.0,
+                    kinetic_friction: 0.0,
+                    restitution: 0.0,
+                }
+            })
+            .collect();
+        let mut forces = Forces::default();
+        let wish = |_: usize, _: &Touch| Wish { normal: 0.0, friction: 0.0, stiffness: Stiffness::Rigid };
+        forces.pose(&roster, &motion, &motion, &touches, wish);
+        for (j, other) in touches.iter().enumerate() {
+            for column in 0..3 {
+                let impulse = other.frame.col(column);
+                let mut struck = motion.clone();
+                for (side, sign) in [(0, -1.0), (1, 1.0)] {
+                    let actor = other.actors[side] as usize;
+                    let inertia = &roster.actors[actor].inertia;
+                    struck[actor].v += sign * inertia.inverse_mass * impulse;
+                    let arm = other.point - motion[actor].x;
+                    struck[actor].omega +=
+                        inertia.angular_velocity(motion[actor].q, sign * arm.cross(impulse));
+                }
+                for (i, one) in touches.iter().enumerate() {
+                    let change = one.relative_velocity(&struck) - one.relative_velocity(&motion);
+                    for row in 0..3 {
+                        let contacts = &forces.problem.contacts;
+                        let found = forces.coupling(&contacts[i], row, &contacts[j], column);
+                        assert!((found - change[row]).abs() < 1e-12, "{i} {row} {j} {column}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! A group is solved as one: M (v⁺ − v⁻) = Jᵀ P with 0 ≤ P_n ⟂ u⁺_n + e u⁻_n ≥ 0 and Coulomb friction, so that nobody is pulled and nobody
 //! comes out slower than restitution says. What restitution would create of energy is taken back by reducing e.
+//! Joints hand impulses on at the same instant: their rows, J v⁺ = 0, are solved with the rest.
 //! Bodies at rest against each other are no collision; if the impulse makes them approach, they are in the next round.
 
-use super::force::{Forces, Wish};
+use super::force::{Forces, TieWish, Wish};
 use super::impact::DirectionalImpact;
+use super::load::JointLoads;
 use super::roster::Roster;
 use super::settings::ConstraintSettings;
 use super::touch::Touch;
@@ -66,6 +68,11 @@ pub(super) struct Instant<'s> {
     pub contact_speed: f64,
     /// Rounds of collisions that this sub-step has seen.
     pub rounds: usize,
+    /// Length of the step, s.
+    pub dt: f64,
+    /// Rows of all joints of the island.
+    pub ties: &'s [TieWish],
+    pub loads: &'s mut JointLoads,
     pub events: &'s mut Vec<Event>,
     pub notes: &'s mut Vec<ConstraintNote>,
 }
@@ -115,10 +122,12 @@ impl Instant<'_> {
         forces: &mut Forces,
         forced: bool,
     ) {
+        let ties = self.ties_of(roster, group);
         let impulses = match group {
-            [single] => self.single(roster, motion, single, forced),
-            _ => self.together(roster, motion, group, forces, forced),
+            [single] if ties.is_empty() => self.single(roster, motion, single, forced),
+            _ => self.together(roster, motion, group, &ties, forces, forced),
         };
+        self.hand_on(roster, motion, &ties, forces);
         for (touch, p) in group.iter().zip(impulses) {
             let impulse = touch.frame * p;
             for (side, sign) in [(0, -1.0), (1, 1.0)] {
@@ -135,6 +144,50 @@ impl Instant<'_> {
                 let bodies = touch.actors.map(|actor| roster.actors[actor as usize].id);
                 let (time, point, normal) = (self.time, touch.point, touch.normal());
                 self.events.push(Event::Collision { time, bodies, point, normal, impulse, slow: false });
+            }
+        }
+    }
+
+    /// Rows of the joints that have a part in some collisions.
+    fn ties_of(&self, roster: &Roster, group: &[Touch]) -> Vec<TieWish> {
+        if self.ties.is_empty() {
+            return Vec::new();
+        }
+        let assembly_of = |actor: Option<u32>| actor.and_then(|actor| roster.assembly_of[actor as usize]);
+        let struck: Vec<u32> = group
+            .iter()
+            .flat_map(|touch| touch.actors)
+            .filter_map(|actor| assembly_of(Some(actor)))
+            .collect();
+        let takes_part = |wish: &&TieWish| {
+            let actors = roster.bonds[wish.tied.bond].actors;
+            actors.into_iter().filter_map(assembly_of).any(|assembly| struck.contains(&assembly))
+        };
+        self.ties.iter().filter(takes_part).copied().collect()
+    }
+
+    /// Lets the impulses of joints act that were found last.
+    fn hand_on(&mut self, roster: &Roster, motion: &mut [Motion], ties: &[TieWish], forces: &Forces) {
+        if ties.is_empty() {
+            return;
+        }
+        let impulses = forces.tie_impulses();
+        self.loads.strike(
+            roster,
+            motion,
+            self.dt,
+            ties.iter().zip(impulses).map(|(wish, p)| (&wish.tied, *p)),
+        );
+        for (wish, p) in ties.iter().zip(impulses) {
+            for (side, actor) in roster.bonds[wish.tied.bond].actors.into_iter().enumerate() {
+                let Some(actor) = actor.map(|actor| actor as usize) else { continue };
+                let inertia = &roster.actors[actor].inertia;
+                if roster.actors[actor].is_dynamic() {
+                    let [linear, angular] = wish.tied.side(side);
+                    let body = &mut motion[actor];
+                    body.v += inertia.inverse_mass * *p * linear;
+                    body.omega += inertia.angular_velocity(body.q, *p * angular);
+                }
             }
         }
     }
@@ -165,6 +218,7 @@ impl Instant<'_> {
         roster: &Roster,
         motion: &[Motion],
         group: &[Touch],
+        ties: &[TieWish],
         forces: &mut Forces,
         forced: bool,
     ) -> Vec<DVec3> {
@@ -181,6 +235,7 @@ impl Instant<'_> {
                 friction: touch.kinetic_friction,
                 stiffness: Stiffness::Rigid,
             });
+            forces.tie(roster, motion, motion, ties);
             forces.impulse.clear();
             forces.impulse.resize(group.len(), DVec3::ZERO);
             forces.solve(&settings);

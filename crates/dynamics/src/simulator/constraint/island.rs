@@ -1,6 +1,6 @@
-//! Bodies that may touch each other, directly or over others: what happens to them does not concern the rest.
+//! Bodies that may touch each other or are jointed, directly or over others: what happens to them does not concern the rest.
 
-use super::roster::Roster;
+use super::roster::{Actor, Roster};
 use std::collections::BTreeMap;
 
 /// The root of a node; ways are shortened as they are walked.
@@ -13,17 +13,23 @@ fn find(parent: &mut [usize], mut node: usize) -> usize {
 }
 
 /// Edges between actors ⇒ root of each; bodies that contacts do not move connect nobody.
-pub(in crate::simulator) fn roots(roster: &Roster, edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
-    let mut parent: Vec<usize> = (0..roster.actors.len()).collect();
+pub(super) fn joined(actors: &[Actor], edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
+    let mut parent: Vec<usize> = (0..actors.len()).collect();
     for [a, b] in edges {
         let (a, b) = (a as usize, b as usize);
-        if roster.actors[a].is_dynamic() && roster.actors[b].is_dynamic() {
+        if actors[a].is_dynamic() && actors[b].is_dynamic() {
             let (a, b) = (find(&mut parent, a), find(&mut parent, b));
             // The smaller number leads, so that the order of the edges does not show.
             parent[a.max(b)] = a.min(b);
         }
     }
     (0..parent.len()).map(|node| find(&mut parent, node)).collect()
+}
+
+/// The same with the joints of the roster besides the edges.
+pub(super) fn roots(roster: &Roster, edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
+    let joints = roster.bonds.iter().filter_map(|bond| Some([bond.actors[0]?, bond.actors[1]?]));
+    joined(&roster.actors, edges.chain(joints))
 }
 
 /// Some bodies and the pairs among them.
@@ -34,6 +40,8 @@ pub(in crate::simulator) struct Island {
     /// Everybody else that they may touch.
     pub others: Vec<usize>,
     pub pairs: Vec<[u32; 2]>,
+    /// Those of the roster's assemblies that are part of it.
+    pub assemblies: Vec<usize>,
 }
 
 /// All islands, in the order of their first bodies.
@@ -43,6 +51,11 @@ pub(in crate::simulator) fn islands(roster: &Roster) -> Vec<Island> {
     for (actor, root) in root.iter().enumerate() {
         if roster.actors[actor].is_dynamic() {
             found.entry(*root).or_default().actors.push(actor);
+        }
+    }
+    for (index, assembly) in roster.assemblies.iter().enumerate() {
+        if let Some(island) = assembly.actors.first().and_then(|actor| found.get_mut(&root[*actor])) {
+            island.assemblies.push(index);
         }
     }
     for (key, pair) in roster.pairs.iter().filter(|(_, pair)| !pair.sensor) {

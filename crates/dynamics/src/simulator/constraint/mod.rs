@@ -2,6 +2,8 @@
 //!
 //! A step, sub-step by sub-step:
 //!
+//! 0. Bodies that joints hold together form assemblies (`assembly`, `bond`). As long as nothing touches them they fly by themselves, with all
+//!    their joints holding exactly (`flight`, `linkage`); if something does, their joints are part of its equations (`jointed`).
 //! 1. Forces are gathered; boxes around where everybody would go tell who may meet (`roster`). Bodies that may meet each other,
 //!    directly or over others, form islands (`island`); whatever happens in one concerns no other body.
 //! 2. The points of an island that touch and approach faster than contact allows are collisions: single ones by trying the nine ways
@@ -13,19 +15,28 @@
 //! After D. Baraff (1989–1994) and M. G. Coutinho, *Guide to dynamic simulations of rigid bodies and particle systems* (2013), with
 //! the solver of [`rattleback_numerics::lcp::blocks`].
 
+mod assembly;
+mod bond;
+mod fehlberg;
+mod flight;
 pub(in crate::simulator) mod force;
 mod impact;
 mod impulse;
 pub(in crate::simulator) mod island;
+mod jointed;
 mod lead;
+mod linkage;
+mod load;
 mod meeting;
 pub(in crate::simulator) mod roster;
 mod settings;
 mod step;
 pub(in crate::simulator) mod touch;
+mod track;
 
 pub use impact::{DirectionalImpact, ImpactError, ImpactOutcome, TangentState};
 pub use impulse::ConstraintNote;
+pub use load::JointLoad;
 pub use settings::ConstraintSettings;
 
 use crate::error::Error;
@@ -33,10 +44,12 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, check_step, refuse_joints};
-use crate::world::{BodyId, Event, ShapeId, SnapshotError, Status, World};
+use crate::simulator::{Simulator, TouchPoint, check_step};
+use crate::world::{BodyId, Event, JointId, ShapeId, SnapshotError, Status, World};
+use flight::Flight;
 use force::Forces;
 use glam::DVec3;
+use load::JointLoads;
 use rattleback_geometry::space::{SpaceError, SpaceKind};
 use roster::Roster;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +82,14 @@ pub struct ContactForce {
     pub gap: f64,
     /// On the second body, N.
     pub force: DVec3,
+}
+
+impl ContactForce {
+    /// What every simulator can tell of a contact.
+    pub fn touch_point(&self) -> TouchPoint {
+        let Self { bodies, point, normal, gap, force, .. } = *self;
+        TouchPoint { bodies, normal, point, gap, force: force.dot(normal) }
+    }
 }
 
 /// What the last step did.
@@ -114,6 +135,10 @@ pub struct Constraint {
     settings: ConstraintSettings,
     roster: Roster,
     forces: Forces,
+    flight: Flight,
+    joint_loads: JointLoads,
+    /// Joints of which it has been told that they are redundant, amiss, or contradict each other.
+    warned: BTreeSet<(bool, Vec<JointId>)>,
     loads: Loads,
     /// Forces as they were last, and those of the present sub-step, which are all that will be remembered.
     memory: Memory,
@@ -153,6 +178,9 @@ impl Constraint {
             settings,
             roster: Roster::new(kind),
             forces: Forces::default(),
+            flight: Flight::default(),
+            joint_loads: JointLoads::default(),
+            warned: BTreeSet::new(),
             loads: Loads::default(),
             memory: Memory::new(),
             fresh: Memory::new(),
@@ -189,6 +217,11 @@ impl Constraint {
         self.contacts.values()
     }
 
+    /// What the joints of the world bear, in the order of their slots.
+    pub fn joint_loads(&self) -> &[JointLoad] {
+        &self.joint_loads.loads
+    }
+
     /// Sub-steps the next step begins with.
     pub const fn substeps(&self) -> usize {
         self.substeps
@@ -205,8 +238,8 @@ impl Simulator for Constraint {
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
-        refuse_joints("constraint", world)?;
         world.begin_step();
+        world.follow_joints();
         self.events.clear();
         self.notes.clear();
         self.counters = ConstraintCounters::default();
@@ -219,7 +252,15 @@ impl Simulator for Constraint {
         let end = world.time() + dt;
         world.report(&mut self.events);
         world.end_step(end, Some(&self.before));
+        world.follow_joints();
+        for joint in self.joint_loads.broken(world) {
+            world.break_joint(joint, end);
+        }
         Ok(())
+    }
+
+    fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
+        self.contacts.values().map(ContactForce::touch_point).collect()
     }
 
     fn memory(&self) -> Vec<u8> {

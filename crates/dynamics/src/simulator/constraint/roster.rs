@@ -2,6 +2,9 @@
 //!
 //! Everybody is taken on anew when the world says that something changed; what contacts remember lives elsewhere and outlasts that.
 
+use super::assembly::{Assembly, assemblies};
+use super::bond::Bond;
+use super::track::Track;
 use crate::error::Error;
 use crate::motion::{Inertia, Motion};
 use crate::simulator::constraint::ConstraintError;
@@ -81,9 +84,17 @@ pub(in crate::simulator) struct Pair {
 pub(in crate::simulator) struct Roster {
     kind: SpaceKind,
     revision: Option<u64>,
+    /// Whether everybody has just been taken on; for whoever wants to know once.
+    pub anew: bool,
     counts: [usize; 4],
     pub actors: Vec<Actor>,
     pub parts: Vec<Part>,
+    /// Joints, and the bodies they hold together; by actor, which assembly it is in.
+    pub bonds: Vec<Bond>,
+    pub assemblies: Vec<Assembly>,
+    pub assembly_of: Vec<Option<u32>>,
+    /// By actor: where it goes if it is part of an assembly that touches nothing.
+    pub tracks: Vec<Track>,
     /// By the numbers of the parts.
     pub pairs: BTreeMap<[u32; 2], Pair>,
     space: Box<dyn Space>,
@@ -97,9 +108,14 @@ impl Roster {
         Self {
             kind,
             revision: None,
+            anew: true,
             counts: [0; 4],
             actors: Vec::new(),
             parts: Vec::new(),
+            bonds: Vec::new(),
+            assemblies: Vec::new(),
+            assembly_of: Vec::new(),
+            tracks: Vec::new(),
             pairs: BTreeMap::new(),
             space: kind.create(),
             owners: Vec::new(),
@@ -120,8 +136,30 @@ impl Roster {
                 self.enlist(world, *id, status, place)?;
             }
         }
+        self.take_joints(world);
         self.space.build();
         Ok(())
+    }
+
+    /// Joints between bodies that take part, at least one of which is moved by them.
+    fn take_joints(&mut self, world: &World) {
+        let places: BTreeMap<BodyId, u32> =
+            self.actors.iter().enumerate().map(|(place, actor)| (actor.id, place as u32)).collect();
+        for (id, record) in world.iter_joints() {
+            let known = record.bodies().map(|body| body.map(|body| places.get(&body).copied()));
+            // A body that is inactive takes its joints with it.
+            if known.contains(&Some(None)) {
+                continue;
+            }
+            let actors = known.map(Option::flatten);
+            let moves = |actor: &u32| self.actors[*actor as usize].is_dynamic();
+            if actors.iter().flatten().any(moves) {
+                let (locks, has_rows) = (record.kind().locks(), record.kind().has_rows());
+                self.bonds.push(Bond { id, actors, frames: record.frames, locks, has_rows });
+            }
+        }
+        (self.assemblies, self.assembly_of) = assemblies(&self.actors, &self.bonds);
+        self.tracks.resize_with(self.actors.len(), Track::default);
     }
 
     fn enlist(&mut self, world: &World, id: BodyId, status: Status, place: usize) -> Result<(), Error> {

@@ -27,6 +27,8 @@ component! {
         solver: String = "newton", "", Allowed::Finite;
         /// Velocity by which contacts of bodies at rest may miss their conditions; faster ones by more.
         solver_tolerance: f64 = 1e-12, "m/s", Allowed::Positive;
+        /// Error that a step of jointed bodies may make where nothing touches them; their steps are chosen for it.
+        joint_tolerance: f64 = 1e-10, "m", Allowed::Positive;
         /// Broad phase: the name of a space.
         space: String = "dynamic-bvh", "", Allowed::Finite;
     }

@@ -30,6 +30,9 @@ impl Constraint {
     /// Moves the world's bodies by dt; the world's clock stays.
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         self.roster.sync(world)?;
+        self.joint_loads.restart(&self.roster);
+        self.settle_joints(world, dt);
+        let news = self.events.len();
         let start: Vec<Motion> = world.bodies().motion(Status::Dynamic).to_vec();
         let memory = self.memory.clone();
         loop {
@@ -49,8 +52,9 @@ impl Constraint {
             self.substeps = 2 * substeps;
             self.accepted = 0;
             self.memory.clone_from(&memory);
-            self.events.clear();
+            self.events.truncate(news);
             self.notes.clear();
+            self.joint_loads.restart(&self.roster);
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&start);
         }
         self.accepted += 1;
@@ -63,7 +67,7 @@ impl Constraint {
     }
 
     /// States of everybody at a time, from the world.
-    fn states(&self, world: &World, time: f64) -> Vec<Motion> {
+    pub(super) fn states(&self, world: &World, time: f64) -> Vec<Motion> {
         let state = |actor: &super::roster::Actor| {
             let present = world.bodies().motion(actor.status)[actor.place];
             if actor.status == Status::Animated { actor.scripted(time, &present) } else { present }
@@ -91,24 +95,29 @@ impl Constraint {
             0.0 => (2.0 * uniform.length() * h).max(1e-4),
             given => given,
         };
-        let expected: Vec<Motion> = (0..start.len())
+        let mut expected: Vec<Motion> = (0..start.len())
             .map(|actor| follow(&self.roster, actor, &start[actor], free[actor], begin, h))
             .collect();
+        let everybody = 0..self.roster.assemblies.len();
+        self.fly(world, everybody, &start, (&free, &mut free.clone()), &mut expected, (begin, h));
         let margin = 2.0 * uniform.length() * h * h + 1e-3;
         self.roster.look(world, &start, &expected, margin)?;
         let remembered = self.memory.clone();
         let (events, notes) = (self.events.len(), self.notes.len());
         let mut end = Vec::new();
         for _ in 0..MOST_LOOKS {
+            // Assemblies that come across nobody bear what they bore in flight.
             self.memory.clone_from(&remembered);
             self.events.truncate(events);
             self.notes.truncate(notes);
             self.fresh.clear();
             self.contacts.clear();
             end.clone_from(&expected);
-            self.contact_free = vec![true; start.len()];
+            self.contact_free.clear();
+            self.contact_free.extend(self.roster.assembly_of.iter().map(Option::is_none));
             for island in islands(&self.roster) {
                 self.cross_island(
+                    world,
                     &island,
                     &start,
                     &free,
@@ -161,6 +170,7 @@ impl Constraint {
     /// Carries one island over a sub-step, from collision to collision.
     fn cross_island(
         &mut self,
+        world: &mut World,
         island: &Island,
         start: &[Motion],
         free: &[Course],
@@ -178,11 +188,15 @@ impl Constraint {
         loop {
             let mut touches = Vec::new();
             gather(&mut self.roster, &island.pairs, &now, h - gone, self.settings.touch_gap, &mut touches);
+            let ties = self.impulsive_ties(world, &island.assemblies, &now, begin + gone);
             let mut instant = Instant {
                 settings: &self.settings,
                 time: begin + gone,
                 contact_speed,
                 rounds,
+                dt: h,
+                ties: &ties,
+                loads: &mut self.joint_loads,
                 events: &mut self.events,
                 notes: &mut self.notes,
             };
@@ -196,7 +210,7 @@ impl Constraint {
                 touches.retain(|touch| !is_fast(touch));
             }
             let left = h - gone;
-            let full = self.cross(island, &now, &touches, free, end, (begin + gone, left));
+            let full = self.cross(world, island, (&now, &touches), free, end, (begin + gone, left));
             let meeting =
                 if events > most { None } else { self.meet(&now, &full, &outlooks, begin + gone, left) };
             let Some(time) = meeting.filter(|time| *time < left) else {
@@ -209,14 +223,16 @@ impl Constraint {
             events += 1;
             self.counters.meetings += 1;
             if time > 0.0 {
-                self.cross(island, &now, &touches, free, end, (begin + gone, time));
+                self.cross(world, island, (&now, &touches), free, end, (begin + gone, time));
                 self.keep(&touches, time);
                 self.note_contact(&touches);
                 for &actor in &island.actors {
                     now[actor] = end[actor];
                 }
             }
-            for &actor in &island.others {
+            let scripted = |assembly: &usize| self.roster.assemblies[*assembly].scripted.iter();
+            let hung: Vec<usize> = island.assemblies.iter().flat_map(scripted).copied().collect();
+            for &actor in island.others.iter().chain(&hung) {
                 now[actor] = self.roster.actors[actor].scripted(begin + gone + time, &now[actor]);
             }
             for &actor in &island.actors {
@@ -229,17 +245,34 @@ impl Constraint {
     /// Courses over an interval; states at its end go to `end`.
     fn cross(
         &mut self,
+        world: &mut World,
         island: &Island,
-        now: &[Motion],
-        touches: &[Touch],
+        (now, touches): (&[Motion], &[Touch]),
         free: &[Course],
         end: &mut [Motion],
         (begin, time): (f64, f64),
     ) -> Vec<Course> {
         let mut courses = free.to_vec();
-        let interval =
-            Interval { settings: &self.settings, roster: &self.roster, memory: &self.memory, begin, time };
-        let report = interval.cross(&island.actors, now, touches, &mut self.forces, &mut courses, end);
+        let assemblies = &island.assemblies;
+        self.fly(world, assemblies.iter().copied(), now, (free, &mut courses), end, (begin, time));
+        let ties = if touches.is_empty() {
+            Vec::new()
+        } else {
+            self.lasting_ties(world, assemblies, now, (begin, time))
+        };
+        let interval = Interval {
+            settings: &self.settings,
+            roster: &self.roster,
+            world,
+            assemblies,
+            ties: &ties,
+            memory: &self.memory,
+            begin,
+            time,
+        };
+        let report =
+            interval.cross(&island.actors, now, touches, &mut self.forces, (free, &mut courses), end);
+        self.repair(world, assemblies, &ties, (now, &courses), end, (begin, time));
         self.counters.newton_steps += report.steps as u64;
         self.counters.solves += 1;
         if report.unbounded {

@@ -23,7 +23,7 @@ use crate::simulator::constraint::force::{Course, Forces, Wish, follow, loads_of
 use crate::simulator::constraint::island::islands;
 use crate::simulator::constraint::roster::Roster;
 use crate::simulator::constraint::touch::{Touch, gather};
-use crate::simulator::{Simulator, check_step, refuse_joints};
+use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints};
 use crate::world::{Status, World};
 use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
@@ -282,6 +282,10 @@ impl Simulator for Penalty {
         world.counters_mut().substeps += substeps as u64;
         world.end_step(begin + dt, Some(&self.before));
         Ok(())
+    }
+
+    fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
+        self.contacts.iter().map(ContactForce::touch_point).collect()
     }
 }
 

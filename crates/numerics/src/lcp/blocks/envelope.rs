@@ -4,7 +4,9 @@
 //! its first neighbour only, and so does row i of the factor. H = L Lᵀ is found row by row,
 //! L_ij = (H_ij − Σ_k L_ik L_jk)/L_jj, sums of products of stretches that lie side by side in memory.
 
+use super::problem::Block;
 use crate::lcp::matrix::dot;
+use glam::DVec3;
 
 /// H, then L.
 #[derive(Clone, Debug, Default)]
@@ -45,12 +47,55 @@ impl Envelope {
         self.entries.fill(0.0);
     }
 
-    /// H_(a i)(b j) += value, for entries of the lower triangle in the order of places; others are mirror images and left out.
+    /// Whether block a comes after block b in the order.
+    pub fn is_after(&self, a: usize, b: usize) -> bool {
+        self.place[a] > self.place[b]
+    }
+
+    /// H_ab += block, for a after b; of H_aa, which has to be symmetric, the lower triangle is taken. The rest is its mirror image.
     #[inline]
-    pub fn add(&mut self, a: usize, i: usize, b: usize, j: usize, value: f64) {
-        let (row, column) = (6 * self.place[a] + i, 6 * self.place[b] + j);
-        if column <= row {
-            self.entries[self.start[row] + column - self.first[row]] += value;
+    pub fn add_block(&mut self, a: usize, b: usize, block: &[[f64; 6]; 6]) {
+        let (row, column) = (6 * self.place[a], 6 * self.place[b]);
+        debug_assert!(column <= row);
+        for (i, line) in block.iter().enumerate() {
+            let from = self.start[row + i] + column - self.first[row + i];
+            let count = if row == column { i + 1 } else { 6 };
+            for (entry, value) in self.entries[from..from + count].iter_mut().zip(line) {
+                *entry += value;
+            }
+        }
+    }
+
+    /// H += ρ J Jᵀ for one row J between at most two blocks.
+    pub fn add_square(&mut self, blocks: &[Option<usize>; 2], rows: &[[DVec3; 2]; 2], rho: f64) {
+        let flat = rows.map(|[v, w]| [v.x, v.y, v.z, w.x, w.y, w.z]);
+        let product = |x: &[f64; 6], y: &[f64; 6]| x.map(|x| y.map(|y| rho * x * y));
+        for (side, block) in blocks.iter().enumerate() {
+            if let Some(block) = block {
+                self.add_block(*block, *block, &product(&flat[side], &flat[side]));
+            }
+        }
+        if let [Some(a), Some(b)] = blocks {
+            if self.is_after(*a, *b) {
+                self.add_block(*a, *b, &product(&flat[0], &flat[1]));
+            } else {
+                self.add_block(*b, *a, &product(&flat[1], &flat[0]));
+            }
+        }
+    }
+
+    /// H += M, block by block.
+    pub fn add_masses(&mut self, blocks: &[Block]) {
+        for (index, block) in blocks.iter().enumerate() {
+            let mut mass = [[0.0; 6]; 6];
+            for part in 0..2 {
+                for i in 0..3 {
+                    for j in 0..3 {
+                        mass[3 * part + i][3 * part + j] = block.mass[part].col(j)[i];
+                    }
+                }
+            }
+            self.add_block(index, index, &mass);
         }
     }
 
@@ -179,21 +224,27 @@ mod tests {
         envelope.arrange(blocks, &pairs);
         let n = 6 * blocks;
         let mut dense = vec![0.0; n * n];
-        let mut add = |a: usize, i: usize, b: usize, j: usize, value: f64| {
-            envelope.add(a, i, b, j, value);
-            dense[(6 * a + i) * n + 6 * b + j] += value;
-        };
+        let mut add = |i: usize, j: usize, value: f64| dense[i * n + j] += value;
         for block in 0..blocks {
-            (0..6).for_each(|i| add(block, i, block, i, 20.0 + i as f64));
+            (0..6).for_each(|i| add(6 * block + i, 6 * block + i, 20.0 + i as f64));
+            envelope.add_block(
+                block,
+                block,
+                &std::array::from_fn(|i| std::array::from_fn(|j| if i == j { 20.0 + i as f64 } else { 0.0 })),
+            );
         }
         for (k, [a, b]) in pairs.iter().enumerate() {
-            let row: Vec<f64> = (0..12).map(|i| ((7 * k + 3 * i) as f64).sin()).collect();
-            let at = |i: usize| if i < 6 { (*a, i) } else { (*b, i - 6) };
+            let row: [DVec3; 4] = std::array::from_fn(|i| {
+                DVec3::from_array([0, 1, 2].map(|j| ((7 * k + 9 * i + 3 * j) as f64).sin()))
+            });
+            let flat = |i: usize| row[i / 3][i % 3];
+            let at = |i: usize| if i < 6 { 6 * a + i } else { 6 * b + i - 6 };
             for i in 0..12 {
                 for j in 0..12 {
-                    add(at(i).0, at(i).1, at(j).0, at(j).1, row[i] * row[j]);
+                    add(at(i), at(j), 1.5 * flat(i) * flat(j));
                 }
             }
+            envelope.add_square(&[Some(*a), Some(*b)], &[[row[0], row[1]], [row[2], row[3]]], 1.5);
         }
         assert!(envelope.factor());
         let b: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();

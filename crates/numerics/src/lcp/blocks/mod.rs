@@ -15,10 +15,17 @@
 //! unknowns, not of the contacts, and positive definite however many contacts repeat each other. Its factor fits into an envelope
 //! (see `envelope`). A contact with a finite stiffness is the same with a finite ρ and p⁰ = 0: the spring and damper of a penalty
 //! method, taken at the end of the step.
+//!
+//! Ties are single rows with J v = t, held by an impulse within bounds: joints, limits, motors. They enter ψ like a contact without
+//! friction whose impulse is clamped to its bounds. Where there are ties only, [`TieSolver`] solves them without a search.
 
 mod envelope;
 mod newton;
 mod problem;
+mod rank;
+mod tie;
 
 pub use newton::{BlockReport, BlockSettings, BlockSolver};
-pub use problem::{Block, BlockContact, BlockError, BlockProblem, Stiffness};
+pub use problem::{Block, BlockContact, BlockError, BlockProblem, BlockTie, Stiffness};
+pub use rank::{Rank, rank_of_ties};
+pub use tie::{TieReport, TieSolver};

@@ -1,7 +1,7 @@
 //! The method of multipliers with Newton's method inside; see the derivation in [the module](super).
 
 use super::envelope::Envelope;
-use super::problem::{Block, BlockContact, BlockError, BlockProblem, Stiffness};
+use super::problem::{Block, BlockContact, BlockError, BlockProblem, BlockTie, Stiffness};
 use glam::{DMat3, DVec2, DVec3};
 
 /// ρ to begin with, as a multiple of the mass a contact feels.
@@ -26,11 +26,13 @@ pub struct BlockSettings {
     pub sweeps: usize,
     /// Largest ρ, as a multiple of the mass a contact feels. Default 1e5.
     pub penalty: f64,
+    /// Whether a start that did not lead to a solution is followed by one from nothing. Default true.
+    pub restart: bool,
 }
 
 impl Default for BlockSettings {
     fn default() -> Self {
-        Self { tolerance: 1e-12, updates: 80, steps: 40, sweeps: 0, penalty: 1e5 }
+        Self { tolerance: 1e-12, updates: 80, steps: 40, sweeps: 0, penalty: 1e5, restart: true }
     }
 }
 
@@ -60,7 +62,7 @@ pub struct BlockReport {
 /// let contact = BlockContact {
 ///     blocks: [Some(0), None], rows, target: DVec3::ZERO, friction: 0.5, stiffness: Stiffness::Rigid,
 /// };
-/// let problem = BlockProblem { blocks: vec![block], contacts: vec![contact] };
+/// let problem = BlockProblem { blocks: vec![block], contacts: vec![contact], ..BlockProblem::default() };
 /// let (mut impulse, mut velocity) = (vec![DVec3::ZERO], Vec::new());
 /// let report = BlockSolver::default().solve(&problem, &BlockSettings::default(), &mut impulse, &mut velocity)?;
 /// assert!(report.converged && (impulse[0].x - 2.0).abs() < 1e-11 && velocity[0][0].length() < 1e-11);
@@ -73,6 +75,10 @@ pub struct BlockSolver {
     felt: Vec<[f64; 2]>,
     /// ρ of rigid contacts as a multiple of that.
     factor: f64,
+    /// Impulses of the ties, their ρ, and the impulses of the best try.
+    ties: Vec<f64>,
+    tie_rho: Vec<f64>,
+    best_ties: Vec<f64>,
     /// μ p_n of the last update.
     radius: Vec<f64>,
     /// What it missed then, and ω.
@@ -80,6 +86,7 @@ pub struct BlockSolver {
     share: f64,
     gradient: Vec<[DVec3; 2]>,
     step: Vec<f64>,
+    steps: Vec<[DVec3; 2]>,
     work: Vec<f64>,
     trial: Vec<[DVec3; 2]>,
 }
@@ -104,7 +111,9 @@ impl BlockSolver {
         problem.check()?;
         impulse.resize(problem.contacts.len(), DVec3::ZERO);
         impulse.iter_mut().filter(|p| !p.is_finite()).for_each(|p| *p = DVec3::ZERO);
-        self.prepare(problem);
+        self.ties.clear();
+        self.ties.resize(problem.ties.len(), 0.0);
+        self.prepare(problem, settings);
         for ((p, contact), felt) in impulse.iter_mut().zip(&problem.contacts).zip(&self.felt) {
             // What nothing holds pushes nothing, and springs know no past.
             if felt[0] == 0.0 || contact.stiffness != Stiffness::Rigid {
@@ -114,16 +123,19 @@ impl BlockSolver {
             let tangent = clamped(DVec2::new(p.y, p.z), contact.friction * p.x);
             (p.y, p.z) = (tangent.x, tangent.y);
         }
-        momentum_to_velocity(problem, impulse, velocity);
+        self.momentum_to_velocity(problem, impulse, velocity);
         let mut report =
-            BlockReport { residual: Self::residual(problem, impulse, velocity), ..BlockReport::default() };
+            BlockReport { residual: self.residual(problem, impulse, velocity), ..BlockReport::default() };
         let tolerance = Self::tolerance(problem, settings);
         // What has been solved well need not be solved again for a bit of rounding.
         if report.residual > 4.0 * tolerance {
             self.sweep(problem, settings.sweeps, impulse, velocity);
             let warm = impulse.iter().any(|p| *p != DVec3::ZERO);
-            self.run(problem, settings, impulse, velocity, &mut report);
-            if report.residual > tolerance && warm {
+            report.residual = self.residual(problem, impulse, velocity);
+            if settings.updates > 0 {
+                self.run(problem, settings, impulse, velocity, &mut report);
+            }
+            if report.residual > tolerance && warm && settings.restart {
                 self.start_again(problem, settings, impulse, velocity, &mut report);
             }
         }
@@ -140,9 +152,10 @@ impl BlockSolver {
         velocity: &mut Vec<[DVec3; 2]>,
         report: &mut BlockReport,
     ) {
-        let (before, residual) = (impulse.to_vec(), report.residual);
+        let (before, ties, residual) = (impulse.to_vec(), self.ties.clone(), report.residual);
         impulse.fill(DVec3::ZERO);
-        momentum_to_velocity(problem, impulse, velocity);
+        self.ties.fill(0.0);
+        self.momentum_to_velocity(problem, impulse, velocity);
         let mut again = BlockReport::default();
         self.run(problem, settings, impulse, velocity, &mut again);
         report.updates += again.updates;
@@ -150,7 +163,8 @@ impl BlockSolver {
         report.residual = again.residual;
         if again.residual > residual {
             impulse.copy_from_slice(&before);
-            momentum_to_velocity(problem, impulse, velocity);
+            self.ties = ties;
+            self.momentum_to_velocity(problem, impulse, velocity);
             report.residual = residual;
         }
     }
@@ -159,10 +173,21 @@ impl BlockSolver {
     fn tolerance(problem: &BlockProblem, settings: &BlockSettings) -> f64 {
         let fastest = problem.blocks.iter().flat_map(|block| block.free).map(|v| v.abs().max_element());
         let targets = problem.contacts.iter().map(|contact| contact.target.abs().max_element());
-        settings.tolerance * (1.0 + 10.0 * fastest.chain(targets).fold(0.0, f64::max))
+        let held = problem.ties.iter().map(|tie| tie.target.abs());
+        settings.tolerance * (1.0 + 10.0 * fastest.chain(targets).chain(held).fold(0.0, f64::max))
     }
 
-    fn prepare(&mut self, problem: &BlockProblem) {
+    /// Impulses of the ties as they were found last.
+    pub fn tie_impulses(&self) -> &[f64] {
+        &self.ties
+    }
+
+    fn prepare(&mut self, problem: &BlockProblem, settings: &BlockSettings) {
+        self.tie_rho.clear();
+        self.tie_rho.extend(problem.ties.iter().map(|tie| {
+            let k = tie.compliance(&problem.blocks);
+            tie.softness.unwrap_or(if k > 0.0 { settings.penalty / k } else { 0.0 })
+        }));
         self.felt.clear();
         for contact in &problem.contacts {
             self.felt.push(match contact.stiffness {
@@ -192,14 +217,15 @@ impl BlockSolver {
         velocity: &mut Vec<[DVec3; 2]>,
         report: &mut BlockReport,
     ) {
-        let pairs: Vec<[usize; 2]> = problem
-            .contacts
-            .iter()
-            .filter_map(|contact| Some([contact.blocks[0]?, contact.blocks[1]?]))
+        let blocks = problem.contacts.iter().map(|contact| contact.blocks);
+        let pairs: Vec<[usize; 2]> = blocks
+            .chain(problem.ties.iter().map(|tie| tie.blocks))
+            .filter_map(|blocks| Some([blocks[0]?, blocks[1]?]))
             .collect();
         self.envelope.arrange(problem.blocks.len(), &pairs);
         let tolerance = Self::tolerance(problem, settings);
-        let mut best = (Self::residual(problem, impulse, velocity), impulse.to_vec());
+        let mut best = (self.residual(problem, impulse, velocity), impulse.to_vec());
+        self.best_ties.clone_from(&self.ties);
         report.residual = best.0;
         self.factor = FIRST_FACTOR.min(settings.penalty);
         let mut ceiling = settings.penalty;
@@ -216,17 +242,21 @@ impl BlockSolver {
                 // Too stiff for the start it had: it is nearly a corner, at which Newton's method zigzags.
                 ceiling = 0.3 * self.factor;
                 self.factor *= 0.1;
-                momentum_to_velocity(problem, impulse, velocity);
+                self.momentum_to_velocity(problem, impulse, velocity);
                 continue;
             }
             let projected: Vec<DVec3> =
                 (0..impulse.len()).map(|c| self.project(problem, impulse, velocity, c).p).collect();
             impulse.copy_from_slice(&projected);
-            momentum_to_velocity(problem, impulse, velocity);
+            for (tie, row) in problem.ties.iter().enumerate() {
+                self.ties[tie] = self.tie_push(row, tie, velocity).0;
+            }
+            self.momentum_to_velocity(problem, impulse, velocity);
             let before = report.residual;
-            report.residual = Self::residual(problem, impulse, velocity);
+            report.residual = self.residual(problem, impulse, velocity);
             if report.residual < best.0 {
                 best = (report.residual, projected);
+                self.best_ties.clone_from(&self.ties);
             }
             if best.0 < 0.5 * mark {
                 (patience, mark) = (STALLED, best.0);
@@ -237,7 +267,8 @@ impl BlockSolver {
             }
         }
         impulse.copy_from_slice(&best.1);
-        momentum_to_velocity(problem, impulse, velocity);
+        self.ties.clone_from(&self.best_ties);
+        self.momentum_to_velocity(problem, impulse, velocity);
         report.residual = best.0;
     }
 
@@ -299,6 +330,14 @@ impl BlockSolver {
         };
         let normal = f64::from(z.x > 0.0);
         Projection { p: DVec3::new(z.x.max(0.0), held.x, held.y), normal, tangent: slope }
+    }
+
+    /// Impulse of a tie at these velocities, and ρ if it is within its bounds.
+    fn tie_push(&self, tie: &BlockTie, index: usize, velocity: &[[DVec3; 2]]) -> (f64, f64) {
+        let start = if tie.softness.is_none() { self.ties[index] } else { 0.0 };
+        let wanted = start - self.tie_rho[index] * (tie.row_times(velocity) - tie.target);
+        let p = tie.bounded(wanted);
+        (p, if p == wanted { self.tie_rho[index] } else { 0.0 })
     }
 
     /// Newton's method on ψ from `velocity` until impulses and velocities agree to within `close` ⇒ whether it got there.
@@ -384,11 +423,10 @@ impl BlockSolver {
     ) -> f64 {
         self.place_trial(velocity, length);
         let mut sum = 0.0;
-        let steps: Vec<[DVec3; 2]> = self
-            .step
-            .chunks_exact(6)
-            .map(|s| [DVec3::new(s[0], s[1], s[2]), DVec3::new(s[3], s[4], s[5])])
-            .collect();
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.clear();
+        let vectors = |s: &[f64]| [DVec3::new(s[0], s[1], s[2]), DVec3::new(s[3], s[4], s[5])];
+        steps.extend(self.step.chunks_exact(6).map(vectors));
         for ((block, v), step) in problem.blocks.iter().zip(&self.trial).zip(&steps) {
             for part in 0..2 {
                 sum += step[part].dot(block.mass[part] * (v[part] - block.free[part]));
@@ -397,6 +435,10 @@ impl BlockSolver {
         for (c, contact) in problem.contacts.iter().enumerate() {
             sum -= self.project(problem, impulse, &self.trial, c).p.dot(contact.rows_times(&steps));
         }
+        for (index, tie) in problem.ties.iter().enumerate() {
+            sum -= self.tie_push(tie, index, &self.trial).0 * tie.row_times(&steps);
+        }
+        self.steps = steps;
         sum
     }
 
@@ -404,23 +446,11 @@ impl BlockSolver {
     fn assemble(&mut self, problem: &BlockProblem, impulse: &[DVec3], velocity: &[[DVec3; 2]]) {
         self.envelope.clear();
         self.gradient.clear();
-        for (index, (block, v)) in problem.blocks.iter().zip(velocity).enumerate() {
+        for (block, v) in problem.blocks.iter().zip(velocity) {
             self.gradient
                 .push([block.mass[0] * (v[0] - block.free[0]), block.mass[1] * (v[1] - block.free[1])]);
-            for part in 0..2 {
-                for j in 0..3 {
-                    for i in 0..3 {
-                        self.envelope.add(
-                            index,
-                            3 * part + i,
-                            index,
-                            3 * part + j,
-                            block.mass[part].col(j)[i],
-                        );
-                    }
-                }
-            }
         }
+        self.envelope.add_masses(&problem.blocks);
         for c in 0..problem.contacts.len() {
             let projection = self.project(problem, impulse, velocity, c);
             let contact = &problem.contacts[c];
@@ -432,6 +462,17 @@ impl BlockSolver {
             }
             self.add_slope(contact, &projection, self.rho(problem, c));
         }
+        for (index, tie) in problem.ties.iter().enumerate() {
+            let (p, rho) = self.tie_push(tie, index, velocity);
+            for (block, row) in tie.blocks.iter().zip(&tie.rows) {
+                let Some(block) = block else { continue };
+                self.gradient[*block][0] -= p * row[0];
+                self.gradient[*block][1] -= p * row[1];
+            }
+            if rho > 0.0 {
+                self.envelope.add_square(&tie.blocks, &tie.rows, rho);
+            }
+        }
     }
 
     /// H += Jᵀ D J of one contact.
@@ -441,26 +482,38 @@ impl BlockSolver {
         if nn == 0.0 && tt == 0.0 && kk == 0.0 {
             return;
         }
-        for (side_a, a) in contact.blocks.iter().enumerate() {
-            let Some(a) = a else { continue };
-            let flat = |side: usize, row: usize, i: usize| contact.rows[side][row][i / 3][i % 3];
-            for (side_b, b) in contact.blocks.iter().enumerate() {
-                let Some(b) = b else { continue };
-                for i in 0..6 {
-                    let (n, t, k) = (flat(side_a, 0, i), flat(side_a, 1, i), flat(side_a, 2, i));
-                    let (n, t, k) = (nn * n, tt * t + tk * k, tk * t + kk * k);
-                    for j in 0..6 {
-                        let value = n * flat(side_b, 0, j) + t * flat(side_b, 1, j) + k * flat(side_b, 2, j);
-                        self.envelope.add(*a, i, *b, j, value);
-                    }
-                }
+        let flat = contact.rows.map(|rows| rows.map(|[v, w]| [v.x, v.y, v.z, w.x, w.y, w.z]));
+        let block = |[n, t, k]: &[[f64; 6]; 3], [x, y, z]: &[[f64; 6]; 3]| -> [[f64; 6]; 6] {
+            std::array::from_fn(|i| {
+                let (n, t, k) = (nn * n[i], tt * t[i] + tk * k[i], tk * t[i] + kk * k[i]);
+                std::array::from_fn(|j| n * x[j] + t * y[j] + k * z[j])
+            })
+        };
+        for (side, index) in contact.blocks.iter().enumerate() {
+            if let Some(index) = index {
+                self.envelope.add_block(*index, *index, &block(&flat[side], &flat[side]));
+            }
+        }
+        if let [Some(a), Some(b)] = contact.blocks {
+            if self.envelope.is_after(a, b) {
+                self.envelope.add_block(a, b, &block(&flat[0], &flat[1]));
+            } else {
+                self.envelope.add_block(b, a, &block(&flat[1], &flat[0]));
             }
         }
     }
 
     /// Velocity by which p misses p = Π(p − u/K), K what the contact feels; soft contacts: by which p misses −ρ u.
-    fn residual(problem: &BlockProblem, impulse: &[DVec3], velocity: &[[DVec3; 2]]) -> f64 {
+    fn residual(&self, problem: &BlockProblem, impulse: &[DVec3], velocity: &[[DVec3; 2]]) -> f64 {
         let mut worst = 0.0_f64;
+        for (tie, p) in problem.ties.iter().zip(&self.ties) {
+            let u = tie.row_times(velocity) - tie.target;
+            let k = tie.compliance(&problem.blocks);
+            if k > 0.0 {
+                let wanted = tie.softness.map_or(*p - u / k, |rho| -rho * u);
+                worst = worst.max((*p - tie.bounded(wanted)).abs() * k);
+            }
+        }
         for (contact, p) in problem.contacts.iter().zip(impulse) {
             let u = contact.rows_times(velocity) - contact.target;
             let k = contact.compliance(&problem.blocks);
@@ -508,31 +561,43 @@ impl BlockSolver {
             }
         }
     }
+
+    /// v = v* + M⁻¹ Jᵀ p.
+    fn momentum_to_velocity(
+        &self,
+        problem: &BlockProblem,
+        impulse: &[DVec3],
+        velocity: &mut Vec<[DVec3; 2]>,
+    ) {
+        let mut pushes = vec![[DVec3::ZERO; 2]; problem.blocks.len()];
+        for (contact, p) in problem.contacts.iter().zip(impulse) {
+            for (side, block) in contact.blocks.iter().enumerate() {
+                let Some(block) = block else { continue };
+                let push = contact.push(side, *p);
+                pushes[*block][0] += push[0];
+                pushes[*block][1] += push[1];
+            }
+        }
+        for (tie, p) in problem.ties.iter().zip(&self.ties) {
+            for (block, row) in tie.blocks.iter().zip(&tie.rows) {
+                let Some(block) = block else { continue };
+                pushes[*block][0] += *p * row[0];
+                pushes[*block][1] += *p * row[1];
+            }
+        }
+        velocity.clear();
+        velocity.extend(problem.blocks.iter().zip(pushes).map(|(block, push)| {
+            let mut v = block.free;
+            apply(block, &mut v, push);
+            v
+        }));
+    }
 }
 
 /// v += M⁻¹ push.
 fn apply(block: &Block, velocity: &mut [DVec3; 2], push: [DVec3; 2]) {
     velocity[0] += block.inverse_mass[0] * push[0];
     velocity[1] += block.inverse_mass[1] * push[1];
-}
-
-/// v = v* + M⁻¹ Jᵀ p.
-fn momentum_to_velocity(problem: &BlockProblem, impulse: &[DVec3], velocity: &mut Vec<[DVec3; 2]>) {
-    let mut pushes = vec![[DVec3::ZERO; 2]; problem.blocks.len()];
-    for (contact, p) in problem.contacts.iter().zip(impulse) {
-        for (side, block) in contact.blocks.iter().enumerate() {
-            let Some(block) = block else { continue };
-            let push = contact.push(side, *p);
-            pushes[*block][0] += push[0];
-            pushes[*block][1] += push[1];
-        }
-    }
-    velocity.clear();
-    velocity.extend(problem.blocks.iter().zip(pushes).map(|(block, push)| {
-        let mut v = block.free;
-        apply(block, &mut v, push);
-        v
-    }));
 }
 
 fn clamped(v: DVec2, radius: f64) -> DVec2 {

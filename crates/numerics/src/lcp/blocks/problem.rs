@@ -13,6 +13,12 @@ pub enum BlockError {
         /// Which block.
         block: usize,
     },
+    /// A tie refers to a block that does not exist or to one twice, has bounds without zero or numbers that are none.
+    #[error("tie {tie}: needs one or two different blocks, finite rows and targets, bounds around zero")]
+    Tie {
+        /// Which tie.
+        tie: usize,
+    },
     /// A contact refers to a block that does not exist, to one twice, or has numbers that are none.
     #[error("contact {contact}: needs one or two different blocks, finite rows, targets and friction ≥ 0")]
     Contact {
@@ -56,13 +62,69 @@ pub struct BlockContact {
     pub stiffness: Stiffness,
 }
 
-/// Blocks and the contacts between them.
+/// One row between at most two blocks that is held by an impulse within bounds: u = J v − t is zero, or the impulse is at a bound and
+/// cannot make it so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlockTie {
+    /// Which blocks; None is something that nothing moves.
+    pub blocks: [Option<usize>; 2],
+    /// J, for both vectors of each block.
+    pub rows: [[DVec3; 2]; 2],
+    /// t.
+    pub target: f64,
+    /// Least and most impulse: infinite for a joint, 0 and infinite for a limit, finite for a motor.
+    pub bounds: [f64; 2],
+    /// ρ of a tie that gives way, p = −ρ u; None if it does not.
+    pub softness: Option<f64>,
+}
+
+/// Blocks, and the contacts and ties between them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockProblem {
     /// The unknowns.
     pub blocks: Vec<Block>,
-    /// What couples them.
+    /// What keeps them apart.
     pub contacts: Vec<BlockContact>,
+    /// What holds them together.
+    pub ties: Vec<BlockTie>,
+}
+
+impl BlockTie {
+    /// J v.
+    pub(super) fn row_times(&self, velocity: &[[DVec3; 2]]) -> f64 {
+        let mut u = 0.0;
+        for (block, [linear, angular]) in self.blocks.iter().zip(&self.rows) {
+            let Some(block) = block else { continue };
+            let [v, w] = &velocity[*block];
+            u += linear.dot(*v) + angular.dot(*w);
+        }
+        u
+    }
+
+    /// J M⁻¹ Jᵀ.
+    pub(super) fn compliance(&self, blocks: &[Block]) -> f64 {
+        let mut sum = 0.0;
+        for (block, [linear, angular]) in self.blocks.iter().zip(&self.rows) {
+            let Some(block) = block else { continue };
+            let [mass, inertia] = &blocks[*block].inverse_mass;
+            sum += linear.dot(*mass * *linear) + angular.dot(*inertia * *angular);
+        }
+        sum
+    }
+
+    /// An impulse within the bounds.
+    pub(super) fn bounded(&self, p: f64) -> f64 {
+        p.max(self.bounds[0]).min(self.bounds[1])
+    }
+
+    fn is_sound(&self, blocks: usize) -> bool {
+        let known = self.blocks.iter().flatten().all(|block| *block < blocks);
+        let different = self.blocks[0] != self.blocks[1];
+        let rows = self.rows.iter().flatten().all(|row| row.is_finite());
+        let ordered = self.bounds[0] <= 0.0 && self.bounds[1] >= 0.0;
+        let soft = self.softness.is_none_or(|rho| rho.is_finite() && rho >= 0.0);
+        known && different && rows && ordered && soft && self.target.is_finite()
+    }
 }
 
 impl BlockContact {
@@ -126,6 +188,8 @@ impl BlockProblem {
             }
         }
         let wrong = self.contacts.iter().position(|contact| !contact.is_sound(self.blocks.len()));
-        wrong.map_or(Ok(()), |contact| Err(BlockError::Contact { contact }))
+        wrong.map_or(Ok(()), |contact| Err(BlockError::Contact { contact }))?;
+        let wrong = self.ties.iter().position(|tie| !tie.is_sound(self.blocks.len()));
+        wrong.map_or(Ok(()), |tie| Err(BlockError::Tie { tie }))
     }
 }

@@ -1,0 +1,268 @@
+//! Joints as rows: what each row misses, how fast that changes, and how its rate changes by itself.
+//!
+//! A row is a function C of two poses with Ċ = d·(v_B − v_A) + b·ω_B − a·ω_A (see [`crate::joint`]) and C̈ = J v̇ + J̇ v. For a lock along an axis
+//! a of A, C = a·(p_B − p_A), with s = p_B − p_A and arms r,
+//!
+//!   J̇ v = (ω_A × (ω_A × a))·s + 2 (ω_A × a)·ṡ + a·(ω_B × (ω_B × r_B) − ω_A × (ω_A × r_A)).
+//!
+//! For a lock of rotation, an axis a of A stays across an axis b of B: C = a·b, J = (b × a) on ω_B − ω_A, and
+//!
+//!   J̇ v = (ω_B − ω_A)·((ω_B × b) × a + b × (ω_A × a)).
+//!
+//! For rows that a joint adds by itself, J̇ v is the difference of Ċ a moment later and earlier on straight courses.
+
+use super::roster::Roster;
+use crate::joint::{Effect, JointFrame, JointRecord, JointState, Locks, Row, Rows};
+use crate::motion::Motion;
+use crate::world::{JointId, World};
+use glam::{DQuat, DVec3};
+use rattleback_geometry::Pose;
+
+/// Keys of locks begin here; those of other rows lie below.
+const LOCKS: u8 = 128;
+/// Turns, and metres, between the two looks at a row whose change is wanted.
+const DIFFERENCE: f64 = 2e-5;
+
+/// A joint with at least one body that it moves.
+#[derive(Clone, Debug)]
+pub(in crate::simulator) struct Bond {
+    pub id: JointId,
+    /// None is the world.
+    pub actors: [Option<u32>; 2],
+    /// In the principal frames of the bodies.
+    pub frames: [Pose; 2],
+    pub locks: Locks,
+    pub has_rows: bool,
+}
+
+/// One row at one state.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulator) struct Tied {
+    /// Place of the joint in the roster.
+    pub bond: usize,
+    pub row: Row,
+    /// Ċ, less the speed of a motor.
+    pub rate: f64,
+    /// J̇ v, less the change of that speed; zero if it was not asked for.
+    pub bias: f64,
+    /// Where force and torque of the joint are measured.
+    pub anchor: DVec3,
+}
+
+impl Tied {
+    /// Whether it is held at zero whatever it takes.
+    pub fn is_hold(&self) -> bool {
+        matches!(self.row.effect, Effect::Hold)
+    }
+
+    /// The row of one side: what multiplies v and ω of A (0) or B (1).
+    pub fn side(&self, side: usize) -> [DVec3; 2] {
+        if side == 0 {
+            [-self.row.linear, -self.row.angular[0]]
+        } else {
+            [self.row.linear, self.row.angular[1]]
+        }
+    }
+
+    /// Force and torque about the anchor that an impulse 1 of this row has on B.
+    pub fn wrench(&self, motion: &[Motion], roster: &Roster) -> [DVec3; 2] {
+        let bond = &roster.bonds[self.bond];
+        let (sign, actor) = match bond.actors {
+            [_, Some(b)] => (1.0, Some(b)),
+            [a, None] => (-1.0, a),
+        };
+        let [force, torque] = if sign > 0.0 { self.side(1) } else { self.side(0).map(|part| -part) };
+        let center = actor.map_or(self.anchor, |actor| motion[actor as usize].x);
+        [force, torque - (self.anchor - center).cross(force)]
+    }
+}
+
+/// When rows are wanted, and for a step of which length.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulator) struct Moment {
+    pub time: f64,
+    pub dt: f64,
+    /// Whether J̇ v is wanted.
+    pub bias: bool,
+}
+
+impl Bond {
+    fn frames(&self, motion: &[Motion]) -> [JointFrame; 2] {
+        [0, 1].map(|side| match self.actors[side] {
+            Some(actor) => JointFrame::on(&motion[actor as usize], &self.frames[side]),
+            None => JointFrame::fixed(&self.frames[side]),
+        })
+    }
+
+    /// Adds the rows of the joint where its bodies are.
+    pub fn rows(&self, bond: usize, world: &World, motion: &[Motion], moment: Moment, tied: &mut Vec<Tied>) {
+        let frames = self.frames(motion);
+        self.add_locks(bond, &frames, moment.bias, tied);
+        if !self.has_rows {
+            return;
+        }
+        let Ok(record) = world.joint(self.id) else { return };
+        let mut rows = Rows::default();
+        let state = state_of(record, frames, moment.time, moment.dt);
+        record.kind().rows(&state, &mut rows);
+        let first = tied.len();
+        for row in rows.as_slice() {
+            let rate = state.rate(row) - speed(row);
+            tied.push(Tied { bond, row: *row, rate, bias: 0.0, anchor: frames[1].origin });
+        }
+        if moment.bias && tied.len() > first {
+            add_bias(record, &frames, moment, &mut tied[first..]);
+        }
+    }
+
+    fn add_locks(&self, bond: usize, frames: &[JointFrame; 2], bias: bool, tied: &mut Vec<Tied>) {
+        let state = JointState { time: 0.0, dt: 0.0, frames: *frames, turned: [0.0; 3] };
+        let [a, b] = frames.map(|frame| frame.axes());
+        let bits = self.locks.bits();
+        let mut push = |row: Row, bias: f64| {
+            tied.push(Tied { bond, row, rate: state.rate(&row), bias, anchor: frames[1].origin });
+        };
+        for k in 0..3 {
+            if bits & (1 << k) != 0 {
+                let axis = a.col(k);
+                let row = state.along(LOCKS + k as u8, axis, axis.dot(state.offset()));
+                push(row, if bias { bias_along(frames, axis) } else { 0.0 });
+            }
+        }
+        // (bit, axis of A, axis of B, sign): small rotations about x, y and z, and z of A across x of B.
+        let across = [
+            (3, a.y_axis, b.z_axis, -1.0),
+            (4, a.x_axis, b.z_axis, 1.0),
+            (5, a.y_axis, b.x_axis, 1.0),
+            (6, a.z_axis, b.x_axis, 1.0),
+        ];
+        for (bit, on_a, on_b, sign) in across {
+            if bits & (1 << bit) != 0 {
+                let row = state.about(LOCKS + bit, sign * on_b.cross(on_a), sign * on_a.dot(on_b));
+                push(row, if bias { sign * bias_across(frames, on_a, on_b) } else { 0.0 });
+            }
+        }
+    }
+}
+
+fn speed(row: &Row) -> f64 {
+    if let Effect::Drive { speed, .. } = row.effect { speed } else { 0.0 }
+}
+
+fn bias_along([a, b]: &[JointFrame; 2], axis: DVec3) -> f64 {
+    let arms = [a.origin - a.center, b.origin - b.center];
+    let turning = a.omega.cross(axis);
+    let apart = b.origin - a.origin;
+    let parting = b.velocity + b.omega.cross(arms[1]) - a.velocity - a.omega.cross(arms[0]);
+    let inward = b.omega.cross(b.omega.cross(arms[1])) - a.omega.cross(a.omega.cross(arms[0]));
+    a.omega.cross(turning).dot(apart) + 2.0 * turning.dot(parting) + axis.dot(inward)
+}
+
+fn bias_across([a, b]: &[JointFrame; 2], on_a: DVec3, on_b: DVec3) -> f64 {
+    let change = b.omega.cross(on_b).cross(on_a) + on_b.cross(a.omega.cross(on_a));
+    (b.omega - a.omega).dot(change)
+}
+
+fn state_of(record: &JointRecord, frames: [JointFrame; 2], time: f64, dt: f64) -> JointState {
+    let turned = record.turned_at(frames.map(|frame| frame.rotation));
+    JointState { time, dt, frames, turned }
+}
+
+/// J̇ v of rows that a joint has added, from how their rates differ on either side of now.
+fn add_bias(record: &JointRecord, frames: &[JointFrame; 2], moment: Moment, tied: &mut [Tied]) {
+    let fastest = frames.iter().map(|frame| frame.omega.length()).fold(0.0, f64::max);
+    let s = DIFFERENCE / (1.0 + fastest);
+    for (when, sign) in [(s, 1.0), (-s, -1.0)] {
+        let mut rows = Rows::default();
+        let state = state_of(record, frames.map(|frame| moved(&frame, when)), moment.time + when, moment.dt);
+        record.kind().rows(&state, &mut rows);
+        for known in tied.iter_mut() {
+            let same = |row: &&Row| {
+                let kind = std::mem::discriminant(&row.effect) == std::mem::discriminant(&known.row.effect);
+                row.key == known.row.key && kind
+            };
+            // Whatever is not there a moment later does not change.
+            let rate =
+                rows.as_slice().iter().find(same).map_or(known.rate, |row| state.rate(row) - speed(row));
+            known.bias += sign * rate / (2.0 * s);
+        }
+    }
+}
+
+/// A frame after a time on a straight course.
+fn moved(frame: &JointFrame, time: f64) -> JointFrame {
+    let turn = DQuat::from_scaled_axis(time * frame.omega);
+    let center = frame.center + time * frame.velocity;
+    JointFrame {
+        origin: center + turn * (frame.origin - frame.center),
+        rotation: turn * frame.rotation,
+        center,
+        ..*frame
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::joint::{Cylindrical, Gear, Joint, Mount, Prismatic, Revolute, Rigid, Spherical, Universal};
+    use crate::world::Body;
+    use rattleback_geometry::Shape;
+
+    /// A world with one joint between two bodies that move anyhow, and the states of both.
+    fn thrown(joint: Box<dyn Joint>) -> (World, Bond, [Motion; 2]) {
+        let mut world = World::weightless();
+        let shape = Shape::cuboid(DVec3::new(0.3, 0.2, 0.1)).unwrap();
+        let a = world.add_body(Body::dynamic().at(-0.5, 0.1, 0.0).with_shape(shape.clone())).unwrap();
+        let b = world.add_body(Body::dynamic().at(0.5, 0.0, 0.2).with_shape(shape)).unwrap();
+        let id =
+            world.add_boxed_joint(Mount::between(a, b).along(DVec3::new(1.0, 2.0, -1.0)), joint).unwrap();
+        world.follow_joints();
+        let record = world.joint(id).unwrap();
+        let (locks, has_rows) = (record.kind().locks(), record.kind().has_rows());
+        let bond = Bond { id, actors: [Some(0), Some(1)], frames: record.frames, locks, has_rows };
+        let thrown = |id, v: [f64; 3], omega: [f64; 3]| {
+            let motion = *world.body(id).unwrap().motion();
+            let q = DQuat::from_scaled_axis(DVec3::from_array(v) * 0.2) * motion.q;
+            Motion { q, v: v.into(), omega: omega.into(), ..motion }
+        };
+        let motions =
+            [thrown(a, [0.3, -0.2, 0.5], [1.0, 0.7, -0.4]), thrown(b, [-0.6, 0.1, 0.2], [-0.5, 1.1, 0.8])];
+        (world, bond, motions)
+    }
+
+    /// J-1, J-7: every joint has its number of rows, and their rates and changes of rate are those of C on straight courses.
+    #[test]
+    fn rows_change_as_they_say() {
+        let joints: [(Box<dyn Joint>, usize); 7] = [
+            (Box::new(Spherical::default()), 3),
+            (Box::new(Universal::default()), 4),
+            (Box::new(Revolute::default()), 5),
+            (Box::new(Cylindrical::default()), 4),
+            (Box::new(Prismatic::default()), 5),
+            (Box::new(Rigid::default()), 6),
+            (Box::new(Gear { ratio: 2.0 }), 1),
+        ];
+        for (joint, count) in joints {
+            let name = joint.type_name();
+            let (world, bond, motions) = thrown(joint);
+            let at = |time: f64| {
+                let motions = motions.map(|motion| {
+                    let turn = DQuat::from_scaled_axis(time * motion.omega);
+                    Motion { x: motion.x + time * motion.v, q: turn * motion.q, ..motion }
+                });
+                let mut tied = Vec::new();
+                bond.rows(0, &world, &motions, Moment { time, dt: 0.01, bias: true }, &mut tied);
+                tied
+            };
+            let h = 1e-4;
+            let [before, now, after] = [-h, 0.0, h].map(at);
+            assert_eq!(now.len(), count, "{name}");
+            for k in 0..count {
+                let rate = (after[k].row.error - before[k].row.error) / (2.0 * h);
+                let change = (after[k].rate - before[k].rate) / (2.0 * h);
+                assert!((rate - now[k].rate).abs() < 1e-7, "{name} {k}: {rate} {}", now[k].rate);
+                assert!((change - now[k].bias).abs() < 1e-6, "{name} {k}: {change} {}", now[k].bias);
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The constraint simulator on clusters of collisions, and on contacts that move.
+
+use glam::{DMat3, DVec3};
+use rattleback_dynamics::simulator::{Constraint, ConstraintSettings};
+use rattleback_dynamics::{Body, BodyId, Event, Material, Path, ShapePart, Simulator, World};
+use rattleback_geometry::{MassProperties, Pose, Shape};
+
+const G: f64 = 9.81;
+
+fn surface(world: &mut World, restitution: f64, mu: f64) {
+    let material = Material { restitution, ..Material::with_friction(mu) };
+    world.set_material(world.default_material(), material).unwrap();
+}
+
+fn sphere(radius: f64) -> Shape {
+    Shape::sphere(radius).unwrap()
+}
+
+/// MUL-4: a plank of 1 kg and 2 m comes down on two stops on the same side of its centre, at 1 m and 0.5 m, with −1 m/s and −0.01 m/s there: only
+/// the first pushes, P = (0.5, 0), and both leave with (1, 1.24) m/s. (A linear system would have the second stop pull with 6.56 N s.)
+#[test]
+fn stops_do_not_pull() {
+    let mut world = World::weightless();
+    surface(&mut world, 1.0, 0.0);
+    let moments = DMat3::from_diagonal(DVec3::new(1e-3, 1.0 / 3.0, 1.0 / 3.0));
+    let mut plank = Body::dynamic()
+        .mass_properties(MassProperties::new(1.0, DVec3::ZERO, moments).unwrap())
+        // u = v + w x along z, and ω_y = −w.
+        .velocity(0.98 * DVec3::Z)
+        .angular_velocity(1.98 * DVec3::Y);
+    for x in [1.0, 0.5] {
+        plank = plank.with_part(ShapePart { pose: Pose::at(x * DVec3::X), ..ShapePart::from(sphere(0.01)) });
+        world.add_body(Body::fixed().at(x, 0.0, -0.02).with_shape(sphere(0.01))).unwrap();
+    }
+    let id = world.add_body(plank).unwrap();
+    let mut simulator = Constraint::default();
+    simulator.step(&mut world, 1e-9).unwrap();
+    let impulses: Vec<(f64, f64)> = world
+        .events()
+        .iter()
+        .filter_map(|event| match event {
+            Event::Collision { point, impulse, .. } => Some((point.x, impulse.z.abs())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(impulses.len(), 1);
+    assert!((impulses[0].0 - 1.0).abs() < 1e-6 && (impulses[0].1 - 0.5).abs() < 1e-10, "{impulses:?}");
+    let u = |x: f64| world.body(id).unwrap().velocity_at(DVec3::new(x, 0.0, 0.0)).z;
+    assert!((u(1.0) - 1.0).abs() < 1e-8 && (u(0.5) - 1.24).abs() < 1e-8, "{} {}", u(1.0), u(0.5));
+}
+
+/// A crowd of balls that overlap by a hair or touch, thrown at each other, in a given order ⇒ their ids by number.
+fn crowd(world: &mut World, order: &[usize]) -> Vec<BodyId> {
+    let mut ids = vec![None; order.len()];
+    for &k in order {
+        let (i, j) = ((k % 5) as f64, (k / 5) as f64);
+        // Rows as in a lattice of triangles, every neighbour touching.
+        let at = DVec3::new(i + 0.5 * (j % 2.0), j * 0.75_f64.sqrt(), 0.0) * 0.2;
+        let centre = DVec3::new(0.45, 0.3, 0.0);
+        let swirl = DVec3::new(0.3 * (k as f64).sin(), 0.2 * (k as f64).cos(), 0.1 * (2.0 * k as f64).sin());
+        let body = Body::dynamic()
+            .position(at)
+            .with_shape(sphere(0.1))
+            .mass(1.0 + 0.1 * k as f64)
+            .velocity(centre - at + swirl)
+            .angular_velocity(5.0 * swirl);
+        ids[k] = Some(world.add_body(body).unwrap());
+    }
+    ids.into_iter().flatten().collect()
+}
+
+/// MUL-5: the order in which bodies came does not change what a cluster of collisions does, and a cluster that has no part in another is not
+/// changed by it.
+#[test]
+fn clusters_do_not_depend_on_order_or_on_others() {
+    let run = |order: &[usize], stranger: bool| {
+        let mut world = World::weightless();
+        surface(&mut world, 0.6, 0.0);
+        let ids = crowd(&mut world, order);
+        if stranger {
+            for (x, v) in [(50.0, 1.0), (50.2, -1.0)] {
+                let ball = Body::dynamic().at(x, 0.0, 0.0).with_shape(sphere(0.1));
+                world.add_body(ball.velocity(v * DVec3::X)).unwrap();
+            }
+        }
+        Constraint::default().step(&mut world, 1e-4).unwrap();
+        assert!(world.events().iter().filter(|event| matches!(event, Event::Collision { .. })).count() > 20);
+        ids.iter().map(|id| world.body(*id).unwrap().velocity()).collect::<Vec<_>>()
+    };
+    let forward: Vec<usize> = (0..20).collect();
+    let mixed: Vec<usize> = (0..20).map(|k| (7 * k + 3) % 20).collect();
+    let first = run(&forward, false);
+    for other in [run(&mixed, false), run(&forward, true)] {
+        for (a, b) in first.iter().zip(&other) {
+            assert!((*a - *b).length() < 1e-10, "{a} {b}");
+        }
+    }
+}
+
+/// MUL-6: twenty bodies and some forty collisions at once, with friction: momentum and angular momentum are kept, and energy is not created.
+#[test]
+fn clusters_keep_momentum() {
+    for (e, mu) in [(0.0, 0.0), (1.0, 0.0), (0.5, 0.4), (1.0, 0.8)] {
+        let mut world = World::weightless();
+        surface(&mut world, e, mu);
+        crowd(&mut world, &(0..20).collect::<Vec<_>>());
+        let before = world.readout();
+        Constraint::default().step(&mut world, 1e-6).unwrap();
+        let after = world.readout();
+        let scale = before.angular_momentum.length() + before.momentum.length();
+        assert!((after.momentum - before.momentum).length() < 1e-11 * scale, "{e} {mu}");
+        assert!((after.angular_momentum - before.angular_momentum).length() < 1e-9 * scale, "{e} {mu}");
+        assert!(after.kinetic_energy <= before.kinetic_energy * (1.0 + 1e-9), "{e} {mu}");
+        let collisions =
+            world.events().iter().filter(|event| matches!(event, Event::Collision { .. })).count();
+        assert!(collisions >= 30, "{collisions}");
+    }
+}
+
+/// MC-7: a ball lies off centre on a block on a frictionless floor: it presses with its weight, and the floor answers to both with the moment that
+/// balances them.
+#[test]
+fn a_ball_off_centre_on_a_block() {
+    let mut world = World::default();
+    surface(&mut world, 0.0, 0.0);
+    let floor = world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
+    let half = DVec3::new(0.5, 0.3, 0.1);
+    let block = world
+        .add_body(Body::dynamic().at(0.0, 0.0, 0.1).with_shape(Shape::cuboid(half).unwrap()).mass(3.0))
+        .unwrap();
+    let ball = world.add_body(Body::dynamic().at(0.3, 0.1, 0.25).with_shape(sphere(0.05)).mass(2.0)).unwrap();
+    let mut simulator = Constraint::default();
+    for _ in 0..24 {
+        simulator.step(&mut world, 1.0 / 24.0).unwrap();
+    }
+    let of = |a: BodyId, b: BodyId| {
+        let between = move |bodies: [BodyId; 2]| bodies.contains(&a) && bodies.contains(&b);
+        simulator
+            .contacts()
+            .filter(move |contact| between(contact.bodies))
+            .map(|contact| (contact.point, contact.force.z.abs()))
+    };
+    let pressed: f64 = of(ball, block).map(|(_, force)| force).sum();
+    let carried: f64 = of(floor, block).map(|(_, force)| force).sum();
+    let moment: DVec3 = of(floor, block).map(|(point, force)| force * point).sum();
+    assert!((pressed - 2.0 * G).abs() < 1e-9 && (carried - 5.0 * G).abs() < 1e-9, "{pressed} {carried}");
+    assert!((moment.x - 2.0 * G * 0.3).abs() < 1e-8 && (moment.y - 2.0 * G * 0.1).abs() < 1e-8, "{moment}");
+}
+
+/// CF-2: something slides outward with U on a plane that turns with Ω about an axis in it, without gravity: it is pushed with 2 m Ω U. Forces are means over
+/// a step here, so that is what it comes to as the step becomes small; halving the step halves the difference.
+#[test]
+fn sliding_on_a_turning_plane_feels_coriolis() {
+    let found = |dt: f64| {
+        let mut world = World::weightless();
+        surface(&mut world, 0.0, 0.0);
+        let (omega, u, radius) = (0.7, 1.3, 0.01);
+        // The plane is the top of a plate that turns about y through the origin, downwards where x > 0 is moved away from.
+        let path = Path::Steady { velocity: DVec3::ZERO, angular_velocity: -omega * DVec3::Y };
+        let plate = Shape::cuboid(DVec3::new(2.0, 1.0, 0.1)).unwrap();
+        let under = ShapePart { pose: Pose::at(DVec3::new(0.0, 0.0, -0.1)), ..ShapePart::from(plate) };
+        world.add_body(Body::animated(path).with_part(under)).unwrap();
+        let x = 0.5;
+        // A frictionless ball does not turn with the plate; its centre is what moves.
+        let ball = Body::dynamic().at(x, 0.0, radius).with_shape(sphere(radius)).mass(2.0);
+        let turning = (-omega * DVec3::Y).cross(DVec3::new(x, 0.0, radius));
+        world.add_body(ball.velocity(u * DVec3::X + turning)).unwrap();
+        // What a step adds to the approach is no collision.
+        let settings = ConstraintSettings { contact_speed: 0.1, ..ConstraintSettings::default() };
+        let mut simulator = Constraint::new(settings).unwrap();
+        simulator.step(&mut world, dt).unwrap();
+        simulator.step(&mut world, dt).unwrap();
+        let force: f64 = simulator.contacts().map(|contact| contact.force.length()).sum();
+        // At the height of its centre the plate also pulls it inwards, which the normal does not see but for Ω² r.
+        force / 2.0 - 2.0 * omega * u + omega * omega * radius
+    };
+    let (coarse, fine) = (found(2e-4), found(1e-4));
+    assert!(fine.abs() < 2e-3, "{coarse} {fine}");
+}
