@@ -73,7 +73,7 @@ pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> R
     report(options, &scene, registry, &runs, dt, out)?;
     if let Some(path) = &options.plot {
         let title = if stage.title.is_empty() { &options.scene } else { &stage.title };
-        chart(title, &runs).save(path).map_err(|error| Failure::input(error))?;
+        chart(title, &runs).save(path).map_err(Failure::input)?;
         writeln!(out, "\n{}", path.display())?;
     }
     if runs.iter().all(|run| run.samples.len() < 2) {
@@ -85,8 +85,7 @@ pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> R
 /// The simulators asked for, or all, the scene's own first.
 fn chosen(options: &Compare, own: &str, registry: &Registry) -> Result<Vec<String>, Failure> {
     if options.simulators.is_empty() {
-        let others =
-            registry.simulators.iter().map(|entry| entry.name.to_string()).filter(|name| name != own);
+        let others = registry.simulators.iter().map(|entry| entry.name.clone()).filter(|name| name != own);
         return Ok(std::iter::once(own.to_owned()).chain(others).collect());
     }
     for name in &options.simulators {

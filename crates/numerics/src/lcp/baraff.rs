@@ -104,19 +104,26 @@ fn by_other_means(problem: &FrictionProblem, outcome: Outcome, pivots: usize) ->
         let force = pivoting.polished();
         (problem.residual(&force) <= 1e-9 * problem.size()).then_some(force)
     };
-    let settings = SweepSettings { sweeps: 3000, relaxation: 1.0, tolerance: 1e-11 };
-    let swept = gauss_seidel_friction(problem, &settings, None).map(|swept| swept.force);
-    if let Some(force) = swept.ok().and_then(|force| exact(&force)) {
-        return problem.solution(force, Outcome::Solved, pivots);
+    // With half the step sweeps settle where with the whole one they go round.
+    for relaxation in [1.0, 0.5] {
+        let settings = SweepSettings { sweeps: 3000, relaxation, tolerance: 1e-11 };
+        let swept = gauss_seidel_friction(problem, &settings, None).map(|swept| swept.force);
+        if let Some(force) = swept.ok().and_then(|force| exact(&force)) {
+            return problem.solution(force, Outcome::Solved, pivots);
+        }
     }
     let mut force = vec![0.0; problem.b().len()];
     let mut iterations = pivots;
-    for attempt in 0..=SHAKES {
+    // Shaking helps against ties only, not where forces would have to be infinite.
+    let shakes = if matches!(outcome, Outcome::IterationLimit { .. }) { SHAKES } else { 0 };
+    for attempt in 0..=shakes {
         let Ok(plain) = shaken(problem, attempt).and_then(|problem| problem.as_lcp()) else { break };
         let found = lemke(&plain);
         iterations += found.iterations;
         let candidate = problem.from_lcp(&found.z);
-        if let (Outcome::Solved, Some(force)) = (found.outcome, exact(&candidate)) {
+        // The method may end on a ray with next to nothing left of its artificial unknown: what counts are the conditions.
+        let good = problem.residual(&candidate) <= 1e-9 * problem.size();
+        if let Some(force) = exact(&candidate).or_else(|| good.then(|| candidate.clone())) {
             return problem.solution(force, Outcome::Solved, iterations);
         }
         if attempt == 0 {

@@ -22,7 +22,7 @@ pub struct JointLoad {
 }
 
 /// Loads of all joints, in the order of the roster, and the largest of the step.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct JointLoads {
     pub loads: Vec<JointLoad>,
     peaks: Vec<[f64; 2]>,
@@ -38,6 +38,14 @@ impl JointLoads {
         self.loads.extend(roster.bonds.iter().map(|bond| none(bond.id)));
         self.peaks.clear();
         self.peaks.resize(roster.bonds.len(), [0.0; 2]);
+    }
+
+    /// Makes the loads of some joints what they were: what bore them did not happen after all.
+    pub fn take_back(&mut self, before: &Self, bonds: impl Iterator<Item = usize>) {
+        for bond in bonds {
+            self.loads[bond] = before.loads[bond];
+            self.peaks[bond] = before.peaks[bond];
+        }
     }
 
     /// Forces of rows that act now; those of joints of which there are none are left as they are.

@@ -206,6 +206,11 @@ impl Roster {
         Ok(())
     }
 
+    /// Joints of some assemblies.
+    pub fn bonds_of<'s>(&'s self, assemblies: &'s [usize]) -> impl Iterator<Item = usize> + 's {
+        assemblies.iter().flat_map(|assembly| &self.assemblies[*assembly].bonds).copied()
+    }
+
     /// The box a part cannot leave while its body goes from one state to another, and a margin around it.
     fn swept(part: &Part, actor: &Actor, from: &Motion, to: &Motion, margin: f64) -> Option<Aabb> {
         let start = part.shape.aabb(&(from.pose() * part.place))?;

@@ -98,6 +98,7 @@ impl Constraint {
         let mut expected: Vec<Motion> = (0..start.len())
             .map(|actor| follow(&self.roster, actor, &start[actor], free[actor], begin, h))
             .collect();
+        let borne = self.joint_loads.clone();
         let everybody = 0..self.roster.assemblies.len();
         self.fly(world, everybody, &start, (&free, &mut free.clone()), &mut expected, (begin, h));
         let margin = 2.0 * uniform.length() * h * h + 1e-3;
@@ -105,8 +106,9 @@ impl Constraint {
         let remembered = self.memory.clone();
         let (events, notes) = (self.events.len(), self.notes.len());
         let mut end = Vec::new();
+        let flown = self.joint_loads.clone();
         for _ in 0..MOST_LOOKS {
-            // Assemblies that come across nobody bear what they bore in flight.
+            self.joint_loads.clone_from(&flown);
             self.memory.clone_from(&remembered);
             self.events.truncate(events);
             self.notes.truncate(notes);
@@ -116,6 +118,10 @@ impl Constraint {
             self.contact_free.clear();
             self.contact_free.extend(self.roster.assembly_of.iter().map(Option::is_none));
             for island in islands(&self.roster) {
+                if !island.pairs.is_empty() {
+                    // It will fly again, from collision to collision.
+                    self.joint_loads.take_back(&borne, self.roster.bonds_of(&island.assemblies));
+                }
                 self.cross_island(
                     world,
                     &island,
@@ -203,6 +209,7 @@ impl Constraint {
             rounds += instant.resolve(&self.roster, &mut now, &touches, &mut self.forces);
             self.counters.collision_rounds += rounds as u64;
             let outlooks = self.outlooks(island, &touches, &now, contact_speed, exact);
+            let borne = (!island.assemblies.is_empty()).then(|| self.joint_loads.clone());
             // From here on nothing that comes fast is a contact; whoever slows down on the way will be one.
             let is_fast =
                 |touch: &Touch| !touch.touches() && touch.relative_velocity(&now).x < -contact_speed;
@@ -222,6 +229,9 @@ impl Constraint {
             };
             events += 1;
             self.counters.meetings += 1;
+            if let Some(borne) = borne {
+                self.joint_loads = borne;
+            }
             if time > 0.0 {
                 self.cross(world, island, (&now, &touches), free, end, (begin + gone, time));
                 self.keep(&touches, time);
