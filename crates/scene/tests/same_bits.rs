@@ -42,7 +42,7 @@ fn states_after_many_steps_are_pinned() {
         ("arch", 1000, 0x512d_a97c_9412_a0ed_u64),
         ("brick-wall", 1000, 0x68ec_ed0f_2177_acde),
         ("bridge", 1000, 0x857e_0475_b144_a03e),
-        ("car", 1000, 0x50ae_2dff_a104_650e),
+        ("car", 1000, 0xa339_128f_16ea_06f7),
         ("card-house", 1000, 0x3431_c5c3_6ac9_897c),
         ("chain", 1000, 0x5030_cafb_f114_b1a9),
         ("jenga", 1000, 0xff43_a24b_f42e_2238),

@@ -202,7 +202,9 @@ impl DynamicBvh {
             (&all.appeared, Neighbors::add),
         ] {
             for keys in keys.chunks(BATCH) {
-                keys.iter().for_each(|&key| neighbors.fetch(pair::indices(key).1));
+                for &key in keys {
+                    neighbors.fetch(pair::indices(key).1);
+                }
                 for &key in keys {
                     let (a, b) = pair::indices(key);
                     for (one, other) in [(a, b), (b, a)] {
