@@ -19,9 +19,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             1e3 * aside
         );
     }
-    for (seconds, moved) in pyramid(30)? {
+    for ([since, seconds], moved) in pyramid(30)? {
         println!(
-            "pyramid 30 high, {seconds:>2} s: since 10 s moved {:.3} mm along, {:.3} mm across, {:.3} mm down",
+            "pyramid 30 high, {seconds:>2} s: since {since:>2} s moved {:.3} mm along, {:.3} mm across, {:.3} mm down",
             1e3 * moved.x,
             1e3 * moved.y,
             1e3 * moved.z
@@ -57,9 +57,9 @@ fn tower(heavy: f64) -> Result<[f64; 2], Box<dyn std::error::Error>> {
     Ok([9.5 - p.z, p.truncate().length()])
 }
 
-/// Height ⇒ after some seconds: how far a box has moved at most since the pyramid has settled, in the plane it stands in, across
-/// it and up or down.
-fn pyramid(base: u32) -> Result<Vec<(u32, DVec3)>, Box<dyn std::error::Error>> {
+/// Height ⇒ between some seconds and others: how far a box has moved at most, in the plane the pyramid stands in, across it and up or
+/// down.
+fn pyramid(base: u32) -> Result<Vec<([u32; 2], DVec3)>, Box<dyn std::error::Error>> {
     let mut world = World::default();
     ground(&mut world)?;
     let mut boxes = Vec::new();
@@ -72,7 +72,7 @@ fn pyramid(base: u32) -> Result<Vec<(u32, DVec3)>, Box<dyn std::error::Error>> {
         }
     }
     let mut simulator = wakeful()?;
-    let (mut settled, mut told) = (Vec::new(), Vec::new());
+    let (mut before, mut told) = (Vec::new(), Vec::new());
     for second in 1..=60 {
         for _ in 0..60 {
             simulator.step(&mut world, DT)?;
@@ -81,12 +81,14 @@ fn pyramid(base: u32) -> Result<Vec<(u32, DVec3)>, Box<dyn std::error::Error>> {
             .iter()
             .map(|id| world.body(*id).map(|body| body.position()))
             .collect::<Result<Vec<_>, _>>()?;
-        if second == 10 {
-            settled.clone_from(&now);
-        }
         if [20, 40, 60].contains(&second) {
-            let moved = settled.iter().zip(&now).map(|(then, now)| (*now - *then).abs());
-            told.push((second, moved.fold(DVec3::ZERO, DVec3::max)));
+            for (since, then) in &before {
+                let moved = Iterator::zip(Vec::iter(then), &now).map(|(then, now)| (*now - *then).abs());
+                told.push(([*since, second], moved.fold(DVec3::ZERO, DVec3::max)));
+            }
+        }
+        if [2, 10].contains(&second) {
+            before.push((second, now));
         }
     }
     Ok(told)

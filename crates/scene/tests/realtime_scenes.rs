@@ -96,12 +96,19 @@ fn top_goes_round() {
     assert!((turned / stage.world.time() / 0.991645 - 1.0).abs() < 0.01, "{}", turned / stage.world.time());
 }
 
+/// The ball shoots a block out of the middle, and what is above stays there.
 #[test]
-fn tower_stands_until_the_ball_comes() {
+fn a_block_leaves_the_tower() {
     let mut stage = build("jenga");
-    run(&mut stage, 0.5, |_| {});
-    assert!((place(&stage.world, "across[8]").z - (0.225 + 0.3 * 2.0)).abs() < 0.01);
+    let start = place(&stage.world, "along[13]");
+    assert!((start - DVec3::new(0.0, 0.0, 1.275)).length() < 1e-12, "{start}");
+    run(&mut stage, 0.1, |_| {});
+    let top = place(&stage.world, "across[26]");
     run(&mut stage, 6.0, |_| {});
+    let (pushed, above) = (place(&stage.world, "along[13]"), place(&stage.world, "across[26]"));
+    println!("jenga: block to {pushed}, top from {top} to {above}");
+    assert!(pushed.y > 0.5, "{pushed}");
+    assert!((above - top).length() < 0.1, "{above}");
 }
 
 /// How far a body leans: the angle between its own z axis and the world's.

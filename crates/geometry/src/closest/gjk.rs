@@ -29,6 +29,8 @@ pub(super) const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// Corners added for the direction only, at most.
 const MAX_STRAIGHTENINGS: u32 = 40;
+/// Searches begun anew, at most.
+const MAX_BEGINNINGS: u32 = 4;
 /// How much |p|² may grow meanwhile, relatively: some roundings.
 const STILL_AS_SHORT: f64 = 16.0 * f64::EPSILON;
 
@@ -155,6 +157,9 @@ impl Search {
             if !self.certified() {
                 self.look_uphill(pair);
             }
+            if !self.certified() {
+                self.begin_anew(pair);
+            }
         }
         Ok(iterations)
     }
@@ -188,6 +193,38 @@ impl Search {
             }
             tried.nearest = nearest;
         }
+    }
+
+    /// Corners that the way here has left behind may be all that is in the way: from the direction reached, once more without
+    /// them, and the better one of both searches counts.
+    #[cold]
+    fn begin_anew(&mut self, pair: &impl Difference) {
+        for _ in 0..MAX_BEGINNINGS {
+            let mut other = Self::NEW;
+            other.put(0, pair.farthest(-self.nearest.point, self.corners[self.last & 3].numbers));
+            other.accept(&nearest(&other.points, 1));
+            for _ in 0..MAX_ITERATIONS {
+                if other.overlapping || !other.step(pair) {
+                    break;
+                }
+            }
+            if other.overlapping || !other.nearest.squared.is_finite() || other.reach.is_nan() {
+                return;
+            }
+            other.straighten(pair);
+            let better = other.slack() < self.slack();
+            if better {
+                *self = other;
+            }
+            if !better || self.certified() {
+                return;
+            }
+        }
+    }
+
+    /// How far the bounds are apart.
+    fn slack(&self) -> f64 {
+        self.nearest.squared.sqrt() - self.lower_bound()
     }
 
     /// Takes a single farthest point for the nearest one if it is no farther and has the better bounds.
