@@ -57,9 +57,12 @@ fn tower(heavy: f64) -> Result<[f64; 2], Box<dyn std::error::Error>> {
     Ok([9.5 - p.z, p.truncate().length()])
 }
 
+/// From which second to which, and how far.
+type Drift = ([u32; 2], DVec3);
+
 /// Height ⇒ between some seconds and others: how far a box has moved at most, in the plane the pyramid stands in, across it and up or
 /// down.
-fn pyramid(base: u32) -> Result<Vec<([u32; 2], DVec3)>, Box<dyn std::error::Error>> {
+fn pyramid(base: u32) -> Result<Vec<Drift>, Box<dyn std::error::Error>> {
     let mut world = World::default();
     ground(&mut world)?;
     let mut boxes = Vec::new();
@@ -72,7 +75,7 @@ fn pyramid(base: u32) -> Result<Vec<([u32; 2], DVec3)>, Box<dyn std::error::Erro
         }
     }
     let mut simulator = wakeful()?;
-    let (mut before, mut told) = (Vec::new(), Vec::new());
+    let (mut before, mut told) = (Vec::<(u32, Vec<DVec3>)>::new(), Vec::new());
     for second in 1..=60 {
         for _ in 0..60 {
             simulator.step(&mut world, DT)?;
@@ -83,7 +86,7 @@ fn pyramid(base: u32) -> Result<Vec<([u32; 2], DVec3)>, Box<dyn std::error::Erro
             .collect::<Result<Vec<_>, _>>()?;
         if [20, 40, 60].contains(&second) {
             for (since, then) in &before {
-                let moved = Iterator::zip(Vec::iter(then), &now).map(|(then, now)| (*now - *then).abs());
+                let moved = then.iter().zip(&now).map(|(then, now)| (*now - *then).abs());
                 told.push(([*since, second], moved.fold(DVec3::ZERO, DVec3::max)));
             }
         }
