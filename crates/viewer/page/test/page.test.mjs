@@ -188,7 +188,7 @@ test("the gallery shows every scene with a picture, and opens one", async () => 
       return shown.length === 6 && shown.every((image) => image.complete && image.naturalWidth > 100);
     }, null, { timeout: PATIENCE });
     await shoot(page, "gallery");
-    await page.fill("#gallery-search", "domino");
+    await page.fill("#gallery-search", "seven dominos");
     assert.equal(await page.locator(".scene-card:visible").count(), 1);
     await page.click(".scene-card:visible");
     const opened = await until(page, (f) => f.scene === "dominos" && f.drawn > 5 && f.time > 0.2, "the scene plays");
