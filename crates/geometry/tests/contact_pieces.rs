@@ -6,10 +6,11 @@ mod random;
 use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;
 
-use contact_oracle::{PAIRS, SPECIAL, Worst, worst_errors};
+use contact_oracle::{PAIRS, SPECIAL, Solid, Worst, hull, worst_errors};
 use glam::{DQuat, DVec2, DVec3};
 use proptest::prelude::*;
-use rattleback_geometry::closest::ClosestError;
+use random::Random;
+use rattleback_geometry::closest::{ClosestError, ConvexShape, GjkCache, signed_distance};
 use rattleback_geometry::contact::{
     Manifold, Piece, PieceCache, collide_pieces, distance_pieces, pieces_intersect,
 };
@@ -304,6 +305,24 @@ proptest! {
                 prop_assert!(point.point_a.is_finite() && point.point_b.is_finite());
                 prop_assert!(point.separation <= margin);
             }
+        }
+    }
+}
+
+/// One cache through thousands of unrelated poses of ever other hulls: whatever it holds, the answer is the fresh one.
+#[test]
+fn caches_of_other_pairs_do_no_harm() {
+    let mut random = Random(5);
+    let mut cache = GjkCache::default();
+    for _ in 0..400 {
+        let [a, b] = [(); 2].map(|()| hull(&mut random));
+        let (Solid::Shape(a), Solid::Shape(b)) = (&a, &b) else { continue };
+        let [a, b] = [a, b].map(|shape| ConvexShape::try_from(shape).unwrap());
+        for _ in 0..20 {
+            let pose = random.pose(1.5);
+            let kept = signed_distance(&a, &b, &pose, &mut cache).unwrap();
+            let fresh = signed_distance(&a, &b, &pose, &mut GjkCache::default()).unwrap();
+            assert!((kept.distance - fresh.distance).abs() < 1e-12, "{kept:?} {fresh:?}");
         }
     }
 }

@@ -88,7 +88,7 @@ fn depth<A: Support, B: Support>(
         Ok(corners) => {
             let mut polytope = Polytope::<32, 60>::tetrahedron(corners, search.size());
             match grow(pair, &mut polytope, None, kept)? {
-                Growth::Done(core) => core,
+                Growth::Done(core) | Growth::Flat(core) => core,
                 Growth::Stopped(_) => deepest_of_many(pair, &mut polytope.enlarged(), &corners)?,
             }
         }
@@ -123,7 +123,8 @@ fn depth_again<A: Support, B: Support>(
     cache.iterations = (polytope.corner_count - before) as u32;
     Ok(match grown {
         Growth::Done(core) => Some(thickened(pair, &core)),
-        Growth::Stopped(_) => None,
+        // Corners of another time or pair may all lie in one plane, which says nothing about Ψ.
+        Growth::Stopped(_) | Growth::Flat(_) => None,
     })
 }
 
@@ -185,14 +186,14 @@ fn deepest_of_many<A: Support, B: Support>(
 ) -> Result<Separation, ClosestError> {
     let mut kept = KeptPolytope::default();
     let all_about = match grow(pair, polytope, None, &mut kept)? {
-        Growth::Done(core) => return Ok(core),
+        Growth::Done(core) | Growth::Flat(core) => return Ok(core),
         Growth::Stopped(core) => core,
     };
     if let Some(better) = downhill(pair, &all_about) {
         return Ok(better);
     }
     let mut anew = Polytope::<160, 316>::tetrahedron(*corners, polytope.size());
-    let (Growth::Done(there) | Growth::Stopped(there)) =
+    let (Growth::Done(there) | Growth::Stopped(there) | Growth::Flat(there)) =
         grow(pair, &mut anew, Some(all_about.normal), &mut kept)?;
     Ok(if there.distance > all_about.distance { there } else { all_about })
 }
@@ -203,6 +204,8 @@ enum Growth {
     Done(Separation),
     /// There was no more room, or the rim tore: the best answer so far.
     Stopped(Separation),
+    /// The polytope has no volume, nor any face to begin with.
+    Flat(Separation),
 }
 
 /// Adds corners until the nearest face, or the nearest of those that look along `along`, is one of Ψ's own; then the polytope
@@ -247,7 +250,7 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         // Every face is thin: the polytope is flat to rounding.
         let first = polytope.corners[0];
         let answer = Separation { distance: 0.0, normal: DVec3::X, point_a: first.a, point_b: first.b };
-        return Ok(Growth::Done(answer));
+        return Ok(Growth::Flat(answer));
     };
     let (mut point_a, mut point_b) = witnesses(polytope, &face, size);
     if !polyhedral {
