@@ -415,9 +415,9 @@ pub enum Bench {
         /// For how long.
         #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
         seconds: u32,
-        /// How many threads simulate.
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
-        threads: u32,
+        /// How many threads simulate [default: one for each core].
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+        threads: Option<u32>,
     },
 }
 

@@ -6,7 +6,9 @@ use rattleback_viewer::measure;
 use std::io::Write;
 
 /// (bodies, seconds, threads that simulate) ⇒ a table.
-pub fn viewer(bodies: u32, seconds: u32, threads: u32, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn viewer(bodies: u32, seconds: u32, threads: Option<u32>, out: &mut dyn Write) -> Result<(), Failure> {
+    let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8) as u32);
+    let threads = threads.unwrap_or_else(cores);
     let seen = measure::stream(bodies as usize, f64::from(seconds), threads).map_err(Failure::failed)?;
     let mut table = Table::headless();
     for (what, value) in [

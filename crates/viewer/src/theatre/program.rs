@@ -3,7 +3,8 @@
 use super::{Announcement, Scenery};
 use crate::message::cast;
 use glam::DVec3;
-use rattleback_dynamics::{Properties, Registry, Simulator, World};
+use rattleback_dynamics::registry::Description;
+use rattleback_dynamics::{Properties, Registry, Simulator, Value, World};
 use rattleback_scene::recording::{RecordedState, Recording};
 use rattleback_scene::{Scene, Stage, built_ins};
 use serde_json::json;
@@ -46,6 +47,10 @@ pub(super) struct Act {
 
 /// More bodies than this are more than a browser can hold.
 const MAX_SHOWN: usize = 300_000;
+/// With fewer bodies than this, threads are not worth waking.
+const MANY: usize = 4000;
+/// More threads than this only wait for each other.
+const MAX_THREADS: usize = 8;
 /// A run of at least so many seconds, and at most so many, is shown at its own pace; others in about ten seconds.
 const WATCHABLE: (f64, f64) = (0.4, 3600.0);
 
@@ -76,7 +81,8 @@ impl Act {
         if bodies > MAX_SHOWN {
             return Err(format!("{name} has {bodies} bodies; a page can show {MAX_SHOWN}"));
         }
-        Ok(Self::of_stage(name, Some(scene), stage))
+        let simulator = spread(stage.simulator, bodies, registry);
+        Ok(Self::of_stage(name, Some(scene), Stage { simulator, ..stage }))
     }
 
     pub fn of_recording(
@@ -165,8 +171,8 @@ impl Act {
             Source::Recorded { .. } => self.seek(0).map(|_| ()),
             Source::Simulated { simulator, scene: Some(scene) } => {
                 let stage = scene.build(registry).map_err(|error| error.to_string())?;
+                *simulator = spread(stage.simulator, stage.world.bodies().len(), registry);
                 self.world = stage.world;
-                *simulator = stage.simulator;
                 // Who has chosen another simulator wants to see the same scene with that.
                 if let Some(chosen) = chosen.filter(|chosen| *chosen != simulator.description())
                     && let Ok(other) = registry.simulators.make(&chosen.type_name, &chosen.properties)
@@ -186,7 +192,8 @@ impl Act {
         let Source::Simulated { simulator, .. } = &mut self.source else {
             return Err("a recording has no simulator to choose".into());
         };
-        *simulator = registry.simulators.make(name, &Properties::new()).map_err(|error| error.to_string())?;
+        let chosen = registry.simulators.make(name, &Properties::new()).map_err(|error| error.to_string())?;
+        *simulator = spread(chosen, self.world.bodies().len(), registry);
         Ok(())
     }
 
@@ -243,6 +250,18 @@ impl Scenery {
         let origin = if far { look.frame.center.round() } else { DVec3::ZERO };
         Self { look, origin }
     }
+}
+
+/// A simulator that has not taken a step ⇒ the same on all cores, if it has threads, uses one, and there are many bodies. How
+/// many threads share a step does not show in the result, only in how soon it is there.
+fn spread(simulator: Box<dyn Simulator>, bodies: usize, registry: &Registry) -> Box<dyn Simulator> {
+    let Description { type_name, mut properties } = simulator.description();
+    if bodies < MANY || properties.get("threads") != Some(&Value::Int(1)) {
+        return simulator;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS) as u32);
+    properties.insert("threads".into(), Value::Int(cores.into()));
+    registry.simulators.make(&type_name, &properties).unwrap_or(simulator)
 }
 
 /// Name of a scene that comes along ⇒ act.

@@ -63,10 +63,8 @@ pub(super) struct Contact {
     origin: DVec3,
     foresight: f64,
     tolerance: f64,
-    /// Which of the two is smaller, its middle in its body's frame, and its radius.
-    small: usize,
-    middle: DVec3,
-    reach: f64,
+    /// Which of the two is smaller.
+    small: u8,
 }
 
 /// What was found, to be written down.
@@ -145,7 +143,7 @@ impl Contact {
             Search::Shapes(Box::default())
         };
         let small = usize::from(b.radius <= a.radius);
-        let Part { middle, radius: reach, .. } = *[a, b][small];
+        let reach = [a, b][small].radius;
         let foresight = foresight.min(0.25 * reach);
         let tolerance = (recycling * reach).min(0.5 * foresight);
         Self {
@@ -166,9 +164,7 @@ impl Contact {
             origin: DVec3::ZERO,
             foresight,
             tolerance,
-            small,
-            middle,
-            reach,
+            small: small as u8,
         }
     }
 
@@ -215,14 +211,16 @@ impl Contact {
         }
         let Some([a, b]) = self.sides(sight) else { return };
         let relative = a.motion.pose().relative(&b.motion.pose());
-        let known = self.seen.is_some_and(|seen| self.is_close(&seen, &relative));
+        let smaller = [&a, &b][usize::from(self.small)];
+        let Part { middle, radius: reach, .. } = *smaller.part;
+        let known = self.seen.is_some_and(|seen| self.is_close(&seen, &relative, middle, reach));
         // Who comes fast has to be seen coming; who bounces, from any distance.
-        let middle = [&a, &b][self.small].motion.pose().point(self.middle);
+        let middle = smaller.motion.pose().point(middle);
         let velocity = |side: &Side<'_>| side.motion.v + side.motion.omega.cross(middle - side.motion.x);
         let turning = (b.motion.omega - a.motion.omega).length();
-        let travel = sight.dt * ((velocity(&b) - velocity(&a)).length() + turning * self.reach);
+        let travel = sight.dt * ((velocity(&b) - velocity(&a)).length() + turning * reach);
         let bouncy = self.material.restitution > 0.0 && !self.sensor;
-        let margin = self.foresight.max(if bouncy { travel } else { travel.min(0.5 * self.reach) });
+        let margin = self.foresight.max(if bouncy { travel } else { travel.min(0.5 * reach) });
         if !known || margin > self.foresight {
             self.seen = Some(relative);
             self.look_again(&a, &b, margin);
@@ -246,16 +244,16 @@ impl Contact {
         Some([side(0)?, side(1)?])
     }
 
-    /// Whether no point of the smaller part can have moved by more than the tolerance.
-    fn is_close(&self, seen: &Pose, now: &Pose) -> bool {
+    /// Whether no point of the smaller part, of that middle in its body's frame and that radius, can have moved by more than the tolerance.
+    fn is_close(&self, seen: &Pose, now: &Pose, middle: DVec3, reach: f64) -> bool {
         let turn = seen.rotation.conjugate() * now.rotation;
         let angle = 2.0 * (turn.x * turn.x + turn.y * turn.y + turn.z * turn.z).sqrt();
         // Where the middle is: of B in A's frame, or of A in B's.
         let place = |pose: &Pose| {
-            if self.small == 1 { pose.point(self.middle) } else { pose.inverse_point(self.middle) }
+            if self.small == 1 { pose.point(middle) } else { pose.inverse_point(middle) }
         };
         let slid = (place(now) - place(seen)).length();
-        slid + angle * self.reach < self.tolerance
+        slid + angle * reach < self.tolerance
     }
 
     /// Makes the manifolds anew. What cannot be told counts as no contact.

@@ -9,7 +9,7 @@ use super::roster::{Life, NONE, Roster, place_box, set_box};
 use super::sleep::{Islands, Ties};
 use super::solver::{Plan, Solver};
 use super::spinner::{Spinner, nutation_rate, times_finer};
-use super::team::{Shared, together};
+use super::team::{Portions, Shared, together};
 use super::{Realtime, RealtimeCounters, TouchPoint};
 use crate::error::Error;
 use crate::motion::{Inertia, Motion, fly, rotate_freely};
@@ -123,9 +123,11 @@ impl Realtime {
         let summaries = Shared::new(&mut self.table.summaries);
         let sight = Sight { world, roster: &self.roster, dt: self.dt };
         let lives = &self.roster.lives;
-        together(threads, |worker| {
-            for index in worker.share(0..contacts.len()) {
-                // SAFETY: shares do not overlap.
+        // Looking again takes a hundred times as long as finding that nothing has changed.
+        let portions = Portions::new(contacts.len());
+        together(threads, |_| {
+            for index in std::iter::from_fn(|| portions.take()).flatten() {
+                // SAFETY: portions do not overlap.
                 let summary = unsafe { summaries.get_mut(index) };
                 let stirs = |slot: u32| lives.get(slot as usize).copied().unwrap_or_default().stirs();
                 if summary.stamp == stamp || !(stirs(summary.actors[0]) || stirs(summary.actors[1])) {

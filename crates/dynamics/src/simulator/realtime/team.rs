@@ -1,7 +1,7 @@
 //! Several threads that go through the stages of a step together.
 //!
-//! Work is shared out by place, never by who comes first, and no two threads write the same thing in a stage, so the number of
-//! threads does not show in the result.
+//! Every place is written by one thread only and by nothing but what was there before the stage, so neither the number of threads
+//! nor who comes first shows in the result.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -108,6 +108,28 @@ impl Worker<'_> {
     }
 }
 
+/// A number of things that threads take as they come, for work of which nobody knows how long it lasts.
+#[derive(Debug)]
+pub(super) struct Portions {
+    length: usize,
+    taken: AtomicUsize,
+}
+
+impl Portions {
+    /// How many things are taken at a time.
+    const SIZE: usize = 64;
+
+    pub const fn new(length: usize) -> Self {
+        Self { length, taken: AtomicUsize::new(0) }
+    }
+
+    /// Things that nobody else gets, as long as there are any.
+    pub fn take(&self) -> Option<Range<usize>> {
+        let start = self.taken.fetch_add(Self::SIZE, Ordering::Relaxed);
+        (start < self.length).then(|| start..self.length.min(start + Self::SIZE))
+    }
+}
+
 /// Lets so many threads do the work together.
 pub(super) fn together(threads: usize, work: impl Fn(&Worker<'_>) + Sync) {
     let gate = Gate { members: threads.max(1), arrived: AtomicUsize::new(0), round: AtomicUsize::new(0) };
@@ -126,6 +148,22 @@ pub(super) fn together(threads: usize, work: impl Fn(&Worker<'_>) + Sync) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever comes, everything is taken once.
+    #[test]
+    fn portions_are_the_whole() {
+        for length in [0, 1, 64, 1000] {
+            let mut numbers = vec![0_u64; length];
+            let (shared, portions) = (Shared::new(&mut numbers), Portions::new(length));
+            together(3, |_| {
+                for i in std::iter::from_fn(|| portions.take()).flatten() {
+                    // SAFETY: portions do not overlap.
+                    unsafe { *shared.get_mut(i) += 1 };
+                }
+            });
+            assert!(numbers.iter().all(|n| *n == 1));
+        }
+    }
 
     #[test]
     fn stages_see_each_other() {
