@@ -280,6 +280,8 @@ pub struct Head {
     pub angular_momentum: DVec3,
     /// What a step costs, ms.
     pub step_ms: f64,
+    /// The same by stage, if the simulator tells: pairs, contacts, solve, motion.
+    pub stages_ms: [f64; 4],
     /// What it costs to look at the stage: poses, instruments, energies; ms.
     pub look_ms: f64,
     /// What it costs to put a frame into bytes for a client, ms.
@@ -300,7 +302,7 @@ pub struct Head {
 
 impl Head {
     /// Words before the sections.
-    pub const WORDS: usize = 26;
+    pub const WORDS: usize = 30;
 
     /// (number of sections) ⇒ the head in words.
     pub fn write(&self, sections: u32) -> Words {
@@ -318,7 +320,7 @@ impl Head {
         for word in [self.steps, self.asleep, self.state, self.contacts, sections] {
             words.put(word);
         }
-        for number in [self.look_ms, self.encode_ms, self.send_ms] {
+        for number in [self.look_ms, self.encode_ms, self.send_ms].into_iter().chain(self.stages_ms) {
             words.real(number);
         }
         words

@@ -6,6 +6,7 @@ pub mod impulse;
 pub mod penalty;
 pub mod realtime;
 pub mod sequential;
+mod stage_times;
 
 pub use constraint::{Constraint, ConstraintSettings};
 pub use free::{BodyIntegrator, Flow, FreeMotion};
@@ -13,6 +14,7 @@ pub use impulse::{Impulse, ImpulseSettings};
 pub use penalty::{Penalty, PenaltySettings};
 pub use realtime::{Realtime, RealtimeSettings, TouchPoint};
 pub use sequential::{Sequential, SequentialSettings};
+pub use stage_times::StageTimes;
 
 use crate::error::Error;
 use crate::registry::{Catalogue, Description, RegistryError};
@@ -36,6 +38,11 @@ pub trait Simulator: Send + std::fmt::Debug {
     /// Bodies that rest and cost nothing until something disturbs them.
     fn sleepers(&self, _world: &World) -> Vec<BodyId> {
         Vec::new()
+    }
+
+    /// Where the time of the last step went; nothing if it does not look at the clock.
+    fn stage_times(&self) -> Option<StageTimes> {
+        None
     }
 
     /// What it remembers from earlier steps and needs to go on bit for bit; empty for most.

@@ -37,6 +37,15 @@ const PLOTS: { title: string; unit: string; curves: Curve[] }[] = [
     curves: [{ label: "|L|", colour: "#c75fb4", value: (frame) => length(frame.angularMomentum) }],
   },
   {
+    title: "step by stage",
+    unit: "s",
+    curves: ["pairs", "contacts", "solve", "motion"].map((label, k) => ({
+      label,
+      colour: ["#3a8fd0", "#e5744d", "#d98a1f", "#2f9e63"][k],
+      value: (frame: Frame) => (frame.stagesMs.some((time) => time > 0) ? frame.stagesMs[k] / 1000 : NaN),
+    })),
+  },
+  {
     title: "time by stage",
     unit: "s",
     curves: [
@@ -161,7 +170,8 @@ export class Plots {
       this.drawPlot(plot, values);
       plot.curves.forEach((curve, i) => {
         const value = values[i][values[i].length - 1];
-        const text = `${curve.label} ${plot.unit === "" ? Number(value?.toPrecision(3)) : short(value, plot.unit)}`;
+        const known = Number.isFinite(value);
+        const text = !known ? "" : `${curve.label} ${plot.unit === "" ? Number(value?.toPrecision(3)) : short(value, plot.unit)}`;
         if (plot.readings[i].textContent !== text) plot.readings[i].textContent = text;
       });
     }

@@ -80,7 +80,7 @@ export const Section = {
   channels: 10,
 } as const;
 const ROW_WORDS: Record<number, number> = { 1: 6, 2: 7, 3: 7, 4: 10, 5: 1, 6: 6, 7: 7, 8: 7, 9: 14, 10: 3 };
-const HEAD_WORDS = 26;
+const HEAD_WORDS = 30;
 
 export interface Rows {
   count: number;
@@ -99,6 +99,8 @@ export interface Frame {
   momentum: [number, number, number];
   angularMomentum: [number, number, number];
   stepMs: number;
+  /** Pairs, contacts, solve, motion; zeros from simulators that do not tell. */
+  stagesMs: number[];
   /** Looking at the stage, putting a frame into bytes, sending it. */
   lookMs: number;
   encodeMs: number;
@@ -179,6 +181,7 @@ export function readFrame(buffer: ArrayBuffer): Frame {
     momentum: [reals[10], reals[11], reals[12]],
     angularMomentum: [reals[13], reals[14], reals[15]],
     stepMs: reals[16],
+    stagesMs: Array.from(reals.subarray(26, 30)),
     lookMs: reals[23],
     encodeMs: reals[24],
     sendMs: reals[25],

@@ -325,7 +325,7 @@ test("joints with their limits, cells of a grid, and levels of a mesh", async ()
 test("channels are chosen and plotted", async () => {
   await visit(["spring-pendulum", "--paused"], async (page) => {
     const start = await until(page, (f) => f.frames > 0 && f.drawn > 1, "the first frame");
-    assert.ok(start.plots.includes("time by stage"));
+    assert.ok(start.plots.includes("time by stage") && start.plots.includes("step by stage"));
     await page.keyboard.press("p");
     await page.click("#channels summary");
     await page.locator('#channel-list input[value="energy.drift"]').check();

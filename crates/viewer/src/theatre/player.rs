@@ -11,7 +11,7 @@ use super::program::{Act, Program, built_in};
 use super::{Order, Shared, View, sent_pose};
 use crate::message::{Command, Head, layer};
 use glam::DVec3;
-use rattleback_dynamics::simulator::TouchPoint;
+use rattleback_dynamics::simulator::{StageTimes, TouchPoint};
 use rattleback_dynamics::{Readout, Registry, Status};
 use serde_json::json;
 use std::sync::Arc;
@@ -48,6 +48,7 @@ pub struct Player {
     due: f64,
     clock: Instant,
     step_time: f64,
+    stage_times: [f64; 4],
     look_time: f64,
     rate: Rate,
     late: bool,
@@ -97,6 +98,7 @@ impl Player {
             due: 0.0,
             clock: Instant::now(),
             step_time: 0.0,
+            stage_times: [0.0; 4],
             look_time: 0.0,
             rate: Rate { since: Instant::now(), from: 0.0, value: 0.0 },
             late: false,
@@ -308,6 +310,11 @@ impl Player {
         let more = act.step()?;
         let cost = began.elapsed().as_secs_f64();
         self.step_time += 0.1 * (cost - self.step_time);
+        let StageTimes { pairs, contacts, solve, motion } =
+            act.simulator().and_then(|simulator| simulator.stage_times()).unwrap_or_default();
+        for (mean, time) in self.stage_times.iter_mut().zip([pairs, contacts, solve, motion]) {
+            *mean += 0.1 * (time - *mean);
+        }
         if !more {
             self.playing = false;
         }
@@ -360,6 +367,7 @@ impl Player {
             late: self.late && self.playing,
             time: act.time(),
             step_ms: 1e3 * self.step_time,
+            stages_ms: self.stage_times.map(|time| 1e3 * time),
             look_ms: 1e3 * self.look_time,
             rate: if self.playing { self.rate.value } else { 0.0 },
             steps: act.world.counters().steps as u32,

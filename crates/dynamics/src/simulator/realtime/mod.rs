@@ -39,7 +39,7 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, check_step};
+use crate::simulator::{Simulator, StageTimes, check_step};
 use crate::world::{BodyId, Event, Handle, JointId, SnapshotError, Status, World};
 use bond::Bonds;
 use bounce::Bounces;
@@ -135,6 +135,7 @@ pub struct Realtime {
     before: Vec<Motion>,
     events: Vec<Event>,
     counters: RealtimeCounters,
+    times: StageTimes,
     /// Length of the last step, s.
     dt: f64,
     /// Places of bodies that cannot be calculated with.
@@ -185,6 +186,7 @@ impl Realtime {
             before: Vec::new(),
             events: Vec::new(),
             counters: RealtimeCounters::default(),
+            times: StageTimes::default(),
             dt: 0.0,
             sick: Vec::new(),
             sick_bodies: Vec::new(),
@@ -284,6 +286,10 @@ impl Simulator for Realtime {
 
     fn contacts(&self, world: &World) -> Vec<TouchPoint> {
         self.touch_points(world).collect()
+    }
+
+    fn stage_times(&self) -> Option<StageTimes> {
+        Some(self.times)
     }
 
     fn sleepers(&self, world: &World) -> Vec<BodyId> {

@@ -13,6 +13,7 @@ use super::team::{Portions, Shared, together};
 use super::{Realtime, RealtimeCounters, TouchPoint};
 use crate::error::Error;
 use crate::motion::{Inertia, Motion, fly, rotate_freely};
+use crate::simulator::stage_times::{StageTimes, Stopwatch};
 use crate::world::{Event, Handle, Status, World};
 use glam::{DQuat, DVec3, Mat3};
 
@@ -25,6 +26,7 @@ const DELICATE_RATIO: f64 = 25.0;
 
 impl Realtime {
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+        let mut watch = Stopwatch::start();
         self.dt = dt;
         self.sick.clear();
         let time = world.time();
@@ -44,13 +46,16 @@ impl Realtime {
         }
         self.roster.note_driven(world);
         self.meet(world, time);
+        let pairs = watch.lap();
         world.gather_loads(time, &mut self.loads);
         self.look(world, time);
         self.bounce(world, dt);
+        let contacts = watch.lap();
         self.enlist_movers(world, dt);
         self.fill_bonds(world, dt);
         self.fly_free(world, dt);
         self.solve(dt);
+        let solve = watch.lap();
         self.tell_contacts(world.counters().steps + 1, time);
         self.finish(world, dt)?;
         if self.settings.sleep && world.counters().steps.is_multiple_of(SETTLE_EVERY) {
@@ -58,6 +63,7 @@ impl Realtime {
             let Self { islands, roster, table, bonds, events, .. } = self;
             islands.settle(world, roster, &Ties { table, bonds }, patience, time + dt, events);
         }
+        self.times = StageTimes { pairs, contacts, solve, motion: watch.lap() };
         Ok(())
     }
 
