@@ -4,6 +4,8 @@
 mod box3d_tree;
 #[cfg(feature = "box3d")]
 mod box3d_world;
+#[cfg(feature = "jolt")]
+mod jolt_world;
 mod random;
 mod rounds;
 
@@ -11,6 +13,8 @@ mod rounds;
 pub use box3d_tree::Box3dTree;
 #[cfg(feature = "box3d")]
 pub use box3d_world::Box3dWorld;
+#[cfg(feature = "jolt")]
+pub use jolt_world::JoltWorld;
 pub use random::Random;
 pub use rounds::{Task, Times, compare, print_rows, report, timed};
 

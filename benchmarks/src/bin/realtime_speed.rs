@@ -1,12 +1,13 @@
-//! How fast piles, stacks, drums, nets and ragdolls move, side by side with Rapier and Box3D, on the scenes of `rattleback_scene::stress`.
+//! How fast piles, stacks, drums, nets and ragdolls move, side by side with Rapier, Box3D and Jolt, on the scenes of `rattleback_scene::stress`.
 //!
-//! `cargo run --release [--features box3d,parallel] --bin realtime_speed -- [scene …] [--steps N] [--repeats N] [--threads 1,2]`
+//! `cargo run --release [--features box3d,jolt,parallel] --bin realtime_speed -- [scene …] [--steps N] [--repeats N] [--threads 1,2]`
 //!
 //! Same bodies, steps of 1/60 s, four sub-steps, one thread each unless said otherwise (Rapier only with the feature `parallel`; its
 //! eight lanes with `simd8` and the processor's flags). Runs alternate, so that a busy machine slows both alike; the
 //! least and the median time per step of all runs are told, and what the scene looks like at the end, so that one can see that both
 //! did the same job: the mean height of the bodies, how many sleep, and for ours how deep they overlap. Rapier has neither cones nor
-//! springs together with friction on one axis: its sockets are limited about each axis, and its joints have springs only.
+//! springs together with friction on one axis: its sockets are limited about each axis, and its joints have springs only. Jolt has
+//! no sub-steps, and its bindings (of version 5.0) neither joints nor meshes: scenes with such are run without it.
 
 use std::time::Instant;
 
@@ -247,6 +248,27 @@ fn box3d(scene: &StressScene, steps: usize, threads: i64) -> Option<Run> {
     }
 }
 
+/// Jolt, if it was asked for and can be told the scene.
+fn jolt(scene: &StressScene, steps: usize, threads: i64) -> Option<Run> {
+    #[cfg(feature = "jolt")]
+    {
+        let mut world = rattleback_benchmarks::JoltWorld::new(scene, DT, threads as u32)?;
+        world.step(0);
+        let start = Instant::now();
+        for step in 1..steps {
+            world.step(step);
+        }
+        let per_step = start.elapsed().as_secs_f64() / (steps - 1) as f64;
+        let (mean_height, asleep) = world.outcome();
+        Some(Run { per_step, mean_height, asleep, deepest: f64::NAN })
+    }
+    #[cfg(not(feature = "jolt"))]
+    {
+        let _ = (scene, steps, threads);
+        None
+    }
+}
+
 fn main() {
     let (mut names, mut steps, mut repeats, mut threads) = (Vec::new(), None, 3_usize, vec![1_i64]);
     let mut arguments = std::env::args().skip(1);
@@ -262,8 +284,8 @@ fn main() {
         }
     }
     println!(
-        "{:<14} {:>7} {:>5} {:>10} {:>10} {:>10}   Rapier/ours  Box3D/ours (min, median)   mean height, asleep, overlap",
-        "scene", "threads", "steps", "ours ms", "Rapier ms", "Box3D ms"
+        "{:<14} {:>7} {:>5} {:>10} {:>10} {:>10} {:>10}   Rapier/ours  Box3D/ours   Jolt/ours (min, median)   mean height, asleep, overlap",
+        "scene", "threads", "steps", "ours ms", "Rapier ms", "Box3D ms", "Jolt ms"
     );
     for (name, _, make) in STRESS_SCENES {
         if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
@@ -272,15 +294,16 @@ fn main() {
         let scene = make().expect("the scene can be built");
         let steps = steps.unwrap_or(scene.steps).clamp(2, scene.steps);
         for &threads in &threads {
-            let (mut us, mut them, mut others) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut us, mut them, mut others, mut fourth) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             for _ in 0..repeats.max(1) {
                 us.push(ours(&scene, steps, threads));
                 if threads == 1 || cfg!(feature = "parallel") {
                     them.push(rapier(&scene, steps, threads));
                 }
                 others.extend(box3d(&scene, steps, threads));
+                fourth.extend(jolt(&scene, steps, threads));
             }
-            for runs in [&mut us, &mut them, &mut others] {
+            for runs in [&mut us, &mut them, &mut others, &mut fourth] {
                 runs.sort_by(|a, b| a.per_step.total_cmp(&b.per_step));
             }
             let least = |runs: &[Run]| runs.first().map_or(f64::NAN, |run| run.per_step);
@@ -292,16 +315,19 @@ fn main() {
                 runs.first().map_or("-".into(), |run| format!("{:.3} m {}", run.mean_height, run.asleep))
             };
             println!(
-                "{name:<14} {threads:>7} {steps:>5} {:>10.3} {:>10.3} {:>10.3}   {}  {}   ours {} {:.1} mm; Rapier {}; Box3D {}",
+                "{name:<14} {threads:>7} {steps:>5} {:>10.3} {:>10.3} {:>10.3} {:>10.3}   {}  {}  {}   ours {} {:.1} mm; Rapier {}; Box3D {}; Jolt {}",
                 1e3 * least(&us),
                 1e3 * least(&them),
                 1e3 * least(&others),
+                1e3 * least(&fourth),
                 ratios(&them),
                 ratios(&others),
+                ratios(&fourth),
                 told(&us),
                 1e3 * us[0].deepest,
                 told(&them),
                 told(&others),
+                told(&fourth),
             );
         }
     }

@@ -124,6 +124,7 @@ fn shape_extras() -> Vec<(&'static str, Json)> {
         ("groups", json!({ "$ref": "#/$defs/names" })),
         ("touches", json!({ "$ref": "#/$defs/names" })),
         ("sensor", json!({ "type": "boolean" })),
+        ("one_way", json!({ "$ref": "#/$defs/vector" })),
         (
             "file",
             json!({ "type": "string", "description": "OBJ, STL or glTF, relative to the scene; of meshes and hulls" }),

@@ -84,6 +84,15 @@ pub(crate) fn refuse_joints(simulator: &'static str, world: &World) -> Result<()
     Err(Error::Unsupported { simulator, what: "joints", instead })
 }
 
+/// The error for a simulator that meets shapes with one side only and has no idea of them.
+pub(crate) fn refuse_one_way(simulator: &'static str, world: &World) -> Result<(), Error> {
+    if world.iter_shapes().all(|(_, shape)| shape.one_way.is_none()) {
+        return Ok(());
+    }
+    let instead = "use `realtime`, or take `one_way` out";
+    Err(Error::Unsupported { simulator, what: "shapes with `one_way`", instead })
+}
+
 /// The error for a step length that is no length.
 pub(crate) fn check_step(dt: f64) -> Result<(), Error> {
     if dt.is_finite() && dt > 0.0 {

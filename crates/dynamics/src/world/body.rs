@@ -55,11 +55,22 @@ pub struct ShapePart {
     pub groups: Option<CollisionGroups>,
     /// A sensor reports touches and resists none.
     pub sensor: bool,
+    /// A direction in the body frame: resists only what comes against it, and lets everything else pass (a platform that can be
+    /// jumped through from below). Only `realtime` knows such shapes.
+    pub one_way: Option<DVec3>,
 }
 
 impl From<Shape> for ShapePart {
     fn from(shape: Shape) -> Self {
-        Self { shape, pose: Pose::IDENTITY, density: None, material: None, groups: None, sensor: false }
+        Self {
+            shape,
+            pose: Pose::IDENTITY,
+            density: None,
+            material: None,
+            groups: None,
+            sensor: false,
+            one_way: None,
+        }
     }
 }
 
@@ -293,6 +304,11 @@ impl Body {
         }
         if self.parts.iter().any(|part| !part.pose.is_valid()) {
             return Err(parameter("pose of a shape", "finite, with a unit quaternion", "a pose that is not"));
+        }
+        for way in self.parts.iter().filter_map(|part| part.one_way) {
+            if way.try_normalize().is_none() {
+                return Err(parameter("one_way of a shape", "a direction", way));
+            }
         }
         if let Some(path) = &self.path
             && let Err(fault) = path.check()

@@ -23,6 +23,8 @@ pub struct AttachedShape {
     pub groups: CollisionGroups,
     /// A sensor reports touches and resists none.
     pub sensor: bool,
+    /// A unit vector in the body frame: resists only what comes against it.
+    pub one_way: Option<DVec3>,
     #[serde(skip)]
     surface: OnceLock<Option<TriangleMesh>>,
 }
@@ -46,6 +48,7 @@ impl AttachedShape {
             material: part.material.unwrap_or(material),
             groups: part.groups.unwrap_or(groups),
             sensor: part.sensor,
+            one_way: part.one_way.map(DVec3::normalize),
             surface: OnceLock::new(),
         }
     }

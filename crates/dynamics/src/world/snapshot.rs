@@ -21,7 +21,7 @@ use rattleback_geometry::{Aabb, Pose};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"RATTLEBK";
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 const HEADER: usize = MAGIC.len() + 2 + 8;
 
 /// Why a snapshot could not be written or read.

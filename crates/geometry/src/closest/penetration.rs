@@ -35,6 +35,8 @@ const FLAT: f64 = 64.0 * f64::EPSILON;
 const ALONG: f64 = 0.995;
 /// Faces whose distances differ by less, in units of the coordinates' size, may share the foot.
 const NEARLY_LEVEL: f64 = 1e-7;
+/// How far the directions lean that look for the corners of a facet.
+const TILT: f64 = 1e-8;
 /// Distances this small, in units of the coordinates' size, are looked at from inside too when rounding has stopped the
 /// search early.
 const UNSURE: f64 = 1e-8;
@@ -252,7 +254,11 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         let answer = Separation { distance: 0.0, normal: DVec3::X, point_a: first.a, point_b: first.b };
         return Ok(Growth::Flat(answer));
     };
-    let (mut point_a, mut point_b) = witnesses(polytope, &face, size);
+    let (mut point_a, mut point_b) = if reach - face.distance <= NEARLY_LEVEL * size {
+        witnesses(polytope, &face, size)
+    } else {
+        facet_witnesses(pair, face.normal, reach)
+    };
     if !polyhedral {
         // Between corners on an arc lies its chord: the points go out to the planes that hold the shapes.
         let tip = pair.farthest(face.normal, [0; 2]);
@@ -318,6 +324,37 @@ fn witnesses<const C: usize, const F: usize>(
             let weights = weights(&seen, &near);
             let mix = |place: fn(&Corner) -> DVec3| {
                 corners.iter().zip(weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
+            };
+            best = (near.squared, mix(|corner| corner.a), mix(|corner| corner.b));
+        }
+    }
+    (best.1, best.2)
+}
+
+/// The same where the polytope has not grown as far as Ψ's own facet with this normal, but the normal is right (that of a triangle
+/// against the rim of a cone): the facet is spanned by what Ψ has farthest in directions all about the normal.
+fn facet_witnesses<A: Support, B: Support>(
+    pair: &Pair<'_, A, B>,
+    normal: DVec3,
+    reach: f64,
+) -> (DVec3, DVec3) {
+    const AROUND: usize = 12;
+    let (u, v) = normal.any_orthonormal_pair();
+    let corners: [Corner; AROUND] = std::array::from_fn(|k| {
+        let (sine, cosine) = (k as f64 * std::f64::consts::TAU / AROUND as f64).sin_cos();
+        pair.farthest((normal + TILT * (cosine * u + sine * v)).normalize(), [0; 2])
+    });
+    let foot = reach * normal;
+    let mut best = (f64::INFINITY, corners[0].a, corners[0].b);
+    for (i, j, k) in (0..AROUND).flat_map(|i| (0..=i).flat_map(move |j| (0..=j).map(move |k| (i, j, k)))) {
+        let of = [&corners[i], &corners[j], &corners[k]];
+        let [p, q, r] = of.map(|corner| corner.w - foot);
+        let seen = [p, q, r, r];
+        let near = nearest(&seen, 3);
+        if near.squared < best.0 {
+            let weights = weights(&seen, &near);
+            let mix = |place: fn(&Corner) -> DVec3| {
+                of.iter().zip(weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
             };
             best = (near.squared, mix(|corner| corner.a), mix(|corner| corner.b));
         }

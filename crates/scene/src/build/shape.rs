@@ -56,6 +56,7 @@ impl Part {
             material: model.material.map(|name| materials.get(&name)).transpose()?,
             groups: groups.of(&model.groups, groups_of_body)?,
             sensor: model.sensor,
+            one_way: model.one_way,
         };
         Ok(Self { attached: part, type_name: entry.name.clone(), properties, span })
     }

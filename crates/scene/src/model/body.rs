@@ -39,7 +39,7 @@ pub(crate) const KEYS: &[&str] = &[
 
 /// Keys of a shape that are not properties of its geometry.
 const SHAPE_KEYS: &[&str] =
-    &["position", "orientation", "density", "material", "groups", "touches", "sensor"];
+    &["position", "orientation", "density", "material", "groups", "touches", "sensor", "one_way"];
 
 /// Which groups something belongs to and may touch, by name.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +57,7 @@ pub(crate) struct ShapeModel<'a> {
     pub material: Option<Named<'a>>,
     pub groups: GroupsModel<'a>,
     pub sensor: bool,
+    pub one_way: Option<DVec3>,
 }
 
 /// One `[[body]]`.
@@ -190,5 +191,6 @@ fn read_shape<'a>(node: &'a Node, units: &Units, mass_model: MassModel) -> Read<
         material: fields.map("material", |node| Named::read("material", node))?,
         groups: GroupsModel::read(&fields)?,
         sensor: fields.map("sensor", |node| node.flag("sensor"))?.unwrap_or_default(),
+        one_way: fields.map("one_way", |node| node.vector("one_way", units, NUMBER))?,
     })
 }

@@ -44,7 +44,7 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, TouchPoint, check_step};
+use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
 use crate::world::{BodyId, Event, JointId, ShapeId, SnapshotError, Status, World};
 use flight::Flight;
 use force::Forces;
@@ -238,6 +238,7 @@ impl Simulator for Constraint {
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
+        refuse_one_way("constraint", world)?;
         world.begin_step();
         world.follow_joints();
         self.events.clear();

@@ -42,7 +42,7 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints};
+use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
 use crate::world::{BodyId, SnapshotError, Status, World};
 use actor::Role;
 use glam::DVec3;
@@ -261,6 +261,7 @@ impl Simulator for Impulse {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_joints("impulse", world)?;
+        refuse_one_way("impulse", world)?;
         world.begin_step();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));

@@ -23,7 +23,7 @@ use crate::simulator::constraint::force::{Course, Forces, Wish, follow, loads_of
 use crate::simulator::constraint::island::islands;
 use crate::simulator::constraint::roster::Roster;
 use crate::simulator::constraint::touch::{Touch, gather};
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints};
+use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
 use crate::world::{Status, World};
 use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
@@ -265,6 +265,7 @@ impl Simulator for Penalty {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_joints("penalty", world)?;
+        refuse_one_way("penalty", world)?;
         world.begin_step();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));

@@ -46,6 +46,8 @@ pub(super) struct Contact {
     pub sensor: bool,
     /// Not to be felt as long as a joint holds the two bodies together.
     pub muted: bool,
+    /// One of them has `one_way`, and the other comes along it.
+    passing: bool,
     /// Whether they touch, and whether they did before this step.
     pub touching: bool,
     near: bool,
@@ -75,6 +77,9 @@ enum SearchMemory {
     Shapes(CacheMemory),
 }
 
+/// Least cosine between the direction of a shape with one side and the normal of whom it resists.
+const AGAINST: f64 = 0.5;
+
 /// A contact without its shapes and what follows from them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools)]
@@ -82,6 +87,7 @@ pub(super) struct ContactMemory {
     parts: [u32; 2],
     material: MixedMaterial,
     muted: bool,
+    passing: bool,
     touching: bool,
     near: bool,
     touched: bool,
@@ -115,7 +121,7 @@ impl ContactMemory {
             (fresh, _) => fresh,
         };
         (contact.muted, contact.touching, contact.near) = (self.muted, self.touching, self.near);
-        (contact.touched, contact.answered) = (self.touched, self.answered);
+        (contact.touched, contact.answered, contact.passing) = (self.touched, self.answered, self.passing);
         (contact.seen, contact.origin) = (self.seen, self.origin);
         let mut patches = self.patches.into_iter();
         contact.patch = patches.next().unwrap_or_default();
@@ -152,6 +158,7 @@ impl Contact {
             material,
             sensor: a.sensor || b.sensor,
             muted: false,
+            passing: false,
             touching: false,
             near: false,
             touched: false,
@@ -174,6 +181,7 @@ impl Contact {
             parts: self.parts,
             material: self.material,
             muted: self.muted,
+            passing: self.passing,
             touching: self.touching,
             near: self.near,
             touched: self.touched,
@@ -219,7 +227,7 @@ impl Contact {
         let velocity = |side: &Side<'_>| side.motion.v + side.motion.omega.cross(middle - side.motion.x);
         let turning = (b.motion.omega - a.motion.omega).length();
         let travel = sight.dt * ((velocity(&b) - velocity(&a)).length() + turning * reach);
-        let bouncy = self.material.restitution > 0.0 && !self.sensor;
+        let bouncy = self.is_bouncy();
         let margin = self.foresight.max(if bouncy { travel } else { travel.min(0.5 * reach) });
         if !known || margin > self.foresight {
             self.seen = Some(relative);
@@ -227,6 +235,35 @@ impl Contact {
         }
         self.measure(&a, &b);
         self.feel();
+        if a.part.one_way.is_some() || b.part.one_way.is_some() {
+            self.let_pass(&a, &b);
+        }
+    }
+
+    /// Lets pass who does not come against the direction of a shape with one side, until it is free and comes from there.
+    fn let_pass(&mut self, a: &Side<'_>, b: &Side<'_>) {
+        let gap = self.least_gap();
+        let lowest = |patch: &&Patch| {
+            patch.points[..patch.count as usize].iter().map(|row| row.0[7]).fold(f32::INFINITY, f32::min)
+        };
+        let deepest = self.patches().min_by(|p, q| lowest(p).total_cmp(&lowest(q)));
+        let Some(normal) = deepest.map(|patch| a.axes() * patch.head.vector(0)) else {
+            self.passing = false;
+            return;
+        };
+        let against = |side: &Side<'_>, outward: DVec3| {
+            side.part.one_way.is_none_or(|way| (side.motion.q * way).dot(outward) > AGAINST)
+        };
+        let resisted = against(a, normal) && against(b, -normal);
+        self.passing = !resisted || (self.passing && gap < 0.0);
+        if self.passing {
+            (self.near, self.touching) = (false, false);
+        }
+    }
+
+    /// Whether bodies that come together here bounce.
+    pub fn is_bouncy(&self) -> bool {
+        self.material.restitution > 0.0 && !self.sensor && !self.passing
     }
 
     fn sides<'s>(&self, sight: &Sight<'s>) -> Option<[Side<'s>; 2]> {
@@ -302,7 +339,8 @@ impl Contact {
         for patch in self.patches_mut() {
             patch.head.0[3..6].copy_from_slice(&here.to_array());
         }
-        if self.material.restitution == 0.0 && !self.sensor {
+        let plain = self.material.restitution == 0.0 && !self.sensor;
+        if plain && a.part.one_way.is_none() && b.part.one_way.is_none() {
             return;
         }
         let (turn_a, turn_b) = (DMat3::from_quat(a.axes()), DMat3::from_quat(b.axes()));
@@ -315,7 +353,8 @@ impl Contact {
                 row.0[7] = normal.dot(gap) as f32;
             }
         }
-        self.near = f64::from(self.least_gap()) <= self.foresight;
+        // The solver lets nobody get there who only comes near; bounces and sensors have to wait for it.
+        self.near = plain || f64::from(self.least_gap()) <= self.foresight;
     }
 
     fn least_gap(&self) -> f32 {
@@ -457,7 +496,7 @@ impl Table {
             self.summaries.push(Summary::default());
             (self.contacts.len() - 1) as u32
         });
-        let bouncy = contact.material.restitution > 0.0 && !contact.sensor;
+        let bouncy = contact.is_bouncy();
         self.summaries[slot as usize] = Summary { actors: contact.actors, bouncy, ..Summary::default() };
         self.contacts[slot as usize] = Some(contact);
         self.by_parts.insert((one.min(other), one.max(other)), slot);
@@ -501,6 +540,13 @@ impl Table {
             let summary = &self.summaries[*slot as usize];
             summary.near && summary.stamp == stamp
         })
+    }
+
+    /// Whether one of two parts lets the other pass, as far as is known.
+    pub fn is_passing(&self, one: u32, other: u32) -> bool {
+        let slot = self.by_parts.get(&(one.min(other), one.max(other)));
+        let contact = slot.and_then(|slot| self.contacts[*slot as usize].as_ref());
+        contact.is_some_and(|contact| contact.passing)
     }
 
     /// Contacts with something to solve that were looked at in a step, by slot.

@@ -267,15 +267,17 @@ impl Memory {
             }
             roster.parts.push(memory.as_ref().and_then(|memory| {
                 // Who has gone meanwhile is taken out in the next step; it only has to be there.
-                let (shape, place, sensor) =
-                    match (world.shape(memory.id), self.actors[memory.actor as usize].as_ref()) {
-                        (Ok(attached), Some(actor)) if attached.body == actor.id => {
-                            let principal = world.body(actor.id).ok()?.body_from_principal().inverse();
-                            (attached.shape.clone(), principal * attached.pose, attached.sensor)
-                        }
-                        _ => (Shape::sphere(1.0).ok()?, Pose::IDENTITY, true),
-                    };
-                Some(Part::new(shape, place, memory.id, memory.actor, proxy, sensor))
+                Some(match (world.shape(memory.id), self.actors[memory.actor as usize].as_ref()) {
+                    (Ok(attached), Some(actor)) if attached.body == actor.id => {
+                        let principal = world.body(actor.id).ok()?.body_from_principal().inverse();
+                        Part::new(attached, &principal, memory.id, memory.actor, proxy)
+                    }
+                    _ => {
+                        let shape = Shape::sphere(1.0).ok()?;
+                        let part = Part::plain(shape, Pose::IDENTITY, memory.id, memory.actor, proxy);
+                        Part { sensor: true, ..part }
+                    }
+                })
             }));
         }
         for slot in &self.free_parts {

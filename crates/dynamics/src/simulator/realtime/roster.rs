@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::motion::Motion;
-use crate::world::{BodyId, Handle, ShapeId, Status, World};
+use crate::world::{AttachedShape, BodyId, Handle, ShapeId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::space::{Mobility, ProxyId, Space, SpaceError, everywhere};
 use rattleback_geometry::{Aabb, Pose, Shape};
@@ -21,6 +21,8 @@ pub(super) struct Part {
     pub actor: u32,
     pub proxy: ProxyId,
     pub sensor: bool,
+    /// Resists only what comes against this direction of the principal frame.
+    pub one_way: Option<DVec3>,
     /// Its middle, in the principal frame.
     pub middle: DVec3,
     /// Largest distance of a point from the middle; infinite for a half-space.
@@ -58,12 +60,21 @@ pub(super) struct Actor {
 }
 
 impl Part {
-    pub fn new(shape: Shape, place: Pose, id: ShapeId, actor: u32, proxy: ProxyId, sensor: bool) -> Self {
+    /// (shape, body → principal frame, its name, slot of its body, place in the space) ⇒ part.
+    pub fn new(attached: &AttachedShape, principal: &Pose, id: ShapeId, actor: u32, proxy: ProxyId) -> Self {
+        let one_way = attached.one_way.map(|way| principal.vector(way));
+        let (shape, place) = (attached.shape.clone(), *principal * attached.pose);
+        Self { sensor: attached.sensor, one_way, ..Self::plain(shape, place, id, actor, proxy) }
+    }
+
+    /// A shape with two sides, that resists.
+    pub fn plain(shape: Shape, place: Pose, id: ShapeId, actor: u32, proxy: ProxyId) -> Self {
         let own = shape.aabb(&Pose::IDENTITY);
         let middle = own.map_or(DVec3::ZERO, |bounds| bounds.center());
         let radius = shape.rotation_radius(middle).unwrap_or(f64::INFINITY);
         let core = own.map_or(f64::INFINITY, |bounds| bounds.half_extents().min_element());
-        Self { middle: place.point(middle), shape, place, id, actor, proxy, sensor, radius, core }
+        let (sensor, one_way) = (false, None);
+        Self { middle: place.point(middle), shape, place, id, actor, proxy, sensor, one_way, radius, core }
     }
 
     /// Velocity of its middle.
@@ -276,8 +287,7 @@ impl Roster {
             if self.parts.len() <= index {
                 self.parts.resize_with(index + 1, || None);
             }
-            let (shape, sensor) = (attached.shape.clone(), attached.sensor);
-            self.parts[index] = Some(Part::new(shape, place, *shape_id, slot, proxy, sensor));
+            self.parts[index] = Some(Part::new(attached, &principal, *shape_id, slot, proxy));
             actor.parts.push(index as u32);
         }
         if self.actors.len() <= slot as usize {

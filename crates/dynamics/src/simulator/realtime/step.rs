@@ -144,6 +144,7 @@ impl Realtime {
                 contact.look(&sight);
                 summary.stamp = stamp;
                 summary.near = contact.is_near() && !contact.sensor;
+                summary.bouncy = contact.is_bouncy();
                 summary.changed = contact.touching != contact.touched;
             }
         });

@@ -176,6 +176,9 @@ impl Realtime {
                 let passing = end.distance(along) + swing;
                 if passing < part.core + peer.core.min(part.core)
                     || !world.may_touch(part.id, peer.id).unwrap_or(false)
+                    || lets_pass(part, &runner.ends[0], along - end)
+                    || lets_pass(peer, &from, end - along)
+                    || self.table.is_passing(*number, *other)
                 {
                     continue;
                 }
@@ -321,6 +324,11 @@ fn way_between(before: &State, now: &State, dt: f64) -> Option<Motion> {
         spin.normalize_or_zero() * (whole * std::f64::consts::TAU)
     };
     Motion::new(before.pose(), DVec3::ZERO, now.x - before.x, turn).ok()
+}
+
+/// Whether a part of a body with that pose has only one side, and what moves by that against it does not come from there.
+fn lets_pass(part: &Part, pose: &Pose, moved: DVec3) -> bool {
+    part.one_way.is_some_and(|way| pose.vector(way).dot(moved) >= 0.0)
 }
 
 /// Whether a part that was moved and turned so far may have missed something.

@@ -23,7 +23,7 @@ use crate::joint::JointRecord;
 use crate::motion::{Inertia, Motion, fly};
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, TouchPoint, check_step};
+use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
 use crate::world::{BodyId, JointId, ShapeId, Status, World};
 use contact::Touch;
 use discrepancy::{Mass, Relaxation};
@@ -363,6 +363,7 @@ impl Simulator for Sequential {
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
+        refuse_one_way("sequential", world)?;
         world.begin_step();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
