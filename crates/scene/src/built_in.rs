@@ -7,13 +7,30 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// One line: what there is to see.
     pub summary: &'static str,
-    /// The file.
+    /// Its file in `scenes/`: TOML or a script.
+    pub file: &'static str,
+    /// What is in the file.
     pub text: &'static str,
 }
 
+/// Name ⇒ name of the file.
+macro_rules! file {
+    ($name:literal) => {
+        concat!($name, ".toml")
+    };
+    ($name:literal script) => {
+        concat!($name, ".rhai")
+    };
+}
+
 macro_rules! scenes {
-    ($($name:literal: $summary:literal;)+) => {
-        &[$(BuiltIn { name: $name, summary: $summary, text: include_str!(concat!("../scenes/", $name, ".toml")) }),+]
+    ($($name:literal $($kind:ident)?: $summary:literal;)+) => {
+        &[$(BuiltIn {
+            name: $name,
+            summary: $summary,
+            file: file!($name $($kind)?),
+            text: include_str!(concat!("../scenes/", file!($name $($kind)?))),
+        }),+]
     };
 }
 
@@ -36,8 +53,9 @@ static SCENES: &[BuiltIn] = scenes! {
     "chute": "six caps slide out of a tray, none through its walls";
     "coins": "eight coins roll, collide, rattle down and rest";
     "cradle": "five touching balls pass a blow on within one step";
+    "crane" script: "a jib turns, and the ball on its chain meets a stack of thirty crates";
     "damped-springs": "springs that swing, come home at once, or creep";
-    "domino-spiral": "a hundred and forty-one dominos fall along a spiral, one after the other";
+    "domino-spiral" script: "a hundred and forty-one dominos fall along a spiral, one after the other";
     "dominos": "seven dominos topple in a row";
     "exploding-text": "the letters of two words fly apart in a box";
     "figure-eight": "three bodies chase each other along a figure eight";
@@ -60,6 +78,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "swarm": "one hundred thousand weightless tumbling boxes";
     "symmetric-top": "a plate wobbles about twice as fast as it spins";
     "tennis-racket": "spin about the middle axis flips over and over";
+    "track" script: "a ball rolls down a gutter of 35 564 triangles and stumbles over none of their edges";
     "vortex": "thirty bodies in a whirlwind";
     "wind-tunnel": "balls of different mass are taken along by a stream";
 };

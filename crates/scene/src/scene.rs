@@ -102,7 +102,7 @@ impl Scene {
     pub fn built_in(name: &str) -> Result<Self, SceneError> {
         let known = built_in::built_ins();
         match known.iter().find(|scene| scene.name == name) {
-            Some(scene) => Self::parse(scene.text, &format!("built-in {name}")),
+            Some(scene) => Self::parse(scene.text, &format!("built-in {}", scene.file)),
             None => Err(SceneError::UnknownScene {
                 name: name.into(),
                 known: known.iter().map(|scene| scene.name.to_owned()).collect(),

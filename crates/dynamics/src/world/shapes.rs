@@ -4,7 +4,7 @@ use super::{BodyId, CollisionGroups, MaterialId, ShapePart};
 use crate::property::{Allowed, Properties, PropertySpec, PropertyType, Value, ValueType};
 use crate::registry::{Catalogue, Entry, RegistryError};
 use glam::{DVec2, DVec3};
-use rattleback_geometry::{HeightField, PolygonSoup, Pose, Shape, TriangleMesh};
+use rattleback_geometry::{HeightField, PolygonSoup, Pose, Shape, TriangleMesh, generate};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
@@ -177,6 +177,29 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
                 soup.push_face(&face);
             }
             say(Shape::mesh(say(TriangleMesh::from_soup(&soup))?))
+        },
+    ))?;
+    shapes.register(Entry::new(
+        "sweep",
+        "Mesh that a profile passes along a way, upright all the time; closed at both ends",
+        vec![
+            spec(
+                "profile",
+                ValueType::RealList,
+                None,
+                "m",
+                Allowed::Finite,
+                "x, y of one point after the other, counter-clockwise about the origin and seen whole from there: x to the right of who looks along the way, y up",
+            ),
+            spec("way", ValueType::Vec3List, None, "m", Allowed::Finite, "Where the origin of the profile goes"),
+        ],
+        |given| {
+            let profile: Vec<f64> = take(given, "profile")?;
+            if profile.len() % 2 == 1 {
+                return Err("`profile` takes two numbers for each point".into());
+            }
+            let profile: Vec<DVec2> = profile.chunks_exact(2).map(DVec2::from_slice).collect();
+            say(Shape::mesh(say(generate::swept(&profile, &take::<Vec<DVec3>>(given, "way")?))?))
         },
     ))?;
     shapes.register(Entry::new(
