@@ -33,7 +33,7 @@ fn goes_round(text: &str, origin: &str) {
 #[test]
 fn every_scene_that_comes_along_goes_round() {
     for scene in built_ins().iter().filter(|scene| scene.name != "swarm") {
-        goes_round(scene.text, scene.name);
+        goes_round(scene.text, scene.file);
     }
     goes_round(EVERYTHING, "everything.toml");
 }
