@@ -23,6 +23,9 @@ component! {
         exact_bodies: i64 = 8, "", Allowed::Within(0.0, 1e9);
         /// Whether restitution is reduced where it would create energy.
         clamp_energy: bool = true, "", Allowed::Finite;
+        /// Simultaneous collisions: complementarity (nobody is pulled, some part faster than restitution says) or linear (all part as restitution
+        /// says, even where that takes a pull).
+        impulses: String = "complementarity", "", Allowed::OneOf(&["complementarity", "linear"]);
         /// Contact forces: newton (sparse, isotropic friction) or baraff (pivoting, friction along two axes).
         solver: String = "newton", "", Allowed::Finite;
         /// Velocity by which contacts of bodies at rest may miss their conditions; faster ones by more.
