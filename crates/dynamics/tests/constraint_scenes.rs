@@ -178,9 +178,9 @@ fn loops_of_bars_take_a_hit_together() {
     for e in [0.0, 0.5, 1.0] {
         let mut world = World::weightless();
         surface(&mut world, e, 0.3);
-        let corner = |k: i32| {
-            let angle = f64::from(k).to_radians() * 60.0;
-            DVec3::new(angle.cos(), angle.sin(), 0.1 * f64::from(k % 2))
+        let corner = |k: usize| {
+            let angle = (60.0 * k as f64).to_radians();
+            DVec3::new(angle.cos(), angle.sin(), 0.1 * (k % 2) as f64)
         };
         let bars: Vec<BodyId> = (0..6)
             .map(|k| {
@@ -197,7 +197,7 @@ fn loops_of_bars_take_a_hit_together() {
             .collect();
         for k in 0..6 {
             let [a, b] = [bars[(k + 5) % 6], bars[k]];
-            world.add_joint(Mount::between(a, b).at(corner(k as i32)), Spherical::default()).unwrap();
+            world.add_joint(Mount::between(a, b).at(corner(k)), Spherical::default()).unwrap();
         }
         let first = world.body(bars[0]).unwrap().pose();
         let knob = first.point(DVec3::new(0.0, 0.0, 0.1));

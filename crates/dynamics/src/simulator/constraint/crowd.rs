@@ -10,7 +10,7 @@
 use super::Constraint;
 use super::force::{Course, Wish};
 use super::island::Island;
-use super::step::SubStep;
+use super::step::{Stretch, SubStep};
 use super::touch::{Touch, gather};
 use crate::motion::Motion;
 use crate::world::{Event, World};
@@ -97,6 +97,7 @@ impl Constraint {
             let until = h * (piece + 1) as f64 / pieces as f64;
             while gone < until {
                 let (from, time) = (begin + gone, until - gone);
+                let stretch = Stretch { begin: from, time, hurried: true };
                 gather(&mut self.roster, &island.pairs, &now, time, self.settings.touch_gap, &mut touches);
                 rounds += self.collide(world, island, (&mut now, &touches), sub_step, (from, rounds));
                 let borne = (!island.assemblies.is_empty()).then(|| self.joint_loads.clone());
@@ -109,7 +110,7 @@ impl Constraint {
                     events += 1;
                     let (coming, others): (Vec<Touch>, Vec<Touch>) =
                         touches.iter().partition(|t| bouncing(t));
-                    let courses = self.cross(world, island, (&now, &others), free, end, (from, time), true);
+                    let courses = self.cross(world, island, (&now, &others), free, end, stretch);
                     let mut pairs: Vec<[u32; 2]> = coming.iter().map(|touch| touch.pair).collect();
                     pairs.dedup();
                     let outlooks = self.outlooks(pairs.iter(), &coming, &now, contact_speed, true);
@@ -126,7 +127,7 @@ impl Constraint {
                     touches.retain(|touch| !bouncing(touch));
                 }
                 if time > 0.0 {
-                    self.cross(world, island, (&now, &touches), free, end, (from, time), true);
+                    self.cross(world, island, (&now, &touches), free, end, Stretch { time, ..stretch });
                     self.keep(&touches, time);
                     self.note_contact(&touches);
                     self.rebound(island, (&now, &touches), free, end, (from + time, time), contact_speed);
@@ -138,7 +139,7 @@ impl Constraint {
     }
 
     /// Everybody of an island stands where it got to, and whoever moves by itself where it is then.
-    fn go_on(&self, island: &Island, end: &[Motion], now: &mut [Motion], time: f64) {
+    pub(super) fn go_on(&self, island: &Island, end: &[Motion], now: &mut [Motion], time: f64) {
         for &actor in &island.actors {
             now[actor] = end[actor];
         }

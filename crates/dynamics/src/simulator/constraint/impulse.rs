@@ -128,9 +128,7 @@ impl Instant<'_> {
         let ties = self.ties_of(roster, group);
         let impulses = match group {
             [single] if ties.is_empty() => self.single(roster, motion, single, forced),
-            _ if self.settings.impulses == "linear" => {
-                self.linearly(roster, motion, group, &ties, forces, forced)
-            }
+            _ if self.settings.impulses == "linear" => linearly(roster, motion, group, &ties, forces, forced),
             _ => self.together(roster, motion, group, &ties, forces, forced),
         };
         self.hand_on(roster, motion, &ties, forces);
@@ -218,43 +216,6 @@ impl Instant<'_> {
         vec![onto_cone(&impact, outcome.impulse, outcome.restitution)]
     }
 
-    /// Collisions that share bodies, as a system of linear equations: u⁺_n = −e u⁻_n for all of them, by pulls if it has to be. Friction is bounded by the
-    /// normal impulses of the round before.
-    fn linearly(
-        &mut self,
-        roster: &Roster,
-        motion: &[Motion],
-        group: &[Touch],
-        ties: &[TieWish],
-        forces: &mut Forces,
-        forced: bool,
-    ) -> Vec<DVec3> {
-        let settings = BlockSettings { tolerance: 1e-13, ..BlockSettings::default() };
-        let mut found = vec![DVec3::ZERO; group.len()];
-        for round in 0..MOST_ROUNDS {
-            forces.pose(roster, motion, motion, group, |_, touch| Wish {
-                normal: if forced { 0.0 } else { -touch.restitution * touch.relative_velocity(motion).x },
-                friction: 0.0,
-                stiffness: Stiffness::Rigid,
-            });
-            forces.tie(roster, motion, motion, ties);
-            let most: Vec<f64> =
-                group.iter().zip(&found).map(|(touch, p)| touch.kinetic_friction * p.x.abs()).collect();
-            let begin = forces.hold(&most);
-            forces.impulse.clear();
-            forces.solve(&settings);
-            let impulses = forces.tie_impulses()[begin..].chunks_exact(3).map(DVec3::from_slice);
-            let before = std::mem::replace(&mut found, impulses.collect());
-            let change = found.iter().zip(&before).map(|(p, q)| p.distance(*q)).fold(0.0, f64::max);
-            let size = found.iter().map(|p| p.length()).fold(0.0, f64::max);
-            let frictionless = group.iter().all(|touch| touch.kinetic_friction == 0.0);
-            if round > 0 && change <= 1e-12 * size || frictionless {
-                break;
-            }
-        }
-        found
-    }
-
     /// Collisions that share bodies.
     fn together(
         &mut self,
@@ -299,6 +260,42 @@ impl Instant<'_> {
         }
         solve(low).0
     }
+}
+
+/// Collisions that share bodies, as a system of linear equations: u⁺_n = −e u⁻_n for all of them, by pulls if it has to be. Friction is bounded by the
+/// normal impulses of the round before.
+fn linearly(
+    roster: &Roster,
+    motion: &[Motion],
+    group: &[Touch],
+    ties: &[TieWish],
+    forces: &mut Forces,
+    forced: bool,
+) -> Vec<DVec3> {
+    let settings = BlockSettings { tolerance: 1e-13, ..BlockSettings::default() };
+    let mut found = vec![DVec3::ZERO; group.len()];
+    for round in 0..MOST_ROUNDS {
+        forces.pose(roster, motion, motion, group, |_, touch| Wish {
+            normal: if forced { 0.0 } else { -touch.restitution * touch.relative_velocity(motion).x },
+            friction: 0.0,
+            stiffness: Stiffness::Rigid,
+        });
+        forces.tie(roster, motion, motion, ties);
+        let most: Vec<f64> =
+            group.iter().zip(&found).map(|(touch, p)| touch.kinetic_friction * p.x.abs()).collect();
+        let begin = forces.hold(&most);
+        forces.impulse.clear();
+        forces.solve(&settings);
+        let impulses = forces.tie_impulses()[begin..].chunks_exact(3).map(DVec3::from_slice);
+        let before = std::mem::replace(&mut found, impulses.collect());
+        let change = found.iter().zip(&before).map(|(p, q)| p.distance(*q)).fold(0.0, f64::max);
+        let size = found.iter().map(|p| p.length()).fold(0.0, f64::max);
+        let frictionless = group.iter().all(|touch| touch.kinetic_friction == 0.0);
+        if round > 0 && change <= 1e-12 * size || frictionless {
+            break;
+        }
+    }
+    found
 }
 
 /// ΔT of the bodies in a solution.

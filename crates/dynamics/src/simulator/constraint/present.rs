@@ -81,7 +81,7 @@ impl Constraint {
             });
         }
         let accelerations = accelerations(&roster, world, &motion, time);
-        self.balance(&roster, &motion, &accelerations, &touches)
+        Ok(self.balance(&roster, &motion, &accelerations, &touches))
     }
 
     fn balance(
@@ -90,7 +90,7 @@ impl Constraint {
         motion: &[Motion],
         accelerations: &[Motion],
         touches: &[Touch],
-    ) -> Result<ContactBalance, Error> {
+    ) -> ContactBalance {
         let slides = |touch: &Touch| {
             let u = touch.relative_velocity(motion);
             u.y.hypot(u.z) > self.settings.stick_speed
@@ -115,13 +115,13 @@ impl Constraint {
             gap: touch.gap,
             force: touch.frame * *force,
         };
-        Ok(ContactBalance {
+        ContactBalance {
             contacts: touches.iter().zip(&forces.impulse).map(contact).collect(),
             frames: touches.iter().map(|touch| touch.frame).collect(),
             matrix,
             bias,
             solved: report.converged && !report.unbounded,
-        })
+        }
     }
 }
 

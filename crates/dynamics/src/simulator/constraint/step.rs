@@ -16,6 +16,8 @@ use std::collections::BTreeSet;
 
 /// Bodies may stray from where they were expected so often in a sub-step.
 const MOST_LOOKS: usize = 3;
+/// Times an interval up to a meeting is made shorter because somebody meets earlier in it.
+const MOST_CUTS: usize = 4;
 /// Meetings that a large island goes back to in a sub-step; later ones are landings.
 const CROWDED: usize = 2;
 
@@ -25,6 +27,14 @@ pub(super) struct SubStep {
     pub begin: f64,
     pub h: f64,
     pub contact_speed: f64,
+}
+
+/// When an interval begins, how long it is, and whether a crowd hurries over it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    pub begin: f64,
+    pub time: f64,
+    pub hurried: bool,
 }
 
 impl Constraint {
@@ -206,7 +216,8 @@ impl Constraint {
                 touches.retain(|touch| !is_fast(touch));
             }
             let left = h - gone;
-            let full = self.cross(world, island, (&now, &touches), free, end, (begin + gone, left), false);
+            let stretch = Stretch { begin: begin + gone, time: left, hurried: false };
+            let full = self.cross(world, island, (&now, &touches), free, end, stretch);
             let meeting =
                 if events > most { None } else { self.meet(&now, &full, &outlooks, begin + gone, left) };
             let Some(time) = meeting.filter(|time| *time < left) else {
@@ -218,26 +229,38 @@ impl Constraint {
             };
             events += 1;
             self.counters.meetings += 1;
-            if let Some(borne) = borne {
-                self.joint_loads = borne;
-            }
-            if time > 0.0 {
-                self.cross(world, island, (&now, &touches), free, end, (begin + gone, time), false);
-                self.keep(&touches, time);
-                self.note_contact(&touches);
-                for &actor in &island.actors {
-                    now[actor] = end[actor];
+            let mut time = time;
+            for attempt in 0..MOST_CUTS {
+                if let Some(borne) = &borne {
+                    self.joint_loads.clone_from(borne);
+                }
+                if time == 0.0 {
+                    break;
+                }
+                // Over a shorter interval forces are others, and so are courses: somebody may meet even earlier on them.
+                let cut = Stretch { time, ..stretch };
+                let courses = self.cross(world, island, (&now, &touches), free, end, cut);
+                if !exact || attempt + 1 == MOST_CUTS {
+                    break;
+                }
+                match self.meet(&now, &courses, &outlooks, begin + gone, time) {
+                    Some(earlier) if earlier > 0.0 && earlier < time => time = earlier,
+                    _ => break,
                 }
             }
-            let scripted = |assembly: &usize| self.roster.assemblies[*assembly].scripted.iter();
-            let hung: Vec<usize> = island.assemblies.iter().flat_map(scripted).copied().collect();
-            for &actor in island.others.iter().chain(&hung) {
-                now[actor] = self.roster.actors[actor].scripted(begin + gone + time, &now[actor]);
+            if time > 0.0 {
+                self.keep(&touches, time);
+                self.note_contact(&touches);
+            } else {
+                for &actor in &island.actors {
+                    end[actor] = now[actor];
+                }
             }
+            gone += time;
+            self.go_on(island, end, &mut now, begin + gone);
             for &actor in &island.actors {
                 self.contact_free[actor] = false;
             }
-            gone += time;
         }
     }
 
@@ -275,8 +298,7 @@ impl Constraint {
         (now, touches): (&[Motion], &[Touch]),
         free: &[Course],
         end: &mut [Motion],
-        (begin, time): (f64, f64),
-        hurried: bool,
+        Stretch { begin, time, hurried }: Stretch,
     ) -> Vec<Course> {
         let mut courses = free.to_vec();
         let assemblies = &island.assemblies;

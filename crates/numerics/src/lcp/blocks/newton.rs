@@ -568,7 +568,9 @@ impl BlockSolver {
         }
         let share = (-without / (with - without)).max(0.0);
         if share < FAR_TOO_LARGE {
-            impulse.iter_mut().for_each(|p| *p *= share);
+            for p in impulse.iter_mut() {
+                *p *= share;
+            }
             self.momentum_to_velocity(problem, impulse, velocity);
         }
     }
