@@ -5,6 +5,7 @@ use super::force::{Course, follow, loads_of};
 use super::impulse::{ConstraintNote, Instant};
 use super::island::{Island, islands};
 use super::lead::Interval;
+use super::load::JointLoads;
 use super::meeting::{Journey, Outlook, first_meeting};
 use super::touch::{Touch, gather};
 use super::{Constraint, ContactForce};
@@ -229,25 +230,12 @@ impl Constraint {
             };
             events += 1;
             self.counters.meetings += 1;
-            let mut time = time;
-            for attempt in 0..MOST_CUTS {
-                if let Some(borne) = &borne {
-                    self.joint_loads.clone_from(borne);
-                }
-                if time == 0.0 {
-                    break;
-                }
-                // Over a shorter interval forces are others, and so are courses: somebody may meet even earlier on them.
-                let cut = Stretch { time, ..stretch };
-                let courses = self.cross(world, island, (&now, &touches), free, end, cut);
-                if !exact || attempt + 1 == MOST_CUTS {
-                    break;
-                }
-                match self.meet(&now, &courses, &outlooks, begin + gone, time) {
-                    Some(earlier) if earlier > 0.0 && earlier < time => time = earlier,
-                    _ => break,
-                }
+            if let Some(borne) = &borne {
+                self.joint_loads.clone_from(borne);
             }
+            let cut = Stretch { time, ..stretch };
+            let known = (island, &outlooks[..]);
+            let time = self.cut(world, known, (&now, &touches, free), end, cut, (exact, borne));
             if time > 0.0 {
                 self.keep(&touches, time);
                 self.note_contact(&touches);
@@ -262,6 +250,36 @@ impl Constraint {
                 self.contact_free[actor] = false;
             }
         }
+    }
+
+    /// Courses up to a meeting ⇒ how long they are. Over a shorter interval forces are others, and so are courses: if somebody meets even earlier on them, they
+    /// are cut again, provided that matters.
+    fn cut(
+        &mut self,
+        world: &mut World,
+        (island, outlooks): (&Island, &[Outlook]),
+        (now, touches, free): (&[Motion], &[Touch], &[Course]),
+        end: &mut [Motion],
+        mut stretch: Stretch,
+        (exact, borne): (bool, Option<JointLoads>),
+    ) -> f64 {
+        for attempt in 1..=MOST_CUTS {
+            if stretch.time == 0.0 {
+                break;
+            }
+            let courses = self.cross(world, island, (now, touches), free, end, stretch);
+            if !exact || attempt == MOST_CUTS {
+                break;
+            }
+            match self.meet(now, &courses, outlooks, stretch.begin, stretch.time) {
+                Some(earlier) if earlier > 0.0 && earlier < stretch.time => stretch.time = earlier,
+                _ => break,
+            }
+            if let Some(borne) = &borne {
+                self.joint_loads.clone_from(borne);
+            }
+        }
+        stretch.time
     }
 
     /// Collisions at an instant ⇒ rounds they took, besides those that the sub-step has seen.
