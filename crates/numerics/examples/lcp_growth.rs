@@ -148,11 +148,13 @@ fn report<F: FnMut() -> f64>(name: &str, sizes: &[usize], repeats: u32, make: im
     for &n in sizes {
         let mut run = make(n);
         let mut residual = run();
-        let start = Instant::now();
+        // The least of some tries: on a busy machine means say little.
+        let mut each = f64::INFINITY;
         for _ in 0..repeats {
+            let start = Instant::now();
             residual = run();
+            each = each.min(start.elapsed().as_secs_f64());
         }
-        let each = start.elapsed().as_secs_f64() / f64::from(repeats);
         let exponent = before.map_or_else(String::new, |(size, time)| {
             format!("{:.1}", (each / time).ln() / (n as f64 / size as f64).ln())
         });
