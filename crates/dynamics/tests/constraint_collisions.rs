@@ -473,9 +473,8 @@ fn a_painleve_rod_slides_on() {
     }
 }
 
-/// ENG-2, smaller: cubes dropped into an open box; nobody ever overlaps by more than a thousandth of a cube.
-#[test]
-fn dropped_cubes_do_not_overlap() {
+/// The deepest overlap of twelve cubes, dropped one above the other in a way that `seed` chooses, over two seconds.
+fn overlap_of_dropped_cubes(seed: f64) -> f64 {
     let mut world = World::default();
     surface(&mut world, 0.2, 0.5);
     world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
@@ -483,26 +482,37 @@ fn dropped_cubes_do_not_overlap() {
     let mut ids = Vec::new();
     for k in 0..12 {
         let k = f64::from(k);
+        let turn = DVec3::new(k + seed, 2.0 * k - seed, 0.5 + 3.0 * seed);
         let body = Body::dynamic()
             .with_shape(shape.clone())
-            .at(0.13 * (k * 1.7).sin(), 0.13 * (k * 2.3).cos(), 0.3 + 0.28 * k)
-            .orientation(DQuat::from_scaled_axis(DVec3::new(k, 2.0 * k, 0.5)));
+            .at(0.13 * (k * 1.7 + seed).sin(), 0.13 * (k * 2.3).cos(), 0.3 + 0.28 * k)
+            .orientation(DQuat::from_scaled_axis(turn));
         ids.push(world.add_body(body).unwrap());
     }
     let settings = ConstraintSettings { exact_bodies: 20, ..ConstraintSettings::default() };
     let mut simulator = Constraint::new(settings).unwrap();
+    let mut deepest = 0.0_f64;
     for _ in 0..120 {
         simulator.step(&mut world, 1.0 / 60.0).unwrap();
         for (i, a) in ids.iter().enumerate() {
-            let pose = world.body(*a).unwrap().pose();
+            let body = world.body(*a).unwrap();
+            deepest = deepest.max(-body.aabb().unwrap().min().z);
             for b in &ids[..i] {
-                let relative = pose.relative(&world.body(*b).unwrap().pose());
-                let separation = distance(&shape, &shape, &relative).unwrap().distance;
-                assert!(separation > -2e-4, "t = {}: {separation}", world.time());
+                let relative = body.pose().relative(&world.body(*b).unwrap().pose());
+                deepest = deepest.max(-distance(&shape, &shape, &relative).unwrap().distance);
             }
-            let low = world.body(*a).unwrap().aabb().unwrap().min().z;
-            assert!(low > -2e-4, "t = {}: {low}", world.time());
         }
+    }
+    deepest
+}
+
+/// ENG-2, smaller: cubes dropped onto a heap in three ways; nobody ever overlaps by more than a thousandth of a cube. (Pairs that touch may come to overlap by a
+/// thousandth of half a cube where they turn; an interval that would lead farther is cut, and what its shorter courses lead to is looked at again.)
+#[test]
+fn dropped_cubes_do_not_overlap() {
+    for seed in [0.1, 0.2, 0.4] {
+        let deepest = overlap_of_dropped_cubes(seed);
+        assert!(deepest < 2e-4, "{seed}: {deepest}");
     }
 }
 

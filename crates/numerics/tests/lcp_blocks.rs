@@ -198,3 +198,28 @@ fn bad_problems_are_refused() {
     assert_eq!(refused(&bad), Err(BlockError::Contact { contact: 0 }));
     assert!(refused(&BlockProblem::default()).unwrap().converged);
 }
+
+/// Sweeps alone, without Newton: on a wall that stands they come to the same velocities, none, and every contact has satisfied its own conditions; a start that is
+/// ten thousand times too large does no harm.
+#[test]
+fn sweeps_hold_up_a_wall() {
+    let (bodies, points) = cubes(&wall(4, 4));
+    let problem = as_blocks(&bodies, &points, 0.5, -9.81 * DVec3::Z);
+    let sweep = |sweeps: usize, start: Vec<DVec3>| {
+        let settings = BlockSettings { updates: 0, sweeps, restart: false, ..BlockSettings::default() };
+        let (mut impulse, mut velocity) = (start, Vec::new());
+        let report = BlockSolver::default().solve(&problem, &settings, &mut impulse, &mut velocity).unwrap();
+        assert!(impulse.iter().all(|p| p.x >= 0.0 && p.y.hypot(p.z) <= 0.5 * p.x * (1.0 + 1e-12)));
+        (report, impulse, velocity)
+    };
+    let (few, _, _) = sweep(30, Vec::new());
+    let (many, impulse, velocity) = sweep(1000, Vec::new());
+    assert!(many.residual < 1e-6 && few.residual < 0.02 && few.residual > many.residual, "{few:?} {many:?}");
+    assert!(velocity.iter().flatten().all(|v| v.length() < 1e-5));
+    let floor: f64 =
+        points.iter().zip(&impulse).filter(|(p, _)| p.bodies[1].is_none()).map(|(_, p)| p.x).sum();
+    let weight = 9.81 * STEP * bodies.iter().map(|body| 1.0 / body.mobility).sum::<f64>();
+    assert!((floor - weight).abs() < 1e-3 * weight, "{floor} {weight}");
+    let (wild, _, _) = sweep(30, impulse.iter().map(|p| 1e4 * *p).collect());
+    assert!(wild.residual < 0.02, "{wild:?}");
+}

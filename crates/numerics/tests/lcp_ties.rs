@@ -104,6 +104,83 @@ proptest! {
     }
 }
 
+/// A chain of links hung from the world by ball joints, every link leaning another way and falling.
+fn chain(links: usize) -> BlockProblem {
+    let arm = |k: usize| 0.5 * DVec3::new((1.3 * k as f64).sin(), (0.7 * k as f64).cos(), -1.5);
+    let blocks = (0..links)
+        .map(|k| {
+            block(1.0 + 0.1 * (k % 3) as f64, DVec3::new(0.1, 0.12, 0.05), -9.81 * DVec3::Z, 0.3 * arm(k))
+        })
+        .collect();
+    let mut ties = Vec::new();
+    for k in 0..links {
+        for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
+            // The lower end of the link above, if there is one, and the upper end of this one.
+            let above = k.checked_sub(1);
+            let upper = above.map_or([DVec3::ZERO; 2], |above| [axis, arm(above).cross(axis)]);
+            let rows = [upper, [-axis, -(-arm(k)).cross(axis)]];
+            ties.push(BlockTie {
+                blocks: [above, Some(k)],
+                rows,
+                target: 0.0,
+                bounds: ALWAYS,
+                softness: None,
+            });
+        }
+    }
+    BlockProblem { blocks, ties, ..BlockProblem::default() }
+}
+
+/// MJ-6: the impulses of a chain are those of the dense equations (J M⁻¹ Jᵀ) p = −J v*, by elimination, to 1e-9. (That the time grows with the number of links only is
+/// printed by the example `lcp_growth`.)
+#[test]
+fn chains_are_what_dense_equations_say() {
+    let problem = chain(40);
+    let n = problem.ties.len();
+    let mut dense = vec![vec![0.0; n + 1]; n];
+    let entry = |one: &BlockTie, other: &BlockTie| -> f64 {
+        let mut sum = 0.0;
+        for side in 0..2 {
+            for opposite in 0..2 {
+                let Some(shared) = one.blocks[side].filter(|block| other.blocks[opposite] == Some(*block))
+                else {
+                    continue;
+                };
+                let [mass, inertia] = &problem.blocks[shared].inverse_mass;
+                sum += one.rows[side][0].dot(*mass * other.rows[opposite][0]);
+                sum += one.rows[side][1].dot(*inertia * other.rows[opposite][1]);
+            }
+        }
+        sum
+    };
+    let free: Vec<[DVec3; 2]> = problem.blocks.iter().map(|block| block.free).collect();
+    for i in 0..n {
+        for j in 0..n {
+            dense[i][j] = entry(&problem.ties[i], &problem.ties[j]);
+        }
+        dense[i][n] = -rate(&problem.ties[i], &free);
+    }
+    // The matrix is positive definite: no exchanges.
+    for k in 0..n {
+        let top = dense[k].clone();
+        for row in dense.iter_mut().skip(k + 1) {
+            let factor = row[k] / top[k];
+            row.iter_mut().zip(&top).skip(k).for_each(|(entry, top)| *entry -= factor * top);
+        }
+    }
+    let mut expected = vec![0.0; n];
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|j| dense[i][j] * expected[j]).sum();
+        expected[i] = (dense[i][n] - known) / dense[i][i];
+    }
+    let (converged, impulse, _) = solve(&problem);
+    let most = expected.iter().fold(0.0_f64, |most, p| most.max(p.abs()));
+    assert!(converged && most > 1.0);
+    for (p, q) in impulse.iter().zip(&expected) {
+        assert!((p - q).abs() < 1e-9 * most, "{p} {q}");
+    }
+}
+
 /// One body told to go with 1 m/s and with 3 m/s along the same axis: it goes with 2 m/s, the least of the squares, and the solver says that it is not
 /// what was asked for.
 #[test]

@@ -31,6 +31,7 @@ mod ldlt;
 mod lemke;
 mod matrix;
 mod newton;
+mod pivoting;
 mod problem;
 
 pub mod blocks;

@@ -265,4 +265,65 @@ mod tests {
             }
         }
     }
+
+    /// MJ-1: eight bodies, eight ball joints, a tail of two on a loop of six: where joints share a body, what translation couples them by has the sign of the book,
+    /// and all other pairs of joints are not coupled.
+    #[test]
+    fn the_loop_of_eight_has_its_signs() {
+        let mut world = World::weightless();
+        let shape = Shape::cuboid(DVec3::new(0.3, 0.2, 0.1)).unwrap();
+        let ids: Vec<_> = (0..8)
+            .map(|k| {
+                world.add_body(Body::dynamic().at(f64::from(k), 0.0, 0.0).with_shape(shape.clone())).unwrap()
+            })
+            .collect();
+        let joints = [[1, 2], [2, 3], [3, 4], [4, 5], [6, 5], [6, 7], [8, 7], [8, 3]];
+        for [a, b] in joints {
+            world.add_joint(Mount::between(ids[a - 1], ids[b - 1]), Spherical::default()).unwrap();
+        }
+        world.follow_joints();
+        let mut roster = Roster::new(rattleback_geometry::space::SpaceKind::default());
+        roster.sync(&world).unwrap();
+        let motion: Vec<Motion> = ids.iter().map(|id| *world.body(*id).unwrap().motion()).collect();
+        let rows: Vec<Vec<Tied>> = (0..8)
+            .map(|bond| {
+                let mut tied = Vec::new();
+                let moment = Moment { time: 0.0, dt: 0.01, bias: false };
+                roster.bonds[bond].rows(bond, &world, &motion, moment, &mut tied);
+                tied
+            })
+            .collect();
+        let coupling = |one: usize, other: usize| -> f64 {
+            let mut sum = 0.0;
+            for (side, actor) in roster.bonds[one].actors.into_iter().enumerate() {
+                for (opposite, shared) in roster.bonds[other].actors.into_iter().enumerate() {
+                    if actor == shared {
+                        sum += (0..3)
+                            .map(|k| rows[one][k].side(side)[0].dot(rows[other][k].side(opposite)[0]))
+                            .sum::<f64>();
+                    }
+                }
+            }
+            sum / 3.0
+        };
+        let expected = [
+            (1, 2, -1.0),
+            (2, 3, -1.0),
+            (2, 8, 1.0),
+            (3, 4, -1.0),
+            (3, 8, -1.0),
+            (4, 5, 1.0),
+            (5, 6, 1.0),
+            (6, 7, 1.0),
+            (7, 8, 1.0),
+        ];
+        for one in 1..=8 {
+            for other in one + 1..=8 {
+                let known =
+                    expected.iter().find(|(a, b, _)| (*a, *b) == (one, other)).map_or(0.0, |known| known.2);
+                let (found, mirrored) = (coupling(one - 1, other - 1), coupling(other - 1, one - 1));
+                assert!((found - known).abs() < 1e-12 && found == mirrored, "{one} {other}: {found}");
+            }
+        }
+    }
 }

@@ -156,6 +156,23 @@ impl Forces {
         }
     }
 
+    /// Makes equations of the conditions of contacts: normals hold with any impulse, tangents with one up to `most` ⇒ where their ties begin.
+    pub fn hold(&mut self, most: &[f64]) -> usize {
+        let begin = self.problem.ties.len();
+        for (contact, most) in self.problem.contacts.drain(..).zip(most) {
+            for (axis, most) in [f64::INFINITY, *most, *most].into_iter().enumerate() {
+                self.problem.ties.push(BlockTie {
+                    blocks: contact.blocks,
+                    rows: contact.rows.map(|rows| rows[axis]),
+                    target: contact.target[axis],
+                    bounds: [-most, most],
+                    softness: None,
+                });
+            }
+        }
+        begin
+    }
+
     /// Impulses of the ties as they were solved last.
     pub fn tie_impulses(&self) -> &[f64] {
         self.solver.tie_impulses()
@@ -292,7 +309,15 @@ impl Forces {
         side(0).unwrap_or(0.0) + side(1).unwrap_or(0.0) - contact.target[axis]
     }
 
-    fn pivot(&mut self, sliding: &[bool], settings: &BlockSettings) -> ForceReport {
+    /// Adds to the velocities u of all contacts: n, t, k.
+    pub fn shift_targets(&mut self, more: &[DVec3]) {
+        for (contact, more) in self.problem.contacts.iter_mut().zip(more) {
+            contact.target -= *more;
+        }
+    }
+
+    /// u = A p + b of what was posed, rows n, t, k of each contact.
+    pub fn equations(&self) -> (SquareMatrix, Vec<f64>) {
         let contacts = &self.problem.contacts;
         let n = 3 * contacts.len();
         let mut a = SquareMatrix::zeros(n);
@@ -305,6 +330,13 @@ impl Forces {
                 }
             }
         }
+        (a, b)
+    }
+
+    /// Solves by pivots, with these contacts sliding along t.
+    pub fn pivot(&mut self, sliding: &[bool], settings: &BlockSettings) -> ForceReport {
+        let (a, b) = self.equations();
+        let contacts = &self.problem.contacts;
         let kinds = contacts.iter().zip(sliding).map(|(contact, slides)| {
             let mu = contact.friction;
             let friction = if *slides { Friction::Dynamic([-mu, 0.0]) } else { Friction::Static([mu; 2]) };

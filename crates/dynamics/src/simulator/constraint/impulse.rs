@@ -2,6 +2,7 @@
 //!
 //! A group is solved as one: M (v⁺ − v⁻) = Jᵀ P with 0 ≤ P_n ⟂ u⁺_n + e u⁻_n ≥ 0 and Coulomb friction, so that nobody is pulled and nobody
 //! comes out slower than restitution says. What restitution would create of energy is taken back by reducing e.
+//! (A linear mode keeps u⁺_n = −e u⁻_n for everybody instead, as the source has it.)
 //! Joints hand impulses on at the same instant: their rows, J v⁺ = 0, are solved with the rest.
 //! Bodies at rest against each other are no collision; if the impulse makes them approach, they are in the next round.
 
@@ -58,6 +59,8 @@ pub enum ConstraintNote {
     },
 }
 
+/// Rounds in which friction and normal impulses of linear equations settle.
+const MOST_ROUNDS: usize = 40;
 /// Rounds after which contacts at rest take part in collisions.
 const PATIENCE: usize = 8;
 
@@ -125,6 +128,7 @@ impl Instant<'_> {
         let ties = self.ties_of(roster, group);
         let impulses = match group {
             [single] if ties.is_empty() => self.single(roster, motion, single, forced),
+            _ if self.settings.impulses == "linear" => linearly(roster, motion, group, &ties, forces, forced),
             _ => self.together(roster, motion, group, &ties, forces, forced),
         };
         self.hand_on(roster, motion, &ties, forces);
@@ -256,6 +260,42 @@ impl Instant<'_> {
         }
         solve(low).0
     }
+}
+
+/// Collisions that share bodies, as a system of linear equations: u⁺_n = −e u⁻_n for all of them, by pulls if it has to be. Friction is bounded by the
+/// normal impulses of the round before.
+fn linearly(
+    roster: &Roster,
+    motion: &[Motion],
+    group: &[Touch],
+    ties: &[TieWish],
+    forces: &mut Forces,
+    forced: bool,
+) -> Vec<DVec3> {
+    let settings = BlockSettings { tolerance: 1e-13, ..BlockSettings::default() };
+    let mut found = vec![DVec3::ZERO; group.len()];
+    for round in 0..MOST_ROUNDS {
+        forces.pose(roster, motion, motion, group, |_, touch| Wish {
+            normal: if forced { 0.0 } else { -touch.restitution * touch.relative_velocity(motion).x },
+            friction: 0.0,
+            stiffness: Stiffness::Rigid,
+        });
+        forces.tie(roster, motion, motion, ties);
+        let most: Vec<f64> =
+            group.iter().zip(&found).map(|(touch, p)| touch.kinetic_friction * p.x.abs()).collect();
+        let begin = forces.hold(&most);
+        forces.impulse.clear();
+        forces.solve(&settings);
+        let impulses = forces.tie_impulses()[begin..].chunks_exact(3).map(DVec3::from_slice);
+        let before = std::mem::replace(&mut found, impulses.collect());
+        let change = found.iter().zip(&before).map(|(p, q)| p.distance(*q)).fold(0.0, f64::max);
+        let size = found.iter().map(|p| p.length()).fold(0.0, f64::max);
+        let frictionless = group.iter().all(|touch| touch.kinetic_friction == 0.0);
+        if round > 0 && change <= 1e-12 * size || frictionless {
+            break;
+        }
+    }
+    found
 }
 
 /// ΔT of the bodies in a solution.

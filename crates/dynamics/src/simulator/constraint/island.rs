@@ -75,3 +75,43 @@ pub(in crate::simulator) fn islands(roster: &Roster) -> Vec<Island> {
     }
     found.into_values().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Body, World};
+    use rattleback_geometry::Shape;
+    use rattleback_geometry::space::SpaceKind;
+
+    /// FR-2: on random graphs the roots are those of a flood from every body, and whoever contacts do not move connects nobody: two piles on a floor are two.
+    #[test]
+    fn islands_are_connected_components() {
+        let mut world = World::default();
+        world.add_body(Body::fixed().with_shape(Shape::sphere(1.0).unwrap())).unwrap();
+        for _ in 0..40 {
+            world.add_body(Body::dynamic().with_shape(Shape::sphere(1.0).unwrap())).unwrap();
+        }
+        let mut roster = Roster::new(SpaceKind::default());
+        roster.sync(&world).unwrap();
+        let count = roster.actors.len();
+        let mut bits = 1_u64;
+        let mut next = |below: usize| {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (bits >> 33) as usize % below
+        };
+        for edges in 0..60 {
+            let edges: Vec<[u32; 2]> = (0..edges).map(|_| [next(count) as u32, next(count) as u32]).collect();
+            let found = joined(&roster.actors, edges.iter().copied());
+            let moves = |actor: u32| roster.actors[actor as usize].is_dynamic();
+            let mut label: Vec<usize> = (0..count).collect();
+            // The slowest way: the smaller label wins along every edge until nothing changes.
+            while let Some([a, b]) =
+                edges.iter().find(|[a, b]| moves(*a) && moves(*b) && label[*a as usize] != label[*b as usize])
+            {
+                let least = label[*a as usize].min(label[*b as usize]);
+                (label[*a as usize], label[*b as usize]) = (least, least);
+            }
+            assert_eq!(found, label);
+        }
+    }
+}

@@ -15,10 +15,10 @@ use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
 /// How much less exactly bodies are solved that move with 1 m/s or 1 rad/s.
 const SLACK: f64 = 1e4;
-/// Bodies slower than this, in m/s and rad/s, are about to rest.
-const STILL: f64 = 0.01;
-/// Bodies in an island in motion for which sweeps alone have to do.
-const CROWD: usize = 40;
+/// What a crowd that hurries may miss its conditions by, m/s.
+const HURRIED: f64 = 1e-5;
+/// Sweeps over its contacts for velocities, and for places.
+const SWEEPS: [usize; 2] = [30, 20];
 /// Part of an overlap that is taken back in one interval.
 const RECOVERY: f64 = 0.5;
 /// What joints may be missed by on a course, m or rad; the rest is put right at its end.
@@ -41,6 +41,10 @@ pub(super) struct Interval<'s> {
     pub begin: f64,
     /// How long it is, s.
     pub time: f64,
+    /// Whether it is one piece of many that a crowd takes.
+    pub hurried: bool,
+    /// Newton steps that are worth while.
+    pub newton_steps: usize,
 }
 
 impl Interval<'_> {
@@ -52,15 +56,14 @@ impl Interval<'_> {
         island.iter().map(speed).fold(0.0, f64::max)
     }
 
-    /// What moves is solved less exactly than what rests: its contacts are others in a moment anyway. Crowds that move are not worth all the
-    /// trouble, and large ones none but sweeps.
-    fn block_settings(&self, island: &[usize], start: &[Motion], whole: BlockSettings) -> BlockSettings {
-        let exact = island.len() <= self.settings.exact_bodies as usize;
-        if Self::fastest(island, start) < STILL || exact {
-            return whole;
+    /// A crowd that hurries has sweeps only: its contacts are others in a moment anyway. Joints need a little more.
+    fn block_settings(&self, whole: BlockSettings, sweeps: usize) -> BlockSettings {
+        if !self.hurried {
+            return BlockSettings { all_steps: self.newton_steps, ..whole };
         }
-        let (updates, sweeps) = if island.len() <= CROWD { (3, 60) } else { (0, 50) };
-        BlockSettings { updates, steps: 6, sweeps, restart: false, ..whole }
+        let updates = if self.ties.is_empty() { 0 } else { 6 };
+        let tolerance = whole.tolerance.max(HURRIED);
+        BlockSettings { tolerance, updates, steps: 8, sweeps, restart: false, ..whole }
     }
 
     fn assemblies(&self) -> impl Iterator<Item = &Assembly> + '_ {
@@ -88,9 +91,9 @@ impl Interval<'_> {
         }
         let tolerance = settings.solver_tolerance * (1.0 + SLACK * Self::fastest(island, start));
         let whole = BlockSettings { tolerance, ..BlockSettings::default() };
-        let block_settings = self.block_settings(island, start, whole);
+        let block_settings = self.block_settings(whole, SWEEPS[0]);
         let whole = BlockSettings { tolerance: 1e-9, updates: 20, steps: 15, ..BlockSettings::default() };
-        let lead_settings = self.block_settings(island, start, whole);
+        let lead_settings = self.block_settings(whole, SWEEPS[1]);
         let slip = |touch: &Touch| {
             let u = touch.relative_velocity(start);
             u.y.hypot(u.z)
@@ -144,7 +147,8 @@ impl Interval<'_> {
             }
         }
         let kept = std::mem::take(&mut forces.impulse);
-        for _ in 0..MOST_PROJECTIONS {
+        let projections = if self.hurried && self.ties.is_empty() { 1 } else { MOST_PROJECTIONS };
+        for _ in 0..projections {
             let ties = self.wanted_of_joints(start, &mean, &guided);
             let wanted = self.wanted(start, touches, &mean);
             if wanted.is_none() && ties.iter().all(|wish| wish.tied.row.error.abs() <= CLOSE) {

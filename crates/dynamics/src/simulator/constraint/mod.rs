@@ -12,11 +12,14 @@
 //! 4. On the courses that result, the first meeting of bodies that did not touch is looked for (`meeting`). If there is one, the island,
 //!    and only it, goes back to that time and on from 2; else the sub-step is over.
 //!
+//! Islands of many bodies in motion do not go back: they take the sub-step in short pieces, with forces for all points within reach in each (`crowd`).
+//!
 //! After D. Baraff (1989–1994) and M. G. Coutinho, *Guide to dynamic simulations of rigid bodies and particle systems* (2013), with
 //! the solver of [`rattleback_numerics::lcp::blocks`].
 
 mod assembly;
 mod bond;
+mod crowd;
 mod fehlberg;
 mod flight;
 pub(in crate::simulator) mod force;
@@ -28,6 +31,7 @@ mod lead;
 mod linkage;
 mod load;
 mod meeting;
+mod present;
 pub(in crate::simulator) mod roster;
 mod settings;
 mod step;
@@ -37,6 +41,7 @@ mod track;
 pub use impact::{DirectionalImpact, ImpactError, ImpactOutcome, TangentState};
 pub use impulse::ConstraintNote;
 pub use load::JointLoad;
+pub use present::ContactBalance;
 pub use settings::ConstraintSettings;
 
 use crate::error::Error;
@@ -150,6 +155,8 @@ pub struct Constraint {
     /// Sub-steps at present, and steps since their number changed.
     substeps: usize,
     accepted: usize,
+    /// Sub-steps until a crowd that did not come to rest is tried again.
+    restless: u64,
     scratch: Vec<Motion>,
     ends: Vec<Motion>,
     before: Vec<Motion>,
@@ -188,6 +195,7 @@ impl Constraint {
             touching: BTreeSet::new(),
             contact_free: Vec::new(),
             accepted: 0,
+            restless: 0,
             scratch: Vec::new(),
             ends: Vec::new(),
             before: Vec::new(),
@@ -267,7 +275,8 @@ impl Simulator for Constraint {
     fn memory(&self) -> Vec<u8> {
         let remembered: Vec<(Name, [DVec3; 2])> =
             self.memory.iter().map(|(name, force)| (*name, *force)).collect();
-        postcard::to_allocvec(&(self.substeps as u64, self.accepted as u64, remembered)).unwrap_or_default()
+        postcard::to_allocvec(&(self.substeps as u64, self.accepted as u64, self.restless, remembered))
+            .unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
@@ -275,11 +284,12 @@ impl Simulator for Constraint {
             self.memory.clear();
             return Ok(());
         }
-        let (substeps, accepted, remembered): (u64, u64, Vec<(Name, [DVec3; 2])>) =
+        let (substeps, accepted, restless, remembered): (u64, u64, u64, Vec<(Name, [DVec3; 2])>) =
             postcard::from_bytes(memory)
                 .map_err(|_| SnapshotError::Malformed("memory of the constraint simulator"))?;
         self.substeps = substeps.clamp(1, 1 << 20) as usize;
         self.accepted = accepted.min(4) as usize;
+        self.restless = restless.min(crowd::RESTLESS);
         self.memory =
             remembered.into_iter().filter(|(_, known)| known.iter().all(|v| v.is_finite())).collect();
         Ok(())

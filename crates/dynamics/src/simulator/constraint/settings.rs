@@ -19,10 +19,13 @@ component! {
         touch_gap: f64 = 1e-6, "", Allowed::Within(1e-12, 0.01);
         /// Rounds of collisions in a sub-step after which bodies do not bounce any more.
         collision_limit: i64 = 32, "", Allowed::Within(1.0, 10000.0);
-        /// In islands of more bodies than this, bodies that would not bounce land at the end of the sub-step, not at a time of their own.
+        /// Islands of more bodies than this, while they move, take a sub-step in short pieces instead of going from collision to collision.
         exact_bodies: i64 = 8, "", Allowed::Within(0.0, 1e9);
         /// Whether restitution is reduced where it would create energy.
         clamp_energy: bool = true, "", Allowed::Finite;
+        /// Simultaneous collisions: complementarity (nobody is pulled, some part faster than restitution says) or linear (all part as restitution
+        /// says, even where that takes a pull).
+        impulses: String = "complementarity", "", Allowed::OneOf(&["complementarity", "linear"]);
         /// Contact forces: newton (sparse, isotropic friction) or baraff (pivoting, friction along two axes).
         solver: String = "newton", "", Allowed::Finite;
         /// Velocity by which contacts of bodies at rest may miss their conditions; faster ones by more.

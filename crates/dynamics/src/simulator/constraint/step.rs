@@ -1,9 +1,11 @@
 //! A step: sub-steps, islands, and within an island the loop from collision to collision.
 
+use super::crowd::RESTLESS;
 use super::force::{Course, follow, loads_of};
 use super::impulse::{ConstraintNote, Instant};
 use super::island::{Island, islands};
 use super::lead::Interval;
+use super::load::JointLoads;
 use super::meeting::{Journey, Outlook, first_meeting};
 use super::touch::{Touch, gather};
 use super::{Constraint, ContactForce};
@@ -15,15 +17,25 @@ use std::collections::BTreeSet;
 
 /// Bodies may stray from where they were expected so often in a sub-step.
 const MOST_LOOKS: usize = 3;
+/// Times an interval up to a meeting is made shorter because somebody meets earlier in it.
+const MOST_CUTS: usize = 4;
 /// Meetings that a large island goes back to in a sub-step; later ones are landings.
 const CROWDED: usize = 2;
 
 /// When a sub-step begins, how long it is, and what approach is contact.
 #[derive(Clone, Copy, Debug)]
-struct SubStep {
-    begin: f64,
-    h: f64,
-    contact_speed: f64,
+pub(super) struct SubStep {
+    pub begin: f64,
+    pub h: f64,
+    pub contact_speed: f64,
+}
+
+/// When an interval begins, how long it is, and whether a crowd hurries over it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    pub begin: f64,
+    pub time: f64,
+    pub hurried: bool,
 }
 
 impl Constraint {
@@ -77,6 +89,7 @@ impl Constraint {
 
     /// One sub-step ⇒ an estimate of the error that changing forces make, m.
     fn sub_step(&mut self, world: &mut World, begin: f64, h: f64) -> Result<f64, Error> {
+        self.restless = self.restless.saturating_sub(1);
         let mut loads = std::mem::take(&mut self.loads);
         world.gather_loads(begin, &mut loads);
         let start = self.states(world, begin);
@@ -122,14 +135,13 @@ impl Constraint {
                     // It will fly again, from collision to collision.
                     self.joint_loads.take_back(&borne, self.roster.bonds_of(&island.assemblies));
                 }
-                self.cross_island(
-                    world,
-                    &island,
-                    &start,
-                    &free,
-                    &mut end,
-                    SubStep { begin, h, contact_speed: speed },
-                );
+                let sub_step = SubStep { begin, h, contact_speed: speed };
+                match self.pieces(&island, &start, &free, h) {
+                    Some(pieces) => {
+                        self.cross_crowd(world, &island, (&start, &free), &mut end, sub_step, pieces);
+                    }
+                    None => self.cross_island(world, &island, &start, &free, &mut end, sub_step),
+                }
             }
             if !self.roster.look_again(world, &start, &end)? {
                 break;
@@ -194,21 +206,9 @@ impl Constraint {
         loop {
             let mut touches = Vec::new();
             gather(&mut self.roster, &island.pairs, &now, h - gone, self.settings.touch_gap, &mut touches);
-            let ties = self.impulsive_ties(world, &island.assemblies, &now, begin + gone);
-            let mut instant = Instant {
-                settings: &self.settings,
-                time: begin + gone,
-                contact_speed,
-                rounds,
-                dt: h,
-                ties: &ties,
-                loads: &mut self.joint_loads,
-                events: &mut self.events,
-                notes: &mut self.notes,
-            };
-            rounds += instant.resolve(&self.roster, &mut now, &touches, &mut self.forces);
-            self.counters.collision_rounds += rounds as u64;
-            let outlooks = self.outlooks(island, &touches, &now, contact_speed, exact);
+            let sub_step = SubStep { begin, h, contact_speed };
+            rounds += self.collide(world, island, (&mut now, &touches), sub_step, (begin + gone, rounds));
+            let outlooks = self.outlooks(island.pairs.iter(), &touches, &now, contact_speed, exact);
             let borne = (!island.assemblies.is_empty()).then(|| self.joint_loads.clone());
             // From here on nothing that comes fast is a contact; whoever slows down on the way will be one.
             let is_fast =
@@ -217,7 +217,8 @@ impl Constraint {
                 touches.retain(|touch| !is_fast(touch));
             }
             let left = h - gone;
-            let full = self.cross(world, island, (&now, &touches), free, end, (begin + gone, left));
+            let stretch = Stretch { begin: begin + gone, time: left, hurried: false };
+            let full = self.cross(world, island, (&now, &touches), free, end, stretch);
             let meeting =
                 if events > most { None } else { self.meet(&now, &full, &outlooks, begin + gone, left) };
             let Some(time) = meeting.filter(|time| *time < left) else {
@@ -229,38 +230,93 @@ impl Constraint {
             };
             events += 1;
             self.counters.meetings += 1;
-            if let Some(borne) = borne {
-                self.joint_loads = borne;
+            if let Some(borne) = &borne {
+                self.joint_loads.clone_from(borne);
             }
+            let cut = Stretch { time, ..stretch };
+            let known = (island, &outlooks[..]);
+            let time = self.cut(world, known, (&now, &touches, free), end, cut, (exact, borne));
             if time > 0.0 {
-                self.cross(world, island, (&now, &touches), free, end, (begin + gone, time));
                 self.keep(&touches, time);
                 self.note_contact(&touches);
+            } else {
                 for &actor in &island.actors {
-                    now[actor] = end[actor];
+                    end[actor] = now[actor];
                 }
             }
-            let scripted = |assembly: &usize| self.roster.assemblies[*assembly].scripted.iter();
-            let hung: Vec<usize> = island.assemblies.iter().flat_map(scripted).copied().collect();
-            for &actor in island.others.iter().chain(&hung) {
-                now[actor] = self.roster.actors[actor].scripted(begin + gone + time, &now[actor]);
-            }
+            gone += time;
+            self.go_on(island, end, &mut now, begin + gone);
             for &actor in &island.actors {
                 self.contact_free[actor] = false;
             }
-            gone += time;
         }
     }
 
-    /// Courses over an interval; states at its end go to `end`.
-    fn cross(
+    /// Courses up to a meeting ⇒ how long they are. Over a shorter interval forces are others, and so are courses: if somebody meets even earlier on them, they
+    /// are cut again, provided that matters.
+    fn cut(
+        &mut self,
+        world: &mut World,
+        (island, outlooks): (&Island, &[Outlook]),
+        (now, touches, free): (&[Motion], &[Touch], &[Course]),
+        end: &mut [Motion],
+        mut stretch: Stretch,
+        (exact, borne): (bool, Option<JointLoads>),
+    ) -> f64 {
+        for attempt in 1..=MOST_CUTS {
+            if stretch.time == 0.0 {
+                break;
+            }
+            let courses = self.cross(world, island, (now, touches), free, end, stretch);
+            if !exact || attempt == MOST_CUTS {
+                break;
+            }
+            match self.meet(now, &courses, outlooks, stretch.begin, stretch.time) {
+                Some(earlier) if earlier > 0.0 && earlier < stretch.time => stretch.time = earlier,
+                _ => break,
+            }
+            if let Some(borne) = &borne {
+                self.joint_loads.clone_from(borne);
+            }
+        }
+        stretch.time
+    }
+
+    /// Collisions at an instant ⇒ rounds they took, besides those that the sub-step has seen.
+    pub(super) fn collide(
+        &mut self,
+        world: &World,
+        island: &Island,
+        (now, touches): (&mut [Motion], &[Touch]),
+        SubStep { h, contact_speed, .. }: SubStep,
+        (time, rounds): (f64, usize),
+    ) -> usize {
+        let ties = self.impulsive_ties(world, &island.assemblies, now, time);
+        let mut instant = Instant {
+            settings: &self.settings,
+            time,
+            contact_speed,
+            rounds,
+            dt: h,
+            ties: &ties,
+            loads: &mut self.joint_loads,
+            events: &mut self.events,
+            notes: &mut self.notes,
+        };
+        let more = instant.resolve(&self.roster, now, touches, &mut self.forces);
+        self.counters.collision_rounds += more as u64;
+        more
+    }
+
+    /// Courses over an interval, of a crowd that hurries or exactly; states at its end go to `end`.
+    pub(super) fn cross(
         &mut self,
         world: &mut World,
         island: &Island,
         (now, touches): (&[Motion], &[Touch]),
         free: &[Course],
         end: &mut [Motion],
-        (begin, time): (f64, f64),
+        Stretch { begin, time, hurried }: Stretch,
     ) -> Vec<Course> {
         let mut courses = free.to_vec();
         let assemblies = &island.assemblies;
@@ -279,6 +335,8 @@ impl Constraint {
             memory: &self.memory,
             begin,
             time,
+            hurried,
+            newton_steps: self.worth(island),
         };
         let report =
             interval.cross(&island.actors, now, touches, &mut self.forces, (free, &mut courses), end);
@@ -287,6 +345,9 @@ impl Constraint {
         self.counters.solves += 1;
         if report.unbounded {
             self.notes.push(ConstraintNote::ContactAsCollision { time: begin, contacts: touches.len() });
+        }
+        if !report.converged && !hurried && self.is_crowd(island) {
+            self.restless = RESTLESS;
         }
         if !report.converged {
             self.counters.not_converged += 1;
@@ -297,7 +358,7 @@ impl Constraint {
     }
 
     /// When the first pair of the island meets on these courses.
-    fn meet(
+    pub(super) fn meet(
         &mut self,
         now: &[Motion],
         courses: &[Course],
@@ -320,35 +381,35 @@ impl Constraint {
         )
     }
 
-    fn outlooks(
+    /// What is known of some pairs.
+    pub(super) fn outlooks<'p>(
         &self,
-        island: &Island,
+        pairs: impl Iterator<Item = &'p [u32; 2]>,
         touches: &[Touch],
         now: &[Motion],
         contact_speed: f64,
         exact: bool,
     ) -> Vec<Outlook> {
-        let mut outlooks = Vec::with_capacity(island.pairs.len());
-        for pair in &island.pairs {
+        let mut coming: Vec<[u32; 2]> = touches
+            .iter()
+            .filter(|touch| !touch.touches() && (exact || touch.restitution > 0.0))
+            .filter(|touch| touch.relative_velocity(now).x < -contact_speed)
+            .map(|touch| touch.pair)
+            .collect();
+        coming.sort_unstable();
+        let outlook = |pair: &[u32; 2]| {
             let found = self.roster.pairs.get(pair).and_then(|pair| pair.found.deepest());
-            outlooks.push(Outlook {
+            Outlook {
                 pair: *pair,
                 separation: found.map_or(f64::INFINITY, |(_, point)| point.separation),
-                fast: false,
-            });
-        }
-        for touch in touches {
-            let bounces = exact || touch.restitution > 0.0;
-            let fast = !touch.touches() && bounces && touch.relative_velocity(now).x < -contact_speed;
-            if let Some(outlook) = outlooks.iter_mut().find(|outlook| fast && outlook.pair == touch.pair) {
-                outlook.fast = true;
+                fast: coming.binary_search(pair).is_ok(),
             }
-        }
-        outlooks
+        };
+        pairs.map(outlook).collect()
     }
 
     /// Remembers the forces of an interval that is done.
-    fn keep(&mut self, touches: &[Touch], time: f64) {
+    pub(super) fn keep(&mut self, touches: &[Touch], time: f64) {
         for (touch, p) in touches.iter().zip(&self.forces.impulse) {
             let force = touch.frame * *p / time;
             self.fresh.insert(touch.name, [force, touch.point]);
@@ -365,7 +426,7 @@ impl Constraint {
     }
 
     /// Bodies that contacts push are no longer free.
-    fn note_contact(&mut self, touches: &[Touch]) {
+    pub(super) fn note_contact(&mut self, touches: &[Touch]) {
         for (touch, p) in touches.iter().zip(&self.forces.impulse) {
             if *p != DVec3::ZERO {
                 for actor in touch.actors {

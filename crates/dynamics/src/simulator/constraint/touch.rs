@@ -63,7 +63,11 @@ impl Touch {
 
 /// A right-handed frame with n first; t along the slip if there is any.
 fn frame_along(n: DVec3, slip: DVec3) -> DMat3 {
-    let across = slip - slip.dot(n) * n;
+    let mut across = slip - slip.dot(n) * n;
+    if across.length_squared() < 0.01 * slip.length_squared() {
+        // Little is left of it, and most of that may be rounding.
+        across -= across.dot(n) * n;
+    }
     let length = across.length();
     let t = if length > 1e-9 { (across / length).normalize() } else { n.any_orthonormal_vector() };
     DMat3::from_cols(n, t, n.cross(t))
@@ -146,4 +150,30 @@ pub(in crate::simulator) fn reach(
     };
     let speed = (b.v - a.v).length() + swing(pair.actors[0], a) + swing(pair.actors[1], b);
     (time * speed).min(pair.size) + 0.02 * pair.size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FR-1: frames of any normal and any slip are orthonormal and right-handed to 1e-14, with t along the slip.
+    #[test]
+    fn frames_are_right_handed() {
+        let mut number = 0.3_f64;
+        let mut next = || {
+            number = (number * 1.618_033_988_7 + 0.271).fract();
+            2.0 * number - 1.0
+        };
+        for round in 0..100_000 {
+            let n = DVec3::new(next(), next(), next()).normalize_or(DVec3::Z);
+            let slip = if round % 3 == 0 { DVec3::ZERO } else { DVec3::new(next(), next(), next()) };
+            let frame = frame_along(n, slip);
+            let error = frame.transpose() * frame - DMat3::IDENTITY;
+            assert!(error.to_cols_array().iter().all(|entry| entry.abs() < 1e-14), "{error} {slip}");
+            assert!((frame.determinant() - 1.0).abs() < 1e-14 && frame.x_axis == n);
+            assert!(
+                slip == DVec3::ZERO || frame.y_axis.dot(slip) > 0.0 && frame.z_axis.dot(slip).abs() < 1e-14
+            );
+        }
+    }
 }

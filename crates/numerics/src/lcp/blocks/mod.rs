@@ -23,6 +23,7 @@ mod envelope;
 mod newton;
 mod problem;
 mod rank;
+mod sweep;
 mod tie;
 
 pub use newton::{BlockReport, BlockSettings, BlockSolver};

@@ -2,6 +2,7 @@
 
 use super::envelope::Envelope;
 use super::problem::{Block, BlockContact, BlockError, BlockProblem, BlockTie, Stiffness};
+use super::sweep::Sweeper;
 use glam::{DMat3, DVec2, DVec3};
 
 /// ρ to begin with, as a multiple of the mass a contact feels.
@@ -9,6 +10,9 @@ const FIRST_FACTOR: f64 = 100.0;
 
 /// Updates without progress after which it is not expected any more.
 const STALLED: usize = 15;
+
+/// Part of a start that is worth taking, below which the whole is not.
+const FAR_TOO_LARGE: f64 = 0.25;
 
 /// Updates that are left to themselves.
 const PATIENCE: usize = 8;
@@ -22,7 +26,9 @@ pub struct BlockSettings {
     pub updates: usize,
     /// Most Newton steps for each. Default 40.
     pub steps: usize,
-    /// Sweeps of Gauss–Seidel before Newton begins. Default 0.
+    /// Newton steps in all after which no more updates are made. Default 3200.
+    pub all_steps: usize,
+    /// Most sweeps of Gauss–Seidel before Newton begins. Default 0.
     pub sweeps: usize,
     /// Largest ρ, as a multiple of the mass a contact feels. Default 1e5.
     pub penalty: f64,
@@ -32,7 +38,15 @@ pub struct BlockSettings {
 
 impl Default for BlockSettings {
     fn default() -> Self {
-        Self { tolerance: 1e-12, updates: 80, steps: 40, sweeps: 0, penalty: 1e5, restart: true }
+        Self {
+            tolerance: 1e-12,
+            updates: 80,
+            steps: 40,
+            all_steps: 3200,
+            sweeps: 0,
+            penalty: 1e5,
+            restart: true,
+        }
     }
 }
 
@@ -71,6 +85,7 @@ pub struct BlockReport {
 #[derive(Clone, Debug, Default)]
 pub struct BlockSolver {
     envelope: Envelope,
+    sweeper: Sweeper,
     /// The mass each contact feels, along the normal and the tangents; for springs their ρ.
     felt: Vec<[f64; 2]>,
     /// ρ of rigid contacts as a multiple of that.
@@ -129,7 +144,11 @@ impl BlockSolver {
         let tolerance = Self::tolerance(problem, settings);
         // What has been solved well need not be solved again for a bit of rounding.
         if report.residual > 4.0 * tolerance {
-            self.sweep(problem, settings.sweeps, impulse, velocity);
+            if settings.sweeps > 0 {
+                self.check_start(problem, impulse, velocity);
+                self.sweeper.take(problem);
+                self.sweeper.sweep(settings.sweeps, tolerance, impulse, velocity);
+            }
             let warm = impulse.iter().any(|p| *p != DVec3::ZERO);
             report.residual = self.residual(problem, impulse, velocity);
             if settings.updates > 0 {
@@ -230,7 +249,12 @@ impl BlockSolver {
         self.factor = FIRST_FACTOR.min(settings.penalty);
         let mut ceiling = settings.penalty;
         let (mut patience, mut mark) = (STALLED, report.residual);
-        while report.updates < settings.updates && report.residual > tolerance && patience > 0 {
+        let more = |report: &BlockReport| {
+            report.updates < settings.updates
+                && report.steps < settings.all_steps
+                && report.residual > tolerance
+        };
+        while more(report) && patience > 0 {
             report.updates += 1;
             self.take_radius(problem, impulse, report.updates);
             let close = (0.01 * report.residual).min(1.0).max(0.1 * tolerance);
@@ -531,34 +555,23 @@ impl BlockSolver {
         worst
     }
 
-    /// Sweeps over the contacts, each satisfied on its own.
-    fn sweep(
-        &self,
-        problem: &BlockProblem,
-        sweeps: usize,
-        impulse: &mut [DVec3],
-        velocity: &mut [[DVec3; 2]],
-    ) {
-        let compliance: Vec<DVec3> = problem.contacts.iter().map(|c| c.compliance(&problem.blocks)).collect();
-        for _ in 0..sweeps {
-            for (c, contact) in problem.contacts.iter().enumerate() {
-                if contact.stiffness != Stiffness::Rigid || self.felt[c][0] == 0.0 {
-                    continue;
-                }
-                let k = compliance[c];
-                let u = contact.rows_times(velocity) - contact.target;
-                let before = impulse[c];
-                let n = (before.x - u.x / k.x).max(0.0);
-                let k_t = k.y.max(k.z).max(f64::MIN_POSITIVE);
-                let wanted = DVec2::new(before.y - u.y / k_t, before.z - u.z / k_t);
-                let t = clamped(wanted, contact.friction * n);
-                impulse[c] = DVec3::new(n, t.x, t.y);
-                let change = impulse[c] - before;
-                for (side, block) in contact.blocks.iter().enumerate() {
-                    let Some(block) = block else { continue };
-                    apply(&problem.blocks[*block], &mut velocity[*block], contact.push(side, change));
-                }
+    /// A start p⁰ that is far too large is cut down, with the velocities that makes. Without friction impulses make ½|v|²_M least; along p⁰ that is at
+    /// s p⁰ with s = −b·p⁰/(p⁰·A p⁰), b = J v* − t.
+    fn check_start(&self, problem: &BlockProblem, impulse: &mut [DVec3], velocity: &mut Vec<[DVec3; 2]>) {
+        let (mut with, mut without) = (0.0, 0.0);
+        let free: Vec<[DVec3; 2]> = problem.blocks.iter().map(|block| block.free).collect();
+        for (contact, p) in problem.contacts.iter().zip(&*impulse) {
+            if *p != DVec3::ZERO {
+                with += p.dot(contact.rows_times(velocity) - contact.target);
+                without += p.dot(contact.rows_times(&free) - contact.target);
             }
+        }
+        let share = (-without / (with - without)).max(0.0);
+        if share < FAR_TOO_LARGE {
+            for p in impulse.iter_mut() {
+                *p *= share;
+            }
+            self.momentum_to_velocity(problem, impulse, velocity);
         }
     }
 
