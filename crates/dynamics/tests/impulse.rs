@@ -517,3 +517,42 @@ proptest! {
         prop_assert_eq!(simulator.counters().overlaps, 0);
     }
 }
+
+/// Rolling friction of lever b: (I + m r²) ω̇ = −b m g, so a ball that rolls slows down at 5 g b / (7 r), stops and stays.
+#[test]
+fn rolling_friction_stops_a_ball_where_its_lever_says() {
+    let (r, b, v0) = (0.05, 1e-3, 0.4);
+    let mut world = World::default();
+    let material = Material { restitution: 0.2, rolling_friction: b, ..Material::with_friction(0.5) };
+    let material = world.add_material(material).unwrap();
+    floor(&mut world, DVec3::Z, material);
+    let start = ball(r).at(0.0, 0.0, r + 4e-5).velocity(DVec3::new(v0, 0.0, 0.0));
+    let rolling =
+        world.add_body(start.angular_velocity(DVec3::new(0.0, v0 / r, 0.0)).material(material)).unwrap();
+    let mut simulator = Impulse::default();
+    let a = 5.0 * G * b / (7.0 * r);
+    run(&mut world, &mut simulator, 2.0, 1e-2);
+    let v = world.body(rolling).unwrap().velocity().x;
+    assert!((v - (v0 - 2.0 * a)).abs() < 0.02 * v0, "{v} for {}", v0 - 2.0 * a);
+    run(&mut world, &mut simulator, 3.0, 1e-2);
+    let x = world.body(rolling).unwrap().position().x;
+    assert!((x / (0.5 * v0 * v0 / a) - 1.0).abs() < 0.03, "{x} for {}", 0.5 * v0 * v0 / a);
+    assert!(simulator.resting().any(|body| body == rolling));
+}
+
+/// Spinning friction of lever c: I ω̇ = −c m g about the normal, with I = 2 m r² / 5.
+#[test]
+fn spinning_friction_stops_a_top_where_its_lever_says() {
+    let (r, c, w0) = (0.05, 2e-4, 4.0);
+    let mut world = World::default();
+    let material = Material { restitution: 0.2, spinning_friction: c, ..Material::with_friction(0.5) };
+    let material = world.add_material(material).unwrap();
+    floor(&mut world, DVec3::Z, material);
+    let start = ball(r).at(0.0, 0.0, r + 4e-5).angular_velocity(w0 * DVec3::Z).material(material);
+    let top = world.add_body(start).unwrap();
+    let mut simulator = with(ImpulseSettings { rest: false, ..ImpulseSettings::default() });
+    run(&mut world, &mut simulator, 1.0, 1e-2);
+    let expected = w0 - 2.5 * G * c / (r * r);
+    let w = world.body(top).unwrap().angular_velocity().z;
+    assert!((w - expected).abs() < 0.02 * w0, "{w} for {expected}");
+}

@@ -229,11 +229,13 @@ impl Stage {
             restitution: surface.restitution,
             friction: surface.kinetic_friction,
             holding_friction: surface.static_friction,
+            rolling: [surface.rolling_friction, surface.spinning_friction],
             impulse: DVec3::ZERO,
             summed_since: time,
             force: DVec3::ZERO,
             normal: DVec3::Z,
             point: DVec3::ZERO,
+            face: None,
             collisions: 0,
             counted_since: time,
         };

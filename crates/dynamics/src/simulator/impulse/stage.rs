@@ -4,7 +4,7 @@ use super::actor::{Actor, Role};
 use super::heap::Agenda;
 use super::neighbors::Neighbors;
 use super::observer::Observer;
-use super::outline::{Advance, later, way_to_landing};
+use super::outline::{Advance, advance, landing_time};
 use super::pair::{Gap, Pair, measure, time_apart};
 use super::part::{Part, parts_of};
 use super::reach::Bound;
@@ -226,7 +226,8 @@ impl Stage {
             gap.normal = pair.normal;
             gap.rate = (motion[1].velocity_at(gap.point) - motion[0].velocity_at(gap.point)).dot(gap.normal);
         }
-        (pair.normal, pair.point, pair.measured) = (gap.normal, gap.point, (t, gap.distance));
+        (pair.normal, pair.point, pair.face) = (gap.normal, gap.point, gap.face);
+        pair.measured = (t, gap.distance);
         Ok(gap)
     }
 
@@ -238,9 +239,9 @@ impl Stage {
         if time != t || distance <= 0.0 {
             return self.look(index, t);
         }
-        let (actors, normal, point) = (pair.actors, pair.normal, pair.point);
+        let (actors, normal, point, face) = (pair.actors, pair.normal, pair.point, pair.face);
         let [first, second] = actors.map(|actor| self.actors[actor as usize].at(t).velocity_at(point));
-        Ok(Gap { distance, normal, point, rate: (second - first).dot(normal) })
+        Ok(Gap { distance, normal, point, rate: (second - first).dot(normal), face })
     }
 
     /// Whether a pair with this gap collides now.
@@ -275,15 +276,13 @@ impl Stage {
         let motion = actors.map(Actor::recent);
         let landing = |bound: Bound| bound.landing_time(distance, self.epsilon, self.landing);
         let (mut wait, bound) = time_apart(parts, actors, [&motion[0], &motion[1]], pair.normal, landing);
-        let (tie, normal) = (pair.tie(), pair.normal);
+        let (tie, normal, face) = (pair.tie(), pair.normal, pair.face);
         let longest = LONGEST_HOP * self.fall_time();
         if wait < longest && longest.is_finite() {
-            let [first, second] = &mut self.advances;
-            if first.of(actors[0], parts[0], normal, &motion[0], longest)
-                && second.of(actors[1], parts[1], -normal, &motion[1], longest)
-            {
-                let way = way_to_landing(&self.advances, distance, self.epsilon, self.landing);
-                wait = later(&self.advances, way, wait, longest);
+            let motion = [&motion[0], &motion[1]];
+            if advance(&mut self.advances, parts, actors, motion, normal, face, longest) {
+                let widths = [self.epsilon, self.landing];
+                wait = landing_time(&self.advances, distance, widths, [wait, longest]);
             }
         }
         self.pairs[index as usize].bound = bound;
