@@ -556,3 +556,22 @@ fn spinning_friction_stops_a_top_where_its_lever_says() {
     let w = world.body(top).unwrap().angular_velocity().z;
     assert!((w - expected).abs() < 0.02 * w0, "{w} for {expected}");
 }
+
+/// A prism that falls flat is hit in the middle of its base, not at one of its corners: it does not begin to turn.
+#[test]
+fn a_flat_prism_lands_without_turning() {
+    let mut world = World::default();
+    let hard = surface(&mut world, 0.5, 0.4);
+    floor(&mut world, DVec3::Z, hard);
+    let corner = |k: i32| {
+        let angle = std::f64::consts::TAU * f64::from(k % 9) / 9.0;
+        DVec3::new(0.1 * angle.cos(), 0.1 * angle.sin(), 0.05 * f64::from(2 * (k / 9) - 1))
+    };
+    let shape = Shape::convex_hull(&(0..18).map(corner).collect::<Vec<_>>()).unwrap();
+    let prism = world.add_body(Body::dynamic().with_shape(shape).at(0.0, 0.0, 0.3).material(hard)).unwrap();
+    let mut simulator = Impulse::default();
+    run(&mut world, &mut simulator, 0.4, 1e-2);
+    let body = world.body(prism).unwrap();
+    assert!(simulator.counters().collisions > 0 && body.velocity().z.abs() > 0.01);
+    assert!(body.angular_velocity().length() < 1e-9, "{}", body.angular_velocity());
+}

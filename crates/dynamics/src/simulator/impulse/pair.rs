@@ -177,9 +177,23 @@ fn foremost_point(shape: &ConvexShape<'_>, pose: &Pose, direction: DVec3) -> DVe
         }
         ConvexShape::Cylinder(_) if d.truncate().length() < FLAT => (point.x, point.y) = (0.0, 0.0),
         ConvexShape::Cylinder(_) if d.z.abs() < FLAT => point.z = 0.0,
+        ConvexShape::Convex(convex) => point = middle(convex.polyhedron().vertices(), d, point),
         _ => {}
     }
     pose.point(point + Support::radius(shape) * d)
+}
+
+/// (corners, direction, a foremost one) ⇒ the middle of all foremost corners.
+fn middle(corners: &[DVec3], d: DVec3, foremost: DVec3) -> DVec3 {
+    let least = foremost.dot(d) - FLAT * foremost.length();
+    let (mut sum, mut count) = (DVec3::ZERO, 0.0);
+    for corner in corners {
+        if corner.dot(d) >= least {
+            sum += *corner;
+            count += 1.0;
+        }
+    }
+    if count > 1.0 { sum / count } else { foremost }
 }
 
 /// (parts, bodies, how they move now, normal, landing rule of a bound) ⇒ seconds during which they cannot have met, and the

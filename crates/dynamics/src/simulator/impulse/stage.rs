@@ -392,3 +392,79 @@ impl Stage {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Body, Material};
+    use rattleback_geometry::Shape;
+    use std::collections::BTreeMap;
+
+    fn keys(stage: &Stage) -> BTreeMap<u64, f64> {
+        stage.agenda.appointments().map(|(time, pair)| (stage.pairs[pair as usize].tie(), time)).collect()
+    }
+
+    /// Impulse test 15: after a collision every appointment of the two bodies is what it would be if made anew, and no
+    /// other has changed.
+    #[test]
+    fn a_collision_renews_the_appointments_of_its_bodies_and_no_others() {
+        let mut world = World::default();
+        let hard = world.add_material(Material { restitution: 1.0, ..Material::default() }).unwrap();
+        world
+            .add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap()).material(hard))
+            .unwrap();
+        for k in 0..8 {
+            let (x, z) = (0.25 * f64::from(k), 0.2 + 0.013 * f64::from(k * k % 7));
+            let half = DVec3::new(0.1, 0.08, 0.06);
+            let block = Body::dynamic().with_shape(Shape::cuboid(half).unwrap()).at(x, 0.0, z).material(hard);
+            let omega = DVec3::new(0.3, -0.2 * f64::from(k), 0.4);
+            world
+                .add_body(block.velocity(DVec3::new(-0.1 * f64::from(k), 0.0, 0.0)).angular_velocity(omega))
+                .unwrap();
+        }
+        let settings = ImpulseSettings::default();
+        let mut stage = Stage::default();
+        stage.enlist(&world, &settings, DVec3::new(0.0, 0.0, -9.81)).unwrap();
+        stage.begin(0.0, 0.0).unwrap();
+        stage.play(&world, &settings).unwrap();
+        let mut seen = 0;
+        while seen < 40 {
+            let first = |stage: &Stage| stage.agenda.first().map_or(f64::INFINITY, |first| first.0);
+            let alarm = stage.alarms.first().map_or(f64::INFINITY, |first| first.0);
+            let t = first(&stage).min(alarm);
+            let (before, collisions) = (keys(&stage), stage.counters.collisions);
+            let (_, pair) = stage.agenda.first().unwrap();
+            let met = stage.pairs[pair as usize].actors;
+            if alarm > first(&stage) {
+                let gap = stage.look(pair, t).unwrap();
+                if stage.touches(&gap) {
+                    stage.collide(&world, &settings, pair, t, &gap).unwrap();
+                } else {
+                    stage.appoint(pair, t, &gap);
+                }
+            } else {
+                stage.begin(t, t).unwrap();
+                stage.play(&world, &settings).unwrap();
+                continue;
+            }
+            if stage.counters.collisions == collisions {
+                continue;
+            }
+            seen += 1;
+            let after = keys(&stage);
+            let own = |tie: u64| {
+                let parts = [(tie >> 32) as usize, (tie & 0xffff_ffff) as usize];
+                parts.iter().any(|part| {
+                    let actor = stage.parts[*part].actor;
+                    met.contains(&actor) && stage.actors[actor as usize].is_free()
+                })
+            };
+            for (tie, time) in before.iter().filter(|(tie, _)| !own(**tie)) {
+                assert_eq!(after.get(tie), Some(time));
+            }
+            let free: Vec<u32> = met.into_iter().filter(|a| stage.actors[*a as usize].yields()).collect();
+            stage.moved(&free, t).unwrap();
+            assert_eq!(keys(&stage), after);
+        }
+    }
+}
