@@ -236,6 +236,7 @@ impl Stage {
             normal: DVec3::Z,
             point: DVec3::ZERO,
             face: None,
+            hop: (f64::NEG_INFINITY, 0.0),
             collisions: 0,
             counted_since: time,
         };

@@ -53,6 +53,8 @@ pub(super) struct Pair {
     pub point: DVec3,
     /// Which of the two showed a face there, if one did.
     pub face: Option<u8>,
+    /// When they last collided, and how fast they parted then.
+    pub hop: (f64, f64),
     /// Collisions since `counted_since`.
     pub collisions: u32,
     pub counted_since: f64,
