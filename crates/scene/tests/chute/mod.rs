@@ -1,8 +1,6 @@
 //! The part feeder: how often it jams, and how far apart parts leave it, by the width of its opening.
 
-mod playback;
-
-use playback::Playback;
+use crate::playback::Playback;
 use std::fmt::Write;
 
 /// Caps below this height have left the tray, m.

@@ -5,10 +5,8 @@
 //! round at Ω turns about the line from its centre to the contact; its angular momentum, of which the part I ω cos a, I = ¼ m r², goes round,
 //! obeys m g r cos a = I ω cos a Ω with ω = Ω sin a, so Ω² sin a = 4 g / r.
 
-mod playback;
-
+use crate::playback::Playback;
 use glam::{DQuat, DVec3};
-use playback::Playback;
 use rattleback_dynamics::world::{BodyRef, Event};
 use rattleback_dynamics::{BodyId, Simulator};
 use rattleback_scene::{Scene, built_ins};
