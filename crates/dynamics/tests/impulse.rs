@@ -517,3 +517,61 @@ proptest! {
         prop_assert_eq!(simulator.counters().overlaps, 0);
     }
 }
+
+/// Rolling friction of lever b: (I + m r²) ω̇ = −b m g, so a ball that rolls slows down at 5 g b / (7 r), stops and stays.
+#[test]
+fn rolling_friction_stops_a_ball_where_its_lever_says() {
+    let (r, b, v0) = (0.05, 1e-3, 0.4);
+    let mut world = World::default();
+    let material = Material { restitution: 0.2, rolling_friction: b, ..Material::with_friction(0.5) };
+    let material = world.add_material(material).unwrap();
+    floor(&mut world, DVec3::Z, material);
+    let start = ball(r).at(0.0, 0.0, r + 4e-5).velocity(DVec3::new(v0, 0.0, 0.0));
+    let rolling =
+        world.add_body(start.angular_velocity(DVec3::new(0.0, v0 / r, 0.0)).material(material)).unwrap();
+    let mut simulator = Impulse::default();
+    let a = 5.0 * G * b / (7.0 * r);
+    run(&mut world, &mut simulator, 2.0, 1e-2);
+    let v = world.body(rolling).unwrap().velocity().x;
+    assert!((v - (v0 - 2.0 * a)).abs() < 0.02 * v0, "{v} for {}", v0 - 2.0 * a);
+    run(&mut world, &mut simulator, 3.0, 1e-2);
+    let x = world.body(rolling).unwrap().position().x;
+    assert!((x / (0.5 * v0 * v0 / a) - 1.0).abs() < 0.03, "{x} for {}", 0.5 * v0 * v0 / a);
+    assert!(simulator.resting().any(|body| body == rolling));
+}
+
+/// Spinning friction of lever c: I ω̇ = −c m g about the normal, with I = 2 m r² / 5.
+#[test]
+fn spinning_friction_stops_a_top_where_its_lever_says() {
+    let (r, c, w0) = (0.05, 2e-4, 4.0);
+    let mut world = World::default();
+    let material = Material { restitution: 0.2, spinning_friction: c, ..Material::with_friction(0.5) };
+    let material = world.add_material(material).unwrap();
+    floor(&mut world, DVec3::Z, material);
+    let start = ball(r).at(0.0, 0.0, r + 4e-5).angular_velocity(w0 * DVec3::Z).material(material);
+    let top = world.add_body(start).unwrap();
+    let mut simulator = with(ImpulseSettings { rest: false, ..ImpulseSettings::default() });
+    run(&mut world, &mut simulator, 1.0, 1e-2);
+    let expected = w0 - 2.5 * G * c / (r * r);
+    let w = world.body(top).unwrap().angular_velocity().z;
+    assert!((w - expected).abs() < 0.02 * w0, "{w} for {expected}");
+}
+
+/// A prism that falls flat is hit in the middle of its base, not at one of its corners: it does not begin to turn.
+#[test]
+fn a_flat_prism_lands_without_turning() {
+    let mut world = World::default();
+    let hard = surface(&mut world, 0.5, 0.4);
+    floor(&mut world, DVec3::Z, hard);
+    let corner = |k: i32| {
+        let angle = std::f64::consts::TAU * f64::from(k % 9) / 9.0;
+        DVec3::new(0.1 * angle.cos(), 0.1 * angle.sin(), 0.05 * f64::from(2 * (k / 9) - 1))
+    };
+    let shape = Shape::convex_hull(&(0..18).map(corner).collect::<Vec<_>>()).unwrap();
+    let prism = world.add_body(Body::dynamic().with_shape(shape).at(0.0, 0.0, 0.3).material(hard)).unwrap();
+    let mut simulator = Impulse::default();
+    run(&mut world, &mut simulator, 0.4, 1e-2);
+    let body = world.body(prism).unwrap();
+    assert!(simulator.counters().collisions > 0 && body.velocity().z.abs() > 0.01);
+    assert!(body.angular_velocity().length() < 1e-9, "{}", body.angular_velocity());
+}

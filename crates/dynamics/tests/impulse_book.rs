@@ -56,6 +56,39 @@ fn a_symmetric_top_keeps_its_phase() {
     assert!(off.min(std::f64::consts::TAU - off) < 1e-7, "{off}");
 }
 
+/// Impulse test 3: R' = ω̃ R by central differences, R orthogonal, and angle and axis come back from q, also near 0, π and 2π.
+#[test]
+fn attitudes_turn_as_their_angular_velocity_says() {
+    let (mut world, id) = spinning(DVec3::new(1.0, 2.0, 3.0), DVec3::new(1.2, -0.7, 0.9));
+    let mut simulator = Impulse::default();
+    simulator.step(&mut world, 0.37).unwrap();
+    let h = 1e-5;
+    let mut at = Vec::new();
+    for _ in 0..3 {
+        let motion = *world.body(id).unwrap().motion();
+        at.push((DMat3::from_quat(motion.q), motion.omega));
+        simulator.step(&mut world, h).unwrap();
+    }
+    let (r, omega) = at[1];
+    let rate = (at[2].0 - at[0].0) * (0.5 / h);
+    let skew = |w: DVec3| DMat3::from_cols(w.cross(DVec3::X), w.cross(DVec3::Y), w.cross(DVec3::Z));
+    let size = |m: DMat3| m.to_cols_array().iter().fold(0.0, |most: f64, entry| most.max(entry.abs()));
+    assert!(size(rate - skew(omega) * r) < 1e-8);
+    assert!(size(rate - r * skew(r.transpose() * omega)) < 1e-8);
+    assert!(size(r * r.transpose() - DMat3::IDENTITY) < 1e-14);
+    let axis = DVec3::new(0.36, -0.48, 0.8);
+    for angle in [0.0, 1e-9, 1.0, std::f64::consts::PI, std::f64::consts::TAU - 1e-9] {
+        let q = DQuat::from_axis_angle(axis, angle);
+        let (sine, cosine) = angle.sin_cos();
+        let outer = DMat3::from_cols(axis * axis.x, axis * axis.y, axis * axis.z);
+        let expected = cosine * DMat3::IDENTITY + sine * skew(axis) + (1.0 - cosine) * outer;
+        assert!(size(DMat3::from_quat(q) - expected) < 1e-14, "{angle}");
+        let back = 2.0 * q.xyz().length().atan2(q.w);
+        assert!((back - angle).abs() < 1e-14, "{angle} {back}");
+        assert!((q.xyz() - axis * (0.5 * angle).sin()).length() < 1e-15);
+    }
+}
+
 /// Impulse test 4: a parabola to rounding, whatever the direction of gravity and the step.
 #[test]
 fn flight_is_a_parabola() {

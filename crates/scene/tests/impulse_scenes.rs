@@ -3,11 +3,14 @@
 //! Overlap is looked for twice: by the simulator's own smallest gap, and by brute force, the distance of all shapes of
 //! different bodies from each other at sampled times.
 
+mod chute;
+mod coins;
 mod playback;
 mod rolling_stone;
 
 use glam::{DQuat, DVec3};
 use playback::Playback;
+use rattleback_dynamics::Event;
 use rattleback_scene::{Scene, built_ins};
 use rolling_stone::RollingStone;
 use std::f64::consts::PI;
@@ -365,6 +368,32 @@ fn the_bowling_ball_fells_pins() {
     println!("bowling: {felled} pins, {:?}", play.impulse.counters());
     assert!(felled >= 3, "{felled}");
     play.finish();
+}
+
+/// D8: a throw and its mirror image: the first blows are mirror images too, so that neither side of the rack is favoured.
+#[test]
+fn the_rack_has_no_favourite_side() {
+    let blows = |x: &str| {
+        let place = format!("position = [{x}, 0.2, 0.13]");
+        let mut play = Playback::quiet("bowling", &[("position = [0.08, 0.2, 0.13]", &place)]);
+        let mut blows = Vec::new();
+        play.advance(3.0, |play| {
+            let lane = play.stage.world.find_body("lane").unwrap();
+            for event in play.stage.world.events() {
+                let Event::Collision { time, point, bodies, .. } = event else { continue };
+                if !bodies.contains(&lane) {
+                    blows.push((*time, *point));
+                }
+            }
+        });
+        blows
+    };
+    let (right, left) = (blows("0.12"), blows("-0.12"));
+    assert!(right.len() >= 3 && right.len() == left.len(), "{right:?} {left:?}");
+    for (right, left) in right.iter().zip(&left) {
+        let mirrored = DVec3::new(-left.1.x, left.1.y, left.1.z);
+        assert!((right.0 - left.0).abs() < 1e-5 && right.1.distance(mirrored) < 1e-4, "{right:?} {left:?}");
+    }
 }
 
 /// D8: the ball slides until it rolls at 5/7 of its speed; a hook bends by μ g times the sideways part of its slip.

@@ -36,13 +36,22 @@ const MAX_STEPS: u32 = 1000;
 
 /// Impact ⇒ its outcome under Coulomb's law at every instant.
 pub(super) fn integrate(impact: &Impact) -> Result<Outcome, CollisionError> {
+    integrate_with::<16>(impact)
+}
+
+/// As [`integrate`], with only so many looks at each turn of the sliding direction that the outcome is within some 10⁻⁵.
+pub(super) fn integrate_briefly(impact: &Impact) -> Result<Outcome, CollisionError> {
+    integrate_with::<6>(impact)
+}
+
+fn integrate_with<const N: usize>(impact: &Impact) -> Result<Outcome, CollisionError> {
     let mut progress = Progress::new(impact);
-    slide(&mut progress)?;
+    slide::<N>(&mut progress)?;
     Ok(progress.outcome())
 }
 
 /// Carries the impact from a sliding state to its end.
-pub(super) fn slide(progress: &mut Progress) -> Result<(), CollisionError> {
+fn slide<const N: usize>(progress: &mut Progress) -> Result<(), CollisionError> {
     let Impact { compliance, friction: mu, .. } = progress.impact;
     let mu = *mu;
     if mu == 0.0 {
@@ -71,7 +80,7 @@ pub(super) fn slide(progress: &mut Progress) -> Result<(), CollisionError> {
             x = arc.map_or(0.0, |(arc, _)| arc.x);
         }
         progress.evaluations += 1;
-        let panel = arc.as_ref().and_then(|(arc, frame)| Panel::new(progress, arc, *frame, [x, rho]));
+        let panel = arc.as_ref().and_then(|(arc, frame)| Panel::<N>::new(progress, arc, *frame, [x, rho]));
         let over = if let Some(panel) = panel {
             (x, u_hat, rho) = panel.end();
             carry(&panel, progress)

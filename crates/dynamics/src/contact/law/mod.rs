@@ -70,6 +70,21 @@ impl ContactLaw for Integrated {
     }
 }
 
+/// As [`Integrated`], to some five digits.
+pub(super) struct Brief;
+
+impl ContactLaw for Brief {
+    fn name(&self) -> &'static str {
+        "brief"
+    }
+    fn violates(&self) -> &'static str {
+        "nothing, but for 10⁻⁵ of everything"
+    }
+    fn solve(&self, impact: &Impact) -> Result<Outcome, CollisionError> {
+        polar::integrate_briefly(impact)
+    }
+}
+
 /// Coulomb's law at every instant, integrated phase by phase as Mirtich does; Stronge's restitution only. Hands over to
 /// [`Integrated`] where its phases do not apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

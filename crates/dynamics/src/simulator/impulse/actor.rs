@@ -282,6 +282,18 @@ impl Actor {
         (axis.abs()[k] >= 1.0 - 1e-12 && alike(first, second)).then(|| i[k] / first)
     }
 
+    /// (axis of a part, the body now) ⇒ ω as far as it shows on the part: without the spin about an axis of symmetry.
+    pub fn showing_turn(&self, axis: Option<DVec3>, now: &Motion) -> DVec3 {
+        let Some(axis) = axis.filter(|axis| self.symmetry(*axis).is_some()) else { return now.omega };
+        let axis = now.q * axis;
+        now.omega - now.omega.dot(axis) * axis
+    }
+
+    /// Bounds on |ω| and on |ω̇| + ω² until it is touched.
+    pub fn fastest_and_hardest(&self) -> (f64, f64) {
+        (self.spin.fastest, self.spin.hardest + self.spin.fastest.powi(2))
+    }
+
     /// (axis of a part, the body now) ⇒ a bound on how fast the turning of a part that is round about the axis changes the velocity
     /// of its points, per radius: α_max + ω_max², without the spin that does not show if there is an axis of symmetry.
     pub fn hardest_turn(&self, axis: Option<DVec3>, now: &Motion) -> f64 {

@@ -40,6 +40,8 @@ pub(super) struct Pair {
     pub friction: f64,
     /// Coulomb coefficient that holds.
     pub holding_friction: f64,
+    /// Levers of the resistance against rolling and against spinning about the normal, m.
+    pub rolling: [f64; 2],
     /// Sum of the impulses on the second body since `summed_since`.
     pub impulse: DVec3,
     pub summed_since: f64,
@@ -49,6 +51,10 @@ pub(super) struct Pair {
     pub normal: DVec3,
     /// Where that was.
     pub point: DVec3,
+    /// Which of the two showed a face there, if one did.
+    pub face: Option<u8>,
+    /// When they last collided, and how fast they parted then.
+    pub hop: (f64, f64),
     /// Collisions since `counted_since`.
     pub collisions: u32,
     pub counted_since: f64,
@@ -85,6 +91,8 @@ pub(super) struct Gap {
     pub point: DVec3,
     /// Velocity of the second against the first along the normal at that point: below zero they close in.
     pub rate: f64,
+    /// Which of the two shows a face there, if one does.
+    pub face: Option<u8>,
 }
 
 /// (parts, their bodies now) ⇒ the gap.
@@ -102,7 +110,7 @@ pub(super) fn measure(
             let (distance, out, point) = gap;
             let normal = if face == 0 { out } else { -out };
             let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
-            return Ok(Gap { distance, normal, point, rate });
+            return Ok(Gap { distance, normal, point, rate, face: Some(face as u8) });
         }
     }
     let [a, b] = poses;
@@ -113,7 +121,7 @@ pub(super) fn measure(
     }
     let point = a.point(0.5 * (near.point_a + near.point_b));
     let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
-    Ok(Gap { distance: near.distance, normal, point, rate })
+    Ok(Gap { distance: near.distance, normal, point, rate, face: None })
 }
 
 /// (box or cylinder and another, their poses, outward direction) ⇒ distance, normal of the face that looks there, and the
@@ -171,9 +179,23 @@ fn foremost_point(shape: &ConvexShape<'_>, pose: &Pose, direction: DVec3) -> DVe
         }
         ConvexShape::Cylinder(_) if d.truncate().length() < FLAT => (point.x, point.y) = (0.0, 0.0),
         ConvexShape::Cylinder(_) if d.z.abs() < FLAT => point.z = 0.0,
+        ConvexShape::Convex(convex) => point = middle(convex.polyhedron().vertices(), d, point),
         _ => {}
     }
     pose.point(point + Support::radius(shape) * d)
+}
+
+/// (corners, direction, a foremost one) ⇒ the middle of all foremost corners.
+fn middle(corners: &[DVec3], d: DVec3, foremost: DVec3) -> DVec3 {
+    let least = foremost.dot(d) - FLAT * foremost.length();
+    let (mut sum, mut count) = (DVec3::ZERO, 0.0);
+    for corner in corners {
+        if corner.dot(d) >= least {
+            sum += *corner;
+            count += 1.0;
+        }
+    }
+    if count > 1.0 { sum / count } else { foremost }
 }
 
 /// (parts, bodies, how they move now, normal, landing rule of a bound) ⇒ seconds during which they cannot have met, and the

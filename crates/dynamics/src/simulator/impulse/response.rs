@@ -3,13 +3,24 @@
 //! One impulse p at one point: +p on the second body, −p on the first, by the contact law. Slower than a fall through ε, it
 //! is a microcollision and answered by its own rule. A resting body stands like a rock against slow collisions and is
 //! woken by faster ones.
+//!
+//! A rim that rattles falls faster than with g: its contact runs round while it is in the air. So that its hops are as high as others, and not
+//! shorter and more frequent, the least rebound is that of a fall through ε with the pull a of the last hop, √(2aε): parted at v and closing in at u a
+//! time h later, a = (v + u)/h.
+//!
+//! Who rolls is slowed by what happens in the contact itself: the normal impulse p_n acts up to b ahead of the contact point, b the
+//! lever of rolling friction, so that a moment of at most b p_n opposes the part of the relative ω across the normal, and likewise
+//! the part along it with the lever of spinning friction. With d its direction it takes |ω| / (d·(I₁⁻¹ + I₂⁻¹) d) to stop it, and
+//! no more is ever taken: so the energy falls.
 
 use super::actor::Role;
 use super::pair::Gap;
 use super::rest::{HARD, Watch};
 use super::stage::Stage;
 use super::{ImpulseError, ImpulseSettings};
-use crate::contact::{Collision, CollisionSettings, MicroKind, MicroSettings, micro_collision, resolve};
+use crate::contact::{
+    Collision, CollisionSettings, Contactor, MicroKind, MicroSettings, micro_collision, resolve,
+};
 use crate::error::Error;
 use crate::motion::Motion;
 use crate::world::{Event, World};
@@ -17,6 +28,9 @@ use glam::DVec3;
 
 /// A pair that has met slowly so often within one stall time is no longer sent back: it only stops closing in.
 const CROWDED: u32 = 30;
+
+/// Beyond so many g hops are not made faster.
+const HARDEST_PULL: f64 = 4.0;
 
 impl Stage {
     /// Lets a pair collide.
@@ -62,12 +76,14 @@ impl Stage {
         let hard = -gap.rate > HARD * self.slow();
         let mut changed = [0; 2];
         let mut count = 0;
-        for (k, sign) in [(0, -1.0), (1, 1.0)] {
+        let after = self.after(index, t, gap, p);
+        let [first, second] = after.map(|body| body.v + body.omega.cross(body.r));
+        self.pairs[index as usize].hop = (t, (second - first).dot(gap.normal));
+        for k in 0..2 {
             let actor = &mut self.actors[actors[k] as usize];
             if actor.yields() {
                 let now = actor.at(t);
-                let after = actor.contactor(&now, gap.point).after(sign * p);
-                actor.set_out(t, Motion { v: after.v, omega: after.omega, ..now });
+                actor.set_out(t, Motion { v: after[k].v, omega: after[k].omega, ..now });
                 actor.last_hit = t;
                 if hard {
                     actor.watch = Watch::from(t, &now);
@@ -87,6 +103,22 @@ impl Stage {
             }
         }
         Ok(())
+    }
+
+    /// Both bodies after the impulse p, and after what resists their rolling on each other.
+    fn after(&mut self, index: u32, t: f64, gap: &Gap, p: DVec3) -> [Contactor; 2] {
+        let pair = &self.pairs[index as usize];
+        let (actors, levers) = (pair.actors, pair.rolling);
+        let [a, b] = actors.map(|actor| {
+            let actor = &mut self.actors[actor as usize];
+            let now = actor.at(t);
+            actor.contactor(&now, gap.point)
+        });
+        let mut bodies = [a.after(-p), b.after(p)];
+        if levers != [0.0; 2] {
+            resist_rolling(&mut bodies, gap.normal, levers, p.dot(gap.normal));
+        }
+        bodies
     }
 
     /// The impulse on the second body, and whether it just turned the contact's velocity round. Who does not yield stands
@@ -126,11 +158,26 @@ impl Stage {
             gravity: self.weight,
             reversing: settings.reversing,
             e_max: settings.boosted_restitution,
-            least_rebound: settings.least_hop * self.slow(),
+            least_rebound: settings.least_hop * self.slow() * self.pull(index, t, gap).sqrt(),
             ..MicroSettings::default()
         };
         let answer = micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
         Ok((frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed))
+    }
+
+    /// How hard the gap of a pair was pulled together since they last met, in g; 1 if that was not one undisturbed hop.
+    fn pull(&self, index: u32, t: f64, gap: &Gap) -> f64 {
+        let pair = &self.pairs[index as usize];
+        let ((since, speed), h) = (pair.hop, t - pair.hop.0);
+        let undisturbed = |actor: &u32| {
+            let actor = &self.actors[*actor as usize];
+            !actor.yields() || actor.last_hit == since
+        };
+        if h.is_finite() && h > 0.0 && pair.actors.iter().all(undisturbed) {
+            ((speed - gap.rate) / (h * self.weight)).clamp(1.0, HARDEST_PULL)
+        } else {
+            1.0
+        }
     }
 
     /// Whether a pair has collided so often that time hardly passes; says so.
@@ -170,5 +217,23 @@ impl Stage {
             pair.summed_since = t;
         }
         pair.impulse += p;
+    }
+}
+
+/// (bodies, normal, levers of rolling and spinning, normal impulse) ⇒ the bodies after the resistance.
+fn resist_rolling(bodies: &mut [Contactor; 2], n: DVec3, levers: [f64; 2], p_n: f64) {
+    for (spinning, lever) in [(false, levers[0]), (true, levers[1])] {
+        let omega = bodies[1].omega - bodies[0].omega;
+        let along = omega.dot(n) * n;
+        let omega = if spinning { along } else { omega - along };
+        let size = omega.length();
+        if size * lever * p_n <= 0.0 {
+            continue;
+        }
+        let d = omega / size;
+        let [a, b] = [0, 1].map(|k| bodies[k].inverse_inertia * d);
+        let torque = (lever * p_n).min(size / (a + b).dot(d));
+        bodies[0].omega += torque * a;
+        bodies[1].omega -= torque * b;
     }
 }

@@ -4,7 +4,7 @@ use super::actor::{Actor, Role};
 use super::heap::Agenda;
 use super::neighbors::Neighbors;
 use super::observer::Observer;
-use super::outline::{Advance, later, way_to_landing};
+use super::outline::{Advance, advance, landing_time};
 use super::pair::{Gap, Pair, measure, time_apart};
 use super::part::{Part, parts_of};
 use super::reach::Bound;
@@ -226,7 +226,8 @@ impl Stage {
             gap.normal = pair.normal;
             gap.rate = (motion[1].velocity_at(gap.point) - motion[0].velocity_at(gap.point)).dot(gap.normal);
         }
-        (pair.normal, pair.point, pair.measured) = (gap.normal, gap.point, (t, gap.distance));
+        (pair.normal, pair.point, pair.face) = (gap.normal, gap.point, gap.face);
+        pair.measured = (t, gap.distance);
         Ok(gap)
     }
 
@@ -238,9 +239,9 @@ impl Stage {
         if time != t || distance <= 0.0 {
             return self.look(index, t);
         }
-        let (actors, normal, point) = (pair.actors, pair.normal, pair.point);
+        let (actors, normal, point, face) = (pair.actors, pair.normal, pair.point, pair.face);
         let [first, second] = actors.map(|actor| self.actors[actor as usize].at(t).velocity_at(point));
-        Ok(Gap { distance, normal, point, rate: (second - first).dot(normal) })
+        Ok(Gap { distance, normal, point, rate: (second - first).dot(normal), face })
     }
 
     /// Whether a pair with this gap collides now.
@@ -275,15 +276,13 @@ impl Stage {
         let motion = actors.map(Actor::recent);
         let landing = |bound: Bound| bound.landing_time(distance, self.epsilon, self.landing);
         let (mut wait, bound) = time_apart(parts, actors, [&motion[0], &motion[1]], pair.normal, landing);
-        let (tie, normal) = (pair.tie(), pair.normal);
+        let (tie, normal, face) = (pair.tie(), pair.normal, pair.face);
         let longest = LONGEST_HOP * self.fall_time();
         if wait < longest && longest.is_finite() {
-            let [first, second] = &mut self.advances;
-            if first.of(actors[0], parts[0], normal, &motion[0], longest)
-                && second.of(actors[1], parts[1], -normal, &motion[1], longest)
-            {
-                let way = way_to_landing(&self.advances, distance, self.epsilon, self.landing);
-                wait = later(&self.advances, way, wait, longest);
+            let motion = [&motion[0], &motion[1]];
+            if advance(&mut self.advances, parts, actors, motion, normal, face, longest) {
+                let widths = [self.epsilon, self.landing];
+                wait = landing_time(&self.advances, distance, widths, [wait, longest]);
             }
         }
         self.pairs[index as usize].bound = bound;
@@ -391,5 +390,81 @@ impl Stage {
             point: pair.point,
             normal: pair.normal,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Body, Material};
+    use rattleback_geometry::Shape;
+    use std::collections::BTreeMap;
+
+    fn keys(stage: &Stage) -> BTreeMap<u64, f64> {
+        stage.agenda.appointments().map(|(time, pair)| (stage.pairs[pair as usize].tie(), time)).collect()
+    }
+
+    /// Impulse test 15: after a collision every appointment of the two bodies is what it would be if made anew, and no
+    /// other has changed.
+    #[test]
+    fn a_collision_renews_the_appointments_of_its_bodies_and_no_others() {
+        let mut world = World::default();
+        let hard = world.add_material(Material { restitution: 1.0, ..Material::default() }).unwrap();
+        world
+            .add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap()).material(hard))
+            .unwrap();
+        for k in 0..8 {
+            let (x, z) = (0.25 * f64::from(k), 0.2 + 0.013 * f64::from(k * k % 7));
+            let half = DVec3::new(0.1, 0.08, 0.06);
+            let block = Body::dynamic().with_shape(Shape::cuboid(half).unwrap()).at(x, 0.0, z).material(hard);
+            let omega = DVec3::new(0.3, -0.2 * f64::from(k), 0.4);
+            world
+                .add_body(block.velocity(DVec3::new(-0.1 * f64::from(k), 0.0, 0.0)).angular_velocity(omega))
+                .unwrap();
+        }
+        let settings = ImpulseSettings::default();
+        let mut stage = Stage::default();
+        stage.enlist(&world, &settings, DVec3::new(0.0, 0.0, -9.81)).unwrap();
+        stage.begin(0.0, 0.0).unwrap();
+        stage.play(&world, &settings).unwrap();
+        let mut seen = 0;
+        while seen < 40 {
+            let first = |stage: &Stage| stage.agenda.first().map_or(f64::INFINITY, |first| first.0);
+            let alarm = stage.alarms.first().map_or(f64::INFINITY, |first| first.0);
+            let t = first(&stage).min(alarm);
+            let (before, collisions) = (keys(&stage), stage.counters.collisions);
+            let (_, pair) = stage.agenda.first().unwrap();
+            let met = stage.pairs[pair as usize].actors;
+            if alarm > first(&stage) {
+                let gap = stage.look(pair, t).unwrap();
+                if stage.touches(&gap) {
+                    stage.collide(&world, &settings, pair, t, &gap).unwrap();
+                } else {
+                    stage.appoint(pair, t, &gap);
+                }
+            } else {
+                stage.begin(t, t).unwrap();
+                stage.play(&world, &settings).unwrap();
+                continue;
+            }
+            if stage.counters.collisions == collisions {
+                continue;
+            }
+            seen += 1;
+            let after = keys(&stage);
+            let own = |tie: u64| {
+                let parts = [(tie >> 32) as usize, (tie & 0xffff_ffff) as usize];
+                parts.iter().any(|part| {
+                    let actor = stage.parts[*part].actor;
+                    met.contains(&actor) && stage.actors[actor as usize].is_free()
+                })
+            };
+            for (tie, time) in before.iter().filter(|(tie, _)| !own(**tie)) {
+                assert_eq!(after.get(tie), Some(time));
+            }
+            let free: Vec<u32> = met.into_iter().filter(|a| stage.actors[*a as usize].yields()).collect();
+            stage.moved(&free, t).unwrap();
+            assert_eq!(keys(&stage), after);
+        }
     }
 }

@@ -8,6 +8,9 @@
 //! One contact after the other, with K its collision matrix: p ← p − K⁻¹u, the least for this contact, if that lies in the
 //! cone; else a step down the slope and back into the cone, p ← Π(p − u/tr K), Π the nearest point of the cone. Neither ever raises
 //! the energy.
+//!
+//! Where rolling is resisted, a contact also passes on a moment m, of at most b p_n across the normal and c p_n along it. The slope there is
+//! the relative ω, so m ← Π(m − ω/tr(I₁⁻¹ + I₂⁻¹)).
 
 use crate::contact::{Contactor, collision_matrix};
 use glam::{DMat3, DVec3};
@@ -33,23 +36,26 @@ pub(super) struct Support {
     /// From the first to the second.
     pub normal: DVec3,
     pub friction: f64,
-    /// Force on the second, N.
+    /// Levers of the resistance against rolling and spinning, m.
+    pub levers: [f64; 2],
+    /// Force on the second, N, and moment, N m.
     pub force: DVec3,
+    pub moment: DVec3,
     /// Which pair it belongs to.
     pub pair: u32,
     /// Where it is in the world.
     pub place: DVec3,
 }
 
-/// Velocity left, relative to that of a free fall of a second, at which a body counts as carried.
-const RESIDUAL: f64 = 5e-3;
 const ROUNDS: usize = 400;
+/// Rounds after which it is asked whether it is worth while to go on.
+const PAUSE: usize = 64;
 const ROUNDS_PER_BODY: usize = 60;
 const MOST_ROUNDS: usize = 4000;
 
-/// (bodies after a second of load, their contacts, speed of a free fall of one second) ⇒ whether the contacts carry them; the
-/// forces begin with those found in the contacts and are left there.
-pub(super) fn carries(bodies: &mut [Carried], supports: &mut [Support], fall: f64) -> bool {
+/// (bodies after a second of load, their contacts, speed of a free fall of one second, part of it that may be left) ⇒ whether
+/// the contacts carry them; the forces begin with those found in the contacts and are left there.
+pub(super) fn carries(bodies: &mut [Carried], supports: &mut [Support], fall: f64, residual: f64) -> bool {
     let compliances: Vec<DMat3> = supports.iter().map(|support| compliance(bodies, support)).collect();
     let matrices: Vec<DMat3> = compliances.iter().map(DMat3::inverse).collect();
     let steps: Vec<f64> = compliances.iter().map(|k| 1.0 / (k.x_axis.x + k.y_axis.y + k.z_axis.z)).collect();
@@ -60,6 +66,7 @@ pub(super) fn carries(bodies: &mut [Carried], supports: &mut [Support], fall: f6
         push(bodies, support, support.force);
     }
     let rounds = (ROUNDS + ROUNDS_PER_BODY * bodies.len()).min(MOST_ROUNDS);
+    let mut before = f64::INFINITY;
     for round in 0..rounds {
         // Up and down in turn: a tower passes its weight down in one sweep and the answer up in the next.
         for k in 0..supports.len() {
@@ -75,9 +82,24 @@ pub(super) fn carries(bodies: &mut [Carried], supports: &mut [Support], fall: f6
             let change = wanted - support.force;
             support.force = wanted;
             push(bodies, support, change);
+            if support.levers != [0.0; 2] {
+                twist(bodies, support);
+            }
         }
-        if round % 8 == 7 && bodies.iter().all(|body| left(body) <= RESIDUAL * fall) {
+        if round % 8 != 7 {
+            continue;
+        }
+        let worst = bodies.iter().map(left).fold(0.0, f64::max);
+        if worst <= residual * fall {
             return true;
+        }
+        if round % PAUSE == PAUSE - 1 {
+            // Twice as fast as it has been getting better, would it be in time?
+            let pauses = ((rounds - round) / PAUSE) as f64;
+            if worst * (worst / before).min(1.0).powf(2.0 * pauses) > residual * fall {
+                return false;
+            }
+            before = worst;
         }
     }
     false
@@ -98,6 +120,26 @@ fn push(bodies: &mut [Carried], support: &Support, p: DVec3) {
             let body = &mut bodies[index];
             body.v += sign * body.inverse_mass * p;
             body.omega += body.inverse_inertia * (sign * support.arms[side].cross(p));
+        }
+    }
+}
+
+/// Lets the moment of a contact do what it can against rolling and spinning.
+fn twist(bodies: &mut [Carried], support: &mut Support) {
+    let give = |side: usize| support.bodies[side].map_or(DMat3::ZERO, |body| bodies[body].inverse_inertia);
+    let k = give(0) + give(1);
+    let turn = |side: usize| support.bodies[side].map_or(DVec3::ZERO, |body| bodies[body].omega);
+    let n = support.normal;
+    let free = support.moment - (turn(1) - turn(0)) / (k.x_axis.x + k.y_axis.y + k.z_axis.z);
+    let [rolling, spinning] = support.levers.map(|lever| (lever * support.force.dot(n)).max(0.0));
+    let along = free.dot(n);
+    let wanted = (free - along * n).clamp_length_max(rolling) + along.clamp(-spinning, spinning) * n;
+    let change = wanted - support.moment;
+    support.moment = wanted;
+    for (side, sign) in [(0, -1.0), (1, 1.0)] {
+        if let Some(index) = support.bodies[side] {
+            let body = &mut bodies[index];
+            body.omega += body.inverse_inertia * (sign * change);
         }
     }
 }
@@ -159,7 +201,9 @@ mod tests {
                 arms: [DVec3::new(x + overhang, y, 0.5), DVec3::new(x, y, -0.5)],
                 normal: DVec3::Z,
                 friction,
+                levers: [0.0; 2],
                 force: DVec3::ZERO,
+                moment: DVec3::ZERO,
                 pair: 0,
                 place: DVec3::ZERO,
             })
@@ -169,7 +213,7 @@ mod tests {
     #[test]
     fn a_cube_is_carried_by_its_weight() {
         let (mut bodies, mut supports) = (cube(1), four(None, 0, 0.0, 0.5));
-        assert!(carries(&mut bodies, &mut supports, G));
+        assert!(carries(&mut bodies, &mut supports, G, 5e-3));
         let total: DVec3 = supports.iter().map(|support| support.force).sum();
         assert!((total - G * DVec3::Z).length() < 0.01 * G, "{total}");
     }
@@ -180,7 +224,7 @@ mod tests {
         let mut bodies = cube(10);
         let mut supports: Vec<Support> =
             (0..10).flat_map(|k: usize| four(k.checked_sub(1), k, 0.0, 0.5)).collect();
-        assert!(carries(&mut bodies, &mut supports, G));
+        assert!(carries(&mut bodies, &mut supports, G, 5e-3));
         let lowest: f64 = supports[..4].iter().map(|support| support.force.z).sum();
         assert!((lowest - 10.0 * G).abs() < 0.1 * G, "{lowest}");
     }
@@ -192,7 +236,7 @@ mod tests {
         for (friction, holds) in [(slope.tan() * 1.05, true), (slope.tan() * 0.95, false)] {
             let (mut bodies, mut supports) = (cube(1), four(None, 0, 0.0, friction));
             bodies[0].v = G * DVec3::new(slope.sin(), 0.0, -slope.cos());
-            assert_eq!(carries(&mut bodies, &mut supports, G), holds, "{friction}");
+            assert_eq!(carries(&mut bodies, &mut supports, G, 5e-3), holds, "{friction}");
         }
     }
 
@@ -208,12 +252,37 @@ mod tests {
                     arms: [DVec3::ZERO, DVec3::new(x + (if holds { 0.5 } else { 0.0 }), y, -0.5)],
                     normal: DVec3::Z,
                     friction: 0.8,
+                    levers: [0.0; 2],
                     force: DVec3::ZERO,
+                    moment: DVec3::ZERO,
                     pair: 0,
                     place: DVec3::ZERO,
                 })
                 .collect();
-            assert_eq!(carries(&mut bodies, &mut supports, G), holds);
+            assert_eq!(carries(&mut bodies, &mut supports, G, 5e-3), holds);
+        }
+    }
+
+    /// A wheel on a slope of angle a is held by rolling friction up to b = r tan a, and by none without.
+    #[test]
+    fn a_wheel_is_held_by_rolling_friction() {
+        let (slope, radius): (f64, f64) = (0.3, 0.5);
+        let most = radius * slope.tan();
+        for (lever, holds) in [(0.0, false), (0.9 * most, false), (1.1 * most, true)] {
+            let mut bodies = cube(1);
+            bodies[0].v = G * DVec3::new(slope.sin(), 0.0, -slope.cos());
+            let mut supports = vec![Support {
+                bodies: [None, Some(0)],
+                arms: [DVec3::ZERO, -radius * DVec3::Z],
+                normal: DVec3::Z,
+                friction: 0.8,
+                levers: [lever, 0.0],
+                force: DVec3::ZERO,
+                moment: DVec3::ZERO,
+                pair: 0,
+                place: DVec3::ZERO,
+            }];
+            assert_eq!(carries(&mut bodies, &mut supports, G, 5e-3), holds, "{lever}");
         }
     }
 }

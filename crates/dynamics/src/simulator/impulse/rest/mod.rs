@@ -37,8 +37,15 @@ const STILL_SPEED: f64 = 0.3;
 const STILL_TURN: f64 = 0.1;
 /// How fast a body that keeps still may be at any moment, in the same unit.
 const FAST: f64 = 3.0;
+/// How long a refusal holds, in times of a fall through ε.
+const REFUSED: f64 = 6.0;
+/// Part of its weight that may be left over for a body to come to rest, and to stay there: loads waver, so the second is larger.
+const COMING: f64 = 5e-3;
+const STAYING: f64 = 2e-2;
 /// Gap, in ε, up to which bodies lean on each other.
 const LEANING: f64 = 2.0;
+/// Cosine between a force and gravity below which a hopping neighbour holds a body up, rather than pushing it aside or down.
+const HOLDING_UP: f64 = -0.3;
 /// Most bodies that are looked at together.
 const LARGEST_GROUP: usize = 512;
 
@@ -55,12 +62,20 @@ pub(super) struct Watch {
     pub held: bool,
     /// When what a resting body carries was last proved.
     pub proved: f64,
+    /// When it was last asked in vain whether it can rest.
+    refused: f64,
 }
 
 impl Watch {
     /// Begins anew.
     pub fn from(t: f64, now: &Motion) -> Self {
-        Self { looks: [(t, now.x, now.q); 3], still_until: f64::NEG_INFINITY, held: false, proved: t }
+        Self {
+            looks: [(t, now.x, now.q); 3],
+            still_until: f64::NEG_INFINITY,
+            held: false,
+            proved: t,
+            refused: f64::NEG_INFINITY,
+        }
     }
 }
 
@@ -96,7 +111,9 @@ impl Stage {
             }
             *look = (t, now.x, now.q);
         }
-        if due && world.body(actor.id)?.can_sleep() {
+        // What leans on each other is asked together, so one answer holds for all for a while.
+        let asked = t - actor.watch.refused < REFUSED * fall_time;
+        if due && !asked && world.body(actor.id)?.can_sleep() {
             self.try_rest(index, t)?;
         }
         Ok(())
@@ -104,7 +121,10 @@ impl Stage {
 
     fn try_rest(&mut self, index: u32, t: f64) -> Result<(), Error> {
         let Some(mut group) = self.group(index, t)? else { return Ok(()) };
-        if !carries(&mut group.bodies, &mut group.supports, self.weight) {
+        if !carries(&mut group.bodies, &mut group.supports, self.weight, COMING) {
+            for member in &group.members {
+                self.actors[*member as usize].watch.refused = t;
+            }
             return Ok(());
         }
         self.note_forces(&group, t);
@@ -155,7 +175,7 @@ impl Stage {
         self.actors[index as usize].watch.proved = t;
         let carried = match self.group(index, t)? {
             Some(mut group) => {
-                let carried = carries(&mut group.bodies, &mut group.supports, self.weight);
+                let carried = carries(&mut group.bodies, &mut group.supports, self.weight, STAYING);
                 if carried {
                     self.note_forces(&group, t);
                 }
@@ -186,7 +206,7 @@ impl Stage {
         struck.v += struck.inverse_mass * p;
         struck.omega += struck.inverse_inertia * arm.cross(p);
         let scale = self.weight * tau + struck.inverse_mass * p.length();
-        Ok(carries(&mut group.bodies, &mut group.supports, scale))
+        Ok(carries(&mut group.bodies, &mut group.supports, scale, STAYING))
     }
 
     /// The forces of a proof are the forces of the contacts.
@@ -305,11 +325,12 @@ impl Stage {
     /// Adds what a hopping neighbour does to a member on average; false if it holds the member up.
     fn presses(&mut self, pair: u32, member: u32, group: &mut Group, place: usize, t: f64) -> bool {
         let record = &self.pairs[pair as usize];
-        let span = t - record.summed_since;
-        let force = if span > 0.5 * self.fall_time() { record.impulse / span } else { record.force };
+        let (span, window) = (t - record.summed_since, STILL_TIMES[1] * self.fall_time());
+        // A few impulses are no average: what was known before counts as much as a window.
+        let force = (record.impulse + window * record.force) / (span + window);
         let sign = if record.actors[1] == member { 1.0 } else { -1.0 };
         let force = sign * force;
-        if force.dot(self.gravity) < 0.0 {
+        if force.dot(self.gravity) < HOLDING_UP * force.length() * self.weight {
             return false;
         }
         let normal_point = record.point;
@@ -340,7 +361,9 @@ impl Stage {
                 arms: [place - motion[0].x, place - motion[1].x],
                 normal: a.vector(manifold.normal),
                 friction: pair.holding_friction,
+                levers: pair.rolling,
                 force: DVec3::ZERO,
+                moment: DVec3::ZERO,
                 pair: index,
                 place,
             });
