@@ -97,8 +97,9 @@ fn every_scene_that_comes_along_fits_the_schema() {
     let schema = schema(&Registry::default());
     for scene in built_ins() {
         // What a script says is looked at as the file it stands for.
-        let text = Scene::parse(scene.text, scene.file).unwrap().to_toml();
-        let text = if scene.file.ends_with(".toml") { scene.text } else { text.as_str() };
+        let script = (scene.file.split('.').next_back() == Some("rhai"))
+            .then(|| Scene::parse(scene.text, scene.file).unwrap().to_toml());
+        let text = script.as_deref().unwrap_or(scene.text);
         assert_eq!(fault(&schema, &schema, &json_of(text), scene.name), None);
     }
 }

@@ -12,7 +12,7 @@ use super::{Order, Shared, View, sent_pose};
 use crate::message::{Command, Head, layer};
 use glam::DVec3;
 use rattleback_dynamics::simulator::{StageTimes, TouchPoint};
-use rattleback_dynamics::{Readout, Registry, Status};
+use rattleback_dynamics::{Readout, Registry, Simulator, Status};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -311,7 +311,7 @@ impl Player {
         let cost = began.elapsed().as_secs_f64();
         self.step_time += 0.1 * (cost - self.step_time);
         let StageTimes { pairs, contacts, solve, motion } =
-            act.simulator().and_then(|simulator| simulator.stage_times()).unwrap_or_default();
+            act.simulator().and_then(Simulator::stage_times).unwrap_or_default();
         for (mean, time) in self.stage_times.iter_mut().zip([pairs, contacts, solve, motion]) {
             *mean += 0.1 * (time - *mean);
         }
