@@ -33,6 +33,8 @@ const LEAST_PIECES: f64 = 4.0;
 const FOLLOWED: usize = 2;
 /// Sweeps for a rebound.
 const SWEEPS: usize = 30;
+/// Updates of the multipliers for a rebound of jointed bodies, which sweeps do not see.
+const UPDATES: usize = 6;
 
 impl Constraint {
     /// Whether an island has more bodies than are followed exactly while they move.
@@ -130,7 +132,8 @@ impl Constraint {
                     self.cross(world, island, (&now, &touches), free, end, Stretch { time, ..stretch });
                     self.keep(&touches, time);
                     self.note_contact(&touches);
-                    self.rebound(island, (&now, &touches), free, end, (from + time, time), contact_speed);
+                    let span = (from + time, time);
+                    self.rebound(world, island, (&now, &touches, free), end, span, contact_speed);
                 }
                 gone = if meeting.is_some() { gone + time } else { until };
                 self.go_on(island, end, &mut now, begin + gone);
@@ -149,62 +152,58 @@ impl Constraint {
         }
     }
 
-    /// Lets those leave again that have landed fast and have restitution.
+    /// Tells who has landed fast, and lets those leave again that have restitution.
     fn rebound(
         &mut self,
+        world: &World,
         island: &Island,
-        (now, touches): (&[Motion], &[Touch]),
-        free: &[Course],
+        (now, touches, free): (&[Motion], &[Touch], &[Course]),
         end: &mut [Motion],
         (when, time): (f64, f64),
         contact_speed: f64,
     ) {
         let approach = |touch: &Touch| -touch.relative_velocity(now).x;
-        let bounces = |touch: &Touch| touch.restitution > 0.0 && approach(touch) > contact_speed;
-        let landed = touches.iter().zip(&self.forces.impulse).filter(|(_, p)| p.x > 0.0);
-        let pushed: Vec<Touch> = landed.map(|(touch, _)| *touch).collect();
-        if !pushed.iter().any(bounces) {
-            return;
-        }
-        let settings = BlockSettings {
-            tolerance: 1e-6,
-            updates: 0,
-            sweeps: SWEEPS,
-            restart: false,
-            ..BlockSettings::default()
-        };
-        // Arms are those of the beginning of the piece, at which the points were found.
-        let arrived: Vec<Motion> =
-            now.iter().zip(&*end).map(|(now, end)| Motion { v: end.v, omega: end.omega, ..*now }).collect();
-        self.forces.pose(&self.roster, &arrived, &arrived, &pushed, |_, touch| Wish {
-            normal: if bounces(touch) {
-                touch.restitution * approach(touch)
-            } else {
-                touch.relative_velocity(&arrived).x.min(0.0)
-            },
-            friction: touch.kinetic_friction,
-            stiffness: Stiffness::Rigid,
-        });
-        self.forces.impulse.clear();
-        self.forces.solve(&settings);
-        let share = self.affordable(island, now, free, &arrived, time);
-        for (actor, [v, omega]) in self.forces.solved() {
-            end[actor].v += share * (v - end[actor].v);
-            end[actor].omega += share * (omega - end[actor].omega);
-        }
-        for (touch, p) in pushed.iter().zip(&self.forces.impulse) {
-            if bounces(touch) && *p != DVec3::ZERO {
-                let bodies = touch.actors.map(|actor| self.roster.actors[actor as usize].id);
-                let (point, normal, impulse) = (touch.point, touch.normal(), share * (touch.frame * *p));
-                self.events.push(Event::Collision {
-                    time: when,
-                    bodies,
-                    point,
-                    normal,
-                    impulse,
-                    slow: false,
-                });
+        let landed = |touch: &Touch| approach(touch) > contact_speed;
+        let bounces = |touch: &Touch| touch.restitution > 0.0 && landed(touch);
+        let loaded = touches.iter().zip(&self.forces.impulse).filter(|(_, p)| p.x > 0.0);
+        let (pushed, mut impulses): (Vec<Touch>, Vec<DVec3>) = loaded.unzip();
+        if pushed.iter().any(bounces) {
+            // Arms are those of the beginning of the piece, at which the points were found.
+            let arrive = |(now, end): (&Motion, &Motion)| Motion { v: end.v, omega: end.omega, ..*now };
+            let arrived: Vec<Motion> = now.iter().zip(&*end).map(arrive).collect();
+            self.forces.pose(&self.roster, &arrived, &arrived, &pushed, |_, touch| Wish {
+                normal: if bounces(touch) {
+                    touch.restitution * approach(touch)
+                } else {
+                    touch.relative_velocity(&arrived).x.min(0.0)
+                },
+                friction: touch.kinetic_friction,
+                stiffness: Stiffness::Rigid,
+            });
+            let ties = self.impulsive_ties(world, &island.assemblies, &arrived, when);
+            self.forces.tie(&self.roster, &arrived, &arrived, &ties);
+            let updates = if ties.is_empty() { 0 } else { UPDATES };
+            self.forces.impulse.clear();
+            self.forces.solve(&BlockSettings {
+                tolerance: 1e-6,
+                updates,
+                sweeps: SWEEPS,
+                restart: false,
+                ..BlockSettings::default()
+            });
+            let share = self.affordable(island, now, free, &arrived, time);
+            for (actor, [v, omega]) in self.forces.solved() {
+                end[actor].v += share * (v - end[actor].v);
+                end[actor].omega += share * (omega - end[actor].omega);
             }
+            for (impulse, more) in impulses.iter_mut().zip(&self.forces.impulse) {
+                *impulse += share * *more;
+            }
+        }
+        for (touch, p) in pushed.iter().zip(impulses).filter(|(touch, _)| landed(touch)) {
+            let bodies = touch.actors.map(|actor| self.roster.actors[actor as usize].id);
+            let (time, point, normal, impulse) = (when, touch.point, touch.normal(), touch.frame * p);
+            self.events.push(Event::Collision { time, bodies, point, normal, impulse, slow: false });
         }
     }
 
