@@ -105,7 +105,8 @@ impl<'s> Box3dWorld<'s> {
             };
             match shape {
                 Shape::Sphere(sphere) => {
-                    let ball = b3::b3Sphere { center: vector(pose.translation), radius: sphere.radius() as f32 };
+                    let ball =
+                        b3::b3Sphere { center: vector(pose.translation), radius: sphere.radius() as f32 };
                     b3::b3CreateSphereShape(id, &definition, &ball);
                 }
                 Shape::Capsule(capsule) => {
@@ -120,14 +121,14 @@ impl<'s> Box3dWorld<'s> {
                 Shape::Cuboid(cuboid) => {
                     let half = cuboid.half_extents();
                     let corner = |k: u32, bit: u32| if k >> bit & 1 == 1 { 1.0 } else { -1.0 };
-                    let corners: Vec<_> = (0..8)
-                        .map(|k| half * DVec3::new(corner(k, 0), corner(k, 1), corner(k, 2)))
-                        .collect();
+                    let corners: Vec<_> =
+                        (0..8).map(|k| half * DVec3::new(corner(k, 0), corner(k, 1), corner(k, 2))).collect();
                     hull(&corners);
                 }
                 Shape::Convex(convex) => hull(convex.polyhedron().vertices()),
                 Shape::Mesh(mesh) => {
-                    let mut vertices: Vec<_> = mesh.vertices().iter().map(|p| vector(pose.point(*p))).collect();
+                    let mut vertices: Vec<_> =
+                        mesh.vertices().iter().map(|p| vector(pose.point(*p))).collect();
                     let mut indices: Vec<i32> =
                         mesh.triangles().as_flattened().iter().map(|index| *index as i32).collect();
                     let mut definition_of_mesh: b3::b3MeshDef = std::mem::zeroed();
@@ -177,7 +178,8 @@ impl<'s> Box3dWorld<'s> {
             }
             (definition.enableSpring, definition.hertz, definition.dampingRatio) =
                 (frequency > 0.0, frequency, damping);
-            (definition.enableMotor, definition.maxMotorTorque) = (joint.friction > 0.0, joint.friction as f32);
+            (definition.enableMotor, definition.maxMotorTorque) =
+                (joint.friction > 0.0, joint.friction as f32);
             b3::b3CreateSphericalJoint(self.world, &definition);
         }
     }
@@ -187,7 +189,8 @@ impl<'s> Box3dWorld<'s> {
         for (index, arrival) in self.scene.arrivals.iter().enumerate().filter(|(_, a)| a.step == step) {
             if let Some(gone) = arrival.replaces {
                 for id in std::mem::take(&mut self.arrived[gone]) {
-                    self.dynamic.retain(|other| (other.index1, other.generation) != (id.index1, id.generation));
+                    self.dynamic
+                        .retain(|other| (other.index1, other.generation) != (id.index1, id.generation));
                     // SAFETY: it has not been destroyed before.
                     unsafe { b3::b3DestroyBody(id) };
                 }

@@ -62,7 +62,8 @@ fn quaternion(q: DQuat) -> JPC_Quat {
 
 /// Whether the bindings have everything that a scene needs.
 fn is_possible(scene: &StressScene) -> bool {
-    let joints = scene.joints.len() + scene.arrivals.iter().map(|arrival| arrival.joints.len()).sum::<usize>();
+    let joints =
+        scene.joints.len() + scene.arrivals.iter().map(|arrival| arrival.joints.len()).sum::<usize>();
     let bodies = scene.bodies.iter().chain(scene.arrivals.iter().flat_map(|arrival| &arrival.bodies));
     let meshes = bodies.flat_map(|body| &body.shapes).any(|(shape, _)| matches!(shape, Shape::Mesh(_)));
     joints == 0 && !meshes
@@ -175,7 +176,8 @@ impl<'s> JoltWorld<'s> {
     /// One step, with what arrives before it.
     pub fn step(&mut self, step: usize) {
         for (index, arrival) in self.scene.arrivals.iter().enumerate().filter(|(_, a)| a.step == step) {
-            for id in arrival.replaces.map(|gone| std::mem::take(&mut self.arrived[gone])).unwrap_or_default() {
+            for id in arrival.replaces.map(|gone| std::mem::take(&mut self.arrived[gone])).unwrap_or_default()
+            {
                 self.dynamic.retain(|other| *other != id);
                 // SAFETY: it has not been removed before.
                 unsafe {
@@ -202,9 +204,8 @@ impl<'s> JoltWorld<'s> {
             }
         }
         // SAFETY: all of them live.
-        let error = unsafe {
-            JPC_PhysicsSystem_Update(self.system, self.dt as f32, 1, self.memory, self.jobs)
-        };
+        let error =
+            unsafe { JPC_PhysicsSystem_Update(self.system, self.dt as f32, 1, self.memory, self.jobs) };
         assert_eq!(error, 0, "its buffers are large enough");
     }
 
@@ -243,11 +244,13 @@ fn whole(body: &StressBody) -> *mut JPC_Shape {
     }
     let parts: Vec<_> = parts
         .iter()
-        .map(|(shape, place, turn)| JPC_SubShapeSettings {
-            Shape: *shape,
-            Position: vector(*place),
-            Rotation: quaternion(*turn),
-            UserData: 0,
+        .map(|(shape, place, turn)| {
+            // SAFETY: filled in by the library before it is changed.
+            let mut settings = unsafe { std::mem::zeroed::<JPC_SubShapeSettings>() };
+            unsafe { JPC_SubShapeSettings_default(&mut settings) };
+            settings.Shape = *shape;
+            (settings.Position, settings.Rotation) = (vector(*place), quaternion(*turn));
+            settings
         })
         .collect();
     finished(|shape, error| {

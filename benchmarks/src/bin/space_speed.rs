@@ -340,7 +340,8 @@ fn growth(counts: &[usize]) {
 
 fn main() {
     let mut counts: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let [fixed, growing] = ["fixed", "growth"].map(|word| std::env::args().skip(1).any(|given| given == word));
+    let [fixed, growing] =
+        ["fixed", "growth"].map(|word| std::env::args().skip(1).any(|given| given == word));
     let all = counts.is_empty() && !fixed && !growing;
     if all {
         counts = vec![10_000, 100_000];

@@ -10,7 +10,7 @@
 //!    holds would slip by g h² in every step.
 //! 5. The same for positions, by displacements that add nothing to the velocities.
 //!
-//! With `shock`, 4 and 5 end with a pass through the storeys of what stands on each other ([`shock`]).
+//! With `shock`, 4 and 5 end with a pass through the storeys of what stands on each other.
 //!
 //! Nothing is remembered from step to step, so resting contacts are found anew every time: more iterations make stacks stiffer.
 
