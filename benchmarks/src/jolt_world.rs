@@ -12,6 +12,11 @@ use rattleback_dynamics::{Path, Status};
 use rattleback_geometry::{Pose, Shape};
 use rattleback_scene::stress::{STRESS_GRAVITY, StressBody, StressScene};
 
+// The bindings forget what C++ stands on.
+#[cfg(target_os = "linux")]
+#[link(name = "stdc++")]
+unsafe extern "C" {}
+
 /// A scene as Jolt sees it.
 pub struct JoltWorld<'s> {
     scene: &'s StressScene,
