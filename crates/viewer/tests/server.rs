@@ -96,7 +96,7 @@ impl Client {
             if word(0) != 1 {
                 continue;
             }
-            let (mut at, mut sections, mut moved) = (26, Vec::new(), Vec::new());
+            let (mut at, mut sections, mut moved) = (30, Vec::new(), Vec::new());
             let mut channels = Vec::new();
             for _ in 0..word(22) {
                 let (id, count) = (word(at), word(at + 1));
