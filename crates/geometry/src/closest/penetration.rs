@@ -37,6 +37,8 @@ const ALONG: f64 = 0.995;
 const NEARLY_LEVEL: f64 = 1e-7;
 /// How far the directions lean that look for the corners of a facet.
 const TILT: f64 = 1e-8;
+/// Room for corners of the polytope that nothing larger follows.
+const MOST: usize = 160;
 /// Distances this small, in units of the coordinates' size, are looked at from inside too when rounding has stopped the
 /// search early.
 const UNSURE: f64 = 1e-8;
@@ -183,7 +185,7 @@ fn spans_volume(corners: &[Corner; 4], flat: f64) -> bool {
 /// only: downhill if Ψ is smooth there, else with a polytope that grows only there.
 fn deepest_of_many<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
-    polytope: &mut Polytope<160, 316>,
+    polytope: &mut Polytope<MOST, 316>,
     corners: &[Corner; 4],
 ) -> Result<Separation, ClosestError> {
     let mut kept = KeptPolytope::default();
@@ -194,7 +196,7 @@ fn deepest_of_many<A: Support, B: Support>(
     if let Some(better) = downhill(pair, &all_about) {
         return Ok(better);
     }
-    let mut anew = Polytope::<160, 316>::tetrahedron(*corners, polytope.size());
+    let mut anew = Polytope::<MOST, 316>::tetrahedron(*corners, polytope.size());
     let (Growth::Done(there) | Growth::Stopped(there) | Growth::Flat(there)) =
         grow(pair, &mut anew, Some(all_about.normal), &mut kept)?;
     Ok(if there.distance > all_about.distance { there } else { all_about })
@@ -254,7 +256,8 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         let answer = Separation { distance: 0.0, normal: DVec3::X, point_a: first.a, point_b: first.b };
         return Ok(Growth::Flat(answer));
     };
-    let (mut point_a, mut point_b) = if reach - face.distance <= NEARLY_LEVEL * size {
+    // Where there is not enough room, a larger polytope follows, and looks for itself.
+    let (mut point_a, mut point_b) = if reach - face.distance <= NEARLY_LEVEL * size || (C < MOST && !met) {
         witnesses(polytope, &face, size)
     } else {
         facet_witnesses(pair, face.normal, reach)
@@ -312,23 +315,12 @@ fn witnesses<const C: usize, const F: usize>(
     size: f64,
 ) -> (DVec3, DVec3) {
     let level = face.distance + NEARLY_LEVEL * size;
-    let mut best = (f64::INFINITY, DVec3::ZERO, DVec3::ZERO);
+    let foot = face.distance * face.normal;
+    let mut best = Foot::default();
     for candidate in std::iter::once(face).chain(polytope.alive().filter(|other| other.distance <= level)) {
-        let corners = polytope.triangle(candidate);
-        let foot = face.distance * face.normal;
-        // Seen from the foot, so that the weights do not depend on how deep it lies.
-        let [p, q, r] = corners.map(|corner| corner.w - foot);
-        let seen = [p, q, r, r];
-        let near = nearest(&seen, 3);
-        if near.squared < best.0 {
-            let weights = weights(&seen, &near);
-            let mix = |place: fn(&Corner) -> DVec3| {
-                corners.iter().zip(weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
-            };
-            best = (near.squared, mix(|corner| corner.a), mix(|corner| corner.b));
-        }
+        best.look(foot, &polytope.triangle(candidate));
     }
-    (best.1, best.2)
+    (best.point_a, best.point_b)
 }
 
 /// The same where the polytope has not grown as far as Ψ's own facet with this normal, but the normal is right (that of a triangle
@@ -344,22 +336,44 @@ fn facet_witnesses<A: Support, B: Support>(
         let (sine, cosine) = (k as f64 * std::f64::consts::TAU / AROUND as f64).sin_cos();
         pair.farthest((normal + TILT * (cosine * u + sine * v)).normalize(), [0; 2])
     });
-    let foot = reach * normal;
-    let mut best = (f64::INFINITY, corners[0].a, corners[0].b);
+    let mut best = Foot::default();
     for (i, j, k) in (0..AROUND).flat_map(|i| (0..=i).flat_map(move |j| (0..=j).map(move |k| (i, j, k)))) {
-        let of = [&corners[i], &corners[j], &corners[k]];
-        let [p, q, r] = of.map(|corner| corner.w - foot);
+        best.look(reach * normal, &[corners[i], corners[j], corners[k]]);
+    }
+    (best.point_a, best.point_b)
+}
+
+/// The triangle nearest to the origin's foot so far, and where the point of it nearest to the foot comes from in A and B.
+struct Foot {
+    squared: f64,
+    point_a: DVec3,
+    point_b: DVec3,
+}
+
+impl Default for Foot {
+    fn default() -> Self {
+        Self { squared: f64::INFINITY, point_a: DVec3::ZERO, point_b: DVec3::ZERO }
+    }
+}
+
+impl Foot {
+    fn look(&mut self, foot: DVec3, corners: &[Corner; 3]) {
+        // Seen from the foot, so that the weights do not depend on how deep it lies.
+        let [p, q, r] = corners.map(|corner| corner.w - foot);
         let seen = [p, q, r, r];
         let near = nearest(&seen, 3);
-        if near.squared < best.0 {
+        if near.squared < self.squared {
             let weights = weights(&seen, &near);
             let mix = |place: fn(&Corner) -> DVec3| {
-                of.iter().zip(weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
+                corners.iter().zip(weights).map(|(corner, weight)| weight * place(corner)).sum::<DVec3>()
             };
-            best = (near.squared, mix(|corner| corner.a), mix(|corner| corner.b));
+            *self = Self {
+                squared: near.squared,
+                point_a: mix(|corner| corner.a),
+                point_b: mix(|corner| corner.b),
+            };
         }
     }
-    (best.1, best.2)
 }
 
 #[cfg(test)]
