@@ -5,7 +5,8 @@
 //! * [`adaptive`] chooses step sizes, [`stability`] says how large they may be at most,
 //! * [`damping`] is viscous damping over a step,
 //! * [`lcp`] finds forces that only push,
-//! * [`polynomial`] finds real roots on an interval, [`interval`] computes with intervals instead of numbers.
+//! * [`polynomial`] finds real roots on an interval, [`interval`] computes with intervals instead of numbers,
+//! * [`team`] lets several threads do one piece of work.
 //!
 //! ```
 //! use rattleback_numerics::{Integrator, System, integrator::RungeKutta4};
@@ -34,6 +35,7 @@ pub mod lcp;
 pub mod polynomial;
 pub mod second_order;
 pub mod stability;
+pub mod team;
 
 mod error;
 mod state;

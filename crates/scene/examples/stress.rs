@@ -25,17 +25,30 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut simulator = Realtime::new(settings)?;
     let mut times = Vec::with_capacity(steps);
+    let mut stages = [0.0; 4];
     for step in 0..steps {
         let start = Instant::now();
         scene.arrive(&mut world, step)?;
         simulator.step(&mut world, 1.0 / 60.0)?;
         times.push(start.elapsed().as_secs_f64());
+        if let Some(times) = simulator.stage_times() {
+            let times = [times.pairs, times.contacts, times.solve, times.motion];
+            stages.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
+            if std::env::var_os("SERIES").is_some() {
+                println!("{step} {:?} {:?}", times.map(|t| (t * 1e5).round() / 1e2), simulator.counters());
+            }
+        }
     }
     let motion = world.bodies().motion(Status::Dynamic);
     let height = motion.iter().map(|motion| motion.x.y).sum::<f64>() / motion.len().max(1) as f64;
     let fastest = motion.iter().map(|motion| motion.v.length()).fold(0.0, f64::max);
     let deepest = simulator.touch_points(&world).map(|point| -point.gap).fold(0.0, f64::max);
     let mean = times[1..].iter().sum::<f64>() / (steps - 1) as f64;
+    if std::env::var_os("SERIES").is_some() {
+        for (step, time) in times.iter().enumerate() {
+            println!("{step} {:.2}", 1e3 * time);
+        }
+    }
     times.sort_by(f64::total_cmp);
     println!("{name}: {:?}", simulator.counters());
     println!(
@@ -44,5 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         1e3 * times[steps / 2],
         1e3 * deepest,
     );
+    let [pairs, contacts, solve, motion] = stages.map(|sum| 1e3 * sum / steps as f64);
+    println!("pairs {pairs:.3} ms, contacts {contacts:.3}, solve {solve:.3}, motion {motion:.3}");
     Ok(())
 }

@@ -6,6 +6,7 @@ use glam::DVec3;
 use rattleback_geometry::Shape;
 use rattleback_geometry::primitive::Ray;
 use rattleback_geometry::swept::Motion as Sweep;
+use rattleback_numerics::team::each;
 
 /// Fewer questions than this are not worth a thread.
 const LEAST_SHARE: usize = 64;
@@ -70,15 +71,11 @@ fn share<Q: Sync, A: Copy + Send>(
     if questions.len() <= stretch {
         return work(questions, answers);
     }
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = questions
-            .chunks(stretch)
-            .zip(answers.chunks_mut(stretch))
-            .map(|(questions, answers)| scope.spawn(|| work(questions, answers)))
-            .collect();
-        workers.into_iter().try_for_each(|worker| match worker.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    })
+    let mut shares: Vec<_> = questions
+        .chunks(stretch)
+        .zip(answers.chunks_mut(stretch))
+        .map(|(questions, answers)| (questions, answers, Ok(())))
+        .collect();
+    each(&mut shares, |_, (questions, answers, outcome)| *outcome = work(questions, answers));
+    shares.into_iter().try_for_each(|(_, _, outcome)| outcome)
 }

@@ -36,6 +36,7 @@ use joints::Joints;
 use journal::Journal;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
+use rattleback_numerics::team::each;
 
 /// A force that acts in a world.
 #[derive(Debug)]
@@ -534,40 +535,24 @@ impl World {
     ) {
         let set = &mut self.bodies.sets[Status::Dynamic.place()];
         let stretch = set.motion.len().div_ceil(threads.max(1)).next_multiple_of(BLOCK).max(BLOCK);
-        let mut stretches = set
+        let stretches = set
             .motion
             .chunks_mut(stretch)
             .zip(set.inertia.chunks(stretch))
             .zip(set.ids.chunks(stretch))
             .enumerate()
             .map(|(k, ((motion, inertia), ids))| Stretch { start: k * stretch, ids, motion, inertia });
-        let Some(first) = stretches.next() else { return };
-        let mut news = News { moved: &mut self.moved, sick: &mut self.sick };
         if set.ids.len() <= stretch {
-            return first.advance(&mut news, &advance);
+            let mut news = News { moved: &mut self.moved, sick: &mut self.sick };
+            return stretches.for_each(|mut stretch| stretch.advance(&mut news, &advance));
         }
-        let advance = &advance;
-        std::thread::scope(|scope| {
-            let others: Vec<_> = stretches
-                .map(|stretch| {
-                    scope.spawn(move || {
-                        let (mut moved, mut sick) = (Vec::with_capacity(stretch.ids.len()), Vec::new());
-                        stretch.advance(&mut News { moved: &mut moved, sick: &mut sick }, advance);
-                        (moved, sick)
-                    })
-                })
-                .collect();
-            first.advance(&mut news, advance);
-            for other in others {
-                match other.join() {
-                    Ok((moved, sick)) => {
-                        news.moved.extend(moved);
-                        news.sick.extend(sick);
-                    }
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-        });
+        let mut shares: Vec<_> =
+            stretches.map(|stretch| (Vec::with_capacity(stretch.ids.len()), Vec::new(), stretch)).collect();
+        each(&mut shares, |_, (moved, sick, stretch)| stretch.advance(&mut News { moved, sick }, &advance));
+        for (moved, sick, _) in shares {
+            self.moved.extend(moved);
+            self.sick.extend(sick);
+        }
     }
 
     /// Makes the dynamic bodies in these places inactive where they are, and says so.
@@ -637,7 +622,7 @@ struct Stretch<'w> {
 }
 
 impl Stretch<'_> {
-    fn advance(self, news: &mut News<'_>, advance: &impl Fn(&mut [Motion], &[Inertia])) {
+    fn advance(&mut self, news: &mut News<'_>, advance: &impl Fn(&mut [Motion], &[Inertia])) {
         let mut before = [Motion::default(); BLOCK];
         let blocks =
             self.motion.chunks_mut(BLOCK).zip(self.inertia.chunks(BLOCK)).zip(self.ids.chunks(BLOCK));

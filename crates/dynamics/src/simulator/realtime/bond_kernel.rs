@@ -8,8 +8,8 @@ use super::bond::{BondAxes, BondBlock, BondRow};
 use super::kernel::{Axes, Pair, drives, inverse, inverse_2x2, shifts};
 use super::lanes::{Lanes, Row, Vector};
 use super::roster::NONE;
-use super::team::Shared;
 use crate::joint::Locks;
+use rattleback_numerics::team::Shared;
 
 /// Everything these kernels touch; the rules are those of the contacts' arena.
 #[derive(Clone, Copy, Debug)]

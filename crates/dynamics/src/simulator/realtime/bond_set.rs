@@ -5,9 +5,10 @@ use super::bond::{Bond, BondAxes, BondBlock, BondRow, Bonds, Filling};
 use super::bond_kernel::{BondArena, BondTask, perform};
 use super::lanes::{LANES, Row};
 use super::roster::NONE;
-use super::team::{Shared, Worker};
+use super::solver::LEAST_BLOCKS;
 use super::tree::{TreeRound, Trees};
 use crate::joint::Locks;
+use rattleback_numerics::team::{Shared, Worker};
 use std::ops::Range;
 
 /// Colours; what finds none of them free is solved one by one.
@@ -204,22 +205,19 @@ pub(super) struct BondRound<'s> {
 #[allow(unsafe_code)]
 impl BondRound<'_> {
     pub fn prepare(&self, worker: &Worker<'_>, wide: bool, sweep: &Sweep) {
-        // SAFETY: shares do not overlap.
-        unsafe { perform(wide, BondTask::Prepare, &self.arena, worker.share(0..self.blocks), sweep) };
+        // SAFETY: pieces do not overlap.
+        let prepare = |blocks| unsafe { perform(wide, BondTask::Prepare, &self.arena, blocks, sweep) };
+        worker.stage(0..self.blocks, LEAST_BLOCKS, prepare);
     }
 
     pub fn sweep(&self, worker: &Worker<'_>, wide: bool, task: BondTask, sweep: &Sweep) {
+        // SAFETY: pieces do not overlap, and blocks of a colour share no mover that is written.
+        let go = |blocks| unsafe { perform(wide, task, &self.arena, blocks, sweep) };
         for color in self.colors {
-            // SAFETY: shares do not overlap, and blocks of a colour share no mover that is written.
-            unsafe { perform(wide, task, &self.arena, worker.share(color.clone()), sweep) };
-            worker.meet();
+            worker.stage(color.clone(), LEAST_BLOCKS, go);
         }
         if !self.loners.is_empty() {
-            if worker.is_first() {
-                // SAFETY: the others wait.
-                unsafe { perform(wide, task, &self.arena, self.loners.clone(), sweep) };
-            }
-            worker.meet();
+            worker.alone(|| go(self.loners.clone()));
         }
         match task {
             BondTask::Push => self.trees.sweep(worker, true, sweep),

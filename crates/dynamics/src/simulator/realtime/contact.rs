@@ -1,6 +1,7 @@
 //! Contacts that live from step to step.
 //!
-//! A contact begins when two boxes come near and ends when they part. In between it keeps its manifold, the impulses that held it in
+//! A contact begins when two boxes come near and ends when they part. Far most of them never touch: as long as the parts are known to be
+//! farther apart than anybody looks (`apart`), there is but a summary of it. From the first time that they come near it keeps its manifold, the impulses that held it in
 //! the last step, and what the search for it found. As long as two parts have moved against each other by less than a tolerance τ
 //! since the manifold was made, only its gaps are measured anew, between the points that were marked on both bodies; with τ at most
 //! half the foresight nothing can come to touch unseen.
@@ -9,10 +10,11 @@
 //! two is the one that is watched: where the rest of its body goes does not matter, so that a log at the foot of a falling tree
 //! counts as slow as it is.
 
+use super::apart::{approach, distance, left};
 use super::block::{POINTS, Patch};
 use super::lanes::Row;
 use super::memory::{is_usable, sane};
-use super::roster::{Part, Roster};
+use super::roster::{NONE, Part, Roster};
 use super::settings::RealtimeSettings;
 use crate::filter::{Exclusion, Rejection};
 use crate::motion::Motion;
@@ -24,6 +26,7 @@ use rattleback_geometry::contact::{
 use rattleback_geometry::{Pose, Shape};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// How a contact is looked for. Pieces are what there is most of, so they pay no way to the heap.
 #[derive(Clone, Debug)]
@@ -44,8 +47,6 @@ pub(super) struct Contact {
     pub actors: [u32; 2],
     pub material: MixedMaterial,
     pub sensor: bool,
-    /// Not to be felt as long as a joint holds the two bodies together.
-    pub muted: bool,
     /// One of them has `one_way`, and the other comes along it.
     passing: bool,
     /// Whether they touch, and whether they did before this step.
@@ -86,7 +87,6 @@ const AGAINST: f64 = 0.5;
 pub(super) struct ContactMemory {
     parts: [u32; 2],
     material: MixedMaterial,
-    muted: bool,
     passing: bool,
     touching: bool,
     near: bool,
@@ -120,7 +120,7 @@ impl ContactMemory {
             }
             (fresh, _) => fresh,
         };
-        (contact.muted, contact.touching, contact.near) = (self.muted, self.touching, self.near);
+        (contact.touching, contact.near) = (self.touching, self.near);
         (contact.touched, contact.answered, contact.passing) = (self.touched, self.answered, self.passing);
         (contact.seen, contact.origin) = (self.seen, self.origin);
         let mut patches = self.patches.into_iter();
@@ -137,9 +137,19 @@ pub(super) struct Sight<'s> {
     pub roster: &'s Roster,
     /// Length of the step, s.
     pub dt: f64,
+    /// How far contacts look ahead, m, and how far parts may move before they are looked for anew, in sizes.
+    pub foresight: f64,
+    pub recycling: f64,
 }
 
 impl Contact {
+    /// Two parts that have come near.
+    fn between(parts: [u32; 2], sight: &Sight<'_>) -> Option<Self> {
+        let (a, b) = (sight.roster.part(parts[0])?, sight.roster.part(parts[1])?);
+        let material = sight.world.mixed_material(a.id, b.id).ok()?;
+        Some(Self::new([(parts[0], a), (parts[1], b)], material, sight.foresight, sight.recycling))
+    }
+
     fn new(parts: [(u32, &Part); 2], material: MixedMaterial, foresight: f64, recycling: f64) -> Self {
         let [a, b] = parts.map(|(_, part)| part);
         let simple = |shape: &Shape| Piece::try_from(shape).is_ok();
@@ -157,7 +167,6 @@ impl Contact {
             actors: [a.actor, b.actor],
             material,
             sensor: a.sensor || b.sensor,
-            muted: false,
             passing: false,
             touching: false,
             near: false,
@@ -180,7 +189,6 @@ impl Contact {
         ContactMemory {
             parts: self.parts,
             material: self.material,
-            muted: self.muted,
             passing: self.passing,
             touching: self.touching,
             near: self.near,
@@ -213,10 +221,6 @@ impl Contact {
 
     /// Brings the manifolds up to date with where the bodies are.
     pub fn look(&mut self, sight: &Sight<'_>) {
-        if self.muted {
-            (self.touched, self.touching, self.near, self.seen) = (self.touching, false, false, None);
-            return;
-        }
         let Some([a, b]) = self.sides(sight) else { return };
         let relative = a.motion.pose().relative(&b.motion.pose());
         let smaller = [&a, &b][usize::from(self.small)];
@@ -238,6 +242,11 @@ impl Contact {
         if a.part.one_way.is_some() || b.part.one_way.is_some() {
             self.let_pass(&a, &b);
         }
+    }
+
+    /// Is not to be felt, as long as a joint holds the two bodies together.
+    fn keep_quiet(&mut self) {
+        (self.touched, self.touching, self.near, self.seen) = (self.touching, false, false, None);
     }
 
     /// Lets pass who does not come against the direction of a shape with one side, until it is free and comes from there.
@@ -448,16 +457,118 @@ fn make_patch(
 }
 
 /// What most stages have to know of a contact, side by side in memory.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)]
 pub(super) struct Summary {
+    /// Those of the fixed body come first, if there is one.
+    pub parts: [u32; 2],
     pub actors: [u32; 2],
     /// Step in which it was last looked at.
     pub stamp: u64,
+    /// How far the parts are from each other at least, as long as nothing else is known of them, m.
+    apart: f32,
+    /// Whether they have ever been so near that there is a contact.
+    pub made: bool,
+    /// Not to be felt as long as a joint holds the two bodies together.
+    muted: bool,
     /// Whether there is anything to solve.
     pub near: bool,
     /// Whether the bodies began or ceased to touch.
     pub changed: bool,
     pub bouncy: bool,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Self {
+            parts: [NONE; 2],
+            actors: [0; 2],
+            stamp: 0,
+            apart: 0.0,
+            made: false,
+            muted: false,
+            near: false,
+            changed: false,
+            bouncy: false,
+        }
+    }
+}
+
+impl Summary {
+    /// Whether its slot belongs to nobody.
+    pub const fn is_free(&self) -> bool {
+        self.parts[0] == NONE
+    }
+
+    /// Brings it up to date, with the contact it stands for, which is made when the parts come near.
+    #[inline]
+    pub fn look(&mut self, contact: &mut Option<Contact>, sight: &Sight<'_>) {
+        if self.is_far(sight) {
+            return;
+        }
+        if !self.made {
+            *contact = Contact::between(self.parts, sight);
+            self.made = contact.is_some();
+        }
+        let Some(contact) = contact else { return };
+        if self.muted {
+            contact.keep_quiet();
+        } else {
+            contact.look(sight);
+        }
+        self.near = contact.is_near() && !contact.sensor;
+        self.bouncy = contact.is_bouncy();
+        self.changed = contact.touching != contact.touched;
+        if contact.patch.count == 0 && !contact.touching && !self.changed {
+            // Nothing to be seen: from now on it is enough to know how far they are apart.
+            self.apart = self.distance(sight);
+            self.bouncy &= self.apart <= 0.0;
+        }
+    }
+
+    /// Whether the parts are farther from each other than a contact looks.
+    #[inline]
+    fn is_far(&mut self, sight: &Sight<'_>) -> bool {
+        if self.made && self.apart <= 0.0 {
+            return false;
+        }
+        let paths = self.actors.map(|actor| &sight.roster.paths[actor as usize]);
+        let margin = approach(paths, sight.dt).max(sight.foresight as f32);
+        self.apart = left(self.apart, paths);
+        if self.apart > margin {
+            return true;
+        }
+        self.apart = self.distance(sight);
+        if self.apart <= 0.0 || self.apart <= sight.foresight.max(self.approach(sight)) as f32 {
+            self.apart = 0.0;
+            return false;
+        }
+        true
+    }
+
+    /// Least distance of the parts as far as their boxes tell, m; nothing if they do not.
+    fn distance(&self, sight: &Sight<'_>) -> f32 {
+        let side = |k: usize| {
+            let motion = sight.roster.actor(self.actors[k])?.motion(sight.world)?;
+            Some((sight.roster.part(self.parts[k])?, motion.pose()))
+        };
+        let (Some((a, pose_a)), Some((b, pose_b))) = (side(0), side(1)) else { return 0.0 };
+        // Not the nearest number, but one that is not larger.
+        let least = (distance((a, &pose_a), (b, &pose_b)) as f32).next_down();
+        if least > 0.0 { least } else { 0.0 }
+    }
+
+    /// How far the bodies may come towards each other in this step, by what they do now.
+    fn approach(&self, sight: &Sight<'_>) -> f64 {
+        let [a, b] = self.actors.map(|slot| {
+            let actor = sight.roster.actor(slot)?;
+            let motion = actor.motion(sight.world)?;
+            let turning = if motion.omega == DVec3::ZERO { 0.0 } else { motion.omega.length() * actor.reach };
+            Some((motion.v, turning))
+        });
+        let (Some((v, turning)), Some((w, other_turning))) = (a, b) else { return f64::INFINITY };
+        sight.dt * ((w - v).length() + turning + other_turning)
+    }
 }
 
 /// All contacts, in slots that are used again.
@@ -466,12 +577,30 @@ pub(super) struct Table {
     pub contacts: Vec<Option<Contact>>,
     pub summaries: Vec<Summary>,
     pub free: Vec<u32>,
-    by_parts: HashMap<(u32, u32), u32>,
+    by_parts: HashMap<(u32, u32), u32, BuildHasherDefault<PairHasher>>,
+}
+
+/// Two small numbers ⇒ a large one; nobody can choose slots so that they get into each other's way.
+#[derive(Clone, Copy, Debug, Default)]
+struct PairHasher(u64);
+
+impl Hasher for PairHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32((*byte).into()));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0.rotate_left(29) ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 impl Table {
     /// Begins the contact of two parts, if they may touch.
-    pub fn begin(&mut self, sight: &Sight<'_>, one: u32, other: u32, foresight: f64, recycling: f64) {
+    pub fn begin(&mut self, sight: &Sight<'_>, one: u32, other: u32) {
         let (Some(a), Some(b)) = (sight.roster.part(one), sight.roster.part(other)) else { return };
         if a.actor == b.actor || (a.sensor && b.sensor) {
             return;
@@ -485,28 +614,24 @@ impl Table {
         if status(a) != Some(Status::Dynamic) && status(b) != Some(Status::Dynamic) {
             return;
         }
-        let Ok(material) = sight.world.mixed_material(a.id, b.id) else { return };
         let unbounded = |part: &Part| part.radius.is_infinite();
         let first = status(b) == Some(Status::Fixed) || (unbounded(b) && status(a) == Some(Status::Dynamic));
-        let parts = if first { [(other, b), (one, a)] } else { [(one, a), (other, b)] };
-        let mut contact = Contact::new(parts, material, foresight, recycling);
-        contact.muted = muted;
+        let (parts, actors) =
+            if first { ([other, one], [b.actor, a.actor]) } else { ([one, other], [a.actor, b.actor]) };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.contacts.push(None);
             self.summaries.push(Summary::default());
             (self.contacts.len() - 1) as u32
         });
-        let bouncy = contact.is_bouncy();
-        self.summaries[slot as usize] = Summary { actors: contact.actors, bouncy, ..Summary::default() };
-        self.contacts[slot as usize] = Some(contact);
+        self.summaries[slot as usize] = Summary { parts, actors, muted, ..Summary::default() };
         self.by_parts.insert((one.min(other), one.max(other)), slot);
     }
 
     /// Fills the next slot with what was remembered of it.
     pub fn put(&mut self, contact: Option<Contact>, summary: Summary) {
         let slot = self.contacts.len() as u32;
-        if let Some(contact) = &contact {
-            let [one, other] = contact.parts;
+        if !summary.is_free() {
+            let [one, other] = summary.parts;
             self.by_parts.insert((one.min(other), one.max(other)), slot);
         }
         self.contacts.push(contact);
@@ -515,18 +640,21 @@ impl Table {
 
     /// Joints have come or gone: mutes and unmutes contacts.
     pub fn listen(&mut self, sight: &Sight<'_>) {
-        for contact in self.contacts.iter_mut().flatten() {
-            let [Some(a), Some(b)] = contact.actors.map(|slot| sight.roster.actor(slot)) else { continue };
-            contact.muted = sight.world.pair_filter().exclusion(a.id, b.id) == Some(Exclusion::Joint);
+        for summary in self.summaries.iter_mut().filter(|summary| !summary.is_free()) {
+            let [Some(a), Some(b)] = summary.actors.map(|slot| sight.roster.actor(slot)) else { continue };
+            summary.muted = sight.world.pair_filter().exclusion(a.id, b.id) == Some(Exclusion::Joint);
         }
     }
 
-    /// Ends it.
-    pub fn end(&mut self, one: u32, other: u32) -> Option<Contact> {
+    /// Ends it ⇒ whose it was.
+    pub fn end(&mut self, one: u32, other: u32) -> Option<[u32; 2]> {
         let slot = self.by_parts.remove(&(one.min(other), one.max(other)))?;
         self.free.push(slot);
-        self.summaries[slot as usize] = Summary::default();
-        self.contacts[slot as usize].take()
+        let summary = std::mem::take(&mut self.summaries[slot as usize]);
+        if summary.made {
+            self.contacts[slot as usize] = None;
+        }
+        Some(summary.actors)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Contact> {

@@ -10,7 +10,7 @@ use super::block::{Block, Drive, Frame, Mover, POINTS, Patch, PointRows, Rolling
 use super::lanes::{Eight, LANES, Lanes, Row, Vector};
 use super::roster::NONE;
 use super::solver::PatchPlace;
-use super::team::Shared;
+use rattleback_numerics::team::Shared;
 
 /// The bodies of a manifold on its way into the solver: slots at first, then movers.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,9 @@
 //! them had found, the impulses of joints, and the enlarged boxes that decide when pairs come and go. Which pairs had been told of
 //! can then be compared with those that a fresh space finds.
 
+use super::apart::Path;
 use super::block::Patch;
-use super::contact::{ContactMemory, Summary, Table};
+use super::contact::{Contact, ContactMemory, Summary, Table};
 use super::roster::{Actor, Life, NONE, Part, Roster, is_round};
 use super::sleep::IslandMemory;
 use super::{Realtime, RealtimeCounters};
@@ -27,6 +28,7 @@ struct ActorMemory {
     island: u32,
     still: f32,
     delicate: bool,
+    path: Path,
 }
 
 /// A part and the boxes a space had for it.
@@ -62,7 +64,9 @@ pub(super) struct Memory {
     free_parts: Vec<u32>,
     /// Pairs that the space had told of.
     pairs: Vec<[u32; 2]>,
-    contacts: Vec<Option<(ContactMemory, Summary)>>,
+    /// Those of free slots belong to nobody.
+    summaries: Vec<Summary>,
+    contacts: Vec<Option<ContactMemory>>,
     free_contacts: Vec<u32>,
     islands: IslandMemory,
     bonds: Vec<BondMemory>,
@@ -83,6 +87,7 @@ impl Realtime {
             island: actor.island,
             still: actor.still,
             delicate: actor.delicate,
+            path: self.roster.paths[actor.id.slot() as usize],
         };
         let part = |part: &Part| {
             let bounds = self.space.bounds(part.proxy).ok()?;
@@ -97,7 +102,6 @@ impl Realtime {
             rows: bond.rows.as_ref().map(|rows| rows.to_vec()),
         });
         let pairs = self.space.pairs().iter().map(|pair| [pair.a.index(), pair.b.index()]).collect();
-        let contacts = self.table.contacts.iter().zip(&self.table.summaries);
         Memory {
             revision: self.roster.revision,
             joint_revision: self.bonds.revision,
@@ -108,9 +112,8 @@ impl Realtime {
             parts: self.roster.parts.iter().map(|slot| slot.as_ref().and_then(part)).collect(),
             free_parts: self.space.proxies().free().to_vec(),
             pairs,
-            contacts: contacts
-                .map(|(contact, summary)| contact.as_ref().map(|contact| (contact.memory(), *summary)))
-                .collect(),
+            summaries: self.table.summaries.clone(),
+            contacts: self.table.contacts.iter().map(|slot| slot.as_ref().map(Contact::memory)).collect(),
             free_contacts: self.table.free.clone(),
             islands: self.islands.memory(),
             bonds: bonds.collect(),
@@ -138,10 +141,10 @@ impl Realtime {
         self.roster.pending = memory.pending;
         self.roster.newcomers = memory.newcomers;
         self.table = Table::default();
-        for slot in memory.contacts {
-            let (contact, summary) = match slot {
-                Some((memory, summary)) => (Some(memory.recalled(&self.roster, &self.settings)?), summary),
-                None => (None, Summary::default()),
+        for (summary, slot) in memory.summaries.into_iter().zip(memory.contacts) {
+            let contact = match slot {
+                Some(contact) => Some(contact.recalled(&self.roster, &self.settings)?),
+                None => None,
             };
             self.table.put(contact, summary);
         }
@@ -209,9 +212,14 @@ impl Memory {
             && self.parts.iter().flatten().all(part_fits)
             && self.free_parts.len() == dead
             && each_once(&self.free_parts, parts, &|slot| self.parts[slot].is_none())
-            && each_once(&self.free_contacts, contacts, &|slot| self.contacts[slot].is_none())
-            && self.contacts.iter().flatten().all(|(contact, summary)| {
-                contact.parts().into_iter().all(alive) && summary.actors.iter().all(known)
+            && each_once(&self.free_contacts, contacts, &|slot| self.summaries[slot].is_free())
+            && self.summaries.len() == contacts
+            && self.summaries.iter().zip(&self.contacts).all(|(summary, contact)| {
+                let placed =
+                    |slot: u32| self.parts.get(slot as usize).and_then(Option::as_ref).map(|part| part.actor);
+                summary.made == contact.is_some()
+                    && contact.as_ref().is_none_or(|contact| contact.parts() == summary.parts)
+                    && (summary.is_free() || summary.parts.map(placed) == summary.actors.map(Some))
             })
             && self.pairs.is_sorted()
             && self.pairs.iter().flatten().all(|part| alive(*part))
@@ -228,6 +236,7 @@ impl Memory {
         for (slot, memory) in self.actors.iter().enumerate() {
             roster.actors.push(None);
             roster.lives.push(Life::Fixed);
+            roster.paths.push(memory.as_ref().map_or(Path::REST, |memory| memory.path));
             let Some(memory) = memory else { continue };
             let body = world.body(memory.id).ok();
             roster.lives[slot] = match memory.status {

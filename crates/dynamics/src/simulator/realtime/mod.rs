@@ -12,6 +12,7 @@
 //!
 //! State is in double precision; the solver works in single precision on velocities and on motion within a step.
 
+mod apart;
 mod block;
 mod bond;
 mod bond_kernel;
@@ -19,6 +20,7 @@ mod bond_set;
 mod bounce;
 mod contact;
 mod crowd;
+mod finish;
 mod kernel;
 mod lanes;
 mod memory;
@@ -29,7 +31,6 @@ mod solver;
 mod spinner;
 mod step;
 mod sweep;
-mod team;
 mod tree;
 
 pub use settings::RealtimeSettings;
@@ -41,16 +42,20 @@ use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, StageTimes, check_step};
 use crate::world::{BodyId, Event, Handle, JointId, SnapshotError, Status, World};
+use apart::Path;
 use bond::Bonds;
 use bounce::Bounces;
 use contact::Table;
 use glam::DVec3;
 use memory::Memory;
+use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{PairChanges, Space, SpaceError, SpaceKind};
 use roster::Roster;
 use serde::{Deserialize, Serialize};
 use sleep::Islands;
 use solver::Solver;
+use std::ops::Range;
+use step::Entrant;
 use sweep::Sweeps;
 
 /// Why the simulator cannot go on.
@@ -129,6 +134,14 @@ pub struct Realtime {
     broken: Vec<JointId>,
     /// Joints with a body awake, by place, in the present step.
     active: Vec<u32>,
+    /// Dynamic bodies in solvers.
+    entrants: Vec<Entrant>,
+    /// Places of bodies that fly side by side in the present step.
+    flights: Vec<Range<usize>>,
+    /// Those who come back from a solver: place, place there, and whether it is the second.
+    seats: Vec<(u32, u32, bool)>,
+    /// By part: the box it needs from now on.
+    boxes: Vec<Option<Aabb>>,
     bounces: Bounces,
     sweeps: Sweeps,
     loads: Loads,
@@ -180,6 +193,10 @@ impl Realtime {
             bonds: Bonds::default(),
             broken: Vec::new(),
             active: Vec::new(),
+            entrants: Vec::new(),
+            flights: Vec::new(),
+            seats: Vec::new(),
+            boxes: Vec::new(),
             bounces: Bounces::default(),
             sweeps: Sweeps::default(),
             loads: Loads::default(),
@@ -261,6 +278,7 @@ impl Simulator for Realtime {
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
         if let Err(error) = self.advance(world, dt) {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
+            self.roster.paths.fill(Path::UNKNOWN);
             return Err(error);
         }
         let end = world.time() + dt;

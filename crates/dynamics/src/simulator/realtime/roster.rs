@@ -1,5 +1,6 @@
 //! Who takes part: the bodies of the world and the parts they are made of, kept up to date by the world's journal.
 
+use super::apart::Path;
 use crate::error::Error;
 use crate::motion::Motion;
 use crate::world::{AttachedShape, BodyId, Handle, ShapeId, Status, World};
@@ -27,6 +28,8 @@ pub(super) struct Part {
     pub middle: DVec3,
     /// Largest distance of a point from the middle; infinite for a half-space.
     pub radius: f64,
+    /// Half of the sides of the box around it in its own frame; infinite for a half-space.
+    pub half: DVec3,
     /// Half of its smallest extent: moving less than that in a step it cannot pass through anything unseen.
     pub core: f64,
 }
@@ -72,9 +75,22 @@ impl Part {
         let own = shape.aabb(&Pose::IDENTITY);
         let middle = own.map_or(DVec3::ZERO, |bounds| bounds.center());
         let radius = shape.rotation_radius(middle).unwrap_or(f64::INFINITY);
-        let core = own.map_or(f64::INFINITY, |bounds| bounds.half_extents().min_element());
+        let half = own.map_or(DVec3::INFINITY, |bounds| bounds.half_extents());
+        let core = half.min_element();
         let (sensor, one_way) = (false, None);
-        Self { middle: place.point(middle), shape, place, id, actor, proxy, sensor, one_way, radius, core }
+        Self {
+            middle: place.point(middle),
+            shape,
+            place,
+            id,
+            actor,
+            proxy,
+            sensor,
+            one_way,
+            radius,
+            half,
+            core,
+        }
     }
 
     /// Velocity of its middle.
@@ -124,6 +140,8 @@ pub(super) struct Roster {
     pub actors: Vec<Option<Actor>>,
     /// The same in a word each: side by side, since contacts ask often.
     pub lives: Vec<Life>,
+    /// How they went in the last step.
+    pub paths: Vec<Path>,
     /// Parts by the slot of their proxy.
     pub parts: Vec<Option<Part>>,
     pub revision: Option<u64>,
@@ -247,6 +265,7 @@ impl Roster {
         actor.can_sleep = body.can_sleep();
         actor.still = 0.0;
         self.disturbed.push(slot);
+        self.paths[slot as usize] = Path::UNKNOWN;
         let pose = body.motion().pose();
         for index in actor.parts.clone() {
             if let Some(part) = self.part(index) {
@@ -293,6 +312,7 @@ impl Roster {
         if self.actors.len() <= slot as usize {
             self.actors.resize_with(slot as usize + 1, || None);
             self.lives.resize(slot as usize + 1, Life::Fixed);
+            self.paths.resize(slot as usize + 1, Path::REST);
         }
         self.lives[slot as usize] = match actor.status {
             Status::Dynamic => Life::Awake,

@@ -1,5 +1,6 @@
 //! Islands: bodies that touch, directly or through others, fall asleep and wake together.
 
+use super::apart::Path;
 use super::bond::Bonds;
 use super::contact::Table;
 use super::roster::{Life, NONE, Roster};
@@ -75,6 +76,7 @@ impl Islands {
                 actor.still = 0.0;
                 events.push(Event::Woke { time, body: actor.id });
                 roster.lives[member as usize] = Life::Awake;
+                roster.paths[member as usize] = Path::UNKNOWN;
             }
         }
         self.free.push(island);

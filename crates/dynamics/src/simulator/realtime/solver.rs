@@ -16,11 +16,15 @@ use super::kernel::{Arena, Link, Task, perform};
 use super::lanes::{LANES, Row, has_wide};
 use super::roster::NONE;
 use super::spinner::Spinner;
-use super::team::{Shared, Worker, together};
+use rattleback_numerics::team::{Shared, Worker, together};
 use std::ops::Range;
 
 /// Colours; what finds none of them free is solved one by one.
 const COLORS: usize = 64;
+
+/// Blocks and movers that are not worth another thread.
+pub(super) const LEAST_BLOCKS: usize = 8;
+const LEAST_MOVERS: usize = 256;
 
 /// A patch somewhere among the contacts, for the duration of a step.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +59,8 @@ pub(super) struct Solver {
     /// Movers below this one are not moved by impulses.
     first_free: u32,
     masks: Vec<u64>,
+    /// Points of each link.
+    counts: Vec<u8>,
     keys: Vec<u16>,
     /// Blocks of each colour; the last ones are to be done one by one.
     colors: Vec<Range<usize>>,
@@ -79,6 +85,7 @@ impl Solver {
         self.bonds.clear();
         self.spinners.clear();
         self.places.clear();
+        self.counts.clear();
         self.movers.clear();
         self.frames.clear();
         self.kicks.clear();
@@ -91,6 +98,11 @@ impl Solver {
         self.frames.push(frame);
         self.kicks.push(kick);
         (self.movers.len() - 1) as u32
+    }
+
+    /// Everybody's numbers, to be filled in.
+    pub fn seats(&mut self) -> (Shared<'_, Mover>, Shared<'_, Frame>, Shared<'_, Row>) {
+        (Shared::new(&mut self.movers), Shared::new(&mut self.frames), Shared::new(&mut self.kicks))
     }
 
     /// Whoever enters from now on is moved by impulses.
@@ -115,9 +127,10 @@ impl Solver {
         (&self.movers[place as usize], &self.frames[place as usize])
     }
 
-    pub fn add(&mut self, link: Link, patch: *mut Patch) {
+    pub fn add(&mut self, link: Link, patch: &mut Patch) {
         self.links.push(link);
-        self.places.push(PatchPlace(patch));
+        self.counts.push(patch.count.clamp(1, 4) as u8);
+        self.places.push(PatchPlace(std::ptr::from_mut(patch)));
     }
 
     pub fn links_mut(&mut self) -> &mut [Link] {
@@ -125,13 +138,12 @@ impl Solver {
     }
 
     /// Gives every link a colour, and sorts them by colour and then by their number of points.
-    #[allow(unsafe_code)]
     fn color(&mut self, first_free: u32) {
         self.masks.clear();
         self.masks.resize(self.movers.len(), 0);
         self.keys.clear();
         let mut counts = [0_u32; (COLORS + 1) * 4];
-        for (link, place) in self.links.iter().zip(&self.places) {
+        for (link, count) in self.links.iter().zip(&self.counts) {
             let used = |mover: u32| if mover >= first_free { self.masks[mover as usize] } else { 0 };
             let color = (!(used(link.a) | used(link.b))).trailing_zeros() as usize;
             if color < COLORS {
@@ -139,9 +151,7 @@ impl Solver {
                     self.masks[mover as usize] |= 1 << color;
                 }
             }
-            // SAFETY: nobody else is at work yet.
-            let count = unsafe { (*place.0).count } as usize;
-            let key = color * 4 + (4 - count.clamp(1, 4));
+            let key = color * 4 + (4 - usize::from(*count));
             counts[key] += 1;
             self.keys.push(key as u16);
         }
@@ -276,55 +286,49 @@ struct Round<'s> {
 impl Round<'_> {
     fn run(&self, worker: &Worker<'_>) {
         let mut sweep = self.plan.sweep;
-        // SAFETY: shares do not overlap.
-        unsafe { perform(self.wide, Task::Prepare, &self.arena, worker.share(0..self.blocks), &sweep) };
+        // SAFETY: pieces do not overlap.
+        let each_block = |task, sweep: &Sweep| {
+            worker.stage(0..self.blocks, LEAST_BLOCKS, |blocks| unsafe {
+                perform(self.wide, task, &self.arena, blocks, sweep);
+            });
+        };
+        each_block(Task::Prepare, &sweep);
         self.bonds.prepare(worker, self.wide, &sweep);
-        worker.meet();
         for substep in 0..self.plan.substeps {
             sweep.elapsed = substep as f32 * self.plan.h;
-            for mover in worker.share(self.free.clone()) {
-                self.kick(mover, substep > 0);
-            }
-            worker.meet();
+            worker.stage(self.free.clone(), LEAST_MOVERS, |movers| {
+                movers.for_each(|mover| self.kick(mover, substep > 0));
+            });
             self.bonds.sweep(worker, self.wide, BondTask::Warm, &sweep);
             if substep == 0 {
                 self.sweep(worker, Task::Warm, &sweep);
             }
             self.bonds.sweep(worker, self.wide, BondTask::Push, &sweep);
             self.sweep(worker, Task::Push, &sweep);
-            for mover in worker.share(self.free.clone()) {
-                self.advance(mover);
-            }
-            worker.meet();
-            if !self.spinners.is_empty() {
-                for spinner in worker.share(0..self.spinners.len()) {
-                    // SAFETY: shares do not overlap.
-                    unsafe {
-                        self.spinners[spinner].turn(&self.arena.movers, &self.kicked, self.plan.h.into());
-                    };
+            worker.stage(self.free.clone(), LEAST_MOVERS, |movers| {
+                movers.for_each(|mover| self.advance(mover));
+            });
+            worker.stage(0..self.spinners.len(), LEAST_BLOCKS, |spinners| {
+                for spinner in &self.spinners[spinners] {
+                    // SAFETY: pieces do not overlap.
+                    unsafe { spinner.turn(&self.arena.movers, &self.kicked, self.plan.h.into()) };
                 }
-                worker.meet();
-            }
+            });
             sweep.elapsed += self.plan.h;
             self.bonds.sweep(worker, self.wide, BondTask::Relax, &sweep);
             self.sweep(worker, Task::Relax, &sweep);
         }
-        // SAFETY: shares do not overlap.
-        unsafe { perform(self.wide, Task::Keep, &self.arena, worker.share(0..self.blocks), &sweep) };
+        each_block(Task::Keep, &sweep);
     }
 
     fn sweep(&self, worker: &Worker<'_>, task: Task, sweep: &Sweep) {
+        // SAFETY: pieces do not overlap, and blocks of a colour share no mover that is written.
+        let go = |blocks| unsafe { perform(self.wide, task, &self.arena, blocks, sweep) };
         for color in self.colors {
-            // SAFETY: shares do not overlap, and blocks of a colour share no mover that is written.
-            unsafe { perform(self.wide, task, &self.arena, worker.share(color.clone()), sweep) };
-            worker.meet();
+            worker.stage(color.clone(), LEAST_BLOCKS, go);
         }
         if !self.loners.is_empty() {
-            if worker.is_first() {
-                // SAFETY: the others wait.
-                unsafe { perform(self.wide, task, &self.arena, self.loners.clone(), sweep) };
-            }
-            worker.meet();
+            worker.alone(|| go(self.loners.clone()));
         }
     }
 

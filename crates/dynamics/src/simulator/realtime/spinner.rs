@@ -8,9 +8,9 @@
 
 use super::block::Mover;
 use super::lanes::Row;
-use super::team::Shared;
 use crate::motion::{Inertia, Motion, rotate_freely};
 use glam::{DQuat, DVec3};
+use rattleback_numerics::team::Shared;
 
 /// Largest nutation in a sub-step, rad.
 const NUTATION: f64 = 0.1;

@@ -5,17 +5,18 @@ use super::bond::{Bonds, Filling};
 use super::contact::{Contact, Sight, Table};
 use super::kernel::Link;
 use super::lanes::Row;
-use super::roster::{Life, NONE, Roster, place_box, set_box};
+use super::roster::{Life, NONE, Roster};
 use super::sleep::{Islands, Ties};
 use super::solver::{Plan, Solver};
 use super::spinner::{Spinner, nutation_rate, times_finer};
-use super::team::{Portions, Shared, together};
 use super::{Realtime, RealtimeCounters, TouchPoint};
 use crate::error::Error;
-use crate::motion::{Inertia, Motion, fly, rotate_freely};
+use crate::motion::{Inertia, Motion, rotate_freely};
 use crate::simulator::stage_times::{StageTimes, Stopwatch};
 use crate::world::{Event, Handle, Status, World};
 use glam::{DQuat, DVec3, Mat3};
+use rattleback_numerics::team::{Portions, Shared, spread, together};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Between two searches for islands that may sleep, in steps.
 const SETTLE_EVERY: u64 = 8;
@@ -23,6 +24,19 @@ const SETTLE_EVERY: u64 = 8;
 const WANTED: u32 = NONE - 1;
 /// Ratio of two masses in contact from which on their island gets more sub-steps.
 const DELICATE_RATIO: f64 = 25.0;
+
+/// Bodies that are not worth another thread.
+pub(super) const LEAST_BODIES: usize = 128;
+
+/// A dynamic body on its way into a solver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entrant {
+    place: u32,
+    mover: u32,
+    delicate: bool,
+    /// Whether its angular velocity stays as it is when nothing turns it.
+    round: bool,
+}
 
 impl Realtime {
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
@@ -39,7 +53,7 @@ impl Realtime {
         self.roster.sync(world, &mut *self.space)?;
         self.thin_crowds(world)?;
         if self.bonds.sync(world) {
-            self.table.listen(&Sight { world, roster: &self.roster, dt });
+            self.table.listen(&sight(world, &self.roster, &self.settings, dt));
         }
         for slot in std::mem::take(&mut self.roster.disturbed) {
             self.islands.wake(&mut self.roster, slot, time, &mut self.events);
@@ -52,6 +66,7 @@ impl Realtime {
         self.bounce(world, dt);
         let contacts = watch.lap();
         self.enlist_movers(world, dt);
+        self.enter_all(world, dt);
         self.fill_bonds(world, dt);
         self.fly_free(world, dt);
         self.solve(dt);
@@ -78,7 +93,7 @@ impl Realtime {
         Ok(())
     }
 
-    fn threads(&self) -> usize {
+    pub(super) fn threads(&self) -> usize {
         self.settings.threads.clamp(1, 256) as usize
     }
 
@@ -91,15 +106,14 @@ impl Realtime {
             self.changes = changes;
         }
         for pair in &self.changes.vanished {
-            let Some(contact) = self.table.end(pair.a.index(), pair.b.index()) else { continue };
-            for actor in contact.actors {
+            let Some(actors) = self.table.end(pair.a.index(), pair.b.index()) else { continue };
+            for actor in actors {
                 self.islands.wake(&mut self.roster, actor, time, &mut self.events);
             }
         }
-        let (foresight, recycling) = (self.settings.foresight, self.settings.recycling);
-        let sight = Sight { world, roster: &self.roster, dt: self.dt };
+        let sight = sight(world, &self.roster, &self.settings, self.dt);
         for pair in &self.changes.appeared {
-            self.table.begin(&sight, pair.a.index(), pair.b.index(), foresight, recycling);
+            self.table.begin(&sight, pair.a.index(), pair.b.index());
         }
     }
 
@@ -127,7 +141,7 @@ impl Realtime {
         let threads = self.threads();
         let contacts = Shared::new(&mut self.table.contacts);
         let summaries = Shared::new(&mut self.table.summaries);
-        let sight = Sight { world, roster: &self.roster, dt: self.dt };
+        let sight = sight(world, &self.roster, &self.settings, self.dt);
         let lives = &self.roster.lives;
         // Looking again takes a hundred times as long as finding that nothing has changed.
         let portions = Portions::new(contacts.len());
@@ -139,13 +153,9 @@ impl Realtime {
                 if summary.stamp == stamp || !(stirs(summary.actors[0]) || stirs(summary.actors[1])) {
                     continue;
                 }
-                // SAFETY: as above.
-                let Some(contact) = (unsafe { contacts.get_mut(index) }) else { continue };
-                contact.look(&sight);
                 summary.stamp = stamp;
-                summary.near = contact.is_near() && !contact.sensor;
-                summary.bouncy = contact.is_bouncy();
-                summary.changed = contact.touching != contact.touched;
+                // SAFETY: as above.
+                summary.look(unsafe { contacts.get_mut(index) }, &sight);
             }
         });
     }
@@ -174,7 +184,7 @@ impl Realtime {
     fn enlist_movers(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
         let more = self.mark_delicate(world, stamp);
-        let Self { solvers, roster, table, bonds, active, .. } = self;
+        let Self { solvers, roster, table, bonds, active, entrants, .. } = self;
         solvers.iter_mut().for_each(Solver::clear);
         for (contact, summary) in table.contacts.iter_mut().zip(&table.summaries) {
             if !summary.near || summary.stamp != stamp {
@@ -197,7 +207,7 @@ impl Realtime {
             }
             let solver = &mut solvers[usize::from(delicate)];
             for patch in contact.patches_mut() {
-                solver.add(Link { a, b }, std::ptr::from_mut(patch));
+                solver.add(Link { a, b }, patch);
             }
         }
         active.clear();
@@ -221,37 +231,26 @@ impl Realtime {
             }
         }
         solvers.iter_mut().for_each(Solver::begin_free);
-        let g = self.loads.uniform_acceleration();
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
         let substeps = self.settings.substeps.max(1) as usize;
         self.substeps = [substeps, substeps * more];
+        entrants.clear();
         for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
             let Some(actor) = roster.actor_mut(id.slot()) else { continue };
             if actor.mover != WANTED {
                 continue;
             }
-            let group = usize::from(actor.delicate);
-            let wrench = self.loads.wrench(place);
-            let acceleration = g + wrench.force * inertia[place].inverse_mass;
-            let h = dt / self.substeps[group] as f64;
+            let solver = &mut solvers[usize::from(actor.delicate)];
             let spins = actor.joined
                 && times_finer(nutation_rate(&motion[place], &inertia[place]), dt, substeps) > 1.0;
-            let evenly = actor.round || spins;
-            let entered = enter(&motion[place], &inertia[place], acceleration, wrench.torque, evenly, h, dt);
-            // Numbers that are none must not get among the others: they would spread through every contact.
-            let (mover, frame, kick) = if entered.0.is_sane() && is_sane(&entered.2) {
-                entered
-            } else {
-                self.sick.push(place);
-                let still = Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..motion[place] };
-                enter(&still, &inertia[place], DVec3::ZERO, DVec3::ZERO, true, h, dt)
-            };
-            actor.mover = solvers[group].enter(mover, frame, kick);
+            actor.mover = solver.enter(Mover::default(), Frame::fixed(), Row::default());
             if spins {
                 let (q, inertia) = (motion[place].q, inertia[place]);
-                solvers[group].spinners.push(Spinner { mover: actor.mover, q, inertia });
+                solver.spinners.push(Spinner { mover: actor.mover, q, inertia });
             }
+            let (mover, delicate, round) = (actor.mover, actor.delicate, actor.round || spins);
+            entrants.push(Entrant { place: place as u32, mover, delicate, round });
         }
         for link in solvers.iter_mut().flat_map(Solver::links_mut) {
             for side in [&mut link.a, &mut link.b] {
@@ -277,6 +276,53 @@ impl Realtime {
             solved: solvers.iter().map(Solver::free_count).sum(),
             asleep: 0,
         };
+    }
+
+    /// Gives everybody in the solvers the numbers that they solve for.
+    #[allow(unsafe_code)]
+    fn enter_all(&mut self, world: &World, dt: f64) {
+        let (motion, inertia) =
+            (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
+        let threads = self.threads();
+        let Self { solvers, entrants, loads, substeps, sick, .. } = self;
+        let g = loads.uniform_acceleration();
+        let numbers = |entrant: &Entrant| {
+            let place = entrant.place as usize;
+            let wrench = loads.wrench(place);
+            let acceleration = g + wrench.force * inertia[place].inverse_mass;
+            let h = dt / substeps[usize::from(entrant.delicate)] as f64;
+            let entered =
+                enter(&motion[place], &inertia[place], acceleration, wrench.torque, entrant.round, h, dt);
+            // Numbers that are none must not get among the others: they would spread through every contact.
+            if entered.0.is_sane() && is_sane(&entered.2) {
+                return (entered, true);
+            }
+            let still = Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..motion[place] };
+            (enter(&still, &inertia[place], DVec3::ZERO, DVec3::ZERO, true, h, dt), false)
+        };
+        let any_sick = AtomicBool::new(false);
+        let seats = solvers.each_mut().map(Solver::seats);
+        spread(threads, entrants.len(), LEAST_BODIES, |range| {
+            for entrant in &entrants[range] {
+                let ((mover, frame, kick), sane) = numbers(entrant);
+                if !sane {
+                    any_sick.store(true, Ordering::Relaxed);
+                }
+                let (movers, frames, kicks) = &seats[usize::from(entrant.delicate)];
+                let seat = entrant.mover as usize;
+                // SAFETY: everybody has a seat of their own.
+                unsafe {
+                    *movers.get_mut(seat) = mover;
+                    *frames.get_mut(seat) = frame;
+                    *kicks.get_mut(seat) = kick;
+                }
+            }
+        });
+        if any_sick.into_inner() {
+            sick.extend(
+                entrants.iter().filter(|entrant| !numbers(entrant).1).map(|entrant| entrant.place as usize),
+            );
+        }
     }
 
     /// Marks the bodies of islands in which a body meets a much lighter one or hangs on a joint and spins fast ⇒ how many times
@@ -334,35 +380,6 @@ impl Realtime {
         worst.ceil().clamp(1.0, 16.0) as usize
     }
 
-    /// Moves the bodies that nothing touches: exactly.
-    fn fly_free(&mut self, world: &mut World, dt: f64) {
-        let g = self.loads.uniform_acceleration();
-        let ids = world.bodies().count(Status::Dynamic);
-        for place in 0..ids {
-            let id = world.bodies().ids(Status::Dynamic)[place];
-            let Some(actor) = self.roster.actor(id.slot()) else { continue };
-            if actor.asleep || actor.mover != NONE {
-                continue;
-            }
-            let wrench = self.loads.wrench(place);
-            if !(wrench.force.is_finite() && wrench.torque.is_finite()) {
-                self.sick.push(place);
-                continue;
-            }
-            let (motion, inertia) = world.bodies_mut().dynamic_mut();
-            let (motion, inertia) = (&mut motion[place], &inertia[place]);
-            let kick = |motion: &mut Motion| {
-                motion.v += (g + wrench.force * inertia.inverse_mass) * (0.5 * dt);
-                motion.omega += inertia.angular_velocity(motion.q, wrench.torque * (0.5 * dt));
-                motion.v *= (-0.5 * dt * inertia.linear_damping).exp();
-                motion.omega *= (-0.5 * dt * inertia.angular_damping).exp();
-            };
-            kick(motion);
-            fly(std::slice::from_mut(motion), std::slice::from_ref(inertia), dt);
-            kick(motion);
-        }
-    }
-
     /// Makes the joints ready for their solvers.
     fn fill_bonds(&mut self, world: &World, dt: f64) {
         for (group, (solver, substeps)) in self.solvers.iter_mut().zip(self.substeps).enumerate() {
@@ -398,103 +415,6 @@ impl Realtime {
             });
             solver.bonds.keep(&mut self.bonds.all);
         }
-    }
-
-    /// Takes the solved bodies back into the world, and gives everybody who moved a new box.
-    fn finish(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        self.take_back(world, dt);
-        if !self.sweeps.fast.is_empty() {
-            self.stop_fast(world, dt)?;
-        }
-        let (foresight, still_speed) = (self.settings.foresight, self.settings.sleep_speed);
-        for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
-            let Some(actor) = self.roster.actors.get_mut(id.slot() as usize).and_then(Option::as_mut) else {
-                continue;
-            };
-            if actor.asleep {
-                self.counters.asleep += 1;
-                continue;
-            }
-            let motion = &world.bodies().motion(Status::Dynamic)[place];
-            if !motion.is_finite() {
-                continue;
-            }
-            let speed = motion.v.length() + motion.omega.length() * actor.reach;
-            actor.still = if speed < still_speed { actor.still + dt as f32 } else { 0.0 };
-            let pose = motion.pose();
-            for index in &actor.parts {
-                let Some(part) = self.roster.parts.get(*index as usize).and_then(Option::as_ref) else {
-                    continue;
-                };
-                let margin = foresight.min(0.25 * part.radius);
-                let travel = part.velocity(motion) * dt;
-                let far = travel.length_squared() > foresight * foresight;
-                if far && let Some(bounds) = part.shape.aabb(&(pose * part.place)) {
-                    let bounds =
-                        bounds.enlarged(margin).and_then(|bounds| bounds.swept(travel)).unwrap_or(bounds);
-                    set_box(&mut *self.space, part, &bounds)?;
-                } else {
-                    place_box(&mut *self.space, part, &pose, margin)?;
-                }
-            }
-        }
-        self.move_animated(world, dt)
-    }
-
-    /// Takes the solved bodies back into the world, bends the paths of those that bounced, and lists the fast ones.
-    fn take_back(&mut self, world: &mut World, dt: f64) {
-        for place in 0..world.bodies().count(Status::Dynamic) {
-            let id = world.bodies().ids(Status::Dynamic)[place];
-            let Some(actor) = self.roster.actor_mut(id.slot()) else { continue };
-            actor.joined = false;
-            let mover = std::mem::replace(&mut actor.mover, NONE);
-            if mover != NONE {
-                let (mover, frame) = self.solvers[usize::from(actor.delicate)].leave(mover);
-                leave(&mut world.bodies_mut().dynamic_mut().0[place], mover, frame);
-            }
-        }
-        for (place, moved, turned) in &self.bounces.bends {
-            let motion = &mut world.bodies_mut().dynamic_mut().0[*place as usize];
-            motion.x += *moved;
-            motion.q = (DQuat::from_scaled_axis(*turned) * motion.q).normalize();
-        }
-        self.sweeps.fast.clear();
-        if !self.settings.continuous {
-            return;
-        }
-        for (place, (before, now)) in
-            self.before.iter().zip(world.bodies().motion(Status::Dynamic)).enumerate()
-        {
-            let id = world.bodies().ids(Status::Dynamic)[place];
-            if let Some(actor) = self.roster.actor(id.slot())
-                && !actor.asleep
-                && now.is_finite()
-                && self.is_fast(actor, before, now, dt)
-            {
-                self.sweeps.fast.push(place as u32);
-            }
-        }
-    }
-
-    /// Animated bodies go where their paths lead; their boxes go ahead.
-    fn move_animated(&mut self, world: &World, dt: f64) -> Result<(), Error> {
-        for id in world.bodies().ids(Status::Animated) {
-            if let Some(actor) = self.roster.actor_mut(id.slot()) {
-                actor.mover = NONE;
-            }
-            let Some(actor) = self.roster.actor(id.slot()) else { continue };
-            let body = world.body(*id)?;
-            let pose = match body.path() {
-                Some((path, start)) => path.at(&start, world.time() + dt).pose * *body.body_from_principal(),
-                None => body.motion().pose(),
-            };
-            for index in &actor.parts {
-                if let Some(part) = self.roster.part(*index) {
-                    place_box(&mut *self.space, part, &pose, self.settings.foresight)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The points of a contact as a user sees them.
@@ -533,6 +453,10 @@ impl Realtime {
     }
 }
 
+fn sight<'s>(world: &'s World, roster: &'s Roster, settings: &super::RealtimeSettings, dt: f64) -> Sight<'s> {
+    Sight { world, roster, dt, foresight: settings.foresight, recycling: settings.recycling }
+}
+
 /// A body ⇒ its solver coordinates, how they lie in the world, and what forces do to them in a sub-step h.
 fn enter(
     motion: &Motion,
@@ -560,7 +484,8 @@ fn enter(
         Row([a.x as f32, a.y as f32, a.z as f32, p as f32, b.x as f32, b.y as f32, b.z as f32, q as f32])
     };
     let mover = Mover { velocity: row(v, 0.0, w, 0.0), shift: Row::default() };
-    let damping = [(-h * inertia.linear_damping).exp(), (-h * inertia.angular_damping).exp()];
+    let damping = [inertia.linear_damping, inertia.angular_damping]
+        .map(|damping| if damping > 0.0 { (-h * damping).exp() } else { 1.0 });
     (mover, Frame::new(motion.q, root, scale), row(push, damping[0], turning, damping[1]))
 }
 
@@ -583,18 +508,6 @@ impl Mover {
     fn is_sane(&self) -> bool {
         is_sane(&self.velocity)
     }
-}
-
-/// Solver coordinates ⇒ body.
-fn leave(motion: &mut Motion, mover: &Mover, frame: &Frame) {
-    let root = frame.rest.vector(1);
-    let scale = f64::from(frame.rest.0[4]);
-    let (v, w) = (mover.velocity.vector(0), mover.velocity.vector(4));
-    let (moved, turned) = (mover.shift.vector(0), mover.shift.vector(4));
-    motion.v = v * scale;
-    motion.omega = motion.q * (w * root);
-    motion.x += moved * scale;
-    motion.q = (DQuat::from_scaled_axis(motion.q * (turned * root)) * motion.q).normalize();
 }
 
 impl Frame {

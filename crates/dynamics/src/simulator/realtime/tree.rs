@@ -14,9 +14,9 @@ use super::block::{Frame, Mover, Sweep};
 use super::bond::{Bond, Filling, Side};
 use super::lanes::Row;
 use super::roster::NONE;
-use super::team::{Shared, Worker};
 use crate::joint::Locks;
 use glam::{DMat3, DQuat, DVec3};
+use rattleback_numerics::team::{Shared, Worker};
 use std::ops::Range;
 
 type Six = [f64; 6];
@@ -276,11 +276,11 @@ struct Body {
 impl TreeRound<'_> {
     /// One sweep: mends what has drifted (`push`), or only stops. All trees are solved exactly for the present velocities.
     pub fn sweep(&self, worker: &Worker<'_>, push: bool, sweep: &Sweep) {
-        if self.trees.is_empty() {
-            return;
-        }
-        for tree in worker.share(0..self.trees.len()) {
-            let tree = self.trees[tree].clone();
+        worker.stage(0..self.trees.len(), 1, |trees| self.sweep_trees(&self.trees[trees], push, sweep));
+    }
+
+    fn sweep_trees(&self, trees: &[Range<usize>], push: bool, sweep: &Sweep) {
+        for tree in trees {
             // SAFETY: a tree belongs to one thread, and its movers to it alone.
             let branches: &mut [Branch] =
                 unsafe { std::slice::from_raw_parts_mut(self.branches.get_mut(tree.start), tree.len()) };
@@ -297,7 +297,6 @@ impl TreeRound<'_> {
             factor(branches, tree.start);
             self.solve(branches, tree.start, if push { f64::from(sweep.bond.rate) } else { 0.0 });
         }
-        worker.meet();
     }
 
     fn body(&self, mover: u32, sweep: &Sweep) -> Body {

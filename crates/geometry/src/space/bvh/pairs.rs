@@ -20,6 +20,7 @@ use super::state::State;
 use super::tree::{Link, Node, Spread, Tree, lanes};
 use crate::space::box32::Box32;
 use crate::space::pair;
+use rattleback_numerics::team::each;
 
 /// Fewer touched boxes are not worth another thread.
 const THREAD_MIN: usize = 512;
@@ -96,18 +97,7 @@ pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
             }
         }
     };
-    let Some((first, others)) = workers.split_first_mut() else { return };
-    if others.is_empty() {
-        work(0, first);
-        return;
-    }
-    std::thread::scope(|scope| {
-        for (k, worker) in others.iter_mut().enumerate() {
-            let work = &work;
-            scope.spawn(move || work(k + 1, worker));
-        }
-        work(0, first);
-    });
+    each(workers, work);
 }
 
 /// Opens pairs of nodes until there are enough to go round.
