@@ -409,16 +409,14 @@ pub fn spread(threads: usize, count: usize, least: usize, work: impl Fn(Range<us
     together(threads, |worker| worker.stage(0..count, least, &work));
 }
 
-/// Does something with every item, each on a thread of its own if there are enough.
-pub fn each<T: Send>(items: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
+/// Does something with every item, on so many threads.
+pub fn each<T: Send>(threads: usize, items: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
     let shared = Shared::new(items);
-    together(shared.len(), |worker| {
-        worker.stage(0..shared.len(), 1, |range| {
-            for index in range {
-                // SAFETY: pieces do not overlap.
-                work(index, unsafe { shared.get_mut(index) });
-            }
-        });
+    spread(threads, shared.len(), 1, |range| {
+        for index in range {
+            // SAFETY: pieces do not overlap.
+            work(index, unsafe { shared.get_mut(index) });
+        }
     });
 }
 

@@ -76,6 +76,6 @@ fn share<Q: Sync, A: Copy + Send>(
         .zip(answers.chunks_mut(stretch))
         .map(|(questions, answers)| (questions, answers, Ok(())))
         .collect();
-    each(&mut shares, |_, (questions, answers, outcome)| *outcome = work(questions, answers));
+    each(shares.len(), &mut shares, |_, (questions, answers, outcome)| *outcome = work(questions, answers));
     shares.into_iter().try_for_each(|(_, _, outcome)| outcome)
 }

@@ -548,7 +548,9 @@ impl World {
         }
         let mut shares: Vec<_> =
             stretches.map(|stretch| (Vec::with_capacity(stretch.ids.len()), Vec::new(), stretch)).collect();
-        each(&mut shares, |_, (moved, sick, stretch)| stretch.advance(&mut News { moved, sick }, &advance));
+        each(threads, &mut shares, |_, (moved, sick, stretch)| {
+            stretch.advance(&mut News { moved, sick }, &advance);
+        });
         for (moved, sick, _) in shares {
             self.moved.extend(moved);
             self.sick.extend(sick);

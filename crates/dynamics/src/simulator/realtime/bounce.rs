@@ -104,10 +104,10 @@ impl Realtime {
         self.bounces.clear();
         let stamp = world.counters().steps + 1;
         let g = self.loads.uniform_acceleration();
-        for index in 0..self.table.contacts.len() {
+        for index in 0..self.table.summaries.len() {
             let summary = &self.table.summaries[index];
             if summary.bouncy && summary.stamp == stamp {
-                self.propose(world, index as u32, g);
+                self.propose(world, summary.contact, g);
             }
         }
         if self.bounces.candidates.is_empty() {
@@ -162,7 +162,7 @@ impl Realtime {
     }
 
     fn propose(&mut self, world: &World, index: u32, g: DVec3) {
-        let Some(contact) = &self.table.contacts[index as usize] else { return };
+        let Some(Some(contact)) = self.table.contacts.get(index as usize) else { return };
         let [Some(a), Some(b)] = contact.actors.map(|slot| self.roster.actor(slot)) else { return };
         let (Some(motion_a), Some(motion_b)) = (a.motion(world), b.motion(world)) else { return };
         let sides = [(a, motion_a), (b, motion_b)];

@@ -467,8 +467,10 @@ pub(super) struct Summary {
     pub stamp: u64,
     /// How far the parts are from each other at least, as long as nothing else is known of them, m.
     apart: f32,
-    /// Whether they have ever been so near that there is a contact.
-    pub made: bool,
+    /// The contact, if they have ever been so near that there is one, else [`NONE`].
+    pub contact: u32,
+    /// Whether they have just come so near for the first time.
+    pub wanting: bool,
     /// Not to be felt as long as a joint holds the two bodies together.
     muted: bool,
     /// Whether there is anything to solve.
@@ -485,7 +487,8 @@ impl Default for Summary {
             actors: [0; 2],
             stamp: 0,
             apart: 0.0,
-            made: false,
+            contact: NONE,
+            wanting: false,
             muted: false,
             near: false,
             changed: false,
@@ -500,17 +503,9 @@ impl Summary {
         self.parts[0] == NONE
     }
 
-    /// Brings it up to date, with the contact it stands for, which is made when the parts come near.
+    /// Brings it up to date with its contact.
     #[inline]
-    pub fn look(&mut self, contact: &mut Option<Contact>, sight: &Sight<'_>) {
-        if self.is_far(sight) {
-            return;
-        }
-        if !self.made {
-            *contact = Contact::between(self.parts, sight);
-            self.made = contact.is_some();
-        }
-        let Some(contact) = contact else { return };
+    pub fn look(&mut self, contact: &mut Contact, sight: &Sight<'_>) {
         if self.muted {
             contact.keep_quiet();
         } else {
@@ -528,8 +523,8 @@ impl Summary {
 
     /// Whether the parts are farther from each other than a contact looks.
     #[inline]
-    fn is_far(&mut self, sight: &Sight<'_>) -> bool {
-        if self.made && self.apart <= 0.0 {
+    pub fn is_far(&mut self, sight: &Sight<'_>) -> bool {
+        if self.contact != NONE && self.apart <= 0.0 {
             return false;
         }
         let paths = self.actors.map(|actor| &sight.roster.paths[actor as usize]);
@@ -571,12 +566,13 @@ impl Summary {
     }
 }
 
-/// All contacts, in slots that are used again.
+/// All pairs, in slots that are used again, and the contacts of those that have been near, in slots of their own.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    pub contacts: Vec<Option<Contact>>,
     pub summaries: Vec<Summary>,
     pub free: Vec<u32>,
+    pub contacts: Vec<Option<Contact>>,
+    pub free_contacts: Vec<u32>,
     by_parts: HashMap<(u32, u32), u32, BuildHasherDefault<PairHasher>>,
 }
 
@@ -590,7 +586,9 @@ impl Hasher for PairHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32((*byte).into()));
+        for byte in bytes {
+            self.write_u32((*byte).into());
+        }
     }
 
     fn write_u32(&mut self, number: u32) {
@@ -619,22 +617,34 @@ impl Table {
         let (parts, actors) =
             if first { ([other, one], [b.actor, a.actor]) } else { ([one, other], [a.actor, b.actor]) };
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.contacts.push(None);
             self.summaries.push(Summary::default());
-            (self.contacts.len() - 1) as u32
+            (self.summaries.len() - 1) as u32
         });
         self.summaries[slot as usize] = Summary { parts, actors, muted, ..Summary::default() };
         self.by_parts.insert((one.min(other), one.max(other)), slot);
     }
 
+    /// Makes the contact of a pair that has come near ⇒ whether there can be one.
+    pub fn make(&mut self, slot: u32, sight: &Sight<'_>) -> bool {
+        let summary = &mut self.summaries[slot as usize];
+        summary.wanting = false;
+        let Some(contact) = Contact::between(summary.parts, sight) else { return false };
+        summary.contact = self.free_contacts.pop().unwrap_or(self.contacts.len() as u32);
+        if let Some(place) = self.contacts.get_mut(summary.contact as usize) {
+            *place = Some(contact);
+        } else {
+            self.contacts.push(Some(contact));
+        }
+        true
+    }
+
     /// Fills the next slot with what was remembered of it.
-    pub fn put(&mut self, contact: Option<Contact>, summary: Summary) {
-        let slot = self.contacts.len() as u32;
+    pub fn put(&mut self, summary: Summary) {
+        let slot = self.summaries.len() as u32;
         if !summary.is_free() {
             let [one, other] = summary.parts;
             self.by_parts.insert((one.min(other), one.max(other)), slot);
         }
-        self.contacts.push(contact);
         self.summaries.push(summary);
     }
 
@@ -651,14 +661,20 @@ impl Table {
         let slot = self.by_parts.remove(&(one.min(other), one.max(other)))?;
         self.free.push(slot);
         let summary = std::mem::take(&mut self.summaries[slot as usize]);
-        if summary.made {
-            self.contacts[slot as usize] = None;
+        if let Some(contact) = self.contacts.get_mut(summary.contact as usize) {
+            *contact = None;
+            self.free_contacts.push(summary.contact);
         }
         Some(summary.actors)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Contact> {
         self.contacts.iter().flatten()
+    }
+
+    /// The contact of a pair, if there is one.
+    pub fn contact(&self, summary: &Summary) -> Option<&Contact> {
+        self.contacts.get(summary.contact as usize).and_then(Option::as_ref)
     }
 
     /// Whether two parts were so near at the beginning of a step that the solver holds them apart.
@@ -673,7 +689,7 @@ impl Table {
     /// Whether one of two parts lets the other pass, as far as is known.
     pub fn is_passing(&self, one: u32, other: u32) -> bool {
         let slot = self.by_parts.get(&(one.min(other), one.max(other)));
-        let contact = slot.and_then(|slot| self.contacts[*slot as usize].as_ref());
+        let contact = slot.and_then(|slot| self.contact(&self.summaries[*slot as usize]));
         contact.is_some_and(|contact| contact.passing)
     }
 

@@ -66,6 +66,7 @@ pub(super) struct Memory {
     pairs: Vec<[u32; 2]>,
     /// Those of free slots belong to nobody.
     summaries: Vec<Summary>,
+    free_summaries: Vec<u32>,
     contacts: Vec<Option<ContactMemory>>,
     free_contacts: Vec<u32>,
     islands: IslandMemory,
@@ -114,7 +115,8 @@ impl Realtime {
             pairs,
             summaries: self.table.summaries.clone(),
             contacts: self.table.contacts.iter().map(|slot| slot.as_ref().map(Contact::memory)).collect(),
-            free_contacts: self.table.free.clone(),
+            free_summaries: self.table.free.clone(),
+            free_contacts: self.table.free_contacts.clone(),
             islands: self.islands.memory(),
             bonds: bonds.collect(),
             substeps: self.substeps,
@@ -141,14 +143,17 @@ impl Realtime {
         self.roster.pending = memory.pending;
         self.roster.newcomers = memory.newcomers;
         self.table = Table::default();
-        for (summary, slot) in memory.summaries.into_iter().zip(memory.contacts) {
+        for summary in memory.summaries {
+            self.table.put(summary);
+        }
+        for slot in memory.contacts {
             let contact = match slot {
                 Some(contact) => Some(contact.recalled(&self.roster, &self.settings)?),
                 None => None,
             };
-            self.table.put(contact, summary);
+            self.table.contacts.push(contact);
         }
-        self.table.free = memory.free_contacts;
+        (self.table.free, self.table.free_contacts) = (memory.free_summaries, memory.free_contacts);
         self.islands.recall(memory.islands);
         self.bonds.sync(world);
         self.bonds.revision = memory.joint_revision;
@@ -185,7 +190,8 @@ impl Realtime {
 impl Memory {
     /// Whether nothing in it points outside of it.
     fn fits(&self) -> bool {
-        let (actors, parts, contacts) = (self.actors.len(), self.parts.len(), self.contacts.len());
+        let (actors, parts) = (self.actors.len(), self.parts.len());
+        let (contacts, summaries) = (self.contacts.len(), self.summaries.len());
         let alive = |slot: u32| self.parts.get(slot as usize).is_some_and(Option::is_some);
         let actor_fits = |(slot, actor): (usize, &ActorMemory)| {
             actor.id.slot() as usize == slot
@@ -212,15 +218,9 @@ impl Memory {
             && self.parts.iter().flatten().all(part_fits)
             && self.free_parts.len() == dead
             && each_once(&self.free_parts, parts, &|slot| self.parts[slot].is_none())
-            && each_once(&self.free_contacts, contacts, &|slot| self.summaries[slot].is_free())
-            && self.summaries.len() == contacts
-            && self.summaries.iter().zip(&self.contacts).all(|(summary, contact)| {
-                let placed =
-                    |slot: u32| self.parts.get(slot as usize).and_then(Option::as_ref).map(|part| part.actor);
-                summary.made == contact.is_some()
-                    && contact.as_ref().is_none_or(|contact| contact.parts() == summary.parts)
-                    && (summary.is_free() || summary.parts.map(placed) == summary.actors.map(Some))
-            })
+            && each_once(&self.free_contacts, contacts, &|slot| self.contacts[slot].is_none())
+            && each_once(&self.free_summaries, summaries, &|slot| self.summaries[slot].is_free())
+            && self.contacts_fit()
             && self.pairs.is_sorted()
             && self.pairs.iter().flatten().all(|part| alive(*part))
             && self.islands.is_consistent()
@@ -228,6 +228,27 @@ impl Memory {
             && self.delicate.iter().all(known)
             && self.substeps.iter().all(|count| (1..=1_000_000).contains(count))
             && self.dt.is_finite()
+    }
+
+    /// Whether every pair is one of known parts, and has its contact for itself.
+    fn contacts_fit(&self) -> bool {
+        let actor = |slot: u32| self.parts.get(slot as usize).and_then(Option::as_ref).map(|part| part.actor);
+        let mut taken = vec![false; self.contacts.len()];
+        let fits = |summary: &Summary| {
+            if summary.is_free() {
+                return summary.contact == NONE;
+            }
+            let contact = self.contacts.get(summary.contact as usize).and_then(Option::as_ref);
+            let own = match contact {
+                Some(contact) => {
+                    contact.parts() == summary.parts
+                        && !std::mem::replace(&mut taken[summary.contact as usize], true)
+                }
+                None => summary.contact == NONE,
+            };
+            own && !summary.wanting && summary.parts.map(actor) == summary.actors.map(Some)
+        };
+        self.summaries.iter().all(fits)
     }
 
     /// Everybody on stage, with the same parts in the same slots of the space.

@@ -156,6 +156,8 @@ pub struct Realtime {
     sick_bodies: Vec<BodyId>,
     /// Slots of bodies asleep that were touched in the present step.
     sleepers: Vec<u32>,
+    /// Slots of pairs that have come near for the first time in the present step.
+    newly_near: Vec<u32>,
     /// Slots of bodies in islands with large ratios of mass.
     delicate: Vec<u32>,
     /// By root of an island: whether it is one.
@@ -208,6 +210,7 @@ impl Realtime {
             sick: Vec::new(),
             sick_bodies: Vec::new(),
             sleepers: Vec::new(),
+            newly_near: Vec::new(),
             delicate: Vec::new(),
             marked: Vec::new(),
             recalled: None,

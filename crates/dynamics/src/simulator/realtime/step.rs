@@ -28,6 +28,9 @@ const DELICATE_RATIO: f64 = 25.0;
 /// Bodies that are not worth another thread.
 pub(super) const LEAST_BODIES: usize = 128;
 
+/// Pairs that are not worth another thread.
+const LEAST_LOOKS: usize = 16;
+
 /// A dynamic body on its way into a solver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entrant {
@@ -139,34 +142,64 @@ impl Realtime {
     #[allow(unsafe_code)]
     fn look_once(&mut self, world: &World, stamp: u64) {
         let threads = self.threads();
-        let contacts = Shared::new(&mut self.table.contacts);
-        let summaries = Shared::new(&mut self.table.summaries);
-        let sight = sight(world, &self.roster, &self.settings, self.dt);
-        let lives = &self.roster.lives;
-        // Looking again takes a hundred times as long as finding that nothing has changed.
-        let portions = Portions::new(contacts.len());
-        together(threads, |_| {
-            for index in std::iter::from_fn(|| portions.take()).flatten() {
-                // SAFETY: portions do not overlap.
-                let summary = unsafe { summaries.get_mut(index) };
-                let stirs = |slot: u32| lives.get(slot as usize).copied().unwrap_or_default().stirs();
-                if summary.stamp == stamp || !(stirs(summary.actors[0]) || stirs(summary.actors[1])) {
-                    continue;
+        let Self { table, roster, settings, dt, newly_near, .. } = self;
+        let sight = sight(world, roster, settings, *dt);
+        let lives = &roster.lives;
+        let wanting = AtomicBool::new(false);
+        {
+            let (contacts, summaries) = (Shared::new(&mut table.contacts), Shared::new(&mut table.summaries));
+            // Looking again takes a hundred times as long as finding that nothing has changed.
+            let portions = Portions::new(summaries.len());
+            together(threads, |_| {
+                for index in std::iter::from_fn(|| portions.take()).flatten() {
+                    // SAFETY: portions do not overlap.
+                    let summary = unsafe { summaries.get_mut(index) };
+                    let stirs = |slot: u32| lives.get(slot as usize).copied().unwrap_or_default().stirs();
+                    if summary.stamp == stamp || !(stirs(summary.actors[0]) || stirs(summary.actors[1])) {
+                        continue;
+                    }
+                    summary.stamp = stamp;
+                    if summary.is_far(&sight) {
+                        continue;
+                    }
+                    if summary.contact == NONE {
+                        summary.wanting = true;
+                        wanting.store(true, Ordering::Relaxed);
+                    // SAFETY: a contact belongs to one pair only.
+                    } else if let Some(contact) = unsafe { contacts.get_mut(summary.contact as usize) } {
+                        summary.look(contact, &sight);
+                    }
                 }
-                summary.stamp = stamp;
+            });
+        }
+        if !wanting.into_inner() {
+            return;
+        }
+        // In order, so that everybody gets the same place whoever finds them.
+        newly_near.clear();
+        newly_near
+            .extend((0..table.summaries.len() as u32).filter(|slot| table.summaries[*slot as usize].wanting));
+        newly_near.retain(|slot| table.make(*slot, &sight));
+        let (contacts, summaries) = (Shared::new(&mut table.contacts), Shared::new(&mut table.summaries));
+        spread(threads, newly_near.len(), LEAST_LOOKS, |range| {
+            for slot in &newly_near[range] {
+                // SAFETY: every pair is listed once, and has a contact of its own.
+                let summary = unsafe { summaries.get_mut(*slot as usize) };
                 // SAFETY: as above.
-                summary.look(unsafe { contacts.get_mut(index) }, &sight);
+                if let Some(contact) = unsafe { contacts.get_mut(summary.contact as usize) } {
+                    summary.look(contact, &sight);
+                }
             }
         });
     }
 
     fn tell_contacts(&mut self, stamp: u64, time: f64) {
         let roster = &self.roster;
-        for (contact, summary) in self.table.contacts.iter().zip(&self.table.summaries) {
+        for summary in &self.table.summaries {
             if summary.stamp != stamp || !summary.changed {
                 continue;
             }
-            let Some(contact) = contact else { continue };
+            let Some(contact) = self.table.contact(summary) else { continue };
             let (Some(a), Some(b)) = (roster.part(contact.parts[0]), roster.part(contact.parts[1])) else {
                 continue;
             };
@@ -186,11 +219,14 @@ impl Realtime {
         let more = self.mark_delicate(world, stamp);
         let Self { solvers, roster, table, bonds, active, entrants, .. } = self;
         solvers.iter_mut().for_each(Solver::clear);
-        for (contact, summary) in table.contacts.iter_mut().zip(&table.summaries) {
+        for summary in &table.summaries {
             if !summary.near || summary.stamp != stamp {
                 continue;
             }
-            let Some(contact) = contact else { continue };
+            let Some(contact) = table.contacts.get_mut(summary.contact as usize).and_then(Option::as_mut)
+            else {
+                continue;
+            };
             if summary.bouncy && contact.answered == stamp {
                 continue;
             }
@@ -271,7 +307,7 @@ impl Realtime {
         }
         self.counters = RealtimeCounters {
             joints: active.len(),
-            contacts: table.contacts.len(),
+            contacts: table.summaries.len(),
             manifolds: solvers.iter_mut().map(|solver| solver.links_mut().len()).sum(),
             solved: solvers.iter().map(Solver::free_count).sum(),
             asleep: 0,

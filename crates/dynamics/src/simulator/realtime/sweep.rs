@@ -21,6 +21,9 @@ use crate::world::{Handle, Status, World};
 use glam::DVec3;
 use rattleback_geometry::swept::{Advancement, Motion, cast_shapes, rotation_vector};
 use rattleback_geometry::{Aabb, Pose, Shape};
+use rattleback_numerics::team::{Shared, each, spread};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::ops::ControlFlow;
 
 /// A fast body on its way.
@@ -55,12 +58,29 @@ struct Meeting {
 pub(super) struct Sweeps {
     runners: Vec<Runner>,
     meetings: Vec<Meeting>,
-    found: Vec<u32>,
-    by_slot: std::collections::HashMap<u32, u32>,
+    /// What each stretch of runners found.
+    stretches: Vec<Stretch>,
+    by_slot: HashMap<u32, u32>,
+    /// Meetings to come, the first first; those whose time has changed since are there again.
+    agenda: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Meetings by runner, and where those of each begin.
+    of_runner: Vec<u32>,
+    starts: Vec<u32>,
     /// Places of fast bodies, filled before.
     pub fast: Vec<u32>,
 }
 
+/// Whom some runners may meet.
+#[derive(Debug, Default)]
+struct Stretch {
+    meetings: Vec<Meeting>,
+    found: Vec<u32>,
+}
+
+/// Runners in a stretch.
+const STRETCH: usize = 32;
+/// Meetings that are not worth another thread.
+const LEAST_MEETINGS: usize = 16;
 /// Nearer than this, in parts of the thinnest extent, counts as touching.
 const TOUCH: f64 = 1e-4;
 /// Radius of the ball in the middle of a body, in parts of half its thinnest extent.
@@ -102,19 +122,12 @@ impl Realtime {
         for index in 0..self.sweeps.runners.len() {
             self.clear_the_way(index)?;
         }
-        for index in 0..self.sweeps.runners.len() {
-            self.expect_meetings(world, index as u32, dt);
-        }
-        for index in 0..self.sweeps.meetings.len() {
-            let meeting = self.sweeps.meetings[index];
-            self.sweeps.meetings[index].time = self.first_touch(&meeting, 0.0);
-        }
+        self.expect_meetings(world, dt);
+        self.time_meetings();
+        self.list_by_runner();
         for _ in 0..MOST_ROUNDS * self.sweeps.runners.len() {
-            let first = (0..self.sweeps.meetings.len())
-                .filter(|k| self.sweeps.meetings[*k].time < 1.0)
-                .min_by(|a, b| self.sweeps.meetings[*a].time.total_cmp(&self.sweeps.meetings[*b].time));
-            let Some(first) = first else { break };
-            self.stop_at(first);
+            let Some(first) = self.next_meeting() else { break };
+            self.stop_at(first as usize);
         }
         let motion = world.bodies_mut().dynamic_mut().0;
         for runner in self.sweeps.runners.iter().filter(|runner| runner.stop < 1.0) {
@@ -140,8 +153,84 @@ impl Realtime {
         Ok(())
     }
 
+    /// Lists who may meet whom.
+    fn expect_meetings(&mut self, world: &World, dt: f64) {
+        let (threads, runners) = (self.threads(), self.sweeps.runners.len());
+        let mut stretches = std::mem::take(&mut self.sweeps.stretches);
+        let count = runners.div_ceil(STRETCH);
+        if stretches.len() < count {
+            stretches.resize_with(count, Stretch::default);
+        }
+        each(threads, &mut stretches[..count], |k, stretch| {
+            stretch.meetings.clear();
+            for index in k * STRETCH..runners.min((k + 1) * STRETCH) {
+                self.expect(world, index as u32, dt, stretch);
+            }
+        });
+        for stretch in &mut stretches[..count] {
+            self.sweeps.meetings.append(&mut stretch.meetings);
+        }
+        self.sweeps.stretches = stretches;
+    }
+
+    /// Finds out when everybody meets whom they may meet.
+    #[allow(unsafe_code)]
+    fn time_meetings(&mut self) {
+        let mut meetings = std::mem::take(&mut self.sweeps.meetings);
+        let shared = Shared::new(&mut meetings);
+        spread(self.threads(), shared.len(), LEAST_MEETINGS, |range| {
+            // SAFETY: pieces do not overlap.
+            for meeting in unsafe { shared.range_mut(range) } {
+                meeting.time = self.first_touch(meeting, 0.0);
+            }
+        });
+        self.sweeps.meetings = meetings;
+    }
+
+    /// Puts all meetings on the agenda, and lists those of each runner.
+    fn list_by_runner(&mut self) {
+        let Sweeps { runners, meetings, agenda, of_runner, starts, .. } = &mut self.sweeps;
+        let runners_of = |meeting: &Meeting| [Some(meeting.runner), meeting.rival].into_iter().flatten();
+        agenda.clear();
+        starts.clear();
+        starts.resize(runners.len() + 1, 0);
+        for (index, meeting) in meetings.iter().enumerate() {
+            if meeting.time < 1.0 {
+                agenda.push(Reverse((meeting.time.to_bits(), index as u32)));
+            }
+            runners_of(meeting).for_each(|runner| starts[runner as usize] += 1);
+        }
+        let mut total = 0;
+        for start in starts.iter_mut() {
+            total += *start;
+            *start = total;
+        }
+        of_runner.clear();
+        of_runner.resize(total as usize, 0);
+        // From the back, after which a start is where its list begins.
+        for (index, meeting) in meetings.iter().enumerate().rev() {
+            for runner in runners_of(meeting) {
+                let start = &mut starts[runner as usize];
+                *start -= 1;
+                of_runner[*start as usize] = index as u32;
+            }
+        }
+    }
+
+    /// The first meeting still to come.
+    fn next_meeting(&mut self) -> Option<u32> {
+        let Sweeps { meetings, agenda, .. } = &mut self.sweeps;
+        while let Some(Reverse((time, index))) = agenda.pop() {
+            if meetings[index as usize].time.to_bits() == time {
+                return Some(index);
+            }
+        }
+        None
+    }
+
     /// Lists whom a runner may meet.
-    fn expect_meetings(&mut self, world: &World, index: u32, dt: f64) {
+    fn expect(&self, world: &World, index: u32, dt: f64, into: &mut Stretch) {
+        let Stretch { meetings, found } = into;
         let runner = self.sweeps.runners[index as usize];
         let stamp = world.counters().steps + 1;
         let Some(actor) = self.roster.actor(runner.slot) else { return };
@@ -152,14 +241,13 @@ impl Realtime {
             }
             let Some(bounds) = bounds_of(&runner.way, &runner.ends, part) else { continue };
             let [start, end] = runner.ends.map(|pose| pose.point(part.middle));
-            let mut found = std::mem::take(&mut self.sweeps.found);
             found.clear();
             self.space.overlapping(&bounds, &mut |proxy| {
                 found.push(proxy.index());
                 ControlFlow::Continue(())
             });
             found.sort_unstable();
-            for other in &found {
+            for other in found.iter() {
                 let Some(peer) = self.roster.part(*other) else { continue };
                 let rival = self.sweeps.by_slot.get(&peer.actor).map(|rival| *rival as usize);
                 // Two runners are listed once.
@@ -184,7 +272,7 @@ impl Realtime {
                 }
                 let rival = rival.map(|rival| rival as u32);
                 let held = self.table.is_held(*number, *other, stamp);
-                self.sweeps.meetings.push(Meeting {
+                meetings.push(Meeting {
                     runner: index,
                     part: *number,
                     other: *other,
@@ -194,7 +282,6 @@ impl Realtime {
                     time: 1.0,
                 });
             }
-            self.sweeps.found = found;
         }
     }
 
@@ -294,17 +381,27 @@ impl Realtime {
             let runner = &mut self.sweeps.runners[runner as usize];
             runner.stop = runner.stop.min(meeting.time);
         }
-        for k in 0..self.sweeps.meetings.len() {
-            let other = self.sweeps.meetings[k];
-            let concerned =
-                stopped.into_iter().flatten().any(|r| other.runner == r || other.rival == Some(r));
-            if k != index && concerned {
+        for runner in stopped.into_iter().flatten() {
+            let list = self.sweeps.starts[runner as usize]..self.sweeps.starts[runner as usize + 1];
+            for place in list {
+                let k = self.sweeps.of_runner[place as usize] as usize;
+                // Between the two themselves all is said; who meets both is listed with the first.
+                let other = self.sweeps.meetings[k];
+                let met_before = meeting.rival == Some(runner)
+                    && (other.runner == meeting.runner || other.rival == Some(meeting.runner));
+                if k == index || met_before {
+                    continue;
+                }
                 let time = self.first_touch(&other, 0.0);
                 let stop = self.sweeps.runners[other.runner as usize].stop;
                 let rival_stop = other.rival.map_or(1.0, |rival| self.sweeps.runners[rival as usize].stop);
                 // Nothing is left to stop if neither moves any more by then.
                 let moving = time < stop || (other.rival.is_some() && time < rival_stop);
-                self.sweeps.meetings[k].time = if moving { time } else { 1.0 };
+                let time = if moving { time } else { 1.0 };
+                self.sweeps.meetings[k].time = time;
+                if time < 1.0 {
+                    self.sweeps.agenda.push(Reverse((time.to_bits(), k as u32)));
+                }
             }
         }
     }

@@ -97,7 +97,7 @@ pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
             }
         }
     };
-    each(workers, work);
+    each(threads, workers, work);
 }
 
 /// Opens pairs of nodes until there are enough to go round.
