@@ -124,7 +124,6 @@ pub(super) struct BondRow {
 pub(super) struct Bonds {
     pub all: Vec<Bond>,
     pub revision: Option<u64>,
-    scratch: Rows,
 }
 
 impl Bonds {
@@ -338,12 +337,5 @@ impl Filling<'_> {
             place.one_sided.0[lane] = f32::from(u8::from(row.effect == Effect::Limit));
             place.always.0[lane] = f32::from(u8::from(always));
         }
-    }
-}
-
-impl Bonds {
-    /// Memory for the rows of one joint.
-    pub const fn scratch(&mut self) -> (&[Bond], &mut Rows) {
-        (self.all.as_slice(), &mut self.scratch)
     }
 }

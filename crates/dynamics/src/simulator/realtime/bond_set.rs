@@ -1,18 +1,28 @@
 //! The joints of a solver: coloured, in blocks of eight, swept before the contacts.
 
 use super::block::{Frame, Mover, Sweep};
-use super::bond::{Bond, BondAxes, BondBlock, BondRow, Bonds, Filling};
+use super::bond::{Bond, BondAxes, BondBlock, BondRow, Filling};
 use super::bond_kernel::{BondArena, BondTask, perform};
 use super::lanes::{LANES, Row};
 use super::roster::NONE;
 use super::solver::LEAST_BLOCKS;
 use super::tree::{TreeRound, Trees};
-use crate::joint::Locks;
-use rattleback_numerics::team::{Shared, Worker};
+use crate::joint::{Locks, Rows};
+use rattleback_numerics::team::{Shared, Worker, each};
 use std::ops::Range;
 
 /// Colours; what finds none of them free is solved one by one.
 const COLORS: usize = 64;
+
+/// Blocks in a stretch.
+const STRETCH: usize = 8;
+
+/// Rows of some blocks, before they are put behind those of others, and of the joint that is asked for them.
+#[derive(Debug, Default)]
+struct Stretch {
+    rows: Vec<BondRow>,
+    scratch: Rows,
+}
 
 /// Memory for the joints of a solver, used again in every step.
 #[derive(Debug, Default)]
@@ -29,6 +39,7 @@ pub(super) struct BondSet {
     blocks: Vec<BondBlock>,
     axes: Vec<BondAxes>,
     rows: Vec<BondRow>,
+    stretches: Vec<Stretch>,
     colors: Vec<Range<usize>>,
     loners: Range<usize>,
     /// Joints whose locks are solved tree by tree.
@@ -83,20 +94,24 @@ impl BondSet {
     /// Puts all joints into blocks.
     pub fn fill(
         &mut self,
-        bonds: &mut Bonds,
+        all: &[Bond],
         filling: &Filling<'_>,
         movers: usize,
         first_free: u32,
         fewest: usize,
+        threads: usize,
     ) {
-        let (all, scratch) = bonds.scratch();
         self.sort(all, movers, first_free, fewest);
-        self.trees.fill(&self.links, all, filling);
+        self.trees.fill(&self.links, all, filling, threads);
+        self.lay_out(all, first_free);
+        self.fill_blocks(all, filling, threads);
+    }
+
+    /// Which joints make which block.
+    fn lay_out(&mut self, all: &[Bond], first_free: u32) {
         self.blocks.clear();
-        self.axes.clear();
-        self.rows.clear();
         self.colors.clear();
-        let mut start = 0;
+        let (mut start, mut axes) = (0, 0);
         for (color, end) in self.ends.iter().map(|end| *end as usize).enumerate() {
             let first_block = self.blocks.len();
             let width = if color < COLORS { LANES } else { 1 };
@@ -111,25 +126,19 @@ impl BondSet {
                 let mut block = BondBlock {
                     locks,
                     axes: NONE,
-                    first_row: self.rows.len() as u32,
                     first_link: first as u32,
                     links: links as u32,
                     ..BondBlock::default()
                 };
                 if locks != Locks::NONE && locks != Locks::POINT {
-                    block.axes = self.axes.len() as u32;
-                    self.axes.push(BondAxes::default());
+                    block.axes = axes;
+                    axes += 1;
                 }
                 for lane in 0..links {
-                    let (place, sides) = self.links[self.sorted[first + lane] as usize];
-                    let bond = &all[place as usize];
+                    let sides = self.links[self.sorted[first + lane] as usize].1;
                     (block.a[lane], block.b[lane]) = (sides[0], sides[1]);
                     block.driven |= sides.iter().any(|mover| (1..first_free).contains(mover));
-                    let axes = if block.axes == NONE { None } else { self.axes.last_mut() };
-                    filling.fill(bond, lane, &mut block, axes);
-                    filling.fill_rows(bond, lane, block.first_row as usize, scratch, &mut self.rows);
                 }
-                block.rows = self.rows.len() as u32 - block.first_row;
                 self.blocks.push(block);
                 first += links;
             }
@@ -140,6 +149,46 @@ impl BondSet {
             } else if !blocks.is_empty() {
                 self.colors.push(blocks);
             }
+        }
+        self.axes.clear();
+        self.axes.resize(axes as usize, BondAxes::default());
+    }
+
+    /// Writes all joints into their blocks. How many rows a block has is known only then: every stretch of blocks has a list of its own,
+    /// and they are put one behind the other.
+    #[allow(unsafe_code)]
+    fn fill_blocks(&mut self, all: &[Bond], filling: &Filling<'_>, threads: usize) {
+        let count = self.blocks.len().div_ceil(STRETCH);
+        if self.stretches.len() < count {
+            self.stretches.resize_with(count, Stretch::default);
+        }
+        let Self { links, sorted, blocks, axes, rows, stretches, .. } = self;
+        {
+            let (blocks, axes) = (Shared::new(blocks), Shared::new(axes));
+            each(threads, &mut stretches[..count], |k, stretch| {
+                stretch.rows.clear();
+                for index in k * STRETCH..blocks.len().min((k + 1) * STRETCH) {
+                    // SAFETY: stretches do not overlap, and axes belong to one block only.
+                    let block = unsafe { blocks.get_mut(index) };
+                    block.first_row = stretch.rows.len() as u32;
+                    for lane in 0..block.links as usize {
+                        let bond = &all[links[sorted[block.first_link as usize + lane] as usize].0 as usize];
+                        // SAFETY: as above.
+                        let axes = (block.axes != NONE).then(|| unsafe { axes.get_mut(block.axes as usize) });
+                        filling.fill(bond, lane, block, axes);
+                        let first = block.first_row as usize;
+                        filling.fill_rows(bond, lane, first, &mut stretch.scratch, &mut stretch.rows);
+                    }
+                    block.rows = stretch.rows.len() as u32 - block.first_row;
+                }
+            });
+        }
+        rows.clear();
+        for (stretch, blocks) in stretches.iter_mut().zip(blocks.chunks_mut(STRETCH)) {
+            for block in blocks {
+                block.first_row += rows.len() as u32;
+            }
+            rows.append(&mut stretch.rows);
         }
     }
 

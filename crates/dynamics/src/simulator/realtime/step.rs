@@ -418,6 +418,7 @@ impl Realtime {
 
     /// Makes the joints ready for their solvers.
     fn fill_bonds(&mut self, world: &World, dt: f64) {
+        let threads = self.threads();
         for (group, (solver, substeps)) in self.solvers.iter_mut().zip(self.substeps).enumerate() {
             let h = dt / substeps as f64;
             let stiffness = joint_softness(&self.settings, h);
@@ -425,7 +426,7 @@ impl Realtime {
             let fewest = if group == 1 { 1 } else { self.settings.exact_joints.max(1) as usize };
             let filling = Filling { world, roster: &self.roster, dt, h, stiffness };
             let (movers, first_free) = (solver.mover_count(), solver.first_free());
-            solver.bonds.fill(&mut self.bonds, &filling, movers, first_free, fewest);
+            solver.bonds.fill(&self.bonds.all, &filling, movers, first_free, fewest, threads);
         }
     }
 

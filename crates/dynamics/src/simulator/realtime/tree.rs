@@ -16,10 +16,13 @@ use super::lanes::Row;
 use super::roster::NONE;
 use crate::joint::Locks;
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_numerics::team::{Shared, Worker};
+use rattleback_numerics::team::{Shared, Worker, each};
 use std::ops::Range;
 
 type Six = [f64; 6];
+
+/// Branches that are not worth another thread.
+const LEAST_BRANCHES: usize = 64;
 
 /// A body in a tree, and the joint to its parent.
 #[derive(Clone, Debug)]
@@ -213,10 +216,13 @@ impl Trees {
     }
 
     /// Takes over where the joints are at the beginning of a step.
-    pub fn fill(&mut self, links: &[(u32, [u32; 2])], all: &[Bond], filling: &Filling<'_>) {
-        for branch in self.branches.iter_mut().filter(|branch| branch.bond != NONE) {
+    pub fn fill(&mut self, links: &[(u32, [u32; 2])], all: &[Bond], filling: &Filling<'_>, threads: usize) {
+        each(threads.min(1 + self.branches.len() / LEAST_BRANCHES), &mut self.branches, |_, branch| {
+            if branch.bond == NONE {
+                return;
+            }
             let bond = &all[links[branch.bond as usize].0 as usize];
-            let (Some(a), Some(b)) = (filling.side(bond, 0), filling.side(bond, 1)) else { continue };
+            let (Some(a), Some(b)) = (filling.side(bond, 0), filling.side(bond, 1)) else { return };
             let turned = |side: &Side<'_>| DMat3::from_quat(side.rotation);
             branch.joint = Geometry {
                 arms: [turned(&a) * a.arm, turned(&b) * b.arm],
@@ -224,7 +230,7 @@ impl Trees {
                 axes: [turned(&a) * a.axes, turned(&b) * b.axes],
             };
             branch.impulse = [0.0; 6];
-        }
+        });
     }
 
     /// Writes the impulses back, as those of locks swept in blocks: of the anchors and of the rotation, in the world's axes.
