@@ -53,6 +53,23 @@ impl<'s, T> Shared<'s, T> {
         self.length == 0
     }
 
+    /// Has a place brought into the cache before it is needed; nothing happens if there is none.
+    #[inline(always)]
+    pub fn fetch(&self, index: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if index < self.length {
+            for offset in (0..size_of::<T>()).step_by(64) {
+                // SAFETY: the place exists, and nothing is read or written that anybody could notice.
+                unsafe {
+                    let line = self.start.add(index).cast::<i8>().add(offset);
+                    core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(line);
+                }
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = index;
+    }
+
     /// Some places to write to.
     ///
     /// # Safety

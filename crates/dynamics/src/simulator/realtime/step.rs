@@ -28,6 +28,8 @@ const DELICATE_RATIO: f64 = 25.0;
 /// Bodies that are not worth another thread.
 pub(super) const LEAST_BODIES: usize = 128;
 
+/// So many pairs before one is looked at, its contact is sent for.
+const AHEAD: usize = 4;
 /// Pairs that are not worth another thread.
 const LEAST_LOOKS: usize = 16;
 
@@ -151,23 +153,30 @@ impl Realtime {
             // Looking again takes a hundred times as long as finding that nothing has changed.
             let portions = Portions::new(summaries.len());
             together(threads, |_| {
-                for index in std::iter::from_fn(|| portions.take()).flatten() {
-                    // SAFETY: portions do not overlap.
-                    let summary = unsafe { summaries.get_mut(index) };
-                    let stirs = |slot: u32| lives.get(slot as usize).copied().unwrap_or_default().stirs();
-                    if summary.stamp == stamp || !(stirs(summary.actors[0]) || stirs(summary.actors[1])) {
-                        continue;
-                    }
-                    summary.stamp = stamp;
-                    if summary.is_far(&sight) {
-                        continue;
-                    }
-                    if summary.contact == NONE {
-                        summary.wanting = true;
-                        wanting.store(true, Ordering::Relaxed);
-                    // SAFETY: a contact belongs to one pair only.
-                    } else if let Some(contact) = unsafe { contacts.get_mut(summary.contact as usize) } {
-                        summary.look(contact, &sight);
+                while let Some(portion) = portions.take() {
+                    for index in portion.clone() {
+                        if index + AHEAD < portion.end {
+                            // SAFETY: portions do not overlap.
+                            contacts.fetch(unsafe { summaries.get(index + AHEAD) }.contact as usize);
+                        }
+                        // SAFETY: as above.
+                        let summary = unsafe { summaries.get_mut(index) };
+                        let [a, b] = summary.actors.map(|slot| lives.get(slot as usize).copied());
+                        let stirs = |life: Option<Life>| life.is_some_and(Life::stirs);
+                        if summary.stamp == stamp || !(stirs(a) || stirs(b)) {
+                            continue;
+                        }
+                        summary.stamp = stamp;
+                        if summary.is_far(&sight) {
+                            continue;
+                        }
+                        if summary.contact == NONE {
+                            summary.wanting = true;
+                            wanting.store(true, Ordering::Relaxed);
+                        // SAFETY: a contact belongs to one pair only.
+                        } else if let Some(contact) = unsafe { contacts.get_mut(summary.contact as usize) } {
+                            summary.look(contact, &sight);
+                        }
                     }
                 }
             });
