@@ -14,7 +14,7 @@
 //! was stopped is followed anew.
 
 use super::Realtime;
-use super::roster::{Actor, Part, set_box};
+use super::roster::{Actor, NONE, Part, set_box};
 use crate::error::Error;
 use crate::motion::Motion as State;
 use crate::world::{Handle, Status, World};
@@ -23,7 +23,7 @@ use rattleback_geometry::swept::{Advancement, Motion, cast_shapes, rotation_vect
 use rattleback_geometry::{Aabb, Pose, Shape};
 use rattleback_numerics::team::{Shared, each, spread};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 /// A fast body on its way.
@@ -60,7 +60,10 @@ pub(super) struct Sweeps {
     meetings: Vec<Meeting>,
     /// What each stretch of runners found.
     stretches: Vec<Stretch>,
-    by_slot: HashMap<u32, u32>,
+    /// By slot of a body: which runner it is, [`NONE`] for all others.
+    by_slot: Vec<u32>,
+    /// Ways of parts that go far: runner, part, and a box around it.
+    ways: Vec<(u32, u32, Aabb)>,
     /// Meetings to come, the first first; those whose time has changed since are there again.
     agenda: BinaryHeap<Reverse<(u64, u32)>>,
     /// Meetings by runner, and where those of each begin.
@@ -110,12 +113,16 @@ impl Realtime {
         self.sweeps.runners.clear();
         self.sweeps.meetings.clear();
         self.sweeps.by_slot.clear();
+        self.sweeps.by_slot.resize(self.roster.actors.len(), NONE);
+        self.sweeps.ways.clear();
         for place in std::mem::take(&mut self.sweeps.fast) {
             let slot = world.bodies().ids(Status::Dynamic)[place as usize].slot();
             let (before, now) =
                 (self.before[place as usize], world.bodies().motion(Status::Dynamic)[place as usize]);
             let Some(way) = way_between(&before, &now, dt) else { continue };
-            self.sweeps.by_slot.insert(slot, self.sweeps.runners.len() as u32);
+            if let Some(runner) = self.sweeps.by_slot.get_mut(slot as usize) {
+                *runner = self.sweeps.runners.len() as u32;
+            }
             let ends = [before.pose(), way.pose(1.0)];
             self.sweeps.runners.push(Runner { place, slot, way, ends, stop: 1.0 });
         }
@@ -148,6 +155,7 @@ impl Realtime {
                 && let Some(bounds) = bounds_of(&runner.way, &runner.ends, part)
             {
                 set_box(&mut *self.space, part, &bounds)?;
+                self.sweeps.ways.push((index as u32, *number, bounds));
             }
         }
         Ok(())
@@ -155,16 +163,16 @@ impl Realtime {
 
     /// Lists who may meet whom.
     fn expect_meetings(&mut self, world: &World, dt: f64) {
-        let (threads, runners) = (self.threads(), self.sweeps.runners.len());
+        let (threads, ways) = (self.threads(), self.sweeps.ways.len());
         let mut stretches = std::mem::take(&mut self.sweeps.stretches);
-        let count = runners.div_ceil(STRETCH);
+        let count = ways.div_ceil(STRETCH);
         if stretches.len() < count {
             stretches.resize_with(count, Stretch::default);
         }
         each(threads, &mut stretches[..count], |k, stretch| {
             stretch.meetings.clear();
-            for index in k * STRETCH..runners.min((k + 1) * STRETCH) {
-                self.expect(world, index as u32, dt, stretch);
+            for way in &self.sweeps.ways[k * STRETCH..ways.min((k + 1) * STRETCH)] {
+                self.expect(world, way, dt, stretch);
             }
         });
         for stretch in &mut stretches[..count] {
@@ -228,66 +236,59 @@ impl Realtime {
         None
     }
 
-    /// Lists whom a runner may meet.
-    fn expect(&self, world: &World, index: u32, dt: f64, into: &mut Stretch) {
+    /// Lists whom a part of a runner may meet.
+    fn expect(&self, world: &World, way: &(u32, u32, Aabb), dt: f64, into: &mut Stretch) {
         let Stretch { meetings, found } = into;
-        let runner = self.sweeps.runners[index as usize];
+        let (index, number, bounds) = way;
+        let runner = &self.sweeps.runners[*index as usize];
         let stamp = world.counters().steps + 1;
-        let Some(actor) = self.roster.actor(runner.slot) else { return };
-        for number in &actor.parts {
-            let Some(part) = self.roster.part(*number).filter(|part| !part.sensor) else { continue };
-            if !runner.goes_far(part) {
+        let Some(part) = self.roster.part(*number).filter(|part| !part.sensor) else { return };
+        let [start, end] = runner.ends.map(|pose| pose.point(part.middle));
+        found.clear();
+        self.space.overlapping(bounds, &mut |proxy| {
+            found.push(proxy.index());
+            ControlFlow::Continue(())
+        });
+        found.sort_unstable();
+        for other in found.iter() {
+            let Some(peer) = self.roster.part(*other) else { continue };
+            let rival = self.sweeps.by_slot.get(peer.actor as usize).copied().filter(|rival| *rival != NONE);
+            // Two runners are listed once.
+            let listed = rival.is_some_and(|rival| rival < *index);
+            if peer.sensor || peer.actor == part.actor || listed {
                 continue;
             }
-            let Some(bounds) = bounds_of(&runner.way, &runner.ends, part) else { continue };
-            let [start, end] = runner.ends.map(|pose| pose.point(part.middle));
-            found.clear();
-            self.space.overlapping(&bounds, &mut |proxy| {
-                found.push(proxy.index());
-                ControlFlow::Continue(())
-            });
-            found.sort_unstable();
-            for other in found.iter() {
-                let Some(peer) = self.roster.part(*other) else { continue };
-                let rival = self.sweeps.by_slot.get(&peer.actor).map(|rival| *rival as usize);
-                // Two runners are listed once.
-                let listed = rival.is_some_and(|rival| rival < index as usize);
-                if peer.sensor || peer.actor == part.actor || listed {
-                    continue;
-                }
-                let Some(way) = self.way_of(world, peer, rival, dt) else { continue };
-                let ends = rival.map(|rival| self.sweeps.runners[rival].ends);
-                let [from, to] = ends.unwrap_or_else(|| [way.pose(0.0), way.pose(1.0)]);
-                // Who moves along with it is seen by the contacts of the next step early enough.
-                let along = to.point(from.inverse_point(start));
-                let swing = (runner.way.turn().length() + way.turn().length()) * part.radius;
-                let passing = end.distance(along) + swing;
-                if passing < part.core + peer.core.min(part.core)
-                    || !world.may_touch(part.id, peer.id).unwrap_or(false)
-                    || lets_pass(part, &runner.ends[0], along - end)
-                    || lets_pass(peer, &from, end - along)
-                    || self.table.is_passing(*number, *other)
-                {
-                    continue;
-                }
-                let rival = rival.map(|rival| rival as u32);
-                let held = self.table.is_held(*number, *other, stamp);
-                meetings.push(Meeting {
-                    runner: index,
-                    part: *number,
-                    other: *other,
-                    way,
-                    rival,
-                    held,
-                    time: 1.0,
-                });
+            let Some(way) = self.way_of(world, peer, rival, dt) else { continue };
+            let ends = rival.map(|rival| self.sweeps.runners[rival as usize].ends);
+            let [from, to] = ends.unwrap_or_else(|| [way.pose(0.0), way.pose(1.0)]);
+            // Who moves along with it is seen by the contacts of the next step early enough.
+            let along = to.point(from.inverse_point(start));
+            let swing = (runner.way.turn().length() + way.turn().length()) * part.radius;
+            let passing = end.distance(along) + swing;
+            if passing < part.core + peer.core.min(part.core)
+                || !world.may_touch(part.id, peer.id).unwrap_or(false)
+                || lets_pass(part, &runner.ends[0], along - end)
+                || lets_pass(peer, &from, end - along)
+                || self.table.is_passing(*number, *other)
+            {
+                continue;
             }
+            let held = self.table.is_held(*number, *other, stamp);
+            meetings.push(Meeting {
+                runner: *index,
+                part: *number,
+                other: *other,
+                way,
+                rival,
+                held,
+                time: 1.0,
+            });
         }
     }
 
-    fn way_of(&self, world: &World, part: &Part, rival: Option<usize>, dt: f64) -> Option<Motion> {
+    fn way_of(&self, world: &World, part: &Part, rival: Option<u32>, dt: f64) -> Option<Motion> {
         if let Some(rival) = rival {
-            return Some(self.sweeps.runners[rival].way);
+            return Some(self.sweeps.runners[rival as usize].way);
         }
         let actor = self.roster.actor(part.actor)?;
         let now = actor.motion(world)?;
