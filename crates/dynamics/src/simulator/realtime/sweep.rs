@@ -8,7 +8,8 @@
 //! Parts that touch from the start, or nearly so, are held by the solver: were they stopped where they touch, a body that slides or
 //! tips over would never get on. But the solver knows only how they turn at that moment: a rod that spins fast may dip into what it
 //! touches. Then a ball that fits into it, about the centre of mass (about its own middle, if there are other parts), is followed
-//! instead, so that the middle of a body stays on its side.
+//! instead, so that the middle of a body stays on its side. So it is with bodies that hang on joints: stopped alone, a limb would be
+//! torn from its neighbours by all they still go.
 //!
 //! Who is stopped is in the way of others from then on. So hits are taken in the order of time, and whoever may meet a body that
 //! was stopped is followed anew.
@@ -44,7 +45,7 @@ struct Meeting {
     /// The other's way, and which runner it is, if it is one.
     way: Motion,
     rival: Option<u32>,
-    /// Whether the solver holds them apart already.
+    /// Whether the solver holds them apart already, or has to because the runner hangs on a joint.
     held: bool,
     /// When they touch first, with everybody stopped where they are known to be.
     time: f64,
@@ -59,6 +60,8 @@ pub(super) struct Sweeps {
     by_slot: std::collections::HashMap<u32, u32>,
     /// Places of fast bodies, filled before.
     pub fast: Vec<u32>,
+    /// By slot: whether a body hangs on a joint.
+    joined: Vec<bool>,
 }
 
 /// Nearer than this, in parts of the thinnest extent, counts as touching.
@@ -90,6 +93,7 @@ impl Realtime {
         self.sweeps.runners.clear();
         self.sweeps.meetings.clear();
         self.sweeps.by_slot.clear();
+        self.note_joined();
         for place in std::mem::take(&mut self.sweeps.fast) {
             let slot = world.bodies().ids(Status::Dynamic)[place as usize].slot();
             let (before, now) =
@@ -123,6 +127,17 @@ impl Realtime {
             (body.x, body.q) = (pose.translation, pose.rotation.normalize());
         }
         Ok(())
+    }
+
+    fn note_joined(&mut self) {
+        let joined = &mut self.sweeps.joined;
+        joined.clear();
+        joined.resize(self.roster.actors.len(), false);
+        for slot in self.bonds.all.iter().flat_map(|bond| bond.actors) {
+            if let Some(joined) = joined.get_mut(slot as usize) {
+                *joined = true;
+            }
+        }
     }
 
     /// Tells the space where a runner may be during this step.
@@ -183,7 +198,9 @@ impl Realtime {
                     continue;
                 }
                 let rival = rival.map(|rival| rival as u32);
-                let held = self.table.is_held(*number, *other, stamp);
+                let joined = |actor: u32| self.sweeps.joined.get(actor as usize) == Some(&true);
+                let held =
+                    (rival.is_none() && joined(part.actor)) || self.table.is_held(*number, *other, stamp);
                 self.sweeps.meetings.push(Meeting {
                     runner: index,
                     part: *number,
