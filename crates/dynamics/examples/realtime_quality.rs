@@ -10,7 +10,7 @@ use rattleback_geometry::Shape;
 const DT: f64 = 1.0 / 60.0;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let launches = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1000);
+    let launches = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(10_000);
     for heavy in [1.0, 100.0, 1000.0] {
         let [sag, aside] = tower(heavy)?;
         println!(
@@ -19,15 +19,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             1e3 * aside
         );
     }
-    for ([since, seconds], moved) in pyramid(30)? {
-        println!(
-            "pyramid 30 high, {seconds:>2} s: since {since:>2} s moved {:.3} mm along, {:.3} mm across, {:.3} mm down",
-            1e3 * moved.x,
-            1e3 * moved.y,
-            1e3 * moved.z
-        );
+    for sleep in [false, true] {
+        for (since, moved) in pyramid(30, sleep)? {
+            println!(
+                "pyramid 30 high, 60 s, sleep {}: since {since:>2} s never more than {:.3} mm along, {:.3} mm across, {:.3} mm down",
+                if sleep { "on " } else { "off" },
+                1e3 * moved.x,
+                1e3 * moved.y,
+                1e3 * moved.z
+            );
+        }
     }
-    println!("of {launches} bullets and spinning rods at a wall of 1 mm, {} passed", passes(launches)?);
+    println!(
+        "of {launches} balls and cubes of 1 cm at up to 1000 m/s and rods at 500 rad/s, at a wall of 1 mm or at each other, {} passed",
+        passes(launches)?
+    );
     Ok(())
 }
 
@@ -57,12 +63,12 @@ fn tower(heavy: f64) -> Result<[f64; 2], Box<dyn std::error::Error>> {
     Ok([9.5 - p.z, p.truncate().length()])
 }
 
-/// From which second to which, and how far.
-type Drift = ([u32; 2], DVec3);
+/// Since which second, and how far at most.
+type Drift = (u32, DVec3);
 
-/// Height ⇒ between some seconds and others: how far a box has moved at most, in the plane the pyramid stands in, across it and up or
-/// down.
-fn pyramid(base: u32) -> Result<Vec<Drift>, Box<dyn std::error::Error>> {
+/// (height, whether bodies may sleep) ⇒ since some seconds: how far a box was at most, at any later second of the minute, from where it
+/// was then: in the plane the pyramid stands in, across it and up or down.
+fn pyramid(base: u32, sleep: bool) -> Result<Vec<Drift>, Box<dyn std::error::Error>> {
     let mut world = World::default();
     ground(&mut world)?;
     let mut boxes = Vec::new();
@@ -74,8 +80,8 @@ fn pyramid(base: u32) -> Result<Vec<Drift>, Box<dyn std::error::Error>> {
             boxes.push(world.add_body(Body::dynamic().position(at).with_shape(shape))?);
         }
     }
-    let mut simulator = wakeful()?;
-    let (mut before, mut told) = (Vec::<(u32, Vec<DVec3>)>::new(), Vec::new());
+    let mut simulator = Realtime::new(RealtimeSettings { sleep, ..RealtimeSettings::default() })?;
+    let (mut before, mut told) = (Vec::<Vec<DVec3>>::new(), Vec::<Drift>::new());
     for second in 1..=60 {
         for _ in 0..60 {
             simulator.step(&mut world, DT)?;
@@ -84,20 +90,19 @@ fn pyramid(base: u32) -> Result<Vec<Drift>, Box<dyn std::error::Error>> {
             .iter()
             .map(|id| world.body(*id).map(|body| body.position()))
             .collect::<Result<Vec<_>, _>>()?;
-        if [20, 40, 60].contains(&second) {
-            for (since, then) in &before {
-                let moved = then.iter().zip(&now).map(|(then, now)| (*now - *then).abs());
-                told.push(([*since, second], moved.fold(DVec3::ZERO, DVec3::max)));
-            }
+        for (then, (_, most)) in before.iter().zip(&mut told) {
+            let moved = then.iter().zip(&now).map(|(then, now)| (*now - *then).abs());
+            *most = moved.fold(*most, DVec3::max);
         }
-        if [2, 10].contains(&second) {
-            before.push((second, now));
+        if [2, 5, 10].contains(&second) {
+            before.push(now);
+            told.push((second, DVec3::ZERO));
         }
     }
     Ok(told)
 }
 
-/// Launches at a wall ⇒ how many got to the other side.
+/// Launches at a wall or at each other ⇒ how many got to the other side.
 fn passes(launches: u32) -> Result<u32, Box<dyn std::error::Error>> {
     let mut state = 12345_u64;
     let mut uniform = || {
@@ -107,24 +112,36 @@ fn passes(launches: u32) -> Result<u32, Box<dyn std::error::Error>> {
     let mut passed = 0;
     for launch in 0..launches {
         let mut world = World::weightless();
-        world.add_body(Body::fixed().with_shape(Shape::cuboid(DVec3::new(0.0005, 50.0, 50.0))?))?;
         let speed = 10.0 * 100_f64.powf(uniform());
         let aim = DVec3::new(1.0, 0.3 * (uniform() - 0.5), 0.3 * (uniform() - 0.5)).normalize();
         let start = DVec3::new(-0.5 - 3.0 * uniform(), uniform() - 0.5, uniform() - 0.5);
-        let spin = 500.0 * (2.0 * DVec3::new(uniform(), uniform(), uniform()) - DVec3::ONE);
-        let (shape, spin) = match launch % 3 {
-            0 => (Shape::sphere(0.005)?, DVec3::ZERO),
+        let spin = 2.0 * DVec3::new(uniform(), uniform(), uniform()) - DVec3::ONE;
+        let spin = 500.0 * spin.normalize_or(DVec3::Z);
+        let (shape, spin) = match launch % 4 {
+            0 | 3 => (Shape::sphere(0.005)?, DVec3::ZERO),
             1 => (Shape::cuboid(DVec3::splat(0.005))?, spin),
             _ => (Shape::cuboid(DVec3::new(0.2, 0.005, 0.005))?, spin),
         };
         let bullet =
             Body::dynamic().position(start).velocity(speed * aim).angular_velocity(spin).with_shape(shape);
         let id = world.add_body(bullet)?;
+        let rival = if launch % 4 == 3 {
+            // Comes the same way from the other side, so that they meet in the open.
+            let back = Body::dynamic().position(start + 7.0 * aim).velocity(-speed * (0.2 + uniform()) * aim);
+            Some(world.add_body(back.with_shape(Shape::sphere(0.005)?))?)
+        } else {
+            world.add_body(Body::fixed().with_shape(Shape::cuboid(DVec3::new(0.0005, 50.0, 50.0))?))?;
+            None
+        };
         let mut simulator = Realtime::default();
         for _ in 0..30 {
             simulator.step(&mut world, DT)?;
         }
-        passed += u32::from(world.body(id)?.position().x > 0.0);
+        let at = world.body(id)?.position();
+        passed += u32::from(match rival {
+            Some(rival) => (world.body(rival)?.position() - at).dot(aim) < 0.0,
+            None => at.x > 0.0,
+        });
     }
     Ok(passed)
 }

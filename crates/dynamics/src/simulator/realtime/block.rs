@@ -55,7 +55,7 @@ pub(super) struct Patch {
     pub count: u32,
 }
 
-/// Eight points: rows of A and B (rotation only; translation follows from the normal), gap, 1/(j·j), impulse.
+/// Eight points: rows of A and B (rotation only; translation follows from the normal), gap, share/(j·j), impulse.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub(super) struct PointRows {
@@ -111,6 +111,8 @@ pub(super) struct Block {
     pub limits: [Row; 3],
     /// 1 where one side cannot be moved.
     pub stiff: Row,
+    /// Part of its own answer that each point gives, as all answer at once.
+    pub share: Row,
     /// Where its points, rolling rows and drives are; [`NONE`](super::roster::NONE) for none.
     pub first_point: u32,
     pub points: u32,

@@ -382,6 +382,7 @@ impl Block {
             twist: Row::default(),
             limits: [Row::default(); 3],
             stiff: Row::default(),
+            share: Row::default(),
             first_point: 0,
             points: 0,
             rolling: NONE,

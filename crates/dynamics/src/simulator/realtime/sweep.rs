@@ -8,7 +8,8 @@
 //! Parts that touch from the start, or nearly so, are held by the solver: were they stopped where they touch, a body that slides or
 //! tips over would never get on. But the solver knows only how they turn at that moment: a rod that spins fast may dip into what it
 //! touches. Then a ball that fits into it, about the centre of mass (about its own middle, if there are other parts), is followed
-//! instead, so that the middle of a body stays on its side.
+//! instead, so that the middle of a body stays on its side. So it is with bodies that hang on joints: stopped alone, a limb would be
+//! torn from its neighbours by all they still go.
 //!
 //! Who is stopped is in the way of others from then on. So hits are taken in the order of time, and whoever may meet a body that
 //! was stopped is followed anew.
@@ -47,7 +48,7 @@ struct Meeting {
     /// The other's way, and which runner it is, if it is one.
     way: Motion,
     rival: Option<u32>,
-    /// Whether the solver holds them apart already.
+    /// Whether the solver holds them apart already, or has to because the runner hangs on a joint.
     held: bool,
     /// When they touch first, with everybody stopped where they are known to be.
     time: f64,
@@ -71,6 +72,8 @@ pub(super) struct Sweeps {
     starts: Vec<u32>,
     /// Places of fast bodies, filled before.
     pub fast: Vec<u32>,
+    /// By slot: whether a body hangs on a joint.
+    joined: Vec<bool>,
 }
 
 /// Whom some runners may meet.
@@ -115,7 +118,9 @@ impl Realtime {
         self.sweeps.by_slot.clear();
         self.sweeps.by_slot.resize(self.roster.actors.len(), NONE);
         self.sweeps.ways.clear();
-        for place in std::mem::take(&mut self.sweeps.fast) {
+        self.note_joined();
+        for index in 0..self.sweeps.fast.len() {
+            let place = self.sweeps.fast[index];
             let slot = world.bodies().ids(Status::Dynamic)[place as usize].slot();
             let (before, now) =
                 (self.before[place as usize], world.bodies().motion(Status::Dynamic)[place as usize]);
@@ -143,6 +148,17 @@ impl Realtime {
             (body.x, body.q) = (pose.translation, pose.rotation.normalize());
         }
         Ok(())
+    }
+
+    fn note_joined(&mut self) {
+        let joined = &mut self.sweeps.joined;
+        joined.clear();
+        joined.resize(self.roster.actors.len(), false);
+        for slot in self.bonds.all.iter().flat_map(|bond| bond.actors) {
+            if let Some(joined) = joined.get_mut(slot as usize) {
+                *joined = true;
+            }
+        }
     }
 
     /// Tells the space where a runner may be during this step.
@@ -273,7 +289,8 @@ impl Realtime {
             {
                 continue;
             }
-            let held = self.table.is_held(*number, *other, stamp);
+            let joined = |actor: u32| self.sweeps.joined.get(actor as usize) == Some(&true);
+            let held = (rival.is_none() && joined(part.actor)) || self.table.is_held(*number, *other, stamp);
             meetings.push(Meeting {
                 runner: *index,
                 part: *number,
