@@ -527,6 +527,9 @@ impl Summary {
         if self.contact != NONE && self.apart <= 0.0 {
             return false;
         }
+        if self.contact == NONE && self.muted {
+            return true;
+        }
         let paths = self.actors.map(|actor| &sight.roster.paths[actor as usize]);
         let margin = approach(paths, sight.dt).max(sight.foresight as f32);
         self.apart = left(self.apart, paths);

@@ -38,6 +38,27 @@ unsafe impl Send for PatchPlace {}
 #[allow(unsafe_code)]
 unsafe impl Sync for PatchPlace {}
 
+/// What blocks have to know of a patch: read while it is at hand, for patches lie far apart.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    /// One to four.
+    points: u8,
+    /// Several points, and no impulse yet.
+    fresh: bool,
+    rolls: bool,
+}
+
+impl Note {
+    fn of(patch: &Patch) -> Self {
+        let points = &patch.points[..patch.count as usize];
+        Self {
+            points: points.len().clamp(1, 4) as u8,
+            fresh: points.len() > 1 && points.iter().all(|row| row.0[6] == 0.0),
+            rolls: patch.surface.0[3] > 0.0,
+        }
+    }
+}
+
 /// Memory of the solver, used again in every step.
 #[derive(Debug, Default)]
 pub(super) struct Solver {
@@ -59,8 +80,8 @@ pub(super) struct Solver {
     /// Movers below this one are not moved by impulses.
     first_free: u32,
     masks: Vec<u64>,
-    /// Points of each link.
-    counts: Vec<u8>,
+    /// What blocks have to know of the patch of each link.
+    notes: Vec<Note>,
     keys: Vec<u16>,
     /// Blocks of each colour; the last ones are to be done one by one.
     colors: Vec<Range<usize>>,
@@ -85,7 +106,7 @@ impl Solver {
         self.bonds.clear();
         self.spinners.clear();
         self.places.clear();
-        self.counts.clear();
+        self.notes.clear();
         self.movers.clear();
         self.frames.clear();
         self.kicks.clear();
@@ -129,7 +150,7 @@ impl Solver {
 
     pub fn add(&mut self, link: Link, patch: &mut Patch) {
         self.links.push(link);
-        self.counts.push(patch.count.clamp(1, 4) as u8);
+        self.notes.push(Note::of(patch));
         self.places.push(PatchPlace(std::ptr::from_mut(patch)));
     }
 
@@ -143,7 +164,7 @@ impl Solver {
         self.masks.resize(self.movers.len(), 0);
         self.keys.clear();
         let mut counts = [0_u32; (COLORS + 1) * 4];
-        for (link, count) in self.links.iter().zip(&self.counts) {
+        for (link, note) in self.links.iter().zip(&self.notes) {
             let used = |mover: u32| if mover >= first_free { self.masks[mover as usize] } else { 0 };
             let color = (!(used(link.a) | used(link.b))).trailing_zeros() as usize;
             if color < COLORS {
@@ -151,7 +172,7 @@ impl Solver {
                     self.masks[mover as usize] |= 1 << color;
                 }
             }
-            let key = color * 4 + (4 - usize::from(*count));
+            let key = color * 4 + (4 - usize::from(note.points));
             counts[key] += 1;
             self.keys.push(key as u16);
         }
@@ -170,7 +191,6 @@ impl Solver {
         self.make_blocks(first_free, &std::array::from_fn(|color| counts[color * 4 + 3]));
     }
 
-    #[allow(unsafe_code)]
     fn make_blocks(&mut self, first_free: u32, ends: &[u32; COLORS + 1]) {
         self.patches.clear();
         self.patches.extend(self.sorted.iter().map(|index| self.places[*index as usize]));
@@ -192,12 +212,10 @@ impl Solver {
                     let link = &self.links[self.sorted[first + lane] as usize];
                     block.a[lane] = link.a;
                     block.b[lane] = link.b;
-                    // SAFETY: nobody else is at work yet.
-                    let patch = unsafe { &*self.patches[first + lane].0 };
-                    most = most.max(patch.count);
-                    let points = &patch.points[..patch.count as usize];
-                    block.fresh |= points.len() > 1 && points.iter().all(|row| row.0[6] == 0.0);
-                    rolls |= patch.surface.0[3] > 0.0;
+                    let note = self.notes[self.sorted[first + lane] as usize];
+                    most = most.max(note.points.into());
+                    block.fresh |= note.fresh;
+                    rolls |= note.rolls;
                     driven |= [link.a, link.b].iter().any(|mover| (1..first_free).contains(mover));
                 }
                 (block.first_point, block.points) = (points, most);
