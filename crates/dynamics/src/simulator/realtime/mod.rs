@@ -29,7 +29,7 @@ mod solver;
 mod spinner;
 mod step;
 mod sweep;
-mod team;
+pub(in crate::simulator) mod team;
 mod tree;
 
 pub use settings::RealtimeSettings;

@@ -71,7 +71,7 @@ const PATIENCE: u32 = 2000;
 
 /// One of the threads.
 #[derive(Debug)]
-pub(super) struct Worker<'t> {
+pub(in crate::simulator) struct Worker<'t> {
     index: usize,
     gate: &'t Gate,
 }
@@ -131,7 +131,7 @@ impl Portions {
 }
 
 /// Lets so many threads do the work together.
-pub(super) fn together(threads: usize, work: impl Fn(&Worker<'_>) + Sync) {
+pub(in crate::simulator) fn together(threads: usize, work: impl Fn(&Worker<'_>) + Sync) {
     let gate = Gate { members: threads.max(1), arrived: AtomicUsize::new(0), round: AtomicUsize::new(0) };
     if threads <= 1 {
         return work(&Worker { index: 0, gate: &gate });
