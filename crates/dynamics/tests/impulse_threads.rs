@@ -36,7 +36,7 @@ fn heaps(count: u32) -> World {
                 Shape::sphere(0.08).unwrap()
             };
             let aside = DVec3::new(noise(&mut seed) - 0.5, noise(&mut seed) - 0.5, 0.0) * 0.1;
-            let height = 0.2 + 0.3 * f64::from(k) + 0.1 * noise(&mut seed);
+            let height = 0.25 + 0.4 * f64::from(k) + 0.1 * noise(&mut seed);
             let turn = DQuat::from_scaled_axis(DVec3::new(noise(&mut seed), noise(&mut seed), 0.3));
             let body = Body::dynamic().with_shape(shape).position(at + aside + height * DVec3::Z);
             world.add_body(body.orientation(turn).material(surface)).unwrap();
@@ -48,7 +48,7 @@ fn heaps(count: u32) -> World {
 /// Balls and blocks without gravity between elastic walls: they meet and part all the time.
 fn gas(count: u32) -> World {
     let (mut world, mut seed) = (World::default(), 3);
-    world.set_gravity(DVec3::ZERO);
+    world.set_gravity(DVec3::ZERO).unwrap();
     let hard = world
         .add_material(Material { restitution: 1.0, kinetic_friction: 0.2, ..Material::default() })
         .unwrap();
@@ -104,7 +104,7 @@ fn agree(make: impl Fn() -> World, steps: usize, dt: f64) {
 /// Impulse test 38: 240 bodies in 40 heaps that have nothing to do with each other.
 #[test]
 fn heaps_far_apart_come_out_the_same() {
-    agree(|| heaps(40), 1000, 1.0 / 100.0);
+    agree(|| heaps(40), 1000, 1.0 / 500.0);
 }
 
 /// Groups that meet and part all the time.
