@@ -244,6 +244,7 @@ impl Stage {
             point: DVec3::ZERO,
             face: None,
             hop: (f64::NEG_INFINITY, 0.0),
+            pulled: (0.0, 0.0),
             collisions: 0,
             counted_since: time,
         };

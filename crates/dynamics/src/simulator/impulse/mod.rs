@@ -34,6 +34,7 @@ mod reach;
 mod recast;
 mod response;
 mod rest;
+mod rims;
 mod script;
 mod settings;
 mod stage;

@@ -30,7 +30,13 @@ use glam::DVec3;
 const CROWDED: u32 = 30;
 
 /// Beyond so many g hops are not made faster.
-const HARDEST_PULL: f64 = 4.0;
+const HARDEST_PULL: f64 = 16.0;
+
+/// What a hop still counts after the next one, when pulls are averaged.
+const KEPT: f64 = 0.8;
+
+/// Longer than so many times a fall through ε is no hop.
+const LONGEST_HOP: f64 = 8.0;
 
 impl Stage {
     /// Lets a pair collide.
@@ -78,7 +84,9 @@ impl Stage {
         let mut count = 0;
         let after = self.after(index, t, gap, p);
         let [first, second] = after.map(|body| body.v + body.omega.cross(body.r));
-        self.pairs[index as usize].hop = (t, (second - first).dot(gap.normal));
+        let pulled = self.pulled(index, t, gap);
+        let pair = &mut self.pairs[index as usize];
+        (pair.pulled, pair.hop) = (pulled, (t, (second - first).dot(gap.normal)));
         for k in 0..2 {
             let actor = &mut self.actors[actors[k] as usize];
             if actor.yields() {
@@ -165,19 +173,22 @@ impl Stage {
         Ok((frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed))
     }
 
-    /// How hard the gap of a pair was pulled together since they last met, in g; 1 if that was not one undisturbed hop.
+    /// How hard the gap of a pair has been pulled together over its last hops, in g.
     fn pull(&self, index: u32, t: f64, gap: &Gap) -> f64 {
+        let (speed, time) = self.pulled(index, t, gap);
+        if time > 0.0 { (speed / (time * self.weight)).clamp(1.0, HARDEST_PULL) } else { 1.0 }
+    }
+
+    /// By how much in all, and in what time, the gap has been pulled together over its last hops, later ones counting more.
+    fn pulled(&self, index: u32, t: f64, gap: &Gap) -> (f64, f64) {
         let pair = &self.pairs[index as usize];
-        let ((since, speed), h) = (pair.hop, t - pair.hop.0);
-        let undisturbed = |actor: &u32| {
-            let actor = &self.actors[*actor as usize];
-            !actor.yields() || actor.last_hit == since
-        };
-        if h.is_finite() && h > 0.0 && pair.actors.iter().all(undisturbed) {
-            ((speed - gap.rate) / (h * self.weight)).clamp(1.0, HARDEST_PULL)
-        } else {
-            1.0
+        let ((since, parted), (speed, time)) = (pair.hop, pair.pulled);
+        let h = t - since;
+        // After a flight everything begins anew.
+        if !(h < LONGEST_HOP * self.fall_time()) {
+            return (0.0, 0.0);
         }
+        (KEPT * speed + (parted - gap.rate), KEPT * time + h)
     }
 
     /// Whether a pair has collided so often that time hardly passes; says so.
