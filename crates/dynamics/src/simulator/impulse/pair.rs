@@ -117,7 +117,8 @@ pub(super) fn measure(
             return Ok(Gap { distance, normal, point, rate, face: Some(face as u8) });
         }
     }
-    if let [Piece::Bounded(ConvexShape::Cylinder(first)), Piece::Bounded(ConvexShape::Cylinder(second))] = &pieces
+    if let [Piece::Bounded(ConvexShape::Cylinder(first)), Piece::Bounded(ConvexShape::Cylinder(second))] =
+        &pieces
         && let Some((distance, normal, point)) =
             between_rims([first, second], [&poses[0], &poses[1]], last_normal)
     {

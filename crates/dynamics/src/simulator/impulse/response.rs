@@ -29,8 +29,12 @@ use glam::DVec3;
 /// A pair that has met slowly so often within one stall time is no longer sent back: it only stops closing in.
 const CROWDED: u32 = 30;
 
-/// Beyond so many g hops are not made faster.
-const HARDEST_PULL: f64 = 16.0;
+/// Beyond so many g hops are not made faster: where a body's own turning pulls, and where the load of others does.
+const HARDEST_TURN: f64 = 4.0;
+const HARDEST_LOAD: f64 = 16.0;
+
+/// And beyond so many g collisions do not count as slow any longer than so.
+const STEEPEST_FALL: f64 = 6.0;
 
 /// What a hop still counts after the next one, when pulls are averaged.
 const KEPT: f64 = 0.8;
@@ -49,7 +53,8 @@ impl Stage {
         gap: &Gap,
     ) -> Result<(), Error> {
         let actors = self.pairs[index as usize].actors;
-        let slow = settings.microcollisions && -gap.rate < self.slow();
+        let fall = self.slow() * self.pull(index, t, gap).min(STEEPEST_FALL).sqrt();
+        let slow = settings.microcollisions && -gap.rate < fall;
         let (mut p, mut reversed) = self.impulse(settings, index, t, gap, slow)?;
         let mut woken = false;
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
@@ -161,22 +166,32 @@ impl Stage {
         if !slow || crowded {
             return Ok((frame * resolve(&collision, &surface).map_err(failed)?.impulse, false));
         }
+        let pull = self.pull(index, t, gap);
         let rule = MicroSettings {
             collision_epsilon: self.epsilon,
-            gravity: self.weight,
+            gravity: self.weight * pull.min(STEEPEST_FALL),
             reversing: settings.reversing,
             e_max: settings.boosted_restitution,
-            least_rebound: settings.least_hop * self.slow() * self.pull(index, t, gap).sqrt(),
+            least_rebound: settings.least_hop * self.slow() * pull.sqrt(),
             ..MicroSettings::default()
         };
         let answer = micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
         Ok((frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed))
     }
 
-    /// How hard the gap of a pair has been pulled together over its last hops, in g.
+    /// How hard the gap of a pair is pulled together, in g: in its last hop if nobody else touched the two, else over some hops.
     fn pull(&self, index: u32, t: f64, gap: &Gap) -> f64 {
+        let pair = &self.pairs[index as usize];
+        let ((since, parted), h) = (pair.hop, t - pair.hop.0);
+        let undisturbed = |actor: &u32| {
+            let actor = &self.actors[*actor as usize];
+            !actor.yields() || actor.last_hit == since
+        };
+        if h.is_finite() && h > 0.0 && pair.actors.iter().all(undisturbed) {
+            return ((parted - gap.rate) / (h * self.weight)).clamp(1.0, HARDEST_TURN);
+        }
         let (speed, time) = self.pulled(index, t, gap);
-        if time > 0.0 { (speed / (time * self.weight)).clamp(1.0, HARDEST_PULL) } else { 1.0 }
+        if time > 0.0 { (speed / (time * self.weight)).clamp(1.0, HARDEST_LOAD) } else { 1.0 }
     }
 
     /// By how much in all, and in what time, the gap has been pulled together over its last hops, later ones counting more.

@@ -128,6 +128,9 @@ mod tests {
         let piece = Piece::try_from(&shape).unwrap();
         let relative = poses[0].relative(&poses[1]);
         let near = distance_pieces(&piece, &piece, &relative, &mut PieceCache::default()).unwrap();
-        assert!((d - near.distance).abs() < 1e-8 && (w - poses[0].vector(near.normal)).length() < 1e-5, "{d} {near:?}");
+        assert!(
+            (d - near.distance).abs() < 1e-8 && (w - poses[0].vector(near.normal)).length() < 1e-5,
+            "{d} {near:?}"
+        );
     }
 }
