@@ -380,8 +380,7 @@ impl Company {
             }
         }
         if self.stages.len() == 1 {
-            self.border = None;
-            self.since = 0;
+            (self.border, self.since, self.wait) = (None, 0, PERIOD);
         }
         Ok(())
     }

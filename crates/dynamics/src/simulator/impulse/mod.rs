@@ -13,6 +13,10 @@
 //!   (microcollisions), and bodies that have stopped and can be proved to be carried by their contacts stand still until
 //!   something disturbs them (`rest`).
 //!
+//! - Groups of bodies that have nothing to do with each other are played on several threads at the same time, if that is asked for: each on
+//!   a stage of its own (`company`, `groups`, `recast`). Those whose boxes turn out to have met in a step are put back and play it again as one
+//!   (`draft`), so that the number of threads does not show in a single bit.
+//!
 //! Forces other than uniform gravity act as kicks at both ends of a step, as do linear and angular damping.
 
 mod actor;

@@ -4,9 +4,11 @@
 //! is a microcollision and answered by its own rule. A resting body stands like a rock against slow collisions and is
 //! woken by faster ones.
 //!
-//! A rim that rattles falls faster than with g: its contact runs round while it is in the air. So that its hops are as high as others, and not
-//! shorter and more frequent, the least rebound is that of a fall through ε with the pull a of the last hop, √(2aε): parted at v and closing in at u a
-//! time h later, a = (v + u)/h.
+//! A rim that rattles falls faster than with g: its contact runs round while it is in the air. A coin under others is pressed down by their
+//! hops. So that their hops are as high as others, and not lower and more frequent, the least rebound is that of a fall through ε with the pull a
+//! of the gap, √(2aε), and likewise the speed up to which a collision counts as slow. Parted at v and closing in at u a time h later,
+//! a = (v + u)/h, of the last hop if nothing else touched the two, else as Σ(v + u)/Σh over some hops: in the long run, what its own
+//! impulses give a gap is what everything else takes from it.
 //!
 //! Who rolls is slowed by what happens in the contact itself: the normal impulse p_n acts up to b ahead of the contact point, b the
 //! lever of rolling friction, so that a moment of at most b p_n opposes the part of the relative ω across the normal, and likewise
