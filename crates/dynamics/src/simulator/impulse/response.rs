@@ -202,7 +202,7 @@ impl Stage {
         let ((since, parted), (speed, time)) = (pair.hop, pair.pulled);
         let h = t - since;
         // After a flight everything begins anew.
-        if !(h < LONGEST_HOP * self.fall_time()) {
+        if h >= LONGEST_HOP * self.fall_time() {
             return (0.0, 0.0);
         }
         (KEPT * speed + (parted - gap.rate), KEPT * time + h)

@@ -59,7 +59,7 @@ pub(super) fn between_rims(
         let (first, second) = (Rim::along(cylinders[0], a, w)?, Rim::along(cylinders[1], b, -w)?);
         let g = c + second.point - first.point;
         let d = g.dot(w);
-        if !(d > 0.0) {
+        if d.is_nan() || d <= 0.0 {
             return None;
         }
         let length = g.length();
