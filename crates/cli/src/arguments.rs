@@ -405,7 +405,7 @@ pub enum Bench {
     },
     /// Finding which boxes may touch, with more and more boxes: every space on every scene.
     Spaces(BenchSpaces),
-    /// The scenes of the event-driven simulator, on one thread.
+    /// The scenes of the event-driven simulator.
     Impulse(BenchImpulse),
     /// Frames that reach a client of the viewer while a heap of bodies is simulated.
     Viewer {
@@ -430,6 +430,9 @@ pub struct BenchImpulse {
     /// Stop a scene after so many seconds of computing.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub patience: u64,
+    /// How many threads; groups that have nothing to do with each other share them.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: u32,
     /// Draw the collision checks per simulated second over time.
     #[arg(long, value_name = "FILE.png|FILE.svg")]
     pub plot: Option<PathBuf>,

@@ -34,7 +34,8 @@ pub fn impulse(options: &BenchImpulse, registry: &Registry, out: &mut dyn Write)
     let mut table = Table::new(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     let mut panels = Vec::new();
     for scene in SCENES.iter().filter(|scene| scene.name.contains(&options.filter)) {
-        let cost = measure(scene.name, scene.duration, Duration::from_secs(options.patience), registry)
+        let patience = Duration::from_secs(options.patience);
+        let cost = measure(scene.name, scene.duration, patience, options.threads, registry)
             .map_err(Failure::failed)?;
         // The system counts in ticks: what takes only a few of them is told by the clock.
         let computed = if cost.computed < TICKS { cost.wall } else { cost.computed };
@@ -71,7 +72,8 @@ pub fn impulse(options: &BenchImpulse, registry: &Registry, out: &mut dyn Write)
     table.write(out)?;
     writeln!(
         out,
-        "One thread; the goal is {GOAL} simulated seconds per second. Published: computed over simulated time on a workstation of 200 MHz."
+        "{} thread(s); the goal is {GOAL} simulated seconds per second. Published: computed over simulated time on a workstation of 200 MHz.",
+        options.threads
     )?;
     if let Some(path) = &options.plot {
         let chart = Chart {

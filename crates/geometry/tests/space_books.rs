@@ -211,7 +211,7 @@ fn hash_variants_agree_and_keep_their_distance() {
     assert_eq!((coherent.pair_count(), coherent.occupied_cells().len()), (0, 0));
 }
 
-/// T-17, clustered layout of Fig. 2.18: boxes at rest on a floor jitter in height. The swaps of sorting along that axis
+/// Impulse test 17 (T-17), clustered layout of Fig. 2.18: boxes at rest on a floor jitter in height. The swaps of sorting along that axis
 /// grow with n², the work of the hash per box does not grow.
 #[test]
 fn sorting_suffers_on_a_floor_and_hashing_does_not() {

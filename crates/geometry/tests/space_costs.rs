@@ -53,6 +53,20 @@ impl Gas {
     }
 }
 
+/// Impulse test 17: from 10³ to 10⁵ boxes at constant density, the work per box of a step less than doubles. (On a floor: `space_books`.)
+#[test]
+fn crowds_of_any_size_cost_the_same_per_box() {
+    for kind in [SpaceKind::SpatialHash, SpaceKind::DynamicBvh] {
+        let per_box = [1_000, 100_000].map(|count| {
+            let mut space = kind.create();
+            let mut gas = Gas::new(&mut *space, count);
+            gas.run(&mut *space, 3) as f64 / count as f64
+        });
+        let ratio = per_box[1] / per_box[0];
+        assert!(per_box[0] > 0.0 && ratio < 2.0, "{}: {per_box:?}", kind.name());
+    }
+}
+
 /// A hundred fixed boxes for every moving one, beside which the moving ones float, and a ground: a step takes at most 1.5
 /// times the operations of one without them.
 #[test]

@@ -3,7 +3,8 @@
 //! Whoever changes how the real-time simulator calculates changes these numbers, and says so here. They hold for x86-64 under Linux:
 //! other systems have other sines. Large scenes: `cargo run --release -p rattleback-scene --example same_bits`.
 
-use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
+use rattleback_dynamics::property::ComponentType;
+use rattleback_dynamics::simulator::{Impulse, ImpulseSettings, Realtime, RealtimeSettings};
 use rattleback_dynamics::{Registry, Simulator, World};
 use rattleback_scene::Scene;
 
@@ -94,5 +95,68 @@ fn restored_scenes_go_on_bit_for_bit() {
         let (mut copy, mut resumed) = World::restore_with(&saved, &registry).unwrap();
         run(&mut copy, &mut *resumed);
         assert_eq!(hash(&copy), hash(&world), "{name}");
+    }
+}
+
+/// A scene of the event-driven simulator with its own settings but for the number of threads, and its step.
+fn begin_impulse(name: &str, threads: i64) -> (World, Impulse, f64) {
+    let stage = Scene::built_in(name).unwrap().build(&Registry::default()).unwrap();
+    let settings = ImpulseSettings::with(&stage.simulator.description().properties).unwrap();
+    (stage.world, Impulse::new(ImpulseSettings { threads, ..settings }).unwrap(), stage.dt)
+}
+
+/// Impulse test 38: ten seconds, or a thousand steps, of scenes in which bodies are alone, meet and part: the same states, events and
+/// counters with 1, 2 and 4 threads.
+#[test]
+fn threads_do_not_show_in_events() {
+    let scenes = [
+        ("dominos", 1000),
+        ("pool-break", 1000),
+        ("coins", 1000),
+        ("chute", 1000),
+        ("balls-in-dish", 1000),
+        ("exploding-text", 1000),
+        ("bowling", 1000),
+    ];
+    for (name, steps) in scenes {
+        let mut runs = [1, 2, 4].map(|threads| begin_impulse(name, threads));
+        for step in 0..steps {
+            for (world, simulator, dt) in &mut runs {
+                simulator.step(world, *dt).unwrap();
+            }
+            let [(one, simulator, _), others @ ..] = &runs;
+            for (other, its, _) in others {
+                assert_eq!(hash(other), hash(one), "{name}, step {step}");
+                assert_eq!(other.events(), one.events(), "{name}, step {step}");
+                assert_eq!(its.counters(), simulator.counters(), "{name}, step {step}");
+            }
+        }
+    }
+}
+
+/// Saved with two threads in the middle of things and taken up with any number: the same as never having stopped.
+#[test]
+fn restored_events_go_on_bit_for_bit() {
+    let registry = Registry::default();
+    for name in ["dominos", "pool-break", "coins", "chute", "balls-in-dish", "exploding-text"] {
+        let (mut world, mut simulator, dt) = begin_impulse(name, 2);
+        let half = 250;
+        for _ in 0..half {
+            simulator.step(&mut world, dt).unwrap();
+        }
+        let (saved, memory) = (world.snapshot().unwrap(), simulator.memory());
+        for _ in 0..half {
+            simulator.step(&mut world, dt).unwrap();
+        }
+        for threads in [1, 2, 4] {
+            let (_, mut resumed, _) = begin_impulse(name, threads);
+            let mut copy = World::restore(&saved, &registry).unwrap();
+            resumed.recall(&memory).unwrap();
+            for _ in 0..half {
+                resumed.step(&mut copy, dt).unwrap();
+            }
+            assert_eq!(hash(&copy), hash(&world), "{name}, {threads} threads");
+            assert_eq!(resumed.counters(), simulator.counters(), "{name}, {threads} threads");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// Caps below this height have left the tray, m.
 const OUT: f64 = 0.03;
-const SEEDS: u32 = 4;
+const SEEDS: u32 = 8;
 
 /// What came of one filling.
 struct Run {

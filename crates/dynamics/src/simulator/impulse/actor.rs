@@ -73,7 +73,9 @@ pub(super) struct Actor {
     pub size: f64,
     /// The axis of its only part, see [`Part::axis`].
     axis: Option<DVec3>,
-    /// Pairs it is in.
+    /// How often it was touched since somebody began to count.
+    pub touches: u32,
+    /// Pairs it is in; nobody asks for those of firm ones.
     pub pairs: Vec<u32>,
     pub script: Option<Script>,
     pub watch: Watch,
@@ -105,6 +107,7 @@ impl Actor {
             answer: motion,
             parts: 0..0,
             frame: Pose::IDENTITY,
+            touches: 0,
             pairs: Vec::new(),
             script: None,
             watch: Watch::from(time, &motion),
@@ -120,6 +123,7 @@ impl Actor {
         self.start = motion;
         self.asked = time;
         self.answer = motion;
+        self.touches = self.touches.saturating_add(1);
         if self.role == Role::Flying {
             self.momentum = self.inertia.angular_momentum(motion.q, motion.omega);
             self.spin = Spin::of(&self.inertia, &motion);
@@ -160,7 +164,7 @@ impl Actor {
 
     /// The reading at which something has to be done next.
     pub fn next_mark(&self) -> f64 {
-        self.marks.peek().map_or(self.box_until, |mark| mark.reading().min(self.box_until))
+        self.marks.peek().map_or(self.box_until, |mark| mark.reading.min(self.box_until))
     }
 
     /// The share of its pace that is turning.
@@ -185,7 +189,16 @@ impl Actor {
 
     /// Whether it can be anywhere else later, without being touched.
     pub fn moves(&self) -> bool {
-        matches!(self.role, Role::Flying | Role::Scripted)
+        matches!(self.role, Role::Flying | Role::Scripted) && !self.is_firm()
+    }
+
+    /// Whether it will never be anywhere else, whatever happens. (Its surface may move.)
+    pub fn is_firm(&self) -> bool {
+        match self.role {
+            Role::Fixed => true,
+            Role::Scripted => self.pace.b == 0.0,
+            Role::Flying | Role::Resting => false,
+        }
     }
 
     /// Where it is at time t.

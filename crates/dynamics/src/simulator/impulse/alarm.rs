@@ -19,6 +19,7 @@ use super::pair::Pair;
 use super::reach::Bound;
 use super::stage::Stage;
 use crate::error::Error;
+use crate::filter::Rejected;
 use crate::world::World;
 use glam::DVec3;
 use rattleback_geometry::contact::PieceCache;
@@ -41,21 +42,16 @@ const LONGEST_READING: f64 = 1e3;
 /// A reading at which a dozing pair has to be looked at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
-    reading: f64,
-    pair: u32,
-}
-
-impl Mark {
-    /// The reading.
-    pub fn reading(&self) -> f64 {
-        self.reading
-    }
+    pub reading: f64,
+    pub pair: u32,
+    /// [`Pair::tie`]: pairs may be numbered anew, and a number may be that of another pair by now.
+    pub tie: u64,
 }
 
 /// The least reading is the greatest mark, as a heap of the standard library wants it.
 impl Ord for Mark {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.reading.total_cmp(&self.reading).then(other.pair.cmp(&self.pair))
+        other.reading.total_cmp(&self.reading).then(other.tie.cmp(&self.tie))
     }
 }
 
@@ -110,8 +106,9 @@ impl Stage {
 
     /// Whether a mark is still that of a dozing pair, and not left over.
     fn holds(&self, index: u32, mark: &Mark) -> bool {
-        let pair = &self.pairs[mark.pair as usize];
-        pair.dozing && pair.actors.contains(&index) && pair.deadlines[pair.side(index)] == mark.reading
+        self.pairs.get(mark.pair as usize).is_some_and(|pair| {
+            pair.dozing && pair.tie() == mark.tie && pair.deadlines[pair.side(index)] == mark.reading
+        })
     }
 
     /// Sets the alarm of an actor to when its odometer reaches the next mark.
@@ -146,10 +143,11 @@ impl Stage {
     }
 
     /// Marks of all dozing pairs of an actor.
-    pub fn mark_anew(&mut self, index: u32) {
+    fn mark_anew(&mut self, index: u32) {
         let dozing = |pair: &u32| {
             let record = &self.pairs[*pair as usize];
-            record.dozing.then(|| Mark { reading: record.deadlines[record.side(index)], pair: *pair })
+            let (reading, tie) = (record.deadlines[record.side(index)], record.tie());
+            record.dozing.then_some(Mark { reading, pair: *pair, tie })
         };
         let marks = self.actors[index as usize].pairs.iter().filter_map(dozing).collect();
         self.actors[index as usize].marks = marks;
@@ -165,7 +163,7 @@ impl Stage {
         for part in actor.parts.clone() {
             let Some(bounds) = self.parts[part].aabb(&now.pose()) else { continue };
             let roomy = bounds.enlarged(room).unwrap_or(bounds);
-            self.neighbors.set(part, &roomy).map_err(|source| ImpulseError::Space { source })?;
+            self.neighbors.set(part as u32, &roomy).map_err(|source| ImpulseError::Space { source })?;
         }
         actor.box_until = reading + (1.0 - 1e-9) * room;
         Ok(())
@@ -194,14 +192,21 @@ impl Stage {
     /// The pair of two parts, if there is one.
     fn find(&self, [a, b]: [u32; 2]) -> Option<u32> {
         let parts = [a.min(b), a.max(b)];
-        let actors = parts.map(|part| &self.actors[self.parts[part as usize].actor as usize].pairs);
-        let shorter = if actors[0].len() < actors[1].len() { actors[0] } else { actors[1] };
+        let actors = parts.map(|part| &self.actors[self.actor_of_part(part) as usize]);
+        let of_first =
+            actors[1].is_firm() || (!actors[0].is_firm() && actors[0].pairs.len() < actors[1].pairs.len());
+        let shorter = if of_first { &actors[0].pairs } else { &actors[1].pairs };
         shorter.iter().copied().find(|pair| self.pairs[*pair as usize].parts == parts)
+    }
+
+    /// Who a part belongs to.
+    fn actor_of_part(&self, part: u32) -> u32 {
+        self.locals[self.parts[part as usize].actor as usize]
     }
 
     fn introduce(&mut self, world: &World, [a, b]: [u32; 2], time: f64) -> Result<(), Error> {
         let parts = [a.min(b), a.max(b)];
-        let actors = parts.map(|part| self.parts[part as usize].actor);
+        let actors = parts.map(|part| self.actor_of_part(part));
         if actors[0] == actors[1] || !actors.iter().any(|a| self.actors[*a as usize].is_free()) {
             return Ok(());
         }
@@ -210,7 +215,9 @@ impl Stage {
             return Ok(());
         }
         let shapes = parts.map(|part| self.parts[part as usize].shape);
-        if !world.admit_pair(shapes[0], shapes[1])? {
+        let bodies = actors.map(|actor| self.actors[actor as usize].id);
+        if let Some(why) = world.pair_filter().judge(world, bodies, shapes)? {
+            self.rejected.push(Rejected { bodies, shapes, why });
             return Ok(());
         }
         let surface = world.mixed_material(shapes[0], shapes[1])?;
@@ -237,18 +244,14 @@ impl Stage {
             point: DVec3::ZERO,
             face: None,
             hop: (f64::NEG_INFINITY, 0.0),
+            pulled: (0.0, 0.0),
             collisions: 0,
             counted_since: time,
         };
         let index = self.enter(pair);
         let gap = self.look(index, time)?;
         if gap.distance <= 0.0 {
-            return Err(ImpulseError::Overlap {
-                bodies: actors.map(|actor| self.actors[actor as usize].id),
-                depth: -gap.distance,
-                time,
-            }
-            .into());
+            return Err(ImpulseError::Overlap { bodies, depth: -gap.distance, time }.into());
         }
         self.appoint(index, time, &gap);
         Ok(())
@@ -268,7 +271,10 @@ impl Stage {
             self.pairs.len() as u32 - 1
         };
         for actor in actors {
-            self.actors[actor as usize].pairs.push(index);
+            let actor = &mut self.actors[actor as usize];
+            if !actor.is_firm() {
+                actor.pairs.push(index);
+            }
         }
         index
     }
@@ -301,7 +307,7 @@ impl Stage {
             return false;
         }
         let slow = self.slow();
-        let pace = |actor: &Actor| if actor.role == Role::Fixed { 0.0 } else { actor.pace_at(t).b + slow };
+        let pace = |actor: &Actor| if actor.is_firm() { 0.0 } else { actor.pace_at(t).b + slow };
         let paces = [pace(first), pace(second)];
         let slack = distance - (LEFT * distance).max(AWAKE * self.epsilon);
         let together = paces[0] + paces[1];
@@ -313,7 +319,7 @@ impl Stage {
         self.agenda.cancel(index);
         for side in 0..2 {
             let actor = &mut self.actors[actors[side] as usize];
-            let mark = if actor.role == Role::Fixed {
+            let mark = if actor.is_firm() {
                 f64::INFINITY
             } else {
                 actor.reading(t) + slack * paces[side] / together
@@ -323,7 +329,7 @@ impl Stage {
             pair.dozing = true;
             let next = actor.next_mark();
             if mark.is_finite() {
-                actor.marks.push(Mark { reading: mark, pair: index });
+                actor.marks.push(Mark { reading: mark, pair: index, tie: pair.tie() });
             }
             if mark < next {
                 self.ring(actors[side], t);

@@ -49,8 +49,12 @@ impl Stage {
     /// The first contact between two times that shows at the second one.
     fn earliest_contact(&mut self, from: f64, to: f64) -> Result<Option<(f64, u32)>, Error> {
         let mut earliest: Option<(f64, u32)> = None;
-        for pair in 0..self.pairs.len() as u32 {
-            if !self.alive[pair as usize] || !self.can_respond(pair) {
+        // In an order that does not depend on how pairs are numbered.
+        let mut pairs: Vec<u32> =
+            (0..self.pairs.len() as u32).filter(|pair| self.alive[*pair as usize]).collect();
+        pairs.sort_by_key(|pair| self.pairs[*pair as usize].tie());
+        for pair in pairs {
+            if !self.can_respond(pair) {
                 continue;
             }
             let until = earliest.map_or(to, |known| known.0);

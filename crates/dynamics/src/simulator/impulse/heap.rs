@@ -34,6 +34,7 @@ impl Agenda {
     }
 
     /// All appointments, in no particular order.
+    #[cfg(test)]
     pub fn appointments(&self) -> impl Iterator<Item = (f64, u32)> + '_ {
         self.heap.iter().map(|appointment| (appointment.time, appointment.entry))
     }
@@ -41,6 +42,12 @@ impl Agenda {
     /// Whether an entry has an appointment.
     pub fn has(&self, entry: u32) -> bool {
         self.places.get(entry as usize).is_some_and(|place| *place != NOWHERE)
+    }
+
+    /// When an entry has its appointment.
+    pub fn time(&self, entry: u32) -> Option<f64> {
+        let place = self.places.get(entry as usize).filter(|place| **place != NOWHERE)?;
+        self.heap.get(*place as usize).map(|appointment| appointment.time)
     }
 
     #[cfg(test)]

@@ -13,12 +13,21 @@
 //!   (microcollisions), and bodies that have stopped and can be proved to be carried by their contacts stand still until
 //!   something disturbs them (`rest`).
 //!
+//! - Groups of bodies that have nothing to do with each other are played on several threads at the same time, if that is asked for: each on
+//!   a stage of its own (`company`, `groups`, `recast`). Those whose boxes turn out to have met in a step are put back and play it again as one
+//!   (`draft`), so that the number of threads does not show in a single bit.
+//!
 //! Forces other than uniform gravity act as kicks at both ends of a step, as do linear and angular damping.
 
 mod actor;
 mod alarm;
 mod bracketing;
+mod company;
+mod draft;
+mod enlist;
+mod groups;
 mod heap;
+mod kick;
 mod memory;
 mod neighbors;
 mod observer;
@@ -26,8 +35,10 @@ mod outline;
 mod pair;
 mod part;
 mod reach;
+mod recast;
 mod response;
 mod rest;
+mod rims;
 mod script;
 mod settings;
 mod stage;
@@ -44,7 +55,7 @@ use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
 use crate::world::{BodyId, SnapshotError, Status, World};
-use actor::Role;
+use company::{Act, Company};
 use glam::DVec3;
 use memory::Memory;
 use observer::Observer;
@@ -128,7 +139,7 @@ pub struct ContactForce {
 #[derive(Debug, Default)]
 pub struct Impulse {
     settings: ImpulseSettings,
-    stage: Stage,
+    company: Company,
     loads: Loads,
     before: Vec<Motion>,
     /// What a snapshot remembered, until there is a world to put it into.
@@ -150,42 +161,52 @@ impl Impulse {
 
     /// What has been done since the simulator was made.
     pub const fn counters(&self) -> &ImpulseCounters {
-        &self.stage.counters
+        &self.company.counters
     }
 
-    /// What the broad phase has done since the world was taken on.
+    /// What the broad phase has done for everything that moves, since it was last dealt out to threads.
     pub fn space_counters(&self) -> SpaceCounters {
-        self.stage.space_counters()
+        let mut all = SpaceCounters::default();
+        for counters in self.company.stages.iter().map(|stage| stage.neighbors.counters()) {
+            all.cell_operations += counters.cell_operations;
+            all.box_tests += counters.box_tests;
+            all.nodes_visited += counters.nodes_visited;
+            all.refits += counters.refits;
+            all.rebuilds += counters.rebuilds;
+            all.swaps += counters.swaps;
+        }
+        all
     }
 
     /// ε in use, m.
-    pub const fn collision_epsilon(&self) -> f64 {
-        self.stage.epsilon
+    pub fn collision_epsilon(&self) -> f64 {
+        self.company.stages.first().map_or(0.0, |stage| stage.epsilon)
     }
 
     /// The smallest gap ever measured since the world was taken on, m.
     pub const fn smallest_gap(&self) -> f64 {
-        self.stage.smallest_gap
+        self.company.smallest_gap
     }
 
     /// Pairs near each other at present.
     pub fn close_pairs(&self) -> usize {
-        self.stage.alive.iter().filter(|alive| **alive).count()
+        self.company.stages.iter().flat_map(|stage| &stage.alive).filter(|alive| **alive).count()
     }
 
     /// Bodies at rest at present.
     pub fn resting(&self) -> impl Iterator<Item = BodyId> + '_ {
-        self.stage.actors.iter().filter(|actor| actor.role == Role::Resting).map(|actor| actor.id)
+        self.company.resting().into_iter()
     }
 
-    /// Shows every collision, slow ones too, to somebody at the moment it happens; only one can watch at a time.
+    /// Shows every collision, slow ones too, to somebody at the moment it happens; only one can watch at a time. So that they come in
+    /// the order of time, everything is played on one thread while somebody watches, whatever the settings say.
     pub fn observe(&mut self, observer: impl FnMut(&Moment<'_>) + Send + Sync + 'static) {
-        self.stage.observer = Observer::new(observer);
+        self.company.observer = Observer::new(observer);
     }
 
     /// Average forces of all pairs that touch, over the last window.
     pub fn contact_forces(&self) -> impl Iterator<Item = ContactForce> + '_ {
-        self.stage.forces()
+        self.company.forces().into_iter()
     }
 
     fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
@@ -194,56 +215,30 @@ impl Impulse {
         let gravity = self.loads.uniform_acceleration();
         if let Some(memory) = self.recalled.take() {
             self.revision = memory.revision;
-            memory.restore(&mut self.stage, world, &self.settings)?;
+            memory.restore(&mut self.company, world, &self.settings)?;
         }
-        if self.revision != Some(world.revision()) || self.stage.is_stale(world, gravity) {
-            self.stage.enlist(world, &self.settings, gravity)?;
+        if self.revision != Some(world.revision()) || self.company.is_stale(world, gravity) {
+            self.company.enlist(world, &self.settings, gravity)?;
         }
-        self.stage.events.clear();
-        self.kick(start, 0.5 * dt)?;
-        self.stage.begin(start, end)?;
-        if self.settings.search == "bracketing" {
-            self.stage.play_bracketing(world, &self.settings, start)?;
-        } else {
-            self.stage.play(world, &self.settings)?;
-        }
+        self.company.arrange(&self.settings, dt)?;
+        let undisturbed = world.forces_are_uniform() && !self.company.stages.iter().any(Stage::any_damping);
+        let (settings, loads) = (&self.settings, &self.loads);
+        self.company.perform(&Act { world, settings, loads, undisturbed, start, end })?;
         self.write(world, end);
-        if !world.forces_are_uniform() || self.stage.any_damping() {
+        if !undisturbed {
             world.gather_loads(end, &mut self.loads);
-            self.kick(end, 0.5 * dt)?;
+            for stage in &mut self.company.stages {
+                stage.kick_all(&self.loads, end, 0.5 * dt)?;
+            }
             self.write(world, end);
         }
         Ok(())
     }
 
-    /// What forces other than gravity, and damping, do in a time h.
-    fn kick(&mut self, time: f64, h: f64) -> Result<(), Error> {
-        let mut kicked = Vec::new();
-        for index in 0..self.stage.actors.len() {
-            let actor = &self.stage.actors[index];
-            if !actor.is_free() {
-                continue;
-            }
-            let wrench = self.loads.wrench(actor.place);
-            let damped = actor.inertia.linear_damping > 0.0 || actor.inertia.angular_damping > 0.0;
-            let pushed = wrench.force != DVec3::ZERO || wrench.torque != DVec3::ZERO;
-            let slowed = damped && actor.role == Role::Flying;
-            if !(pushed || slowed) {
-                continue;
-            }
-            if actor.role == Role::Resting {
-                self.stage.wake(index as u32, time)?;
-            }
-            self.stage.kick(index as u32, time, wrench, h);
-            kicked.push(index as u32);
-        }
-        if kicked.is_empty() { Ok(()) } else { self.stage.moved(&kicked, time) }
-    }
-
     /// Hands the states at the end of the step to the world.
     fn write(&mut self, world: &mut World, end: f64) {
         let motion = world.bodies_mut().dynamic_mut().0;
-        for actor in &mut self.stage.actors {
+        for actor in self.company.stages.iter_mut().flat_map(|stage| &mut stage.actors) {
             if actor.is_free()
                 && let Some(place) = motion.get_mut(actor.place)
             {
@@ -271,7 +266,10 @@ impl Simulator for Impulse {
             return Err(error);
         }
         let end = world.time() + dt;
-        world.report(&mut self.stage.events);
+        world.report(&mut self.company.events);
+        for rejected in self.company.rejected.drain(..) {
+            world.pair_filter().note(rejected.bodies, rejected.shapes, rejected.why);
+        }
         world.end_step(end, Some(&self.before));
         self.revision = Some(world.revision());
         Ok(())
@@ -294,7 +292,7 @@ impl Simulator for Impulse {
     }
 
     fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&Memory::of(&self.stage, self.revision)).unwrap_or_default()
+        postcard::to_allocvec(&Memory::of(&self.company, self.revision)).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {

@@ -38,6 +38,11 @@ impl Observer {
     pub fn new(call: impl FnMut(&Moment<'_>) + Send + Sync + 'static) -> Self {
         Self { call: Some(Box::new(call)), poses: Vec::new() }
     }
+
+    /// Whether anybody watches.
+    pub fn is_watching(&self) -> bool {
+        self.call.is_some()
+    }
 }
 
 impl Stage {

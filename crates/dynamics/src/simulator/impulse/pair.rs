@@ -2,11 +2,13 @@
 //!
 //! Most gaps are measured by search, but one kind is so common that it is tried first: a body above a plane, a face of a box or an end of a cylinder. Let p be the
 //! point of the body farthest against the outward normal n of the face, h above its plane. If h > 0 and p lies over the face, then
-//! the distance is h exactly: the plane keeps the two apart by h, and p is h away from its own foot on the face.
+//! the distance is h exactly: the plane keeps the two apart by h, and p is h away from its own foot on the face. Rims of cylinders have a way of
+//! their own (`rims`).
 
 use super::actor::Actor;
 use super::part::Part;
 use super::reach::Bound;
+use super::rims::between_rims;
 use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_geometry::Pose;
@@ -55,6 +57,8 @@ pub(super) struct Pair {
     pub face: Option<u8>,
     /// When they last collided, and how fast they parted then.
     pub hop: (f64, f64),
+    /// By how much, and in what time, the gap was pulled together over its last hops.
+    pub pulled: (f64, f64),
     /// Collisions since `counted_since`.
     pub collisions: u32,
     pub counted_since: f64,
@@ -112,6 +116,14 @@ pub(super) fn measure(
             let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
             return Ok(Gap { distance, normal, point, rate, face: Some(face as u8) });
         }
+    }
+    if let [Piece::Bounded(ConvexShape::Cylinder(first)), Piece::Bounded(ConvexShape::Cylinder(second))] =
+        &pieces
+        && let Some((distance, normal, point)) =
+            between_rims([first, second], [&poses[0], &poses[1]], last_normal)
+    {
+        let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
+        return Ok(Gap { distance, normal, point, rate, face: None });
     }
     let [a, b] = poses;
     let near: Separation = distance_pieces(&pieces[0], &pieces[1], &a.relative(&b), cache)?;

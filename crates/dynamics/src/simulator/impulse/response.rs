@@ -4,9 +4,11 @@
 //! is a microcollision and answered by its own rule. A resting body stands like a rock against slow collisions and is
 //! woken by faster ones.
 //!
-//! A rim that rattles falls faster than with g: its contact runs round while it is in the air. So that its hops are as high as others, and not
-//! shorter and more frequent, the least rebound is that of a fall through ε with the pull a of the last hop, √(2aε): parted at v and closing in at u a
-//! time h later, a = (v + u)/h.
+//! A rim that rattles falls faster than with g: its contact runs round while it is in the air. A coin under others is pressed down by their
+//! hops. So that their hops are as high as others, and not lower and more frequent, the least rebound is that of a fall through ε with the pull a
+//! of the gap, √(2aε), and likewise the speed up to which a collision counts as slow. Parted at v and closing in at u a time h later,
+//! a = (v + u)/h, of the last hop if nothing else touched the two, else as Σ(v + u)/Σh over some hops: in the long run, what its own
+//! impulses give a gap is what everything else takes from it.
 //!
 //! Who rolls is slowed by what happens in the contact itself: the normal impulse p_n acts up to b ahead of the contact point, b the
 //! lever of rolling friction, so that a moment of at most b p_n opposes the part of the relative ω across the normal, and likewise
@@ -29,8 +31,18 @@ use glam::DVec3;
 /// A pair that has met slowly so often within one stall time is no longer sent back: it only stops closing in.
 const CROWDED: u32 = 30;
 
-/// Beyond so many g hops are not made faster.
-const HARDEST_PULL: f64 = 4.0;
+/// Beyond so many g hops are not made faster: where a body's own turning pulls, and where the load of others does.
+const HARDEST_TURN: f64 = 4.0;
+const HARDEST_LOAD: f64 = 16.0;
+
+/// And beyond so many g collisions do not count as slow any longer than so.
+const STEEPEST_FALL: f64 = 6.0;
+
+/// What a hop still counts after the next one, when pulls are averaged.
+const KEPT: f64 = 0.8;
+
+/// Longer than so many times a fall through ε is no hop.
+const LONGEST_HOP: f64 = 8.0;
 
 impl Stage {
     /// Lets a pair collide.
@@ -43,7 +55,8 @@ impl Stage {
         gap: &Gap,
     ) -> Result<(), Error> {
         let actors = self.pairs[index as usize].actors;
-        let slow = settings.microcollisions && -gap.rate < self.slow();
+        let fall = self.slow() * self.pull(index, t, gap).min(STEEPEST_FALL).sqrt();
+        let slow = settings.microcollisions && -gap.rate < fall;
         let (mut p, mut reversed) = self.impulse(settings, index, t, gap, slow)?;
         let mut woken = false;
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
@@ -78,7 +91,9 @@ impl Stage {
         let mut count = 0;
         let after = self.after(index, t, gap, p);
         let [first, second] = after.map(|body| body.v + body.omega.cross(body.r));
-        self.pairs[index as usize].hop = (t, (second - first).dot(gap.normal));
+        let pulled = self.pulled(index, t, gap);
+        let pair = &mut self.pairs[index as usize];
+        (pair.pulled, pair.hop) = (pulled, (t, (second - first).dot(gap.normal)));
         for k in 0..2 {
             let actor = &mut self.actors[actors[k] as usize];
             if actor.yields() {
@@ -153,31 +168,44 @@ impl Stage {
         if !slow || crowded {
             return Ok((frame * resolve(&collision, &surface).map_err(failed)?.impulse, false));
         }
+        let pull = self.pull(index, t, gap);
         let rule = MicroSettings {
             collision_epsilon: self.epsilon,
-            gravity: self.weight,
+            gravity: self.weight * pull.min(STEEPEST_FALL),
             reversing: settings.reversing,
             e_max: settings.boosted_restitution,
-            least_rebound: settings.least_hop * self.slow() * self.pull(index, t, gap).sqrt(),
+            least_rebound: settings.least_hop * self.slow() * pull.sqrt(),
             ..MicroSettings::default()
         };
         let answer = micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
         Ok((frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed))
     }
 
-    /// How hard the gap of a pair was pulled together since they last met, in g; 1 if that was not one undisturbed hop.
+    /// How hard the gap of a pair is pulled together, in g: in its last hop if nobody else touched the two, else over some hops.
     fn pull(&self, index: u32, t: f64, gap: &Gap) -> f64 {
         let pair = &self.pairs[index as usize];
-        let ((since, speed), h) = (pair.hop, t - pair.hop.0);
+        let ((since, parted), h) = (pair.hop, t - pair.hop.0);
         let undisturbed = |actor: &u32| {
             let actor = &self.actors[*actor as usize];
             !actor.yields() || actor.last_hit == since
         };
         if h.is_finite() && h > 0.0 && pair.actors.iter().all(undisturbed) {
-            ((speed - gap.rate) / (h * self.weight)).clamp(1.0, HARDEST_PULL)
-        } else {
-            1.0
+            return ((parted - gap.rate) / (h * self.weight)).clamp(1.0, HARDEST_TURN);
         }
+        let (speed, time) = self.pulled(index, t, gap);
+        if time > 0.0 { (speed / (time * self.weight)).clamp(1.0, HARDEST_LOAD) } else { 1.0 }
+    }
+
+    /// By how much in all, and in what time, the gap has been pulled together over its last hops, later ones counting more.
+    fn pulled(&self, index: u32, t: f64, gap: &Gap) -> (f64, f64) {
+        let pair = &self.pairs[index as usize];
+        let ((since, parted), (speed, time)) = (pair.hop, pair.pulled);
+        let h = t - since;
+        // After a flight everything begins anew.
+        if h >= LONGEST_HOP * self.fall_time() {
+            return (0.0, 0.0);
+        }
+        (KEPT * speed + (parted - gap.rate), KEPT * time + h)
     }
 
     /// Whether a pair has collided so often that time hardly passes; says so.

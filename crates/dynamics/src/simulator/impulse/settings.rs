@@ -36,6 +36,8 @@ component! {
         stall_time: f64 = 1e-6, "s", Allowed::Positive;
         /// Over how long contact forces are averaged.
         force_window: f64 = 0.1, "s", Allowed::Positive;
+        /// Threads that play parts of the world which have nothing to do with each other; the result is the same to the last bit for any number.
+        threads: i64 = 1, "", Allowed::Within(1.0, 256.0);
         /// Whether slow collisions are reported as events too.
         report_microcollisions: bool = false, "", Allowed::Finite;
     }

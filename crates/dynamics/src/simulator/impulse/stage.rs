@@ -1,23 +1,23 @@
 //! The stage: all actors, their pairs and appointments, and the loop over events.
 
-use super::actor::{Actor, Role};
+use super::actor::Actor;
+use super::company::Failure;
+use super::draft::Draft;
 use super::heap::Agenda;
 use super::neighbors::Neighbors;
 use super::observer::Observer;
 use super::outline::{Advance, advance, landing_time};
 use super::pair::{Gap, Pair, measure, time_apart};
-use super::part::{Part, parts_of};
+use super::part::Part;
 use super::reach::Bound;
-use super::script::Script;
 use super::{ContactForce, ImpulseError, ImpulseSettings};
 use crate::error::Error;
-use crate::motion::{Motion, Wrench};
-use crate::world::{BodyId, Event, Status, World};
+use crate::filter::Rejected;
+use crate::world::{Event, World};
 use glam::DVec3;
 use rattleback_geometry::contact::PieceCache;
-use rattleback_geometry::space::{SpaceCounters, SpaceKind};
-use rattleback_numerics::damping::Damping;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Bodies are not near each other beyond so many ε: their velocity at the contact does not matter.
 const SURELY_APART: f64 = 2.0;
@@ -48,11 +48,52 @@ pub struct ImpulseCounters {
     pub stalled: u64,
 }
 
+impl std::ops::AddAssign for ImpulseCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.checks += other.checks;
+        self.collisions += other.collisions;
+        self.microcollisions += other.microcollisions;
+        self.reversed += other.reversed;
+        self.overlaps += other.overlaps;
+        self.pairs_made += other.pairs_made;
+        self.rested += other.rested;
+        self.woken += other.woken;
+        self.stalled += other.stalled;
+    }
+}
+
+/// What is being done, in the order in which it is done at equal times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TurnKind {
+    /// Kicks of actors, by number.
+    #[default]
+    Kick,
+    /// Who was held has to prove that it can rest.
+    Release,
+    /// The alarm of an actor.
+    Alarm,
+    /// The appointment of a pair.
+    Meeting,
+}
+
+/// What is being done, for whom and when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Turn {
+    pub time: f64,
+    pub kind: TurnKind,
+    pub number: u32,
+}
+
 /// Everything the event loop works on.
 #[derive(Debug, Default)]
 pub(super) struct Stage {
+    /// Those who move in the order of the world, then those who never do.
     pub actors: Vec<Actor>,
-    pub parts: Vec<Part>,
+    /// Their numbers in the world, and back; all actors of a world, if this stage is its only one.
+    pub cast: Vec<u32>,
+    pub locals: Vec<u32>,
+    /// All parts of the world.
+    pub parts: Arc<[Part]>,
     pub pairs: Vec<Pair>,
     /// Whether a pair of that number is alive; dead ones wait in `spare`.
     pub alive: Vec<bool>,
@@ -63,116 +104,35 @@ pub(super) struct Stage {
     pub neighbors: Neighbors,
     /// Until when is played at present.
     pub end: f64,
-    /// Steps begun.
+    /// Number of the step.
     pub step: u64,
     /// Until when boxes have to hold in any case; for a search that looks ahead.
     pub horizon: f64,
     pub epsilon: f64,
-    landing: f64,
+    pub landing: f64,
     /// |g|: how hard things fall.
     pub weight: f64,
     pub gravity: DVec3,
     pub counters: ImpulseCounters,
     pub events: Vec<Event>,
+    /// Pairs that came close and may not touch.
+    pub rejected: Vec<Rejected>,
     pub smallest_gap: f64,
     pub came: Vec<[u32; 2]>,
     pub parted: Vec<[u32; 2]>,
-    renew: Vec<u32>,
-    advances: [Advance; 2],
+    pub renew: Vec<u32>,
+    pub advances: [Advance; 2],
     pub observer: Observer,
+    /// Gaps measured since the cast was dealt out.
+    pub worked: u64,
+    pub turn: Turn,
+    /// How everything was when the step began, if somebody may want it back.
+    pub draft: Option<Box<Draft>>,
+    /// What went wrong in this step.
+    pub failure: Option<Failure>,
 }
 
 impl Stage {
-    /// Takes everybody in the world on stage.
-    pub fn enlist(&mut self, world: &World, settings: &ImpulseSettings, gravity: DVec3) -> Result<(), Error> {
-        let (counters, observer) = (self.counters, std::mem::take(&mut self.observer));
-        *self = Self {
-            counters,
-            observer,
-            gravity,
-            weight: gravity.length(),
-            smallest_gap: f64::INFINITY,
-            ..Self::default()
-        };
-        let time = world.time();
-        for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
-            for (place, id) in world.bodies().ids(status).iter().enumerate() {
-                self.enlist_body(world, *id, status, place, time)?;
-            }
-        }
-        self.epsilon = if settings.collision_epsilon > 0.0 {
-            settings.collision_epsilon
-        } else {
-            self.natural_epsilon()
-        };
-        self.landing = settings.landing_margin;
-        self.open_space(settings, time)
-    }
-
-    fn enlist_body(
-        &mut self,
-        world: &World,
-        id: BodyId,
-        status: Status,
-        place: usize,
-        time: f64,
-    ) -> Result<(), Error> {
-        let body = world.body(id)?;
-        let index = self.actors.len() as u32;
-        let script = body.path().map(|(path, start)| Script::new(path.clone(), start));
-        let role = match (status, &script) {
-            (Status::Dynamic, _) => Role::Flying,
-            (Status::Animated, Some(_)) => Role::Scripted,
-            _ => Role::Fixed,
-        };
-        // A body turns about its centre of mass if it is free, and about the origin of its path if that moves it.
-        let (motion, frame) = if role == Role::Scripted {
-            let pose = body.pose();
-            let motion = *body.motion();
-            (Motion { x: pose.translation, q: pose.rotation, ..motion }, rattleback_geometry::Pose::IDENTITY)
-        } else {
-            (*body.motion(), body.body_from_principal().inverse())
-        };
-        let mut actor = Actor::new(
-            id,
-            role,
-            place,
-            time,
-            motion,
-            *world.bodies().inertia_of(id).unwrap_or(&crate::motion::Inertia::default()),
-        );
-        actor.frame = frame;
-        if role == Role::Flying {
-            actor.gravity = self.gravity;
-        }
-        actor.script = script.filter(|_| role == Role::Scripted);
-        let first = self.parts.len();
-        for shape in body.shapes() {
-            let attached = world.shape(*shape)?;
-            if !attached.sensor {
-                parts_of(attached, *shape, index, frame * attached.pose, &mut self.parts);
-            }
-        }
-        actor.assemble(&self.parts, first..self.parts.len());
-        self.actors.push(actor);
-        Ok(())
-    }
-
-    /// A thousandth of the smallest moving body.
-    fn natural_epsilon(&self) -> f64 {
-        let size = |actor: &Actor| {
-            self.parts[actor.parts.clone()].iter().map(|part| 2.0 * part.radius).fold(0.0, f64::max)
-        };
-        let smallest = self
-            .actors
-            .iter()
-            .filter(|actor| actor.role == Role::Flying)
-            .map(size)
-            .filter(|size| *size > 0.0)
-            .fold(f64::INFINITY, f64::min);
-        if smallest.is_finite() { 1e-3 * smallest } else { 1e-3 }
-    }
-
     /// Slower than this, two bodies that close in are resting on each other: the speed of a fall through ε.
     pub fn slow(&self) -> f64 {
         (2.0 * self.weight * self.epsilon).sqrt()
@@ -183,29 +143,10 @@ impl Stage {
         if self.weight > 0.0 { (2.0 * self.epsilon / self.weight).sqrt() } else { f64::INFINITY }
     }
 
-    /// Puts a box around every part as it is now; who moves is given room when the play begins.
-    fn open_space(&mut self, settings: &ImpulseSettings, time: f64) -> Result<(), Error> {
-        let kind = SpaceKind::from_name(&settings.space).map_err(|source| ImpulseError::Space { source })?;
-        self.neighbors = Neighbors::new(kind);
-        self.end = time;
-        for part in &self.parts {
-            let actor = &self.actors[part.actor as usize];
-            let bounds = part.aabb(&actor.start.pose());
-            self.neighbors
-                .add(bounds.as_ref(), actor.moves())
-                .map_err(|source| ImpulseError::Space { source })?;
-        }
-        self.neighbors.build();
-        for actor in 0..self.actors.len() as u32 {
-            self.ring(actor, time);
-        }
-        Ok(())
-    }
-
     /// Begins a step.
-    pub fn begin(&mut self, time: f64, end: f64) -> Result<(), Error> {
-        self.end = end;
-        self.step += 1;
+    pub fn begin(&mut self, step: u64, time: f64, end: f64) -> Result<(), Error> {
+        (self.step, self.end) = (step, end);
+        self.turn = Turn { time, kind: TurnKind::Release, number: 0 };
         self.release(time)
     }
 
@@ -332,10 +273,12 @@ impl Stage {
             let meeting = self.agenda.first().filter(|first| first.0 <= self.end);
             let until = meeting.map_or(self.end, |first| first.0);
             if let Some((t, actor)) = self.alarms.first().filter(|first| first.0 <= until) {
+                self.turn = Turn { time: t, kind: TurnKind::Alarm, number: actor };
                 self.answer_alarm(world, actor, t)?;
                 continue;
             }
             let Some((t, index)) = meeting else { return Ok(()) };
+            self.turn = Turn { time: t, kind: TurnKind::Meeting, number: index };
             let gap = self.look(index, t)?;
             self.counters.overlaps += u64::from(gap.distance <= 0.0);
             if self.touches(&gap) {
@@ -348,47 +291,17 @@ impl Stage {
         }
     }
 
-    /// Kicks and damps a body for a time h.
-    pub fn kick(&mut self, actor: u32, t: f64, wrench: Wrench, h: f64) {
-        let who = &mut self.actors[actor as usize];
-        let mut motion = who.at(t);
-        motion.v += h * who.inertia.inverse_mass * wrench.force;
-        motion.omega += who.inertia.angular_velocity(motion.q, h * wrench.torque);
-        motion.v *= Damping::Exponential.factor(who.inertia.linear_damping, h);
-        motion.omega *= Damping::Exponential.factor(who.inertia.angular_damping, h);
-        who.set_out(t, motion);
-    }
-
-    /// What the space has done.
-    pub fn space_counters(&self) -> SpaceCounters {
-        self.neighbors.counters()
-    }
-
-    /// Whether any body is slowed by damping.
-    pub fn any_damping(&self) -> bool {
-        self.actors
-            .iter()
-            .any(|actor| actor.inertia.linear_damping > 0.0 || actor.inertia.angular_damping > 0.0)
-    }
-
-    /// Whether the world is no longer the one that was taken on stage.
-    pub fn is_stale(&self, world: &World, gravity: DVec3) -> bool {
-        let bodies = world.bodies();
-        let ids = bodies.ids(Status::Dynamic);
-        let dynamic = self.actors.iter().take_while(|actor| actor.is_free());
-        self.gravity != gravity
-            || self.actors.len() + bodies.count(Status::Inactive) != bodies.len()
-            || !dynamic.map(|actor| actor.id).eq(ids.iter().copied())
-    }
-
-    /// Average contact forces over the last window.
-    pub fn forces(&self) -> impl Iterator<Item = ContactForce> + '_ {
+    /// Average contact forces over the last window, each with a number that orders them.
+    pub fn forces(&self) -> impl Iterator<Item = (u64, ContactForce)> + '_ {
         let alive = self.pairs.iter().zip(&self.alive).filter(|(_, alive)| **alive);
-        alive.filter(|(pair, _)| pair.force != DVec3::ZERO).map(|(pair, _)| ContactForce {
-            bodies: pair.actors.map(|actor| self.actors[actor as usize].id),
-            force: pair.force,
-            point: pair.point,
-            normal: pair.normal,
+        alive.filter(|(pair, _)| pair.force != DVec3::ZERO).map(|(pair, _)| {
+            let force = ContactForce {
+                bodies: pair.actors.map(|actor| self.actors[actor as usize].id),
+                force: pair.force,
+                point: pair.point,
+                normal: pair.normal,
+            };
+            (pair.tie(), force)
         })
     }
 }
@@ -396,7 +309,7 @@ impl Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Body, Material};
+    use crate::world::{Body, Material, World};
     use rattleback_geometry::Shape;
     use std::collections::BTreeMap;
 
@@ -425,7 +338,7 @@ mod tests {
         let settings = ImpulseSettings::default();
         let mut stage = Stage::default();
         stage.enlist(&world, &settings, DVec3::new(0.0, 0.0, -9.81)).unwrap();
-        stage.begin(0.0, 0.0).unwrap();
+        stage.begin(1, 0.0, 0.0).unwrap();
         stage.play(&world, &settings).unwrap();
         let mut seen = 0;
         while seen < 40 {
@@ -443,7 +356,7 @@ mod tests {
                     stage.appoint(pair, t, &gap);
                 }
             } else {
-                stage.begin(t, t).unwrap();
+                stage.begin(stage.step + 1, t, t).unwrap();
                 stage.play(&world, &settings).unwrap();
                 continue;
             }
@@ -455,7 +368,7 @@ mod tests {
             let own = |tie: u64| {
                 let parts = [(tie >> 32) as usize, (tie & 0xffff_ffff) as usize];
                 parts.iter().any(|part| {
-                    let actor = stage.parts[*part].actor;
+                    let actor = stage.locals[stage.parts[*part].actor as usize];
                     met.contains(&actor) && stage.actors[actor as usize].is_free()
                 })
             };
