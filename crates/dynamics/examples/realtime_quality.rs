@@ -66,7 +66,7 @@ fn tower(heavy: f64) -> Result<[f64; 2], Box<dyn std::error::Error>> {
 /// Since which second, and how far at most.
 type Drift = (u32, DVec3);
 
-/// (height, whether bodies may sleep) ⇒ since some seconds: how far a box was at most, at any later second of the minute, from where it
+/// (height, whether bodies may sleep) ⇒ since some seconds: how far a box was at most, at any later tenth of a second of the minute, from where it
 /// was then: in the plane the pyramid stands in, across it and up or down.
 fn pyramid(base: u32, sleep: bool) -> Result<Vec<Drift>, Box<dyn std::error::Error>> {
     let mut world = World::default();
@@ -82,8 +82,8 @@ fn pyramid(base: u32, sleep: bool) -> Result<Vec<Drift>, Box<dyn std::error::Err
     }
     let mut simulator = Realtime::new(RealtimeSettings { sleep, ..RealtimeSettings::default() })?;
     let (mut before, mut told) = (Vec::<Vec<DVec3>>::new(), Vec::<Drift>::new());
-    for second in 1..=60 {
-        for _ in 0..60 {
+    for tenth in 1..=600 {
+        for _ in 0..6 {
             simulator.step(&mut world, DT)?;
         }
         let now = boxes
@@ -94,9 +94,9 @@ fn pyramid(base: u32, sleep: bool) -> Result<Vec<Drift>, Box<dyn std::error::Err
             let moved = then.iter().zip(&now).map(|(then, now)| (*now - *then).abs());
             *most = moved.fold(*most, DVec3::max);
         }
-        if [2, 5, 10].contains(&second) {
+        if [20, 60, 100].contains(&tenth) {
             before.push(now);
-            told.push((second, DVec3::ZERO));
+            told.push((tenth / 10, DVec3::ZERO));
         }
     }
     Ok(told)

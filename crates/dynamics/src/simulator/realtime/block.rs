@@ -111,7 +111,7 @@ pub(super) struct Block {
     pub limits: [Row; 3],
     /// 1 where one side cannot be moved.
     pub stiff: Row,
-    /// Part of its own answer that each point gives, as all answer at once.
+    /// Part of its own answer that each point gives that touches, as all answer at once.
     pub share: Row,
     /// Where its points, rolling rows and drives are; [`NONE`](super::roster::NONE) for none.
     pub first_point: u32,

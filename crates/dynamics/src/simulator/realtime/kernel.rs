@@ -377,12 +377,13 @@ unsafe fn prepare<L: Lanes>(arena: &Arena<'_>, index: usize) {
     }
 }
 
-/// Bounds the answer of points that all answer at once ⇒ the part of its own that each gives.
+/// Bounds the answer of points that all answer at once ⇒ the part of its own that each gives which touches.
 ///
 /// With K the matrix of what impulses do to the speeds of the points, and D its diagonal, repeated answers of a part f converge as
 /// long as f < 2/λ, λ the largest eigenvalue of D⁻¹K. That is at most the largest Σ_l |K_kl| / K_kk; f is 3/2 over this sum, so that
 /// no motion is overdone by more than a half, and what all points share, the load of a tower, is mended nearly as fast as point by
-/// point: less, and a heavy body on light ones would bounce for long.
+/// point: less, and a heavy body on light ones would bounce for long. Points that touch need not heed those that only may come to
+/// touch: a card that leans on its edge is held as if its other edge were not there.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn share_out<L: Lanes>(points: &Shared<'_, PointRows>, block: &Block, linear: L) -> L {
@@ -390,27 +391,35 @@ unsafe fn share_out<L: Lanes>(points: &Shared<'_, PointRows>, block: &Block, lin
     let (first, count) = (block.first_point as usize, block.points as usize);
     // SAFETY: the points of a block belong to it.
     let row = |k: usize| unsafe { points.get(first + k) };
-    let mut sums = [one; POINTS];
+    // 1 for those that touch.
+    let touch =
+        |row: &PointRows| L::load(&row.impulse).if_positive(one, L::load(&row.gap).if_positive(zero, one));
+    let (mut sums, mut touching) = ([one; POINTS], [one; POINTS]);
     for k in 1..count {
         let (ja, jb) = (Vector::load(&row(k).a), Vector::load(&row(k).b));
-        let mass = L::load(&row(k).mass);
+        let (mass, touch_k) = (L::load(&row(k).mass), touch(row(k)));
         for l in 0..k {
             let k_kl = linear + ja.dot(Vector::load(&row(l).a)) + jb.dot(Vector::load(&row(l).b));
             let size = k_kl.larger(-k_kl);
-            let mass_l = L::load(&row(l).mass);
             // A point that is not there has no mass, and nobody has to heed it.
-            sums[k] = sums[k] + mass_l.if_positive(size * mass, zero);
-            sums[l] = sums[l] + mass.if_positive(size * mass_l, zero);
+            let mass_l = L::load(&row(l).mass);
+            let (on_k, on_l) = (mass_l.if_positive(size * mass, zero), mass.if_positive(size * mass_l, zero));
+            sums[k] = sums[k] + on_k;
+            sums[l] = sums[l] + on_l;
+            let both = touch_k * touch(row(l));
+            touching[k] = touching[k] + on_k * both;
+            touching[l] = touching[l] + on_l * both;
         }
     }
-    let most = sums.into_iter().fold(one, Lanes::larger);
-    let share = (L::splat(1.5) / most).smaller(one);
+    let share = |sums: [L; POINTS]| (L::splat(1.5) / sums.into_iter().fold(one, Lanes::larger)).smaller(one);
+    let (of_all, of_touching) = (share(sums), share(touching));
     for k in 0..count {
+        let part = touch(row(k)).if_positive(of_touching, of_all);
         // SAFETY: as above.
         let mass = unsafe { &mut points.get_mut(first + k).mass };
-        (L::load(mass) * share).store(mass);
+        (L::load(mass) * part).store(mass);
     }
-    share
+    of_touching
 }
 
 /// Applies the impulses a block begins with.

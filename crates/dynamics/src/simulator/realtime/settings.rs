@@ -12,7 +12,7 @@ component! {
         /// Stiffness of contacts, in parts of the largest that is stable: a frequency of a quarter of the sub-steps.
         contact_frequency: f64 = 0.9, "", Allowed::Within(0.001, 1.0);
         /// Damping ratio of that.
-        contact_damping: f64 = 4.0, "", Allowed::Positive;
+        contact_damping: f64 = 3.0, "", Allowed::Positive;
         /// Stiffness of joints, in parts of the largest that is certainly stable in nets of any size. Long chains and joints between
         /// very different masses are solved exactly and are rigid.
         joint_frequency: f64 = 1.6, "", Allowed::Within(0.001, 2.0);
