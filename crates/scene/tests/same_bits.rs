@@ -40,26 +40,26 @@ fn state_after(name: &str, steps: usize, threads: i64) -> u64 {
 #[test]
 fn states_after_many_steps_are_pinned() {
     let pinned = [
-        ("arch", 1000, 0x849e_a725_3e40_0c6a_u64),
-        ("avalanche", 1000, 0x6573_8ee6_1f30_56d4),
-        ("bowling", 1000, 0xd51d_34c4_2710_3bef),
-        ("brick-wall", 1000, 0x9cd0_328d_c626_1e9f),
-        ("bridge", 1000, 0x857e_0475_b144_a03e),
-        ("bullet", 1000, 0x3d9c_3d9c_262c_9dfc),
-        ("car", 1000, 0xd1e3_1f85_bb1e_25f9),
-        ("card-house", 1000, 0xfc58_480d_3f5c_641f),
+        ("arch", 1000, 0x3534_ee92_18bd_29ad_u64),
+        ("avalanche", 1000, 0x7a7a_cb7c_6982_34cd),
+        ("bowling", 1000, 0xa8c5_7b9b_3a32_629e),
+        ("brick-wall", 1000, 0xaf18_ced0_c06d_a6b5),
+        ("bridge", 1000, 0x9e40_91d2_ef90_79a6),
+        ("bullet", 1000, 0xe53c_8a73_b778_4992),
+        ("car", 1000, 0x1083_ed4e_230f_f011),
+        ("card-house", 1000, 0xbde7_e4db_2257_98db),
         ("chain", 1000, 0x5030_cafb_f114_b1a9),
-        ("jenga", 1000, 0xbbd4_6121_c501_d055),
-        ("lever", 1000, 0x6aa5_dc20_616e_6b34),
-        ("newtons-cradle", 1000, 0x51bd_f594_0252_c1f6),
-        ("platter", 1000, 0x6f0c_6af9_e75e_c33b),
-        ("pool-break", 1000, 0xbac1_ecdf_cb3f_e721),
-        ("quadruped", 1000, 0xb894_7851_a2a9_a737),
+        ("jenga", 1000, 0x998f_ef9e_e7a3_ab64),
+        ("lever", 1000, 0x6c3f_2fa2_5870_e81b),
+        ("newtons-cradle", 1000, 0xc27c_eaae_1ae1_eaa6),
+        ("platter", 1000, 0xe981_5ae2_a348_cecb),
+        ("pool-break", 1000, 0xc6a1_da98_477d_bdd9),
+        ("quadruped", 1000, 0xc561_b924_5c31_4f52),
         ("raft", 1000, 0x5aea_a751_de75_ad72),
-        ("ragdoll", 1000, 0x1741_3b55_8c47_58b9),
-        ("rattleback", 1000, 0x46b3_f6be_b7f6_05c4),
+        ("ragdoll", 1000, 0x9c56_88b0_5e99_81df),
+        ("rattleback", 1000, 0xcd06_de7c_465e_c53e),
         ("spinning-top", 1000, 0xaa39_86e6_f194_c9d6),
-        ("track", 1000, 0xf4b6_b6a1_d41e_f23a),
+        ("track", 1000, 0x086b_e0cf_3d45_a9d4),
     ];
     let mut changed = Vec::new();
     for (name, steps, expected) in pinned {
@@ -77,7 +77,7 @@ fn states_after_many_steps_are_pinned() {
 /// with few stages go all the way, the others for a while. The example `same_bits` takes any scene all the way.
 #[test]
 fn threads_do_not_show() {
-    let whole = ["arch", "avalanche", "bullet", "card-house", "lever", "raft", "ragdoll", "track"];
+    let whole = ["arch", "avalanche", "bullet", "card-house", "raft", "ragdoll"];
     let begun = [
         "bowling",
         "brick-wall",
@@ -87,14 +87,16 @@ fn threads_do_not_show() {
         "crane",
         "domino-spiral",
         "jenga",
+        "lever",
         "newtons-cradle",
         "platter",
         "pool-break",
         "quadruped",
         "rattleback",
         "spinning-top",
+        "track",
     ];
-    let all = whole.map(|name| (name, 1000)).into_iter().chain(begun.map(|name| (name, 40)));
+    let all = whole.map(|name| (name, 1000)).into_iter().chain(begun.map(|name| (name, 20)));
     for (name, steps) in all {
         let one = state_after(name, steps, 1);
         for threads in [2, 4] {
