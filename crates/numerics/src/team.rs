@@ -113,6 +113,8 @@ impl<'s, T> Shared<'s, T> {
 #[derive(Debug)]
 struct Board {
     members: usize,
+    /// Looks before the processor is offered to somebody else.
+    patience: u32,
     /// Number of the open stage (32 bits), pieces taken from the front and from the back (16 bits each).
     open: AtomicU64,
     /// Pieces of the open stage that are done.
@@ -125,6 +127,8 @@ struct Board {
 const PIECES: usize = 4;
 /// Looks at the board before the processor is offered to somebody else; a piece is mostly done sooner.
 const PATIENCE: u32 = 10_000;
+/// The same where there are more threads than processors, so that somebody may be waiting for this one.
+const COURTESY: u32 = 50;
 
 /// One of the threads.
 #[derive(Debug)]
@@ -187,7 +191,7 @@ impl<'t> Worker<'t> {
                     !self.board.broken.load(Ordering::Relaxed),
                     "another thread of the team has panicked"
                 );
-                look_again(&mut looks);
+                look_again(&mut looks, self.board.patience);
                 seen = self.board.open.load(Ordering::Acquire);
                 continue;
             }
@@ -214,10 +218,16 @@ impl<'t> Worker<'t> {
     }
 }
 
+/// How many there are, as far as the system tells.
+fn processors() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
 /// Waits for a moment before the next look: longer, and leaving the processor to others, after many.
-fn look_again(looks: &mut u32) {
+fn look_again(looks: &mut u32, patience: u32) {
     *looks += 1;
-    if *looks < PATIENCE { std::hint::spin_loop() } else { std::thread::yield_now() }
+    if *looks < patience { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
 /// A number of things that threads take as they come, for work of which nobody knows how long it lasts.
@@ -311,7 +321,7 @@ impl Helper {
                     self.state.store(WAITING, Ordering::Release);
                     looks = 0;
                 }
-                WAITING if looks < VIGILANCE => look_again(&mut looks),
+                WAITING if looks < VIGILANCE => look_again(&mut looks, PATIENCE),
                 WAITING => {
                     self.turn(WAITING, LYING);
                 }
@@ -363,7 +373,7 @@ impl Crew<'_> {
             // Who has not noticed by now need not come at all.
             let mut looks = 0;
             while !helper.turn(GIVEN, WAITING) && helper.state.load(Ordering::Acquire) == WORKING {
-                look_again(&mut looks);
+                look_again(&mut looks, self.board.patience);
             }
             panic = panic.or_else(|| helper.panic.lock().unwrap_or_else(PoisonError::into_inner).take());
             idle().push(helper);
