@@ -33,9 +33,9 @@ const WORTH_A_CALL: u64 = 96;
 const PERIOD: u32 = 32;
 const LONGEST_WAIT: u32 = 128;
 /// Steps that groups look ahead, at first, at least and at most.
-const AHEAD: f64 = 8.0;
+const AHEAD: f64 = 64.0;
 const LEAST_AHEAD: f64 = 1.0;
-const MOST_AHEAD: f64 = 64.0;
+const MOST_AHEAD: f64 = 128.0;
 /// Part of all that one thread may have more to do than it should before the cast is dealt out anew.
 const UNEVEN: f64 = 1.25;
 /// Part of all work that may be done in vain before all play on one stage for a while.
