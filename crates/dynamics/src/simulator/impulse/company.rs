@@ -33,12 +33,12 @@ const WORTH_A_CALL: u64 = 96;
 const PERIOD: u32 = 32;
 const LONGEST_WAIT: u32 = 128;
 /// Steps that groups look ahead, at first, at least and at most.
-const AHEAD: f64 = 8.0;
+const AHEAD: f64 = 64.0;
 const LEAST_AHEAD: f64 = 1.0;
-const MOST_AHEAD: f64 = 64.0;
+const MOST_AHEAD: f64 = 128.0;
 /// Part of all that one thread may have more to do than it should before the cast is dealt out anew.
 const UNEVEN: f64 = 1.25;
-/// Part of the steps of a period that may have to be played again before all play on one stage for a while.
+/// Part of all work that may be done in vain before all play on one stage for a while.
 const QUARRELSOME: f64 = 0.25;
 
 /// A step to be played.
@@ -79,8 +79,10 @@ pub(super) struct Company {
     since: u32,
     wait: u32,
     ahead: f64,
-    /// Steps since then in which stages met.
+    /// Steps since then in which stages met; gaps measured since then, and those of them that were measured in vain.
     quarrels: u32,
+    worked: u64,
+    wasted: u64,
     /// Gaps measured in the last step.
     busy: u64,
 }
@@ -100,6 +102,8 @@ impl Default for Company {
             wait: 1,
             ahead: AHEAD,
             quarrels: 0,
+            worked: 0,
+            wasted: 0,
             busy: 0,
         }
     }
@@ -215,6 +219,7 @@ impl Company {
         self.stages = vec![stage];
         self.step = 0;
         (self.border, self.since, self.wait, self.quarrels) = (None, 0, 1, 0);
+        (self.worked, self.wasted) = (0, 0);
     }
 
     /// Deals out the cast anew if it is time for that.
@@ -224,8 +229,9 @@ impl Company {
             return if self.stages.len() > 1 { self.deal_out(&[], 1) } else { Ok(()) };
         }
         self.since += 1;
-        let met = f64::from(self.quarrels) > QUARRELSOME * f64::from(PERIOD);
-        if self.stages.len() > 1 && met {
+        let in_vain = self.wasted > 4 * WORTH_A_CALL
+            && self.wasted as f64 > QUARRELSOME * (self.worked + self.wasted) as f64;
+        if self.stages.len() > 1 && in_vain {
             self.wait = (2 * self.wait).clamp(PERIOD, LONGEST_WAIT);
             return self.deal_out(&[], 1);
         }
@@ -278,7 +284,7 @@ impl Company {
         }
         self.stages = recast(std::mem::take(&mut self.stages), &stage_of, count)?;
         self.border = if count > 1 { Some(Border::new(&self.stages).map_err(refused)?) } else { None };
-        (self.since, self.quarrels) = (0, 0);
+        (self.since, self.quarrels, self.worked, self.wasted) = (0, 0, 0, 0);
         Ok(())
     }
 
@@ -345,6 +351,7 @@ impl Company {
             let mut stages: Vec<Stage> =
                 met.iter().map(|index| std::mem::take(&mut self.stages[*index])).collect();
             for stage in &mut stages {
+                self.wasted += stage.counters.checks;
                 stage.take_back()?;
             }
             let nobody_elsewhere = vec![0; stages[0].locals.len()];
@@ -381,7 +388,7 @@ impl Company {
             }
         }
         if self.stages.len() == 1 {
-            (self.border, self.since, self.wait) = (None, 0, PERIOD);
+            (self.border, self.since, self.wait) = (None, 0, PERIOD / 4);
         }
         Ok(())
     }
@@ -393,6 +400,7 @@ impl Company {
         self.rejected.clear();
         for stage in &mut self.stages {
             self.busy += stage.counters.checks;
+            self.worked += stage.counters.checks;
             stage.worked += stage.counters.checks;
             self.counters += std::mem::take(&mut stage.counters);
             self.smallest_gap = self.smallest_gap.min(stage.smallest_gap);
