@@ -140,8 +140,14 @@ pub struct Worker<'t> {
 }
 
 impl Board {
-    const fn new(members: usize) -> Self {
-        Self { members, open: AtomicU64::new(0), done: AtomicU32::new(0), broken: AtomicBool::new(false) }
+    fn new(members: usize) -> Self {
+        Self {
+            members,
+            patience: if members <= processors() { PATIENCE } else { COURTESY },
+            open: AtomicU64::new(0),
+            done: AtomicU32::new(0),
+            broken: AtomicBool::new(false),
+        }
     }
 }
 
