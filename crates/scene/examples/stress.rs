@@ -1,4 +1,5 @@
-//! Runs a stress scene: `cargo run --release -p rattleback-scene --example stress -- NAME [STEPS] [THREADS]`.
+//! Runs a stress scene: `cargo run --release -p rattleback-scene --example stress -- NAME [STEPS] [THREADS] [series]`;
+//! with `series` it tells of every step what its stages took, ms.
 
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Simulator, Status};
@@ -16,6 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scene = stress_scene(&name).ok_or_else(|| format!("there is no stress scene `{name}`"))??;
     let steps = arguments.next().map_or(Ok(scene.steps), |steps| steps.parse())?.max(2);
     let threads = arguments.next().map_or(Ok(1), |threads| threads.parse())?;
+    let every_step = arguments.next().is_some_and(|word| word == "series");
     let mut world = scene.world()?;
     let settings = RealtimeSettings {
         sleep: scene.sleeping,
@@ -34,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if let Some(times) = simulator.stage_times() {
             let times = [times.pairs, times.contacts, times.solve, times.motion];
             stages.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
-            if std::env::var_os("SERIES").is_some() {
+            if every_step {
                 println!("{step} {:?} {:?}", times.map(|t| (t * 1e5).round() / 1e2), simulator.counters());
             }
         }
@@ -44,11 +46,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fastest = motion.iter().map(|motion| motion.v.length()).fold(0.0, f64::max);
     let deepest = simulator.touch_points(&world).map(|point| -point.gap).fold(0.0, f64::max);
     let mean = times[1..].iter().sum::<f64>() / (steps - 1) as f64;
-    if std::env::var_os("SERIES").is_some() {
-        for (step, time) in times.iter().enumerate() {
-            println!("{step} {:.2}", 1e3 * time);
-        }
-    }
     times.sort_by(f64::total_cmp);
     println!("{name}: {:?}", simulator.counters());
     println!(
