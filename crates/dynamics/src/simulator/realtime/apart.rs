@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn motion(pose: &Pose, v: DVec3, omega: DVec3) -> Motion {
-        Motion { x: pose.translation, q: pose.rotation, v, omega, ..Motion::default() }
+        Motion { x: pose.translation, q: pose.rotation, v, omega }
     }
 
     proptest! {
