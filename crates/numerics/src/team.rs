@@ -381,7 +381,9 @@ impl Crew<'_> {
             while !helper.turn(GIVEN, WAITING) && helper.state.load(Ordering::Acquire) == WORKING {
                 look_again(&mut looks, self.board.patience);
             }
-            panic = panic.or_else(|| helper.panic.lock().unwrap_or_else(PoisonError::into_inner).take());
+            // All are taken, or one would come up again in the next work.
+            let theirs = helper.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+            panic = panic.or(theirs);
             idle().push(helper);
         }
         panic
