@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// States after 1000 steps, under x86-64 Linux.
 const PINNED: [(&str, u64); 2] =
-    [("large-pyramid", 0x4977_da40_4ea8_1e62), ("wide-pyramid", 0xbfff_41d4_8937_070b)];
+    [("large-pyramid", 0xd5c9_955c_c3be_8879), ("wide-pyramid", 0x02ef_ad7b_d0da_43df)];
 
 /// FNV-1a over all states.
 fn hash(world: &World) -> u64 {
