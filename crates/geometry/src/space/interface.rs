@@ -42,6 +42,17 @@ pub struct SpaceCounters {
     pub swaps: u64,
 }
 
+impl std::ops::AddAssign for SpaceCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.cell_operations += other.cell_operations;
+        self.box_tests += other.box_tests;
+        self.nodes_visited += other.nodes_visited;
+        self.refits += other.refits;
+        self.rebuilds += other.rebuilds;
+        self.swaps += other.swaps;
+    }
+}
+
 /// Boxes under ids, and which of them may touch.
 ///
 /// ```

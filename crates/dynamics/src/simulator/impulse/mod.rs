@@ -167,13 +167,8 @@ impl Impulse {
     /// What the broad phase has done for everything that moves, since it was last dealt out to threads.
     pub fn space_counters(&self) -> SpaceCounters {
         let mut all = SpaceCounters::default();
-        for counters in self.company.stages.iter().map(|stage| stage.neighbors.counters()) {
-            all.cell_operations += counters.cell_operations;
-            all.box_tests += counters.box_tests;
-            all.nodes_visited += counters.nodes_visited;
-            all.refits += counters.refits;
-            all.rebuilds += counters.rebuilds;
-            all.swaps += counters.swaps;
+        for stage in &self.company.stages {
+            all += stage.neighbors.counters();
         }
         all
     }
