@@ -11,19 +11,19 @@ use rattleback_numerics::StepError;
 #[non_exhaustive]
 pub enum Error {
     /// No living body has this id.
-    #[error("there is no body {0}")]
+    #[error("there is no {0}")]
     UnknownBody(BodyId),
     /// No attached shape has this id.
-    #[error("there is no shape {0}")]
+    #[error("there is no {0}")]
     UnknownShape(ShapeId),
     /// No material has this id.
-    #[error("there is no material {0}")]
+    #[error("there is no {0}")]
     UnknownMaterial(MaterialId),
     /// No force has this id.
-    #[error("there is no force {0}")]
+    #[error("there is no {0}")]
     UnknownForce(ForceId),
     /// No joint has this id.
-    #[error("there is no joint {0}")]
+    #[error("there is no {0}")]
     UnknownJoint(JointId),
     /// A simulator cannot move what is in the world.
     #[error("the simulator `{simulator}` does not know {what}; {instead}")]
@@ -39,7 +39,7 @@ pub enum Error {
     #[error("the default material cannot be removed")]
     DefaultMaterial,
     /// The material is on a shape.
-    #[error("material {material} is in use on shape {shape}")]
+    #[error("{material} is in use on {shape}")]
     MaterialInUse {
         /// Which material.
         material: MaterialId,
@@ -65,7 +65,7 @@ pub enum Error {
         reason: String,
     },
     /// The operation makes no sense for a body of this status.
-    #[error("body {body} is {status}; {operation} needs {needed}")]
+    #[error("{body} is {status}; {operation} needs {needed}")]
     WrongStatus {
         /// Which body.
         body: BodyId,

@@ -11,6 +11,7 @@ pub mod filter;
 pub mod force;
 pub mod joint;
 pub mod motion;
+pub mod multibody;
 pub mod property;
 pub mod query;
 pub mod registry;
@@ -26,6 +27,6 @@ pub use registry::{Plugin, Registry};
 pub use signal::Signal;
 pub use simulator::{FreeMotion, Simulator};
 pub use world::{
-    Body, BodyId, CollisionGroups, Event, ForceId, JointId, Material, MaterialId, Path, Readout, ShapeId,
-    ShapePart, Status, World,
+    Body, BodyId, CollisionGroups, EnergyLedger, Event, ForceId, JointId, Material, MaterialId, Path,
+    Readout, ShapeId, ShapePart, Status, World,
 };

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 /// What a signal can carry.
 pub trait Quantity:
     Copy
+    + Default
     + PartialEq
+    + std::fmt::Display
     + std::ops::Add<Output = Self>
     + std::ops::Sub<Output = Self>
     + std::ops::Mul<f64, Output = Self>
@@ -46,7 +48,8 @@ pub enum Signal<T> {
         /// In rad.
         phase: f64,
     },
-    /// Straight lines between (time, value) pairs; constant before the first and after the last.
+    /// Straight lines between (time, value) pairs; constant before the first and after the last. Without pairs it is
+    /// refused wherever a signal enters a world ([`check`](Signal::check)).
     Table(Vec<(f64, T)>),
 }
 
@@ -104,12 +107,26 @@ impl<T: Quantity> Signal<T> {
 fn interpolate<T: Quantity>(knots: &[(f64, T)], t: f64) -> T {
     let after = knots.partition_point(|knot| knot.0 <= t);
     if after == 0 {
-        return knots[0].1;
+        return knots.first().map_or_else(T::default, |knot| knot.1);
     }
     let (t0, before) = knots[after - 1];
     match knots.get(after) {
         None => before,
         Some(&(t1, next)) => before + (next - before) * ((t - t0) / (t1 - t0)),
+    }
+}
+
+impl<T: Quantity> std::fmt::Display for Signal<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Constant(value) => write!(f, "{value}"),
+            Self::Harmonic { mean, amplitude, frequency, phase } => {
+                write!(f, "{mean} + {amplitude} sin(2π {frequency} t + {phase})")
+            }
+            Self::Table(knots) => {
+                write!(f, "a table of {} values", knots.len())
+            }
+        }
     }
 }
 

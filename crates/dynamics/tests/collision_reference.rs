@@ -281,7 +281,8 @@ fn micro_collisions_reverse_or_boost() {
     // Below the critical friction √37/20 the reversing impulse is outside the cone.
     let boosted = decide(slow, 0.30);
     assert_eq!(boosted.kind, MicroKind::Boosted { e: 0.2 + 4.8 / 4.0 });
-    assert!(boosted.outcome.velocity.z > 0.1 && boosted.outcome.work > 0.0);
+    // The boost pushes it back out, but creates no energy.
+    assert!(boosted.outcome.velocity.z > 0.09 && boosted.outcome.work.abs() < 1e-17);
     assert!(boosted.outcome.velocity.z <= micro.e_max * micro.threshold());
     assert_eq!(decide(2.0 * slow, 0.31).kind, MicroKind::Ordinary);
     let weightless = MicroSettings { gravity: 0.0, ..micro };

@@ -132,8 +132,9 @@ fn a_rod_strikes_with_its_end() {
             )
             .unwrap();
         let mut simulator = Constraint::default();
-        for _ in 0..6 {
-            simulator.step(&mut world, 0.01).unwrap();
+        // Up to just after the impact: a rod that does not bounce goes on to roll over the ball, which pushes it up by 1.1 N.
+        for dt in [0.01, 0.01, 0.01, 0.01, 0.009_999, 2e-6] {
+            simulator.step(&mut world, dt).unwrap();
         }
         let p = (1.0 + e) * 2.0 / 4.0;
         assert!((velocity(&world, rod).z - (p - 2.0)).abs() < 1e-5, "{e}: {}", velocity(&world, rod));

@@ -230,9 +230,9 @@ fn a_block_on_a_ramp_stops_where_coulomb_says_and_stays() {
     assert!(simulator.smallest_gap() > 0.0 && nearest(&world) > 0.0);
 }
 
-/// Impulse test 33: without rest the source's method creeps, less with reversing than without.
+/// Impulse test 33: without rest the source's method creeps at some 10 mm/s. Hops against what pulls do not, whatever is set.
 #[test]
-fn without_rest_a_block_creeps() {
+fn without_rest_a_block_does_not_creep() {
     let creep = |reversing: bool| {
         let settings = ImpulseSettings {
             collision_epsilon: 1e-3,
@@ -248,7 +248,7 @@ fn without_rest_a_block_creeps() {
         (world.body(id).unwrap().position().dot(down) - before) / 2.0
     };
     let (with_reversing, without) = (creep(true), creep(false));
-    assert!(with_reversing < without && with_reversing < 0.02, "{with_reversing} {without}");
+    assert!(with_reversing.abs() < 1e-6 && without.abs() < 1e-6, "{with_reversing} {without}");
 }
 
 /// Impulse test 34: μ = 0.5 < tan 30° never holds; the block accelerates at g (sin − μ cos) = 0.6571 m/s².

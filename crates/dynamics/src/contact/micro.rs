@@ -5,19 +5,23 @@
 //!
 //! 1. **Reversal.** p = −2K⁻¹u turns the whole velocity round and does no work. Taken if it lies in the friction cone.
 //! 2. **Boost.** At the distance d the gap has been eaten into by δ = ε − d; the collision is resolved with
-//!    e(δ) = e + (e_max − e)(δ/ε)², which may exceed 1 and push the body back out.
+//!    e(δ) = e + (e_max − e)(δ/ε)², or with what gives the least rebound if that is more. Either may exceed 1 and push the body back out.
 //!
-//! A least rebound, if wanted, replaces both for still slower ones: hops that become ever smaller come ever more often.
+//! A boost is paid for: where friction alone drives the compression, as in Painlevé's region, e > 1 would multiply its work. So the impulse goes
+//! no farther along the collision than to where its whole work is zero (or an allowance): friction of a body that slides may pay for a hop,
+//! and a body at rest hops no higher than it fell.
 //!
-//! A boosted restitution is a rule of thumb, so integrated slides are followed to five digits only, which costs a third.
+//! A boosted restitution is a rule of thumb, so integrated slides are followed to five digits only, which costs a third; the work is
+//! that of the impulse itself, to rounding.
 //!
 //! The decision looks at this one contact only; nothing remembers what rests, rolls or slides.
 
 use super::law::Brief;
+use super::passive::without_gain;
 use super::settings::resolve_unbounded;
 use super::{
     Collision, CollisionError, CollisionSettings, Compliance, ContactLaw, Law, Outcome, Scheme, SlipHistory,
-    resolve,
+    resolve_passive,
 };
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +43,11 @@ pub struct MicroSettings {
     pub threshold_factor: f64,
     /// Size of gravity g, in m/s²; at 0 there are no micro-collisions.
     pub gravity: f64,
-    /// Normal velocity at which a micro-collision leaves at least, in m/s: hops that get ever smaller would come ever more
-    /// often.
+    /// Normal velocity at which a micro-collision that is not reversed leaves at least if that creates no energy, in m/s: hops that get ever
+    /// smaller would come ever more often.
     pub least_rebound: f64,
+    /// Energy that a boost may create at most, J.
+    pub allowance: f64,
     /// Width ε of the gap in which bodies count as touching, in m; above 0.
     pub collision_epsilon: f64,
 }
@@ -57,6 +63,7 @@ impl Default for MicroSettings {
             threshold_factor: 1.0,
             gravity: 9.81,
             least_rebound: 0.0,
+            allowance: 0.0,
             collision_epsilon: 1e-3,
         }
     }
@@ -92,6 +99,9 @@ impl MicroSettings {
         if !size(self.least_rebound) {
             return refuse("the least rebound", "finite and at least 0", self.least_rebound);
         }
+        if !size(self.allowance) {
+            return refuse("the allowance", "finite and at least 0", self.allowance);
+        }
         if distance.is_nan() {
             return refuse("the distance", "a number", distance);
         }
@@ -106,9 +116,9 @@ pub enum MicroKind {
     Ordinary,
     /// The velocity was reversed.
     Reversed,
-    /// It was resolved with this restitution.
+    /// It was resolved with this restitution, as far as that creates no energy.
     Boosted {
-        /// Restitution that was used.
+        /// Restitution that was asked for.
         e: f64,
     },
 }
@@ -145,18 +155,16 @@ pub fn micro_collision(
     let Collision { k, u } = *collision;
     let candidate = micro.enabled && u.z < 0.0 && -u.z < micro.threshold();
     if !candidate {
-        return Ok(MicroOutcome { kind: MicroKind::Ordinary, outcome: resolve(collision, settings)? });
+        return Ok(MicroOutcome {
+            kind: MicroKind::Ordinary,
+            outcome: resolve_passive(collision, settings)?,
+        });
     }
     if !u.is_finite() {
         return Err(CollisionError::NotFinite { what: "the relative velocity" });
     }
     let p = -2.0 * Compliance::new(&k)?.impulse(u);
-    if micro.reversing
-        && -u.z >= micro.least_rebound
-        && p.is_finite()
-        && p.z > 0.0
-        && p.truncate().length() <= settings.mu * p.z
-    {
+    if micro.reversing && p.is_finite() && p.z > 0.0 && p.truncate().length() <= settings.mu * p.z {
         let work = 0.5 * u.z * (0.5 * p.z);
         let outcome = Outcome {
             impulse: p,
@@ -175,5 +183,6 @@ pub fn micro_collision(
     let boosted = CollisionSettings { e, ..*settings };
     let law: &dyn ContactLaw = if settings.law == Law::Integrated { &Brief } else { settings.law.law() };
     let outcome = resolve_unbounded(collision, &boosted, law)?;
+    let outcome = without_gain(collision, settings, law, outcome, micro.allowance)?;
     Ok(MicroOutcome { kind: MicroKind::Boosted { e }, outcome })
 }

@@ -3,7 +3,8 @@
 //! A collision takes no time and moves nothing; it is an impulse in one point. All that its outcome depends on is a 3×3
 //! matrix K ([`Collision`]), the relative velocity, the friction and the restitution. [`resolve`] follows Coulomb's law
 //! through the collision, instant by instant, with the sliding turning, stopping and starting as it must, and ends it by
-//! the work of the normal force (Stronge), so that no collision creates energy. Simpler laws ([`Law`]) are there to
+//! the work of the normal force (Stronge), so that no collision creates energy. Newton's and Poisson's restitution are
+//! there too; [`resolve_passive`] keeps them from creating energy. Simpler laws ([`Law`]) are there to
 //! compare with; each tells what it violates.
 //!
 //! * [`Compliance`]: K taken apart, the flow of the sliding velocity, sticking,
@@ -25,6 +26,7 @@ mod law;
 mod micro;
 mod outcome;
 mod panel;
+mod passive;
 mod path;
 mod phased;
 mod polar;
@@ -42,6 +44,7 @@ pub use law::{
 };
 pub use micro::{MicroKind, MicroOutcome, MicroSettings, micro_collision};
 pub use outcome::{Outcome, Scheme, SlipHistory, SlipKind, Stick};
+pub use passive::resolve_passive;
 pub use rays::{Ray, Rays, rays};
 pub use reference::{REFERENCE, ReferenceCollision};
 pub use settings::{CollisionSettings, Law, Restitution, resolve, resolve_by};

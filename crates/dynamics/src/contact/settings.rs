@@ -22,6 +22,26 @@ pub enum Restitution {
     Stronge,
 }
 
+impl Restitution {
+    /// Every law of restitution, by the name that settings of all simulators use.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("stronge", Self::Stronge), ("poisson", Self::Poisson), ("newton", Self::Newton)];
+
+    /// Name ⇒ law of restitution.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, law)| law)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Newton => "newton",
+            Self::Poisson => "poisson",
+            Self::Stronge => "stronge",
+        }
+    }
+}
+
 /// The laws that come with the engine, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -32,4 +32,8 @@ impl Force for Drag {
             loads.add(body.index, Wrench { force, torque: -k_w * body.motion.omega });
         }
     }
+
+    fn is_passive(&self) -> bool {
+        self.medium_velocity.extremes().iter().all(|v| *v == DVec3::ZERO)
+    }
 }

@@ -1,6 +1,6 @@
 //! Uniform gravity: F = m g, U = −m g·x.
 
-use super::{Force, Loads, Scope};
+use super::{Force, Loads, Scope, rate_of_potential};
 use crate::component;
 use crate::motion::Wrench;
 use crate::property::Allowed;
@@ -29,6 +29,14 @@ impl Force for Gravity {
     fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
         let g = self.acceleration.at(scope.time);
         scope.targets().map(|body| -g.dot(body.motion.x) / body.inertia.inverse_mass).sum()
+    }
+
+    fn power_without_potential(&self, scope: &Scope<'_>) -> Option<f64> {
+        Some(if self.is_passive() { 0.0 } else { rate_of_potential(self, scope) })
+    }
+
+    fn is_passive(&self) -> bool {
+        self.acceleration.is_constant()
     }
 
     fn is_uniform(&self) -> bool {

@@ -39,6 +39,17 @@ pub trait Force: Component {
         0.0
     }
 
+    /// d(K + U)/dt by this force, W: what [`potential_energy`](Self::potential_energy) does not stand for, such as dampers and parameters
+    /// that change with time. Nothing if that is not known apart; the energy ledger then takes the power of all wrenches and adds ΔU.
+    fn power_without_potential(&self, _scope: &Scope<'_>) -> Option<f64> {
+        None
+    }
+
+    /// Whether it never adds energy to bodies beyond what its potential gives back.
+    fn is_passive(&self) -> bool {
+        false
+    }
+
     /// What is wrong with it in a world of these bodies, if anything.
     fn check(&self, _bodies: &Bodies) -> Result<(), Error> {
         Ok(())
@@ -127,8 +138,8 @@ impl<'a> Scope<'a> {
     /// The k-th body acted on, if it is dynamic.
     pub fn nth_target(&self, k: usize) -> Option<Target<'a>> {
         match self.targets {
-            Targets::All => Some(self.target(k)),
-            Targets::Bodies(ids) => self.dynamic(ids[k]),
+            Targets::All => (k < self.bodies.count(Status::Dynamic)).then(|| self.target(k)),
+            Targets::Bodies(ids) => self.dynamic(*ids.get(k)?),
         }
     }
 
@@ -137,10 +148,40 @@ impl<'a> Scope<'a> {
         (0..self.target_count()).filter_map(|k| self.nth_target(k))
     }
 
+    /// The same at another time.
+    pub(crate) const fn at(self, time: f64) -> Self {
+        Self { time, ..self }
+    }
+
+    /// Power of a force on the bodies in scope, W; `loads` is room to work in.
+    pub(crate) fn power(&self, force: &dyn Force, loads: &mut Loads) -> f64 {
+        let (motion, inertia) = (self.bodies.motion(Status::Dynamic), self.bodies.inertia(Status::Dynamic));
+        loads.clear(motion.len());
+        force.apply(self, loads);
+        let g = loads.uniform_acceleration();
+        let mut sum = 0.0;
+        for (index, (motion, inertia)) in motion.iter().zip(inertia).enumerate() {
+            let wrench = loads.wrench(index);
+            sum += wrench.force.dot(motion.v) + wrench.torque.dot(motion.omega);
+            if g != DVec3::ZERO {
+                sum += inertia.mass() * g.dot(motion.v);
+            }
+        }
+        sum
+    }
+
     /// The shapes of a body.
     pub fn shapes_of(&self, id: BodyId) -> impl Iterator<Item = &'a AttachedShape> + '_ {
         self.bodies.shape_ids(id).iter().filter_map(|shape| self.shapes.get(*shape))
     }
+}
+
+/// ∂U/∂t of a force, W: by how much its potential energy changes although bodies stay where they are.
+fn rate_of_potential(force: &dyn Force, scope: &Scope<'_>) -> f64 {
+    // Parameters change over seconds or milliseconds; rounding of U leaves ten digits of its rate.
+    const D: f64 = 1e-5;
+    let at = |time: f64| force.potential_energy(&scope.at(time));
+    (at(scope.time + D) - at(scope.time - D)) / (2.0 * D)
 }
 
 /// What all forces together do to the dynamic bodies.

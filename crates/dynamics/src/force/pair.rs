@@ -80,6 +80,14 @@ impl Force for Gravitation {
         pairs(scope, self.cutoff, |i, j, r| sum += inverse_square(self.coupling(i, j), r, self.softening).1);
         sum
     }
+
+    fn power_without_potential(&self, _scope: &Scope<'_>) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn is_passive(&self) -> bool {
+        true
+    }
 }
 
 component! {
@@ -118,6 +126,14 @@ impl Force for Coulomb {
             sum += inverse_square(self.coupling(scope, i, j), r, self.softening).1;
         });
         sum
+    }
+
+    fn power_without_potential(&self, _scope: &Scope<'_>) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn is_passive(&self) -> bool {
+        true
     }
 }
 
@@ -165,6 +181,14 @@ impl Force for LennardJones {
         let mut sum = 0.0;
         pairs(scope, self.cutoff, |_, _, r| sum += self.at(r.length()).1);
         sum
+    }
+
+    fn power_without_potential(&self, _scope: &Scope<'_>) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn is_passive(&self) -> bool {
+        true
     }
 
     fn check(&self, _bodies: &Bodies) -> Result<(), Error> {

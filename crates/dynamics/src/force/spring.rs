@@ -7,7 +7,7 @@
 //! With the reduced mass μ (1/μ = 1/m_a + 1/m_b): k_d = 2 ζ √(k_s μ) for a damping ratio ζ, and k_s = μ ω₀² for an
 //! angular frequency ω₀, so that the same numbers feel the same for heavy and light bodies.
 
-use super::{Force, Loads, Scope, Target};
+use super::{Force, Loads, Scope, Target, rate_of_potential};
 use crate::component;
 use crate::error::{Error, parameter};
 use crate::motion::{Motion, Wrench};
@@ -92,26 +92,41 @@ impl Spring {
     }
 }
 
-impl Force for Spring {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
-        let Some((a, b)) = self.ends(scope) else { return };
-        let (k_s, k_d) = self.coefficients(scope.time, a.inverse_mass + b.inverse_mass);
-        let rest = self.rest_length.at(scope.time);
+impl Spring {
+    /// (force on b, the part of it that the potential stands for); nothing if its direction is not known.
+    fn force(&self, t: f64, a: &End<'_>, b: &End<'_>) -> Option<(DVec3, DVec3)> {
+        let (k_s, k_d) = self.coefficients(t, a.inverse_mass + b.inverse_mass);
+        let rest = self.rest_length.at(t);
         let d = b.point - a.point;
         let u = b.velocity - a.velocity;
         let length = d.length();
-        let mut force = if rest == 0.0 {
-            -k_s * d - k_d * u
+        let (force, elastic) = if rest == 0.0 {
+            (-k_s * d - k_d * u, -k_s * d)
         } else if length <= 1e-12 * rest.max(1.0) {
-            // Which way it would push is anybody's guess.
-            return;
+            // Which way it would push cannot be told.
+            return None;
         } else {
-            let along = d / length;
-            -(k_s * (length - rest) + k_d * u.dot(along)) * along
+            let (along, pull) = (d / length, k_s * (length - rest));
+            (-(pull + k_d * u.dot(along)) * along, -pull * along)
         };
-        if self.max_force > 0.0 {
-            force = force.clamp_length_max(self.max_force);
-        }
+        let most = if self.max_force > 0.0 { self.max_force } else { f64::INFINITY };
+        Some((force.clamp_length_max(most), elastic))
+    }
+
+    /// Whether nothing about it changes with time.
+    fn is_constant(&self) -> bool {
+        let numbers =
+            [&self.rest_length, &self.stiffness, &self.damping, &self.damping_ratio, &self.angular_frequency];
+        numbers.iter().all(|signal| signal.is_constant())
+            && self.anchor_a.is_constant()
+            && self.anchor_b.is_constant()
+    }
+}
+
+impl Force for Spring {
+    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+        let Some((a, b)) = self.ends(scope) else { return };
+        let Some((force, _)) = self.force(scope.time, &a, &b) else { return };
         if let Some(body) = b.dynamic {
             loads.add(body.index, Wrench::at(force, b.point, body.motion.x));
         }
@@ -126,6 +141,21 @@ impl Force for Spring {
             let stretch = (b.point - a.point).length() - self.rest_length.at(scope.time);
             0.5 * k_s * stretch * stretch
         })
+    }
+
+    /// Dampers, forces cut off at `max_force`, ends that kinematic bodies carry along, and parameters that change with time. With F the force
+    /// on b, F_e the part that U stands for and v the velocities of the ends, dynamic or not: dK/dt = F·(v_b − v_a) over the dynamic ends,
+    /// dU/dt = ∂U/∂t − F_e·(v_b − v_a) over all; this is their sum.
+    fn power_without_potential(&self, scope: &Scope<'_>) -> Option<f64> {
+        let Some((a, b)) = self.ends(scope) else { return Some(0.0) };
+        let Some((force, elastic)) = self.force(scope.time, &a, &b) else { return Some(0.0) };
+        let dynamic = |end: &End<'_>| if end.dynamic.is_some() { end.velocity } else { DVec3::ZERO };
+        let work = force.dot(dynamic(&b) - dynamic(&a)) - elastic.dot(b.velocity - a.velocity);
+        Some(work + if self.is_constant() { 0.0 } else { rate_of_potential(self, scope) })
+    }
+
+    fn is_passive(&self) -> bool {
+        self.is_constant()
     }
 
     fn check(&self, bodies: &Bodies) -> Result<(), Error> {

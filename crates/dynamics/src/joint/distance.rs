@@ -48,4 +48,8 @@ impl Joint for Distance {
     fn check(&self) -> Result<(), Error> {
         check_limits(true, self.min, self.max)
     }
+
+    fn can_add_energy(&self) -> bool {
+        self.frequency > 0.0
+    }
 }

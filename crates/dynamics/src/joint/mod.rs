@@ -87,6 +87,11 @@ pub trait Joint: Component {
     fn is_driven(&self) -> bool {
         false
     }
+
+    /// Whether it may add energy: motors, and springs, which give back what they have taken.
+    fn can_add_energy(&self) -> bool {
+        self.is_driven()
+    }
 }
 
 /// Registers the built-in joints.

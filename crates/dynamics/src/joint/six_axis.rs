@@ -104,4 +104,8 @@ impl Joint for SixAxis {
         self.linear_speed.abs().dot(self.linear_effort) + self.angular_speed.abs().dot(self.angular_effort)
             > 0.0
     }
+
+    fn can_add_energy(&self) -> bool {
+        self.is_driven() || (self.linear_frequency + self.angular_frequency).max_element() > 0.0
+    }
 }

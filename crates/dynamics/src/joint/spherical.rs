@@ -82,4 +82,8 @@ impl Joint for Spherical {
     fn has_rows(&self) -> bool {
         self.cone < std::f64::consts::PI || self.twist_limited || self.frequency > 0.0 || self.friction > 0.0
     }
+
+    fn can_add_energy(&self) -> bool {
+        self.frequency > 0.0
+    }
 }

@@ -72,4 +72,8 @@ impl Joint for Wheel {
     fn is_driven(&self) -> bool {
         self.effort > 0.0
     }
+
+    fn can_add_energy(&self) -> bool {
+        true
+    }
 }

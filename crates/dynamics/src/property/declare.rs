@@ -97,7 +97,7 @@ macro_rules! component {
                 let value = $crate::property::accept($type_name, spec, value)?;
                 $(
                     if name == stringify!($field) {
-                        let shown = format!("{value:?}");
+                        let shown = value.to_string();
                         let Some(value) = $crate::property::PropertyType::from_value(value) else {
                             return Err($crate::property::unusable($type_name, spec, &shown));
                         };

@@ -114,28 +114,14 @@ pub enum PropertyError {
 
 /// ", did you mean `x`?" if one of the known words is close, else nothing.
 pub fn suggestion(word: &str, known: &[String]) -> String {
+    // Longer words than any name are no typing errors, and would take long.
+    let word: String = word.chars().take(64).collect();
     known
         .iter()
-        .map(|candidate| (edit_distance(word, candidate), candidate))
+        .map(|candidate| (strsim::levenshtein(&word, candidate), candidate))
         .min()
         .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 4)
         .map_or_else(String::new, |(_, candidate)| format!(", did you mean `{candidate}`?"))
-}
-
-/// Insertions, deletions and substitutions between two words.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// (component type, spec, value) ⇒ the value in the property's own type, checked.
@@ -153,7 +139,7 @@ pub fn accept(component: &str, spec: &PropertySpec, value: Value) -> Result<Valu
         component: component.into(),
         name: spec.name.clone(),
         allowed,
-        value: shorten(&format!("{value:?}")),
+        value: shorten(&value.to_string()),
     };
     let signal_fault = match &value {
         Value::Signal(signal) => signal.check().err(),
@@ -210,6 +196,14 @@ pub fn complete(
         complete.insert(spec.name.clone(), value);
     }
     Ok(complete)
+}
+
+/// Whether all present values of a component are such as [`Component::set`] would take: fields of a component can be written without it.
+pub fn check(component: &dyn Component) -> Result<(), PropertyError> {
+    for spec in component.specs() {
+        accept(component.type_name(), spec, component.get(&spec.name)?)?;
+    }
+    Ok(())
 }
 
 /// The error for a value of the right type and range that the property still cannot take.

@@ -143,6 +143,42 @@ impl Value {
     }
 }
 
+/// As it would stand in a scene file; only signals say what they are.
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        fn list<T>(
+            f: &mut std::fmt::Formatter<'_>,
+            items: &[T],
+            show: impl Fn(&T, &mut std::fmt::Formatter<'_>) -> std::fmt::Result,
+        ) -> std::fmt::Result {
+            write!(f, "[")?;
+            for (place, item) in items.iter().enumerate() {
+                if place > 0 {
+                    write!(f, ", ")?;
+                }
+                show(item, f)?;
+            }
+            write!(f, "]")
+        }
+        match self {
+            Self::Bool(flag) => write!(f, "{flag}"),
+            Self::Int(n) => write!(f, "{n}"),
+            Self::Real(x) => write!(f, "{x}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Vec3(v) => write!(f, "{v}"),
+            Self::Quat(q) => write!(f, "[{}, {}, {}, {}]", q.w, q.x, q.y, q.z),
+            Self::IntList(items) => list(f, items, |n, f| write!(f, "{n}")),
+            Self::RealList(items) => list(f, items, |x, f| write!(f, "{x}")),
+            Self::Vec3List(items) => list(f, items, |v, f| write!(f, "{v}")),
+            Self::IndexLists(items) => list(f, items, |loops, f| list(f, loops, |n, f| write!(f, "{n}"))),
+            Self::Signal(signal) => write!(f, "{signal}"),
+            Self::VectorSignal(signal) => write!(f, "{signal}"),
+            Self::Body(Some(body)) => write!(f, "{body}"),
+            Self::Body(None) => write!(f, "the world"),
+        }
+    }
+}
+
 /// A Rust type that a property can have.
 pub trait PropertyType: Sized {
     /// Its dynamic type.

@@ -1,6 +1,6 @@
 //! What a step has to tell besides new poses.
 
-use super::{BodyId, JointId, ShapeId};
+use super::{BodyId, JointId, ShapeId, WorkCategory, WorkSource};
 use crate::filter::Rejection;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -116,6 +116,20 @@ pub enum Event {
         shapes: [ShapeId; 2],
         /// Who forbids it.
         why: Rejection,
+    },
+    /// A scene without motors, driven bodies or driving forces has gained energy; told where an
+    /// [energy ledger](super::EnergyLedger) is kept.
+    EnergyGained {
+        /// Time after the step, s.
+        time: f64,
+        /// How much, above what there was before, J.
+        gained: f64,
+        /// What has given most of it.
+        category: WorkCategory,
+        /// The contact, joint, body or force that gave most at once.
+        source: WorkSource,
+        /// Where, m, if that is known.
+        point: Option<DVec3>,
     },
 }
 

@@ -17,7 +17,7 @@ pub trait Handle: Copy + Eq + Ord + std::hash::Hash + std::fmt::Debug {
 }
 
 macro_rules! handle {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident, $kind:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub struct $name { slot: u32, generation: u32 }
@@ -30,13 +30,13 @@ macro_rules! handle {
 
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!(stringify!($name), "({}.{})"), self.slot, self.generation)
+                write!(f, concat!(stringify!($name), "({}v{})"), self.slot, self.generation)
             }
         }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "{}.{}", self.slot, self.generation)
+                write!(f, concat!($kind, " {}v{}"), self.slot, self.generation)
             }
         }
     };
@@ -44,23 +44,23 @@ macro_rules! handle {
 
 handle! {
     /// Names a body.
-    BodyId
+    BodyId, "body"
 }
 handle! {
     /// Names a shape attached to a body.
-    ShapeId
+    ShapeId, "shape"
 }
 handle! {
     /// Names a material.
-    MaterialId
+    MaterialId, "material"
 }
 handle! {
     /// Names a force.
-    ForceId
+    ForceId, "force"
 }
 handle! {
     /// Names a joint.
-    JointId
+    JointId, "joint"
 }
 
 /// Objects of one kind in stable slots, found by handle in constant time.

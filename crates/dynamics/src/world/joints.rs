@@ -4,7 +4,7 @@ use super::{BodyId, Event, HandleMap, JointId, World};
 use crate::error::Error;
 use crate::filter::Exclusion;
 use crate::joint::{Breaking, Joint, JointRecord, Mount};
-use crate::property::Value;
+use crate::property::{self, Value};
 use glam::DQuat;
 
 /// All joints, and how often they have changed.
@@ -24,6 +24,7 @@ impl World {
 
     /// The same for a joint made by a registry.
     pub fn add_boxed_joint(&mut self, mount: Mount, joint: Box<dyn Joint>) -> Result<JointId, Error> {
+        property::check(&*joint)?;
         let record = mount.fix(joint, |id| {
             let body = self.body(id)?;
             Ok((body.pose(), *body.body_from_principal()))

@@ -120,6 +120,20 @@ pub struct MixedMaterial {
     pub surface_perturbation: f64,
 }
 
+impl MixedMaterial {
+    fn check(self) -> Result<(), PropertyError> {
+        let material = Material {
+            restitution: self.restitution,
+            static_friction: self.static_friction,
+            kinetic_friction: self.kinetic_friction,
+            rolling_friction: self.rolling_friction,
+            spinning_friction: self.spinning_friction,
+            surface_perturbation: self.surface_perturbation,
+        };
+        material.checked().map(|_| ())
+    }
+}
+
 impl From<&Material> for MixedMaterial {
     fn from(material: &Material) -> Self {
         Self {
@@ -135,8 +149,18 @@ impl From<&Material> for MixedMaterial {
 
 impl Mixing {
     /// From now on this pair, in either order, behaves as given.
-    pub fn set_pair(&mut self, a: MaterialId, b: MaterialId, mixed: MixedMaterial) {
+    ///
+    /// # Errors
+    /// A coefficient is out of the range that a material of its own would need it in.
+    pub fn set_pair(
+        &mut self,
+        a: MaterialId,
+        b: MaterialId,
+        mixed: MixedMaterial,
+    ) -> Result<(), PropertyError> {
+        mixed.check()?;
         self.pairs.insert((a.min(b), a.max(b)), mixed);
+        Ok(())
     }
 
     /// The pair follows the rules again.
@@ -191,7 +215,7 @@ mod tests {
         assert_eq!(mixed, mixing.mix((ids[1], &ground), (ids[0], &plastic)));
 
         let special = MixedMaterial { restitution: 0.9, ..mixed };
-        mixing.set_pair(ids[1], ids[0], special);
+        mixing.set_pair(ids[1], ids[0], special).unwrap();
         assert_eq!(mixing.mix((ids[0], &plastic), (ids[1], &ground)), special);
     }
 

@@ -1,5 +1,6 @@
 //! The world: bodies, shapes, materials, forces and the clock, moved by a [`Simulator`](crate::Simulator).
 
+mod balance;
 mod bodies;
 mod body;
 mod event;
@@ -7,7 +8,9 @@ mod filter;
 mod handle;
 mod joints;
 mod journal;
+mod ledger;
 mod material;
+mod naming;
 mod path;
 mod readout;
 pub(crate) mod shapes;
@@ -19,6 +22,7 @@ pub use body::{Body, ShapePart, Status};
 pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
 pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, ShapeId};
+pub use ledger::{EnergyLedger, ForceWork, LedgerSettings, Work, WorkCategory, WorkEntry, WorkSource};
 pub use material::{Combine, Material, MixedMaterial, Mixing};
 pub use path::{Path, PathPoint};
 pub use readout::Readout;
@@ -30,6 +34,7 @@ use crate::error::{Error, parameter};
 use crate::filter::{PairFilter, Rejected, Rejection};
 use crate::force::{Force, Gravity, Loads, Scope, Targets};
 use crate::motion::{Inertia, Motion};
+use crate::property;
 use body::BodyRecord;
 use glam::DVec3;
 use joints::Joints;
@@ -85,6 +90,8 @@ pub struct World {
     sick: Vec<usize>,
     /// Which bodies came, went or were opened for changes from outside a step.
     journal: Journal,
+    /// What changed the energy, if that is accounted for.
+    ledger: Option<Box<EnergyLedger>>,
 }
 
 impl Default for World {
@@ -123,6 +130,7 @@ impl World {
             moved: Vec::new(),
             sick: Vec::new(),
             journal: Journal::default(),
+            ledger: None,
         }
     }
 
@@ -390,6 +398,7 @@ impl World {
                 self.bodies.record(*id)?;
             }
         }
+        property::check(&*force)?;
         force.check(&self.bodies)?;
         self.wake(&targets);
         Ok(self.forces.insert(ForceRecord { name, targets, force }))
@@ -486,6 +495,7 @@ impl World {
         self.moved.clear();
         self.sick.clear();
         self.counters = Counters { steps: self.counters.steps, ..Counters::default() };
+        self.begin_ledger();
     }
 
     /// Adds what happened during the step, in order.
@@ -497,6 +507,7 @@ impl World {
     /// out what left the world or turned non-finite. `before` holds the dynamic states at the beginning; nothing if they
     /// were moved by [`move_in_blocks`](Self::move_in_blocks), which has compared them already.
     pub(crate) fn end_step(&mut self, time: f64, before: Option<&[Motion]>) {
+        let h = time - self.time;
         self.time = time;
         self.counters.steps += 1;
         for index in 0..self.bodies.count(Status::Animated) {
@@ -508,6 +519,7 @@ impl World {
         if let Some(before) = before {
             self.list_moved(before);
         }
+        self.end_ledger(h, before);
         let mut sick = std::mem::take(&mut self.sick);
         self.quarantine(&mut sick, time);
         self.sick = sick;
@@ -566,6 +578,7 @@ impl World {
             let id = self.bodies.ids(Status::Dynamic)[index];
             if self.bodies.set_status(id, Status::Inactive).is_ok() {
                 self.events.push(Event::Quarantined { body: id, time });
+                self.spoil_ledger();
             }
         }
     }
@@ -581,6 +594,7 @@ impl World {
         for id in outside {
             if self.bodies.set_status(id, Status::Inactive).is_ok() {
                 self.events.push(Event::LeftBounds { body: id, time: self.time });
+                self.spoil_ledger();
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Energy and momentum of a whole world.
 
-use super::{Status, World};
+use super::{ForceId, Status, World};
+use crate::error::Error;
 use crate::force::Scope;
 use glam::DVec3;
 
@@ -27,6 +28,16 @@ impl Readout {
 }
 
 impl World {
+    /// Potential energy of a force now, J; 0 for forces without a potential.
+    ///
+    /// # Errors
+    /// There is no such force.
+    pub fn force_potential(&self, id: ForceId) -> Result<f64, Error> {
+        let record = self.forces.get(id).ok_or(Error::UnknownForce(id))?;
+        let scope = Scope::new(self.time, &self.bodies, &self.shapes, &record.targets);
+        Ok(record.force.potential_energy(&scope))
+    }
+
     /// Energy, momentum and angular momentum now.
     pub fn readout(&self) -> Readout {
         let mut readout = Readout { time: self.time, ..Readout::default() };

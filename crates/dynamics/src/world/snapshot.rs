@@ -5,8 +5,8 @@
 //! again; user-defined forces need to be registered before a restore.
 
 use super::{
-    AttachedShape, Bodies, BodyId, CollisionFilter, Counters, Event, ForceId, ForceRecord, Handle, HandleMap,
-    JointId, Joints, Journal, Material, MaterialId, Mixing, ShapeId, World,
+    AttachedShape, Bodies, BodyId, CollisionFilter, Counters, EnergyLedger, Event, ForceId, ForceRecord,
+    Handle, HandleMap, JointId, Joints, Journal, Material, MaterialId, Mixing, ShapeId, World,
 };
 use crate::error::Error;
 use crate::filter::{Exclusion, PairFilter};
@@ -21,7 +21,7 @@ use rattleback_geometry::{Aabb, Pose};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"RATTLEBK";
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 const HEADER: usize = MAGIC.len() + 2 + 8;
 
 /// Why a snapshot could not be written or read.
@@ -97,6 +97,7 @@ struct WorldImage {
     moved: Vec<BodyId>,
     journal: Journal,
     joint_revision: u64,
+    ledger: Option<EnergyLedger>,
     simulator: Option<SimulatorImage>,
 }
 
@@ -178,6 +179,7 @@ impl World {
             moved: self.moved.clone(),
             journal: self.journal.clone(),
             joint_revision: self.joints.revision,
+            ledger: self.ledger.as_deref().cloned(),
             simulator,
         };
         let body =
@@ -240,6 +242,7 @@ impl World {
             moved: image.moved,
             sick: Vec::new(),
             journal: image.journal,
+            ledger: image.ledger.map(Box::new),
         };
         Ok((world, image.simulator))
     }
@@ -264,6 +267,8 @@ fn check(image: &WorldImage) -> Result<(), SnapshotError> {
     ensure(image.bodies.is_consistent(), "table of bodies")?;
     ensure(image.shapes.is_consistent() && image.materials.is_consistent(), "table of shapes or materials")?;
     ensure(image.forces.is_consistent(), "table of forces")?;
+    let ledger_fits = image.ledger.as_ref().is_none_or(|ledger| ledger.settings.checked().is_ok());
+    ensure(ledger_fits, "energy ledger")?;
     ensure(image.materials.get(image.default_material).is_some(), "default material")?;
     let joints_fit = image.joints.iter().all(|(_, joint)| {
         joint.bodies.iter().flatten().all(|id| image.bodies.locate(*id).is_some())

@@ -49,7 +49,7 @@ pub(super) fn collide(
             let corners = std::array::from_fn::<_, 8, _>(|i| {
                 crate::closest::Support::corner(*cuboid, i as u32).unwrap_or_default()
             });
-            return Ok(corners_below(n, &corners, frame, margin));
+            return Ok(face_below(n, &corners, frame, margin));
         }
         Piece::Bounded(ConvexShape::Convex(convex)) => return Ok(polyhedron_below(n, convex, frame, margin)),
         Piece::Triangle(corners) => {
@@ -99,6 +99,24 @@ fn of_facet(facet: &Facet, window: &Window, deepest: &Separation, margin: f64) -
         });
     }
     manifold
+}
+
+/// The corners nearer than the margin of that face of a box which looks along −n most. The deepest corner is one of them. Corners of other
+/// faces do not belong to the contact: those above it are as far from each other as those below, and where the margin is larger
+/// than a plate is thick, they would take their places.
+fn face_below(n: DVec3, corners: &[DVec3; 8], frame: &Frame, margin: f64) -> Option<Manifold> {
+    let (m, below) = (frame.vector_in_b(n), margin - n.dot(frame.translation));
+    let size = m.abs();
+    let axis = if size.x >= size.y && size.x >= size.z { 0 } else { 1 + usize::from(size.z > size.y) };
+    let mut found = [0u32; MAX_POINTS];
+    let mut count = 0;
+    for (i, p) in (0u32..).zip(corners) {
+        if p[axis] * m[axis] < 0.0 && m.dot(*p) <= below && count < MAX_POINTS {
+            found[count] = i;
+            count += 1;
+        }
+    }
+    (count > 0).then(|| standing_on(n, corners, &found[..count], frame))
 }
 
 /// At most four of a handful of corners nearer than the margin.

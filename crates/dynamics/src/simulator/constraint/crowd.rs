@@ -131,6 +131,7 @@ impl Constraint {
                 if time > 0.0 {
                     self.cross(world, island, (&now, &touches), free, end, Stretch { time, ..stretch });
                     self.keep(&touches, time);
+                    self.account_forces(&touches, &now, end);
                     self.note_contact(&touches);
                     let span = (from + time, time);
                     self.rebound(world, island, (&now, &touches, free), end, span, contact_speed);

@@ -66,7 +66,7 @@ impl Rate {
     }
 }
 
-fn add(motion: &mut Motion, h: f64, rate: &Rate) {
+pub(super) fn add(motion: &mut Motion, h: f64, rate: &Rate) {
     motion.x += h * rate.x;
     motion.q += rate.q * h;
     motion.v += h * rate.v;

@@ -1,5 +1,6 @@
 //! Collisions at one instant: single ones, and groups that share bodies.
 //!
+//! A single one follows the law of restitution that the settings name, as in every simulator ([`crate::contact`]).
 //! A group is solved as one: M (v⁺ − v⁻) = Jᵀ P with 0 ≤ P_n ⟂ u⁺_n + e u⁻_n ≥ 0 and Coulomb friction, so that nobody is pulled and nobody
 //! comes out slower than restitution says. What restitution would create of energy is taken back by reducing e.
 //! (A linear mode keeps u⁺_n = −e u⁻_n for everybody instead, as the source has it.)
@@ -7,14 +8,14 @@
 //! Bodies at rest against each other are no collision; if the impulse makes them approach, they are in the next round.
 
 use super::force::{Forces, TieWish, Wish};
-use super::impact::DirectionalImpact;
 use super::load::JointLoads;
 use super::roster::Roster;
 use super::settings::ConstraintSettings;
 use super::touch::Touch;
-use crate::contact::{Contactor, collision_matrix};
+use super::work::add_contact_work;
+use crate::contact::{Collision, CollisionSettings, Contactor, Law, resolve};
 use crate::motion::Motion;
-use crate::world::{BodyId, Event};
+use crate::world::{BodyId, Event, WorkEntry};
 use glam::{DMat3, DVec3};
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
@@ -31,13 +32,6 @@ pub enum ConstraintNote {
     },
     /// Restitution would have created energy and was reduced.
     EnergyClamped {
-        /// When, s.
-        time: f64,
-        /// Between whom.
-        bodies: [BodyId; 2],
-    },
-    /// None of the nine ways in which friction can act was consistent; the nearest was taken.
-    ImpactInconsistent {
         /// When, s.
         time: f64,
         /// Between whom.
@@ -77,6 +71,8 @@ pub(super) struct Instant<'s> {
     pub ties: &'s [TieWish],
     pub loads: &'s mut JointLoads,
     pub events: &'s mut Vec<Event>,
+    /// Work of collisions, if it is accounted for.
+    pub works: Option<&'s mut Vec<WorkEntry>>,
     pub notes: &'s mut Vec<ConstraintNote>,
 }
 
@@ -131,9 +127,10 @@ impl Instant<'_> {
             _ if self.settings.impulses == "linear" => linearly(roster, motion, group, &ties, forces, forced),
             _ => self.together(roster, motion, group, &ties, forces, forced),
         };
+        let before = self.works.as_ref().map(|_| motion.to_vec());
         self.hand_on(roster, motion, &ties, forces);
-        for (touch, p) in group.iter().zip(impulses) {
-            let impulse = touch.frame * p;
+        for (touch, p) in group.iter().zip(&impulses) {
+            let impulse = touch.frame * *p;
             for (side, sign) in [(0, -1.0), (1, 1.0)] {
                 let actor = touch.actors[side] as usize;
                 let inertia = &roster.actors[actor].inertia;
@@ -148,6 +145,11 @@ impl Instant<'_> {
                 let bodies = touch.actors.map(|actor| roster.actors[actor as usize].id);
                 let (time, point, normal) = (self.time, touch.point, touch.normal());
                 self.events.push(Event::Collision { time, bodies, point, normal, impulse, slow: false });
+            }
+        }
+        if let (Some(works), Some(before)) = (&mut self.works, &before) {
+            for (touch, p) in group.iter().zip(&impulses) {
+                add_contact_work(works, roster, (touch, *p), (before, motion));
             }
         }
     }
@@ -196,24 +198,34 @@ impl Instant<'_> {
         }
     }
 
-    /// One collision: the slip along t, and both tangents within the cone.
+    /// One collision, by the law of a single one.
     fn single(&mut self, roster: &Roster, motion: &[Motion], touch: &Touch, forced: bool) -> Vec<DVec3> {
-        let u = touch.relative_velocity(motion);
-        let contactor = |side: usize| contactor(roster, motion, touch, side);
-        let k = touch.frame.transpose() * collision_matrix(&contactor(0), &contactor(1)) * touch.frame;
-        let mu = touch.kinetic_friction;
-        let e = if forced { 0.0 } else { touch.restitution };
-        let impact =
-            DirectionalImpact { k: (k + k.transpose()) * 0.5, u, restitution: e, friction: [mu, mu] };
-        let Ok(outcome) = impact.resolve(self.settings.clamp_energy) else { return vec![DVec3::ZERO] };
-        let bodies = touch.actors.map(|actor| roster.actors[actor as usize].id);
-        if outcome.inconsistency > 0.0 {
-            self.notes.push(ConstraintNote::ImpactInconsistent { time: self.time, bodies });
-        }
-        if outcome.restitution < e {
+        let [a, b] = [0, 1].map(|side| contactor(roster, motion, touch, side));
+        let settings = CollisionSettings {
+            restitution: self.settings.law(),
+            e: if forced { 0.0 } else { touch.restitution },
+            mu: touch.kinetic_friction,
+            law: Law::Integrated,
+        };
+        let Ok((collision, world)) = Collision::between(&a, &b, touch.normal()) else {
+            return vec![DVec3::ZERO];
+        };
+        let by = |e: f64| resolve(&collision, &CollisionSettings { e, ..settings });
+        let Ok(mut outcome) = by(settings.e) else { return vec![DVec3::ZERO] };
+        if self.settings.clamp_energy
+            && outcome.work > 1e-14 * collision.u.length_squared() / collision.k.z_axis.z
+        {
+            // Newton's law, and Poisson's, can do that; Stronge's cannot.
+            let bodies = touch.actors.map(|actor| roster.actors[actor as usize].id);
             self.notes.push(ConstraintNote::EnergyClamped { time: self.time, bodies });
+            let (mut low, mut high) = (0.0, settings.e);
+            for _ in 0..50 {
+                let middle = 0.5 * (low + high);
+                if by(middle).is_ok_and(|outcome| outcome.work > 0.0) { high = middle } else { low = middle }
+            }
+            outcome = by(low).unwrap_or(outcome);
         }
-        vec![onto_cone(&impact, outcome.impulse, outcome.restitution)]
+        vec![touch.frame.transpose() * (world * outcome.impulse)]
     }
 
     /// Collisions that share bodies.
@@ -248,13 +260,13 @@ impl Instant<'_> {
         };
         let (impulses, energy) = solve(1.0);
         let scale: f64 = before.iter().zip(&impulses).map(|(u, p)| (u.x * p.x).abs()).sum();
-        if !self.settings.clamp_energy || energy <= 1e-9 * scale {
+        if !self.settings.clamp_energy || energy <= 1e-11 * scale {
             return impulses;
         }
         let bodies = group[0].actors.map(|actor| roster.actors[actor as usize].id);
         self.notes.push(ConstraintNote::EnergyClamped { time: self.time, bodies });
         let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..20 {
+        for _ in 0..45 {
             let middle = 0.5 * (low + high);
             if solve(middle).1 > 0.0 { high = middle } else { low = middle }
         }
@@ -308,19 +320,6 @@ fn kinetic_change(roster: &Roster, motion: &[Motion], forces: &Forces) -> f64 {
             inertia.kinetic_energy(&after) - inertia.kinetic_energy(&motion[actor])
         })
         .sum()
-}
-
-/// With one coefficient for all directions: what is outside the cone is brought back to it along its direction.
-fn onto_cone(impact: &DirectionalImpact, p: DVec3, e: f64) -> DVec3 {
-    let mu = impact.friction[0];
-    let length = p.y.hypot(p.z);
-    if length <= mu * p.x || length == 0.0 {
-        return p;
-    }
-    let direction = DVec3::new(1.0, mu * p.y / length, mu * p.z / length);
-    let row = DVec3::new(impact.k.x_axis.x, impact.k.y_axis.x, impact.k.z_axis.x);
-    let slope = row.dot(direction);
-    if slope > 1e-9 * impact.k.x_axis.x { -(1.0 + e) * impact.u.x / slope * direction } else { p }
 }
 
 fn contactor(roster: &Roster, motion: &[Motion], touch: &Touch, side: usize) -> Contactor {

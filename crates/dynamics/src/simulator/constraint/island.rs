@@ -46,7 +46,7 @@ pub(in crate::simulator) struct Island {
 
 /// All islands, in the order of their first bodies.
 pub(in crate::simulator) fn islands(roster: &Roster) -> Vec<Island> {
-    let root = roots(roster, roster.pairs.values().filter(|pair| !pair.sensor).map(|pair| pair.actors));
+    let root = roots(roster, roster.pairs.values().filter(|pair| pair.pushes()).map(|pair| pair.actors));
     let mut found: BTreeMap<usize, Island> = BTreeMap::new();
     for (actor, root) in root.iter().enumerate() {
         if roster.actors[actor].is_dynamic() {
@@ -58,7 +58,7 @@ pub(in crate::simulator) fn islands(roster: &Roster) -> Vec<Island> {
             island.assemblies.push(index);
         }
     }
-    for (key, pair) in roster.pairs.iter().filter(|(_, pair)| !pair.sensor) {
+    for (key, pair) in roster.pairs.iter().filter(|(_, pair)| pair.pushes()) {
         for (side, actor) in pair.actors.map(|actor| actor as usize).into_iter().enumerate() {
             let Some(island) = found.get_mut(&root[actor]).filter(|_| roster.actors[actor].is_dynamic())
             else {

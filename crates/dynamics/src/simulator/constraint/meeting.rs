@@ -13,6 +13,8 @@ use rattleback_geometry::swept::{self, Advancement, cast_shapes};
 
 /// Looks at a pair between its free and its overlapping time.
 const MOST_LOOKS: usize = 60;
+/// Part of the touching tolerance within which a meeting is found: what a rebound misses of e² h is (1 − e²) times the gap it begins at.
+const CLOSE: f64 = 1e-3;
 /// A touching pair may come to overlap by this much of the smaller body before a new point of it counts that came fast,
 const SLOP: f64 = 1e-4;
 /// and by this much because it turns while it touches.
@@ -96,7 +98,7 @@ impl Search<'_> {
         }
         let last = self.separation(roster, until);
         let overlapping = if last < 0.0 { until } else { self.passed(roster, until)? };
-        Some(self.narrow(roster, (0.0, outlook.separation), overlapping, 0.0, tolerance))
+        Some(self.narrow(roster, (0.0, outlook.separation), overlapping, 0.0, CLOSE * tolerance))
     }
 
     /// A time at which a fast pair overlaps though it does not at the end.

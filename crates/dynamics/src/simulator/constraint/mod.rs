@@ -19,7 +19,9 @@
 
 mod assembly;
 mod bond;
+mod contact_phase;
 mod crowd;
+mod dormand_prince;
 mod fehlberg;
 mod flight;
 pub(in crate::simulator) mod force;
@@ -32,11 +34,15 @@ mod linkage;
 mod load;
 mod meeting;
 mod present;
+mod rolling;
 pub(in crate::simulator) mod roster;
+pub(in crate::simulator) mod roster_state;
 mod settings;
+mod state;
 mod step;
 pub(in crate::simulator) mod touch;
 mod track;
+pub(in crate::simulator) mod work;
 
 pub use impact::{DirectionalImpact, ImpactError, ImpactOutcome, TangentState};
 pub use impulse::ConstraintNote;
@@ -50,13 +56,15 @@ use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
-use crate::world::{BodyId, Event, JointId, ShapeId, SnapshotError, Status, World};
+use crate::world::{BodyId, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World};
+use contact_phase::ContactPhase;
 use flight::Flight;
 use force::Forces;
 use glam::DVec3;
 use load::JointLoads;
 use rattleback_geometry::space::{SpaceError, SpaceKind};
 use roster::Roster;
+use state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use touch::{Memory, Name};
 
@@ -141,6 +149,7 @@ pub struct Constraint {
     roster: Roster,
     forces: Forces,
     flight: Flight,
+    phase: ContactPhase,
     joint_loads: JointLoads,
     /// Joints of which it has been told that they are redundant, amiss, or contradict each other.
     warned: BTreeSet<(bool, Vec<JointId>)>,
@@ -161,6 +170,9 @@ pub struct Constraint {
     ends: Vec<Motion>,
     before: Vec<Motion>,
     events: Vec<Event>,
+    /// Work of contacts and joints in the step, if it is accounted for.
+    works: Vec<WorkEntry>,
+    accounts: bool,
     notes: Vec<ConstraintNote>,
     counters: ConstraintCounters,
 }
@@ -186,6 +198,7 @@ impl Constraint {
             roster: Roster::new(kind),
             forces: Forces::default(),
             flight: Flight::default(),
+            phase: ContactPhase::default(),
             joint_loads: JointLoads::default(),
             warned: BTreeSet::new(),
             loads: Loads::default(),
@@ -200,6 +213,8 @@ impl Constraint {
             ends: Vec::new(),
             before: Vec::new(),
             events: Vec::new(),
+            works: Vec::new(),
+            accounts: false,
             notes: Vec::new(),
             counters: ConstraintCounters::default(),
         }
@@ -250,6 +265,7 @@ impl Simulator for Constraint {
         world.begin_step();
         world.follow_joints();
         self.events.clear();
+        self.begin_account(world);
         self.notes.clear();
         self.counters = ConstraintCounters::default();
         self.before.clear();
@@ -260,6 +276,7 @@ impl Simulator for Constraint {
         }
         let end = world.time() + dt;
         world.report(&mut self.events);
+        self.post_work(world);
         world.end_step(end, Some(&self.before));
         world.follow_joints();
         for joint in self.joint_loads.broken(world) {
@@ -273,25 +290,16 @@ impl Simulator for Constraint {
     }
 
     fn memory(&self) -> Vec<u8> {
-        let remembered: Vec<(Name, [DVec3; 2])> =
-            self.memory.iter().map(|(name, force)| (*name, *force)).collect();
-        postcard::to_allocvec(&(self.substeps as u64, self.accepted as u64, self.restless, remembered))
-            .unwrap_or_default()
+        postcard::to_allocvec(&self.state()).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        if memory.is_empty() {
-            self.memory.clear();
-            return Ok(());
-        }
-        let (substeps, accepted, restless, remembered): (u64, u64, u64, Vec<(Name, [DVec3; 2])>) =
-            postcard::from_bytes(memory)
-                .map_err(|_| SnapshotError::Malformed("memory of the constraint simulator"))?;
-        self.substeps = substeps.clamp(1, 1 << 20) as usize;
-        self.accepted = accepted.min(4) as usize;
-        self.restless = restless.min(crowd::RESTLESS);
-        self.memory =
-            remembered.into_iter().filter(|(_, known)| known.iter().all(|v| v.is_finite())).collect();
+        let state = match memory {
+            [] => State::fresh(self.settings.substeps.max(1) as u64),
+            bytes => postcard::from_bytes(bytes)
+                .map_err(|_| SnapshotError::Malformed("memory of the constraint simulator"))?,
+        };
+        self.take_up(state);
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 
 use super::assembly::{Assembly, assemblies};
 use super::bond::Bond;
+use super::roster_state::RosterState;
 use super::track::Track;
 use crate::error::Error;
 use crate::motion::{Inertia, Motion};
@@ -62,7 +63,8 @@ pub(in crate::simulator) struct Part {
     proxy: ProxyId,
     /// Half its longest side; infinite for a half-space.
     size: f64,
-    told: Option<Aabb>,
+    /// The box reported to the space last; nothing for a shape without bounds.
+    pub(super) told: Option<Aabb>,
 }
 
 /// Two shapes that are near each other.
@@ -77,13 +79,23 @@ pub(in crate::simulator) struct Pair {
     pub size: f64,
     pub cache: ContactCache,
     pub found: Contacts,
+    /// Whether the boxes of this sub-step overlap. A space also reports pairs whose enlarged boxes do, which depends on what it was
+    /// told earlier; only near pairs count, so that islands follow from the present state alone.
+    pub near: bool,
+}
+
+impl Pair {
+    /// Whether it may bear contact forces in this sub-step.
+    pub fn pushes(&self) -> bool {
+        self.near && !self.sensor
+    }
 }
 
 /// Everybody.
 #[derive(Debug)]
 pub(in crate::simulator) struct Roster {
     kind: SpaceKind,
-    revision: Option<u64>,
+    pub(super) revision: Option<u64>,
     /// Whether everybody has just been taken on; for whoever wants to know once.
     pub anew: bool,
     counts: [usize; 4],
@@ -101,6 +113,8 @@ pub(in crate::simulator) struct Roster {
     /// Part of each proxy.
     owners: Vec<u32>,
     changes: PairChanges,
+    /// What a snapshot held, until the first pairs after it have been found.
+    pub(super) recalled: Option<RosterState>,
 }
 
 impl Roster {
@@ -120,7 +134,13 @@ impl Roster {
             space: kind.create(),
             owners: Vec::new(),
             changes: PairChanges::default(),
+            recalled: None,
         }
+    }
+
+    /// The state of one that has seen no world.
+    pub(super) fn forget(&mut self) {
+        *self = Self::new(self.kind);
     }
 
     /// Takes everybody on if the world is not the one known.
@@ -130,7 +150,9 @@ impl Roster {
         if self.revision == Some(world.revision()) && self.counts == counts {
             return Ok(());
         }
-        *self = Self { revision: Some(world.revision()), counts, ..Self::new(self.kind) };
+        let recalled = self.recalled.take().filter(|state| state.revision == Some(world.revision()));
+        let anew = recalled.as_ref().is_none_or(|state| state.anew);
+        *self = Self { revision: Some(world.revision()), counts, recalled, anew, ..Self::new(self.kind) };
         for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
             for (place, id) in world.bodies().ids(status).iter().enumerate() {
                 self.enlist(world, *id, status, place)?;
@@ -178,6 +200,8 @@ impl Roster {
             }
             self.owners[index] = self.parts.len() as u32;
             let radius = attached.shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY);
+            let told =
+                attached.shape.aabb(&(body.motion().pose() * place)).filter(|_| mobility == Mobility::Fixed);
             let own = attached.shape.aabb(&Pose::IDENTITY);
             let size = own.map_or(f64::INFINITY, |bounds| bounds.half_extents().max_element());
             reach = reach.max(place.translation.length() + radius);
@@ -189,7 +213,7 @@ impl Roster {
                 sensor: attached.sensor,
                 proxy,
                 size,
-                told: None,
+                told,
             });
         }
         self.actors.push(Actor {
@@ -242,7 +266,7 @@ impl Roster {
         for index in 0..self.parts.len() {
             let part = &self.parts[index];
             let actor = &self.actors[part.actor as usize];
-            let Some(told) = part.told else { continue };
+            let Some(told) = part.told.filter(|_| actor.status != Status::Fixed) else { continue };
             let (from, to) = (&from[part.actor as usize], &to[part.actor as usize]);
             if !(from.is_finite() && to.is_finite()) {
                 continue;
@@ -256,9 +280,10 @@ impl Roster {
         if !strayed {
             return Ok(false);
         }
-        let before = self.pairs.len();
+        let near = |roster: &Self| roster.pairs.values().filter(|pair| pair.near).count();
+        let before = near(self);
         self.step(world)?;
-        Ok(self.pairs.len() > before)
+        Ok(near(self) > before)
     }
 
     fn tell(&mut self, index: usize, bounds: Aabb) -> Result<(), Error> {
@@ -286,6 +311,8 @@ impl Roster {
             if a.actor == b.actor || !movable || !world.admit_pair(a.id, b.id)? {
                 continue;
             }
+            let recalled = self.recalled.as_ref().and_then(|state| state.cache(parts));
+            let cache = recalled.map(|cache| ContactCache::recalled(cache, &a.shape, &b.shape));
             self.pairs.insert(
                 parts,
                 Pair {
@@ -295,13 +322,22 @@ impl Roster {
                     material: world.mixed_material(a.id, b.id)?,
                     sensor: a.sensor || b.sensor,
                     size: a.size.min(b.size).min(1e3),
-                    cache: ContactCache::default(),
+                    cache: cache.unwrap_or_default(),
                     found: Contacts::default(),
+                    near: true,
                 },
             );
         }
-        // Materials may be changed without a word.
+        self.recalled = None;
         for pair in self.pairs.values_mut() {
+            let [a, b] = pair.parts.map(|part| self.parts[part as usize].told);
+            let near = a.zip(b).is_none_or(|(a, b)| a.overlaps(&b));
+            if pair.near && !near {
+                // What was known of it would be forgotten if the space had boxes without room around them.
+                (pair.cache, pair.found) = (ContactCache::default(), Contacts::default());
+            }
+            pair.near = near;
+            // Materials may be changed without a word.
             pair.material = world.mixed_material(pair.shapes[0], pair.shapes[1])?;
         }
         Ok(())

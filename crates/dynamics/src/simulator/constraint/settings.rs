@@ -1,6 +1,7 @@
 //! What a user can set.
 
 use crate::component;
+use crate::contact::Restitution;
 use crate::property::{Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 
@@ -21,6 +22,9 @@ component! {
         collision_limit: i64 = 32, "", Allowed::Within(1.0, 10000.0);
         /// Islands of more bodies than this, while they move, take a sub-step in short pieces instead of going from collision to collision.
         exact_bodies: i64 = 8, "", Allowed::Within(0.0, 1e9);
+        /// What restitution is a ratio of in a single collision: stronge (works), poisson (impulses) or newton (velocities). Simultaneous collisions
+        /// part with at least e times the velocities they came with, less where that would create energy.
+        restitution_law: String = "stronge", "", Allowed::Finite;
         /// Whether restitution is reduced where it would create energy.
         clamp_energy: bool = true, "", Allowed::Finite;
         /// Simultaneous collisions: complementarity (nobody is pulled, some part faster than restitution says) or linear (all part as restitution
@@ -43,10 +47,26 @@ impl ConstraintSettings {
         use crate::property::{Component, ComponentType};
         Self::with(&self.properties())?;
         self.space_kind()?;
+        if !["stronge", "poisson", "newton"].contains(&self.restitution_law.as_str()) {
+            return Err(refuse(
+                "restitution_law",
+                "one of stronge, poisson, newton".into(),
+                &self.restitution_law,
+            ));
+        }
         if !["newton", "baraff"].contains(&self.solver.as_str()) {
             return Err(refuse("solver", "one of newton, baraff".into(), &self.solver));
         }
         Ok(self)
+    }
+
+    /// The law of restitution of single collisions.
+    pub(super) fn law(&self) -> Restitution {
+        match self.restitution_law.as_str() {
+            "newton" => Restitution::Newton,
+            "poisson" => Restitution::Poisson,
+            _ => Restitution::Stronge,
+        }
     }
 
     pub(super) fn space_kind(&self) -> Result<SpaceKind, PropertyError> {

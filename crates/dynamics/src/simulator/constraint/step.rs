@@ -22,6 +22,12 @@ const MOST_CUTS: usize = 4;
 /// Meetings that a large island goes back to in a sub-step; later ones are landings.
 const CROWDED: usize = 2;
 
+/// Contact phases of a sub-step; what is left after them is crossed by a time step.
+const MOST_PHASES: usize = 64;
+
+/// Ends of slips that a sub-step of a small island is cut at.
+const MOST_STOPS: usize = 4;
+
 /// When a sub-step begins, how long it is, and what approach is contact.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SubStep {
@@ -43,8 +49,10 @@ impl Constraint {
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         self.roster.sync(world)?;
         self.joint_loads.restart(&self.roster);
+        let energy = self.accounts.then(|| world.readout().energy());
         self.settle_joints(world, dt);
-        let news = self.events.len();
+        self.account_settling(world, energy);
+        let (news, settled) = (self.events.len(), self.works.len());
         let start: Vec<Motion> = world.bodies().motion(Status::Dynamic).to_vec();
         let memory = self.memory.clone();
         loop {
@@ -65,11 +73,12 @@ impl Constraint {
             self.accepted = 0;
             self.memory.clone_from(&memory);
             self.events.truncate(news);
+            self.works.truncate(settled);
             self.notes.clear();
             self.joint_loads.restart(&self.roster);
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&start);
         }
-        self.accepted += 1;
+        self.accepted = (self.accepted + 1).min(4);
         if self.settings.error_tolerance > 0.0 && self.accepted >= 4 {
             self.substeps = (self.substeps / 2).max(self.settings.substeps.max(1) as usize);
             self.accepted = 0;
@@ -117,7 +126,7 @@ impl Constraint {
         let margin = 2.0 * uniform.length() * h * h + 1e-3;
         self.roster.look(world, &start, &expected, margin)?;
         let remembered = self.memory.clone();
-        let (events, notes) = (self.events.len(), self.notes.len());
+        let (events, notes, works) = (self.events.len(), self.notes.len(), self.works.len());
         let mut end = Vec::new();
         let flown = self.joint_loads.clone();
         for _ in 0..MOST_LOOKS {
@@ -125,6 +134,7 @@ impl Constraint {
             self.memory.clone_from(&remembered);
             self.events.truncate(events);
             self.notes.truncate(notes);
+            self.works.truncate(works);
             self.fresh.clear();
             self.contacts.clear();
             end.clone_from(&expected);
@@ -136,12 +146,14 @@ impl Constraint {
                     self.joint_loads.take_back(&borne, self.roster.bonds_of(&island.assemblies));
                 }
                 let sub_step = SubStep { begin, h, contact_speed: speed };
+                let posted = self.works.len();
                 match self.pieces(&island, &start, &free, h) {
                     Some(pieces) => {
                         self.cross_crowd(world, &island, (&start, &free), &mut end, sub_step, pieces);
                     }
                     None => self.cross_island(world, &island, &start, &free, &mut end, sub_step),
                 }
+                self.account_island(world, &island, (&start, &end, &free), posted, h);
             }
             if !self.roster.look_again(world, &start, &end)? {
                 break;
@@ -199,7 +211,7 @@ impl Constraint {
             return;
         }
         let mut now = start.to_vec();
-        let (mut gone, mut rounds, mut events) = (0.0, 0, 0);
+        let (mut gone, mut rounds, mut events, mut phases, mut stops) = (0.0, 0, 0, 0, 0);
         let exact = island.actors.len() <= self.settings.exact_bodies as usize;
         let limit = self.settings.collision_limit as usize;
         let most = if exact { 4 * limit + 16 } else { limit.min(CROWDED) };
@@ -218,18 +230,40 @@ impl Constraint {
             }
             let left = h - gone;
             let stretch = Stretch { begin: begin + gone, time: left, hurried: false };
+            if exact && phases < MOST_PHASES && events <= most {
+                let rolled = self.cross_phase(island, (&now, &touches, &outlooks), free, end, stretch);
+                if let Some((time, met)) = rolled {
+                    phases += 1;
+                    if met {
+                        events += 1;
+                        self.counters.meetings += 1;
+                    } else if time >= left {
+                        return;
+                    }
+                    gone += time;
+                    self.go_on(island, end, &mut now, begin + gone);
+                    continue;
+                }
+            }
             let full = self.cross(world, island, (&now, &touches), free, end, stretch);
             let meeting =
                 if events > most { None } else { self.meet(&now, &full, &outlooks, begin + gone, left) };
-            let Some(time) = meeting.filter(|time| *time < left) else {
+            let stop = if exact && stops < MOST_STOPS { self.slip_end(&now, &touches, left) } else { None };
+            let stop = stop.filter(|stop| meeting.is_none_or(|meeting| *stop < meeting));
+            let Some(time) = stop.or(meeting).filter(|time| *time < left) else {
                 self.keep(&touches, left);
+                self.account_forces(&touches, &now, end);
                 if !touches.is_empty() {
                     self.note_contact(&touches);
                 }
                 return;
             };
-            events += 1;
-            self.counters.meetings += 1;
+            if stop.is_some() {
+                stops += 1;
+            } else {
+                events += 1;
+                self.counters.meetings += 1;
+            }
             if let Some(borne) = &borne {
                 self.joint_loads.clone_from(borne);
             }
@@ -238,6 +272,7 @@ impl Constraint {
             let time = self.cut(world, known, (&now, &touches, free), end, cut, (exact, borne));
             if time > 0.0 {
                 self.keep(&touches, time);
+                self.account_forces(&touches, &now, end);
                 self.note_contact(&touches);
             } else {
                 for &actor in &island.actors {
@@ -250,6 +285,51 @@ impl Constraint {
                 self.contact_free[actor] = false;
             }
         }
+    }
+
+    /// When the first contact that slides stops sliding, if one does within the interval just solved. Friction slows the slip evenly, so one that takes the part
+    /// s < 1 of the most there is to stop has stopped after that part of the interval. From there on it sticks, and places follow from that.
+    fn slip_end(&self, now: &[Motion], touches: &[Touch], time: f64) -> Option<f64> {
+        let part = |(touch, p): (&Touch, &DVec3)| {
+            let u = touch.relative_velocity(now);
+            let most = touch.kinetic_friction * p.x;
+            let taken = p.y.hypot(p.z);
+            let stops = u.y.hypot(u.z) > self.settings.stick_speed && taken < 0.999 * most;
+            (stops && taken > 1e-3 * most).then(|| taken / most)
+        };
+        let parts = touches.iter().zip(&self.forces.impulse).filter_map(part);
+        parts.min_by(f64::total_cmp).map(|part| part * time)
+    }
+
+    /// Crosses an interval, or the part of it up to the first meeting, in a contact phase ⇒ how long that is and whether it ends with a meeting; nothing
+    /// if no phase begins here.
+    fn cross_phase(
+        &mut self,
+        island: &Island,
+        (now, touches, outlooks): (&[Motion], &[Touch], &[Outlook]),
+        free: &[Course],
+        end: &mut [Motion],
+        stretch: Stretch,
+    ) -> Option<(f64, bool)> {
+        let (courses, mut time) = self.roll(island, (now, touches), free, end, stretch)?;
+        let meeting = self.meet(now, &courses, outlooks, stretch.begin, time);
+        let meeting = meeting.filter(|meeting| *meeting < time);
+        if let Some(meeting) = meeting {
+            if meeting > 0.0 {
+                time = self.roll(island, (now, touches), free, end, Stretch { time: meeting, ..stretch })?.1;
+            } else {
+                time = 0.0;
+                for &actor in &island.actors {
+                    end[actor] = now[actor];
+                }
+            }
+        }
+        if time > 0.0 {
+            self.keep(touches, time);
+            self.account_forces(touches, now, end);
+            self.note_contact(touches);
+        }
+        Some((time, meeting.is_some_and(|meeting| time >= meeting)))
     }
 
     /// Courses up to a meeting ⇒ how long they are. Over a shorter interval forces are others, and so are courses: if somebody meets even earlier on them, they
@@ -301,6 +381,7 @@ impl Constraint {
             ties: &ties,
             loads: &mut self.joint_loads,
             events: &mut self.events,
+            works: self.accounts.then_some(&mut self.works),
             notes: &mut self.notes,
         };
         let more = instant.resolve(&self.roster, now, touches, &mut self.forces);
@@ -440,7 +521,7 @@ impl Constraint {
     fn tell_touching(&mut self, time: f64) {
         let mut touching: BTreeSet<[ShapeId; 2]> =
             self.contacts.values().map(|contact| contact.shapes).collect();
-        let sensed = self.roster.pairs.values_mut().filter(|pair| pair.sensor);
+        let sensed = self.roster.pairs.values_mut().filter(|pair| pair.sensor && pair.near);
         for pair in sensed {
             let ends = &self.ends;
             if ends.len() == self.roster.actors.len() && pair.separation(&self.roster.parts, ends, 0.0) < 0.0

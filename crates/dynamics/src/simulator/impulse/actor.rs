@@ -15,6 +15,7 @@ use super::part::Part;
 use super::reach::{Bound, Spin};
 use super::rest::Watch;
 use super::script::Script;
+use super::work::CollisionWork;
 use crate::contact::Contactor;
 use crate::motion::{Inertia, Motion, longest_piece, rotate_freely};
 use crate::world::BodyId;
@@ -79,6 +80,8 @@ pub(super) struct Actor {
     pub pairs: Vec<u32>,
     pub script: Option<Script>,
     pub watch: Watch,
+    /// Work of its collisions in the present step.
+    pub work: CollisionWork,
 }
 
 impl Actor {
@@ -111,6 +114,7 @@ impl Actor {
             pairs: Vec::new(),
             script: None,
             watch: Watch::from(time, &motion),
+            work: CollisionWork::default(),
         };
         actor.set_out(time, motion);
         actor

@@ -15,7 +15,7 @@
 
 use super::ImpulseError;
 use super::actor::{Actor, Role};
-use super::pair::Pair;
+use super::pair::{LEAST_GAP, Pair, ROUNDING};
 use super::reach::Bound;
 use super::stage::Stage;
 use crate::error::Error;
@@ -244,14 +244,30 @@ impl Stage {
             point: DVec3::ZERO,
             face: None,
             hop: (f64::NEG_INFINITY, 0.0),
+            hop_velocity: DVec3::ZERO,
+            hop_gap: 0.0,
             pulled: (0.0, 0.0),
             collisions: 0,
             counted_since: time,
+            events: 0,
+            stall_since: time,
+            offset: 0.0,
         };
         let index = self.enter(pair);
-        let gap = self.look(index, time)?;
-        if gap.distance <= 0.0 {
-            return Err(ImpulseError::Overlap { bodies, depth: -gap.distance, time }.into());
+        let mut gap = self.look(index, time)?;
+        let least = LEAST_GAP * self.epsilon;
+        if gap.distance < least {
+            let scale = |actor: u32| {
+                let actor = &self.actors[actor as usize];
+                if actor.is_free() { actor.size + 1e-6 * actor.start.x.length() } else { 0.0 }
+            };
+            if gap.distance < -ROUNDING * scale(actors[0]).max(scale(actors[1])) {
+                return Err(ImpulseError::overlap(bodies, -gap.distance, time).into());
+            }
+            // The offset makes room for a gap that shrinks; what rests does not use it.
+            self.pairs[index as usize].offset = least - gap.distance;
+            gap.distance = least;
+            self.pairs[index as usize].measured.1 = least;
         }
         self.appoint(index, time, &gap);
         Ok(())

@@ -60,7 +60,7 @@ impl Stage {
             let until = earliest.map_or(to, |known| known.0);
             let end = self.look(pair, until)?;
             if end.distance > 0.0 {
-                if until == to && self.touches(&end) {
+                if until == to && self.touches(pair, to, &end) {
                     earliest = Some((to, pair));
                 }
                 continue;

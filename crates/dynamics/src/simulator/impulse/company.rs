@@ -174,6 +174,7 @@ impl Stage {
     }
 
     fn try_perform(&mut self, act: &Act<'_>, step: u64) -> Result<(), Error> {
+        self.begin_account(act.world);
         self.kick_all(act.loads, act.start, 0.5 * (act.end - act.start))?;
         self.begin(step, act.start, act.end)?;
         if act.settings.search == "bracketing" {

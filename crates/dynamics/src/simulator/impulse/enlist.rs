@@ -14,6 +14,9 @@ use rattleback_geometry::Pose;
 use rattleback_geometry::space::SpaceKind;
 use std::sync::Arc;
 
+/// Hops are not made slower than this, in parts of √(2gε): they would come ever more often.
+const SMALLEST_HOP: f64 = 0.02;
+
 impl Stage {
     /// Takes everybody in the world on stage.
     pub fn enlist(&mut self, world: &World, settings: &ImpulseSettings, gravity: DVec3) -> Result<(), Error> {
@@ -50,6 +53,7 @@ impl Stage {
             self.natural_epsilon()
         };
         self.landing = settings.landing_margin;
+        self.least_hop = settings.least_hop.max(SMALLEST_HOP);
         self.open_space(settings, time)
     }
 

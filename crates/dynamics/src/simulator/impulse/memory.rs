@@ -140,6 +140,7 @@ impl Memory {
         let pair_fits = |(pair, meeting): &(Pair, Option<f64>)| {
             let owner = |k: usize| stage.parts.get(pair.parts[k] as usize).map(|part| part.actor);
             meeting.is_none_or(f64::is_finite)
+                && pair.offset.is_finite()
                 && (0..2).all(|k| owner(k) == Some(pair.actors[k]))
                 && pair.actors.iter().any(|actor| stage.actors[*actor as usize].is_free())
         };

@@ -1,4 +1,4 @@
-//! Event-driven simulation after Mirtich: all contact is collisions, one pair of bodies and one point at a time.
+//! Event-driven simulation after Mirtich: all contact is collisions, one pair of bodies at a time.
 //!
 //! - Between collisions every body is a closed form of time (`actor`): nothing is integrated, and a body is looked at only
 //!   when a pair it belongs to has an appointment.
@@ -9,9 +9,9 @@
 //!   left them. Pairs of busy bodies that are not very near doze until one of the two has got on far enough (`alarm`).
 //! - At an appointment the gap is measured. Below ε and closing, it is a collision: the contact law answers with one impulse
 //!   (`response`), and the appointments of both bodies are made anew. Else the pair gets its next appointment.
-//! - Bodies at rest would collide forever in ever smaller hops. Slow collisions are therefore answered a little harder
-//!   (microcollisions), and bodies that have stopped and can be proved to be carried by their contacts stand still until
-//!   something disturbs them (`rest`).
+//! - Bodies at rest would collide forever in ever smaller hops. Slow collisions (microcollisions) therefore keep the energy of hops, act at all
+//!   points of a contact patch at once (`patch`), and create no energy (`hop`); and bodies that have stopped and can be proved to
+//!   be carried by their contacts stand still until something disturbs them (`rest`).
 //!
 //! - Groups of bodies that have nothing to do with each other are played on several threads at the same time, if that is asked for: each on
 //!   a stage of its own (`company`, `groups`, `recast`). Those whose boxes turn out to have met in a step are put back and play it again as one
@@ -27,6 +27,7 @@ mod draft;
 mod enlist;
 mod groups;
 mod heap;
+mod hop;
 mod kick;
 mod memory;
 mod neighbors;
@@ -34,6 +35,7 @@ mod observer;
 mod outline;
 mod pair;
 mod part;
+mod patch;
 mod reach;
 mod recast;
 mod response;
@@ -42,6 +44,7 @@ mod rims;
 mod script;
 mod settings;
 mod stage;
+mod work;
 
 pub use observer::Moment;
 pub use settings::ImpulseSettings;
@@ -64,18 +67,20 @@ use rattleback_geometry::space::{SpaceCounters, SpaceError};
 use stage::Stage;
 
 /// Why the event loop cannot go on.
-#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum ImpulseError {
     /// Two bodies overlap where they were put.
     #[error(
-        "bodies {} and {} overlap by {depth:e} m at t = {time} s; bodies must be put apart, by a hair at least",
-        bodies[0],
-        bodies[1]
+        "{} and {} overlap by {depth:e} m at t = {time} s; bodies may touch, but must not overlap",
+        labels[0],
+        labels[1]
     )]
     Overlap {
         /// Which.
         bodies: [BodyId; 2],
+        /// What they are called.
+        labels: [String; 2],
         /// How deep, m.
         depth: f64,
         /// When, s.
@@ -94,15 +99,39 @@ pub enum ImpulseError {
         source: SpaceError,
     },
     /// A collision could not be resolved.
-    #[error("a collision of bodies {} and {} at t = {time} s could not be resolved: {source}", bodies[0], bodies[1])]
+    #[error("a collision of {} and {} at t = {time} s could not be resolved: {source}", labels[0], labels[1])]
     Collision {
         /// Which.
         bodies: [BodyId; 2],
+        /// What they are called.
+        labels: [String; 2],
         /// When, s.
         time: f64,
         /// Why.
         source: CollisionError,
     },
+}
+
+impl ImpulseError {
+    fn overlap(bodies: [BodyId; 2], depth: f64, time: f64) -> Self {
+        Self::Overlap { bodies, labels: bodies.map(|body| body.to_string()), depth, time }
+    }
+
+    fn collision(bodies: [BodyId; 2], time: f64, source: CollisionError) -> Self {
+        Self::Collision { bodies, labels: bodies.map(|body| body.to_string()), time, source }
+    }
+
+    /// The same with the names that bodies have in a world.
+    fn named(mut self, world: &World) -> Self {
+        if let Self::Overlap { bodies, labels, .. } | Self::Collision { bodies, labels, .. } = &mut self {
+            for (body, label) in bodies.iter().zip(labels) {
+                if let Some(name) = world.body(*body).ok().and_then(|body| body.name().map(String::from)) {
+                    *label = format!("body `{name}`");
+                }
+            }
+        }
+        self
+    }
 }
 
 /// Average contact force between two bodies.
@@ -149,7 +178,10 @@ pub struct Impulse {
 }
 
 impl Impulse {
-    /// Settings ⇒ simulator; refuses a law, search or space that there is none of.
+    /// Settings ⇒ simulator.
+    ///
+    /// # Errors
+    /// A value that a file may not give either: not a number, out of its range, or the name of no law, search or space.
     pub fn new(settings: ImpulseSettings) -> Result<Self, Error> {
         Ok(Self { settings: settings.checked()?, ..Self::default() })
     }
@@ -258,9 +290,13 @@ impl Simulator for Impulse {
         if let Err(error) = self.advance(world, dt) {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
             self.revision = None;
-            return Err(error);
+            return Err(match error {
+                Error::Impulse(error) => error.named(world).into(),
+                other => other,
+            });
         }
         let end = world.time() + dt;
+        self.post_work(world);
         world.report(&mut self.company.events);
         for rejected in self.company.rejected.drain(..) {
             world.pair_filter().note(rejected.bodies, rejected.shapes, rejected.why);

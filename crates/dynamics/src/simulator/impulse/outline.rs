@@ -26,6 +26,7 @@
 
 use super::actor::{Actor, Role};
 use super::part::Part;
+use super::reach::Landing;
 use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_geometry::Pose;
@@ -298,7 +299,7 @@ pub(super) fn advance(
     }
 }
 
-/// (both advances, gap, ε, σ, a time known to be early enough, latest time wanted) ⇒ a time that is still early enough, and
+/// (both advances, gap, landing, a time known to be early enough, latest time wanted) ⇒ a time that is still early enough, and
 /// mostly much later.
 ///
 /// The gap that is left then is chosen as in [`Bound::landing_time`](super::reach::Bound::landing_time). Bodies that part and
@@ -306,27 +307,25 @@ pub(super) fn advance(
 pub(super) fn landing_time(
     advances: &[Advance; 2],
     d: f64,
-    [epsilon, sigma]: [f64; 2],
+    landing: Landing,
     [early, latest]: [f64; 2],
 ) -> f64 {
     if early >= latest {
         return early;
     }
-    let least = sigma * d.min(epsilon);
     let (rate, a) = (advances[0].rate + advances[1].rate, advances[0].a + advances[1].a);
-    if !(d < sigma * epsilon && a > 0.0 && rate < 0.0) {
-        return later(advances, d - least, early, latest).max(early);
+    if !(d < landing.epsilon && a > 0.0 && rate < 0.0) {
+        return later(advances, d - landing.least(d), early, latest).max(early);
     }
-    let (top, rise) = top(advances, rate, a, latest);
+    let top = top(advances, rate, a, latest);
     if top >= latest {
         return latest;
     }
-    let way = d - (d + 0.1 * rise).min(sigma * epsilon).max(least);
-    later(advances, way, top, latest).max(early)
+    later(advances, landing.way(d, a, rate), top, latest).max(early)
 }
 
-/// (both advances, their rate < 0 and A > 0, latest time wanted) ⇒ about when they are farthest apart, and by how much more than now.
-fn top(advances: &[Advance; 2], rate: f64, a: f64, latest: f64) -> (f64, f64) {
+/// (both advances, their rate < 0 and A > 0, latest time wanted) ⇒ about when they are farthest apart.
+fn top(advances: &[Advance; 2], rate: f64, a: f64, latest: f64) -> f64 {
     let slope = |s: f64| advances[0].slope(s) + advances[1].slope(s);
     // The slope grows by at least 2A.
     let (mut left, mut right) = ((0.0, rate), ((-0.5 * rate / a).min(latest), 0.0));
@@ -340,7 +339,7 @@ fn top(advances: &[Advance; 2], rate: f64, a: f64, latest: f64) -> (f64, f64) {
             if there.1 < 0.0 { left = there } else { right = there }
         }
     }
-    (left.0, -(advances[0].at(left.0) + advances[1].at(left.0)))
+    left.0
 }
 
 /// (both advances, way that may be covered, a time, latest time wanted) ⇒ a later time until which it is not covered; the

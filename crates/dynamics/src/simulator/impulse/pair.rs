@@ -57,11 +57,20 @@ pub(super) struct Pair {
     pub face: Option<u8>,
     /// When they last collided, and how fast they parted then.
     pub hop: (f64, f64),
+    /// Velocity of the second against the first where they touched, just after that, m/s.
+    pub hop_velocity: DVec3,
+    /// How wide the gap was then, m.
+    pub hop_gap: f64,
     /// By how much, and in what time, the gap was pulled together over its last hops.
     pub pulled: (f64, f64),
-    /// Collisions since `counted_since`.
+    /// Slow collisions since `counted_since`, within a time in which hardly anything moves.
     pub collisions: u32,
     pub counted_since: f64,
+    /// Events since `stall_since`, within one stall time.
+    pub events: u32,
+    pub stall_since: f64,
+    /// Added to every gap, m: bodies that touched exactly when they came near, to rounding, have a gap of [`LEAST_GAP`] ε then.
+    pub offset: f64,
 }
 
 impl Pair {
@@ -80,6 +89,11 @@ impl Pair {
         usize::from(self.actors[0] != actor)
     }
 }
+
+/// Gap of bodies that touch exactly, in ε: what a hop can begin from.
+pub(super) const LEAST_GAP: f64 = 1e-6;
+/// Overlap by rounding, in sizes of a body: decimals of a file, turned into an attitude and back.
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// Sides that lean by less than this, in rad, count as facing each other.
 const FLAT: f64 = 1e-9;
@@ -146,7 +160,7 @@ fn over_face(pieces: [&Piece<'_>; 2], poses: [&Pose; 2], outward: DVec3) -> Opti
             let out = poses[0].vector(half_space.normal());
             let point = foremost_point(other, poses[1], -out);
             let height = (point - poses[0].translation).dot(out);
-            return (height > 0.0).then(|| (height, out, point - 0.5 * height * out));
+            return Some((height, out, point - 0.5 * height * out));
         }
         Piece::Triangle(_) => return None,
     };
@@ -173,7 +187,7 @@ fn over_face(pieces: [&Piece<'_>; 2], poses: [&Pose; 2], outward: DVec3) -> Opti
         ConvexShape::Cylinder(cylinder) => above.truncate().length() <= cylinder.radius(),
         _ => false,
     };
-    (height > 0.0 && over).then(|| (height, out, point - 0.5 * height * out))
+    (height > -ROUNDING * depth && over).then(|| (height, out, point - 0.5 * height * out))
 }
 
 /// The point farthest along a unit direction of the world; of a flat side that faces it, or an edge across it, the middle, so

@@ -43,6 +43,16 @@ impl Part {
         }
     }
 
+    /// Whether it can touch a convex shape in a single point only.
+    pub fn touches_in_one_point(&self) -> bool {
+        matches!(&self.geometry, Geometry::Shape(Shape::Sphere(_) | Shape::Ellipsoid(_)))
+    }
+
+    /// Whether it has a round side.
+    pub fn is_round(&self) -> bool {
+        matches!(&self.geometry, Geometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)))
+    }
+
     /// A shape that is a whole body by itself.
     #[cfg(test)]
     pub fn whole(shape: Shape, id: ShapeId) -> Self {

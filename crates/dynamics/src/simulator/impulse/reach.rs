@@ -24,6 +24,42 @@ pub(super) struct Bound {
     pub b: f64,
 }
 
+/// Where bodies that close in land.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Landing {
+    /// ε, m.
+    pub epsilon: f64,
+    /// σ: part of a gap that is left.
+    pub sigma: f64,
+    /// Wanted speed of a hop, m/s.
+    pub hop: f64,
+    /// Whether hops land higher than they began: between bodies that both move, whose gap is pressed together by their neighbours and would be used up.
+    pub climbs: bool,
+}
+
+impl Landing {
+    /// The gap that is left at least.
+    #[inline]
+    pub fn least(self, d: f64) -> f64 {
+        self.sigma * d.min(self.epsilon)
+    }
+
+    /// (gap, A, B < 0) ⇒ how far below the place it set out from a hop lands.
+    ///
+    /// No collision creates energy, so a hop comes back as fast as it left, to the same place. One that became slow, because a
+    /// collision took more than it gave, would remain so, and come ever more often. It gets its speed back from gravity: by falling
+    /// c farther, v² = B² + 4 A c, down to σ d at most, and not below a thousandth of ε.
+    #[inline]
+    pub fn way(self, d: f64, a: f64, b: f64) -> f64 {
+        if self.climbs {
+            let rise = 0.25 * b * b / a;
+            return d - (d + 0.1 * rise).min((self.sigma * self.epsilon).max(d)).max(self.least(d));
+        }
+        let most = d - self.least(d).max((1e-3 * self.epsilon).min(d));
+        (0.25 * (self.hop * self.hop - b * b) / a).clamp(0.0, most)
+    }
+}
+
 impl Bound {
     /// The smallest s > 0 with A s² + B s = d; infinite if there is none. Never uses infinity in arithmetic.
     #[inline]
@@ -38,18 +74,15 @@ impl Bound {
 
     /// Seconds after which a gap is looked at again, so that at least a part of it is left then.
     ///
-    /// From outside ε that part is σ ε, and from inside σ d. Bodies that part and come back, B < 0 < A, would so land a little
-    /// lower with every hop. From below σ ε they land higher: a tenth up the rise B²/4A of the hop, but not above σ ε.
+    /// From outside ε that part is σ ε, and from inside σ d. Bodies that part and come back, B < 0 < A, land where they set out from; slow ones
+    /// farther down, see [`Landing::way`].
     #[inline]
-    pub fn landing_time(self, d: f64, epsilon: f64, sigma: f64) -> f64 {
-        let least = sigma * d.min(epsilon);
-        if !(d < sigma * epsilon && self.a > 0.0 && self.b < 0.0) {
-            return self.time_to_cover(d - least);
+    pub fn landing_time(self, d: f64, landing: Landing) -> f64 {
+        if !(d < landing.epsilon && self.a > 0.0 && self.b < 0.0) {
+            return self.time_to_cover(d - landing.least(d));
         }
-        let rise = 0.25 * self.b * self.b / self.a;
-        let covered = d - (d + 0.1 * rise).min(sigma * epsilon).max(least);
-        // The later root: on the way back. Covered may be negative, but not beyond the top of the hop.
-        let discriminant = self.b * self.b + 4.0 * self.a * covered;
+        // The later root: on the way back.
+        let discriminant = self.b * self.b + 4.0 * self.a * landing.way(d, self.a, self.b);
         0.5 * (discriminant.max(0.0).sqrt() - self.b) / self.a
     }
 
@@ -153,23 +186,23 @@ mod tests {
         assert!((Bound { a: 1.0, b: -2.0 }.time_to_cover(3.0) - 3.0).abs() < 1e-15);
     }
 
-    /// A hop from below σ ε lands higher than it began, never above σ ε, and a step towards contact leaves its part.
+    /// A fast hop lands where it began, a slow one as much lower as makes it fast, and a step towards contact leaves its part.
     #[test]
-    fn hops_land_higher() {
-        let (epsilon, sigma) = (1e-3, 0.9);
-        for (d, v) in [(1e-6, 0.01), (1e-4, 0.01), (4e-4, 0.1), (4.9e-4, 0.05)] {
+    fn hops_land_where_they_began() {
+        let landing = Landing { epsilon: 1e-3, sigma: 0.9, hop: 0.03, climbs: false };
+        for (d, v) in [(1e-6, 0.01), (1e-4, 0.01), (4e-4, 0.1), (4.9e-4, 0.05), (9.9e-4, 0.0299)] {
             let hop = Bound { a: 0.5 * 9.81, b: -v };
-            let s = hop.landing_time(d, epsilon, sigma);
+            let s = hop.landing_time(d, landing);
             let left = d - (hop.a * s + hop.b) * s;
-            assert!(left >= d.min(sigma * epsilon) - 1e-15 && left <= sigma * epsilon + 1e-15, "{d} {left}");
-            // It comes back down there.
-            assert!(2.0 * hop.a * s + hop.b > 0.0);
+            let speed = 2.0 * hop.a * s + hop.b;
+            assert!(left <= d + 1e-15 && left >= landing.sigma * d - 1e-15, "{d} {left}");
+            assert!(speed >= v * (1.0 - 1e-9) && speed <= v.max(landing.hop) * (1.0 + 1e-9), "{speed}");
         }
         let falling = Bound { a: 0.5 * 9.81, b: 1.0 };
         for d in [1e-5, 1e-3, 1.0] {
-            let s = falling.landing_time(d, epsilon, sigma);
+            let s = falling.landing_time(d, landing);
             let left = d - (falling.a * s + falling.b) * s;
-            assert!((left - sigma * d.min(epsilon)).abs() < 1e-12);
+            assert!((left - landing.least(d)).abs() < 1e-12);
         }
     }
 }

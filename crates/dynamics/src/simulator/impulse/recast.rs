@@ -93,6 +93,7 @@ impl Stage {
             horizon: self.horizon,
             epsilon: self.epsilon,
             landing: self.landing,
+            least_hop: self.least_hop,
             weight: self.weight,
             gravity: self.gravity,
             smallest_gap: f64::INFINITY,

@@ -2,7 +2,7 @@
 
 use crate::component;
 use crate::contact::Restitution;
-use crate::property::{Allowed, PropertyError};
+use crate::property::{self, Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 
 component! {
@@ -24,16 +24,17 @@ component! {
         microcollisions: bool = true, "", Allowed::Finite;
         /// Whether a slow collision may simply be turned back.
         reversing: bool = true, "", Allowed::Finite;
-        /// Restitution of a slow collision at the bottom of ε.
+        /// Restitution of a slow collision between two bodies that both move, at the bottom of ε.
         boosted_restitution: f64 = 5.0, "", Allowed::Within(0.0, 100.0);
-        /// Least rebound of a slow collision, in parts of √(2gε): keeps hops from becoming ever smaller and more frequent.
+        /// Wanted rebound of a slow collision, in parts of √(2gε), as far as that creates no energy: keeps hops from becoming ever smaller and
+        /// more frequent.
         least_hop: f64 = 0.25, "", Allowed::Within(0.0, 1.0);
         /// Whether bodies that nothing moves any more, and whose contacts can be proved to carry them, stand still.
         rest: bool = true, "", Allowed::Finite;
-        /// Collisions between two bodies within one stall time before they count as stalled.
-        stall_limit: i64 = 100_000, "", Allowed::Within(10.0, 1e9);
-        /// Window of the stall guard.
-        stall_time: f64 = 1e-6, "s", Allowed::Positive;
+        /// Events of a pair (gaps measured) within one stall time, beyond which its bodies are held until the end of the step and reported as stalled.
+        stall_limit: i64 = 2000, "", Allowed::Within(10.0, 1e9);
+        /// Window of the stall guard; 0 chooses the time of a fall through ε.
+        stall_time: f64 = 0.0, "s", Allowed::NonNegative;
         /// Over how long contact forces are averaged.
         force_window: f64 = 0.1, "s", Allowed::Positive;
         /// Threads that play parts of the world which have nothing to do with each other; the result is the same to the last bit for any number.
@@ -44,9 +45,13 @@ component! {
 }
 
 impl ImpulseSettings {
-    /// The settings themselves if every name in them is known, else which is not.
+    /// The settings themselves if every value is allowed and every name in them known, by the same rules as in files.
+    ///
+    /// # Errors
+    /// The first value that is not.
     pub fn checked(self) -> Result<Self, PropertyError> {
-        one_of("restitution_law", &self.restitution_law, &["stronge", "poisson", "newton"])?;
+        property::check(&self)?;
+        one_of("restitution_law", &self.restitution_law, &Restitution::NAMES.map(|(name, _)| name))?;
         one_of("search", &self.search, &["one-sided", "bracketing"])?;
         one_of("space", &self.space, &SpaceKind::names().collect::<Vec<_>>())?;
         Ok(self)
@@ -54,11 +59,7 @@ impl ImpulseSettings {
 
     /// The law of restitution.
     pub(super) fn law(&self) -> Restitution {
-        match self.restitution_law.as_str() {
-            "newton" => Restitution::Newton,
-            "poisson" => Restitution::Poisson,
-            _ => Restitution::Stronge,
-        }
+        Restitution::named(&self.restitution_law).unwrap_or_default()
     }
 }
 

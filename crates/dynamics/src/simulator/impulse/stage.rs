@@ -9,7 +9,7 @@ use super::observer::Observer;
 use super::outline::{Advance, advance, landing_time};
 use super::pair::{Gap, Pair, measure, time_apart};
 use super::part::Part;
-use super::reach::Bound;
+use super::reach::{Bound, Landing};
 use super::{ContactForce, ImpulseError, ImpulseSettings};
 use crate::error::Error;
 use crate::filter::Rejected;
@@ -24,6 +24,28 @@ const SURELY_APART: f64 = 2.0;
 
 /// Corners are followed on their own for at most so many times the time of a fall through ε.
 const LONGEST_HOP: f64 = 3.0;
+
+/// Part of the height of a rebound by which a collision may come before the bodies touch.
+const NEARNESS: f64 = 2e-7;
+
+/// Least time since its last collision, in times of a fall through ε, after which a body comes out of a flight; a rebound that is not lost in ε takes
+/// twice the time of that fall.
+const FLIGHT: f64 = 1.9;
+/// Gap, in ε, to anything else beyond which a body comes alone.
+const ALONE: f64 = 4.0;
+
+/// Smallest gap, in ε, at which a bounce is waited for: above faces, whose gap is exact, and elsewhere.
+const SMALLEST_GAP: f64 = 1e-7;
+const SMALLEST_SEARCHED: f64 = 1e-3;
+
+/// How near to its beginning a hop ends: in parts of its speed, and of its height.
+const NEARLY_AS_FAST: f64 = 0.95;
+const NEARLY_AS_DEEP: f64 = 0.1;
+/// Below this part of ε any depth will do: what is nearly zero could be lost in rounding.
+const SHALLOW: f64 = 0.01;
+
+/// σ of a pair that is to bounce: the part of its gap that a step towards contact leaves.
+const CLOSE_MARGIN: f64 = 0.5;
 
 /// What the event loop has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,6 +132,8 @@ pub(super) struct Stage {
     pub horizon: f64,
     pub epsilon: f64,
     pub landing: f64,
+    /// Speed of a hop, in parts of that of a fall through ε.
+    pub least_hop: f64,
     /// |g|: how hard things fall.
     pub weight: f64,
     pub gravity: DVec3,
@@ -128,6 +152,8 @@ pub(super) struct Stage {
     pub turn: Turn,
     /// How everything was when the step began, if somebody may want it back.
     pub draft: Option<Box<Draft>>,
+    /// Whether the work of collisions is accounted for.
+    pub accounts: bool,
     /// What went wrong in this step.
     pub failure: Option<Failure>,
 }
@@ -162,7 +188,8 @@ impl Stage {
         let mut gap = measure(parts, [&motion[0], &motion[1]], &mut pair.cache, pair.normal)
             .map_err(|source| ImpulseError::Geometry { source })?;
         self.smallest_gap = self.smallest_gap.min(gap.distance);
-        if gap.distance <= 0.0 {
+        gap.distance += pair.offset;
+        if gap.distance <= 0.0 && pair.measured.0 > f64::NEG_INFINITY {
             // Rounding at most, or a shape that lies about itself: the last normal still leads apart.
             gap.normal = pair.normal;
             gap.rate = (motion[1].velocity_at(gap.point) - motion[0].velocity_at(gap.point)).dot(gap.normal);
@@ -186,8 +213,53 @@ impl Stage {
     }
 
     /// Whether a pair with this gap collides now.
-    pub fn touches(&self, gap: &Gap) -> bool {
-        gap.distance < self.epsilon && gap.rate < -(1e-9 * self.slow() + 1e-14)
+    pub fn touches(&self, index: u32, t: f64, gap: &Gap) -> bool {
+        gap.distance < self.reach_of(index, t, gap) && gap.rate < -(1e-9 * self.slow() + 1e-14)
+    }
+
+    /// Whether both bodies of a pair can be moved by impulses now.
+    pub fn both_yield(&self, index: u32) -> bool {
+        self.pairs[index as usize].actors.iter().all(|actor| self.actors[*actor as usize].yields())
+    }
+
+    /// Gap below which a pair collides: ε; nearer if it bounces, or is on its way back from a hop.
+    ///
+    /// A collision at the gap d, before the bodies have fallen through it, makes a rebound to e² h one to e² (h − d) + d instead.
+    /// So that this is no more than a part [`NEARNESS`] of a rebound that is not itself lost in ε, d is at most that part of (e u)²/2g. That is for bodies
+    /// that come out of a flight to something that stands; between others that hit them, so narrow gaps would be used up within no time.
+    ///
+    /// A hop that is looked at early, because the bound on its way is rough, is still slow. Answered there, the next would be lower still. So it is
+    /// waited until it is about as deep as where it began, or about as fast.
+    fn reach_of(&self, index: u32, t: f64, gap: &Gap) -> f64 {
+        if self.weight == 0.0 {
+            return self.epsilon;
+        }
+        let pair = &self.pairs[index as usize];
+        let (rebound, parted) = (pair.restitution * gap.rate, pair.hop.1);
+        let near = if -rebound > self.slow() && self.comes_alone(index, t) {
+            // Gaps that are found by search are not known better than so.
+            let least = if gap.face.is_some() { SMALLEST_GAP } else { SMALLEST_SEARCHED } * self.epsilon;
+            (NEARNESS * 0.5 * rebound * rebound / self.weight).max(least)
+        } else if parted > 0.0 && -gap.rate < NEARLY_AS_FAST * parted && !self.both_yield(index) {
+            (pair.hop_gap + NEARLY_AS_DEEP * 0.5 * parted * parted / self.weight).max(SHALLOW * self.epsilon)
+        } else {
+            self.epsilon
+        };
+        near.min(self.epsilon)
+    }
+
+    /// Whether a body comes out of a flight to another that stands, and near to nothing else.
+    fn comes_alone(&self, index: u32, t: f64) -> bool {
+        let recently = t - FLIGHT * self.fall_time();
+        let near = |other: &u32| {
+            let pair = &self.pairs[*other as usize];
+            *other != index && !pair.dozing && pair.at_least(t) < ALONE * self.epsilon
+        };
+        !self.both_yield(index)
+            && self.pairs[index as usize].actors.iter().all(|actor| {
+                let actor = &self.actors[*actor as usize];
+                !actor.yields() || (actor.last_hit < recently && !actor.pairs.iter().any(near))
+            })
     }
 
     /// Gives a pair that has just been looked at its next appointment.
@@ -195,18 +267,20 @@ impl Stage {
         let pair = &mut self.pairs[index as usize];
         (pair.told, pair.distance, pair.bound, pair.dozing) = (t, gap.distance, Bound::default(), false);
         let (tie, actors) = (pair.tie(), pair.actors);
-        if self.touches(gap) && actors.iter().any(|actor| self.actors[*actor as usize].yields()) {
+        if self.touches(index, t, gap) && actors.iter().any(|actor| self.actors[*actor as usize].yields()) {
             self.agenda.set(index, t, tie);
         } else if gap.distance > 0.0 {
-            self.wait(index, t);
+            let apart = gap.distance > SURELY_APART * self.epsilon;
+            let near = if apart { self.epsilon } else { self.reach_of(index, t, gap) };
+            self.wait(index, t, near);
         } else {
             // An overlap leaves no gap to be used up: look again after a moment.
             self.agenda.set(index, t + 1e-3 * self.fall_time().min(1e-3), tie);
         }
     }
 
-    /// Tells a pair of known distance and normal how long it may wait.
-    fn wait(&mut self, index: u32, t: f64) {
+    /// Tells a pair of known distance and normal how long it may wait until it is as near as that.
+    fn wait(&mut self, index: u32, t: f64, near: f64) {
         let distance = self.pairs[index as usize].distance;
         if self.doze(index, t, distance) {
             return;
@@ -215,14 +289,24 @@ impl Stage {
         let actors = pair.actors.map(|actor| &self.actors[actor as usize]);
         let parts = pair.parts.map(|part| &self.parts[part as usize]);
         let motion = actors.map(Actor::recent);
-        let landing = |bound: Bound| bound.landing_time(distance, self.epsilon, self.landing);
+        let sigma = if near < self.epsilon {
+            (pair.hop_gap / near).clamp(CLOSE_MARGIN, self.landing.max(CLOSE_MARGIN))
+        } else {
+            self.landing
+        };
+        let widths = Landing {
+            epsilon: near,
+            sigma,
+            hop: self.least_hop * self.slow(),
+            climbs: self.both_yield(index),
+        };
+        let landing = |bound: Bound| bound.landing_time(distance, widths);
         let (mut wait, bound) = time_apart(parts, actors, [&motion[0], &motion[1]], pair.normal, landing);
         let (tie, normal, face) = (pair.tie(), pair.normal, pair.face);
         let longest = LONGEST_HOP * self.fall_time();
         if wait < longest && longest.is_finite() {
             let motion = [&motion[0], &motion[1]];
             if advance(&mut self.advances, parts, actors, motion, normal, face, longest) {
-                let widths = [self.epsilon, self.landing];
                 wait = landing_time(&self.advances, distance, widths, [wait, longest]);
             }
         }
@@ -256,7 +340,7 @@ impl Stage {
                     }
                     let pair = &mut self.pairs[*index as usize];
                     (pair.told, pair.distance) = (t, left);
-                    self.wait(*index, t);
+                    self.wait(*index, t, self.epsilon);
                 } else {
                     let gap = self.look_unless_seen(*index, t)?;
                     self.appoint(*index, t, &gap);
@@ -281,7 +365,10 @@ impl Stage {
             self.turn = Turn { time: t, kind: TurnKind::Meeting, number: index };
             let gap = self.look(index, t)?;
             self.counters.overlaps += u64::from(gap.distance <= 0.0);
-            if self.touches(&gap) {
+            if self.stalls(index, t, settings)? {
+                continue;
+            }
+            if self.touches(index, t, &gap) {
                 self.collide(world, settings, index, t, &gap)?;
             } else if self.pairs[index as usize].close {
                 self.appoint(index, t, &gap);
@@ -350,7 +437,7 @@ mod tests {
             let met = stage.pairs[pair as usize].actors;
             if alarm > first(&stage) {
                 let gap = stage.look(pair, t).unwrap();
-                if stage.touches(&gap) {
+                if stage.touches(pair, t, &gap) {
                     stage.collide(&world, &settings, pair, t, &gap).unwrap();
                 } else {
                     stage.appoint(pair, t, &gap);

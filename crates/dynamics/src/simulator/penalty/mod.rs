@@ -22,9 +22,11 @@ use crate::simulator::constraint::ContactForce;
 use crate::simulator::constraint::force::{Course, Forces, Wish, follow, loads_of};
 use crate::simulator::constraint::island::islands;
 use crate::simulator::constraint::roster::Roster;
+use crate::simulator::constraint::roster_state::RosterState;
 use crate::simulator::constraint::touch::{Touch, gather};
+use crate::simulator::constraint::work::add_contact_work;
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
-use crate::world::{Status, World};
+use crate::world::{SnapshotError, Status, WorkEntry, World};
 use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
@@ -111,6 +113,9 @@ pub struct Penalty {
     loads: Loads,
     touches: Vec<Touch>,
     contacts: Vec<ContactForce>,
+    /// Work of contacts in the step, if it is accounted for.
+    works: Vec<WorkEntry>,
+    accounts: bool,
     before: Vec<Motion>,
 }
 
@@ -136,6 +141,8 @@ impl Penalty {
             loads: Loads::default(),
             touches: Vec::new(),
             contacts: Vec::new(),
+            works: Vec::new(),
+            accounts: false,
             before: Vec::new(),
         }
     }
@@ -184,7 +191,7 @@ impl Penalty {
 
     /// Solves the springs and puts whoever they push where the velocities at the end lead.
     fn push(&mut self, start: &[Motion], end: &mut [Motion], gravity: f64, h: f64) {
-        let Self { settings, roster, forces, touches, contacts, .. } = self;
+        let Self { settings, roster, forces, touches, contacts, works, accounts, .. } = self;
         let springs: Vec<Wish> =
             touches.iter().map(|touch| spring(settings, roster, start, touch, gravity, h)).collect();
         forces.pose(roster, start, end, touches, |index, _| springs[index]);
@@ -213,6 +220,11 @@ impl Penalty {
             if pushed[actor] {
                 let moved = follow(roster, actor, &start[actor], Course::Led { v, omega }, 0.0, h);
                 end[actor] = Motion { v, omega, ..moved };
+            }
+        }
+        if *accounts {
+            for (touch, p) in touches.iter().zip(&forces.impulse) {
+                add_contact_work(works, roster, (touch, *p), (start, end));
             }
         }
     }
@@ -267,6 +279,8 @@ impl Simulator for Penalty {
         refuse_joints("penalty", world)?;
         refuse_one_way("penalty", world)?;
         world.begin_step();
+        self.works.clear();
+        self.accounts = world.begin_elastic_account();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
         let substeps = self.settings.substeps.max(1);
@@ -281,12 +295,29 @@ impl Simulator for Penalty {
             return Err(error);
         }
         world.counters_mut().substeps += substeps as u64;
+        for entry in self.works.drain(..) {
+            world.add_work(entry);
+        }
         world.end_step(begin + dt, Some(&self.before));
         Ok(())
     }
 
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
         self.contacts.iter().map(ContactForce::touch_point).collect()
+    }
+
+    fn memory(&self) -> Vec<u8> {
+        postcard::to_allocvec(&self.roster.state()).unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+        let state = match memory {
+            [] => RosterState::default(),
+            bytes => postcard::from_bytes(bytes)
+                .map_err(|_| SnapshotError::Malformed("memory of the penalty simulator"))?,
+        };
+        self.roster.recall(state);
+        Ok(())
     }
 }
 

@@ -1,55 +1,51 @@
-//! Bounces: bodies with restitution that hit each other during the step.
+//! Impacts: bodies with restitution that hit each other during the step.
 //!
-//! Until it is hit, a body flies: v(t) = v̂ + a t and x(t) = x₀ + c + v̂ t + ½ a t², with t from the beginning of the step and c = 0 at
-//! first. A hit at τ changes the velocity by Δ; to keep the same form, v̂ ← v̂ + Δ and c ← c − Δ τ, so that the path bends at τ. Turning
-//! likewise. The gap of two bodies in a point r of each is then
+//! The gap of two bodies in a point r of each is, from the beginning of the step (see `course`),
 //!
-//!   s(t) = s₀ + n·[(c + v̂ t + ½ a t²)_B + (c′ + ω̂ t)_B × r_B − the same of A],
+//!   s(t) = s₀ + n·[(c + v̂ t + ½ a t²)_B + (c′ + ω t)_B × r_B − the same of A],
 //!
-//! a parabola, whose first root is when they hit. Hits are answered one after the other in the order of time, each by the full
-//! collision law (Stronge's restitution, Coulomb friction), so a row of touching balls passes a blow on, no bounce depends on where
-//! in a step it happens, and none creates energy. Approaches too slow to bounce are left to the solver.
+//! a parabola, whose first falling root is about when they hit. There the poses are calculated exactly and the manifold is made
+//! anew, and Newton's iteration takes the time to where the gap vanishes, so that an impact happens in the pose, with the lever arms
+//! and with the velocities that it has. Impacts are answered one after the other in the order of time, each by the full collision
+//! law (restitution by `restitution_law`, Coulomb friction), so a row of touching balls passes a blow on, no bounce depends on
+//! where in a step it happens, and none creates energy.
+//!
+//! # Impact or contact
+//!
+//! The solver stops whatever would touch within a sub-step h by braking it to s/h *beforehand*: for a body that is to bounce, it
+//! takes away the momentum that the impact in the first sub-step of the next step would have turned round. So a contact with
+//! restitution is the solver's only where it approaches slowly, by less than gravity does in a step (`bounce_threshold`): such
+//! bodies are at rest on each other. An approach that is faster is an impact. If it ends after this step, nothing holds the bodies
+//! apart in this one, and nothing has to.
 
 use super::Realtime;
 use super::contact::Contact;
+use super::course::Course;
 use super::roster::Actor;
-use crate::contact::{Collision, CollisionSettings, Contactor, resolve};
-use crate::motion::{Inertia, Motion};
+use crate::contact::{Collision, CollisionSettings, Contactor, Restitution, resolve};
+use crate::motion::Motion;
 use crate::world::{Event, Status, World};
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DQuat, DVec3};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-
-/// A body that may be hit.
-#[derive(Clone, Copy, Debug)]
-struct Flyer {
-    actor: u32,
-    status: Status,
-    place: u32,
-    v: DVec3,
-    omega: DVec3,
-    a: DVec3,
-    /// What the bends of its path have moved and turned it by.
-    moved: DVec3,
-    turned: DVec3,
-    inverse_mass: f64,
-    inverse_inertia: DMat3,
-    hit: bool,
-}
 
 /// Two bodies that may hit each other, in up to four points.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     contact: u32,
-    flyers: [u32; 2],
+    courses: [u32; 2],
     normal: DVec3,
-    /// Arms of A and B, gap.
+    /// Arms of A and B, gap, at the beginning of the step.
     points: [(DVec3, DVec3, f64); 4],
     count: usize,
     e: f64,
     mu: f64,
     /// How often its bodies have been hit: what is on the agenda of an earlier time is void.
     version: u32,
+    /// Whether it has hit in this step.
+    hit: bool,
+    /// Whether it hits so often that the solver has to hold it.
+    rattles: bool,
 }
 
 /// An appointment.
@@ -58,6 +54,8 @@ struct Hit {
     time: f64,
     candidate: u32,
     version: u32,
+    /// Whether the time is that of the exact poses.
+    exact: bool,
 }
 
 impl PartialEq for Hit {
@@ -80,26 +78,52 @@ impl Ord for Hit {
     }
 }
 
-/// Most hits of a candidate in a step, on average: a ball that rattles in a gap is left to the solver then.
-const MOST_HITS: usize = 16;
+/// A point in which two bodies touch, or several that they touch in at once, in their middle.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    normal: DVec3,
+    point: DVec3,
+    gap: f64,
+    /// How long until the gap vanishes, s; negative if it has vanished already.
+    wait: f64,
+    /// Of A and B.
+    states: [Motion; 2],
+}
+
+/// Most hits in a step: a row of balls of which k hit n others passes k n blows on, and has fewer candidates than that. Where many bodies
+/// rattle against each other, a few hits of each bound the cost; what comes after is left to the solver.
+const MOST_HITS: usize = 1024;
+const MOST_HITS_EACH: usize = 3;
+/// Most rounds in the search for the time of an impact. Newton's iteration doubles the digits in each.
+const ROUNDS: usize = 12;
+/// A gap that counts as none, and points that touch at once, in sizes of the smaller part.
+const NO_GAP: f64 = 1e-10;
+const AT_ONCE: f64 = 1e-5;
+/// How far features that touch may reach away, in the same sizes.
+const FEATURES: f64 = 1e-2;
+/// Turning between two looks at a pair whose parabolas do not show a hit, and most looks.
+const LOOK_EVERY: f64 = 0.25;
+const MOST_LOOKS: f64 = 16.0;
+/// Approaches slower than this never bounce, m/s.
+const STANDSTILL: f64 = 1e-6;
 
 /// Memory of the stage.
 #[derive(Debug, Default)]
 pub(super) struct Bounces {
-    flyers: Vec<Flyer>,
+    courses: Vec<Course>,
     candidates: Vec<Candidate>,
     /// Of one contact, on their way to the others.
     made: Vec<Candidate>,
     agenda: BinaryHeap<Reverse<Hit>>,
-    /// Candidates of each flyer.
-    of_flyer: Vec<Vec<u32>>,
+    /// Candidates of each course.
+    of_course: Vec<Vec<u32>>,
     by_actor: std::collections::HashMap<u32, u32>,
-    /// Bends to be put in at the end of the step: body, translation, rotation vector.
-    pub bends: Vec<(u32, DVec3, DVec3)>,
+    /// Bodies that were hit: place, translation and rotation vector that the solver has to add, state at the end if it does not.
+    pub bends: Vec<(u32, DVec3, DVec3, Motion)>,
 }
 
 impl Realtime {
-    /// Lets everybody bounce who will in this step. Contacts that were answered are left out of the solver.
+    /// Lets bodies bounce that will in this step. Contacts of which the solver has to know nothing are left out of it.
     pub(super) fn bounce(&mut self, world: &mut World, dt: f64) {
         self.bounces.clear();
         let stamp = world.counters().steps + 1;
@@ -113,52 +137,88 @@ impl Realtime {
         if self.bounces.candidates.is_empty() {
             return;
         }
+        let threshold = self.settings.bounce_threshold;
         for index in 0..self.bounces.candidates.len() {
-            self.bounces.plan(index, 0.0, dt, self.settings.bounce_threshold);
-            if self.bounces.stays_away(index, dt, 0.1 * self.settings.foresight)
-                && let Some(contact) =
-                    &mut self.table.contacts[self.bounces.candidates[index].contact as usize]
-                && contact.others.is_empty()
-            {
-                contact.answered = stamp;
+            if !self.bounces.plan(index, 0.0, dt, threshold) {
+                self.look_for_turning(index, 0.0, dt);
             }
         }
         let start = world.time();
-        let mut left = MOST_HITS * self.bounces.candidates.len();
+        let mut left = MOST_HITS.max(MOST_HITS_EACH * self.bounces.candidates.len());
         while let Some(Reverse(hit)) = self.bounces.agenda.pop() {
             let candidate = self.bounces.candidates[hit.candidate as usize];
             if candidate.version != hit.version {
                 continue;
             }
             if left == 0 {
-                break;
+                self.bounces.candidates[hit.candidate as usize].rattles = true;
+                continue;
             }
             left -= 1;
-            let Some((point, impulse)) = self.bounces.strike(hit.candidate as usize, hit.time, dt) else {
+            let Some((time, touch)) = self.time_impact(&candidate, hit.time, dt) else { continue };
+            // Another pair may hit first after all.
+            let later =
+                self.bounces.agenda.peek().is_some_and(|Reverse(next)| next.time < time && hit.time < time);
+            if later && !hit.exact {
+                self.bounces.agenda.push(Reverse(Hit { time, exact: true, ..hit }));
+                continue;
+            }
+            let Some(impulse) =
+                self.bounces.strike(hit.candidate as usize, time, &touch, self.settings.law())
+            else {
                 continue;
             };
-            let bodies = candidate.flyers.map(|flyer| self.bounces.flyers[flyer as usize].actor);
-            if let Some(contact) = &mut self.table.contacts[candidate.contact as usize] {
-                contact.answered = stamp;
-            }
+            let bodies = candidate.courses.map(|course| self.bounces.courses[course as usize].actor);
             if let (Some(a), Some(b)) = (self.roster.actor(bodies[0]), self.roster.actor(bodies[1])) {
                 self.events.push(Event::Collision {
-                    time: start + hit.time,
+                    time: start + time,
                     bodies: [a.id, b.id],
-                    point,
-                    normal: candidate.normal,
+                    point: touch.point,
+                    normal: touch.normal,
                     impulse,
                     slow: false,
                 });
             }
-            self.bounces.plan_around(candidate.flyers, hit.time, dt, self.settings.bounce_threshold);
+            self.plan_around(candidate.courses, time, dt);
         }
+        self.leave_out(stamp, dt);
         let motion = world.bodies_mut().dynamic_mut().0;
-        for flyer in self.bounces.flyers.iter().filter(|flyer| flyer.hit && flyer.status == Status::Dynamic) {
-            let body = &mut motion[flyer.place as usize];
-            (body.v, body.omega) = (flyer.v, flyer.omega);
-            self.bounces.bends.push((flyer.place, flyer.moved, flyer.turned));
+        for course in
+            self.bounces.courses.iter().filter(|course| course.hit && course.status == Status::Dynamic)
+        {
+            let body = &mut motion[course.place as usize];
+            (body.v, body.omega) = (course.v, course.omega);
+            self.bounces.bends.push((course.place, course.moved, course.turned, course.at(dt)));
         }
+    }
+
+    /// Lists bodies asleep that something will hit in this step.
+    pub(super) fn list_struck(&mut self, world: &World, stamp: u64) {
+        let asleep = |slot: u32| self.roster.actor(slot).is_some_and(|actor| actor.asleep);
+        let fall = self.loads.uniform_acceleration().length() * self.dt * self.dt;
+        let mut made = std::mem::take(&mut self.bounces.made);
+        for summary in &self.table.summaries {
+            if !summary.bouncy || summary.near || summary.stamp != stamp {
+                continue;
+            }
+            let Some(sleeper) = summary.actors.into_iter().find(|slot| asleep(*slot)) else { continue };
+            let Some(contact) = self.table.contact(summary) else { continue };
+            let [Some(a), Some(b)] = contact.actors.map(|slot| self.roster.actor(slot)) else { continue };
+            let (Some(motion_a), Some(motion_b)) = (a.motion(world), b.motion(world)) else { continue };
+            made.clear();
+            candidates(contact, summary.contact, [(a, motion_a), (b, motion_b)], &mut made);
+            let comes = |candidate: &Candidate| {
+                candidate.points[..candidate.count].iter().any(|(ra, rb, gap)| {
+                    let u = motion_b.v + motion_b.omega.cross(*rb) - motion_a.v - motion_a.omega.cross(*ra);
+                    gap + self.dt * candidate.normal.dot(u) < fall
+                })
+            };
+            if made.iter().any(comes) {
+                self.sleepers.push(sleeper);
+            }
+        }
+        made.clear();
+        self.bounces.made = made;
     }
 
     fn propose(&mut self, world: &World, index: u32, g: DVec3) {
@@ -170,26 +230,173 @@ impl Realtime {
         candidates(contact, index, sides, &mut made);
         for mut candidate in made.drain(..) {
             for (k, (actor, motion)) in sides.iter().enumerate() {
-                let inertia = world.bodies().inertia_of(actor.id).copied().unwrap_or_default();
-                let wrench = if actor.status == Status::Dynamic {
-                    self.loads.wrench(actor.place as usize).force
-                } else {
-                    DVec3::ZERO
-                };
-                candidate.flyers[k] =
-                    self.bounces.flyer(contact.actors[k], actor, motion, &inertia, g, wrench);
+                let slot = contact.actors[k];
+                candidate.courses[k] = self.bounces.course(slot, || {
+                    let inertia = world.bodies().inertia_of(actor.id).copied().unwrap_or_default();
+                    let (mut a, mut torque) = (g, DVec3::ZERO);
+                    if actor.status == Status::Dynamic {
+                        let wrench = self.loads.wrench(actor.place as usize);
+                        a += wrench.force * inertia.inverse_mass;
+                        torque = wrench.torque;
+                    }
+                    let course = Course::new((slot, actor.status, actor.place), motion, &inertia, a, torque);
+                    Course { reach: actor.reach, supported: actor.pushed, ..course }
+                });
             }
             let number = self.bounces.candidates.len() as u32;
-            for flyer in candidate.flyers {
-                self.bounces.of_flyer[flyer as usize].push(number);
+            for course in candidate.courses {
+                self.bounces.of_course[course as usize].push(number);
             }
             self.bounces.candidates.push(candidate);
         }
         self.bounces.made = made;
     }
+
+    /// Puts a hit on the agenda that the parabolas of a pair do not show because its bodies turn.
+    fn look_for_turning(&mut self, index: usize, now: f64, dt: f64) {
+        let candidate = self.bounces.candidates[index];
+        let courses = candidate.courses.map(|course| &self.bounces.courses[course as usize]);
+        let bulge: f64 = courses.iter().map(|course| course.bulge(dt - now)).sum();
+        let near = (0..candidate.count).any(|k| {
+            let [s, u, a] = self.bounces.parabola(&candidate, k);
+            [now, dt].into_iter().any(|t| s + t * (u + 0.5 * a * t) < bulge)
+        });
+        if !near || bulge == 0.0 {
+            return;
+        }
+        let turning = courses.iter().map(|course| course.omega.length()).fold(0.0, f64::max) * (dt - now);
+        let looks = (turning / LOOK_EVERY).ceil().clamp(1.0, MOST_LOOKS);
+        for look in 1..=looks as usize {
+            let time = now + (dt - now) * look as f64 / looks;
+            let touch = self.touch(&candidate, time, self.bounces.travel(&candidate, dt));
+            if touch.is_some_and(|touch| touch.gap <= 0.0) {
+                let version = candidate.version;
+                let hit = Hit { time, candidate: index as u32, version, exact: false };
+                self.bounces.agenda.push(Reverse(hit));
+                return;
+            }
+        }
+    }
+
+    /// Where two bodies that approach touch next, as seen from a time: the point whose gap vanishes first.
+    fn touch(&self, candidate: &Candidate, time: f64, margin: f64) -> Option<Touch> {
+        let contact = self.table.contacts.get(candidate.contact as usize)?.as_ref()?;
+        let parts = [self.roster.part(contact.parts[0])?, self.roster.part(contact.parts[1])?];
+        let courses = candidate.courses.map(|course| &self.bounces.courses[course as usize]);
+        let states = courses.map(|course| course.at(time));
+        let a = courses[1].a - courses[0].a;
+        let size = parts[0].radius.min(parts[1].radius);
+        let mut best: Option<(Touch, f64)> = None;
+        let mut group = None;
+        contact.probe(
+            [(parts[0], &states[0].pose()), (parts[1], &states[1].pose())],
+            margin,
+            |number, normal, point, gap| {
+                let [u, v] = states.map(|state| state.v + state.omega.cross(point - state.x));
+                let (slope, a) = (normal.dot(v - u), normal.dot(a));
+                let wait = wait(gap, slope, a);
+                if !wait.is_finite() {
+                    return;
+                }
+                let touch = Touch { normal, point, gap, wait, states };
+                match &mut best {
+                    // Points that touch at once as far as can be told are hit in their middle.
+                    Some((first, count))
+                        if group == Some(number) && (gap - first.gap).abs() <= AT_ONCE * size =>
+                    {
+                        first.point += (point - first.point) / (*count + 1.0);
+                        *count += 1.0;
+                    }
+                    Some((first, _)) if first.wait <= wait => {}
+                    _ => {
+                        best = Some((touch, 1.0));
+                        group = Some(number);
+                    }
+                }
+            },
+        );
+        best.map(|(touch, _)| touch)
+    }
+
+    /// When a pair hits, exactly, about a time; nothing if not in this step.
+    fn time_impact(&self, candidate: &Candidate, about: f64, dt: f64) -> Option<(f64, Touch)> {
+        let contact = self.table.contacts.get(candidate.contact as usize)?.as_ref()?;
+        let [a, b] = contact.parts.map(|part| self.roster.part(part).map_or(0.0, |part| part.radius));
+        let size = a.min(b);
+        let since = candidate.courses.map(|course| self.bounces.courses[course as usize].since);
+        let earliest = since[0].max(since[1]);
+        let mut time = about.clamp(earliest, dt);
+        let mut touch = self.touch(candidate, time, self.bounces.travel(candidate, dt))?;
+        let mut margin = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            if touch.gap.abs() <= NO_GAP * size || (touch.gap < 0.0 && time <= earliest) {
+                // A manifold with room for more than the features that touch may do without some of these.
+                if margin > FEATURES * size
+                    && let Some(sharper) = self.touch(candidate, time, FEATURES * size)
+                {
+                    touch = sharper;
+                }
+                break;
+            }
+            let next = (time + touch.wait).max(earliest);
+            if next > dt {
+                return None;
+            }
+            if next == time {
+                break;
+            }
+            time = next;
+            margin = FEATURES * size + 2.0 * touch.gap.abs();
+            touch = self.touch(candidate, time, margin)?;
+        }
+        Some((time, touch))
+    }
+
+    /// Plans anew what may happen to two bodies after they were hit.
+    fn plan_around(&mut self, courses: [u32; 2], now: f64, dt: f64) {
+        for course in courses {
+            if !self.bounces.courses[course as usize].hit {
+                continue;
+            }
+            let near = std::mem::take(&mut self.bounces.of_course[course as usize]);
+            for candidate in &near {
+                let index = *candidate as usize;
+                self.bounces.candidates[index].version += 1;
+                if !self.bounces.plan(index, now, dt, self.settings.bounce_threshold) {
+                    self.look_for_turning(index, now, dt);
+                }
+            }
+            self.bounces.of_course[course as usize] = near;
+        }
+    }
+
+    /// Leaves contacts out of the solver that are impacts, of this step or a later one, or none at all.
+    fn leave_out(&mut self, stamp: u64, dt: f64) {
+        let (margin, threshold) = (0.1 * self.settings.foresight, self.settings.bounce_threshold);
+        // The manifolds of a contact follow each other.
+        let mut rest = &self.bounces.candidates[..];
+        while let Some(first) = rest.first() {
+            let count = rest.iter().take_while(|candidate| candidate.contact == first.contact).count();
+            let (manifolds, others) = rest.split_at(count);
+            rest = others;
+            let clear = |candidate: &Candidate| {
+                !candidate.rattles
+                    && if candidate.hit {
+                        self.bounces.is_apart_after(candidate, dt, threshold)
+                    } else {
+                        self.bounces.stays_clear(candidate, dt, margin, threshold)
+                    }
+            };
+            if manifolds.iter().all(clear)
+                && let Some(contact) = &mut self.table.contacts[first.contact as usize]
+            {
+                contact.answered = stamp;
+            }
+        }
+    }
 }
 
-/// The manifolds of a contact as candidates, without flyers yet.
+/// The manifolds of a contact as candidates, without courses yet.
 fn candidates(contact: &Contact, index: u32, sides: [(&Actor, &Motion); 2], made: &mut Vec<Candidate>) {
     let axes =
         sides.map(|(actor, motion)| if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q });
@@ -204,65 +411,45 @@ fn candidates(contact: &Contact, index: u32, sides: [(&Actor, &Motion); 2], made
         }
         made.push(Candidate {
             contact: index,
-            flyers: [0; 2],
+            courses: [0; 2],
             normal,
             points,
             count: patch.count as usize,
             e: contact.material.restitution,
             mu: contact.material.kinetic_friction,
             version: 0,
+            hit: false,
+            rattles: false,
         });
     }
 }
 
 impl Bounces {
     fn clear(&mut self) {
-        self.flyers.clear();
+        self.courses.clear();
         self.candidates.clear();
         self.agenda.clear();
-        self.of_flyer.iter_mut().for_each(Vec::clear);
+        self.of_course.iter_mut().for_each(Vec::clear);
         self.by_actor.clear();
         self.bends.clear();
     }
 
-    fn flyer(
-        &mut self,
-        slot: u32,
-        actor: &Actor,
-        motion: &Motion,
-        inertia: &Inertia,
-        g: DVec3,
-        force: DVec3,
-    ) -> u32 {
+    fn course(&mut self, slot: u32, make: impl FnOnce() -> Course) -> u32 {
         if let Some(known) = self.by_actor.get(&slot) {
             return *known;
         }
-        let number = self.flyers.len() as u32;
+        let number = self.courses.len() as u32;
         self.by_actor.insert(slot, number);
-        if self.of_flyer.len() <= number as usize {
-            self.of_flyer.push(Vec::new());
+        if self.of_course.len() <= number as usize {
+            self.of_course.push(Vec::new());
         }
-        let dynamic = actor.status == Status::Dynamic;
-        let r = DMat3::from_quat(motion.q);
-        self.flyers.push(Flyer {
-            actor: slot,
-            status: actor.status,
-            place: actor.place,
-            v: motion.v,
-            omega: motion.omega,
-            a: if dynamic { g + force * inertia.inverse_mass } else { DVec3::ZERO },
-            moved: DVec3::ZERO,
-            turned: DVec3::ZERO,
-            inverse_mass: inertia.inverse_mass,
-            inverse_inertia: r * DMat3::from_diagonal(inertia.inverse_moments) * r.transpose(),
-            hit: false,
-        });
+        self.courses.push(make());
         number
     }
 
     /// Gap of a point as s + u t + ½ a t², t from the beginning of the step.
     fn parabola(&self, candidate: &Candidate, k: usize) -> [f64; 3] {
-        let [a, b] = candidate.flyers.map(|flyer| &self.flyers[flyer as usize]);
+        let [a, b] = candidate.courses.map(|course| &self.courses[course as usize]);
         let (ra, rb, gap) = candidate.points[k];
         let n = candidate.normal;
         let s = gap + n.dot(b.moved + b.turned.cross(rb) - a.moved - a.turned.cross(ra));
@@ -270,102 +457,107 @@ impl Bounces {
         [s, u, n.dot(b.a - a.a)]
     }
 
-    /// Whether all points part, or come no nearer than `margin` in this step, if nobody is hit.
-    fn stays_away(&self, index: usize, dt: f64, margin: f64) -> bool {
-        let candidate = &self.candidates[index];
+    /// How far the bodies of a pair may come towards each other in a step, m.
+    fn travel(&self, candidate: &Candidate, dt: f64) -> f64 {
+        let [a, b] = candidate.courses.map(|course| &self.courses[course as usize]);
+        dt * ((b.v - a.v).length() + a.swing() + b.swing() + (b.a - a.a).length() * dt)
+    }
+
+    /// Approaches up to this speed do not bounce, m/s: what loads make of bodies that rest on each other within a step. The loads of a
+    /// body that something supports are borne by its contacts and may come onto this one, whatever the other body does.
+    fn slow(&self, candidate: &Candidate, dt: f64, threshold: f64) -> f64 {
+        let [a, b] = candidate.courses.map(|course| &self.courses[course as usize]);
+        let n = candidate.normal;
+        let borne = |course: &Course| if course.supported { n.dot(course.a).abs() } else { 0.0 };
+        let load = n.dot(b.a - a.a).abs().max(borne(a)).max(borne(b));
+        threshold * load * dt + STANDSTILL
+    }
+
+    /// Whether the solver need not know of a pair that was not hit: all of its points part, or come no nearer than `margin`, or
+    /// approach so fast that they bounce.
+    fn stays_clear(&self, candidate: &Candidate, dt: f64, margin: f64, threshold: f64) -> bool {
+        let slow = self.slow(candidate, dt, threshold);
         (0..candidate.count).all(|k| {
             let [s, u, a] = self.parabola(candidate, k);
             let least = u - 0.5 * a.abs() * dt;
-            least > 0.0 || (s > margin && s + dt * least > margin)
+            let end = first_root(s, u, a, 0.0).min(dt);
+            least > 0.0 || (s > margin && s + dt * least > margin) || -(u + a * end) > slow
         })
     }
 
-    /// Puts the next hit of a candidate after `now` on the agenda.
-    fn plan(&mut self, index: usize, now: f64, dt: f64, threshold: f64) {
+    /// Whether every point of a pair that was hit ends the step apart or parting, or approaches so fast that it bounces. What falls back
+    /// slowly within the step is the solver's: left out of it, a body that rests on hits would sink by ½ g dt² in every step.
+    fn is_apart_after(&self, candidate: &Candidate, dt: f64, threshold: f64) -> bool {
+        let slow = self.slow(candidate, dt, threshold);
+        (0..candidate.count).all(|k| {
+            let [s, u, a] = self.parabola(candidate, k);
+            let end = first_root(s, u, a, 0.0).min(dt);
+            u + a * dt >= 0.0 || s + dt * (u + 0.5 * a * dt) >= 0.0 || -(u + a * end) > slow
+        })
+    }
+
+    /// Puts the next hit of a candidate after `now` on the agenda ⇒ whether there is one.
+    fn plan(&mut self, index: usize, now: f64, dt: f64, threshold: f64) -> bool {
         let candidate = self.candidates[index];
+        let slow = self.slow(&candidate, dt, threshold);
         let mut time = f64::INFINITY;
         for k in 0..candidate.count {
             let [s, u, a] = self.parabola(&candidate, k);
             let t = first_root(s, u, a, now);
-            let slow = threshold * a.abs() * dt + 1e-6;
             if t <= dt && -(u + a * t) > slow {
                 time = time.min(t);
             }
         }
         if time.is_finite() {
-            self.agenda.push(Reverse(Hit { time, candidate: index as u32, version: candidate.version }));
+            let (candidate, version) = (index as u32, candidate.version);
+            self.agenda.push(Reverse(Hit { time, candidate, version, exact: false }));
         }
+        time.is_finite()
     }
 
-    /// Plans anew what may happen to two bodies after they were hit.
-    fn plan_around(&mut self, flyers: [u32; 2], now: f64, dt: f64, threshold: f64) {
-        for flyer in flyers {
-            if !self.flyers[flyer as usize].hit {
-                continue;
-            }
-            let near = std::mem::take(&mut self.of_flyer[flyer as usize]);
-            for candidate in &near {
-                self.candidates[*candidate as usize].version += 1;
-                self.plan(*candidate as usize, now, dt, threshold);
-            }
-            self.of_flyer[flyer as usize] = near;
-        }
-    }
-
-    /// Lets two bodies hit each other ⇒ where (from the first one's place in the world) and with what impulse.
-    fn strike(&mut self, index: usize, t: f64, dt: f64) -> Option<(DVec3, DVec3)> {
+    /// Lets two bodies hit each other ⇒ with what impulse.
+    fn strike(&mut self, index: usize, t: f64, touch: &Touch, restitution: Restitution) -> Option<DVec3> {
         let candidate = self.candidates[index];
-        let gaps: [f64; 4] = std::array::from_fn(|k| {
-            let [s, u, a] = self.parabola(&candidate, k);
-            if k < candidate.count && u + a * t < 0.0 { s + t * (u + 0.5 * a * t) } else { f64::INFINITY }
-        });
-        let least = gaps.iter().copied().fold(f64::INFINITY, f64::min);
-        let fastest = (0..candidate.count).map(|k| -self.parabola(&candidate, k)[1]).fold(0.0, f64::max);
-        // Points that hit at the same time as far as anybody can tell are hit in their middle.
-        let limit = least.max(0.0) + 1e-3 * fastest * dt;
-        let (mut ra, mut rb, mut count) = (DVec3::ZERO, DVec3::ZERO, 0.0);
-        for (k, gap) in gaps.iter().enumerate() {
-            if *gap <= limit {
-                ra += candidate.points[k].0;
-                rb += candidate.points[k].1;
-                count += 1.0;
+        let sides = [0, 1].map(|k| {
+            let (course, state) = (&self.courses[candidate.courses[k] as usize], &touch.states[k]);
+            Contactor {
+                inverse_mass: course.inertia.inverse_mass,
+                inverse_inertia: course.inverse_inertia(state.q),
+                r: touch.point - state.x,
+                v: state.v,
+                omega: state.omega,
             }
-        }
-        if count == 0.0 {
-            return None;
-        }
-        let [a, b] = candidate.flyers.map(|flyer| self.flyers[flyer as usize]);
-        let contactor = |flyer: &Flyer, r: DVec3| Contactor {
-            inverse_mass: flyer.inverse_mass,
-            inverse_inertia: flyer.inverse_inertia,
-            r,
-            v: flyer.v + flyer.a * t,
-            omega: flyer.omega,
+        });
+        let (collision, frame) = Collision::between(&sides[0], &sides[1], touch.normal).ok()?;
+        let settings = CollisionSettings {
+            restitution,
+            e: candidate.e,
+            mu: candidate.mu,
+            ..CollisionSettings::default()
         };
-        let (one, other) = (contactor(&a, ra / count), contactor(&b, rb / count));
-        let (collision, frame) = Collision::between(&one, &other, candidate.normal).ok()?;
-        let settings = CollisionSettings { e: candidate.e, mu: candidate.mu, ..CollisionSettings::default() };
         let impulse = frame * resolve(&collision, &settings).ok()?.impulse;
         if !impulse.is_finite() {
             return None;
         }
-        for (flyer, before, after) in [
-            (candidate.flyers[0], one, one.after(-impulse)),
-            (candidate.flyers[1], other, other.after(impulse)),
-        ] {
-            let flyer = &mut self.flyers[flyer as usize];
-            if flyer.inverse_mass == 0.0 {
+        for (k, sign) in [(0, -1.0), (1, 1.0)] {
+            let course = &mut self.courses[candidate.courses[k] as usize];
+            if course.inertia.inverse_mass == 0.0 {
                 continue;
             }
-            let (dv, dw) = (after.v - before.v, after.omega - before.omega);
-            flyer.v += dv;
-            flyer.omega += dw;
-            flyer.moved -= dv * t;
-            flyer.turned -= dw * t;
-            flyer.hit = true;
+            let after = sides[k].after(sign * impulse);
+            course.bend(t, &touch.states[k], after.v, after.omega);
         }
-        Some((ra / count, impulse))
+        self.candidates[index].hit = true;
+        Some(impulse)
     }
+}
+
+/// How long until a gap that changes as s + u t + ½ a t² vanishes while falling, s: negative if it has, infinite if it never does.
+fn wait(s: f64, u: f64, a: f64) -> f64 {
+    if s > 0.0 {
+        return first_root(s, u, a, 0.0);
+    }
+    if u < 0.0 { (-s / u).min(0.0) } else { f64::INFINITY }
 }
 
 /// The first t ≥ now at which s + u t + ½ a t² ≤ 0 while falling; infinite if there is none.

@@ -68,6 +68,37 @@ pub(super) struct Contact {
     tolerance: f64,
     /// Which of the two is smaller.
     small: u8,
+    /// Whether one of them is round somewhere, so that turning alone moves the point of contact over it.
+    round: bool,
+    /// Whether B is round and may roll on A, a plane or a box, so that the point of contact moves over it.
+    pub rolls: bool,
+}
+
+/// Speed, m/s, from which on a round part that turns is looked at in every step. A marked point goes round with the body while the
+/// contact does not, and where it is held the load brakes the rolling: with v̇ = −g φ by an angle φ. Slower bodies are about to sleep.
+const ROLLS: f64 = 0.02;
+
+/// Whether a shape is curved where it may touch.
+fn is_curved(shape: &Shape) -> bool {
+    match shape {
+        Shape::Sphere(_)
+        | Shape::Cylinder(_)
+        | Shape::Capsule(_)
+        | Shape::Cone(_)
+        | Shape::Ellipsoid(_)
+        | Shape::Custom(_) => true,
+        Shape::Compound(compound) => compound.parts().iter().any(|(_, part)| is_curved(part)),
+        _ => false,
+    }
+}
+
+/// Whether the contact of a part moves over its body as this rolls: not so of a ball about the centre of mass.
+fn is_rolling_shape(part: &Part) -> bool {
+    match part.shape {
+        Shape::Sphere(_) => part.middle.length() > 1e-9 * part.radius,
+        Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_) | Shape::Ellipsoid(_) => true,
+        _ => false,
+    }
 }
 
 /// What was found, to be written down.
@@ -140,6 +171,8 @@ pub(super) struct Sight<'s> {
     /// How far contacts look ahead, m, and how far parts may move before they are looked for anew, in sizes.
     pub foresight: f64,
     pub recycling: f64,
+    /// How far gravity takes a body from rest in a step, m.
+    pub fall: f64,
 }
 
 impl Contact {
@@ -181,6 +214,8 @@ impl Contact {
             foresight,
             tolerance,
             small: small as u8,
+            round: is_curved(&a.shape) || is_curved(&b.shape),
+            rolls: matches!(a.shape, Shape::HalfSpace(_) | Shape::Cuboid(_)) && is_rolling_shape(b),
         }
     }
 
@@ -225,14 +260,20 @@ impl Contact {
         let relative = a.motion.pose().relative(&b.motion.pose());
         let smaller = [&a, &b][usize::from(self.small)];
         let Part { middle, radius: reach, .. } = *smaller.part;
-        let known = self.seen.is_some_and(|seen| self.is_close(&seen, &relative, middle, reach));
         // Who comes fast has to be seen coming; who bounces, from any distance.
         let middle = smaller.motion.pose().point(middle);
         let velocity = |side: &Side<'_>| side.motion.v + side.motion.omega.cross(middle - side.motion.x);
         let turning = (b.motion.omega - a.motion.omega).length();
-        let travel = sight.dt * ((velocity(&b) - velocity(&a)).length() + turning * reach);
-        let bouncy = self.is_bouncy();
-        let margin = self.foresight.max(if bouncy { travel } else { travel.min(0.5 * reach) });
+        let known = !(self.round && turning * reach > ROLLS)
+            && self.seen.is_some_and(|seen| self.is_close(&seen, &relative, smaller.part.middle, reach));
+        let swing = sight.dt * turning * reach;
+        let margin = if self.is_bouncy() {
+            // One of the two may bounce off something else first, and come back at the other.
+            sight.dt * (velocity(&a).length() + velocity(&b).length()) + swing + sight.fall
+        } else {
+            (sight.dt * (velocity(&b) - velocity(&a)).length() + swing).min(0.5 * reach)
+        };
+        let margin = self.foresight.max(margin);
         if !known || margin > self.foresight {
             self.seen = Some(relative);
             self.look_again(&a, &b, margin);
@@ -268,6 +309,11 @@ impl Contact {
         if self.passing {
             (self.near, self.touching) = (false, false);
         }
+    }
+
+    /// Where the points of a fixed body are measured from.
+    pub const fn origin(&self) -> DVec3 {
+        self.origin
     }
 
     /// Whether bodies that come together here bounce.
@@ -339,6 +385,45 @@ impl Contact {
         }
     }
 
+    /// Shows the points of the manifolds that the parts have at other poses of their bodies: number of the manifold, its normal, the
+    /// middle between the two surfaces, the gap. All of it in the world's frame and in full precision.
+    pub fn probe(
+        &self,
+        [(a, pose_a), (b, pose_b)]: [(&Part, &Pose); 2],
+        margin: f64,
+        mut show: impl FnMut(usize, DVec3, DVec3, f64),
+    ) {
+        let (place_a, place_b) = (*pose_a * a.place, *pose_b * b.place);
+        let relative = place_a.relative(&place_b);
+        let mut show = |number: usize, manifold: &Manifold| {
+            let normal = place_a.vector(manifold.normal).normalize_or_zero();
+            for point in manifold.points() {
+                let middle = 0.5 * (point.point_a + point.point_b);
+                show(number, normal, place_a.point(middle), point.separation);
+            }
+        };
+        match &self.search {
+            Search::Pieces(cache) => {
+                if let (Ok(piece_a), Ok(piece_b)) = (Piece::try_from(&a.shape), Piece::try_from(&b.shape))
+                    && let Ok(Some(manifold)) =
+                        collide_pieces(&piece_a, &piece_b, &relative, margin, &mut { *cache })
+                {
+                    show(0, &manifold);
+                }
+            }
+            Search::Shapes(_) => {
+                let (mut cache, mut found) = (ContactCache::default(), Found::default());
+                if collide(&a.shape, &b.shape, &relative, margin, &mut cache, &mut found).is_ok() {
+                    found
+                        .manifolds()
+                        .iter()
+                        .enumerate()
+                        .for_each(|(number, manifold)| show(number, manifold));
+                }
+            }
+        }
+    }
+
     /// Where the bodies are against each other now. Gaps come out of the solver; those who may not get there are measured here.
     fn measure(&mut self, a: &Side<'_>, b: &Side<'_>) {
         let place = |side: &Side<'_>| if side.fixed { self.origin } else { side.motion.x };
@@ -369,6 +454,36 @@ impl Contact {
     fn least_gap(&self) -> f32 {
         let points = self.patches().flat_map(|patch| &patch.points[..patch.count as usize]);
         points.map(|row| row.0[7]).fold(f32::INFINITY, f32::min)
+    }
+
+    /// Least gap of the points marked on the bodies, if these stood elsewhere, m; nothing stands for a fixed body.
+    pub fn gap_at(&self, motions: &[Option<Motion>; 2]) -> f64 {
+        let [a, b] = motions
+            .map(|motion| motion.map_or((self.origin, DQuat::IDENTITY), |motion| (motion.x, motion.q)));
+        let mut least = f64::INFINITY;
+        for patch in self.patches() {
+            let normal = a.1 * patch.head.vector(0);
+            for row in &patch.points[..patch.count as usize] {
+                let apart = b.0 - a.0 + b.1 * row.vector(3) - a.1 * row.vector(0);
+                least = least.min(normal.dot(apart));
+            }
+        }
+        least
+    }
+
+    /// Notes how it was while B rolled on A in its deepest point: impulse of a sub-step on B, normal, gap.
+    pub fn keep_rolling(&mut self, impulse: DVec3, normal: DVec3, gap: f64) {
+        let patch = &mut self.patch;
+        let pressure = impulse.dot(normal);
+        let along = (impulse - pressure * normal).as_vec3();
+        patch.grip = Row([along.x, along.y, along.z, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let points = &mut patch.points[..patch.count as usize];
+        let deepest = (0..points.len()).min_by(|i, k| points[*i].0[7].total_cmp(&points[*k].0[7]));
+        for (index, row) in points.iter_mut().enumerate() {
+            let carries = deepest == Some(index);
+            row.0[6] = if carries { pressure as f32 } else { 0.0 };
+            row.0[7] = if carries { gap as f32 } else { row.0[7].max(gap as f32) };
+        }
     }
 
     /// Decides whether the bodies touch; it takes more to part than to meet.
@@ -478,6 +593,8 @@ pub(super) struct Summary {
     /// Whether the bodies began or ceased to touch.
     pub changed: bool,
     pub bouncy: bool,
+    /// Whether one of the bodies may roll on the other.
+    pub may_roll: bool,
 }
 
 impl Default for Summary {
@@ -493,6 +610,7 @@ impl Default for Summary {
             near: false,
             changed: false,
             bouncy: false,
+            may_roll: false,
         }
     }
 }
@@ -513,6 +631,7 @@ impl Summary {
         }
         self.near = contact.is_near() && !contact.sensor;
         self.bouncy = contact.is_bouncy();
+        self.may_roll = contact.rolls;
         self.changed = contact.touching != contact.touched;
         if contact.patch.count == 0 && !contact.touching && !self.changed {
             // Nothing to be seen: from now on it is enough to know how far they are apart.
@@ -531,13 +650,13 @@ impl Summary {
             return true;
         }
         let paths = self.actors.map(|actor| &sight.roster.paths[actor as usize]);
-        let margin = approach(paths, sight.dt).max(sight.foresight as f32);
+        let margin = (approach(paths, sight.dt) + sight.fall as f32).max(sight.foresight as f32);
         self.apart = left(self.apart, paths);
         if self.apart > margin {
             return true;
         }
         self.apart = self.distance(sight);
-        if self.apart <= 0.0 || self.apart <= sight.foresight.max(self.approach(sight)) as f32 {
+        if self.apart <= 0.0 || self.apart <= sight.foresight.max(self.approach(sight) + sight.fall) as f32 {
             self.apart = 0.0;
             return false;
         }

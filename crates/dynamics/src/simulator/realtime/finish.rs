@@ -6,14 +6,31 @@
 use super::Realtime;
 use super::apart::Path;
 use super::block::{Frame, Mover};
-use super::roster::{NONE, Roster, place_box, set_box};
-use super::step::LEAST_BODIES;
+use super::course::{drift, kick};
+use super::lanes::{LANES, Row};
+use super::roster::{EXACT, NONE, Roster, place_box, set_box};
+use super::step::{LEAST_BODIES, coordinates};
 use crate::error::Error;
-use crate::motion::{Motion, fly};
+use crate::motion::{Inertia, Motion, fly};
 use crate::world::{BodyId, Handle, Status, World};
-use glam::DQuat;
+use glam::{DQuat, DVec3};
+use rattleback_geometry::Pose;
 use rattleback_numerics::team::{Shared, spread};
 use std::ops::Range;
+
+/// How far a body that keeps still may stray, in parts of how far the fastest that counts as still would go in the time it takes to
+/// fall asleep; and by what angle. Speed alone does not tell rest from slow rolling, nor from the spinning of a small body.
+const STAY: f64 = 0.2;
+const STAY_ANGLE: f64 = 0.1;
+
+/// A body that comes back from a solver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seat {
+    place: u32,
+    slot: u32,
+    pub(super) mover: u32,
+    pub(super) delicate: bool,
+}
 
 /// Bodies that fly one after the other, at most.
 const FLIGHT: usize = 64;
@@ -45,15 +62,7 @@ impl Realtime {
         let shared = Shared::new(motion);
         let kick = |place: usize, motion: &mut Motion| {
             let (wrench, inertia) = (loads.wrench(place), &inertia[place]);
-            motion.v += (g + wrench.force * inertia.inverse_mass) * (0.5 * dt);
-            motion.omega += inertia.angular_velocity(motion.q, wrench.torque * (0.5 * dt));
-            // Most are not damped, and e⁰ takes as long as any other power.
-            if inertia.linear_damping > 0.0 {
-                motion.v *= (-0.5 * dt * inertia.linear_damping).exp();
-            }
-            if inertia.angular_damping > 0.0 {
-                motion.omega *= (-0.5 * dt * inertia.angular_damping).exp();
-            }
+            kick(motion, inertia, g + wrench.force * inertia.inverse_mass, wrench.torque, dt);
         };
         let fly_together = |flight: &Range<usize>| {
             // SAFETY: flights do not overlap.
@@ -69,11 +78,18 @@ impl Realtime {
 
     /// Takes the solved bodies back into the world, and gives everybody who moved a new box.
     pub(super) fn finish(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        self.take_back(world);
-        for (place, moved, turned) in &self.bounces.bends {
+        self.take_back(world, dt);
+        self.begin_stage(world);
+        for (place, moved, turned, end) in &self.bounces.bends {
+            let id = world.bodies().ids(Status::Dynamic)[*place as usize];
+            let pushed = self.roster.actor(id.slot()).is_some_and(|actor| actor.pushed);
             let motion = &mut world.bodies_mut().dynamic_mut().0[*place as usize];
-            motion.x += *moved;
-            motion.q = (DQuat::from_scaled_axis(*turned) * motion.q).normalize();
+            if pushed {
+                motion.x += *moved;
+                motion.q = (DQuat::from_scaled_axis(*turned) * motion.q).normalize();
+            } else {
+                *motion = *end;
+            }
         }
         if self.settings.continuous {
             self.list_fast(world, dt);
@@ -99,26 +115,46 @@ impl Realtime {
         self.move_animated(world, dt)
     }
 
-    /// Takes the solved bodies back into the world.
+    /// Takes the solved bodies back into the world. Bodies that nothing pushed have flown, and fly exactly: single precision and the
+    /// sub-steps of the solver, whose semi-implicit steps fall by ½ g h dt too far, are for those that something holds.
     #[allow(unsafe_code)]
-    fn take_back(&mut self, world: &mut World) {
+    fn take_back(&mut self, world: &mut World, dt: f64) {
         let threads = self.threads();
-        let Self { roster, solvers, seats, .. } = self;
+        let Self { roster, solvers, seats, substeps, loads, .. } = self;
         seats.clear();
         for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
             let Some(actor) = roster.actor_mut(id.slot()) else { continue };
-            actor.joined = false;
             let mover = std::mem::replace(&mut actor.mover, NONE);
-            if mover != NONE {
-                seats.push((place as u32, mover, actor.delicate));
+            actor.pushed = std::mem::take(&mut actor.joined) || mover == EXACT;
+            if mover != NONE && mover != EXACT {
+                seats.push(Seat { place: place as u32, slot: id.slot(), mover, delicate: actor.delicate });
             }
         }
-        let motion = Shared::new(world.bodies_mut().dynamic_mut().0);
+        let g = loads.uniform_acceleration();
+        let (motion, inertia) = world.bodies_mut().dynamic_mut();
+        let (motion, actors) = (Shared::new(motion), Shared::new(&mut roster.actors));
         spread(threads, seats.len(), LEAST_BODIES, |range| {
-            for (place, mover, delicate) in &seats[range] {
-                let (mover, frame) = solvers[usize::from(*delicate)].leave(*mover);
+            for seat in &seats[range] {
+                let (solver, place) = (&solvers[usize::from(seat.delicate)], seat.place as usize);
+                let (mover, frame) = solver.leave(seat.mover);
                 // SAFETY: every body is listed once.
-                leave(unsafe { motion.get_mut(*place as usize) }, mover, frame);
+                let (motion, actor) = unsafe { (motion.get_mut(place), actors.get_mut(seat.slot as usize)) };
+                let Some(actor) = actor else { continue };
+                let (substeps, joined) = (substeps[usize::from(seat.delicate)], actor.pushed);
+                let h = dt / substeps as f64;
+                let kick = solver.kick_of(seat.mover);
+                actor.pushed |= !has_flown(motion, &inertia[place], mover, kick, substeps, h as f32);
+                let wrench = loads.wrench(place);
+                let a = g + wrench.force * inertia[place].inverse_mass;
+                if actor.pushed {
+                    let v = motion.v;
+                    leave(motion, mover, frame);
+                    if !joined && let Some((normal, cold)) = solver.only_normal(seat.mover) {
+                        motion.x += late(motion.v - v, a, normal, cold, h, dt);
+                    }
+                } else {
+                    drift(motion, &inertia[place], a, wrench.torque, dt);
+                }
             }
         });
     }
@@ -144,12 +180,15 @@ impl Realtime {
     fn measure(&mut self, world: &World, dt: f64) {
         let threads = self.threads();
         let (foresight, still_speed) = (self.settings.foresight, self.settings.sleep_speed);
-        let Self { roster, boxes, before, .. } = self;
+        let stay = STAY * still_speed * self.settings.sleep_time;
+        let Self { roster, boxes, before, loads, .. } = self;
+        let g = loads.uniform_acceleration();
         let Roster { actors, parts, paths, .. } = roster;
         boxes.resize(parts.len(), None);
         let (ids, motion) = (world.bodies().ids(Status::Dynamic), world.bodies().motion(Status::Dynamic));
+        let inertia = world.bodies().inertia(Status::Dynamic);
         let (actors, paths, boxes) = (Shared::new(actors), Shared::new(paths), Shared::new(boxes));
-        let measure = |id: &BodyId, before: &Motion, now: &Motion| {
+        let measure = |place: usize, id: &BodyId, before: &Motion, now: &Motion| {
             let slot = id.slot() as usize;
             if slot >= actors.len() {
                 return;
@@ -167,28 +206,23 @@ impl Realtime {
             }
             *path = Path::new(before, now, actor.reach);
             let speed = now.v.length() + now.omega.length() * actor.reach;
-            actor.still = if speed < still_speed { actor.still + dt as f32 } else { 0.0 };
             let pose = now.pose();
+            if speed >= still_speed || !is_near(&actor.anchor, &pose, stay) {
+                (actor.still, actor.anchor) = (0.0, pose);
+            } else if actor.pushed || (now.v == DVec3::ZERO && now.omega == DVec3::ZERO) {
+                actor.still += dt as f32;
+            }
+            let wrench = loads.wrench(place);
+            let a = g + wrench.force * inertia[place].inverse_mass;
             for index in &actor.parts {
                 let Some(part) = parts.get(*index as usize).and_then(Option::as_ref) else { continue };
                 let margin = foresight.min(0.25 * part.radius);
-                let travel = part.velocity(now) * dt;
-                let bounds = part.shape.aabb(&(pose * part.place));
-                let bounds = bounds.map(|tight| {
-                    let roomy = if margin > 0.0 { tight.enlarged(margin) } else { Ok(tight) };
-                    if travel.length_squared() > foresight * foresight {
-                        roomy.and_then(|roomy| roomy.swept(travel)).unwrap_or(tight)
-                    } else {
-                        roomy.unwrap_or(tight)
-                    }
-                });
                 // SAFETY: as above.
-                *unsafe { boxes.get_mut(*index as usize) } = bounds;
+                *unsafe { boxes.get_mut(*index as usize) } = part.box_of_step(now, a, dt, margin);
             }
         };
         spread(threads, ids.len(), LEAST_BODIES, |range| {
-            let bodies = ids[range.clone()].iter().zip(&before[range.clone()]).zip(&motion[range]);
-            bodies.for_each(|((id, before), now)| measure(id, before, now));
+            range.for_each(|place| measure(place, &ids[place], &before[place], &motion[place]));
         });
     }
 
@@ -213,6 +247,39 @@ impl Realtime {
         }
         Ok(())
     }
+}
+
+/// Whether a body is where it was, within a distance and the angle of [`STAY_ANGLE`].
+fn is_near(anchor: &Pose, now: &Pose, distance: f64) -> bool {
+    let turn = anchor.rotation.conjugate() * now.rotation;
+    let half_sine = DVec3::new(turn.x, turn.y, turn.z).length();
+    anchor.translation.distance(now.translation) <= distance && 2.0 * half_sine <= STAY_ANGLE
+}
+
+/// Whether a body in the solver has moved by its forces alone, to the last bit: no row has pushed it.
+fn has_flown(motion: &Motion, inertia: &Inertia, mover: &Mover, kick: &Row, substeps: usize, h: f32) -> bool {
+    let (v, w) = coordinates(motion, inertia);
+    let mut y = [v.x as f32, v.y as f32, v.z as f32, 0.0, w.x as f32, w.y as f32, w.z as f32, 0.0];
+    let mut shift = [0.0; LANES];
+    for _ in 0..substeps {
+        for (i, (y, shift)) in y.iter_mut().zip(&mut shift).enumerate() {
+            let damping = if i < 4 { kick.0[3] } else { kick.0[7] };
+            *y = *y * damping + if i % 4 == 3 { 0.0 } else { kick.0[i] };
+            *shift += h * *y;
+        }
+    }
+    y == mover.velocity.0 && shift == mover.shift.0
+}
+
+/// What a body that slides or rolls on one other has moved too little or too much along it.
+///
+/// Sub-steps move it by h v with v at their end, Σ h v_k over n of them, where a velocity that changes evenly makes Σ h (v_k₋₁ + v_k)/2:
+/// ½ h Δv too much, in a slide with friction half a sub-step of the whole deceleration. A contact that held nothing before has no
+/// friction until the first of them has moved. Along the normal nothing is mended, as velocities change at once there.
+fn late(change: DVec3, a: DVec3, normal: DVec3, cold: bool, h: f64, dt: f64) -> DVec3 {
+    let along = |v: DVec3| v - normal * normal.dot(v);
+    let friction = if cold { along(change) * (h / dt) - along(a) * h } else { DVec3::ZERO };
+    h * (friction - 0.5 * along(change))
 }
 
 /// Solver coordinates ⇒ body.

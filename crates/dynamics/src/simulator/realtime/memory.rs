@@ -27,6 +27,8 @@ struct ActorMemory {
     asleep: bool,
     island: u32,
     still: f32,
+    anchor: Pose,
+    pushed: bool,
     delicate: bool,
     path: Path,
 }
@@ -87,6 +89,8 @@ impl Realtime {
             asleep: actor.asleep,
             island: actor.island,
             still: actor.still,
+            anchor: actor.anchor,
+            pushed: actor.pushed,
             delicate: actor.delicate,
             path: self.roster.paths[actor.id.slot() as usize],
         };
@@ -275,6 +279,8 @@ impl Memory {
                 asleep: memory.asleep,
                 island: memory.island,
                 still: memory.still,
+                anchor: memory.anchor,
+                pushed: memory.pushed,
                 mover: NONE,
                 delicate: memory.delicate,
                 joined: false,

@@ -5,7 +5,8 @@
 //! 1. What changed in the world is taken over (`roster`); boxes that came near or parted begin and end contacts (`contact`).
 //! 2. Contacts of bodies that are awake are looked at: most only measure their gaps, the others make their manifolds anew.
 //! 3. Bodies about to hit each other bounce now, by the exact collision law, each at its own time within the step (`bounce`).
-//! 4. Bodies that touch nothing fly exactly. All others are solved together in sub-steps (`solver`, `kernel`), eight contacts at a
+//! 4. Bodies that touch nothing fly exactly. Mechanisms, rolling bodies and small islands with large ratios of mass are integrated or
+//!    solved by themselves (`mechanism`, `rolling`, `direct`). All others are solved together in sub-steps (`solver`, `kernel`), eight contacts at a
 //!    time, colour by colour.
 //! 5. Fast bodies are stopped where they would have passed through something (`sweep`).
 //! 6. Bodies that kept still long enough, with all they touch, fall asleep (`sleep`).
@@ -19,11 +20,15 @@ mod bond_kernel;
 mod bond_set;
 mod bounce;
 mod contact;
+mod course;
 mod crowd;
+mod direct;
 mod finish;
 mod kernel;
 mod lanes;
+mod mechanism;
 mod memory;
+mod rolling;
 mod roster;
 mod settings;
 mod sleep;
@@ -32,6 +37,7 @@ mod spinner;
 mod step;
 mod sweep;
 mod tree;
+mod work;
 
 pub use settings::RealtimeSettings;
 
@@ -46,10 +52,13 @@ use apart::Path;
 use bond::Bonds;
 use bounce::Bounces;
 use contact::Table;
+use direct::Direct;
 use glam::DVec3;
+use mechanism::Mechanisms;
 use memory::Memory;
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{PairChanges, Space, SpaceError, SpaceKind};
+use rolling::Rolling;
 use roster::Roster;
 use serde::{Deserialize, Serialize};
 use sleep::Islands;
@@ -57,6 +66,7 @@ use solver::Solver;
 use std::ops::Range;
 use step::Entrant;
 use sweep::Sweeps;
+use work::Account;
 
 /// Why the simulator cannot go on.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
@@ -131,6 +141,9 @@ pub struct Realtime {
     /// Their sub-steps in the last step.
     substeps: [usize; 2],
     bonds: Bonds,
+    mechanisms: Mechanisms,
+    rolling: Rolling,
+    direct: Direct,
     broken: Vec<JointId>,
     /// Joints with a body awake, by place, in the present step.
     active: Vec<u32>,
@@ -138,11 +151,12 @@ pub struct Realtime {
     entrants: Vec<Entrant>,
     /// Places of bodies that fly side by side in the present step.
     flights: Vec<Range<usize>>,
-    /// Those who come back from a solver: place, place there, and whether it is the second.
-    seats: Vec<(u32, u32, bool)>,
+    /// Bodies that come back from a solver.
+    seats: Vec<finish::Seat>,
     /// By part: the box it needs from now on.
     boxes: Vec<Option<Aabb>>,
     bounces: Bounces,
+    account: Account,
     sweeps: Sweeps,
     loads: Loads,
     before: Vec<Motion>,
@@ -193,6 +207,9 @@ impl Realtime {
             solvers: Default::default(),
             substeps: [1; 2],
             bonds: Bonds::default(),
+            mechanisms: Mechanisms::default(),
+            rolling: Rolling::default(),
+            direct: Direct::default(),
             broken: Vec::new(),
             active: Vec::new(),
             entrants: Vec::new(),
@@ -200,6 +217,7 @@ impl Realtime {
             seats: Vec::new(),
             boxes: Vec::new(),
             bounces: Bounces::default(),
+            account: Account::default(),
             sweeps: Sweeps::default(),
             loads: Loads::default(),
             before: Vec::new(),

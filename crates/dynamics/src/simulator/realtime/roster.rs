@@ -10,6 +10,8 @@ use rattleback_geometry::{Aabb, Pose, Shape};
 
 /// No such thing.
 pub(super) const NONE: u32 = u32::MAX;
+/// In place of a mover: the body is carried over the present step outside the sweeps.
+pub(super) const EXACT: u32 = NONE - 2;
 
 /// One shape of a body.
 #[derive(Clone, Debug)]
@@ -49,6 +51,10 @@ pub(super) struct Actor {
     pub island: u32,
     /// How long it has kept still, s.
     pub still: f32,
+    /// Where it has been near since then.
+    pub anchor: Pose,
+    /// Whether contacts or joints pushed it in the last step; else it flew.
+    pub pushed: bool,
     /// Place in its solver during the present step.
     pub mover: u32,
     /// Whether it takes part in an island with large ratios of mass during the present step.
@@ -91,6 +97,19 @@ impl Part {
             half,
             core,
         }
+    }
+
+    /// A box around it, enlarged on all sides by a margin, and by where it goes in the next step if that is farther. A body that comes
+    /// fast, or turns fast, has to be seen before it touches, or its impact cannot be answered at its time.
+    #[inline]
+    pub fn box_of_step(&self, motion: &Motion, a: DVec3, dt: f64, margin: f64) -> Option<Aabb> {
+        let tight = self.shape.aabb(&(motion.pose() * self.place))?;
+        let swing = (motion.omega.length() * dt).min(1.0) * self.radius;
+        let room = if swing > margin { margin + swing } else { margin };
+        let roomy = if room > 0.0 { tight.enlarged(room).unwrap_or(tight) } else { tight };
+        let travel = self.velocity(motion) * dt + a * (0.5 * dt * dt);
+        let far = travel.length_squared() > margin * margin;
+        Some(if far { roomy.swept(travel).unwrap_or(tight) } else { roomy })
     }
 
     /// Velocity of its middle.
@@ -194,7 +213,7 @@ impl Roster {
     }
 
     /// Takes over what changed in the world since the last time.
-    pub fn sync(&mut self, world: &World, space: &mut dyn Space) -> Result<(), Error> {
+    pub fn sync(&mut self, world: &World, space: &mut dyn Space, dt: f64) -> Result<(), Error> {
         self.disturbed.clear();
         let revision = world.revision();
         if self.revision == Some(revision) && self.pending.is_empty() {
@@ -217,7 +236,7 @@ impl Roster {
             }
         }
         for id in &changed {
-            self.take_on(world, *id, space)?;
+            self.take_on(world, *id, space, dt)?;
         }
         // Removals move other bodies into the place that became free.
         let fixed = std::mem::take(&mut self.fixed_went).then_some(Status::Fixed);
@@ -237,7 +256,7 @@ impl Roster {
     }
 
     /// Brings one body up to date.
-    fn take_on(&mut self, world: &World, id: BodyId, space: &mut dyn Space) -> Result<(), Error> {
+    fn take_on(&mut self, world: &World, id: BodyId, space: &mut dyn Space, dt: f64) -> Result<(), Error> {
         let slot = id.slot();
         let Ok(body) = world.body(id) else {
             return if self.actor(slot).is_some_and(|actor| actor.id == id) {
@@ -266,10 +285,13 @@ impl Roster {
         actor.still = 0.0;
         self.disturbed.push(slot);
         self.paths[slot as usize] = Path::UNKNOWN;
-        let pose = body.motion().pose();
+        actor.pushed = false;
+        actor.anchor = body.motion().pose();
         for index in actor.parts.clone() {
-            if let Some(part) = self.part(index) {
-                place_box(space, part, &pose, 0.0)?;
+            if let Some(part) = self.part(index)
+                && let Some(bounds) = part.box_of_step(body.motion(), DVec3::ZERO, dt, 0.0)
+            {
+                set_box(space, part, &bounds)?;
             }
         }
         Ok(())
@@ -290,6 +312,8 @@ impl Roster {
             asleep: false,
             island: NONE,
             still: 0.0,
+            anchor: pose,
+            pushed: false,
             mover: NONE,
             delicate: false,
             joined: false,

@@ -1,6 +1,7 @@
 //! What a user can set.
 
 use crate::component;
+use crate::contact::Restitution;
 use crate::property::{Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 
@@ -27,7 +28,9 @@ component! {
         /// How far two bodies may move against each other, in parts of the smaller, before their contact is looked at anew.
         recycling: f64 = 0.01, "", Allowed::Within(0.0, 0.1);
         /// Bodies that approach each other slower than gravity makes them within this many steps do not bounce.
-        bounce_threshold: f64 = 2.0, "", Allowed::NonNegative;
+        bounce_threshold: f64 = 1.0, "", Allowed::NonNegative;
+        /// How a collision ends: stronge, poisson or newton.
+        restitution_law: String = "stronge", "", Allowed::Finite;
         /// Whether bodies that keep still fall asleep.
         sleep: bool = true, "", Allowed::Finite;
         /// A body no point of which moves faster keeps still.
@@ -43,13 +46,30 @@ component! {
     }
 }
 
+/// Laws of restitution by name.
+const LAWS: [(&str, Restitution); 3] =
+    [("stronge", Restitution::Stronge), ("poisson", Restitution::Poisson), ("newton", Restitution::Newton)];
+
 impl RealtimeSettings {
     /// The settings themselves if every name in them is known and every number in its range, else which is not.
     pub fn checked(self) -> Result<Self, PropertyError> {
         use crate::property::{Component, ComponentType};
         Self::with(&self.properties())?;
         self.space_kind()?;
+        if !LAWS.iter().any(|(name, _)| *name == self.restitution_law) {
+            return Err(PropertyError::Range {
+                component: "realtime".into(),
+                name: "restitution_law".into(),
+                allowed: format!("one of {}", LAWS.map(|(name, _)| name).join(", ")),
+                value: self.restitution_law,
+            });
+        }
         Ok(self)
+    }
+
+    /// The law of restitution.
+    pub(super) fn law(&self) -> Restitution {
+        LAWS.iter().find(|(name, _)| *name == self.restitution_law).map(|law| law.1).unwrap_or_default()
     }
 
     pub(super) fn space_kind(&self) -> Result<SpaceKind, PropertyError> {

@@ -89,7 +89,9 @@ impl Islands {
         self.parents.extend(0..bodies as u32);
     }
 
-    pub fn root(&mut self, mut place: u32) -> u32 {
+    pub fn root(&mut self, place: u32) -> u32 {
+        // A damaged snapshot may name places that do not exist.
+        let mut place = place.min(self.parents.len().saturating_sub(1) as u32);
         while self.parents[place as usize] != place {
             let grandparent = self.parents[self.parents[place as usize] as usize];
             self.parents[place as usize] = grandparent;
@@ -146,7 +148,9 @@ impl Islands {
         }
         for index in 0..count {
             let slot = world.bodies().ids(Status::Dynamic)[index].slot();
-            let ready = roster.actor(slot).is_some_and(|actor| actor.can_sleep && actor.still >= patience);
+            let ready = roster
+                .actor(slot)
+                .is_some_and(|actor| actor.can_sleep && actor.still > 0.0 && actor.still >= patience);
             if life(roster, slot) == Life::Awake && !ready {
                 let root = self.root(index as u32);
                 self.restless[root as usize] = true;

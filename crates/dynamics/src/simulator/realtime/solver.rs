@@ -16,6 +16,8 @@ use super::kernel::{Arena, Link, Task, perform};
 use super::lanes::{LANES, Row, has_wide};
 use super::roster::NONE;
 use super::spinner::Spinner;
+use super::work::MoverWork;
+use glam::{DMat3, DVec3};
 use rattleback_numerics::team::{Shared, Worker, together};
 use std::ops::Range;
 
@@ -45,15 +47,19 @@ struct Note {
     points: u8,
     /// Several points, and no impulse yet.
     fresh: bool,
+    /// No impulse yet.
+    cold: bool,
     rolls: bool,
 }
 
 impl Note {
     fn of(patch: &Patch) -> Self {
         let points = &patch.points[..patch.count as usize];
+        let cold = points.iter().all(|row| row.0[6] == 0.0);
         Self {
             points: points.len().clamp(1, 4) as u8,
-            fresh: points.len() > 1 && points.iter().all(|row| row.0[6] == 0.0),
+            fresh: points.len() > 1 && cold,
+            cold,
             rolls: patch.surface.0[3] > 0.0,
         }
     }
@@ -80,12 +86,17 @@ pub(super) struct Solver {
     /// Movers below this one are not moved by impulses.
     first_free: u32,
     masks: Vec<u64>,
+    /// By mover: the last of its links.
+    last_link: Vec<u32>,
     /// What blocks have to know of the patch of each link.
     notes: Vec<Note>,
     keys: Vec<u16>,
     /// Blocks of each colour; the last ones are to be done one by one.
     colors: Vec<Range<usize>>,
     loners: Range<usize>,
+    /// Work on every mover; empty unless it is accounted for.
+    works: Vec<MoverWork>,
+    pub accounts: bool,
     pub bonds: BondSet,
     pub spinners: Vec<Spinner>,
 }
@@ -105,6 +116,7 @@ impl Solver {
         self.links.clear();
         self.bonds.clear();
         self.spinners.clear();
+        self.works.clear();
         self.places.clear();
         self.notes.clear();
         self.movers.clear();
@@ -143,9 +155,35 @@ impl Solver {
         self.movers.len() - self.first_free as usize
     }
 
+    /// Place ⇒ what forces do to the body in a sub-step.
+    pub fn kick_of(&self, place: u32) -> &Row {
+        &self.kicks[place as usize]
+    }
+
+    /// Place ⇒ what contacts and joints have done to the body, if that is accounted for.
+    pub fn work(&self, place: u32) -> Option<&MoverWork> {
+        self.works.get(place as usize)
+    }
+
     /// Place ⇒ the body after the step.
     pub fn leave(&self, place: u32) -> (&Mover, &Frame) {
         (&self.movers[place as usize], &self.frames[place as usize])
+    }
+
+    /// Place ⇒ the normal of the only manifold that a body has, and whether it held nothing before the step; nothing if it has several.
+    #[allow(unsafe_code)]
+    pub fn only_normal(&self, place: u32) -> Option<(DVec3, bool)> {
+        if self.masks.get(place as usize)?.count_ones() != 1 {
+            return None;
+        }
+        let index = self.last_link[place as usize] as usize;
+        // SAFETY: patches stay where they are during a step, and are not written to after the sweeps.
+        let head = unsafe { (*self.places[index].0).head };
+        let axes = &self.frames[self.links[index].a as usize];
+        let (a, b) = (axes.axes.0.map(f64::from), f64::from(axes.rest.0[0]));
+        let normal =
+            DMat3::from_cols_array(&[a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], b]) * head.vector(0);
+        Some((normal.normalize_or_zero(), self.notes[index].cold))
     }
 
     pub fn add(&mut self, link: Link, patch: &mut Patch) {
@@ -162,14 +200,16 @@ impl Solver {
     fn color(&mut self, first_free: u32) {
         self.masks.clear();
         self.masks.resize(self.movers.len(), 0);
+        self.last_link.resize(self.movers.len(), 0);
         self.keys.clear();
         let mut counts = [0_u32; (COLORS + 1) * 4];
-        for (link, note) in self.links.iter().zip(&self.notes) {
+        for (index, (link, note)) in self.links.iter().zip(&self.notes).enumerate() {
             let used = |mover: u32| if mover >= first_free { self.masks[mover as usize] } else { 0 };
             let color = (!(used(link.a) | used(link.b))).trailing_zeros() as usize;
             if color < COLORS {
                 for mover in [link.a, link.b] {
                     self.masks[mover as usize] |= 1 << color;
+                    self.last_link[mover as usize] = index as u32;
                 }
             }
             let key = color * 4 + (4 - usize::from(note.points));
@@ -256,6 +296,9 @@ impl Solver {
         if !self.bonds.is_empty() {
             self.held.resize(self.movers.len(), Row::default());
         }
+        if self.accounts {
+            self.works.resize(self.movers.len(), MoverWork::default());
+        }
         let held = Shared::new(&mut self.held);
         let arena = Arena {
             movers: Shared::new(&mut self.movers),
@@ -272,6 +315,7 @@ impl Solver {
             arena,
             kicks: &self.kicks,
             held,
+            works: Shared::new(&mut self.works),
             spinners: &self.spinners,
             kicked: Shared::new(&mut self.kicked),
             colors: &self.colors,
@@ -292,6 +336,7 @@ struct Round<'s> {
     kicks: &'s [Row],
     kicked: Shared<'s, Row>,
     held: Shared<'s, Row>,
+    works: Shared<'s, MoverWork>,
     spinners: &'s [Spinner],
     colors: &'s [Range<usize>],
     loners: Range<usize>,
@@ -337,6 +382,11 @@ impl Round<'_> {
             self.sweep(worker, Task::Relax, &sweep);
         }
         each_block(Task::Keep, &sweep);
+        if !self.works.is_empty() {
+            worker.stage(self.free.clone(), LEAST_MOVERS, |movers| {
+                movers.for_each(|mover| self.close(mover));
+            });
+        }
     }
 
     fn sweep(&self, worker: &Worker<'_>, task: Task, sweep: &Sweep) {
@@ -363,6 +413,14 @@ impl Round<'_> {
             // SAFETY: as above.
             bonded = std::mem::take(unsafe { self.held.get_mut(mover) });
         }
+        if self.works.len() > mover {
+            // SAFETY: as above.
+            let work = unsafe { self.works.get_mut(mover) };
+            if again {
+                work.end(&Row(*y), &Row(*kicked), &bonded, &self.kicks[mover]);
+            }
+            work.begin(&Row(*y));
+        }
         let damping: [f32; LANES] = std::array::from_fn(|i| if i < 4 { kick[3] } else { kick[7] });
         for i in 0..LANES {
             let push = if i % 4 == 3 { 0.0 } else { kick[i] };
@@ -372,10 +430,32 @@ impl Round<'_> {
         }
     }
 
-    #[inline(always)]
-    fn advance(&self, mover: usize) {
+    /// Closes the account of the last sub-step.
+    fn close(&self, mover: usize) {
         // SAFETY: shares do not overlap.
-        let mover = unsafe { self.arena.movers.get_mut(mover) };
+        let (y, kicked, work) = unsafe {
+            (
+                &self.arena.movers.get_mut(mover).velocity,
+                self.kicked.get_mut(mover),
+                self.works.get_mut(mover),
+            )
+        };
+        let mut bonded = Row::default();
+        if self.held.len() > mover {
+            // SAFETY: as above.
+            bonded = *unsafe { self.held.get_mut(mover) };
+        }
+        work.end(y, kicked, &bonded, &self.kicks[mover]);
+    }
+
+    #[inline(always)]
+    fn advance(&self, index: usize) {
+        // SAFETY: shares do not overlap.
+        let mover = unsafe { self.arena.movers.get_mut(index) };
+        if self.works.len() > index {
+            // SAFETY: as above.
+            unsafe { self.works.get_mut(index) }.moves(&self.kicks[index], &mover.velocity);
+        }
         for i in 0..LANES {
             mover.shift.0[i] += self.plan.h * mover.velocity.0[i];
         }

@@ -5,7 +5,8 @@ use super::bond::{Bonds, Filling};
 use super::contact::{Contact, Sight, Table};
 use super::kernel::Link;
 use super::lanes::Row;
-use super::roster::{Life, NONE, Roster};
+use super::mechanism::Mechanisms;
+use super::roster::{Actor, EXACT, Life, NONE, Roster};
 use super::sleep::{Islands, Ties};
 use super::solver::{Plan, Solver};
 use super::spinner::{Spinner, nutation_rate, times_finer};
@@ -49,13 +50,14 @@ impl Realtime {
         self.dt = dt;
         self.sick.clear();
         let time = world.time();
+        world.gather_loads(time, &mut self.loads);
         if let Some(memory) = self.recalled.take() {
             self.take_up(memory, world)?;
         }
         if self.roster.has_lost_track(world) {
             self.start_over()?;
         }
-        self.roster.sync(world, &mut *self.space)?;
+        self.roster.sync(world, &mut *self.space, dt)?;
         self.thin_crowds(world)?;
         if self.bonds.sync(world) {
             self.table.listen(&sight(world, &self.roster, &self.settings, dt));
@@ -66,14 +68,19 @@ impl Realtime {
         self.roster.note_driven(world);
         self.meet(world, time);
         let pairs = watch.lap();
-        world.gather_loads(time, &mut self.loads);
         self.look(world, time);
+        self.begin_account(world);
+        self.begin_stage(world);
         self.bounce(world, dt);
+        self.end_stage(world);
         let contacts = watch.lap();
         self.enlist_movers(world, dt);
         self.enter_all(world, dt);
         self.fill_bonds(world, dt);
         self.fly_free(world, dt);
+        self.place_mechanisms(world);
+        self.place_rolling(world);
+        self.place_direct(world);
         self.solve(dt);
         let solve = watch.lap();
         self.tell_contacts(world.counters().steps + 1, time);
@@ -83,6 +90,8 @@ impl Realtime {
             let Self { islands, roster, table, bonds, events, .. } = self;
             islands.settle(world, roster, &Ties { table, bonds }, patience, time + dt, events);
         }
+        self.end_stage(world);
+        self.post_work(world);
         self.times = StageTimes { pairs, contacts, solve, motion: watch.lap() };
         Ok(())
     }
@@ -94,6 +103,7 @@ impl Realtime {
         self.table = Table::default();
         self.islands = Islands::default();
         self.bonds = Bonds::default();
+        self.mechanisms = Mechanisms::default();
         self.told = None;
         Ok(())
     }
@@ -132,6 +142,7 @@ impl Realtime {
             let asleep = |slot: &u32| lives[*slot as usize] == Life::Asleep;
             let touched = self.table.near(stamp).flat_map(|(_, summary)| summary.actors).filter(asleep);
             self.sleepers.extend(touched);
+            self.list_struck(world, stamp);
             if self.sleepers.is_empty() {
                 break;
             }
@@ -144,8 +155,9 @@ impl Realtime {
     #[allow(unsafe_code)]
     fn look_once(&mut self, world: &World, stamp: u64) {
         let threads = self.threads();
-        let Self { table, roster, settings, dt, newly_near, .. } = self;
-        let sight = sight(world, roster, settings, *dt);
+        let Self { table, roster, settings, dt, newly_near, loads, .. } = self;
+        let fall = 0.5 * *dt * *dt * loads.uniform_acceleration().length();
+        let sight = Sight { fall, ..sight(world, roster, settings, *dt) };
         let lives = &roster.lives;
         let wanting = AtomicBool::new(false);
         {
@@ -225,6 +237,8 @@ impl Realtime {
     /// Puts the manifolds that count, and the bodies they belong to, into the solvers.
     fn enlist_movers(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
+        let any_exact =
+            self.run_mechanisms(world, dt) | self.run_rolling(world, dt) | self.run_direct(world, dt);
         let more = self.mark_delicate(world, stamp);
         let Self { solvers, roster, table, bonds, active, entrants, .. } = self;
         solvers.iter_mut().for_each(Solver::clear);
@@ -240,6 +254,10 @@ impl Realtime {
                 continue;
             }
             let [a, b] = summary.actors;
+            let is_exact = |slot| roster.actor(slot).is_some_and(|actor| actor.mover == EXACT);
+            if any_exact && (is_exact(a) || is_exact(b)) {
+                continue;
+            }
             let mut delicate = false;
             for slot in [a, b] {
                 if roster.lives[slot as usize] == Life::Fixed {
@@ -257,6 +275,11 @@ impl Realtime {
         }
         active.clear();
         active.extend(bonds.active(roster).map(|place| place as u32));
+        let joints = active.len();
+        if any_exact {
+            let is_exact = |slot: &u32| roster.actor(*slot).is_some_and(|actor| actor.mover == EXACT);
+            active.retain(|place| !bonds.all[*place as usize].actors.iter().any(is_exact));
+        }
         for place in active.iter() {
             for slot in bonds.all[*place as usize].actors {
                 if let Some(actor) = roster.actor_mut(slot).filter(|actor| actor.status != Status::Fixed) {
@@ -315,7 +338,7 @@ impl Realtime {
             solvers[usize::from(delicate)].bonds.add(*place as usize, sides.map(|(mover, _)| mover));
         }
         self.counters = RealtimeCounters {
-            joints: active.len(),
+            joints,
             contacts: table.summaries.len(),
             manifolds: solvers.iter_mut().map(|solver| solver.links_mut().len()).sum(),
             solved: solvers.iter().map(Solver::free_count).sum(),
@@ -383,7 +406,8 @@ impl Realtime {
             }
         }
         let place = |slot: u32| {
-            let actor = roster.actor(slot).filter(|actor| actor.status == Status::Dynamic)?;
+            let movable = |actor: &&Actor| actor.status == Status::Dynamic && actor.mover != EXACT;
+            let actor = roster.actor(slot).filter(movable)?;
             Some(actor.place).filter(|place| (*place as usize) < inertia.len())
         };
         // A small step needs more care with the root of the ratio: the stiffness of a contact grows with the square of the sub-steps.
@@ -500,7 +524,13 @@ impl Realtime {
 }
 
 fn sight<'s>(world: &'s World, roster: &'s Roster, settings: &super::RealtimeSettings, dt: f64) -> Sight<'s> {
-    Sight { world, roster, dt, foresight: settings.foresight, recycling: settings.recycling }
+    Sight { world, roster, dt, foresight: settings.foresight, recycling: settings.recycling, fall: 0.0 }
+}
+
+/// A body ⇒ y = (√m v, √I Rᵀ ω).
+pub(super) fn coordinates(motion: &Motion, inertia: &Inertia) -> (DVec3, DVec3) {
+    let (scale, root) = (inertia.inverse_mass.sqrt(), inertia.inverse_moments.map(f64::sqrt));
+    (motion.v / scale, (motion.q.conjugate() * motion.omega) / root)
 }
 
 /// A body ⇒ its solver coordinates, how they lie in the world, and what forces do to them in a sub-step h.
@@ -515,8 +545,7 @@ fn enter(
 ) -> (Mover, Frame, Row) {
     let (scale, root) = (inertia.inverse_mass.sqrt(), inertia.inverse_moments.map(f64::sqrt));
     let own = motion.q.conjugate();
-    let v = motion.v / scale;
-    let w = (own * motion.omega) / root;
+    let (v, w) = coordinates(motion, inertia);
     let mut turning = (own * torque) * root * h;
     if !round {
         // What a free body's angular velocity would do in this step, spread over it.

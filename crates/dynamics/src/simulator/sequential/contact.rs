@@ -24,7 +24,7 @@ pub(super) struct Touch {
     target: f64,
     /// Impulses so far: along the normal, and across.
     pub load: f64,
-    grip: DVec3,
+    pub grip: DVec3,
 }
 
 impl Touch {

@@ -18,6 +18,7 @@ mod contact;
 mod discrepancy;
 mod link;
 mod shock;
+mod work;
 
 use crate::component;
 use crate::error::Error;
@@ -37,6 +38,7 @@ use rattleback_geometry::space::{Mobility, PairChanges, SpaceKind, everywhere};
 use rattleback_geometry::{Pose, Shape};
 use shock::Storeys;
 use std::collections::HashMap;
+use work::{Account, Part};
 
 component! {
     /// Discrepancies of contacts and joints, taken away one after the other.
@@ -119,6 +121,8 @@ pub struct Sequential {
     loads: Loads,
     before: Vec<Motion>,
     touching: Vec<TouchPoint>,
+    /// What contacts and joints have done in the step, if it is accounted for.
+    account: Option<Account>,
 }
 
 impl Default for Sequential {
@@ -174,7 +178,7 @@ impl Sequential {
 
     fn with_kinds(settings: SequentialSettings, space: SpaceKind, relaxation: Relaxation) -> Self {
         let (loads, before, touching) = (Loads::default(), Vec::new(), Vec::new());
-        Self { settings, space, relaxation, loads, before, touching }
+        Self { settings, space, relaxation, loads, before, touching, account: None }
     }
 
     /// Settings in use.
@@ -260,8 +264,9 @@ impl Sequential {
         Ok(links)
     }
 
-    fn solve(&self, cast: &mut Cast, links: &mut [Link], touches: &mut [Touch], h: f64, v_rest: f64) {
+    fn solve(&mut self, cast: &mut Cast, links: &mut [Link], touches: &mut [Touch], h: f64, v_rest: f64) {
         let k = self.settings.iterations.max(1) as usize;
+        let mut account = self.account.take();
         let fraction = |beta: f64, l: usize| self.relaxation.fraction(self.settings.beta * beta, l, k);
         let masses = &mut cast.masses[..];
         let flown: Vec<Motion> = masses.iter().map(|mass| mass.motion).collect();
@@ -272,12 +277,15 @@ impl Sequential {
             let (joint, contact) =
                 (fraction(self.settings.joint_beta, l), fraction(self.settings.contact_beta, l));
             there_and_back(links, l, |link| link.solve(masses, joint, h));
+            note(&mut account, Part::Joints, masses);
             there_and_back(touches, l, |touch| touch.solve(masses, contact));
+            note(&mut account, Part::Contacts, masses);
         }
         let storeys = self.settings.shock.then(|| Storeys::new(masses, touches));
         let last = self.settings.beta * self.settings.contact_beta;
         if let Some(storeys) = &storeys {
             storeys.rise(masses, touches, k, |touch, masses| touch.solve(masses, last));
+            note(&mut account, Part::Contacts, masses);
         }
         for ((mass, flown), start) in masses.iter_mut().zip(&flown).zip(&self.before) {
             let Mass { motion, .. } = mass;
@@ -286,15 +294,20 @@ impl Sequential {
                 motion.q = (DQuat::from_scaled_axis(motion.omega * h) * start.q).normalize();
             }
         }
+        note(&mut account, Part::Flight, masses);
         for l in 0..k {
             let (joint, contact) =
                 (fraction(self.settings.joint_beta, l), fraction(self.settings.contact_beta, l));
             there_and_back(links, l, |link| link.mend(masses, joint));
+            note(&mut account, Part::Joints, masses);
             there_and_back(touches, l, |touch| touch.mend(masses, contact, self.settings.slop));
+            note(&mut account, Part::Contacts, masses);
         }
         if let Some(storeys) = &storeys {
             storeys.rise(masses, touches, k, |touch, masses| touch.mend(masses, last, self.settings.slop));
+            note(&mut account, Part::Contacts, masses);
         }
+        self.account = account;
     }
 
     fn advance(&mut self, world: &mut World, h: f64, broken: &mut Vec<JointId>) -> Result<(), Error> {
@@ -303,6 +316,7 @@ impl Sequential {
         let mut touches = self.find_touches(world, &cast)?;
         let mut links = self.find_links(world, &cast, h, broken)?;
         let v_rest = (2.0 * gravity * h).max(0.01);
+        self.account = world.keeps_ledger().then(|| Account::new(&cast.masses));
         self.solve(&mut cast, &mut links, &mut touches, h, v_rest);
         for link in &links {
             let breaks = |record: &JointRecord| link.impulse.length() > record.breaking.force * h;
@@ -310,6 +324,7 @@ impl Sequential {
                 broken.push(link.id);
             }
         }
+        self.post_work(world, &cast, &links, &touches);
         let motion = world.bodies_mut().dynamic_mut().0;
         for (motion, mass) in motion.iter_mut().zip(&cast.masses) {
             *motion = mass.motion;
@@ -327,6 +342,13 @@ impl Sequential {
             }
         }
         Ok(())
+    }
+}
+
+/// Notes what has changed since the last time, if it is accounted for.
+fn note(account: &mut Option<Account>, part: Part, masses: &[Mass]) {
+    if let Some(account) = account {
+        account.note(part, masses);
     }
 }
 

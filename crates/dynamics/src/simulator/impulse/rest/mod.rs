@@ -1,23 +1,28 @@
 //! Rest: bodies that stand still because it has been proved that they can.
 //!
-//! A microcollision keeps a resting body hopping by a part of ε, which lets it creep down a slope and makes a stack of more
+//! A micro-collision keeps a resting body hopping by a part of ε, which lets it creep down a slope and makes a stack of more
 //! than three or four grind to a halt. So a body is put to rest for good when two things hold:
 //!
-//! 1. It has kept still: over 3, 12 or 48 times the time of a fall through ε its centre has moved at less than 0.3 √(2gε) on
-//!    average, its surface has turned at less than 0.1 √(2gε), and it is no faster than 3 √(2gε) now. A body that slides and slows down is faster than that
-//!    until the very last moment, so it is not stopped early.
-//! 2. Its contacts can carry it: forces exist inside the cones of friction that balance its weight and every other load
-//!    (`equilibrium`). This is asked of all bodies that lean on each other together. A neighbour that still hops counts as
+//! 1. It keeps still (`watch`): at this moment, or on average over 3, 12 or 48 times the time τ of a fall through ε, no point of its surface is
+//!    faster than 0.3 √(2gε).
+//! 2. Its contacts can stop it and carry it: let its weight act for a time T = 12τ on the body with its (mean) velocity. There are
+//!    impulses inside the cones of friction after which nothing is left (`equilibrium`), neither of the momentum it had nor of the momentum
+//!    that its weight has given to it. This is asked of all bodies that lean on each other together. A neighbour that moves counts as
 //!    a load, the average of its impulses, as long as it presses and does not support.
 //!
-//! Two bodies that collide so often that time hardly passes are stopped on the spot, reported as stalled, and have to prove
-//! at the next step that they can rest.
+//! The second is what keeps rolling bodies rolling, however slow they are: the contact of a ball cannot take away the momentum of rolling. A
+//! body that slides has v²/(2μg) < 0.05 ε/μ to go when it is stopped.
 //!
-//! A body at rest stands like a rock as long as it can: an impulse that its contacts can pass on, by the same proof, leaves it where
-//! it is; one they cannot brings it back to life, with everybody it leans on or who leans on it. What hops on it is put
-//! to the proof again from time to time.
+//! Bodies with too many events in a step are stopped on the spot, reported as stalled, and have to prove at the next step that they can rest.
+//!
+//! A body at rest does not move as long as it can: an impulse that its contacts can pass on, by the same proof, leaves it where
+//! it is; one they cannot wakes it, with all resting bodies it is in contact with. What hops on it is put to the proof again
+//! from time to time.
 
+mod cone;
 mod equilibrium;
+mod sweep;
+mod watch;
 
 use super::actor::{Actor, Role};
 use super::stage::Stage;
@@ -25,23 +30,18 @@ use crate::error::Error;
 use crate::motion::Motion;
 use crate::world::World;
 use equilibrium::{Carried, Support, carries};
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 use rattleback_geometry::contact::collide_pieces;
-use serde::{Deserialize, Serialize};
+pub(super) use watch::Watch;
+use watch::{SPANS, Scale};
 
-/// How long a body must keep still, in times of a fall through ε: towers sway longer than single bodies hop.
-const STILL_TIMES: [f64; 3] = [3.0, 12.0, 48.0];
-/// How fast it may be on average, in parts of the speed after a fall through ε.
-const STILL_SPEED: f64 = 0.3;
-/// How fast its surface may turn on average, in the same unit. Hopping makes bodies creep but not roll, so this is the stricter one.
-const STILL_TURN: f64 = 0.1;
-/// How fast a body that keeps still may be at any moment, in the same unit.
-const FAST: f64 = 3.0;
-/// How long a refusal holds, in times of a fall through ε.
+/// Time within which contacts have to be able to stop a body, in times of a fall through ε.
+const STOPPING: f64 = 12.0;
+/// How long a refusal holds, in the same unit.
 const REFUSED: f64 = 6.0;
 /// Part of its weight that may be left over for a body to come to rest, and to stay there: loads waver, so the second is larger.
-const COMING: f64 = 5e-3;
-const STAYING: f64 = 2e-2;
+const COMING: f64 = 1e-3;
+const STAYING: f64 = 1e-2;
 /// Gap, in ε, up to which bodies lean on each other.
 const LEANING: f64 = 2.0;
 /// Cosine between a force and gravity below which a hopping neighbour holds a body up, rather than pushing it aside or down.
@@ -52,107 +52,103 @@ const LARGEST_GROUP: usize = 512;
 /// Collisions faster than so many times √(2gε) always wake, and begin the watch anew.
 pub(super) const HARD: f64 = 10.0;
 
-/// Where a body was when it was last looked at, over three spans of time.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Watch {
-    looks: [(f64, DVec3, DQuat); 3],
-    /// Until when it counts as still.
-    still_until: f64,
-    /// Stopped without a proof, for having stalled.
-    pub held: bool,
-    /// When what a resting body carries was last proved.
-    pub proved: f64,
-    /// When it was last asked in vain whether it can rest.
-    refused: f64,
-}
-
-impl Watch {
-    /// Begins anew.
-    pub fn from(t: f64, now: &Motion) -> Self {
-        Self {
-            looks: [(t, now.x, now.q); 3],
-            still_until: f64::NEG_INFINITY,
-            held: false,
-            proved: t,
-            refused: f64::NEG_INFINITY,
-        }
-    }
-}
-
 /// Bodies that lean on each other, and what they lean on.
 #[derive(Debug, Default)]
 struct Group {
     members: Vec<u32>,
     bodies: Vec<Carried>,
     supports: Vec<Support>,
+    /// Time the loads have acted for, s.
+    span: f64,
 }
 
 impl Stage {
-    /// A body has collided slowly: if it has kept still long enough, tries to put it to rest.
+    /// A body has collided slowly: if it keeps still, tries to put it to rest.
     pub fn watch(&mut self, world: &World, index: u32, t: f64) -> Result<(), Error> {
-        let (fall_time, slow) = (self.fall_time(), self.slow());
+        let scale = self.scale();
+        let radius = self.radius(index);
         let actor = &mut self.actors[index as usize];
-        if actor.role != Role::Flying || t - actor.watch.looks[0].0 < STILL_TIMES[0] * fall_time {
+        if actor.role != Role::Flying {
             return Ok(());
         }
         let now = actor.at(t);
-        let radius = self.parts[actor.parts.clone()].iter().map(|part| part.radius).fold(0.0, f64::max);
-        let fast = now.v.length() + radius * now.omega.length() > FAST * slow;
-        let mut due = false;
-        for (look, span) in actor.watch.looks.iter_mut().zip(STILL_TIMES) {
-            if t - look.0 < span * fall_time {
-                continue;
-            }
-            let turned = 2.0 * (look.2.conjugate() * now.q).xyz().length();
-            let (way, unit) = ((now.x - look.1).length(), slow * (t - look.0));
-            if !fast && way < STILL_SPEED * unit && radius * turned < STILL_TURN * unit {
-                due = true;
-                actor.watch.still_until = t + (t - look.0);
-            }
-            *look = (t, now.x, now.q);
-        }
-        // What leans on each other is asked together, so one answer holds for all for a while.
-        let asked = t - actor.watch.refused < REFUSED * fall_time;
-        if due && !asked && world.body(actor.id)?.can_sleep() {
+        actor.watch.update(t, &now, radius, scale);
+        // Bodies in contact are asked together, so one answer holds for all for a while.
+        let asked = t - actor.watch.refused < REFUSED * scale.time;
+        if !asked && actor.watch.drift(t, &now, radius, scale).is_some() && world.body(actor.id)?.can_sleep()
+        {
             self.try_rest(index, t)?;
         }
         Ok(())
     }
 
+    fn scale(&self) -> Scale {
+        Scale { speed: self.slow(), time: self.fall_time() }
+    }
+
+    /// Largest distance of the surface of a body from its centre of mass, m.
+    fn radius(&self, index: u32) -> f64 {
+        let parts = self.actors[index as usize].parts.clone();
+        self.parts[parts].iter().map(|part| part.radius).fold(0.0, f64::max)
+    }
+
+    /// Velocities of a body that rests or keeps still.
+    fn drift(&mut self, index: u32, t: f64) -> Option<(DVec3, DVec3)> {
+        let (scale, radius) = (self.scale(), self.radius(index));
+        let actor = &mut self.actors[index as usize];
+        let now = actor.at(t);
+        if actor.role == Role::Resting {
+            return Some((DVec3::ZERO, DVec3::ZERO));
+        }
+        actor.watch.drift(t, &now, radius, scale)
+    }
+
     fn try_rest(&mut self, index: u32, t: f64) -> Result<(), Error> {
-        let Some(mut group) = self.group(index, t)? else { return Ok(()) };
-        if !carries(&mut group.bodies, &mut group.supports, self.weight, COMING) {
+        let span = STOPPING * self.fall_time();
+        // With all that keeps still; or, if that fails, with what hops on it as a load, so that a pile comes to rest from the ground up.
+        for joining in [true, false] {
+            let Some(mut group) = self.group(index, t, span, joining)? else { continue };
+            if carries(&mut group.bodies, &mut group.supports, self.weight * span, COMING) {
+                return self.put_to_rest(&group, t);
+            }
             for member in &group.members {
                 self.actors[*member as usize].watch.refused = t;
             }
-            return Ok(());
+            if !group.members[1..].iter().any(|member| self.actors[*member as usize].yields()) {
+                break;
+            }
         }
-        self.note_forces(&group, t);
+        self.actors[index as usize].watch.refused = t;
+        Ok(())
+    }
+
+    fn put_to_rest(&mut self, group: &Group, t: f64) -> Result<(), Error> {
+        self.note_forces(group, t);
         let fresh: Vec<u32> =
             group.members.iter().copied().filter(|member| self.actors[*member as usize].yields()).collect();
         for member in &fresh {
-            let actor = &mut self.actors[*member as usize];
-            let now = actor.at(t);
-            actor.role = Role::Resting;
-            actor.set_out(t, Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..now });
-            actor.watch.proved = t;
+            self.stop(*member, t);
+            self.actors[*member as usize].watch.proved = t;
         }
         self.counters.rested += fresh.len() as u64;
         self.moved(&fresh, t)
     }
 
-    /// Stops two bodies that have stalled until the next step, where they have to prove that they can rest.
-    pub fn hold(&mut self, actors: [u32; 2], t: f64) -> Result<(), Error> {
-        let held: Vec<u32> =
-            actors.into_iter().filter(|actor| self.actors[*actor as usize].yields()).collect();
-        for index in &held {
-            let actor = &mut self.actors[*index as usize];
-            let now = actor.at(t);
-            actor.role = Role::Resting;
-            actor.set_out(t, Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..now });
-            actor.watch.held = true;
+    fn stop(&mut self, index: u32, t: f64) {
+        let actor = &mut self.actors[index as usize];
+        let now = actor.at(t);
+        actor.role = Role::Resting;
+        actor.set_out(t, Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..now });
+        self.account_stop(index, &now);
+    }
+
+    /// Stops bodies that have stalled until the next step, where they have to prove that they can rest.
+    pub fn hold(&mut self, stalled: &[u32], t: f64) -> Result<(), Error> {
+        for index in stalled {
+            self.stop(*index, t);
+            self.actors[*index as usize].watch.held = true;
         }
-        self.moved(&held, t)
+        self.moved(stalled, t)
     }
 
     /// Lets go whoever was held and cannot prove that it can rest.
@@ -169,13 +165,14 @@ impl Stage {
 
     /// Looks again whether a resting body can carry what has been put on it.
     pub fn prove_again(&mut self, index: u32, t: f64) -> Result<(), Error> {
-        if t - self.actors[index as usize].watch.proved < STILL_TIMES[1] * self.fall_time() {
+        if t - self.actors[index as usize].watch.proved < SPANS[1] * self.fall_time() {
             return Ok(());
         }
         self.actors[index as usize].watch.proved = t;
-        let carried = match self.group(index, t)? {
+        let span = STOPPING * self.fall_time();
+        let carried = match self.group(index, t, span, false)? {
             Some(mut group) => {
-                let carried = carries(&mut group.bodies, &mut group.supports, self.weight, STAYING);
+                let carried = carries(&mut group.bodies, &mut group.supports, self.weight * span, STAYING);
                 if carried {
                     self.note_forces(&group, t);
                 }
@@ -191,16 +188,15 @@ impl Stage {
         if speed > HARD * self.slow() {
             return Ok(false);
         }
+        if self.actors[index as usize].watch.held {
+            return Ok(true);
+        }
         // Slow, and downwards: the everyday hopping of whatever rests on it.
         if speed < self.slow() && p.dot(self.gravity) > 0.7 * p.length() * self.weight {
             return Ok(true);
         }
-        let Some(mut group) = self.group(index, t)? else { return Ok(false) };
         let tau = self.fall_time();
-        for body in &mut group.bodies {
-            body.v *= tau;
-            body.omega *= tau;
-        }
+        let Some(mut group) = self.group(index, t, tau, true)? else { return Ok(false) };
         let arm = point - self.actors[index as usize].at(t).x;
         let struck = &mut group.bodies[0];
         struck.v += struck.inverse_mass * p;
@@ -218,7 +214,7 @@ impl Stage {
             pair.summed_since = t;
         }
         for support in &group.supports {
-            self.pairs[support.pair as usize].force += support.force;
+            self.pairs[support.pair as usize].force += support.force / group.span;
         }
     }
 
@@ -260,12 +256,14 @@ impl Stage {
         if a == actor { b } else { a }
     }
 
-    /// Everybody who leans on everybody else from one body on; None if one of them cannot be at rest.
-    fn group(&mut self, start: u32, t: f64) -> Result<Option<Group>, Error> {
-        let mut group = Group { members: vec![start], ..Group::default() };
+    /// All resting bodies in contact with each other from one body on, and all that keep still if these are to join, after
+    /// their weight has acted for a time; none if one of them cannot be at rest.
+    fn group(&mut self, start: u32, t: f64, span: f64, joining: bool) -> Result<Option<Group>, Error> {
+        let mut group = Group { members: vec![start], span, ..Group::default() };
         let mut next = 0;
         while let Some(member) = group.members.get(next).copied() {
-            group.bodies.push(self.carried(member, t));
+            let Some(drift) = self.drift(member, t) else { return Ok(None) };
+            group.bodies.push(self.carried(member, t, span, drift));
             for pair in self.actors[member as usize].pairs.clone() {
                 let dozing = self.pairs[pair as usize].dozing;
                 if dozing || group.supports.iter().any(|support| support.pair == pair) {
@@ -276,6 +274,9 @@ impl Stage {
                     continue;
                 }
                 let other = self.partner(pair, member);
+                let still = group.members.contains(&other)
+                    || self.actors[other as usize].role == Role::Resting
+                    || (joining && self.drift(other, t).is_some());
                 let neighbor = &self.actors[other as usize];
                 let firm = match neighbor.role {
                     Role::Fixed => true,
@@ -285,7 +286,7 @@ impl Stage {
                         }
                         true
                     }
-                    Role::Flying if neighbor.watch.still_until < t => {
+                    Role::Flying if !still => {
                         if !self.presses(pair, member, &mut group, next, t) {
                             return Ok(None);
                         }
@@ -314,18 +315,18 @@ impl Stage {
         Ok(Some(group))
     }
 
-    fn carried(&mut self, member: u32, t: f64) -> Carried {
+    fn carried(&mut self, member: u32, t: f64, span: f64, (v, omega): (DVec3, DVec3)) -> Carried {
+        let radius = self.radius(member);
         let actor = &mut self.actors[member as usize];
         let now = actor.at(t);
-        let radius = self.parts[actor.parts.clone()].iter().map(|part| part.radius).fold(0.0, f64::max);
         let (inverse_mass, inverse_inertia) = Actor::mobility_of(&actor.inertia, &now);
-        Carried { inverse_mass, inverse_inertia, radius, v: self.gravity, omega: DVec3::ZERO }
+        Carried { inverse_mass, inverse_inertia, radius, v: v + span * self.gravity, omega }
     }
 
     /// Adds what a hopping neighbour does to a member on average; false if it holds the member up.
     fn presses(&mut self, pair: u32, member: u32, group: &mut Group, place: usize, t: f64) -> bool {
         let record = &self.pairs[pair as usize];
-        let (span, window) = (t - record.summed_since, STILL_TIMES[1] * self.fall_time());
+        let (span, window) = (t - record.summed_since, SPANS[1] * self.fall_time());
         // A few impulses are no average: what was known before counts as much as a window.
         let force = (record.impulse + window * record.force) / (span + window);
         let sign = if record.actors[1] == member { 1.0 } else { -1.0 };
@@ -337,8 +338,9 @@ impl Stage {
         let actor = &mut self.actors[member as usize];
         let arm = normal_point - actor.at(t).x;
         let body = &mut group.bodies[place];
-        body.v += body.inverse_mass * force;
-        body.omega += body.inverse_inertia * arm.cross(force);
+        let impulse = group.span * force;
+        body.v += body.inverse_mass * impulse;
+        body.omega += body.inverse_inertia * arm.cross(impulse);
         true
     }
 

@@ -1,0 +1,84 @@
+//! Inverse dynamics by the recursive Newton–Euler algorithm: joint accelerations ⇒ joint forces, in time proportional to the links.
+//!
+//! From the base to the tips a = a_parent at r + c + S v̇, and each link needs f = I a + (ω, v) ×* I (ω, v) − external. From the tips to
+//! the base these forces are added up; the joint carries s·f.
+
+use super::DynamicsError;
+use super::forward_dynamics::ExternalForces;
+use super::kinematics::{Workspace, follow, parent_of, place};
+use super::linear::Vector;
+use super::scalar::Scalar;
+use super::spatial::SpatialMotion;
+use super::tree::{LinkTree, ROOT, ShortForm};
+use glam::DVec3;
+
+/// (positions, velocities, joint accelerations, external forces, gravity) ⇒ joint forces. The forces through the joints stay in the workspace.
+///
+/// # Errors
+/// Slices that do not have the length the tree needs.
+#[inline(always)]
+pub fn inverse_dynamics<T: Scalar>(
+    tree: &LinkTree,
+    work: &mut Workspace<T>,
+    (q, v, accelerations): (&[T], &[T], &[T]),
+    external: ExternalForces<'_, T>,
+    gravity: DVec3,
+    forces: &mut [T],
+) -> Result<(), DynamicsError> {
+    let (nq, nv) = (tree.position_count(), tree.velocity_count());
+    super::check_length("positions", q.len(), nq)?;
+    super::check_length("velocities", v.len(), nv)?;
+    super::check_length("joint accelerations", accelerations.len(), nv)?;
+    super::check_length("joint forces", forces.len(), nv)?;
+    let Workspace { links, axes } = work;
+    super::check_length("links of the workspace", links.len(), tree.nodes.len())?;
+    let fall = SpatialMotion { angular: Vector::default(), linear: Vector::splat(-gravity) };
+    for (index, node) in tree.nodes.iter().enumerate() {
+        place(tree, index, node, q, links, axes);
+        follow(tree, index, node, q, v, links, axes);
+        let parent = parent_of(links, node).map_or(fall, |parent| links[parent].acceleration);
+        let at = node.velocity as usize;
+        let link = &mut links[index];
+        let mut a = parent.at(link.arm) + link.bias;
+        match node.form {
+            ShortForm::Rotation { .. } => a.angular += axes[at].s.angular * accelerations[at],
+            ShortForm::Translation { .. } => a.linear += axes[at].s.linear * accelerations[at],
+            ShortForm::General => {
+                for k in at..at + node.velocity_count as usize {
+                    a += axes[k].s * accelerations[k];
+                }
+            }
+        }
+        link.acceleration = a;
+        let inertia = node.world_inertia(&link.rotation);
+        link.force = inertia.apply(a) + link.velocity.cross_force(inertia.apply(link.velocity));
+    }
+    if let Some(external) = external {
+        super::check_length("external forces", external.len(), tree.nodes.len())?;
+        for (link, force) in links.iter_mut().zip(external) {
+            link.force = link.force - *force;
+        }
+    }
+    for (index, node) in tree.nodes.iter().enumerate().rev() {
+        let (force, arm) = (links[index].force, links[index].arm);
+        let at = node.velocity as usize;
+        match node.form {
+            ShortForm::Rotation { .. } => forces[at] = axes[at].s.angular.dot(force.torque),
+            ShortForm::Translation { .. } => forces[at] = axes[at].s.linear.dot(force.force),
+            ShortForm::General => {
+                for k in at..at + node.velocity_count as usize {
+                    forces[k] = axes[k].s.power(force);
+                }
+            }
+        }
+        if node.armature > 0.0 {
+            for k in at..at + node.velocity_count as usize {
+                forces[k] += T::splat(node.armature) * accelerations[k];
+            }
+        }
+        if node.parent != ROOT {
+            links[node.parent as usize].force += force.shifted_by(arm);
+        }
+    }
+    Ok(())
+}

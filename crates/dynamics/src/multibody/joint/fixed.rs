@@ -1,0 +1,24 @@
+//! Fixed joint: no positions, no velocities.
+
+use super::{Column, JointKind};
+use glam::{DMat3, DVec3};
+
+/// Holds a link to its parent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fixed;
+
+impl JointKind for Fixed {
+    fn name(&self) -> &'static str {
+        "fixed"
+    }
+    fn position_count(&self) -> usize {
+        0
+    }
+    fn velocity_count(&self) -> usize {
+        0
+    }
+    fn pose(&self, _: &[f64]) -> (DMat3, DVec3) {
+        (DMat3::IDENTITY, DVec3::ZERO)
+    }
+    fn motion_subspace(&self, _: &[f64], _: &mut [Column]) {}
+}

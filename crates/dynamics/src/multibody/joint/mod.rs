@@ -1,0 +1,139 @@
+//! Kinds of joints: how a link's frame moves in its parent joint frame.
+//!
+//! A joint has positions q and velocities v, not always equally many (a quaternion has four numbers for three velocities). Its motion
+//! is (ω, v) = S(q) v, S in the axes of the link's own frame and about that frame's origin. Every kind is a file of its own.
+
+mod cylindrical;
+mod fixed;
+mod free;
+mod planar;
+mod prismatic;
+mod revolute;
+mod screw;
+mod spherical;
+mod universal;
+
+pub use cylindrical::Cylindrical;
+pub use fixed::Fixed;
+pub use free::Free;
+pub use planar::Planar;
+pub use prismatic::Prismatic;
+pub use revolute::Revolute;
+pub use screw::Screw;
+pub use spherical::Spherical;
+pub use universal::Universal;
+
+use super::linear::Vector;
+use super::spatial::SpatialMotion;
+use glam::{DMat3, DQuat, DVec3};
+
+/// One motion that a joint allows: angular and linear part along the axes of the link's frame.
+pub type Column = SpatialMotion<f64>;
+
+/// (angular part, linear part) ⇒ a column of S.
+pub fn column(angular: DVec3, linear: DVec3) -> Column {
+    Column { angular: Vector::splat(angular), linear: Vector::splat(linear) }
+}
+
+/// Joints with one axis, for which the algorithms have short forms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SingleAxis {
+    /// Turns about this unit vector through the origin of the link's frame.
+    Rotation(DVec3),
+    /// Slides along this unit vector.
+    Translation(DVec3),
+}
+
+/// A kind of joint.
+///
+/// To make one's own, implement this for a type and give it to [`Link::new`](super::Link::new).
+pub trait JointKind: std::fmt::Debug + Send + Sync {
+    /// Name for messages and files.
+    fn name(&self) -> &'static str;
+
+    /// Number of positions.
+    fn position_count(&self) -> usize;
+
+    /// Number of velocities; at most 6.
+    fn velocity_count(&self) -> usize;
+
+    /// Positions at which the link's frame lies in the joint's frame.
+    fn neutral(&self, q: &mut [f64]) {
+        q.fill(0.0);
+    }
+
+    /// Positions ⇒ axes and origin of the link's frame in the joint's frame.
+    fn pose(&self, q: &[f64]) -> (DMat3, DVec3);
+
+    /// Positions ⇒ the columns of S.
+    fn motion_subspace(&self, q: &[f64], columns: &mut [Column]);
+
+    /// (positions, velocities) ⇒ Ṡ v with Ṡ as seen in the link's frame; zero where S is constant there.
+    fn bias(&self, _q: &[f64], _v: &[f64]) -> Column {
+        Column::default()
+    }
+
+    /// Moves positions along constant velocities for a time, s.
+    fn advance(&self, q: &mut [f64], v: &[f64], h: f64) {
+        for (q, v) in q.iter_mut().zip(v) {
+            *q += h * v;
+        }
+    }
+
+    /// (positions q₀, coordinates ξ) ⇒ q₀ ⊕ ξ. Around q₀ positions are described by as many numbers ξ as there are velocities.
+    fn retract(&self, start: &[f64], xi: &[f64], q: &mut [f64]) {
+        for ((q, start), xi) in q.iter_mut().zip(start).zip(xi) {
+            *q = start + xi;
+        }
+    }
+
+    /// (positions q₀, coordinates ξ, velocities at q₀ ⊕ ξ) ⇒ ξ̇.
+    fn coordinate_rate(&self, _start: &[f64], _xi: &[f64], v: &[f64], rate: &mut [f64]) {
+        rate.copy_from_slice(v);
+    }
+
+    /// Puts positions back where they must lie (unit quaternions).
+    fn normalize(&self, _q: &mut [f64]) {}
+
+    /// Its axis if it has a single one and turns about it or slides along it.
+    fn single_axis(&self) -> Option<SingleAxis> {
+        None
+    }
+
+    /// Unit vectors that must be such, for validation.
+    fn axes(&self) -> Vec<DVec3> {
+        Vec::new()
+    }
+}
+
+/// Quaternion in four positions, in the order x, y, z, w.
+fn quaternion(q: &[f64]) -> DQuat {
+    DQuat::from_xyzw(q[0], q[1], q[2], q[3])
+}
+
+/// Turns a quaternion by a constant angular velocity in its own frame for a time.
+fn turn(q: &mut [f64], omega: DVec3, h: f64) {
+    let turned = (quaternion(q) * DQuat::from_scaled_axis(omega * h)).normalize();
+    q.copy_from_slice(&turned.to_array());
+}
+
+/// Puts a quaternion back to unit length; one without a direction becomes the identity.
+fn normalize_quaternion(q: &mut [f64]) {
+    let size = quaternion(q).length();
+    let unit = if size > 0.0 && size.is_finite() { quaternion(q) * (1.0 / size) } else { DQuat::IDENTITY };
+    q.copy_from_slice(&unit.to_array());
+}
+
+/// (rotation vector ξ, angular velocity in the turned frame) ⇒ ξ̇ of R₀ exp(ξ): ω + ½ ξ × ω + (1 − θ/2 cot θ/2)/θ² ξ × (ξ × ω).
+fn rotation_vector_rate(xi: DVec3, omega: DVec3) -> DVec3 {
+    let theta2 = xi.length_squared();
+    // 1/12 + θ²/720 + θ⁴/30240 + … below a tenth of a radian, where the closed form loses digits.
+    let factor = if theta2 < 1e-2 {
+        1.0 / 12.0 + theta2 * (1.0 / 720.0 + theta2 * (1.0 / 30240.0 + theta2 / 1209600.0))
+    } else {
+        let half = 0.5 * theta2.sqrt();
+        (1.0 - half / half.tan()) / theta2
+    };
+    let once = xi.cross(omega);
+    omega + 0.5 * once + factor * xi.cross(once)
+}

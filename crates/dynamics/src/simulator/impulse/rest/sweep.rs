@@ -1,0 +1,136 @@
+//! Relaxation: contact forces of large groups, one contact after the other.
+//!
+//! With K the collision matrix of a contact: p ← p − K⁻¹u, the least for this contact, if that lies in the
+//! cone; else a step down the slope and back into the cone, p ← Π(p − u/tr K), Π the nearest point of the cone. Neither ever raises
+//! the energy. What is left of it shrinks ever more slowly where cones are reached, so this is for groups that are too large for `cone`.
+//!
+//! Where rolling is resisted, a contact also passes on a moment m, of at most b p_n across the normal and c p_n along it. The slope there is
+//! the relative ω, so m ← Π(m − ω/tr(I₁⁻¹ + I₂⁻¹)).
+
+use super::equilibrium::{Carried, Support};
+use crate::contact::{Contactor, collision_matrix};
+use glam::{DMat3, DVec3};
+
+const ROUNDS: usize = 400;
+/// Rounds after which it is asked whether it is worth while to go on.
+const PAUSE: usize = 64;
+const ROUNDS_PER_BODY: usize = 60;
+const MOST_ROUNDS: usize = 4000;
+
+/// (bodies after their loads have acted for a while, their contacts, what may be left, what is left) ⇒ whether no more than that is left.
+pub(super) fn relax(
+    bodies: &mut [Carried],
+    supports: &mut [Support],
+    residual: f64,
+    excess: impl Fn(&[Carried], &[Support]) -> f64,
+) -> bool {
+    let compliances: Vec<DMat3> = supports.iter().map(|support| compliance(bodies, support)).collect();
+    let matrices: Vec<DMat3> = compliances.iter().map(DMat3::inverse).collect();
+    let steps: Vec<f64> = compliances.iter().map(|k| 1.0 / (k.x_axis.x + k.y_axis.y + k.z_axis.z)).collect();
+    if matrices.iter().any(|k| !k.is_finite()) {
+        return false;
+    }
+    let rounds = (ROUNDS + ROUNDS_PER_BODY * bodies.len()).min(MOST_ROUNDS);
+    let mut before = f64::INFINITY;
+    for round in 0..rounds {
+        // Up and down in turn: a tower passes its weight down in one sweep and the answer up in the next.
+        for k in 0..supports.len() {
+            let k = if round % 2 == 0 { k } else { supports.len() - 1 - k };
+            let support = &mut supports[k];
+            let u = velocity(bodies, support, 1) - velocity(bodies, support, 0);
+            let least = support.force - matrices[k] * u;
+            let wanted = if in_cone(least, support.normal, support.friction) {
+                least
+            } else {
+                into_cone(support.force - steps[k] * u, support.normal, support.friction)
+            };
+            let change = wanted - support.force;
+            support.force = wanted;
+            push(bodies, support, change);
+            if support.levers != [0.0; 2] {
+                twist(bodies, support);
+            }
+        }
+        if round % 8 != 7 {
+            continue;
+        }
+        let worst = excess(bodies, supports);
+        if worst <= residual {
+            return true;
+        }
+        if round % PAUSE == PAUSE - 1 {
+            // Twice as fast as it has been getting better, would it be in time?
+            let pauses = ((rounds - round) / PAUSE) as f64;
+            if worst * (worst / before).min(1.0).powf(2.0 * pauses) > residual {
+                return false;
+            }
+            before = worst;
+        }
+    }
+    false
+}
+
+fn velocity(bodies: &[Carried], support: &Support, side: usize) -> DVec3 {
+    support.bodies[side]
+        .map_or(DVec3::ZERO, |body| bodies[body].v + bodies[body].omega.cross(support.arms[side]))
+}
+
+fn push(bodies: &mut [Carried], support: &Support, p: DVec3) {
+    for (side, sign) in [(0, -1.0), (1, 1.0)] {
+        if let Some(index) = support.bodies[side] {
+            let body = &mut bodies[index];
+            body.v += sign * body.inverse_mass * p;
+            body.omega += body.inverse_inertia * (sign * support.arms[side].cross(p));
+        }
+    }
+}
+
+/// Lets the moment of a contact do what it can against rolling and spinning.
+fn twist(bodies: &mut [Carried], support: &mut Support) {
+    let give = |side: usize| support.bodies[side].map_or(DMat3::ZERO, |body| bodies[body].inverse_inertia);
+    let k = give(0) + give(1);
+    let turn = |side: usize| support.bodies[side].map_or(DVec3::ZERO, |body| bodies[body].omega);
+    let n = support.normal;
+    let free = support.moment - (turn(1) - turn(0)) / (k.x_axis.x + k.y_axis.y + k.z_axis.z);
+    let [rolling, spinning] = support.levers.map(|lever| (lever * support.force.dot(n)).max(0.0));
+    let along = free.dot(n);
+    let wanted = (free - along * n).clamp_length_max(rolling) + along.clamp(-spinning, spinning) * n;
+    let change = wanted - support.moment;
+    support.moment = wanted;
+    for (side, sign) in [(0, -1.0), (1, 1.0)] {
+        if let Some(index) = support.bodies[side] {
+            let body = &mut bodies[index];
+            body.omega += body.inverse_inertia * (sign * change);
+        }
+    }
+}
+
+fn in_cone(p: DVec3, n: DVec3, mu: f64) -> bool {
+    let normal = p.dot(n);
+    (p - normal * n).length() <= mu * normal
+}
+
+/// The nearest point of the cone.
+fn into_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
+    let normal = p.dot(n);
+    let tangent = p - normal * n;
+    let size = tangent.length();
+    if size <= mu * normal {
+        return p;
+    }
+    let height = (normal + mu * size) / (1.0 + mu * mu);
+    if height <= 0.0 { DVec3::ZERO } else { height * (n + tangent * (mu / size)) }
+}
+
+/// K of a contact; bodies that are not to be carried count as static.
+fn compliance(bodies: &[Carried], support: &Support) -> DMat3 {
+    let [a, b] = [0, 1].map(|side| {
+        support.bodies[side].map_or(Contactor::FIXED, |index| Contactor {
+            inverse_mass: bodies[index].inverse_mass,
+            inverse_inertia: bodies[index].inverse_inertia,
+            r: support.arms[side],
+            ..Contactor::FIXED
+        })
+    });
+    collision_matrix(&a, &b)
+}

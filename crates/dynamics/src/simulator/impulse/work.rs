@@ -1,0 +1,102 @@
+//! Work of collisions, for the energy ledger.
+//!
+//! A collision changes the kinetic energy of its two bodies by p·(u⁻ + u⁺)/2 and by what rolling and spinning friction do, u the relative
+//! velocity at the contact. Of that, p_n (u_n⁻ + u_n⁺)/2 is the work of the normal force, and the force of a kinematic body adds p·u of
+//! that body. Each collision is booked with the free body of lower place in the world, in the order of that body's collisions, so that
+//! the sums do not depend on how bodies are shared out to threads.
+
+use super::Impulse;
+use super::pair::Gap;
+use super::stage::Stage;
+use crate::contact::Contactor;
+use crate::motion::Motion;
+use crate::world::{BodyId, WorkCategory, WorkEntry, WorkSource, World};
+use glam::DVec3;
+
+/// Work of the collisions booked with a body in the present step, J.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CollisionWork {
+    contact: f64,
+    friction: f64,
+    kinematic: f64,
+    /// The most that a single collision has added, with what and where.
+    gain: f64,
+    pair: Option<([BodyId; 2], DVec3)>,
+}
+
+impl Stage {
+    /// Begins the account of a step.
+    pub fn begin_account(&mut self, world: &World) {
+        self.accounts = world.keeps_ledger();
+        if self.accounts {
+            self.actors.iter_mut().for_each(|actor| actor.work = CollisionWork::default());
+        }
+    }
+
+    /// Books a collision: the impulse p on the second body at time t, and both bodies after it.
+    pub fn account(&mut self, bodies: [u32; 2], t: f64, gap: &Gap, p: DVec3, after: &[Contactor; 2]) {
+        if !self.accounts {
+            return;
+        }
+        let (mut change, mut kinematic, mut mean) = (0.0, 0.0, [DVec3::ZERO; 2]);
+        for (k, sign) in [(0, -1.0), (1, 1.0)] {
+            let actor = &mut self.actors[bodies[k] as usize];
+            let now = actor.at(t);
+            let before = now.velocity_at(gap.point);
+            if actor.yields() {
+                let then = Motion { v: after[k].v, omega: after[k].omega, ..now };
+                change += actor.inertia.kinetic_energy(&then) - actor.inertia.kinetic_energy(&now);
+                mean[k] = 0.5 * (before + then.velocity_at(gap.point));
+            } else {
+                mean[k] = before;
+                kinematic -= sign * p.dot(before);
+            }
+        }
+        let contact = p.dot(gap.normal) * (mean[1] - mean[0]).dot(gap.normal);
+        let ids = bodies.map(|actor| self.actors[actor as usize].id);
+        let free = bodies.into_iter().filter(|actor| self.actors[*actor as usize].is_free());
+        let Some(owner) = free.min_by_key(|actor| self.actors[*actor as usize].place) else { return };
+        let work = &mut self.actors[owner as usize].work;
+        work.contact += contact;
+        work.friction += change - contact - kinematic;
+        work.kinematic += kinematic;
+        if change - kinematic > work.gain {
+            (work.gain, work.pair) = (change - kinematic, Some((ids, gap.point)));
+        }
+    }
+
+    /// Books that contacts stop a body that moves like this.
+    pub fn account_stop(&mut self, index: u32, now: &Motion) {
+        if self.accounts {
+            let actor = &mut self.actors[index as usize];
+            actor.work.contact -= actor.inertia.kinetic_energy(now);
+        }
+    }
+}
+
+impl Impulse {
+    /// Posts the work of the step, in the order of the world.
+    pub(super) fn post_work(&self, world: &mut World) {
+        if !world.keeps_ledger() {
+            return;
+        }
+        let actors = self.company.stages.iter().flat_map(|stage| &stage.actors);
+        let mut booked: Vec<_> = actors.filter(|actor| actor.is_free()).collect();
+        booked.sort_by_key(|actor| actor.place);
+        for actor in booked {
+            let CollisionWork { contact, friction, kinematic, pair, .. } = actor.work;
+            let (source, point) = pair.map_or((WorkSource::Body(actor.id), None), |(bodies, point)| {
+                (WorkSource::Pair(bodies), Some(point))
+            });
+            for (category, joules) in [
+                (WorkCategory::Contact, contact),
+                (WorkCategory::Friction, friction),
+                (WorkCategory::Kinematic, kinematic),
+            ] {
+                if joules != 0.0 {
+                    world.add_work(WorkEntry { category, source, point, joules });
+                }
+            }
+        }
+    }
+}
