@@ -59,7 +59,7 @@ impl Kind {
     /// Lets come who is due in a step.
     fn arrive(&self, world: &mut World, step: usize) -> Result<(), Error> {
         match self {
-            Self::Large(scene) => scene.arrive(world, step),
+            Self::Large(scene) => scene.arrive(world, step).map(|_| ()),
             Self::BuiltIn(_) => Ok(()),
         }
     }

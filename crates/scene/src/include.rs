@@ -4,16 +4,16 @@
 //! those of the included file first; `materials` and `defaults` are put together name by name; of everything else what the including
 //! file says counts, then what the later of its includes says. A file is taken once, however often it is named.
 //!
-//! Files are relative to the one that names them and lie in the folder of the first or below it: a scene from somebody else reads
-//! nothing outside of where it was put.
+//! Files are relative to the one that names them and lie in the folder of the first or below it, unless more is allowed (`file_access`).
 
 use crate::document::{Content, Fields, Key, Node, Table};
 use crate::error::Problem;
+use crate::file_access::FileAccess;
 use crate::model::KEYS;
 use crate::source::{Fault, MAX_SCENE_BYTES, Read, Source, Span};
 use crate::units::Units;
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Deepest includes in each other.
 const MAX_DEPTH: usize = 8;
@@ -34,6 +34,8 @@ pub(crate) struct Includes<'a> {
     pub folder: &'a Path,
     /// The first file itself, if it is one.
     pub file: Option<&'a Path>,
+    /// Where files may lie.
+    pub access: FileAccess,
     pub read: ReadFile,
     pub parse: Parse,
 }
@@ -120,24 +122,17 @@ impl Walk<'_, '_> {
         Ok(Some(document))
     }
 
-    /// Where a file really is; a reason if that is nowhere, or outside of the first file's folder.
+    /// Where a file really is; a reason if it cannot be included.
     fn locate(&self, name: &str, relative: &Path) -> Result<PathBuf, String> {
-        let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir | Component::ParentDir);
-        if name.is_empty() || !Path::new(name).components().all(plain) {
-            return Err(format!("`{name}` is not a path relative to this file"));
+        if name.is_empty() {
+            return Err("an included file needs a name".into());
         }
-        // What a script would include is for nobody to foresee.
+        // What a script would include cannot be foreseen.
         let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
         if !matches!(extension, Some("toml" | "json")) {
             return Err(format!("`{name}`: only .toml and .json files can be included"));
         }
-        let folder = if self.how.folder.as_os_str().is_empty() { Path::new(".") } else { self.how.folder };
-        let real = |path: &Path| std::fs::canonicalize(path).map_err(|error| format!("`{name}`: {error}"));
-        let (root, path) = (real(folder)?, real(&folder.join(relative))?);
-        if path.starts_with(&root) {
-            return Ok(path);
-        }
-        Err(format!("`{name}` lies outside of the scene's folder; includes may not leave it"))
+        self.how.access.locate(self.how.folder, relative).map_err(|reason| format!("`{name}`: {reason}"))
     }
 }
 

@@ -41,6 +41,7 @@ mod built_in;
 mod defaults;
 mod document;
 mod error;
+mod file_access;
 mod include;
 pub mod mesh_file;
 mod model;
@@ -55,6 +56,7 @@ mod units;
 
 pub use built_in::{BuiltIn, built_ins};
 pub use error::{Place, Problem, SceneError, SceneFault};
+pub use file_access::FileAccess;
 pub use scene::{Scene, Stage};
 pub use schema::schema;
 pub use source::MAX_SCENE_BYTES;

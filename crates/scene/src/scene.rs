@@ -4,6 +4,7 @@ use crate::built_in;
 use crate::defaults;
 use crate::document::Table;
 use crate::error::{Problem, SceneError};
+use crate::file_access::FileAccess;
 use crate::include::{self, Includes};
 use crate::model::Model;
 use crate::sandbox_script;
@@ -44,6 +45,7 @@ use std::path::{Path, PathBuf};
 pub struct Scene {
     source: Source,
     folder: PathBuf,
+    access: FileAccess,
     document: Table,
 }
 
@@ -68,13 +70,18 @@ pub struct Stage {
 
 impl Scene {
     /// (text, what to call it in messages) ⇒ scene. The text is TOML, or what its name ends in: JSON (`.json`), a script (`.rhai`), a
-    /// sandbox script (`.sandbox`, `.gravitas`). Paths of included files and of meshes are relative to the current folder.
+    /// sandbox script (`.sandbox`, `.gravitas`). Paths of included files and of meshes are relative to the current folder, and stay in it.
     pub fn parse(text: &str, origin: &str) -> Result<Self, SceneError> {
-        Self::parse_in(text, origin, PathBuf::new(), None)
+        Self::parse_in(text, origin, PathBuf::new(), None, FileAccess::SceneFolder)
     }
 
-    /// Path of a file ⇒ scene. Paths of included files and of meshes are relative to the file's folder.
+    /// Path of a file ⇒ scene. Paths of included files and of meshes are relative to the file's folder, and stay in it.
     pub fn load(path: &Path) -> Result<Self, SceneError> {
+        Self::load_with(path, FileAccess::SceneFolder)
+    }
+
+    /// The same, for a scene that may name other files as well.
+    pub fn load_with(path: &Path, access: FileAccess) -> Result<Self, SceneError> {
         let origin = path.display().to_string();
         let bytes = read_file(path, MAX_SCENE_BYTES).map_err(|failure| match failure {
             ReadFailure::Io(source) => SceneError::Io { path: path.into(), source },
@@ -95,7 +102,7 @@ impl Scene {
             }
         };
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Self::parse_in(&text, &origin, folder, Some(path))
+        Self::parse_in(&text, &origin, folder, Some(path), access)
     }
 
     /// Name of a built-in scene ⇒ scene.
@@ -112,16 +119,21 @@ impl Scene {
 
     /// Path of a file, or name of a built-in scene ⇒ scene. If there is a file called so, it is meant.
     pub fn open(name_or_path: &str) -> Result<Self, SceneError> {
+        Self::open_with(name_or_path, FileAccess::SceneFolder)
+    }
+
+    /// The same, for a scene that may name files outside of its folder as well.
+    pub fn open_with(name_or_path: &str, access: FileAccess) -> Result<Self, SceneError> {
         let path = Path::new(name_or_path);
         if path.is_file() {
-            return Self::load(path);
+            return Self::load_with(path, access);
         }
         match Self::built_in(name_or_path) {
             // Whoever writes a path means a file, and wants to know what is wrong with it.
             Err(SceneError::UnknownScene { .. })
                 if path.components().count() > 1 || path.extension().is_some() =>
             {
-                Self::load(path)
+                Self::load_with(path, access)
             }
             result => result,
         }
@@ -129,8 +141,8 @@ impl Scene {
 
     /// Makes the world and the simulator, with types from the registry; all of it or, with the reason, nothing.
     pub fn build(&self, registry: &Registry) -> Result<Stage, SceneError> {
-        let stage =
-            Model::read(&self.document).and_then(|model| crate::build::stage(&model, registry, &self.folder));
+        let stage = Model::read(&self.document)
+            .and_then(|model| crate::build::stage(&model, registry, &self.folder, self.access));
         stage.map_err(|fault| error(&self.source, fault))
     }
 
@@ -144,32 +156,32 @@ impl Scene {
         self.document.to_json()
     }
 
-    fn parse_in(text: &str, origin: &str, folder: PathBuf, file: Option<&Path>) -> Result<Self, SceneError> {
+    fn parse_in(
+        text: &str,
+        origin: &str,
+        folder: PathBuf,
+        file: Option<&Path>,
+        access: FileAccess,
+    ) -> Result<Self, SceneError> {
         check_size(origin, text.len() as u64)?;
         let mut source = Source::new(origin, text.into());
-        let document = document(text, origin, &mut source, &folder, file);
+        let how = Includes { folder: &folder, file, access, read: read_included, parse: tree };
+        let document = document(text, origin, &mut source, &how);
         match document {
-            Ok(document) => Ok(Self { source, folder, document }),
+            Ok(document) => Ok(Self { source, folder, access, document }),
             Err(fault) => Err(error(&source, fault)),
         }
     }
 }
 
-/// (text, what it is called, where its texts go, its folder, its path) ⇒ the whole tree, checked as far as a model can.
-fn document(
-    text: &str,
-    origin: &str,
-    source: &mut Source,
-    folder: &Path,
-    file: Option<&Path>,
-) -> Read<Table> {
+/// (text, what it is called, where its texts go, how files are found) ⇒ the whole tree, checked as far as a model can.
+fn document(text: &str, origin: &str, source: &mut Source, how: &Includes<'_>) -> Read<Table> {
     let mut document = tree(text, origin)?;
     if let (true, Some(node)) = (script::is_script(origin), document.get("include")) {
         let message = "a script reaches no file, so it cannot include one";
         return Err(Fault::new(node.span, Problem::Conflict(message.into())));
     }
-    let how = Includes { folder, file, read: read_included, parse: tree };
-    include::resolve(&mut document, source, &how)?;
+    include::resolve(&mut document, source, how)?;
     defaults::apply(&mut document)?;
     Model::read(&document)?;
     Ok(document)

@@ -143,7 +143,7 @@ fn includes_stay_in_their_folder_and_come_to_an_end() {
         ("folder.toml", "regular file"),
         ("script.toml", "only .toml and .json"),
         ("up.toml", "outside"),
-        ("absolute.toml", "relative"),
+        ("absolute.toml", "outside"),
         ("t0.toml", "at most 8"),
     ] {
         let error = folder.load(name).unwrap_err();
@@ -223,4 +223,61 @@ fn defaults_that_are_not_there_or_never_end_are_refused() {
     );
     assert!(parse(&long).unwrap_err().to_string().contains("already"));
     assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+}
+
+/// Whatever a scene names lies in its folder, by name and after links have been followed, unless more is allowed.
+#[cfg(unix)]
+#[test]
+fn nothing_outside_of_the_folder_is_read_unless_allowed() {
+    use rattleback_scene::FileAccess;
+    let root = std::env::temp_dir().join(format!("rattleback-outside-{}", std::process::id()));
+    let folder = root.join("scene");
+    std::fs::create_dir_all(folder.join("below")).unwrap();
+    let mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
+    for place in [&root, &folder, &folder.join("below")] {
+        std::fs::write(place.join("mesh.obj"), mesh).unwrap();
+        std::fs::write(place.join("part.toml"), "title = 'part'").unwrap();
+    }
+    std::os::unix::fs::symlink(root.join("mesh.obj"), folder.join("link.obj")).unwrap();
+    std::os::unix::fs::symlink(&root, folder.join("up")).unwrap();
+    std::os::unix::fs::symlink(root.join("part.toml"), folder.join("link.toml")).unwrap();
+    let absolute = root.join("mesh.obj").display().to_string();
+    let path = folder.join("scene.toml");
+    let open = |text: &str, file: &str, access| {
+        let path = path.with_file_name(file);
+        std::fs::write(&path, text).unwrap();
+        Scene::load_with(&path, access)
+            .and_then(|scene| scene.build(&Registry::default()).map(|_| ()))
+            .map_err(|error| error.to_string())
+    };
+    let body =
+        |file: &str| format!("[[body]]\nstatus = 'fixed'\nshape = {{ type = 'mesh', file = '{file}' }}");
+    let script = |file: &str| {
+        format!("body(#{{ status: \"fixed\", shape: #{{ type: \"mesh\", file: \"{file}\" }} }});")
+    };
+    for inside in ["mesh.obj", "./mesh.obj", "below/mesh.obj", "below/../mesh.obj"] {
+        assert_eq!(open(&body(inside), "scene.toml", FileAccess::SceneFolder), Ok(()), "{inside}");
+        assert_eq!(open(&script(inside), "scene.rhai", FileAccess::SceneFolder), Ok(()), "{inside}");
+    }
+    let own = folder.join("mesh.obj").display().to_string();
+    for outside in
+        ["../mesh.obj", "below/../../mesh.obj", "link.obj", "up/mesh.obj", &absolute, &own, "../nothing.obj"]
+    {
+        for (text, file) in [(body(outside), "scene.toml"), (script(outside), "scene.rhai")] {
+            let refused = open(&text, file, FileAccess::SceneFolder).unwrap_err();
+            assert!(refused.contains("--allow-outside") && refused.contains(outside), "{outside}: {refused}");
+            if outside != "../nothing.obj" {
+                assert_eq!(open(&text, file, FileAccess::Anywhere), Ok(()), "{outside}");
+            }
+        }
+    }
+    for outside in ["../part.toml", "link.toml", "up/part.toml", "/etc/passwd.toml"] {
+        let text = format!("include = ['{outside}']");
+        let refused = open(&text, "scene.toml", FileAccess::SceneFolder).unwrap_err();
+        assert!(refused.contains("--allow-outside"), "{outside}: {refused}");
+        if outside != "/etc/passwd.toml" {
+            assert_eq!(open(&text, "scene.toml", FileAccess::Anywhere), Ok(()), "{outside}");
+        }
+    }
+    std::fs::remove_dir_all(&root).unwrap();
 }

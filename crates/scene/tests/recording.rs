@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rattleback_dynamics::Registry;
-use rattleback_scene::recording::{Recording, RecordingError, RecordingWriter};
+use rattleback_scene::recording::{Damage, Recording, RecordingError, RecordingWriter};
 use rattleback_scene::{Scene, Stage};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -71,7 +71,7 @@ fn states_are_what_they_were_in_any_order() {
     let mut stage = stage("block-drop");
     let seen = record(&file.0, &mut stage, 150);
     let mut recording = Recording::open(&file.0, &Registry::default()).unwrap();
-    assert_eq!((recording.len(), recording.torn_bytes), (151, 0));
+    assert_eq!((recording.len(), recording.damage), (151, None));
     for state in [0, 1, 31, 32, 33, 150, 149, 64, 63, 5, 100, 101, 102] {
         assert_eq!(recorded(&mut recording, state), seen[state], "state {state}");
         assert!((recording.time(state) - state as f64 * stage.dt).abs() < 1e-9);
@@ -112,6 +112,7 @@ fn a_recording_cut_off_anywhere_opens_up_to_its_last_whole_state() {
         match Recording::open(&file.0, &Registry::default()) {
             Ok(mut recording) => {
                 opened += 1;
+                assert!(recording.damage.is_some() && recording.loss().is_some(), "{length} bytes");
                 assert!(recording.len() >= longest);
                 longest = recording.len();
                 assert_eq!(recorded(&mut recording, longest - 1), seen[longest - 1]);
@@ -121,6 +122,49 @@ fn a_recording_cut_off_anywhere_opens_up_to_its_last_whole_state() {
         }
     }
     assert!(longest >= 40, "{longest}");
+}
+
+/// A body, and a few states of it: small enough to be damaged in every way.
+fn small(path: &Path) -> Vec<u8> {
+    let text = "[[body]]\nposition = [0, 0, 1]\nshape = { type = 'sphere', radius = 0.1 }";
+    let mut stage = Scene::parse(text, "small").unwrap().build(&Registry::default()).unwrap();
+    record(path, &mut stage, 4);
+    std::fs::read(path).unwrap()
+}
+
+/// Cut off behind any byte, a recording says so or does not open.
+#[test]
+fn every_truncation_is_told() {
+    let file = Scratch::new();
+    let whole = small(&file.0);
+    assert_eq!(Recording::open(&file.0, &Registry::default()).unwrap().damage, None);
+    let mut unfinished = 0;
+    for length in 0..whole.len() {
+        std::fs::write(&file.0, &whole[..length]).unwrap();
+        if let Ok(recording) = Recording::open(&file.0, &Registry::default()) {
+            assert!(recording.damage.is_some(), "{length} of {} bytes", whole.len());
+            unfinished += usize::from(recording.damage == Some(Damage::Unfinished));
+        }
+    }
+    // Between pieces there is nothing torn, but the end is missing.
+    assert!(unfinished >= 5, "{unfinished}");
+}
+
+/// Whichever bit is flipped, a recording says that it is damaged or does not open.
+#[test]
+fn every_flipped_bit_is_told() {
+    let file = Scratch::new();
+    let whole = small(&file.0);
+    // All bits of the beginning, then one of every byte: a CRC-32 tells each single one, whichever it is.
+    let bits = (0..8 * 128).chain((128..whole.len()).map(|byte| 8 * byte + byte % 8));
+    for bit in bits {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&file.0, &bytes).unwrap();
+        if let Ok(recording) = Recording::open(&file.0, &Registry::default()) {
+            assert!(recording.damage.is_some(), "bit {bit} of {}", 8 * whole.len());
+        }
+    }
 }
 
 #[test]

@@ -108,7 +108,7 @@ pub(super) fn set_mixing(
         {
             return Err(node.out_of_range(&key.name, "such that kinetic_friction is at most static_friction"));
         }
-        world.mixing.set_pair(a, b, mixed);
+        world.mixing.set_pair(a, b, mixed).map_err(|error| refused(span, error))?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use rattleback_dynamics::Properties;
 use rattleback_dynamics::property::Value;
 use rattleback_geometry::PolygonSoup;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Collision geometry beyond this belongs into several bodies.
 const LIMITS: MeshLimits =
@@ -57,7 +57,9 @@ impl MeshFiles {
     }
 
     fn read(&mut self, context: &Context<'_>, file: &Node) -> Read<&PolygonSoup> {
-        let path = context.folder.join(file.text("file")?);
+        let name = file.text("file")?;
+        let refuse = |reason| Fault::new(file.span, Problem::Mesh(format!("`{name}`: {reason}")));
+        let path = context.access.locate(context.folder, Path::new(name)).map_err(refuse)?;
         match self.0.entry(path) {
             std::collections::btree_map::Entry::Occupied(known) => Ok(known.into_mut()),
             std::collections::btree_map::Entry::Vacant(vacant) => {

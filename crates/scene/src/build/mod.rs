@@ -12,6 +12,7 @@ mod random;
 mod shape;
 
 use crate::error::Problem;
+use crate::file_access::FileAccess;
 use crate::model::{Component, GravityModel, Model, Named};
 use crate::scene::Stage;
 use crate::source::{Fault, Read, Span};
@@ -27,12 +28,19 @@ struct Context<'a> {
     registry: &'a Registry,
     units: Units,
     folder: &'a Path,
+    access: FileAccess,
     seed: u64,
 }
 
-/// (model, registry, folder of mesh files) ⇒ stage, or what is wrong and where.
-pub(crate) fn stage(model: &Model<'_>, registry: &Registry, folder: &Path) -> Read<Stage> {
-    let context = Context { registry, units: model.units, folder, seed: model.seed.unwrap_or_default() };
+/// (model, registry, folder of mesh files and whether others may be read) ⇒ stage, or what is wrong and where.
+pub(crate) fn stage(
+    model: &Model<'_>,
+    registry: &Registry,
+    folder: &Path,
+    access: FileAccess,
+) -> Read<Stage> {
+    let seed = model.seed.unwrap_or_default();
+    let context = Context { registry, units: model.units, folder, access, seed };
     let simulator = make_simulator(&context, model.simulator.as_ref())?;
     let mut world = empty_world(model)?;
     let materials = add_materials(&context, &mut world, model)?;

@@ -1,36 +1,40 @@
 //! Recordings: a run as a file that can be scrubbed.
 //!
 //! A recording is written piece by piece and never changed behind its end, so that whatever stops the writer, everything up to
-//! the last whole piece can be read. Layout, all little-endian:
+//! the last whole piece can be read. Every byte is under a checksum, and the last piece says that it is the last: a recording
+//! that is cut off or damaged opens as far as it is whole, and says what it lost. Layout, all little-endian:
 //!
 //! | bytes | is |
 //! |---|---|
-//! | 8 | `RBREC001` |
+//! | 8 | `RBREC002` |
 //! | then piece after piece: | |
 //! | 4 | length n of the contents |
-//! | 4 | kind: 1 opening, 2 everybody, 3 those that moved, 4 snapshot |
-//! | 8 | FNV-1a checksum of kind and contents |
+//! | 4 | kind: 1 opening, 2 all bodies, 3 bodies that moved, 4 snapshot, 5 end |
+//! | 4 | CRC-32 (IEEE 802.3) of length, kind and contents |
 //! | n | contents |
 //!
 //! The opening holds the time step, the title and a snapshot of the beginning, from which the run can be done again. A state
 //! (kinds 2 and 3) holds the time, kinetic and potential energy, and for each body its place among the bodies of the opening
 //! (u32), position, quaternion w x y z, velocity and angular velocity, as f64 and bit for bit what the world said. Every 32nd
-//! state tells of everybody, so that any state is at most 31 pieces away from one that needs no other. Snapshots come when the
+//! state holds all bodies, so that any state is at most 31 pieces away from one that needs no other. Snapshots come when the
 //! states since the last one have outgrown it: a run can be taken up again from any of them, at no more than twice the size.
+//! The end holds the number of states (u64).
 
 mod read;
 mod write;
 
-pub use read::{RecordedState, Recording};
+pub use read::{Damage, RecordedState, Recording};
 pub use write::RecordingWriter;
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::world::BodyRef;
 use std::path::PathBuf;
 
-const MAGIC: &[u8; 8] = b"RBREC001";
+const MAGIC: &[u8; 8] = b"RBREC002";
+/// How recordings of other versions begin.
+const ANY_VERSION: &[u8] = b"RBREC";
 /// Length, kind and checksum.
-const PIECE_HEADER: usize = 16;
+const PIECE_HEADER: usize = 12;
 /// How many states there are from one that tells of everybody to the next.
 const FULL_EVERY: u64 = 32;
 /// No piece is longer; a longer one is damage.
@@ -43,11 +47,12 @@ enum Kind {
     Everybody = 2,
     Moved = 3,
     Snapshot = 4,
+    End = 5,
 }
 
 impl Kind {
     fn of(number: u32) -> Option<Self> {
-        [Self::Opening, Self::Everybody, Self::Moved, Self::Snapshot]
+        [Self::Opening, Self::Everybody, Self::Moved, Self::Snapshot, Self::End]
             .into_iter()
             .find(|kind| *kind as u32 == number)
     }
@@ -71,8 +76,14 @@ pub enum RecordingError {
         /// Which file.
         path: PathBuf,
     },
-    /// Cut off before the opening was whole.
-    #[error("{}: the recording ends before its first state", path.display())]
+    /// A recording, but of another version of the format.
+    #[error("{}: this recording has another format than {}, which is read and written here; record the run again", path.display(), String::from_utf8_lossy(MAGIC))]
+    OtherVersion {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Cut off or damaged before the first state.
+    #[error("{}: the recording is cut off or damaged before its first state; nothing of it can be read", path.display())]
     Empty {
         /// Which file.
         path: PathBuf,
@@ -147,9 +158,11 @@ fn world_error(path: &std::path::Path, source: rattleback_dynamics::Error) -> Re
     RecordingError::World { path: path.into(), source: Box::new(source) }
 }
 
-fn checksum(kind: u32, contents: &[u8]) -> u64 {
-    kind.to_le_bytes()
-        .iter()
-        .chain(contents)
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+/// (length, kind, contents) of a piece ⇒ its checksum; any single flipped bit changes it.
+fn checksum(length: u32, kind: u32, contents: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&length.to_le_bytes());
+    sum.update(&kind.to_le_bytes());
+    sum.update(contents);
+    sum.finalize()
 }

@@ -1,7 +1,8 @@
 //! Reading a recording, whole or cut off.
 
 use super::{
-    BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, PIECE_HEADER, RecordingError, checksum, world_error,
+    ANY_VERSION, BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, PIECE_HEADER, RecordingError, checksum,
+    world_error,
 };
 use rattleback_dynamics::{BodyId, Registry, Simulator, World};
 use std::fs::File;
@@ -30,6 +31,19 @@ pub struct RecordedState {
     pub bodies: Vec<BodyState>,
 }
 
+/// What a recording has lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The last piece is missing: the writer was stopped, or the file is cut off between two pieces.
+    Unfinished,
+    /// The file is cut off in a piece, or damaged in one: so many bytes cannot be read.
+    Torn {
+        /// From the first piece that is not whole to the end of the file.
+        bytes: u64,
+    },
+}
+
 /// A recording to look at.
 #[derive(Debug)]
 pub struct Recording {
@@ -46,8 +60,8 @@ pub struct Recording {
     pub title: String,
     /// Time step of the run, s.
     pub dt: f64,
-    /// Bytes behind the last whole piece: more than 0 if the writer was stopped in the middle of one.
-    pub torn_bytes: u64,
+    /// What is missing behind the last state, if anything is.
+    pub damage: Option<Damage>,
 }
 
 impl Recording {
@@ -62,12 +76,17 @@ impl Recording {
         let size = file.metadata().map_err(io)?.len();
         let mut reader = BufReader::new(file);
         let mut magic = [0; MAGIC.len()];
-        if reader.read_exact(&mut magic).is_err() || &magic != MAGIC {
+        let begun = reader.read_exact(&mut magic);
+        if begun.is_ok() && &magic != MAGIC && magic.starts_with(ANY_VERSION) {
+            return Err(RecordingError::OtherVersion { path: path.into() });
+        }
+        if begun.is_err() || &magic != MAGIC {
             return Err(RecordingError::NotARecording { path: path.into() });
         }
         let (mut states, mut snapshots, mut opening) = (Vec::new(), Vec::new(), Vec::new());
         let mut offset = MAGIC.len() as u64;
         let mut contents = Vec::new();
+        let mut end = None;
         while let Some((kind, length)) = next_piece(&mut reader, size - offset, &mut contents).map_err(io)? {
             let time = contents.first_chunk::<8>().map_or(0.0, |bytes| f64::from_le_bytes(*bytes));
             let piece = Piece { offset: offset + PIECE_HEADER as u64, length, kind, time };
@@ -77,9 +96,19 @@ impl Recording {
                 Kind::Everybody | Kind::Moved if time.is_finite() => states.push(piece),
                 Kind::Everybody | Kind::Moved => return Err(malformed("time of a state")),
                 Kind::Snapshot => snapshots.push(piece),
+                Kind::End => end = contents.first_chunk::<8>().map(|states| u64::from_le_bytes(*states)),
             }
             offset += (PIECE_HEADER + length) as u64;
+            if kind == Kind::End {
+                break;
+            }
         }
+        let damage = match (end, size - offset) {
+            (Some(count), 0) if count == states.len() as u64 => None,
+            (Some(_), 0) => return Err(malformed("recording: states are missing between others")),
+            (None, 0) => Some(Damage::Unfinished),
+            (_, bytes) => Some(Damage::Torn { bytes }),
+        };
         if opening.is_empty() || states.is_empty() {
             return Err(RecordingError::Empty { path: path.into() });
         }
@@ -102,8 +131,20 @@ impl Recording {
             beginning: world.iter_bodies().map(|body| BodyState::of(&body)).collect(),
             title,
             dt: if dt.is_finite() && dt > 0.0 { dt } else { 1.0 / 240.0 },
-            torn_bytes: size - offset,
+            damage,
         })
+    }
+
+    /// What was lost, in words, and how far the recording is whole; nothing if all of it is there.
+    pub fn loss(&self) -> Option<String> {
+        let (path, time, states) = (self.path.display(), self.time(self.len() - 1), self.len());
+        let what = match self.damage? {
+            Damage::Unfinished => "the recording was not finished or is cut off; its end is lost".to_owned(),
+            Damage::Torn { bytes } => {
+                format!("the recording is cut off or damaged; its last {bytes} bytes are lost")
+            }
+        };
+        Some(format!("{path}: {what}, it is whole up to t = {time} s ({states} states)"))
     }
 
     /// How many states there are; at least one.
@@ -247,13 +288,13 @@ fn next_piece(
     reader.read_exact(&mut header)?;
     let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     let (length, number) = (u64::from(word(0)), word(4));
-    let sum = u64::from(word(8)) | u64::from(word(12)) << 32;
+    let sum = word(8);
     if length > MAX_PIECE || length > left - PIECE_HEADER as u64 {
         return Ok(None);
     }
     contents.clear();
     contents.resize(length as usize, 0);
     reader.read_exact(contents)?;
-    let kind = Kind::of(number).filter(|_| checksum(number, contents) == sum);
+    let kind = Kind::of(number).filter(|_| checksum(length as u32, number, contents) == sum);
     Ok(kind.map(|kind| (kind, length as usize)))
 }

@@ -108,8 +108,9 @@ impl RecordingWriter {
         Ok(())
     }
 
-    /// Makes sure that everything is on the disk ⇒ how many states there are.
-    pub fn finish(self) -> Result<u64, RecordingError> {
+    /// Says that the recording is complete and makes sure that it is on the disk ⇒ how many states there are.
+    pub fn finish(mut self) -> Result<u64, RecordingError> {
+        self.append(Kind::End, &self.states.to_le_bytes())?;
         match self.file.sync_all() {
             // Pipes and devices have nothing to wait for.
             Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
@@ -132,10 +133,11 @@ impl RecordingWriter {
         if contents.len() as u64 > MAX_PIECE {
             return Err(io(io::Error::new(io::ErrorKind::FileTooLarge, "a state of more than a gigabyte")));
         }
+        let (length, kind) = (contents.len() as u32, kind as u32);
         self.piece.clear();
-        self.piece.extend_from_slice(&(contents.len() as u32).to_le_bytes());
-        self.piece.extend_from_slice(&(kind as u32).to_le_bytes());
-        self.piece.extend_from_slice(&checksum(kind as u32, contents).to_le_bytes());
+        for word in [length, kind, checksum(length, kind, contents)] {
+            self.piece.extend_from_slice(&word.to_le_bytes());
+        }
         self.piece.extend_from_slice(contents);
         self.file.write_all(&self.piece).map_err(io)
     }

@@ -10,21 +10,36 @@ use crate::error::Problem;
 use crate::source::{Fault, Read, Span};
 use std::collections::BTreeMap;
 
-/// The simulator that stands for a pipeline, or for a solver within the basic one.
-const PIPELINES: &[(&str, Option<&str>)] = &[
-    ("Basic", None),
-    ("ShockPropagation", Some("realtime")),
-    ("Bisection", Some("impulse")),
-    ("ConservativeAdvancement", Some("impulse")),
-    ("Continuous", Some("impulse")),
-    ("Realtime", Some("realtime")),
-    ("Impulse", Some("impulse")),
-    ("Constraint", Some("constraint")),
-    ("Penalty", Some("penalty")),
-    ("FreeMotion", Some("free-motion")),
+/// How a script asks to be simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pipeline {
+    /// By the solver of the environment.
+    Solver,
+    /// Sequentially, with a pass through the levels of every stack.
+    Shock,
+    /// Collisions at the times at which they happen.
+    ImpactTimes,
+    /// By the simulator of that name.
+    Named(&'static str),
+}
+
+const PIPELINES: &[(&str, Pipeline)] = &[
+    ("Basic", Pipeline::Solver),
+    ("ShockPropagation", Pipeline::Shock),
+    ("Bisection", Pipeline::ImpactTimes),
+    ("ConservativeAdvancement", Pipeline::ImpactTimes),
+    ("Continuous", Pipeline::ImpactTimes),
+    ("Realtime", Pipeline::Named("realtime")),
+    ("Impulse", Pipeline::Named("impulse")),
+    ("Constraint", Pipeline::Named("constraint")),
+    ("Penalty", Pipeline::Named("penalty")),
+    ("Sequential", Pipeline::Named("sequential")),
+    ("FreeMotion", Pipeline::Named("free-motion")),
 ];
 const SOLVERS: &[(&str, &str)] =
-    &[("Sequential", "realtime"), ("PenaltyBased", "penalty"), ("LCP", "constraint")];
+    &[("Sequential", "sequential"), ("PenaltyBased", "penalty"), ("LCP", "constraint")];
+/// Types of joints that `sequential` does not know.
+const SLIDING: &[&str] = &["prismatic", "universal"];
 const INTEGRATORS: &[(&str, &str)] =
     &[("Euler", "symplectic-euler"), ("Verlet", "velocity-verlet"), ("RK4", "runge-kutta-4")];
 const SPACES: &[(&str, &str)] = &[
@@ -106,12 +121,12 @@ pub(super) fn scene(script: &Table) -> Read<Table> {
     scene.entries.push(renamed("title", environment.id));
     let (gravity, forces) = force::read(&forces, &bodies)?;
     scene.entries.push(gravity);
-    scene.entries.push(simulator(script.get("Simulator"), &environment)?);
+    let (joints, springs) = constraint::read(&environment.constraints, &bodies)?;
+    scene.entries.push(simulator(script.get("Simulator"), &environment, &joints)?);
     scene.entries.push(materials(&material_blocks)?);
     let mixing = [("restitution", "mean"), ("friction", "mean"), ("perturbation", "sum")];
     let mixing = mixing.map(|(key, rule)| entry(key, Span::default(), Content::Text(rule.into())));
     scene.entries.push(entry("mixing", Span::default(), Content::Table(Table { entries: mixing.into() })));
-    let (joints, springs) = constraint::read(&environment.constraints, &bodies)?;
     let forces = forces.into_iter().chain(springs).collect();
     for (key, list) in [("body", bodies.into_nodes()), ("force", forces), ("joint", joints)] {
         if !list.is_empty() {
@@ -203,25 +218,46 @@ fn filter(node: &Node) -> Read<(Key, Node)> {
     Ok((Key { name: "filter".into(), span: node.span }, table(node.span, entries)))
 }
 
-/// Simulator, solver, integrator and space ⇒ `[simulator]`.
-fn simulator(node: Option<&Node>, environment: &Environment<'_>) -> Read<(Key, Node)> {
+/// Whether a joint locks what `sequential`, which holds bodies together at points, cannot.
+fn slides(joint: &Node) -> bool {
+    let kind = joint.table("joint").ok().and_then(|joint| joint.get("type")?.text("type").ok());
+    kind.is_some_and(|kind| SLIDING.contains(&kind))
+}
+
+/// Simulator, solver, integrator and space, and the joints ⇒ `[simulator]`.
+fn simulator(node: Option<&Node>, environment: &Environment<'_>, joints: &[Node]) -> Read<(Key, Node)> {
     let space = Fields::of("Space", environment.space, &["Type", "Id", "CustomProperties", "Bodies"])?;
     let space_type = space.required("Type", "Basic, Grid, KDTree or SweepAndPrune")?;
     let space_name = space_type.word("Space", SPACES)?;
     space.map("CustomProperties", |node| Fields::of("the space", node, TUNING).map(|_| ()))?;
     let span = node.map_or(space_type.span, |node| node.span);
     let mut entries = Vec::new();
-    let mut pipeline = None;
+    let mut pipeline = Pipeline::Solver;
     if let Some(node) = node {
         let fields = Fields::of("Simulator", node, &["Type", "Id", "CustomProperties"])?;
         pipeline = fields.required("Type", "Basic, or another pipeline")?.word("Simulator", PIPELINES)?;
         entries = custom(&fields, &[])?;
     }
-    let name = pipeline.unwrap_or(environment.solver);
+    let name = match pipeline {
+        Pipeline::Named(name) => name,
+        // Both stop at the time of an impact; only the second knows joints.
+        Pipeline::ImpactTimes if joints.is_empty() => "impulse",
+        Pipeline::ImpactTimes => "constraint",
+        Pipeline::Shock if joints.iter().any(slides) => "realtime",
+        Pipeline::Shock => "sequential",
+        Pipeline::Solver if environment.solver == "sequential" && joints.iter().any(slides) => "realtime",
+        Pipeline::Solver => environment.solver,
+    };
     // Only free motion lets one choose how it is integrated; all others fly exactly between contacts.
     let (key, value) =
         if name == "free-motion" { ("integrator", environment.integrator) } else { ("space", space_name) };
     entries.insert(0, entry("type", span, Content::Text(name.into())));
+    if pipeline == Pipeline::Shock
+        && name == "sequential"
+        && !entries.iter().any(|(given, _)| given.name == "shock")
+    {
+        entries.push(entry("shock", span, Content::Bool(true)));
+    }
     if !entries.iter().any(|(given, _)| given.name == key) {
         entries.push(entry(key, space_type.span, Content::Text(value.into())));
     }

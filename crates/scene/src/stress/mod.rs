@@ -271,8 +271,9 @@ impl StressScene {
         Ok(world)
     }
 
-    /// Brings the world what arrives before a step.
-    pub fn arrive(&self, world: &mut World, step: usize) -> Result<(), Error> {
+    /// Brings the world what arrives before a step ⇒ which arrivals, and their bodies in the order of their lists.
+    pub fn arrive(&self, world: &mut World, step: usize) -> Result<Vec<(usize, Vec<BodyId>)>, Error> {
+        let mut arrived = Vec::new();
         let name = |arrival: usize| format!("arrival {arrival}");
         for (index, arrival) in self.arrivals.iter().enumerate().filter(|(_, arrival)| arrival.step == step) {
             if let Some(replaced) = arrival.replaces {
@@ -289,7 +290,8 @@ impl StressScene {
             for joint in &arrival.joints {
                 joint.add_to(world, &ids)?;
             }
+            arrived.push((index, ids));
         }
-        Ok(())
+        Ok(arrived)
     }
 }

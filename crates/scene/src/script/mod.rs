@@ -4,29 +4,41 @@
 //! `simulator(#{…})`, and `add(list, #{…})` for any other list of tables. What it says becomes the same tree that a TOML file
 //! becomes; each part of it stands where the script said it, so that errors point at a line of the script.
 //!
-//! A script can reach no file, no network and no clock. It ends: operations, depth of calls, sizes of texts, lists and
-//! tables, and the size of the scene are limited. `random()` gives the same numbers every time.
+//! A script can reach no file, no network and no clock. It ends: operations and what they touch, depth of calls and of nested
+//! values, memory, and the size of the scene are limited (`meter`), and so is the time. `random()` gives the same numbers
+//! every time. A script runs on a thread of its own, so that the depths allowed fit its stack whatever the caller's is.
+
+mod library;
+mod meter;
 
 use crate::document::{Content, Key, Node, Table};
 use crate::error::Problem;
 use crate::source::{Fault, Read, Span};
+use meter::{MAX_NESTING, Meter};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
-use rhai::{Array, Dynamic, Engine, EvalAltResult, Map, NativeCallContext, Position};
+use rhai::{Array, Dynamic, Engine, EvalAltResult, Map, NativeCallContext, OptimizationLevel, Position};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Most operations of a script: a few seconds.
-const MAX_OPERATIONS: u64 = 30_000_000;
-/// Most values in a scene made by a script.
+/// Longest script: one that is longer holds tables, which TOML and JSON are for.
+const MAX_SCRIPT_BYTES: usize = 1 << 20;
+/// Most values in a scene made by a script, and most bytes of texts and keys among them.
 const MAX_VALUES: usize = 2_000_000;
+const MAX_SCENE_TEXT: usize = 64 << 20;
 const MAX_CALLS: usize = 48;
+/// Deepest expressions in each other.
 const MAX_DEPTH: usize = 48;
+/// Most bytes of a text, or of all texts in one value.
 const MAX_TEXT: usize = 64 << 10;
-const MAX_LIST: usize = 200_000;
+/// Most elements of a list, and of all lists in one value.
+const MAX_LIST: usize = 100_000;
+/// Most keys of a table, and of all tables in one value.
 const MAX_TABLE: usize = 10_000;
 const MAX_VARIABLES: usize = 500;
 const MAX_FUNCTIONS: usize = 500;
+/// Stack of the thread that runs a script; only what is used is ever taken from the system.
+const STACK: usize = 64 << 20;
 
 /// Whether a file of this name is a script.
 pub(crate) fn is_script(origin: &str) -> bool {
@@ -38,32 +50,60 @@ pub(crate) fn is_script(origin: &str) -> bool {
 struct Said {
     table: Table,
     values: usize,
+    materials: usize,
+    text: usize,
     random: Pcg64,
+    meter: Rc<Meter>,
 }
 
 type Spoken<T> = Result<T, Box<EvalAltResult>>;
 
 /// Text of a script ⇒ the tree it makes.
 pub(crate) fn run(text: &str) -> Read<Table> {
+    let fault = |message: String| Fault::new(Span::default(), Problem::Syntax(message));
+    if text.len() > MAX_SCRIPT_BYTES {
+        let (found, limit) = (text.len().to_string(), MAX_SCRIPT_BYTES);
+        return Err(Fault::new(Span::default(), Problem::Limit { what: "bytes in a script", found, limit }));
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("script".into()).stack_size(STACK);
+        let running = thread.spawn_scoped(scope, || run_here(text));
+        let running = running.map_err(|error| fault(format!("no thread to run the script on: {error}")))?;
+        running.join().unwrap_or_else(|_| Err(fault("the interpreter failed on this script".into())))
+    })
+}
+
+fn run_here(text: &str) -> Read<Table> {
     let random = Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a);
-    let said = Rc::new(RefCell::new(Said { table: Table::default(), values: 0, random }));
+    let meter = Rc::new(Meter::new());
+    let on = Rc::clone(&meter);
+    let said = Rc::new(RefCell::new(Said {
+        table: Table::default(),
+        values: 0,
+        materials: 0,
+        text: 0,
+        random,
+        meter: on,
+    }));
     let lines: Rc<[usize]> = line_starts(text).into();
-    let engine = engine(&said, &lines);
+    let engine = engine(&said, &lines, &meter);
     let fault = |message: String, position: Position| {
         Fault::new(span(&lines, text.len(), position), Problem::Syntax(message))
     };
     let script = engine.compile(text).map_err(|error| fault(error.0.to_string(), error.1))?;
     engine.run_ast(&script).map_err(|error| fault(explain(&error), innermost(&error)))?;
+    if let Some(reason) = meter.exhausted() {
+        return Err(fault(reason, Position::new(1, 1)));
+    }
     // The engine holds the other handle.
     drop(engine);
     let table = std::mem::take(&mut said.borrow_mut().table);
     Ok(table)
 }
 
-fn engine(said: &Rc<RefCell<Said>>, lines: &Rc<[usize]>) -> Engine {
-    let mut engine = Engine::new();
+fn engine(said: &Rc<RefCell<Said>>, lines: &Rc<[usize]>, meter: &Rc<Meter>) -> Engine {
+    let mut engine = Engine::new_raw();
     engine
-        .set_max_operations(MAX_OPERATIONS)
         .set_max_call_levels(MAX_CALLS)
         .set_max_expr_depths(MAX_DEPTH, MAX_DEPTH)
         .set_max_string_size(MAX_TEXT)
@@ -71,9 +111,19 @@ fn engine(said: &Rc<RefCell<Said>>, lines: &Rc<[usize]>) -> Engine {
         .set_max_map_size(MAX_TABLE)
         .set_max_variables(MAX_VARIABLES)
         .set_max_functions(MAX_FUNCTIONS)
+        // Folded into one constant, a long list would be copied by a single operation.
+        .set_optimization_level(OptimizationLevel::None)
         .disable_symbol("eval")
+        // No hook is told when `this` is read.
+        .disable_symbol("this")
         .on_print(|_| {})
         .on_debug(|_, _, _| {});
+    let counts = Rc::clone(meter);
+    engine.on_progress(move |_| counts.operation());
+    let reads = Rc::clone(meter);
+    #[expect(deprecated, reason = "not deprecated, but marked as likely to change")]
+    engine.on_var(move |name, offset, context| reads.read(name, offset, &context).map(|()| None));
+    library::register(&mut engine, meter);
     let place = |lines: &Rc<[usize]>, context: &NativeCallContext<'_>| {
         span(lines, usize::MAX, context.call_position())
     };
@@ -117,7 +167,7 @@ impl Said {
                 format!("the scene has more than {MAX_VALUES} values; use `repeat` or mesh files").into()
             );
         }
-        if depth > MAX_DEPTH {
+        if depth > MAX_NESTING {
             return Err("tables and lists lie too deep in each other".into());
         }
         let content = if let Ok(flag) = value.as_bool() {
@@ -130,6 +180,7 @@ impl Said {
             }
             Content::Real(number)
         } else if let Some(text) = value.read_lock::<rhai::ImmutableString>() {
+            self.keep_text(&text)?;
             Content::Text(text.to_string())
         } else if let Some(list) = value.read_lock::<Array>() {
             let nodes = list.iter().map(|item| self.node(item, span, depth + 1));
@@ -142,15 +193,27 @@ impl Said {
         Ok(Node { span, content })
     }
 
+    /// Counts a text or key that goes into the scene.
+    fn keep_text(&mut self, text: &str) -> Spoken<()> {
+        self.text += text.len();
+        if self.text <= MAX_SCENE_TEXT {
+            return Ok(());
+        }
+        Err(format!("the texts of the scene have more than {} MiB", MAX_SCENE_TEXT >> 20).into())
+    }
+
     fn table_of(&mut self, map: &Map, span: Span, depth: usize) -> Spoken<Table> {
         let mut entries = Vec::with_capacity(map.len());
         for (name, value) in map {
+            self.keep_text(name)?;
             entries.push((Key { name: name.to_string(), span }, self.node(value, span, depth + 1)?));
         }
         Ok(Table { entries })
     }
 
     fn set(&mut self, key: &str, value: &Dynamic, span: Span) -> Spoken<()> {
+        self.keep_text(key)?;
+        self.meter.touch(self.table.entries.len())?;
         if self.table.get(key).is_some() {
             return Err(format!("`{key}` has been said already").into());
         }
@@ -160,6 +223,7 @@ impl Said {
     }
 
     fn add(&mut self, list: &str, table: Map, span: Span) -> Spoken<()> {
+        self.meter.touch(self.table.entries.len())?;
         let node = self.node(&table.into(), span, 0)?;
         match self.entry(list, Content::List(Vec::new()), span) {
             Content::List(nodes) => {
@@ -171,6 +235,9 @@ impl Said {
     }
 
     fn material(&mut self, name: &str, table: Map, span: Span) -> Spoken<()> {
+        self.keep_text(name)?;
+        self.materials += 1;
+        self.meter.touch(self.materials)?;
         let node = self.node(&table.into(), span, 0)?;
         match self.entry("materials", Content::Table(Table::default()), span) {
             Content::Table(materials) if materials.get(name).is_none() => {
@@ -213,9 +280,7 @@ fn span(lines: &[usize], end: usize, position: Position) -> Span {
 fn explain(error: &EvalAltResult) -> String {
     match error {
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => explain(inner),
-        EvalAltResult::ErrorTooManyOperations(_) => {
-            format!("the script was stopped after {MAX_OPERATIONS} operations; does it ever end?")
-        }
+        EvalAltResult::ErrorTerminated(reason, _) => reason.to_string(),
         EvalAltResult::ErrorDataTooLarge(what, _) => format!("the script was stopped: {what} is too large"),
         EvalAltResult::ErrorStackOverflow(_) => {
             format!("the script was stopped: functions call each other more than {MAX_CALLS} deep")
