@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use rattleback_scene::FileAccess;
 use std::path::PathBuf;
 
 /// Trustworthy physics at real-time speed.
@@ -102,6 +103,21 @@ Examples:
 Shapes, with lengths in metres: box:LENGTH,WIDTH,HEIGHT  sphere:RADIUS  capsule:RADIUS,HEIGHT (without its caps)
 cylinder:RADIUS,HEIGHT  cone:RADIUS,HEIGHT  ellipsoid:A,B,C (semi-axes). Round ones stand along z.";
 
+/// Which files a scene may read.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct SceneFiles {
+    /// Let the scene read included files and meshes outside of its folder too.
+    #[arg(long)]
+    pub allow_outside: bool,
+}
+
+impl SceneFiles {
+    /// As the scene crate calls it.
+    pub const fn access(self) -> FileAccess {
+        if self.allow_outside { FileAccess::Anywhere } else { FileAccess::SceneFolder }
+    }
+}
+
 /// Options of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = RUN_HELP)]
@@ -138,9 +154,15 @@ pub struct Run {
     /// Go on from a saved state instead of the beginning of the scene.
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
+    /// Keep no energy ledger: no work in the summary, no report of energy that a passive scene gains.
+    #[arg(long)]
+    pub no_ledger: bool,
     /// Print nothing but errors.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Which files it may read.
+    #[command(flatten)]
+    pub files: SceneFiles,
 }
 
 /// Options of `compare`.
@@ -160,6 +182,9 @@ pub struct Compare {
     /// Draw energy, momentum, overlap, contact force, cost and distance over time.
     #[arg(long, value_name = "FILE.png|FILE.svg")]
     pub plot: Option<PathBuf>,
+    /// Which files it may read.
+    #[command(flatten)]
+    pub files: SceneFiles,
 }
 
 /// Options of `view`.
@@ -179,6 +204,9 @@ pub struct View {
     /// Wait for somebody to press play.
     #[arg(long)]
     pub paused: bool,
+    /// Which files it may read.
+    #[command(flatten)]
+    pub files: SceneFiles,
 }
 
 /// Options of `render`.
@@ -201,6 +229,9 @@ pub struct Render {
     /// Light ink on dark paper.
     #[arg(long)]
     pub dark: bool,
+    /// Which files it may read.
+    #[command(flatten)]
+    pub files: SceneFiles,
 }
 
 /// Options of `export`.
@@ -230,6 +261,9 @@ pub struct Check {
     /// Write it as TOML in a standard layout: what a script says, or a file without its comments.
     #[arg(long, value_name = "FILE.toml")]
     pub toml: Option<PathBuf>,
+    /// Which files it may read.
+    #[command(flatten)]
+    pub files: SceneFiles,
 }
 
 /// Options of `convert`.
@@ -240,6 +274,9 @@ pub struct Convert {
     /// Where to: TOML or JSON, in one file, with includes and defaults filled in. Keep it in the same folder if the scene names meshes.
     #[arg(value_name = "FILE.toml|FILE.json")]
     pub out: PathBuf,
+    /// Which files it may read.
+    #[command(flatten)]
+    pub files: SceneFiles,
 }
 
 /// Options of `info`.
@@ -360,9 +397,27 @@ impl Unit {
 /// Options of `validate`.
 #[derive(Debug, Args)]
 pub struct Validate {
-    /// Only cases whose name contains this, such as `rotation` or `mass/cube`.
+    /// Only cases whose name contains this, such as `rotation`, `mass/cube` or `contact/bounce`.
     #[arg(default_value = "")]
     pub filter: String,
+    /// Random experiments of each `contact/` class for each simulator and time step.
+    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub samples: u32,
+    /// Number of the first experiment: with `--samples 1`, repeats one.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub first: u32,
+    /// Seed of the random experiments.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// Only this simulator, for `contact/` classes.
+    #[arg(long, value_name = "NAME")]
+    pub simulator: Option<String>,
+    /// Time steps of the `contact/` classes, separated by commas [default: 1/60, 1/240 and 1/1000].
+    #[arg(long, value_name = "SECONDS,…", value_delimiter = ',')]
+    pub dt: Vec<f64>,
+    /// Draw the distribution of the errors of `contact/` classes.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -44,7 +44,7 @@ struct Run {
 
 /// Runs, prints, and draws if asked.
 pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let scene = Scene::open(&options.scene).map_err(Failure::input)?;
+    let scene = Scene::open_with(&options.scene, options.files.access()).map_err(Failure::input)?;
     let stage = scene.build(registry).map_err(Failure::input)?;
     let own = stage.simulator.description();
     let names = chosen(options, &own.type_name, registry)?;
@@ -102,7 +102,7 @@ fn run(simulator: String, world: &mut World, by: &mut dyn Simulator, dt: f64, st
     for step in 1..=steps {
         let began = Instant::now();
         if let Err(error) = by.step(world, dt) {
-            run.failed = Some(error.to_string());
+            run.failed = Some(world.with_names(&error.to_string()));
             break;
         }
         cost += began.elapsed().as_secs_f64();

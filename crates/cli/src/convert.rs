@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Writes a scene as TOML or JSON, and makes sure that what was written is the same world.
 pub fn convert(options: &Convert, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let scene = Scene::open(&options.scene).map_err(Failure::input)?;
+    let scene = Scene::open_with(&options.scene, options.files.access()).map_err(Failure::input)?;
     let path = &options.out;
     let text = match path.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => scene.to_toml(),
@@ -22,7 +22,7 @@ pub fn convert(options: &Convert, registry: &Registry, out: &mut dyn Write) -> R
     let before = state(&scene, registry)?;
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
     std::fs::write(path, text).map_err(|error| failed(&error))?;
-    let again = Scene::load(path).map_err(|error| failed(&error))?;
+    let again = Scene::load_with(path, options.files.access()).map_err(|error| failed(&error))?;
     let after = state(&again, registry).map_err(|failure| {
         Failure::Input(format!(
             "{failure}\nwritten, but mesh files are looked for in the folder of {}",

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::record::is_recording;
 use rattleback_dynamics::{Registry, World};
 use rattleback_scene::recording::Recording;
-use rattleback_scene::{Scene, Stage};
+use rattleback_scene::{FileAccess, Scene, Stage};
 use rattleback_viewer::Look;
 use rattleback_viewer::picture::{MAX_SIZE, Picture, PictureOptions};
 use std::io::Write;
@@ -18,14 +18,23 @@ enum Reel {
 }
 
 impl Reel {
-    fn open(name: &str, registry: &Registry) -> Result<Self, Failure> {
+    fn open(name: &str, access: FileAccess, registry: &Registry) -> Result<Self, Failure> {
         if is_recording(Path::new(name)) {
             let recording = Recording::open(Path::new(name), registry).map_err(Failure::input)?;
             let (world, _) = recording.opening(registry).map_err(Failure::input)?;
             return Ok(Self::Recorded(Box::new(recording), Box::new(world)));
         }
-        let stage = Scene::open(name).and_then(|scene| scene.build(registry)).map_err(Failure::input)?;
+        let scene = Scene::open_with(name, access).map_err(Failure::input)?;
+        let stage = scene.build(registry).map_err(Failure::input)?;
         Ok(Self::Live(Box::new(stage)))
+    }
+
+    /// What a recording has lost, in words.
+    fn loss(&self) -> Option<String> {
+        match self {
+            Self::Live(_) => None,
+            Self::Recorded(recording, _) => recording.loss(),
+        }
     }
 
     fn end(&self) -> f64 {
@@ -41,7 +50,10 @@ impl Reel {
             Self::Live(stage) => {
                 // Half a step of rounding is not another step.
                 while stage.world.time() + 0.5 * stage.dt < time {
-                    stage.simulator.step(&mut stage.world, stage.dt).map_err(Failure::failed)?;
+                    stage
+                        .simulator
+                        .step(&mut stage.world, stage.dt)
+                        .map_err(|error| Failure::Failed(stage.world.with_names(&error.to_string())))?;
                 }
                 Ok(&stage.world)
             }
@@ -65,7 +77,7 @@ pub fn render(options: &Render, registry: &Registry, out: &mut dyn Write) -> Res
     if !options.png.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
         return Err(Failure::Input(format!("{}: pictures are saved as .png", options.png.display())));
     }
-    let mut reel = Reel::open(&options.scene, registry)?;
+    let mut reel = Reel::open(&options.scene, options.files.access(), registry)?;
     let frames = options.frames.unwrap_or(1);
     let last = options.time.unwrap_or(if options.frames.is_some() { reel.end() } else { 0.0 });
     // All pictures are taken from one place, from where the beginning can be seen.
@@ -81,7 +93,7 @@ pub fn render(options: &Render, registry: &Registry, out: &mut dyn Write) -> Res
             .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         writeln!(out, "{} (t = {time} s)", path.display())?;
     }
-    Ok(())
+    reel.loss().map_or(Ok(()), |loss| Err(Failure::Failed(loss)))
 }
 
 /// `out.png` and 7 ⇒ `out-0007.png`.

@@ -5,10 +5,13 @@ use crate::chart::Watch;
 use crate::failure::Failure;
 use crate::record::{Record, check_record_path};
 use crate::summary::{Summary, Tally};
+use crate::table::number;
 use indicatif::{ProgressBar, ProgressStyle};
 use rattleback_dynamics::property::Value;
+use rattleback_dynamics::world::BodyRef;
+use rattleback_dynamics::world::LedgerSettings;
 use rattleback_dynamics::{Properties, Registry, Simulator, World};
-use rattleback_lab::channel::Channel;
+use rattleback_lab::channel::{Channel, body_label};
 use rattleback_scene::{Scene, Stage};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -23,7 +26,7 @@ const MAX_STEPS: f64 = 1e12;
 
 /// Runs a scene.
 pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let scene = Scene::open(&options.scene).map_err(Failure::input)?;
+    let scene = Scene::open_with(&options.scene, options.files.access()).map_err(Failure::input)?;
     let mut stage = scene.build(registry).map_err(Failure::input)?;
     if let Some(path) = &options.resume {
         resume(&mut stage, path, registry)?;
@@ -32,6 +35,12 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
     let dt = options.dt.unwrap_or(stage.dt);
     let steps = step_count(options, &stage, dt)?;
     let start = stage.world.readout();
+    check_finite(&stage.world).map_err(Failure::Input)?;
+    if options.no_ledger {
+        stage.world.close_energy_ledger();
+    } else if stage.world.energy_ledger().is_none() {
+        stage.world.open_energy_ledger(LedgerSettings::default()).map_err(Failure::input)?;
+    }
 
     let watch = match &options.plot {
         Some(path) => {
@@ -71,7 +80,37 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
         let simulator = describe(&*stage.simulator);
         Summary { title, simulator, world: &stage.world, start, dt, wall, tally, files }.write(out)?;
     }
+    check_finite(&stage.world).map_err(Failure::Failed)?;
     if stopped { Err(Failure::Interrupted(stage.world.time())) } else { Ok(()) }
+}
+
+/// Refuses a world whose energy or momentum is beyond what numbers can hold, and names the body that is farthest out or fastest.
+pub fn check_finite(world: &World) -> Result<(), String> {
+    let readout = world.readout();
+    let finite = readout.kinetic_energy.is_finite()
+        && readout.potential_energy.is_finite()
+        && readout.momentum.is_finite()
+        && readout.angular_momentum.is_finite();
+    if finite {
+        return Ok(());
+    }
+    let size = |body: &BodyRef<'_>| {
+        [body.position(), body.velocity(), body.angular_velocity()]
+            .iter()
+            .map(|vector| vector.abs().max_element())
+            .fold(0.0, f64::max)
+    };
+    let worst = world.iter_bodies().max_by(|a, b| size(a).total_cmp(&size(b)));
+    let body = worst.map_or_else(String::new, |body| {
+        let (name, place, velocity) = (body_label(&body), body.position(), body.velocity());
+        format!("; body `{name}` is at {place} m and moves at {velocity} m/s")
+    });
+    Err(format!(
+        "energy or momentum at t = {} s is not finite: kinetic {} J, potential {} J{body}",
+        world.time(),
+        readout.kinetic_energy,
+        readout.potential_energy
+    ))
 }
 
 /// Puts the stage where a snapshot left off.
@@ -114,11 +153,18 @@ fn step_count(options: &Run, stage: &Stage, dt: f64) -> Result<u64, Failure> {
             ),
         }));
     }
+    whole_steps(duration, dt)
+}
+
+/// (how long, length of a step), both in s ⇒ how many steps that takes, if not too many.
+pub fn whole_steps(duration: f64, dt: f64) -> Result<u64, Failure> {
     // A remainder of a millionth of a step is rounding, not time.
     let steps = (duration / dt - 1e-6).ceil().max(0.0);
     if steps > MAX_STEPS {
         return Err(Failure::Input(format!(
-            "{duration} s in steps of {dt} s are {steps:e} steps; at most {MAX_STEPS:e} are allowed"
+            "{} s in steps of {} s are {steps:e} steps; at most {MAX_STEPS:e} are allowed",
+            number(duration, 7),
+            number(dt, 7)
         )));
     }
     Ok(steps as u64)
@@ -186,7 +232,7 @@ impl Journey {
             }
             if let Err(error) = simulator.step(world, dt) {
                 self.look(world, simulator, step - 1, true);
-                return Err(Failure::failed(error));
+                return Err(Failure::Failed(world.with_names(&error.to_string())));
             }
             self.tally.count(world);
             self.look(world, simulator, step, step == steps);

@@ -2,7 +2,8 @@
 
 use crate::table::{Table, number};
 use glam::DVec3;
-use rattleback_dynamics::{Event, Readout, Status, World};
+use rattleback_dynamics::world::WorkSource;
+use rattleback_dynamics::{BodyId, EnergyLedger, Event, Readout, Status, World};
 use rattleback_lab::channel::body_label;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub struct Tally {
     contacts_ended: u64,
     fallen_asleep: u64,
     woken: u64,
+    energy_gained: u64,
     other_events: u64,
     /// The first few events in words.
     told: Vec<String>,
@@ -47,6 +49,16 @@ impl Tally {
                 }
                 Event::Collision { .. } => {
                     self.collisions += 1;
+                    continue;
+                }
+                Event::EnergyGained { time, gained, category, source, point } => {
+                    self.energy_gained += 1;
+                    if self.told.len() < TOLD {
+                        let place = at(world, *source, *point);
+                        let (time, gained) = (number(*time, 6), number(*gained, 3));
+                        self.told
+                            .push(format!("t = {time} s: gained {gained} J by {}{place}", category.name()));
+                    }
                     continue;
                 }
                 other => {
@@ -77,6 +89,7 @@ impl Tally {
             (self.contacts_ended, "ended"),
             (self.fallen_asleep, "bodies fell asleep"),
             (self.woken, "woke"),
+            (self.energy_gained, "gains of energy"),
             (self.other_events, "other"),
         ];
         let some: Vec<_> = counted
@@ -140,6 +153,9 @@ impl Summary<'_> {
         let counts: Vec<_> = present.map(|status| format!("{} {status}", bodies.count(*status))).collect();
         row("bodies", if counts.is_empty() { "none".into() } else { counts.join(", ") });
         row("energy", change(start.energy(), end.energy(), "J"));
+        if let Some(ledger) = self.world.energy_ledger() {
+            row("work", works(ledger));
+        }
         row("momentum", vectors(start.momentum, end.momentum, "kg·m/s"));
         row("angular momentum", vectors(start.angular_momentum, end.angular_momentum, "kg·m²/s"));
         let counters = format!(
@@ -157,6 +173,40 @@ impl Summary<'_> {
         writeln!(out, "{}", self.title)?;
         table.write(out)
     }
+}
+
+/// What did work in sum; what did none is left out, and what is rounding.
+fn works(ledger: &EnergyLedger) -> String {
+    let largest = ledger.iter().map(|(_, work)| work.total.abs()).fold(0.0, f64::max);
+    let counts = |work: f64| work.abs() > 1e-12 * largest;
+    let some: Vec<_> = ledger
+        .iter()
+        .filter(|(_, work)| counts(work.total))
+        .map(|(category, work)| format!("{} {}", category.name(), number(work.total, 4)))
+        .collect();
+    if some.is_empty() { "none".into() } else { format!("{} J", some.join(", ")) }
+}
+
+/// Where work was done, in words.
+fn at(world: &World, source: WorkSource, point: Option<DVec3>) -> String {
+    let body = |id: BodyId| {
+        world.body(id).map_or_else(|_| id.to_string(), |body| format!("`{}`", body_label(&body)))
+    };
+    let what = match source {
+        WorkSource::World => String::new(),
+        WorkSource::Body(id) => format!(" on {}", body(id)),
+        WorkSource::Pair([a, b]) => format!(" between {} and {}", body(a), body(b)),
+        WorkSource::Joint(id) => match world.joint(id).ok().and_then(|joint| joint.name()) {
+            Some(name) => format!(" of `{name}`"),
+            None => format!(" of {id}"),
+        },
+        WorkSource::Force(id) => match world.iter_forces().find(|(other, ..)| *other == id) {
+            Some((_, Some(name), _)) => format!(" of `{name}`"),
+            _ => format!(" of {id}"),
+        },
+    };
+    let place = point.map(|p| format!(" at ({}, {}, {}) m", number(p.x, 4), number(p.y, 4), number(p.z, 4)));
+    what + place.unwrap_or_default().as_str()
 }
 
 fn change(start: f64, end: f64, unit: &str) -> String {

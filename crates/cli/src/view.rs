@@ -4,8 +4,8 @@ use crate::arguments::View;
 use crate::failure::Failure;
 use crate::record::is_recording;
 use rattleback_dynamics::Registry;
-use rattleback_scene::Scene;
 use rattleback_scene::recording::Recording;
+use rattleback_scene::{FileAccess, Scene};
 use rattleback_viewer::theatre::Program;
 use rattleback_viewer::{Server, ServerOptions};
 use std::io::{self, Write};
@@ -15,8 +15,13 @@ use std::sync::mpsc;
 
 /// Serves until Ctrl-C.
 pub fn view(options: &View, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let program = program(options.scene.as_deref(), registry)?;
-    let served = ServerOptions { address: options.listen, port: options.port, playing: !options.paused };
+    let program = program(options.scene.as_deref(), options.files.access(), registry)?;
+    let served = ServerOptions {
+        address: options.listen,
+        port: options.port,
+        playing: !options.paused,
+        ..ServerOptions::default()
+    };
     let server = Server::start(program, served).map_err(Failure::failed)?;
     writeln!(out, "{}", server.url())?;
     out.flush()?;
@@ -41,18 +46,17 @@ pub fn view(options: &View, registry: &Registry, out: &mut dyn Write) -> Result<
 }
 
 /// What to show; anything wrong with it is told before a page opens.
-fn program(name: Option<&str>, registry: &Registry) -> Result<Program, Failure> {
+fn program(name: Option<&str>, access: FileAccess, registry: &Registry) -> Result<Program, Failure> {
     let Some(name) = name else { return Ok(Program::Gallery) };
     let path = Path::new(name);
     if is_recording(path) {
         let recording = Recording::open(path, registry).map_err(Failure::input)?;
-        if recording.torn_bytes > 0 {
-            let end = recording.time(recording.len() - 1);
-            let _ = writeln!(io::stderr(), "{name} was cut off; it is whole up to t = {end} s");
+        if let Some(loss) = recording.loss() {
+            let _ = writeln!(io::stderr(), "{loss}");
         }
         return Ok(Program::Recording(name.into(), Box::new(recording)));
     }
-    let scene = Scene::open(name).map_err(Failure::input)?;
+    let scene = Scene::open_with(name, access).map_err(Failure::input)?;
     scene.build(registry).map_err(Failure::input)?;
     Ok(Program::Scene(name.into(), Box::new(scene)))
 }

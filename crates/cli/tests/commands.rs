@@ -334,7 +334,7 @@ fn scenes_are_converted() {
         };
         assert_eq!(ran(name, "x.csv"), ran("b.json", "y.csv"), "{name}");
     }
-    assert!(folder.run(&["check", "motor.sandbox"]).fine().contains("realtime"));
+    assert!(folder.run(&["check", "motor.sandbox"]).fine().contains("sequential"));
     folder.run(&["render", "motor.sandbox", "--png", "a.png", "--size", "80x50"]).fine();
     folder.run(&["convert", "bridge", "b.obj"]).refused(&[".toml or .json"]);
     folder.run(&["convert", "a.toml", "./a.toml"]).refused(&["over itself"]);

@@ -96,10 +96,14 @@ fn words(page: &str, line: &str) -> Option<Vec<String>> {
 
 fn shortened(mut words: Vec<String>) -> Vec<String> {
     let line = words.join(" ");
-    for (_, option, value) in SHORTENED.iter().filter(|(command, ..)| line.starts_with(command)) {
+    for (command, option, value) in SHORTENED.iter().filter(|(command, ..)| line.starts_with(command)) {
         match words.iter().position(|word| word == option) {
             Some(place) => words[place + 1] = (*value).into(),
-            None if option.is_empty() => words.push((*value).into()),
+            None if option.is_empty() => {
+                let at = command.split(' ').count();
+                let given = words.len() > at && !words[at].starts_with("--");
+                words.splice(at..at + usize::from(given), [(*value).into()]);
+            }
             None => words.extend([(*option).into(), (*value).into()]),
         }
     }

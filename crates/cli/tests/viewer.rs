@@ -93,7 +93,10 @@ fn a_killed_run_leaves_a_recording_that_opens() {
     let recording = Recording::open(&path, &Registry::default()).unwrap();
     assert!(recording.len() > 100);
     assert!((recording.time(recording.len() - 1) - 0.01 * (recording.len() - 1) as f64).abs() < 1e-6);
-    folder.run(&["export", "run.rbrec", "--csv", "saved.csv", "--every", "100"]).fine();
+    // What is left is exported, and what was lost is said.
+    let ran = folder.run(&["export", "run.rbrec", "--csv", "saved.csv", "--every", "100"]);
+    assert!(ran.out.contains("saved.csv"), "{ran:?}");
+    ran.failed(&["run.rbrec", "lost", "whole up to t = "]);
 }
 
 /// A disk that fills up is told, and what else was asked for is still written.

@@ -1,13 +1,14 @@
 //! Channels: what can be seen of a world, by name.
 //!
-//! Of the whole world: `energy`, `momentum`, `angular_momentum`. Of a body: `NAME.position`, `NAME.velocity`, …
+//! Of the whole world: `energy`, `momentum`, `angular_momentum`, and from its energy ledger `work` (in sum) and `step_work` (in the last
+//! step). Of a force: `NAME.work`, `NAME.potential`. Of a body: `NAME.position`, `NAME.velocity`, …
 //! A channel has one or more components, each a number, which can be asked for alone: `energy.kinetic`, `momentum.x`,
 //! `NAME.x`, `NAME.omega_y`. A body without a name goes by `#` and its slot: `#3.z`.
 
 use glam::DVec3;
 use rattleback_dynamics::property::suggestion;
-use rattleback_dynamics::world::{BodyRef, Handle};
-use rattleback_dynamics::{BodyId, Readout, World};
+use rattleback_dynamics::world::{BodyRef, Handle, WorkCategory};
+use rattleback_dynamics::{BodyId, ForceId, Readout, World};
 
 /// A name that means nothing in this world.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +57,7 @@ fn shortened(names: &[String]) -> String {
 enum Source {
     World,
     Body(BodyId),
+    Force(ForceId),
 }
 
 /// One quantity: its name after the dot, its unit, and the names of its components.
@@ -70,11 +72,16 @@ const fn quantity(name: &'static str, unit: &'static str, components: &'static [
 }
 
 /// Components of world quantities are asked for as `quantity.component`.
-const WORLD: [Quantity; 3] = [
+const WORLD: [Quantity; 5] = [
     quantity("energy", "J", &["total", "kinetic", "potential", "drift"]),
     quantity("momentum", "kg·m/s", &["x", "y", "z"]),
     quantity("angular_momentum", "kg·m²/s", &["x", "y", "z"]),
+    quantity("work", "J", &WorkCategory::NAMES),
+    quantity("step_work", "J", &WorkCategory::NAMES),
 ];
+
+/// Of a force: work besides what its potential stands for, potential energy.
+const FORCE: [Quantity; 2] = [quantity("work", "J", &["work"]), quantity("potential", "J", &["potential"])];
 
 /// `energy` alone shows these; the drift is on another scale.
 const ENERGY_SHOWN: usize = 3;
@@ -127,6 +134,9 @@ impl Channel {
             return Err(unknown(name, world, "NAME"));
         };
         let Some(id) = find_body(world, body) else {
+            if let Some(channel) = force_channel(name, body, wanted, world) {
+                return Ok(channel);
+            }
             // `energy.kinetik` is a slip in a quantity of the world, not in the name of a body.
             return Err(if WORLD.iter().any(|quantity| quantity.name == body) {
                 unknown(name, world, "NAME")
@@ -151,10 +161,18 @@ impl Channel {
         self.quantity
     }
 
-    /// World now, with its readout and its energy at the start ⇒ one number per component; NaN if the body is gone.
+    /// Whether it shows something only while the world keeps an energy ledger.
+    pub fn needs_ledger(&self) -> bool {
+        self.quantity.ends_with("work")
+    }
+
+    /// World now, with its readout and its energy at the start ⇒ one number per component; NaN if the body is gone, or what keeps an
+    /// account of it.
     pub fn values(&self, world: &World, readout: &Readout, energy_at_start: f64) -> Vec<f64> {
         let all = match self.source {
+            Source::World if self.needs_ledger() => ledger_values(self.quantity, world),
             Source::World => world_values(self.quantity, readout, energy_at_start),
+            Source::Force(id) => vec![force_value(self.quantity, world, id)],
             Source::Body(id) => {
                 world.body(id).map_or_else(|_| vec![f64::NAN; 4], |body| body_values(self.quantity, &body))
             }
@@ -202,6 +220,32 @@ fn world_values(quantity: &str, readout: &Readout, energy_at_start: f64) -> Vec<
     }
 }
 
+fn ledger_values(quantity: &str, world: &World) -> Vec<f64> {
+    let Some(ledger) = world.energy_ledger() else { return vec![f64::NAN; WorkCategory::COUNT] };
+    ledger.iter().map(|(_, work)| if quantity == "work" { work.total } else { work.step }).collect()
+}
+
+fn force_value(quantity: &str, world: &World, id: ForceId) -> f64 {
+    if quantity == "potential" {
+        return world.force_potential(id).unwrap_or(f64::NAN);
+    }
+    world.energy_ledger().and_then(|ledger| ledger.force(id)).map_or(f64::NAN, |force| force.work.total)
+}
+
+/// (whole name, name of a force, quantity) ⇒ channel.
+fn force_channel(name: &str, force: &str, wanted: &str, world: &World) -> Option<Channel> {
+    let quantity = FORCE.iter().find(|quantity| quantity.name == wanted)?;
+    let (id, ..) = world.iter_forces().find(|(_, given, _)| *given == Some(force))?;
+    Some(Channel {
+        source: Source::Force(id),
+        label: name.into(),
+        unit: quantity.unit,
+        components: quantity.components.to_vec(),
+        quantity: quantity.name,
+        indices: vec![0],
+    })
+}
+
 fn body_values(quantity: &str, body: &BodyRef<'_>) -> Vec<f64> {
     let vector = |v: DVec3| v.to_array().to_vec();
     match quantity {
@@ -240,6 +284,9 @@ fn unknown(name: &str, world: &World, body: &str) -> ChannelError {
         known.push(quantity.name.to_owned());
         known.extend(quantity.components.iter().map(|component| format!("{}.{component}", quantity.name)));
     }
+    for force in world.iter_forces().filter_map(|(_, name, _)| name) {
+        known.extend(FORCE.iter().map(|quantity| format!("{force}.{}", quantity.name)));
+    }
     for quantity in &BODY {
         known.push(format!("{body}.{}", quantity.name));
         if quantity.components.len() > 1 {
@@ -253,7 +300,8 @@ fn unknown(name: &str, world: &World, body: &str) -> ChannelError {
 mod tests {
     use super::*;
     use glam::DQuat;
-    use rattleback_dynamics::Body;
+    use rattleback_dynamics::world::LedgerSettings;
+    use rattleback_dynamics::{Body, FreeMotion, Simulator};
     use rattleback_geometry::Shape;
 
     fn spinning_ball() -> World {
@@ -292,6 +340,23 @@ mod tests {
             assert!((got - expected).abs() < 1e-12);
         }
         assert!((read(&world, "energy.drift")[0] - (kinetic + potential - 7.0)).abs() < 1e-12);
+        assert!((read(&world, "gravity.potential")[0] - potential).abs() < 1e-12);
+    }
+
+    #[test]
+    fn work_is_read_from_the_ledger() {
+        let mut world = spinning_ball();
+        assert!(read(&world, "work.damping")[0].is_nan());
+        world.open_energy_ledger(LedgerSettings::default()).unwrap();
+        let ball = world.find_body("red.ball").unwrap();
+        world.body_mut(ball).unwrap().set_damping(0.1, 0.0).unwrap();
+        for _ in 0..10 {
+            FreeMotion::default().step(&mut world, 0.01).unwrap();
+        }
+        assert_eq!(read(&world, "work").len(), WorkCategory::COUNT);
+        let (total, step) = (read(&world, "work.damping")[0], read(&world, "step_work.damping")[0]);
+        assert!(total < 0.0 && step < 0.0 && total < 9.0 * step);
+        assert_eq!(read(&world, "gravity.work"), [0.0]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Experiments on top of the engine: name what is to be seen, record it, draw it, and check the physics.
 //!
 //! * [`channel`] turns words such as `ball.z` or `energy` into numbers read from a world,
+//! * [`contact`] samples classes of contact experiments with known answers,
 //! * [`record`] writes runs as CSV or Parquet,
 //! * [`plot`] draws them,
 //! * [`impulse_scenes`] runs the scenes of the event-driven simulator against the clock,
@@ -10,6 +11,7 @@
 
 pub mod bowling;
 pub mod channel;
+pub mod contact;
 pub mod impulse_scenes;
 pub mod parquet;
 pub mod plot;

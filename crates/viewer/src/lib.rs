@@ -7,6 +7,7 @@
 //! sent the newest state when it is ready for it, so that one that reads slowly sees fewer frames and holds up nobody.
 
 pub mod animation;
+mod connection;
 mod gallery;
 mod guard;
 pub mod look;
@@ -17,5 +18,6 @@ pub mod picture;
 pub mod server;
 pub mod theatre;
 
+pub use connection::ConnectionLimits;
 pub use look::Look;
 pub use server::{Server, ServerError, ServerOptions};

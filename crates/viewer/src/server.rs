@@ -1,5 +1,6 @@
 //! The server: a page, a gallery with thumbnails, and a WebSocket for each client.
 
+use crate::connection::{self, ConnectionLimits};
 use crate::gallery::Gallery;
 use crate::guard;
 use crate::message::{Command, MAX_COMMAND_BYTES, Reply, layer};
@@ -58,12 +59,15 @@ pub struct ServerOptions {
     pub port: u16,
     /// Whether the stage plays without being told to.
     pub playing: bool,
+    /// How long clients may take, and how many there may be.
+    pub limits: ConnectionLimits,
 }
 
 impl Default for ServerOptions {
     /// Any free port of the loopback address, playing.
     fn default() -> Self {
-        Self { address: Ipv4Addr::LOCALHOST.into(), port: 0, playing: true }
+        let limits = ConnectionLimits::default();
+        Self { address: Ipv4Addr::LOCALHOST.into(), port: 0, playing: true, limits }
     }
 }
 
@@ -76,6 +80,7 @@ struct House {
     clients: AtomicUsize,
     next_client: AtomicU64,
     closing: watch::Receiver<bool>,
+    silence: Duration,
 }
 
 /// A server that runs until it is dropped.
@@ -118,6 +123,7 @@ impl Server {
             clients: AtomicUsize::new(0),
             next_client: AtomicU64::new(1),
             closing,
+            silence: options.limits.silence,
         });
         let (stop, stopped) = oneshot::channel();
         let for_routes = Arc::clone(&house);
@@ -126,19 +132,16 @@ impl Server {
             .spawn(move || {
                 runtime.block_on(async move {
                     let Ok(listener) = TcpListener::from_std(listener) else { return };
-                    let mut closed = for_routes.closing.clone();
-                    let serving =
-                        axum::serve(listener, routes(for_routes)).with_graceful_shutdown(async move {
-                            let _ = stopped.await;
-                            close.send_replace(true);
-                        });
-                    // Whoever keeps a connection open is not waited for long.
+                    let closing = for_routes.closing.clone();
+                    let serving = connection::serve(listener, routes(for_routes), options.limits, closing);
+                    // A connection that stays open is not waited for long.
                     let farewell = async move {
-                        let _ = closed.wait_for(|closed| *closed).await;
+                        let _ = stopped.await;
+                        close.send_replace(true);
                         tokio::time::sleep(FAREWELL).await;
                     };
                     tokio::select! {
-                        _ = serving => {}
+                        () = serving => {}
                         () = farewell => {}
                     }
                 });
@@ -287,12 +290,24 @@ impl Seat {
         let mut closing = self.house.closing.clone();
         let mut seen = Seen::arriving(self.house.theatre.shared());
         frames.mark_changed();
+        // Browsers answer pings by themselves: one that is there is heard twice within the time of silence allowed.
+        let mut pings = tokio::time::interval((self.house.silence / 2).max(Duration::from_millis(1)));
+        pings.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut heard = Instant::now();
         loop {
             tokio::select! {
                 biased;
                 _ = closing.changed() => return,
+                _ = pings.tick() => {
+                    if heard.elapsed() >= self.house.silence
+                        || send(&mut socket, Message::Ping(axum::body::Bytes::new())).await.is_err()
+                    {
+                        return;
+                    }
+                }
                 message = socket.recv() => {
                     let Some(Ok(message)) = message else { return };
+                    heard = Instant::now();
                     if let Some(reply) = self.hear(message, &mut seen)
                         && send(&mut socket, Message::Text(reply.into())).await.is_err()
                     {

@@ -56,24 +56,28 @@ const PLOTS: { title: string; unit: string; curves: Curve[] }[] = [
     ],
   },
 ];
-const COLOURS = ["#e5484d", "#2f9e63", "#3a8fd0", "#d98a1f"];
+const COLOURS = ["#e5484d", "#2f9e63", "#3a8fd0", "#d98a1f", "#8e63ce", "#12a594", "#c2298a", "#86827b", "#99543a"];
 /** Units by the last word of a channel; pure numbers have none. */
 const UNITS: [RegExp, string][] = [
   [/^(position|[xyz])$/, "m"],
   [/^(velocity|speed|v[xyz])$/, "m/s"],
   [/^(body_)?omega(_[xyz])?$/, "rad/s"],
-  [/^(energy|total|kinetic|potential|kinetic_energy)$/, "J"],
+  [/^(energy|total|kinetic|potential|kinetic_energy|work|step_work)$/, "J"],
   [/^momentum$/, "N·s"],
   [/^angular_momentum$/, "N·m·s"],
 ];
+/** What the energy ledger tells apart. */
+const WORK = ["force", "contact", "friction", "joint", "motor", "damping", "kinematic", "external", "integrator"];
 /** Components of channels, as the server numbers them. */
 const COMPONENTS: Record<string, string[]> = { energy: ["total", "kinetic", "potential"], orientation: ["w", "x", "y", "z"] };
+/** Components of channels of the world alone: `work` of a force is one number. */
+const WORLD_COMPONENTS: Record<string, string[]> = { work: WORK, step_work: WORK };
 
 /** A channel and its place in the list that was sent ⇒ its plot. How many numbers it has is seen in the first frame. */
 function chosen(channel: string, index: number): { title: string; unit: string; curves: Curve[] } {
   const quantity = channel.split(".").pop() ?? "";
-  const scalar = ["speed", "kinetic_energy", "drift", "total", "kinetic", "potential"].includes(quantity) || /^(v|omega_|body_omega_)?[xyz]$|^q[wxyz]$/.test(quantity);
-  const labels = COMPONENTS[quantity] ?? (scalar ? [quantity] : ["x", "y", "z"]);
+  const scalar = ["speed", "kinetic_energy", "drift", "total", "kinetic", "potential", "work", ...WORK].includes(quantity) || /^(v|omega_|body_omega_)?[xyz]$|^q[wxyz]$/.test(quantity);
+  const labels = WORLD_COMPONENTS[channel] ?? COMPONENTS[quantity] ?? (scalar ? [quantity] : ["x", "y", "z"]);
   const value = (component: number) => (frame: Frame) => {
     const rows = frame.sections.get(Section.channels);
     for (let i = 0; rows && i < rows.count; i++) {
@@ -81,7 +85,7 @@ function chosen(channel: string, index: number): { title: string; unit: string; 
     }
     return NaN;
   };
-  const whole = channel.startsWith("momentum") ? "momentum" : channel.startsWith("angular_momentum") ? "angular_momentum" : quantity;
+  const whole = ["momentum", "angular_momentum", "work", "step_work"].find((name) => channel.startsWith(name)) ?? quantity;
   const unit = UNITS.find(([word]) => word.test(whole))?.[1] ?? "";
   return { title: channel, unit, curves: labels.map((label, k) => ({ label, colour: COLOURS[k % COLOURS.length], value: value(k) })) };
 }

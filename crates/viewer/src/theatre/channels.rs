@@ -3,6 +3,7 @@
 use super::View;
 use super::program::Act;
 use rattleback_dynamics::Readout;
+use rattleback_dynamics::world::LedgerSettings;
 use rattleback_lab::channel::Channel;
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ impl Channels {
     }
 
     /// (stage, its last readout) ⇒ the view has the numbers of all channels that anybody wants.
-    pub fn read(&mut self, view: &mut View, act: &Act, readout: &Readout) {
+    pub fn read(&mut self, view: &mut View, act: &mut Act, readout: &Readout) {
         let names: Vec<String> = view.wishes.values().flat_map(|wish| wish.channels.clone()).collect();
         self.known.retain(|name, _| names.contains(name));
         view.channels.retain(|name, _| names.contains(name));
@@ -30,6 +31,10 @@ impl Channels {
                 let found = Channel::parse(&name, &act.world);
                 if let Err(error) = &found {
                     view.tell(error.to_string().lines().next().unwrap_or_default());
+                }
+                if found.as_ref().is_ok_and(Channel::needs_ledger) && act.world.energy_ledger().is_none() {
+                    // Default settings are in range.
+                    let _ = act.world.open_energy_ledger(LedgerSettings::default());
                 }
                 self.known.insert(name.clone(), found.ok());
             }

@@ -55,7 +55,7 @@ const MAX_THREADS: usize = 8;
 const WATCHABLE: (f64, f64) = (0.4, 3600.0);
 
 /// Channels that are offered of a world as a whole, and of each body behind its name and a dot.
-const WORLD_CHANNELS: [&str; 3] = ["energy.drift", "momentum", "angular_momentum"];
+const WORLD_CHANNELS: [&str; 4] = ["energy.drift", "momentum", "angular_momentum", "work"];
 const BODY_CHANNELS: [&str; 6] = ["position", "velocity", "omega", "speed", "kinetic_energy", "orientation"];
 
 impl Act {
@@ -137,7 +137,9 @@ impl Act {
     pub fn step(&mut self) -> Result<bool, String> {
         match &mut self.source {
             Source::Simulated { simulator, .. } => {
-                simulator.step(&mut self.world, self.dt).map_err(|error| error.to_string())?;
+                simulator
+                    .step(&mut self.world, self.dt)
+                    .map_err(|error| self.world.with_names(&error.to_string()))?;
                 Ok(true)
             }
             Source::Recorded { state, .. } => {
