@@ -6,11 +6,13 @@ use rattleback_dynamics::{Path, Status};
 use rattleback_geometry::{Pose, Shape};
 use rattleback_scene::stress::{STRESS_GRAVITY, StressBody, StressJoint, StressLimits, StressScene};
 
+use crate::outcome::{Outcome, SceneWorld};
+
 /// A scene as Box3D sees it.
 pub struct Box3dWorld<'s> {
     scene: &'s StressScene,
     world: b3::b3WorldId,
-    dynamic: Vec<b3::b3BodyId>,
+    bodies: Vec<b3::b3BodyId>,
     driven: Vec<(b3::b3BodyId, &'s StressBody)>,
     arrived: Vec<Vec<b3::b3BodyId>>,
     dt: f64,
@@ -43,7 +45,7 @@ impl<'s> Box3dWorld<'s> {
         let mut made = Self {
             scene,
             world,
-            dynamic: Vec::new(),
+            bodies: Vec::new(),
             driven: Vec::new(),
             arrived: vec![Vec::new(); scene.arrivals.len()],
             dt,
@@ -52,6 +54,7 @@ impl<'s> Box3dWorld<'s> {
         for joint in &scene.joints {
             made.join(joint, &bodies);
         }
+        made.bodies = bodies;
         made
     }
 
@@ -78,10 +81,8 @@ impl<'s> Box3dWorld<'s> {
                 b3::b3Body_SetAngularVelocity(id, vector(body.spin));
                 b3::b3Body_SetLinearVelocity(id, vector(body.spin.cross(center - body.position)));
             }
-            match body.status {
-                Status::Dynamic => self.dynamic.push(id),
-                Status::Animated => self.driven.push((id, body)),
-                _ => {}
+            if body.status == Status::Animated {
+                self.driven.push((id, body));
             }
             id
         }
@@ -183,14 +184,13 @@ impl<'s> Box3dWorld<'s> {
             b3::b3CreateSphericalJoint(self.world, &definition);
         }
     }
+}
 
-    /// One step, with what arrives before it.
-    pub fn step(&mut self, step: usize) {
+impl SceneWorld for Box3dWorld<'_> {
+    fn step(&mut self, step: usize) {
         for (index, arrival) in self.scene.arrivals.iter().enumerate().filter(|(_, a)| a.step == step) {
             if let Some(gone) = arrival.replaces {
                 for id in std::mem::take(&mut self.arrived[gone]) {
-                    self.dynamic
-                        .retain(|other| (other.index1, other.generation) != (id.index1, id.generation));
                     // SAFETY: it has not been destroyed before.
                     unsafe { b3::b3DestroyBody(id) };
                 }
@@ -220,14 +220,22 @@ impl<'s> Box3dWorld<'s> {
         unsafe { b3::b3World_Step(self.world, self.dt as f32, 4) };
     }
 
-    /// Mean height of the dynamic bodies, and how many sleep.
-    pub fn outcome(&self) -> (f64, usize) {
+    fn outcome(&self) -> Outcome {
         // SAFETY: all of them live.
-        let heights = self.dynamic.iter().map(|id| unsafe { f64::from(b3::b3Body_GetPosition(*id).y) });
-        let mean = heights.sum::<f64>() / self.dynamic.len().max(1) as f64;
+        let frame = |id: &b3::b3BodyId| unsafe {
+            let (p, q) = (b3::b3Body_GetPosition(*id), b3::b3Body_GetRotation(*id));
+            let turn = DQuat::from_xyzw(q.v.x.into(), q.v.y.into(), q.v.z.into(), q.s.into());
+            Pose::new(turn.normalize(), DVec3::new(p.x.into(), p.y.into(), p.z.into()))
+        };
         // SAFETY: as above.
-        let asleep = self.dynamic.iter().filter(|id| unsafe { !b3::b3Body_IsAwake(**id) }).count();
-        (mean, asleep)
+        let sleeps = |id: &&b3::b3BodyId| unsafe {
+            b3::b3Body_GetType(**id) == b3::b3BodyType_b3_dynamicBody && !b3::b3Body_IsAwake(**id)
+        };
+        let lists = || std::iter::once(&self.bodies).chain(&self.arrived);
+        Outcome {
+            frames: lists().map(|list| list.iter().map(frame).collect()).collect(),
+            asleep: lists().flatten().filter(sleeps).count(),
+        }
     }
 }
 

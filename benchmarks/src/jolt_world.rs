@@ -12,6 +12,8 @@ use rattleback_dynamics::{Path, Status};
 use rattleback_geometry::{Pose, Shape};
 use rattleback_scene::stress::{STRESS_GRAVITY, StressBody, StressScene};
 
+use crate::outcome::{Outcome, SceneWorld};
+
 // The bindings forget what C++ stands on.
 #[cfg(target_os = "linux")]
 #[link(name = "stdc++")]
@@ -26,7 +28,7 @@ pub struct JoltWorld<'s> {
     layers: *mut JPC_BroadPhaseLayerInterface,
     against_layers: *mut JPC_ObjectVsBroadPhaseLayerFilter,
     pairs: *mut JPC_ObjectLayerPairFilter,
-    dynamic: Vec<JPC_BodyID>,
+    placed: Vec<JPC_BodyID>,
     driven: Vec<(JPC_BodyID, &'s StressBody)>,
     arrived: Vec<Vec<JPC_BodyID>>,
     dt: f64,
@@ -111,7 +113,7 @@ impl<'s> JoltWorld<'s> {
                     none,
                     JPC_ObjectLayerPairFilterFns { ShouldCollide: Some(meets) },
                 ),
-                dynamic: Vec::new(),
+                placed: Vec::new(),
                 driven: Vec::new(),
                 arrived: vec![Vec::new(); scene.arrivals.len()],
                 dt,
@@ -131,9 +133,7 @@ impl<'s> JoltWorld<'s> {
                 pairs,
             );
         }
-        for body in &scene.bodies {
-            made.add(body);
-        }
+        made.placed = scene.bodies.iter().map(|body| made.add(body)).collect();
         // SAFETY: the system lives.
         unsafe { JPC_PhysicsSystem_OptimizeBroadPhase(made.system) };
         Some(made)
@@ -170,20 +170,18 @@ impl<'s> JoltWorld<'s> {
             }
             JPC_BodyInterface_CreateAndAddBody(self.bodies(), &settings, JPC_ACTIVATION_ACTIVATE)
         };
-        match body.status {
-            Status::Dynamic => self.dynamic.push(id),
-            Status::Animated => self.driven.push((id, body)),
-            _ => {}
+        if body.status == Status::Animated {
+            self.driven.push((id, body));
         }
         id
     }
+}
 
-    /// One step, with what arrives before it.
-    pub fn step(&mut self, step: usize) {
+impl SceneWorld for JoltWorld<'_> {
+    fn step(&mut self, step: usize) {
         for (index, arrival) in self.scene.arrivals.iter().enumerate().filter(|(_, a)| a.step == step) {
             for id in arrival.replaces.map(|gone| std::mem::take(&mut self.arrived[gone])).unwrap_or_default()
             {
-                self.dynamic.retain(|other| *other != id);
                 // SAFETY: it has not been removed before.
                 unsafe {
                     JPC_BodyInterface_RemoveBody(self.bodies(), id);
@@ -214,16 +212,24 @@ impl<'s> JoltWorld<'s> {
         assert_eq!(error, 0, "its buffers are large enough");
     }
 
-    /// Mean height of the dynamic bodies, and how many sleep.
-    pub fn outcome(&self) -> (f64, usize) {
-        let heights = self.dynamic.iter().map(|id| {
-            // SAFETY: it lives.
-            unsafe { f64::from(JPC_BodyInterface_GetCenterOfMassPosition(self.bodies(), *id).y) }
-        });
-        let mean = heights.sum::<f64>() / self.dynamic.len().max(1) as f64;
+    fn outcome(&self) -> Outcome {
         // SAFETY: all of them live.
-        let awake = |id: &&JPC_BodyID| unsafe { JPC_BodyInterface_IsActive(self.bodies(), **id) };
-        (mean, self.dynamic.len() - self.dynamic.iter().filter(awake).count())
+        let frame = |id: &JPC_BodyID| unsafe {
+            let p = JPC_BodyInterface_GetPosition(self.bodies(), *id);
+            let q = JPC_BodyInterface_GetRotation(self.bodies(), *id);
+            let turn = DQuat::from_xyzw(q.x.into(), q.y.into(), q.z.into(), q.w.into());
+            Pose::new(turn.normalize(), DVec3::new(p.x.into(), p.y.into(), p.z.into()))
+        };
+        // SAFETY: as above.
+        let awake = |id: &JPC_BodyID| unsafe { JPC_BodyInterface_IsActive(self.bodies(), *id) };
+        let lists = || std::iter::once(&self.placed).chain(&self.arrived);
+        let bodies = std::iter::once(&self.scene.bodies);
+        let bodies = bodies.chain(self.scene.arrivals.iter().map(|arrival| &arrival.bodies));
+        let each = lists().zip(bodies).flat_map(|(ids, bodies)| ids.iter().zip(bodies));
+        Outcome {
+            frames: lists().map(|list| list.iter().map(frame).collect()).collect(),
+            asleep: each.filter(|(id, body)| body.status == Status::Dynamic && !awake(id)).count(),
+        }
     }
 }
 

@@ -6,7 +6,12 @@ mod box3d_tree;
 mod box3d_world;
 #[cfg(feature = "jolt")]
 mod jolt_world;
+mod our_world;
+mod outcome;
+mod overlap;
+mod place;
 mod random;
+mod rapier_world;
 mod rounds;
 
 #[cfg(feature = "box3d")]
@@ -15,7 +20,12 @@ pub use box3d_tree::Box3dTree;
 pub use box3d_world::Box3dWorld;
 #[cfg(feature = "jolt")]
 pub use jolt_world::JoltWorld;
+pub use our_world::OurWorld;
+pub use outcome::{Outcome, SceneWorld};
+pub use overlap::{Judge, Overlaps};
+pub use place::{machine, today};
 pub use random::Random;
+pub use rapier_world::RapierWorld;
 pub use rounds::{Task, Times, compare, print_rows, report, timed};
 
 /// Defines `vector` and `pose`, which turn ours into those of a version of Parry; asked with its name and its numbers.
