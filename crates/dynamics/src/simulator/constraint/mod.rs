@@ -33,6 +33,7 @@ mod lead;
 mod linkage;
 mod load;
 mod meeting;
+mod passivity;
 mod present;
 mod rolling;
 pub(in crate::simulator) mod roster;

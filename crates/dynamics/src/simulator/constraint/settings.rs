@@ -21,7 +21,7 @@ component! {
         /// Rounds of collisions in a sub-step after which bodies do not bounce any more.
         collision_limit: i64 = 32, "", Allowed::Within(1.0, 10000.0);
         /// Islands of more bodies than this, while they move, take a sub-step in short pieces instead of going from collision to collision.
-        exact_bodies: i64 = 8, "", Allowed::Within(0.0, 1e9);
+        exact_bodies: i64 = 16, "", Allowed::Within(0.0, 1e9);
         /// What restitution is a ratio of in a single collision: stronge (works), poisson (impulses) or newton (velocities). Simultaneous collisions
         /// part with at least e times the velocities they came with, less where that would create energy.
         restitution_law: String = "stronge", "", Allowed::Finite;

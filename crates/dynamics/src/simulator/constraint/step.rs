@@ -153,6 +153,7 @@ impl Constraint {
                     }
                     None => self.cross_island(world, &island, &start, &free, &mut end, sub_step),
                 }
+                self.limit_energy(&island, (&start, &free), &mut end);
                 self.account_island(world, &island, (&start, &end, &free), posted, h);
             }
             if !self.roster.look_again(world, &start, &end)? {

@@ -323,7 +323,12 @@ impl Simulator for Impulse {
     }
 
     fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&Memory::of(&self.company, self.revision)).unwrap_or_default()
+        // A restored state that no step has taken up yet is still the state.
+        let bytes = match &self.recalled {
+            Some(restored) => postcard::to_allocvec(restored),
+            None => postcard::to_allocvec(&Memory::of(&self.company, self.revision)),
+        };
+        bytes.unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
