@@ -29,6 +29,7 @@ mod impact;
 mod impulse;
 pub(in crate::simulator) mod island;
 mod jointed;
+mod landing;
 mod lead;
 mod linkage;
 mod load;

@@ -4,6 +4,7 @@ use super::crowd::RESTLESS;
 use super::force::{Course, follow, loads_of};
 use super::impulse::{ConstraintNote, Instant};
 use super::island::{Island, islands};
+use super::landing::touched_pairs;
 use super::lead::Interval;
 use super::load::JointLoads;
 use super::meeting::{Journey, Outlook, first_meeting};
@@ -226,10 +227,21 @@ impl Constraint {
             // From here on nothing that comes fast is a contact; whoever slows down on the way will be one.
             let is_fast =
                 |touch: &Touch| !touch.touches() && touch.relative_velocity(&now).x < -contact_speed;
+            let left = h - gone;
             if events <= most {
                 touches.retain(|touch| !is_fast(touch));
+                if exact {
+                    // Pairs that are apart are followed to where they touch, however slowly they come.
+                    let touched = touched_pairs(&touches);
+                    touches.retain(|touch| touched.binary_search(&touch.pair).is_ok());
+                    if self.leaves(island, (&now, &touches), free, (begin + gone, left)) {
+                        touches.clear();
+                    }
+                }
             }
-            let left = h - gone;
+            if exact && island.assemblies.is_empty() {
+                self.slow_landing(&mut now, &touches, left, contact_speed);
+            }
             let stretch = Stretch { begin: begin + gone, time: left, hurried: false };
             if exact && phases < MOST_PHASES && events <= most {
                 let rolled = self.cross_phase(island, (&now, &touches, &outlooks), free, end, stretch);
