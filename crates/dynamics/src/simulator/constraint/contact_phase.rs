@@ -18,7 +18,7 @@ use super::dormand_prince::{self as method, RESULT, STAGES, TIMES};
 use super::fehlberg::Rate;
 use super::force::Course;
 use super::roster::Roster;
-use super::touch::{Name, Touch};
+use super::touch::{Name, Touch, slop};
 use crate::motion::Motion;
 use crate::world::Status;
 use glam::{DQuat, DVec3};
@@ -207,7 +207,7 @@ impl ContactPhase {
             let actors = touch.actors.map(|actor| actor as usize);
             let speed = actors.iter().map(|actor| now[*actor].v.length() + now[*actor].omega.length());
             // A contact that is left, or is overlapped in, is none that persists.
-            if u.x > 1e-6 * (1.0 + speed.sum::<f64>()) || touch.gap < -touch.tolerance {
+            if u.x > 1e-6 * (1.0 + speed.sum::<f64>()) || touch.gap < -1.5 * slop(touch.tolerance) {
                 return None;
             }
             let slides = slip > span.stick_speed;

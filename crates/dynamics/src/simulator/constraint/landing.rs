@@ -6,7 +6,8 @@
 //!
 //!   0 ≤ p_n ⟂ u⁺_n + gap/h ≥ 0, Coulomb friction at u⁺,
 //!
-//! after which beginning, mean and end agree and the gap closes at the end. The impulse takes energy away and never adds any.
+//! after which beginning, mean and end agree and the gap closes at the end. The impulse takes energy away and never adds any. Points on the other side that it
+//! lifts, but that come back within the interval (u⁺_n < ½ g h), would rock to and fro many times; they are held instead, u⁺_n = 0.
 //!
 //! A point that touches and is left by its bodies needs no force. Its row, taken at the beginning, leaves out the centripetal acceleration of
 //! the point, so that a body that turns fast would be pushed; where every point of an island is left, all are left out.
@@ -24,7 +25,13 @@ const LEAVING: f64 = 1e-6;
 
 impl Constraint {
     /// Slows points down that would land before the end of an interval and are too slow for a collision.
-    pub(super) fn slow_landing(&mut self, now: &mut [Motion], touches: &[Touch], time: f64, contact_speed: f64) {
+    pub(super) fn slow_landing(
+        &mut self,
+        now: &mut [Motion],
+        (touches, free): (&[Touch], &[Course]),
+        time: f64,
+        contact_speed: f64,
+    ) {
         let lands = |touch: &Touch| {
             let approach = -touch.relative_velocity(now).x;
             !touch.touches() && approach <= contact_speed && approach * time > touch.gap * (1.0 + 1e-6)
@@ -34,7 +41,7 @@ impl Constraint {
         }
         let held: Vec<Touch> =
             touches.iter().copied().filter(|touch| touch.touches() || lands(touch)).collect();
-        self.forces.pose(&self.roster, now, now, &held, |_, touch| Wish {
+        let wish = |_: usize, touch: &Touch| Wish {
             normal: if touch.touches() {
                 touch.relative_velocity(now).x.min(0.0)
             } else {
@@ -42,11 +49,35 @@ impl Constraint {
             },
             friction: touch.kinetic_friction,
             stiffness: Stiffness::Rigid,
-        });
+        };
+        let settings = BlockSettings { tolerance: 1e-12, ..BlockSettings::default() };
+        self.forces.pose(&self.roster, now, now, &held, wish);
         self.forces.impulse.clear();
-        let report = self.forces.solve(&BlockSettings { tolerance: 1e-12, ..BlockSettings::default() });
-        if !report.converged {
+        if !self.forces.solve(&settings).converged {
             return;
+        }
+        let mut after = now.to_vec();
+        for (actor, [v, omega]) in self.forces.solved() {
+            (after[actor].v, after[actor].omega) = (v, omega);
+        }
+        let pull = |touch: &Touch| -> f64 {
+            let of = |actor: u32| match free[actor as usize] {
+                Course::Free { acceleration, .. } => acceleration,
+                _ => DVec3::ZERO,
+            };
+            -touch.normal().dot(of(touch.actors[1]) - of(touch.actors[0]))
+        };
+        let rocks = |touch: &Touch| {
+            let up = touch.relative_velocity(&after).x;
+            touch.touches() && up > 1e-9 && up < 0.5 * time * pull(touch)
+        };
+        if held.iter().any(rocks) {
+            let most: Vec<f64> =
+                held.iter().zip(&self.forces.impulse).map(|(touch, p)| touch.kinetic_friction * p.x).collect();
+            self.forces.pose(&self.roster, now, now, &held, wish);
+            self.forces.hold(&most);
+            self.forces.impulse.clear();
+            self.forces.solve(&settings);
         }
         for (actor, [v, omega]) in self.forces.solved() {
             (now[actor].v, now[actor].omega) = (v, omega);

@@ -6,7 +6,7 @@ use super::force::{Course, ForceReport, Forces, TieWish, Wish, follow};
 use super::linkage::ALWAYS;
 use super::roster::Roster;
 use super::settings::ConstraintSettings;
-use super::touch::{Memory, Touch};
+use super::touch::{Memory, Touch, slop};
 use crate::motion::Motion;
 use crate::world::World;
 use glam::{DQuat, DVec3};
@@ -206,8 +206,8 @@ impl Interval<'_> {
             self.time * by.v + (turned - arm)
         };
         let gap = touch.gap + touch.normal().dot(displacement(1) - displacement(0));
-        let least =
-            if touch.gap < -touch.tolerance { (1.0 - RECOVERY) * touch.gap } else { touch.gap.min(0.0) };
+        let deep = touch.gap + slop(touch.tolerance);
+        let least = if deep < 0.0 { touch.gap - RECOVERY * deep } else { touch.gap.min(0.0) };
         (gap, least)
     }
 

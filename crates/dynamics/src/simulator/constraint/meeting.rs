@@ -15,9 +15,8 @@ use rattleback_geometry::swept::{self, Advancement, cast_shapes};
 const MOST_LOOKS: usize = 60;
 /// Part of the touching tolerance within which a meeting is found: what a rebound misses of e² h is (1 − e²) times the gap it begins at.
 const CLOSE: f64 = 1e-3;
-/// A touching pair may come to overlap by this much of the smaller body before a new point of it counts that came fast,
-const SLOP: f64 = 1e-4;
-/// and by this much because it turns while it touches.
+/// A touching pair may come to overlap by this much of the smaller body because it turns while it touches; a new point of it that came fast
+/// counts as soon as it overlaps by more than what is left as it is.
 const DRIFT: f64 = 1e-3;
 
 /// Courses of everybody over an interval.
@@ -87,8 +86,8 @@ impl Search<'_> {
         let tolerance = touch_gap * self.pair.size;
         let touched = outlook.separation <= tolerance;
         if touched {
-            let share = if outlook.fast { SLOP } else { DRIFT };
-            let slop = (share * self.pair.size).max(20.0 * tolerance);
+            let least = super::touch::slop(tolerance);
+            let slop = if outlook.fast { least } else { least.max(DRIFT * self.pair.size) };
             // Whoever overlaps by more already gets a little room, so that time goes on.
             let depth = slop.max(0.25 * slop - outlook.separation);
             if self.separation(roster, until) >= -depth {

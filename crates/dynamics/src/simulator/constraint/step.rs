@@ -240,7 +240,7 @@ impl Constraint {
                 }
             }
             if exact && island.assemblies.is_empty() {
-                self.slow_landing(&mut now, &touches, left, contact_speed);
+                self.slow_landing(&mut now, (&touches, free), left, contact_speed);
             }
             let stretch = Stretch { begin: begin + gone, time: left, hurried: false };
             if exact && phases < MOST_PHASES && events <= most {

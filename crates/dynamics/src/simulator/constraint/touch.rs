@@ -45,6 +45,14 @@ pub(in crate::simulator) struct Touch {
     pub restitution: f64,
 }
 
+/// Overlap, in touching tolerances, that is left as it is: taking it back would lift bodies, and nothing pays for that.
+const SLOP: f64 = 20.0;
+
+/// Depth up to which an overlap is left as it is, for a touching tolerance, m.
+pub(in crate::simulator) fn slop(tolerance: f64) -> f64 {
+    SLOP * tolerance
+}
+
 impl Touch {
     pub fn normal(&self) -> DVec3 {
         self.frame.x_axis
