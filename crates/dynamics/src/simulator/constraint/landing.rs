@@ -42,11 +42,7 @@ impl Constraint {
         let held: Vec<Touch> =
             touches.iter().copied().filter(|touch| touch.touches() || lands(touch)).collect();
         let wish = |_: usize, touch: &Touch| Wish {
-            normal: if touch.touches() {
-                touch.relative_velocity(now).x.min(0.0)
-            } else {
-                -touch.gap / time
-            },
+            normal: if touch.touches() { touch.relative_velocity(now).x.min(0.0) } else { -touch.gap / time },
             friction: touch.kinetic_friction,
             stiffness: Stiffness::Rigid,
         };
@@ -72,8 +68,11 @@ impl Constraint {
             touch.touches() && up > 1e-9 && up < 0.5 * time * pull(touch)
         };
         if held.iter().any(rocks) {
-            let most: Vec<f64> =
-                held.iter().zip(&self.forces.impulse).map(|(touch, p)| touch.kinetic_friction * p.x).collect();
+            let most: Vec<f64> = held
+                .iter()
+                .zip(&self.forces.impulse)
+                .map(|(touch, p)| touch.kinetic_friction * p.x)
+                .collect();
             self.forces.pose(&self.roster, now, now, &held, wish);
             self.forces.hold(&most);
             self.forces.impulse.clear();

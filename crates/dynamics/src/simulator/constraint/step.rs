@@ -261,8 +261,9 @@ impl Constraint {
             let full = self.cross(world, island, (&now, &touches), free, end, stretch);
             let meeting =
                 if events > most { None } else { self.meet(&now, &full, &outlooks, begin + gone, left) };
-            let stop = if exact && stops < MOST_STOPS { self.slip_end(&now, &touches, left) } else { None };
-            let stop = stop.filter(|stop| meeting.is_none_or(|meeting| *stop < meeting));
+            let stop =
+                if exact && stops < MOST_STOPS { self.slip_end(&now, &touches, free, left) } else { None };
+            let stop = stop.filter(|stop| *stop < left && meeting.is_none_or(|meeting| *stop < meeting));
             let Some(time) = stop.or(meeting).filter(|time| *time < left) else {
                 self.keep(&touches, left);
                 self.account_forces(&touches, &now, end);
@@ -300,18 +301,34 @@ impl Constraint {
         }
     }
 
-    /// When the first contact that slides stops sliding, if one does within the interval just solved. Friction slows the slip evenly, so one that takes the part
-    /// s < 1 of the most there is to stop has stopped after that part of the interval. From there on it sticks, and places follow from that.
-    fn slip_end(&self, now: &[Motion], touches: &[Touch], time: f64) -> Option<f64> {
-        let part = |(touch, p): (&Touch, &DVec3)| {
-            let u = touch.relative_velocity(now);
-            let most = touch.kinetic_friction * p.x;
-            let taken = p.y.hypot(p.z);
-            let stops = u.y.hypot(u.z) > self.settings.stick_speed && taken < 0.999 * most;
-            (stops && taken > 1e-3 * most).then(|| taken / most)
+    /// When the first contact that slides stops sliding, if one does within the interval just solved. Friction μN slows the slip of a body of mass m by
+    /// μN/m, N the sum of the normal forces on it, and loads a along the slip add to it or take from it: t = u/(μN/m − a). From there on it sticks,
+    /// and places follow from that.
+    fn slip_end(&self, now: &[Motion], touches: &[Touch], free: &[Course], time: f64) -> Option<f64> {
+        let pressed = |actor: u32| -> f64 {
+            let loaded = touches.iter().zip(&self.forces.impulse);
+            loaded.filter(|(touch, _)| touch.actors.contains(&actor)).map(|(_, p)| p.x).sum()
         };
-        let parts = touches.iter().zip(&self.forces.impulse).filter_map(part);
-        parts.min_by(f64::total_cmp).map(|part| part * time)
+        let stop = |(touch, p): (&Touch, &DVec3)| {
+            let u = touch.relative_velocity(now);
+            let slip = u.y.hypot(u.z);
+            let most = touch.kinetic_friction * p.x;
+            if slip <= self.settings.stick_speed || p.y.hypot(p.z) >= 0.999 * most {
+                return None;
+            }
+            let along = (u.y * touch.frame.y_axis + u.z * touch.frame.z_axis) / slip;
+            let mut slowed = 0.0;
+            for (side, sign) in [(0, -1.0), (1, 1.0)] {
+                let actor = touch.actors[side];
+                if let Course::Free { acceleration, .. } = free[actor as usize] {
+                    let friction = touch.kinetic_friction * pressed(actor) / time;
+                    slowed += self.roster.actors[actor as usize].inertia.inverse_mass * friction;
+                    slowed -= sign * along.dot(acceleration);
+                }
+            }
+            (slowed > 0.0).then(|| slip / slowed)
+        };
+        touches.iter().zip(&self.forces.impulse).filter_map(stop).min_by(f64::total_cmp)
     }
 
     /// Crosses an interval, or the part of it up to the first meeting, in a contact phase ⇒ how long that is and whether it ends with a meeting; nothing
