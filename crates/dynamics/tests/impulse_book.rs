@@ -150,7 +150,7 @@ fn spinning_boxes_are_never_late() {
                 .unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (record, solids) = (Arc::clone(&seen), shapes.clone());
-        simulator.observe(move |moment| {
+        simulator.on_collision(move |moment| {
             let [a, b] = [moment.poses[0].1, moment.poses[1].1];
             let gap = distance(&solids[0], &solids[1], &(a.inverse() * b)).unwrap().distance;
             record.lock().unwrap().push(gap);

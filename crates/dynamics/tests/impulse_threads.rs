@@ -194,7 +194,7 @@ fn who_watches_sees_things_in_order() {
     }
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let list = std::sync::Arc::clone(&seen);
-    simulator.observe(move |moment| list.lock().unwrap().push(moment.time));
+    simulator.on_collision(move |moment| list.lock().unwrap().push(moment.time));
     let before = simulator.counters().collisions;
     for _ in 0..40 {
         simulator.step(&mut world, 1.0 / 100.0).unwrap();

@@ -1,54 +1,54 @@
 //! Event-driven simulation after Mirtich: all contact is collisions, one pair of bodies at a time.
 //!
-//! - Between collisions every body is a closed form of time (`actor`): nothing is integrated, and a body is looked at only
+//! - Between collisions every body is a closed form of time (`ballistic_body`): nothing is integrated, and a body is looked at only
 //!   when a pair it belongs to has an appointment.
-//! - A pair of convex parts has an appointment (`heap`) at a time by which it provably cannot have met: gap d along the
-//!   normal against the bounds A s² + B s on how far each part can get (`reach`, `script`). So a collision is approached
+//! - A pair of convex parts has an appointment (`event_queue`) at a time by which it provably cannot have met: gap d along the
+//!   normal against the bounds A s² + B s on how far each part can get (`motion_bound`, `kinematic_bound`). So a collision is approached
 //!   from one side and never passed; the gap left at each look is at least σ min(d, ε).
-//! - Pairs are made of parts whose boxes overlap (`neighbors`); the boxes are roomy, and are only moved when a body may have
-//!   left them. Pairs of busy bodies that are not very near doze until one of the two has got on far enough (`alarm`).
-//! - At an appointment the gap is measured. Below ε and closing, it is a collision: the contact law answers with one impulse
-//!   (`response`), and the appointments of both bodies are made anew. Else the pair gets its next appointment.
-//! - Bodies at rest would collide forever in ever smaller hops. Slow collisions (microcollisions) therefore keep the energy of hops, act at all
-//!   points of a contact patch at once (`patch`), and create no energy (`hop`); and bodies that have stopped and can be proved to
+//! - Pairs are made of parts whose boxes overlap (`broad_phase`); the boxes are roomy, and are only motion_changed when a body may have
+//!   left them. Pairs of busy bodies that are not very near defer_pair until one of the two has got on far enough (`travel_deadline`).
+//! - At an appointment the gap is last_gap. Below ε and closing, it is a collision: the contact law answers with one impulse
+//!   (`impact_response`), and the appointments of both bodies are made anew. Else the pair gets its next appointment.
+//! - Bodies at rest would collide forever in ever smaller hops. Slow collisions (microcollisions) therefore keep the energy of hops, input at all
+//!   points of a contact patch at once (`contact_patch`), and create no energy (`hop_energy`); and bodies that have stopped and can be proved to
 //!   be carried by their contacts stand still until something disturbs them (`rest`).
 //!
 //! - Groups of bodies that have nothing to do with each other are played on several threads at the same time, if that is asked for: each on
-//!   a stage of its own (`company`, `groups`, `recast`). Those whose boxes turn out to have met in a step are put back and play it again as one
-//!   (`draft`), so that the number of threads does not show in a single bit.
+//!   a partition of its own (`timewarp`, `partitioning`, `repartition`). Those whose boxes turn out to have met in a step are put back and run_events it again as one
+//!   (`checkpoint`), so that the number of threads does not notify in a single bit.
 //!
-//! Forces other than uniform gravity act as kicks at both ends of a step, as do linear and angular damping.
+//! Forces other than uniform gravity input as kicks at both ends of a step, as do linear and angular damping.
 
-mod actor;
-mod alarm;
+mod ballistic_body;
+mod travel_deadline;
 mod bracketing;
-mod company;
-mod draft;
-mod enlist;
-mod groups;
-mod heap;
-mod hop;
+mod timewarp;
+mod checkpoint;
+mod build;
+mod partitioning;
+mod event_queue;
+mod hop_energy;
 mod kick;
-mod memory;
-mod neighbors;
+mod state;
+mod broad_phase;
 mod observer;
-mod outline;
+mod support_bound;
 mod pair;
-mod part;
-mod patch;
-mod reach;
-mod recast;
-mod response;
+mod convex_part;
+mod contact_patch;
+mod motion_bound;
+mod repartition;
+mod impact_response;
 mod rest;
-mod rims;
-mod script;
+mod cylinder_distance;
+mod kinematic_bound;
 mod settings;
-mod stage;
-mod work;
+mod partition;
+mod collision_work;
 
-pub use observer::Moment;
+pub use observer::CollisionInfo;
 pub use settings::ImpulseSettings;
-pub use stage::ImpulseCounters;
+pub use partition::ImpulseCounters;
 
 use crate::contact::CollisionError;
 use crate::error::Error;
@@ -58,13 +58,13 @@ use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
 use crate::world::{BodyId, SnapshotError, Status, World};
-use company::{Act, Company};
+use timewarp::{StepInput, PartitionSet};
 use glam::DVec3;
-use memory::Memory;
-use observer::Observer;
+use state::ImpulseState;
+use observer::CollisionObserver;
 use rattleback_geometry::closest::ClosestError;
 use rattleback_geometry::space::{SpaceCounters, SpaceError};
-use stage::Stage;
+use partition::Partition;
 
 /// Why the event loop cannot go on.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
@@ -86,8 +86,8 @@ pub enum ImpulseError {
         /// When, s.
         time: f64,
     },
-    /// The distance of two parts cannot be told.
-    #[error("a gap could not be measured: {source}")]
+    /// The distance of two parts cannot be bound_time.
+    #[error("a gap could not be last_gap: {source}")]
     Geometry {
         /// Why.
         source: ClosestError,
@@ -136,7 +136,7 @@ impl ImpulseError {
 
 /// Average contact force between two bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactForce {
+pub struct MeanContactForce {
     /// Who.
     pub bodies: [BodyId; 2],
     /// On the second body, N.
@@ -168,12 +168,12 @@ pub struct ContactForce {
 #[derive(Debug, Default)]
 pub struct Impulse {
     settings: ImpulseSettings,
-    company: Company,
+    partition_set: PartitionSet,
     loads: Loads,
     before: Vec<Motion>,
     /// What a snapshot remembered, until there is a world to put it into.
-    recalled: Option<Memory>,
-    /// The revision of the world the stage was made of; none if it has to be made anew.
+    pending_state: Option<ImpulseState>,
+    /// The revision of the world the partition was made of; none if it has to be made anew.
     revision: Option<u64>,
 }
 
@@ -193,69 +193,69 @@ impl Impulse {
 
     /// What has been done since the simulator was made.
     pub const fn counters(&self) -> &ImpulseCounters {
-        &self.company.counters
+        &self.partition_set.counters
     }
 
     /// What the broad phase has done for everything that moves, since it was last dealt out to threads.
     pub fn space_counters(&self) -> SpaceCounters {
         let mut all = SpaceCounters::default();
-        for stage in &self.company.stages {
-            all += stage.neighbors.counters();
+        for partition in &self.partition_set.partitions {
+            all += partition.broad_phase.counters();
         }
         all
     }
 
     /// ε in use, m.
     pub fn collision_epsilon(&self) -> f64 {
-        self.company.stages.first().map_or(0.0, |stage| stage.epsilon)
+        self.partition_set.partitions.first().map_or(0.0, |partition| partition.epsilon)
     }
 
-    /// The smallest gap ever measured since the world was taken on, m.
+    /// The smallest gap ever last_gap since the world was taken on, m.
     pub const fn smallest_gap(&self) -> f64 {
-        self.company.smallest_gap
+        self.partition_set.smallest_gap
     }
 
     /// Pairs near each other at present.
     pub fn close_pairs(&self) -> usize {
-        self.company.stages.iter().flat_map(|stage| &stage.alive).filter(|alive| **alive).count()
+        self.partition_set.partitions.iter().flat_map(|partition| &partition.alive).filter(|alive| **alive).count()
     }
 
     /// Bodies at rest at present.
     pub fn resting(&self) -> impl Iterator<Item = BodyId> + '_ {
-        self.company.resting().into_iter()
+        self.partition_set.resting().into_iter()
     }
 
     /// Shows every collision, slow ones too, to somebody at the moment it happens; only one can watch at a time. So that they come in
     /// the order of time, everything is played on one thread while somebody watches, whatever the settings say.
-    pub fn observe(&mut self, observer: impl FnMut(&Moment<'_>) + Send + Sync + 'static) {
-        self.company.observer = Observer::new(observer);
+    pub fn on_collision(&mut self, observer: impl FnMut(&CollisionInfo<'_>) + Send + Sync + 'static) {
+        self.partition_set.observer = CollisionObserver::new(observer);
     }
 
     /// Average forces of all pairs that touch, over the last window.
-    pub fn contact_forces(&self) -> impl Iterator<Item = ContactForce> + '_ {
-        self.company.forces().into_iter()
+    pub fn contact_forces(&self) -> impl Iterator<Item = MeanContactForce> + '_ {
+        self.partition_set.forces().into_iter()
     }
 
-    fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+    fn run_step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         let (start, end) = (world.time(), world.time() + dt);
         world.gather_loads(start, &mut self.loads);
         let gravity = self.loads.uniform_acceleration();
-        if let Some(memory) = self.recalled.take() {
-            self.revision = memory.revision;
-            memory.restore(&mut self.company, world, &self.settings)?;
+        if let Some(state) = self.pending_state.take() {
+            self.revision = state.revision;
+            state.load(&mut self.partition_set, world, &self.settings)?;
         }
-        if self.revision != Some(world.revision()) || self.company.is_stale(world, gravity) {
-            self.company.enlist(world, &self.settings, gravity)?;
+        if self.revision != Some(world.revision()) || self.partition_set.is_stale(world, gravity) {
+            self.partition_set.build(world, &self.settings, gravity)?;
         }
-        self.company.arrange(&self.settings, dt)?;
-        let undisturbed = world.forces_are_uniform() && !self.company.stages.iter().any(Stage::any_damping);
+        self.partition_set.repartition_if_due(&self.settings, dt)?;
+        let undisturbed = world.forces_are_uniform() && !self.partition_set.partitions.iter().any(Partition::any_damping);
         let (settings, loads) = (&self.settings, &self.loads);
-        self.company.perform(&Act { world, settings, loads, undisturbed, start, end })?;
+        self.partition_set.run(&StepInput { world, settings, loads, undisturbed, start, end })?;
         self.write(world, end);
         if !undisturbed {
             world.gather_loads(end, &mut self.loads);
-            for stage in &mut self.company.stages {
-                stage.kick_all(&self.loads, end, 0.5 * dt)?;
+            for partition in &mut self.partition_set.partitions {
+                partition.kick_all(&self.loads, end, 0.5 * dt)?;
             }
             self.write(world, end);
         }
@@ -265,11 +265,11 @@ impl Impulse {
     /// Hands the states at the end of the step to the world.
     fn write(&mut self, world: &mut World, end: f64) {
         let motion = world.bodies_mut().dynamic_mut().0;
-        for actor in self.company.stages.iter_mut().flat_map(|stage| &mut stage.actors) {
-            if actor.is_free()
-                && let Some(place) = motion.get_mut(actor.place)
+        for body in self.partition_set.partitions.iter_mut().flat_map(|partition| &mut partition.bodies) {
+            if body.is_dynamic()
+                && let Some(place) = motion.get_mut(body.dynamic_index)
             {
-                *place = actor.at(end);
+                *place = body.at(end);
             }
         }
     }
@@ -287,7 +287,7 @@ impl Simulator for Impulse {
         world.begin_step();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        if let Err(error) = self.advance(world, dt) {
+        if let Err(error) = self.run_step(world, dt) {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
             self.revision = None;
             return Err(match error {
@@ -297,8 +297,8 @@ impl Simulator for Impulse {
         }
         let end = world.time() + dt;
         self.post_work(world);
-        world.report(&mut self.company.events);
-        for rejected in self.company.rejected.drain(..) {
+        world.report(&mut self.partition_set.events);
+        for rejected in self.partition_set.rejected.drain(..) {
             world.pair_filter().note(rejected.bodies, rejected.shapes, rejected.why);
         }
         world.end_step(end, Some(&self.before));
@@ -307,7 +307,7 @@ impl Simulator for Impulse {
     }
 
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
-        let touch = |contact: ContactForce| TouchPoint {
+        let touch = |contact: MeanContactForce| TouchPoint {
             bodies: contact.bodies,
             normal: contact.normal,
             point: contact.point,
@@ -323,13 +323,13 @@ impl Simulator for Impulse {
     }
 
     fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&Memory::of(&self.company, self.revision)).unwrap_or_default()
+        postcard::to_allocvec(&ImpulseState::save(&self.partition_set, self.revision)).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let memory =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the simulator"))?;
-        self.recalled = Some(memory);
+        self.pending_state = Some(memory);
         Ok(())
     }
 }

@@ -31,13 +31,13 @@ component! {
         least_hop: f64 = 0.25, "", Allowed::Within(0.0, 1.0);
         /// Whether bodies that nothing moves any more, and whose contacts can be proved to carry them, stand still.
         rest: bool = true, "", Allowed::Finite;
-        /// Events of a pair (gaps measured) within one stall time, beyond which its bodies are held until the end of the step and reported as stalled.
+        /// Events of a pair (gaps last_gap) within one stall time, beyond which its bodies are held until the end of the step and reported as stalled.
         stall_limit: i64 = 2000, "", Allowed::Within(10.0, 1e9);
         /// Window of the stall guard; 0 chooses the time of a fall through ε.
         stall_time: f64 = 0.0, "s", Allowed::NonNegative;
         /// Over how long contact forces are averaged.
         force_window: f64 = 0.1, "s", Allowed::Positive;
-        /// Threads that play parts of the world which have nothing to do with each other; the result is the same to the last bit for any number.
+        /// Threads that run_events parts of the world which have nothing to do with each other; the result is the same to the last bit for any number.
         threads: i64 = 1, "", Allowed::Within(1.0, 256.0);
         /// Whether slow collisions are reported as events too.
         report_microcollisions: bool = false, "", Allowed::Finite;

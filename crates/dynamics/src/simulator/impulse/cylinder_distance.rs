@@ -1,4 +1,4 @@
-//! The gap of two cylinders that are nearest at their rims, coins that lean on each other above all.
+//! The gap of two cylinders that are nearest at their rims, coins that add_support_points on each other above all.
 //!
 //! The distance of two convex bodies is the greatest value of s(w) = w·c − h_A(w) − h_B(−w) over all unit w, c = x_B − x_A, and
 //! any w gives a lower bound. Its slope is g(w), the way from the foremost point of A along w to that of B along −w, so that |g| is an upper
@@ -14,26 +14,26 @@ use glam::{DMat2, DVec2, DVec3};
 use rattleback_geometry::{Cylinder, Pose};
 
 /// Steps after which the points are taken not to be on rims.
-const STEPS: usize = 8;
-/// Part of the distance by which the bounds may differ.
-const AGREEMENT: f64 = 1e-10;
+const RIM_STEPS: usize = 8;
+/// ConvexPart of the distance by which the bounds may differ.
+const RIM_AGREEMENT: f64 = 1e-10;
 /// Directions nearer than this to an axis, or to a plane across it, have no rim that is foremost.
-const OFF_RIM: f64 = 1e-6;
+const RIM_ANGLE: f64 = 1e-6;
 
 /// A cylinder seen along a direction.
-struct Rim {
+struct RimSupport {
     /// Its foremost point, from its centre.
     point: DVec3,
     /// Along the rim, times √(r/ρ).
     tangent: DVec3,
 }
 
-impl Rim {
+impl RimSupport {
     fn along(cylinder: &Cylinder, axis: DVec3, w: DVec3) -> Option<Self> {
         let height = w.dot(axis);
         let across = w - height * axis;
         let rho = across.length();
-        if rho < OFF_RIM || height.abs() < OFF_RIM {
+        if rho < RIM_ANGLE || height.abs() < RIM_ANGLE {
             return None;
         }
         let out = across / rho;
@@ -47,7 +47,7 @@ impl Rim {
 
 /// (two cylinders, their poses, a direction from the first to the second) ⇒ distance, normal and the point between, if they are apart and
 /// nearest at their rims.
-pub(super) fn between_rims(
+pub(super) fn rim_distance(
     cylinders: [&Cylinder; 2],
     poses: [&Pose; 2],
     start: DVec3,
@@ -55,23 +55,23 @@ pub(super) fn between_rims(
     let [a, b] = poses.map(|pose| pose.vector(DVec3::Z));
     let c = poses[1].translation - poses[0].translation;
     let mut w = start;
-    for _ in 0..STEPS {
-        let (first, second) = (Rim::along(cylinders[0], a, w)?, Rim::along(cylinders[1], b, -w)?);
+    for _ in 0..RIM_STEPS {
+        let (first, second) = (RimSupport::along(cylinders[0], a, w)?, RimSupport::along(cylinders[1], b, -w)?);
         let g = c + second.point - first.point;
         let d = g.dot(w);
         if d.is_nan() || d <= 0.0 {
             return None;
         }
         let length = g.length();
-        if length - d <= AGREEMENT * length {
+        if length - d <= RIM_AGREEMENT * length {
             let point = poses[0].translation + first.point + 0.5 * g;
             return Some((d, w, point));
         }
         let (x, y) = w.any_orthonormal_pair();
         let flat = |v: DVec3| DVec2::new(v.dot(x), v.dot(y));
         let (s, t) = (flat(first.tangent), flat(second.tangent));
-        let bend = DMat2::from_cols(s.x * s + t.x * t, s.y * s + t.y * t) + d * DMat2::IDENTITY;
-        let step = bend.inverse() * flat(g);
+        let hessian = DMat2::from_cols(s.x * s + t.x * t, s.y * s + t.y * t) + d * DMat2::IDENTITY;
+        let step = hessian.inverse() * flat(g);
         w = (w + step.x * x + step.y * y).normalize_or_zero();
         if w == DVec3::ZERO || w.is_nan() {
             return None;
@@ -105,7 +105,7 @@ mod tests {
             prop_assume!(near.distance > 1e-6);
             let normal = poses[0].vector(near.normal);
             let start = (normal + DVec3::from_array(nudge)).normalize();
-            if let Some((distance, found, point)) = between_rims([&coins[0], &coins[1]], [&poses[0], &poses[1]], start) {
+            if let Some((distance, found, point)) = rim_distance([&coins[0], &coins[1]], [&poses[0], &poses[1]], start) {
                 prop_assert!((distance - near.distance).abs() < 1e-6 * near.distance.max(1e-3), "{distance} {near:?}");
                 prop_assert!((found - normal).length() < 1e-3, "{found} {normal}");
                 let middle = poses[0].point(0.5 * (near.point_a + near.point_b));
@@ -118,12 +118,12 @@ mod tests {
     #[test]
     fn crossed_rims_are_found() {
         let coin = Cylinder::new(1.0, 0.2).unwrap();
-        // Both lean by 45° towards each other along x; one is turned about x by a quarter.
+        // Both add_support_points by 45° towards each other along x; one is turned about x by a quarter.
         let poses = [
             Pose::new(DQuat::from_rotation_y(0.6), DVec3::ZERO),
             Pose::new(DQuat::from_rotation_x(0.5) * DQuat::from_rotation_y(-0.9), DVec3::new(1.9, 0.1, 0.3)),
         ];
-        let (d, w, _) = between_rims([&coin, &coin], [&poses[0], &poses[1]], DVec3::X).unwrap();
+        let (d, w, _) = rim_distance([&coin, &coin], [&poses[0], &poses[1]], DVec3::X).unwrap();
         let shape = Shape::Cylinder(coin);
         let piece = Piece::try_from(&shape).unwrap();
         let relative = poses[0].relative(&poses[1]);

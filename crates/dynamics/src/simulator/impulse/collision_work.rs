@@ -6,8 +6,8 @@
 //! the sums do not depend on how bodies are shared out to threads.
 
 use super::Impulse;
-use super::pair::Gap;
-use super::stage::Stage;
+use super::pair::PairGap;
+use super::partition::Partition;
 use crate::contact::Contactor;
 use crate::motion::Motion;
 use crate::world::{BodyId, WorkCategory, WorkEntry, WorkSource, World};
@@ -24,28 +24,28 @@ pub(super) struct CollisionWork {
     pair: Option<([BodyId; 2], DVec3)>,
 }
 
-impl Stage {
-    /// Begins the account of a step.
-    pub fn begin_account(&mut self, world: &World) {
-        self.accounts = world.keeps_ledger();
-        if self.accounts {
-            self.actors.iter_mut().for_each(|actor| actor.work = CollisionWork::default());
+impl Partition {
+    /// Begins the record_work of a step.
+    pub fn begin_work(&mut self, world: &World) {
+        self.records_work = world.keeps_ledger();
+        if self.records_work {
+            self.bodies.iter_mut().for_each(|body| body.work = CollisionWork::default());
         }
     }
 
     /// Books a collision: the impulse p on the second body at time t, and both bodies after it.
-    pub fn account(&mut self, bodies: [u32; 2], t: f64, gap: &Gap, p: DVec3, after: &[Contactor; 2]) {
-        if !self.accounts {
+    pub fn record_work(&mut self, bodies: [u32; 2], t: f64, gap: &PairGap, p: DVec3, after: &[Contactor; 2]) {
+        if !self.records_work {
             return;
         }
         let (mut change, mut kinematic, mut mean) = (0.0, 0.0, [DVec3::ZERO; 2]);
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
-            let actor = &mut self.actors[bodies[k] as usize];
-            let now = actor.at(t);
+            let body = &mut self.bodies[bodies[k] as usize];
+            let now = body.at(t);
             let before = now.velocity_at(gap.point);
-            if actor.yields() {
+            if body.is_movable() {
                 let then = Motion { v: after[k].v, omega: after[k].omega, ..now };
-                change += actor.inertia.kinetic_energy(&then) - actor.inertia.kinetic_energy(&now);
+                change += body.inertia.kinetic_energy(&then) - body.inertia.kinetic_energy(&now);
                 mean[k] = 0.5 * (before + then.velocity_at(gap.point));
             } else {
                 mean[k] = before;
@@ -53,10 +53,10 @@ impl Stage {
             }
         }
         let contact = p.dot(gap.normal) * (mean[1] - mean[0]).dot(gap.normal);
-        let ids = bodies.map(|actor| self.actors[actor as usize].id);
-        let free = bodies.into_iter().filter(|actor| self.actors[*actor as usize].is_free());
-        let Some(owner) = free.min_by_key(|actor| self.actors[*actor as usize].place) else { return };
-        let work = &mut self.actors[owner as usize].work;
+        let ids = bodies.map(|body| self.bodies[body as usize].id);
+        let free = bodies.into_iter().filter(|body| self.bodies[*body as usize].is_dynamic());
+        let Some(owner) = free.min_by_key(|body| self.bodies[*body as usize].dynamic_index) else { return };
+        let work = &mut self.bodies[owner as usize].work;
         work.contact += contact;
         work.friction += change - contact - kinematic;
         work.kinematic += kinematic;
@@ -66,10 +66,10 @@ impl Stage {
     }
 
     /// Books that contacts stop a body that moves like this.
-    pub fn account_stop(&mut self, index: u32, now: &Motion) {
-        if self.accounts {
-            let actor = &mut self.actors[index as usize];
-            actor.work.contact -= actor.inertia.kinetic_energy(now);
+    pub fn record_stop(&mut self, index: u32, now: &Motion) {
+        if self.records_work {
+            let body = &mut self.bodies[index as usize];
+            body.work.contact -= body.inertia.kinetic_energy(now);
         }
     }
 }
@@ -80,12 +80,12 @@ impl Impulse {
         if !world.keeps_ledger() {
             return;
         }
-        let actors = self.company.stages.iter().flat_map(|stage| &stage.actors);
-        let mut booked: Vec<_> = actors.filter(|actor| actor.is_free()).collect();
-        booked.sort_by_key(|actor| actor.place);
-        for actor in booked {
-            let CollisionWork { contact, friction, kinematic, pair, .. } = actor.work;
-            let (source, point) = pair.map_or((WorkSource::Body(actor.id), None), |(bodies, point)| {
+        let bodies = self.partition_set.partitions.iter().flat_map(|partition| &partition.bodies);
+        let mut booked: Vec<_> = bodies.filter(|body| body.is_dynamic()).collect();
+        booked.sort_by_key(|body| body.dynamic_index);
+        for body in booked {
+            let CollisionWork { contact, friction, kinematic, pair, .. } = body.work;
+            let (source, point) = pair.map_or((WorkSource::Body(body.id), None), |(bodies, point)| {
                 (WorkSource::Pair(bodies), Some(point))
             });
             for (category, joules) in [

@@ -8,15 +8,15 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 /// Spans of the averages, in times of a fall through ε.
-pub(super) const SPANS: [f64; 3] = [3.0, 12.0, 48.0];
+pub(super) const AVERAGING_SPANS: [f64; 3] = [3.0, 12.0, 48.0];
 /// Speed below which a body keeps still, on average or at this moment, in parts of the speed after a fall through ε.
-const STILL: f64 = 0.3;
+const STILL_SPEED: f64 = 0.3;
 /// How fast a body that keeps still on average may be at any moment, in the same unit.
-const FAST: f64 = 3.0;
+const STILL_PEAK_SPEED: f64 = 3.0;
 
 /// Scales of a micro-collision.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(super) struct HopScale {
     /// Speed after a fall through ε, m/s.
     pub speed: f64,
     /// Time of that fall, s.
@@ -25,60 +25,60 @@ pub(super) struct Scale {
 
 /// Poses a body had some time ago, and what follows from them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(in super::super) struct Watch {
-    looks: [(f64, DVec3, DQuat); 3],
+pub(in super::super) struct RestDetector {
+    samples: [(f64, DVec3, DQuat); 3],
     /// Until when its mean velocity counts, and that velocity: m/s and rad/s.
     still_until: f64,
-    drift: (DVec3, DVec3),
+    mean_velocity: (DVec3, DVec3),
     /// Stopped without a proof, for having stalled.
-    pub held: bool,
-    /// When what a resting body carries was last proved.
-    pub proved: f64,
+    pub frozen: bool,
+    /// When what a resting body is_in_equilibrium was last proved_at.
+    pub proved_at: f64,
     /// When the last attempt to bring it to rest failed.
-    pub refused: f64,
+    pub refused_at: f64,
 }
 
-impl Watch {
+impl RestDetector {
     /// Begins anew.
     pub fn from(t: f64, now: &Motion) -> Self {
         Self {
-            looks: [(t, now.x, now.q); 3],
+            samples: [(t, now.x, now.q); 3],
             still_until: f64::NEG_INFINITY,
-            drift: (DVec3::ZERO, DVec3::ZERO),
-            held: false,
-            proved: t,
-            refused: f64::NEG_INFINITY,
+            mean_velocity: (DVec3::ZERO, DVec3::ZERO),
+            frozen: false,
+            proved_at: t,
+            refused_at: f64::NEG_INFINITY,
         }
     }
 
     /// Updates the mean velocities, of a body whose surface is at most `radius` away from its centre of mass.
-    pub(super) fn update(&mut self, t: f64, now: &Motion, radius: f64, scale: Scale) {
-        for (look, span) in self.looks.iter_mut().zip(SPANS) {
-            let age = t - look.0;
+    pub(super) fn update(&mut self, t: f64, now: &Motion, radius: f64, scale: HopScale) {
+        for (sample, span) in self.samples.iter_mut().zip(AVERAGING_SPANS) {
+            let age = t - sample.0;
             if age < span * scale.time {
                 continue;
             }
-            let turn = look.2.conjugate() * now.q;
+            let turn = sample.2.conjugate() * now.q;
             let turn = if turn.w < 0.0 { -turn } else { turn };
-            let (v, omega) = ((now.x - look.1) / age, look.2 * (2.0 * turn.xyz() / age));
-            if pace(v, omega, radius) < STILL * scale.speed {
-                (self.still_until, self.drift) = (t + age, (v, omega));
+            let (v, omega) = ((now.x - sample.1) / age, sample.2 * (2.0 * turn.xyz() / age));
+            if surface_speed(v, omega, radius) < STILL_SPEED * scale.speed {
+                (self.still_until, self.mean_velocity) = (t + age, (v, omega));
             }
-            *look = (t, now.x, now.q);
+            *sample = (t, now.x, now.q);
         }
     }
 
     /// The velocities of a body that keeps still: those of this moment if they are small, else the means; none if it moves.
-    pub(super) fn drift(&self, t: f64, now: &Motion, radius: f64, scale: Scale) -> Option<(DVec3, DVec3)> {
-        let speed = pace(now.v, now.omega, radius);
-        if speed < STILL * scale.speed {
+    pub(super) fn still_velocity(&self, t: f64, now: &Motion, radius: f64, scale: HopScale) -> Option<(DVec3, DVec3)> {
+        let speed = surface_speed(now.v, now.omega, radius);
+        if speed < STILL_SPEED * scale.speed {
             return Some((now.v, now.omega));
         }
-        (speed < FAST * scale.speed && t <= self.still_until).then_some(self.drift)
+        (speed < STILL_PEAK_SPEED * scale.speed && t <= self.still_until).then_some(self.mean_velocity)
     }
 }
 
 /// An upper bound on the speed of the surface, m/s.
-fn pace(v: DVec3, omega: DVec3, radius: f64) -> f64 {
+fn surface_speed(v: DVec3, omega: DVec3, radius: f64) -> f64 {
     v.length() + radius * omega.length()
 }

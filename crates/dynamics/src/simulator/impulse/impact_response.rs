@@ -5,7 +5,7 @@
 //! woken by faster ones.
 //!
 //! A rim that rattles falls faster than with g: its contact runs round while it is in the air. A coin under others is pressed down by their
-//! hops. So that their hops are as high as others, and not lower and more frequent, the least rebound is that of a fall through ε with the pull a
+//! hops. So that their hops are as high as others, and not lower and more frequent, the least rebound is that of a fall through ε with the pull_in_g a
 //! of the gap, √(2aε), and likewise the speed up to which a collision counts as slow. Parted at v and closing in at u a time h later,
 //! a = (v + u)/h, of the last hop if nothing else touched the two, else as Σ(v + u)/Σh over some hops: in the long run, what its own
 //! impulses give a gap is what everything else takes from it.
@@ -15,11 +15,11 @@
 //! the part along it with the lever of spinning friction. With d its direction it takes |ω| / (d·(I₁⁻¹ + I₂⁻¹) d) to stop it, and
 //! no more is ever taken: so the energy falls.
 
-use super::actor::Role;
-use super::hop::{affordable, pay};
-use super::pair::Gap;
-use super::rest::{HARD, Watch};
-use super::stage::Stage;
+use super::ballistic_body::MotionKind;
+use super::hop_energy::{affordable_hop_speed, limit_energy};
+use super::pair::PairGap;
+use super::rest::{HARD_COLLISION, RestDetector};
+use super::partition::Partition;
 use super::{ImpulseError, ImpulseSettings};
 use crate::contact::{
     Collision, CollisionError, CollisionSettings, Compliance, Contactor, MicroKind, MicroSettings,
@@ -31,39 +31,39 @@ use crate::world::{Event, World};
 use glam::{DMat3, DVec3};
 
 /// A pair that has collided slowly so often within such a time, s, is no longer sent back: it only stops closing in.
-const CROWDED: u32 = 30;
+const CROWDED_COLLISIONS: u32 = 30;
 const CROWDED_TIME: f64 = 1e-6;
 
 /// Below a gap of so many ε slow collisions are elastic at least. Whatever else a collision does, the next approach leaves the larger part of
 /// the gap only; without a rebound the gap would go to zero in ever smaller parts.
-const FLOOR: f64 = 1e-3;
+const ELASTIC_GAP: f64 = 1e-3;
 
 /// Beyond so many g hops are not made faster: where a body's own turning pulls, and where the load of others does.
-const HARDEST_TURN: f64 = 4.0;
-const HARDEST_LOAD: f64 = 16.0;
+const PULL_LIMIT_OWN: f64 = 4.0;
+const PULL_LIMIT_LOADED: f64 = 16.0;
 
 /// And beyond so many g collisions do not count as slow any longer than so.
-const STEEPEST_FALL: f64 = 6.0;
+const SLOW_PULL_LIMIT: f64 = 6.0;
 
 /// What a hop still counts after the next one, when pulls are averaged.
-const KEPT: f64 = 0.8;
+const PULL_DECAY: f64 = 0.8;
 
 /// Longer than so many times a fall through ε is no hop.
-const LONGEST_HOP: f64 = 8.0;
+const HOP_TIME_LIMIT: f64 = 8.0;
 
 /// What a collision does.
 #[derive(Clone, Copy, Debug)]
-struct Response {
+struct ImpactResponse {
     /// On the second body, and where.
     impulse: DVec3,
     point: DVec3,
     /// Both bodies afterwards.
-    bodies: [Contactor; 2],
+    after: [Contactor; 2],
     /// Whether it just turned the contact's velocity round.
     reversed: bool,
 }
 
-impl Stage {
+impl Partition {
     /// Lets a pair collide.
     pub fn collide(
         &mut self,
@@ -71,114 +71,114 @@ impl Stage {
         settings: &ImpulseSettings,
         index: u32,
         t: f64,
-        gap: &Gap,
+        gap: &PairGap,
     ) -> Result<(), Error> {
-        let actors = self.pairs[index as usize].actors;
-        let fall = self.slow() * self.pull(index, t, gap).min(STEEPEST_FALL).sqrt();
+        let bodies = self.pairs[index as usize].bodies;
+        let fall = self.fall_speed() * self.pull_in_g(index, t, gap).min(SLOW_PULL_LIMIT).sqrt();
         let gentle = -gap.rate < fall;
         let slow = settings.microcollisions && gentle;
-        let mut response = self.respond(settings, index, t, gap, slow)?;
+        let mut response = self.impact_response(settings, index, t, gap, slow)?;
         let mut woken = false;
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
-            if self.actors[actors[k] as usize].role == Role::Resting {
-                let scripted = self.actors[actors[1 - k] as usize].role == Role::Scripted;
+            if self.bodies[bodies[k] as usize].role == MotionKind::Resting {
+                let scripted = self.bodies[bodies[1 - k] as usize].role == MotionKind::Kinematic;
                 if scripted
-                    || !self.absorbs(actors[k], t, sign * response.impulse, response.point, -gap.rate)?
+                    || !self.can_absorb(bodies[k], t, sign * response.impulse, response.point, -gap.rate)?
                 {
-                    self.wake(actors[k], t)?;
+                    self.wake_connected(bodies[k], t)?;
                     woken = true;
                 }
             }
         }
         if woken {
-            response = self.respond(settings, index, t, gap, slow)?;
+            response = self.impact_response(settings, index, t, gap, slow)?;
         }
         let p = response.impulse;
-        self.show(actors, t, gap.distance, slow);
-        self.count(index, t, p, slow, response.reversed, settings);
+        self.notify(bodies, t, gap.distance, slow);
+        self.record_collision(index, t, p, slow, response.reversed, settings);
         if !slow || settings.report_microcollisions {
             self.events.push(Event::Collision {
                 time: t,
-                bodies: actors.map(|actor| self.actors[actor as usize].id),
+                bodies: bodies.map(|body| self.bodies[body as usize].id),
                 point: response.point,
                 normal: gap.normal,
                 impulse: p,
                 slow,
             });
         }
-        let hard = -gap.rate > HARD * self.slow();
+        let hard = -gap.rate > HARD_COLLISION * self.fall_speed();
         let mut changed = [0; 2];
         let mut count = 0;
-        let mut after = response.bodies;
-        let levers = self.pairs[index as usize].rolling;
+        let mut after = response.after;
+        let levers = self.pairs[index as usize].rolling_levers;
         if levers != [0.0; 2] {
             resist_rolling(&mut after, gap.normal, levers, p.dot(gap.normal));
         }
-        self.account(actors, t, gap, p, &after);
+        self.record_work(bodies, t, gap, p, &after);
         let [first, second] = after.map(|body| body.v + body.omega.cross(body.r));
-        let pulled = self.pulled(index, t, gap);
+        let pull_sum = self.updated_pull_sum(index, t, gap);
         let pair = &mut self.pairs[index as usize];
-        (pair.pulled, pair.hop) = (pulled, (t, (second - first).dot(gap.normal)));
+        (pair.pull_sum, pair.hop) = (pull_sum, (t, (second - first).dot(gap.normal)));
         (pair.hop_gap, pair.hop_velocity) = (gap.distance.max(0.0), second - first);
         for k in 0..2 {
-            let actor = &mut self.actors[actors[k] as usize];
-            if actor.yields() {
-                let now = actor.at(t);
-                actor.set_out(t, Motion { v: after[k].v, omega: after[k].omega, ..now });
-                actor.last_hit = t;
+            let body = &mut self.bodies[bodies[k] as usize];
+            if body.is_movable() {
+                let now = body.at(t);
+                body.restart_trajectory(t, Motion { v: after[k].v, omega: after[k].omega, ..now });
+                body.last_collision = t;
                 if hard {
-                    actor.watch = Watch::from(t, &now);
+                    body.detector = RestDetector::from(t, &now);
                 }
-                changed[count] = actors[k];
+                changed[count] = bodies[k];
                 count += 1;
             }
         }
-        self.moved(&changed[..count], t)?;
+        self.motion_changed(&changed[..count], t)?;
         if gentle && settings.rest {
-            for actor in actors {
-                match self.actors[actor as usize].role {
-                    Role::Flying => self.watch(world, actor, t)?,
-                    Role::Resting => self.prove_again(actor, t)?,
-                    Role::Fixed | Role::Scripted => {}
+            for body in bodies {
+                match self.bodies[body as usize].role {
+                    MotionKind::Ballistic => self.update_rest(world, body, t)?,
+                    MotionKind::Resting => self.recheck_rest(body, t)?,
+                    MotionKind::Static | MotionKind::Kinematic => {}
                 }
             }
         }
         Ok(())
     }
 
-    /// What a collision does to both bodies; static, kinematic and resting ones have infinite mass.
-    fn respond(
+    /// What a collision does to both contactors; static, kinematic and resting ones have infinite mass.
+    fn impact_response(
         &mut self,
         settings: &ImpulseSettings,
         index: u32,
         t: f64,
-        gap: &Gap,
+        gap: &PairGap,
         slow: bool,
-    ) -> Result<Response, Error> {
+    ) -> Result<ImpactResponse, Error> {
         let pair = &self.pairs[index as usize];
-        let (actors, e, mu) = (pair.actors, pair.restitution, pair.friction);
-        let point = self.contact_point(actors, gap);
-        let bodies = actors.map(|actor| {
-            let actor = &mut self.actors[actor as usize];
-            let now = actor.at(t);
-            actor.contactor(&now, point)
+        let (bodies, e, mu) = (pair.bodies, pair.restitution, pair.friction);
+        let point = self.contact_point(bodies, gap);
+        let contactors = bodies.map(|body| {
+            let body = &mut self.bodies[body as usize];
+            let now = body.at(t);
+            body.contactor(&now, point)
         });
-        let ids = actors.map(|actor| self.actors[actor as usize].id);
+        let ids = bodies.map(|body| self.bodies[body as usize].id);
         let failed = |source| ImpulseError::collision(ids, t, source);
-        let single = |p: DVec3, reversed: bool| Response {
+        let single = |p: DVec3, reversed: bool| ImpactResponse {
             impulse: p,
             point,
-            bodies: [bodies[0].after(-p), bodies[1].after(p)],
+            after: [contactors[0].after(-p), contactors[1].after(p)],
             reversed,
         };
-        if bodies.iter().all(|body| body.inverse_mass == 0.0) {
+        if contactors.iter().all(|body| body.inverse_mass == 0.0) {
             return Ok(single(DVec3::ZERO, false));
         }
-        let (collision, frame) = Collision::between(&bodies[0], &bodies[1], gap.normal).map_err(failed)?;
+        let (collision, frame) = Collision::between(&contactors[0], &contactors[1], gap.normal).map_err(failed)?;
         // Wedged between two others, a body that is sent back from each could go to and fro without any time passing.
         let pair = &self.pairs[index as usize];
-        let crowded = slow && pair.collisions > CROWDED && t - pair.counted_since <= CROWDED_TIME;
-        let e = if gap.distance < FLOOR * self.epsilon && -gap.rate < self.slow() {
+        let crowded = slow && pair.collision_count > CROWDED_COLLISIONS && t - pair.count_start <= CROWDED_TIME;
+        let e = if gap.distance < ELASTIC_GAP * self.epsilon && -gap.rate < self.fall_speed() {
             e.max(1.0)
         } else if crowded {
             0.0
@@ -190,36 +190,36 @@ impl Stage {
         if !slow || crowded {
             return Ok(single(frame * resolve_passive(&collision, &surface).map_err(failed)?.impulse, false));
         }
-        let pull = self.pull(index, t, gap);
-        let least = self.least_hop * self.slow() * pull.sqrt();
-        let shared = self.both_yield(index);
+        let pull_in_g = self.pull_in_g(index, t, gap);
+        let least = self.least_hop * self.fall_speed() * pull_in_g.sqrt();
+        let shared = self.both_movable(index);
         if !shared
-            && let Some(patch) = self.patch(index, t, gap, &bodies)?
-            && let Some(answer) = patch.collide(&bodies, |approach| (e * approach).max(least))
+            && let Some(patch) = self.patch(index, t, gap, &contactors)?
+            && let Some(answer) = patch.collide(&contactors, |approach| (e * approach).max(least))
         {
-            let point = point - bodies[1].r + answer.lever;
-            return Ok(Response { impulse: answer.impulse, point, bodies: answer.bodies, reversed: false });
+            let point = point - contactors[1].r + answer.lever;
+            return Ok(ImpactResponse { impulse: answer.impulse, point, after: answer.after, reversed: false });
         }
         if settings.reversing
             && !shared
-            && let Some(p) = self.centered(index, t, &collision, frame, mu).map_err(failed)?
-            && collision.u.z.abs() >= 0.5 * least.min(affordable(&bodies, mu))
+            && let Some(p) = self.slip_free_reversal(index, t, &collision, frame, mu).map_err(failed)?
+            && collision.u.z.abs() >= 0.5 * least.min(affordable_hop_speed(&contactors, mu))
         {
             return Ok(single(frame * p, true));
         }
         let rule = MicroSettings {
             collision_epsilon: self.epsilon,
-            gravity: self.weight * pull.min(STEEPEST_FALL),
+            gravity: self.gravity_norm * pull_in_g.min(SLOW_PULL_LIMIT),
             reversing: settings.reversing,
             e_max: settings.boosted_restitution,
             least_rebound: least,
             boost: shared,
-            allowance: if shared { 0.5 * self.slow().powi(2) / collision.k.z_axis.z } else { 0.0 },
+            allowance: if shared { 0.5 * self.fall_speed().powi(2) / collision.k.z_axis.z } else { 0.0 },
             ..MicroSettings::default()
         };
         let answer = micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
         let mut response = single(frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed);
-        let wanted = least.min(affordable(&bodies, mu));
+        let wanted = least.min(affordable_hop_speed(&contactors, mu));
         let missing = wanted - answer.outcome.velocity.z;
         if missing > 0.5 * wanted {
             let compliance = Compliance::new(&collision.k).map_err(failed)?;
@@ -230,41 +230,41 @@ impl Stage {
                 answer.outcome.impulse + DVec3::Z * (missing / compliance.k)
             };
             response = single(frame * p, false);
-            pay(&bodies, &mut response.bodies);
+            limit_energy(&contactors, &mut response.after);
         }
         Ok(response)
     }
 
     /// Where an impulse acts: midway across the gap between two bodies that yield, so that neither linear nor angular momentum is lost; on the surface
     /// of the only one that does, so that its lever is that of touching bodies, however wide the gap.
-    fn contact_point(&self, actors: [u32; 2], gap: &Gap) -> DVec3 {
+    fn contact_point(&self, bodies: [u32; 2], gap: &PairGap) -> DVec3 {
         let aside = 0.5 * gap.distance.max(0.0) * gap.normal;
-        match actors.map(|actor| self.actors[actor as usize].yields()) {
+        match bodies.map(|body| self.bodies[body as usize].is_movable()) {
             [true, false] => gap.point - aside,
             [false, true] => gap.point + aside,
             _ => gap.point,
         }
     }
 
-    /// How hard the gap of a pair is pulled together, in g: in its last hop if nobody else touched the two, else over some hops.
-    fn pull(&self, index: u32, t: f64, gap: &Gap) -> f64 {
+    /// How hard the gap of a pair is pull_sum together, in g: in its last hop if nobody else touched the two, else over some hops.
+    fn pull_in_g(&self, index: u32, t: f64, gap: &PairGap) -> f64 {
         let pair = &self.pairs[index as usize];
-        let (parted, h) = (pair.hop.1, t - pair.hop.0);
-        if h > 0.0 && self.undisturbed(index) {
-            return ((parted - gap.rate) / (h * self.weight)).clamp(1.0, HARDEST_TURN);
+        let (separation_speed, h) = (pair.hop.1, t - pair.hop.0);
+        if h > 0.0 && self.is_undisturbed(index) {
+            return ((separation_speed - gap.rate) / (h * self.gravity_norm)).clamp(1.0, PULL_LIMIT_OWN);
         }
-        let (speed, time) = self.pulled(index, t, gap);
-        if time > 0.0 { (speed / (time * self.weight)).clamp(1.0, HARDEST_LOAD) } else { 1.0 }
+        let (speed, time) = self.updated_pull_sum(index, t, gap);
+        if time > 0.0 { (speed / (time * self.gravity_norm)).clamp(1.0, PULL_LIMIT_LOADED) } else { 1.0 }
     }
 
     /// Whether nothing else has touched the bodies of a pair since they last collided.
-    fn undisturbed(&self, index: u32) -> bool {
+    fn is_undisturbed(&self, index: u32) -> bool {
         let pair = &self.pairs[index as usize];
         let since = pair.hop.0;
         since.is_finite()
-            && pair.actors.iter().all(|actor| {
-                let actor = &self.actors[*actor as usize];
-                !actor.yields() || actor.last_hit == since
+            && pair.bodies.iter().all(|body| {
+                let body = &self.bodies[*body as usize];
+                !body.is_movable() || body.last_collision == since
             })
     }
 
@@ -274,7 +274,7 @@ impl Stage {
     /// where it has to begin again: half of what is rolled over lies behind each collision, half ahead, an error of the second order in the
     /// time of a hop. Whatever slip there was besides ends. Along the normal the velocity is turned round. No energy
     /// is created: ½ u·K⁻¹u, all that depends on the impulse, may not grow.
-    fn centered(
+    fn slip_free_reversal(
         &self,
         index: u32,
         t: f64,
@@ -283,7 +283,7 @@ impl Stage {
         mu: f64,
     ) -> Result<Option<DVec3>, CollisionError> {
         let pair = &self.pairs[index as usize];
-        if t - pair.hop.0 >= LONGEST_HOP * self.fall_time() || !self.undisturbed(index) {
+        if t - pair.hop.0 >= HOP_TIME_LIMIT * self.fall_time() || !self.is_undisturbed(index) {
             return Ok(None);
         }
         let compliance = Compliance::new(&collision.k)?;
@@ -296,54 +296,54 @@ impl Stage {
         Ok((p.is_finite() && p.z > 0.0 && p.truncate().length() <= mu * p.z).then_some(p))
     }
 
-    /// By how much in all, and in what time, the gap has been pulled together over its last hops, later ones counting more.
-    fn pulled(&self, index: u32, t: f64, gap: &Gap) -> (f64, f64) {
+    /// By how much in all, and in what time, the gap has been pull_sum together over its last hops, later ones counting more.
+    fn updated_pull_sum(&self, index: u32, t: f64, gap: &PairGap) -> (f64, f64) {
         let pair = &self.pairs[index as usize];
-        let ((since, parted), (speed, time)) = (pair.hop, pair.pulled);
+        let ((since, separation_speed), (speed, time)) = (pair.hop, pair.pull_sum);
         let h = t - since;
         // After a flight everything begins anew.
-        if h >= LONGEST_HOP * self.fall_time() {
+        if h >= HOP_TIME_LIMIT * self.fall_time() {
             return (0.0, 0.0);
         }
-        (KEPT * speed + (parted - gap.rate), KEPT * time + h)
+        (PULL_DECAY * speed + (separation_speed - gap.rate), PULL_DECAY * time + h)
     }
 
     /// Counts an event of a pair. Bodies of a pair with too many of them in one stall time are held until the end of the step; if that does not
     /// help either, because a path moves one of them into the other, the pair is left alone until then. So a step ends after a number of
     /// events that depends on nothing but the number of pairs and the stall times in the step.
-    pub fn stalls(&mut self, index: u32, t: f64, settings: &ImpulseSettings) -> Result<bool, Error> {
+    pub fn check_stall(&mut self, index: u32, t: f64, settings: &ImpulseSettings) -> Result<bool, Error> {
         let window = if settings.stall_time > 0.0 { settings.stall_time } else { self.fall_time().min(1.0) };
         let pair = &mut self.pairs[index as usize];
-        if t - pair.stall_since > window {
-            (pair.stall_since, pair.events) = (t, 0);
+        if t - pair.stall_start > window {
+            (pair.stall_start, pair.event_count) = (t, 0);
         }
-        pair.events = pair.events.saturating_add(1);
-        let events = i64::from(pair.events);
+        pair.event_count = pair.event_count.saturating_add(1);
+        let events = i64::from(pair.event_count);
         if events < settings.stall_limit {
             return Ok(false);
         }
-        let (actors, tie) = (pair.actors, pair.tie());
+        let (bodies, pair_key) = (pair.bodies, pair.pair_key());
         let mut held = [0; 2];
         let mut count = 0;
-        for actor in actors.into_iter().filter(|actor| self.actors[*actor as usize].yields()) {
-            held[count] = actor;
+        for body in bodies.into_iter().filter(|body| self.bodies[*body as usize].is_movable()) {
+            held[count] = body;
             count += 1;
         }
         if count > 0 {
             self.counters.stalled += 1;
-            let bodies = actors.map(|actor| self.actors[actor as usize].id);
-            self.events.push(Event::Stalled { time: t, bodies });
-            self.hold(&held[..count], t)?;
+            let ids = bodies.map(|body| self.bodies[body as usize].id);
+            self.events.push(Event::Stalled { time: t, bodies: ids });
+            self.freeze_stalled(&held[..count], t)?;
         }
         if events >= settings.stall_limit.saturating_mul(2) {
-            self.agenda.set(index, self.end.next_up(), tie);
+            self.pair_events.set(index, self.end.next_up(), pair_key);
             return Ok(true);
         }
         Ok(count > 0)
     }
 
     /// Keeps the books of a pair.
-    fn count(
+    fn record_collision(
         &mut self,
         index: u32,
         t: f64,
@@ -356,14 +356,14 @@ impl Stage {
         self.counters.microcollisions += u64::from(slow);
         self.counters.reversed += u64::from(reversed);
         let pair = &mut self.pairs[index as usize];
-        if t - pair.counted_since > CROWDED_TIME {
-            (pair.counted_since, pair.collisions) = (t, 0);
+        if t - pair.count_start > CROWDED_TIME {
+            (pair.count_start, pair.collision_count) = (t, 0);
         }
-        pair.collisions = pair.collisions.saturating_add(1);
-        if t - pair.summed_since > settings.force_window {
-            pair.force = pair.impulse / (t - pair.summed_since);
+        pair.collision_count = pair.collision_count.saturating_add(1);
+        if t - pair.sum_start > settings.force_window {
+            pair.force = pair.impulse / (t - pair.sum_start);
             pair.impulse = DVec3::ZERO;
-            pair.summed_since = t;
+            pair.sum_start = t;
         }
         pair.impulse += p;
     }

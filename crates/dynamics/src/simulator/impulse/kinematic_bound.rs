@@ -2,10 +2,10 @@
 //!
 //! A path moves the body frame's origin and turns the body about it. The foremost point along d advances by no more than the
 //! origin does plus the lever ℓ times the angle by which d wanders in the body's frame, |axis × d| per radian of turning (see
-//! `reach`). For a swing of amplitude a and rate Ω about a mean: speed ≤ aΩ always (the linear bound), and speed ≤ present
+//! `motion_bound`). For a swing of amplitude a and rate Ω about a mean: speed ≤ aΩ always (the linear bound), and speed ≤ present
 //! speed + aΩ² s (the quadratic one). The better of the two is the one with the later time of impact.
 
-use super::reach::Bound;
+use super::motion_bound::MotionBound;
 use crate::signal::Signal;
 use crate::world::Path;
 use glam::DVec3;
@@ -14,7 +14,7 @@ use std::f64::consts::TAU;
 
 /// A path and where it starts.
 #[derive(Clone, Debug)]
-pub(super) struct Script {
+pub(super) struct KinematicPath {
     pub path: Path,
     pub start: Pose,
     /// Largest speed of the origin and largest rate of turning, at any time.
@@ -22,52 +22,52 @@ pub(super) struct Script {
     spin: f64,
 }
 
-impl Script {
+impl KinematicPath {
     pub fn new(path: Path, start: Pose) -> Self {
-        let (speed, spin) = fastest(&path);
+        let (speed, spin) = max_speeds(&path);
         Self { path, start, speed, spin }
     }
 
     /// Whether neither it nor its surface ever moves.
-    pub fn is_still(&self) -> bool {
+    pub fn is_static(&self) -> bool {
         self.speed == 0.0 && self.spin == 0.0 && !matches!(self.path, Path::Surface { .. })
     }
 
     /// Lever ⇒ a speed that no part of that lever exceeds in any direction.
-    pub fn pace(&self, lever: f64) -> f64 {
+    pub fn max_surface_speed(&self, lever: f64) -> f64 {
         self.speed + lever * self.spin
     }
 
-    /// (lever of a part, direction, velocities now) ⇒ two bounds that both hold.
-    pub fn bounds(&self, lever: f64, d: DVec3, v: DVec3, omega: DVec3) -> [Bound; 2] {
-        let wander = lever * omega.cross(d).length();
+    /// (lever of a part, direction, velocities now) ⇒ two bounds that both freeze_stalled.
+    pub fn bounds(&self, lever: f64, d: DVec3, v: DVec3, omega: DVec3) -> [MotionBound; 2] {
+        let rotation = lever * omega.cross(d).length();
         match &self.path {
-            Path::Steady { .. } => [Bound { a: 0.0, b: v.dot(d) + wander }; 2],
-            Path::Surface { .. } => [Bound::default(); 2],
+            Path::Steady { .. } => [MotionBound { a: 0.0, b: v.dot(d) + rotation }; 2],
+            Path::Surface { .. } => [MotionBound::default(); 2],
             Path::Harmonic { amplitude, swing, frequency, .. } => {
                 let rate = TAU * frequency.abs();
                 let size = amplitude.dot(d).abs() + lever * swing.cross(d).length();
-                swinging(size, rate, v.dot(d) + wander)
+                harmonic_bounds(size, rate, v.dot(d) + rotation)
             }
             Path::Circuit { cosine, sine, frequency, .. } => {
-                swinging(cosine.dot(d).hypot(sine.dot(d)), TAU * frequency.abs(), v.dot(d))
+                harmonic_bounds(cosine.dot(d).hypot(sine.dot(d)), TAU * frequency.abs(), v.dot(d))
             }
             Path::Translation(Signal::Harmonic { amplitude, frequency, .. }) => {
-                swinging(amplitude.dot(d).abs(), TAU * frequency.abs(), v.dot(d))
+                harmonic_bounds(amplitude.dot(d).abs(), TAU * frequency.abs(), v.dot(d))
             }
             Path::Translation(_) | Path::Keyframes(_) => {
-                [Bound { a: 0.0, b: self.speed + lever * self.spin }; 2]
+                [MotionBound { a: 0.0, b: self.speed + lever * self.spin }; 2]
             }
         }
     }
 }
 
-fn swinging(size: f64, rate: f64, speed_now: f64) -> [Bound; 2] {
-    [Bound { a: 0.0, b: size * rate }, Bound { a: 0.5 * size * rate * rate, b: speed_now }]
+fn harmonic_bounds(size: f64, rate: f64, speed_now: f64) -> [MotionBound; 2] {
+    [MotionBound { a: 0.0, b: size * rate }, MotionBound { a: 0.5 * size * rate * rate, b: speed_now }]
 }
 
 /// Path ⇒ largest speed of its origin, m/s, and largest rate of turning, rad/s.
-fn fastest(path: &Path) -> (f64, f64) {
+fn max_speeds(path: &Path) -> (f64, f64) {
     match path {
         Path::Steady { velocity, angular_velocity } => (velocity.length(), angular_velocity.length()),
         Path::Surface { .. } | Path::Translation(Signal::Constant(_)) => (0.0, 0.0),
@@ -108,7 +108,7 @@ mod tests {
             Path::Circuit { cosine: 0.1 * DVec3::X, sine: 0.1 * DVec3::Y, frequency: 10.0 / TAU, phase: 0.0 };
         let now = path.at(&Pose::IDENTITY, 0.0);
         let [linear, quadratic] =
-            Script::new(path, Pose::IDENTITY).bounds(0.0, DVec3::X, now.velocity, DVec3::ZERO);
+            KinematicPath::new(path, Pose::IDENTITY).bounds(0.0, DVec3::X, now.velocity, DVec3::ZERO);
         assert!((linear.time_to_cover(0.1) - 0.1).abs() < 1e-12);
         assert!((quadratic.time_to_cover(0.1) - 0.141421).abs() < 1e-6);
         assert!((linear.time_to_cover(0.3) - 0.3).abs() < 1e-12);
@@ -134,13 +134,13 @@ mod tests {
                 3 => Path::Translation(Signal::Harmonic { mean: b, amplitude: a, frequency, phase }),
                 _ => Path::Keyframes(vec![(0.0, start), (1.0, Pose::new(DQuat::from_scaled_axis(b), a)), (2.5, start)]),
             };
-            let script = Script::new(path.clone(), start);
+            let kinematic = KinematicPath::new(path.clone(), start);
             let (now, then) = (path.at(&start, t), path.at(&start, t + s));
             // A rod from −p to p: its foremost point along d is the farther of the two ends.
             let lever = p.length();
             let foremost = |pose: &Pose| pose.point(p).dot(d).max(pose.point(-p).dot(d));
             let way = foremost(&then.pose) - foremost(&now.pose);
-            for bound in script.bounds(lever, d, now.velocity, now.angular_velocity) {
+            for bound in kinematic.bounds(lever, d, now.velocity, now.angular_velocity) {
                 prop_assert!(way <= (bound.a * s + bound.b) * s + 1e-9, "{way} {bound:?} {path:?}");
             }
         }

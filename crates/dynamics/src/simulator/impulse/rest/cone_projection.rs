@@ -14,16 +14,16 @@
 //! The energy falls in every round. A tower of ten takes 20 to 70 rounds, whatever its masses, where relaxation needs thousands of sweeps or
 //! comes to a halt.
 
-use super::equilibrium::{Carried, Support};
+use super::equilibrium::{LoadedBody, SupportPoint};
 use glam::DVec3;
 
 /// Slope, in parts of the speed that is left, below which a generator does not lead down.
-const FLAT: f64 = 1e-7;
-/// Part of the largest x below which a generator is dropped; least pivot of a factor, in parts of its diagonal.
-const TINY: f64 = 1e-14;
+const CONE_FLAT_SLOPE: f64 = 1e-7;
+/// ConvexPart of the largest x below which a generator is dropped; least pivot of a factor, in parts of its diagonal.
+const CONE_TINY: f64 = 1e-14;
 /// Least number of rounds, and rounds for each contact.
-const ROUNDS: usize = 64;
-const ROUNDS_PER_SUPPORT: usize = 8;
+const CONE_ROUNDS: usize = 64;
+const CONE_ROUNDS_PER_CONTACT: usize = 8;
 
 /// Impulse at a contact with a normal part of 1.
 #[derive(Clone, Copy, Debug)]
@@ -32,35 +32,35 @@ struct Generator {
     force: DVec3,
     moment: DVec3,
     /// For both bodies that are to be carried: which, its momentum, and its velocities from that.
-    acts: [Option<Act>; 2],
+    effects: [Option<BodyEffect>; 2],
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Act {
+struct BodyEffect {
     body: usize,
     momentum: [DVec3; 2],
     velocity: [DVec3; 2],
 }
 
 impl Generator {
-    fn new(bodies: &[Carried], supports: &[Support], index: usize, force: DVec3, moment: DVec3) -> Self {
+    fn new(bodies: &[LoadedBody], supports: &[SupportPoint], index: usize, force: DVec3, moment: DVec3) -> Self {
         let support = &supports[index];
-        let act = |side: usize| {
+        let effect = |side: usize| {
             let body = support.bodies[side]?;
             let sign = if side == 0 { -1.0 } else { 1.0 };
             let momentum = [sign * force, sign * (support.arms[side].cross(force) + moment)];
             let carried = &bodies[body];
             let velocity = [carried.inverse_mass * momentum[0], carried.inverse_inertia * momentum[1]];
-            Some(Act { body, momentum, velocity })
+            Some(BodyEffect { body, momentum, velocity })
         };
-        Self { support: index, force, moment, acts: [act(0), act(1)] }
+        Self { support: index, force, moment, effects: [effect(0), effect(1)] }
     }
 
     /// Product of two generators in the metric of the kinetic energy.
     fn dot(&self, other: &Self) -> f64 {
         let mut sum = 0.0;
-        for a in self.acts.iter().flatten() {
-            for b in other.acts.iter().flatten().filter(|b| b.body == a.body) {
+        for a in self.effects.iter().flatten() {
+            for b in other.effects.iter().flatten().filter(|b| b.body == a.body) {
                 sum += a.momentum[0].dot(b.velocity[0]) + a.momentum[1].dot(b.velocity[1]);
             }
         }
@@ -68,16 +68,16 @@ impl Generator {
     }
 
     /// Slope of the kinetic energy along it.
-    fn slope(&self, bodies: &[Carried]) -> f64 {
+    fn slope(&self, bodies: &[LoadedBody]) -> f64 {
         let along =
-            |act: &Act| act.momentum[0].dot(bodies[act.body].v) + act.momentum[1].dot(bodies[act.body].omega);
-        self.acts.iter().flatten().map(along).sum()
+            |effect: &BodyEffect| effect.momentum[0].dot(bodies[effect.body].v) + effect.momentum[1].dot(bodies[effect.body].omega);
+        self.effects.iter().flatten().map(along).sum()
     }
 }
 
-/// Active generators.
+/// ActiveSet generators.
 #[derive(Debug, Default)]
-struct Active {
+struct ActiveSet {
     generators: Vec<Generator>,
     x: Vec<f64>,
     /// Slopes at the loads.
@@ -92,7 +92,7 @@ const fn row(index: usize) -> usize {
     index * (index + 1) / 2
 }
 
-impl Active {
+impl ActiveSet {
     fn add(&mut self, generator: &Generator, slope: f64) {
         self.products.extend(self.generators.iter().map(|other| generator.dot(other)));
         self.products.push(generator.dot(generator));
@@ -109,7 +109,7 @@ impl Active {
             let known: f64 = (0..j).map(|k| self.factor[row(i) + k] * self.factor[row(j) + k]).sum();
             let left = self.products[row(i) + j] - known;
             self.factor.push(if i == j {
-                left.max(TINY * self.products[row(i) + i]).sqrt()
+                left.max(CONE_TINY * self.products[row(i) + i]).sqrt()
             } else {
                 left / self.factor[row(j) + j]
             });
@@ -131,7 +131,7 @@ impl Active {
     }
 
     /// Moves to the nearest point of the cone of the active generators; false if numbers give out.
-    fn settle(&mut self) -> bool {
+    fn solve(&mut self) -> bool {
         while !self.x.is_empty() {
             self.nearest();
             if self.scratch.iter().any(|z| !z.is_finite()) {
@@ -158,7 +158,7 @@ impl Active {
     /// Drops generators that have vanished on the way to a negative x; false if there are none. (The newest one may still be as small as they
     /// are, but grows.)
     fn drop_vanished(&mut self) -> bool {
-        let least = TINY * self.x.iter().copied().fold(0.0, f64::max);
+        let least = CONE_TINY * self.x.iter().copied().fold(0.0, f64::max);
         let kept: Vec<usize> =
             (0..self.x.len()).filter(|i| self.x[*i] > least || self.scratch[*i] > 0.0).collect();
         if kept.len() == self.x.len() {
@@ -187,14 +187,14 @@ impl Active {
 /// (bodies after their loads have acted for a while, their contacts, whether so little is left that it is enough) ⇒ whether that was reached;
 /// the impulses are left in the contacts.
 pub(super) fn project(
-    bodies: &mut [Carried],
-    supports: &mut [Support],
-    enough: impl Fn(&[Carried], &[Support]) -> bool,
+    bodies: &mut [LoadedBody],
+    supports: &mut [SupportPoint],
+    enough: impl Fn(&[LoadedBody], &[SupportPoint]) -> bool,
 ) -> bool {
     let start: Vec<[DVec3; 2]> = bodies.iter().map(|body| [body.v, body.omega]).collect();
-    let mut active = Active::default();
+    let mut active = ActiveSet::default();
     let mut before = f64::INFINITY;
-    for _ in 0..ROUNDS + ROUNDS_PER_SUPPORT * supports.len() {
+    for _ in 0..CONE_ROUNDS + CONE_ROUNDS_PER_CONTACT * supports.len() {
         if enough(bodies, supports) {
             return true;
         }
@@ -207,7 +207,7 @@ pub(super) fn project(
         restore(bodies, &start);
         let slope = steepest.slope(bodies);
         active.add(&steepest, slope);
-        if !active.settle() {
+        if !active.solve() {
             return false;
         }
         for support in supports.iter_mut() {
@@ -216,25 +216,25 @@ pub(super) fn project(
         for (generator, x) in active.generators.iter().zip(&active.x) {
             supports[generator.support].force += *x * generator.force;
             supports[generator.support].moment += *x * generator.moment;
-            for act in generator.acts.iter().flatten() {
-                let body = &mut bodies[act.body];
-                body.v += *x * act.velocity[0];
-                body.omega += *x * act.velocity[1];
+            for effect in generator.effects.iter().flatten() {
+                let body = &mut bodies[effect.body];
+                body.v += *x * effect.velocity[0];
+                body.omega += *x * effect.velocity[1];
             }
         }
     }
     false
 }
 
-fn restore(bodies: &mut [Carried], start: &[[DVec3; 2]]) {
+fn restore(bodies: &mut [LoadedBody], start: &[[DVec3; 2]]) {
     for (body, start) in bodies.iter_mut().zip(start) {
         [body.v, body.omega] = *start;
     }
 }
 
 /// Twice the kinetic energy.
-fn energy(bodies: &[Carried]) -> f64 {
-    let of = |body: &Carried| {
+fn energy(bodies: &[LoadedBody]) -> f64 {
+    let of = |body: &LoadedBody| {
         let linear = if body.inverse_mass > 0.0 { body.v.length_squared() / body.inverse_mass } else { 0.0 };
         let angular = body.omega.dot(body.inverse_inertia.inverse() * body.omega);
         linear + if angular.is_finite() { angular } else { 0.0 }
@@ -243,11 +243,11 @@ fn energy(bodies: &[Carried]) -> f64 {
 }
 
 /// The generator along which the energy falls fastest, if it does.
-fn steepest(bodies: &[Carried], supports: &[Support], left: f64) -> Option<Generator> {
-    let mut best: (f64, Option<Generator>) = (-FLAT * left, None);
+fn steepest(bodies: &[LoadedBody], supports: &[SupportPoint], left: f64) -> Option<Generator> {
+    let mut best: (f64, Option<Generator>) = (-CONE_FLAT_SLOPE * left, None);
     for (index, support) in supports.iter().enumerate() {
         let [a, b] = support.bodies.map(|body| body.map(|body| &bodies[body]));
-        let at = |body: Option<&Carried>, arm: DVec3| {
+        let at = |body: Option<&LoadedBody>, arm: DVec3| {
             body.map_or(DVec3::ZERO, |body| body.v + body.omega.cross(arm))
         };
         let u = at(b, support.arms[1]) - at(a, support.arms[0]);

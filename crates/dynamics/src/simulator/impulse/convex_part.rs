@@ -1,11 +1,11 @@
 //! The convex parts bodies are made of here, and how far they reach from the point they turn about.
 //!
-//! The lever ℓ of a part is the largest |p* × d| over all directions d and foremost points p* along d (see `reach`). With the
+//! The lever ℓ of a part is the largest |p* × d| over all directions d and foremost points p* along d (see `motion_bound`). With the
 //! origin inside the part, p*·d ≥ 0, so for a corner p* it grows with the angle between p* and d and is largest at the edges
 //! of the cone of directions the corner is foremost in: at the normals of its faces. For an ellipsoid it is a_max − a_min. A part
 //! displaced by c adds c·d to the support function, hence |c| to the lever.
 
-use super::outline::Outline;
+use super::support_bound::SupportShape;
 use crate::world::{AttachedShape, ShapeId};
 use glam::DVec3;
 use rattleback_geometry::closest::ClosestError;
@@ -14,149 +14,149 @@ use rattleback_geometry::{Aabb, Pose, Shape};
 
 /// One convex part of a body, in the frame it turns about.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub actor: u32,
+pub(super) struct ConvexPart {
+    pub body: u32,
     pub shape: ShapeId,
-    geometry: Geometry,
+    geometry: PartGeometry,
     /// Frame of the geometry → frame of the body.
-    pub place: Pose,
+    pub pose: Pose,
     pub lever: f64,
     /// Largest distance of a point from the centre.
     pub radius: f64,
     /// Axis through the centre about which turning changes nothing, if there is one.
     pub axis: Option<DVec3>,
-    pub outline: Outline,
+    pub support: SupportShape,
 }
 
 #[derive(Clone, Debug)]
-enum Geometry {
+enum PartGeometry {
     Shape(Shape),
     Triangle([DVec3; 3]),
 }
 
-impl Part {
-    /// Part as geometry sees it.
+impl ConvexPart {
+    /// ConvexPart as geometry sees it.
     pub fn piece(&self) -> Result<Piece<'_>, ClosestError> {
         match &self.geometry {
-            Geometry::Shape(shape) => Piece::try_from(shape),
-            Geometry::Triangle(corners) => Ok(Piece::Triangle(*corners)),
+            PartGeometry::Shape(shape) => Piece::try_from(shape),
+            PartGeometry::Triangle(corners) => Ok(Piece::Triangle(*corners)),
         }
     }
 
     /// Whether it can touch a convex shape in a single point only.
-    pub fn touches_in_one_point(&self) -> bool {
-        matches!(&self.geometry, Geometry::Shape(Shape::Sphere(_) | Shape::Ellipsoid(_)))
+    pub fn has_point_contact(&self) -> bool {
+        matches!(&self.geometry, PartGeometry::Shape(Shape::Sphere(_) | Shape::Ellipsoid(_)))
     }
 
     /// Whether it has a round side.
-    pub fn is_round(&self) -> bool {
-        matches!(&self.geometry, Geometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)))
+    pub fn has_curved_side(&self) -> bool {
+        matches!(&self.geometry, PartGeometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)))
     }
 
     /// A shape that is a whole body by itself.
     #[cfg(test)]
     pub fn whole(shape: Shape, id: ShapeId) -> Self {
-        let (geometry, place) = (Geometry::Shape(shape), Pose::IDENTITY);
-        let ((lever, radius), axis) = (extent(&geometry, &place), axis_of(&geometry, &place));
-        let outline = outline_of(&geometry, &place);
-        Self { actor: 0, shape: id, geometry, place, lever, radius, axis, outline }
+        let (geometry, pose) = (PartGeometry::Shape(shape), Pose::IDENTITY);
+        let ((lever, radius), axis) = (extent(&geometry, &pose), axis_of(&geometry, &pose));
+        let support = support_of(&geometry, &pose);
+        Self { body: 0, shape: id, geometry, pose, lever, radius, axis, support }
     }
 
     /// Pose of the body ⇒ box around the part; None if it has no end.
     pub fn aabb(&self, body: &Pose) -> Option<Aabb> {
-        let pose = *body * self.place;
+        let pose = *body * self.pose;
         match &self.geometry {
-            Geometry::Shape(shape) => shape.aabb(&pose),
-            Geometry::Triangle(corners) => Aabb::from_points(corners.map(|corner| pose.point(corner))).ok(),
+            PartGeometry::Shape(shape) => shape.aabb(&pose),
+            PartGeometry::Triangle(corners) => Aabb::from_points(corners.map(|corner| pose.point(corner))).ok(),
         }
     }
 }
 
 /// (shape of a body, its pose in the frame the body turns about) ⇒ its convex parts.
-pub(super) fn parts_of(
+pub(super) fn convex_parts(
     attached: &AttachedShape,
     id: ShapeId,
-    actor: u32,
-    place: Pose,
-    parts: &mut Vec<Part>,
+    body: u32,
+    pose: Pose,
+    parts: &mut Vec<ConvexPart>,
 ) {
-    let mut push = |geometry: Geometry, place: Pose| {
-        let (lever, radius) = extent(&geometry, &place);
-        let axis = axis_of(&geometry, &place);
-        let outline = outline_of(&geometry, &place);
-        parts.push(Part { actor, shape: id, geometry, place, lever, radius, axis, outline });
+    let mut push = |geometry: PartGeometry, pose: Pose| {
+        let (lever, radius) = extent(&geometry, &pose);
+        let axis = axis_of(&geometry, &pose);
+        let support = support_of(&geometry, &pose);
+        parts.push(ConvexPart { body, shape: id, geometry, pose, lever, radius, axis, support });
     };
-    take_apart(&attached.shape, place, &mut push);
+    decompose(&attached.shape, pose, &mut push);
 }
 
-fn take_apart(shape: &Shape, place: Pose, push: &mut impl FnMut(Geometry, Pose)) {
+fn decompose(shape: &Shape, pose: Pose, push: &mut impl FnMut(PartGeometry, Pose)) {
     match shape {
         Shape::Compound(compound) => {
-            for (pose, part) in compound.parts() {
-                take_apart(part, place * *pose, push);
+            for (local, part) in compound.parts() {
+                decompose(part, pose * *local, push);
             }
         }
         Shape::Mesh(mesh) => {
             for i in 0..mesh.triangles().len() {
-                push(Geometry::Triangle(mesh.triangle(i)), place);
+                push(PartGeometry::Triangle(mesh.triangle(i)), pose);
             }
         }
         Shape::HeightField(field) => {
             if let Ok(mesh) = field.surface() {
                 for i in 0..mesh.triangles().len() {
-                    push(Geometry::Triangle(mesh.triangle(i)), place);
+                    push(PartGeometry::Triangle(mesh.triangle(i)), pose);
                 }
             }
         }
-        convex => push(Geometry::Shape(convex.clone()), place),
+        convex => push(PartGeometry::Shape(convex.clone()), pose),
     }
 }
 
-/// Geometry at a place ⇒ (lever, largest distance) about the origin.
-fn extent(geometry: &Geometry, place: &Pose) -> (f64, f64) {
-    let offset = place.translation.length();
+/// PartGeometry at a pose ⇒ (lever, largest distance) about the origin.
+fn extent(geometry: &PartGeometry, pose: &Pose) -> (f64, f64) {
+    let offset = pose.translation.length();
     let (lever, radius) = match geometry {
-        Geometry::Triangle(corners) => {
+        PartGeometry::Triangle(corners) => {
             let radius = corners.iter().map(|corner| corner.length()).fold(0.0, f64::max);
             (radius, radius)
         }
-        Geometry::Shape(shape) => (own_lever(shape), own_radius(shape)),
+        PartGeometry::Shape(shape) => (shape_lever(shape), shape_radius(shape)),
     };
     ((lever + offset).min(radius + offset), radius + offset)
 }
 
 /// The axis of a solid of revolution that passes through the centre.
-fn axis_of(geometry: &Geometry, place: &Pose) -> Option<DVec3> {
-    let Geometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)) = geometry else {
+fn axis_of(geometry: &PartGeometry, pose: &Pose) -> Option<DVec3> {
+    let PartGeometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)) = geometry else {
         return None;
     };
-    let axis = place.vector(DVec3::Z);
-    (place.translation.cross(axis).length() <= 1e-12 * place.translation.length()).then_some(axis)
+    let axis = pose.vector(DVec3::Z);
+    (pose.translation.cross(axis).length() <= 1e-12 * pose.translation.length()).then_some(axis)
 }
 
-fn outline_of(geometry: &Geometry, place: &Pose) -> Outline {
+fn support_of(geometry: &PartGeometry, pose: &Pose) -> SupportShape {
     let corners =
-        |corners: &[DVec3]| Outline::Corners(corners.iter().map(|corner| place.point(*corner)).collect());
+        |corners: &[DVec3]| SupportShape::Corners(corners.iter().map(|corner| pose.point(*corner)).collect());
     match geometry {
-        Geometry::Triangle(three) => corners(three),
-        Geometry::Shape(Shape::Convex(convex)) => corners(convex.vertices()),
-        Geometry::Shape(Shape::Cuboid(cuboid)) => {
-            Outline::Box { place: *place, half_extents: cuboid.half_extents() }
+        PartGeometry::Triangle(three) => corners(three),
+        PartGeometry::Shape(Shape::Convex(convex)) => corners(convex.vertices()),
+        PartGeometry::Shape(Shape::Cuboid(cuboid)) => {
+            SupportShape::Box { pose: *pose, half_extents: cuboid.half_extents() }
         }
-        Geometry::Shape(Shape::Cylinder(cylinder)) => Outline::Cylinder {
-            place: *place,
+        PartGeometry::Shape(Shape::Cylinder(cylinder)) => SupportShape::Cylinder {
+            pose: *pose,
             radius: cylinder.radius(),
             half_height: 0.5 * cylinder.height(),
         },
-        Geometry::Shape(Shape::Ellipsoid(ellipsoid)) => {
-            Outline::Ellipsoid { place: *place, semi_axes: ellipsoid.semi_axes() }
+        PartGeometry::Shape(Shape::Ellipsoid(ellipsoid)) => {
+            SupportShape::Ellipsoid { pose: *pose, semi_axes: ellipsoid.semi_axes() }
         }
-        Geometry::Shape(Shape::Sphere(_)) if place.translation == DVec3::ZERO => Outline::Ball,
-        Geometry::Shape(_) => Outline::Other,
+        PartGeometry::Shape(Shape::Sphere(_)) if pose.translation == DVec3::ZERO => SupportShape::Ball,
+        PartGeometry::Shape(_) => SupportShape::Other,
     }
 }
 
-fn own_radius(shape: &Shape) -> f64 {
+fn shape_radius(shape: &Shape) -> f64 {
     match shape {
         Shape::Convex(convex) => convex.vertices().iter().map(|corner| corner.length()).fold(0.0, f64::max),
         Shape::Cuboid(cuboid) => cuboid.half_extents().length(),
@@ -167,7 +167,7 @@ fn own_radius(shape: &Shape) -> f64 {
 }
 
 /// The lever about the shape's own origin.
-fn own_lever(shape: &Shape) -> f64 {
+fn shape_lever(shape: &Shape) -> f64 {
     match shape {
         Shape::Sphere(_) | Shape::HalfSpace(_) => 0.0,
         Shape::Capsule(capsule) => 0.5 * capsule.height(),
@@ -191,7 +191,7 @@ fn own_lever(shape: &Shape) -> f64 {
                 })
                 .fold(0.0, f64::max)
         }
-        other => own_radius(other),
+        other => shape_radius(other),
     }
 }
 
@@ -220,14 +220,14 @@ mod tests {
         ]
     }
 
-    fn support(shape: &Shape, place: &Pose, d: DVec3) -> f64 {
+    fn support(shape: &Shape, pose: &Pose, d: DVec3) -> f64 {
         let convex = ConvexShape::try_from(shape).unwrap();
-        let local = place.inverse_vector(d);
-        place.point(convex.farthest(local, 0).0).dot(d) + Support::radius(&convex)
+        let local = pose.inverse_vector(d);
+        pose.point(convex.farthest(local, 0).0).dot(d) + Support::radius(&convex)
     }
 
     proptest! {
-        /// |h(d) − h(d′)| ≤ ℓ · angle between them, for every shape, near and far directions, any place.
+        /// |h(d) − h(d′)| ≤ ℓ · angle between them, for every shape, near and far directions, any pose.
         #[test]
         fn the_lever_bounds_the_support_function(
             d in prop::array::uniform3(-1.0..1.0f64), axis in prop::array::uniform3(-1.0..1.0f64),
@@ -238,14 +238,14 @@ mod tests {
             let d = d.normalize();
             let other = DQuat::from_axis_angle(axis.normalize(), angle) * d;
             let apart = d.angle_between(other);
-            let place = if turned {
+            let pose = if turned {
                 Pose::new(DQuat::from_axis_angle(axis.normalize(), 1.0), DVec3::from_array(offset))
             } else {
                 Pose::IDENTITY
             };
             for shape in shapes() {
-                let (lever, _) = extent(&Geometry::Shape(shape.clone()), &place);
-                let change = (support(&shape, &place, d) - support(&shape, &place, other)).abs();
+                let (lever, _) = extent(&PartGeometry::Shape(shape.clone()), &pose);
+                let change = (support(&shape, &pose, d) - support(&shape, &pose, other)).abs();
                 prop_assert!(change <= lever * apart + 1e-9, "{:?}: {change} > {lever} * {apart}", shape.kind());
             }
         }

@@ -1,9 +1,9 @@
 //! Sharper bounds for bodies that hop: what each corner does, instead of the fastest that any could do.
 //!
-//! A block that rocks on its corners has one corner on the way up while another comes down. The bound of `reach` takes the
+//! A block that rocks on its corners has one corner on the way up while another comes down. The bound of `motion_bound` takes the
 //! fastest of both for the nearest, and has to look many times at a gap that does not close. Here every corner rᵢ is followed on its
 //! own. Along a fixed direction d it lies δᵢ behind the foremost one, moves at bᵢ = (v + ω × rᵢ)·d, and its acceleration is at
-//! most g·d + |rᵢ| (α_max + ω_max²). So the body advances along d by no more than
+//! most g·d + |rᵢ| (α_max + ω_max²). So the body bounds along d by no more than
 //!
 //! maxᵢ (bᵢ s − δᵢ) + A s²,  A = ½ g·d + ½ r (α_max + ω_max²).
 //!
@@ -14,49 +14,49 @@
 //! that rolls or rattles moves far slower than its rim, and here it does: the spin about its own axis shows nowhere, so what counts
 //! is how its axis a moves, at a rate w = |ω × a| and round the angular momentum, which bends its way by w (I₃/I₁) ω₃ at most.
 //!
-//! Two bodies that turn together, a domino that slides down the next, hardly move against each other, though both advance along
-//! a direction that is fixed in the world. So where one shows a face it is its frame that the normal is fixed to. There it does not advance
+//! Two bodies that add_rotation together, a domino that slides down the next, hardly move relative_to each other, though both support_bounds along
+//! a direction that is fixed in the world. So where one shows a face it is its frame that the normal is fixed to. There it does not support_bounds
 //! itself, and the other one moves with v₁ − v₂ − ω₂ × (x₁ − x₂) and turns with ω₁ − ω₂. The acceleration of its points in that frame is
 //! at most c = r₁ (α₁ + ω₁²) + q (α₂ + ω₂²) + 2 ω₂ u, where q bounds their distance from x₂ and u their speed, and u grows by c s:
 //! c (1 − 2 ω₂ s) is known.
 //!
-//! The sum G(s) of two such advances is convex. From a time at which it is below the gap, the chord to a time at which
+//! The sum G(s) of two such bounds is convex. From a time at which it is below the gap, the chord to a time at which
 //! it is above lies over G, and so meets the gap too early rather than too late: a few chords come close to the true time, from
 //! below.
 
-use super::actor::{Actor, Role};
-use super::part::Part;
-use super::reach::Landing;
+use super::ballistic_body::{BallisticBody, MotionKind};
+use super::convex_part::ConvexPart;
+use super::motion_bound::LandingRule;
 use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_geometry::Pose;
 
 /// What of a part can come foremost, in the frame of its body.
 #[derive(Clone, Debug)]
-pub(super) enum Outline {
-    /// Turning does not show.
+pub(super) enum SupportShape {
+    /// Turning does not notify.
     Ball,
     /// The hull of these.
     Corners(Vec<DVec3>),
     /// A box in its own frame.
-    Box { place: Pose, half_extents: DVec3 },
+    Box { pose: Pose, half_extents: DVec3 },
     /// A cylinder along z of its own frame.
-    Cylinder { place: Pose, radius: f64, half_height: f64 },
+    Cylinder { pose: Pose, radius: f64, half_height: f64 },
     /// An ellipsoid in its own frame.
-    Ellipsoid { place: Pose, semi_axes: DVec3 },
+    Ellipsoid { pose: Pose, semi_axes: DVec3 },
     /// Anything else.
     Other,
 }
 
 /// How far a body gets along a direction in a time s: h(d + s u) − h(d) + b s + A s².
 #[derive(Clone, Debug, Default)]
-pub(super) struct Advance {
+pub(super) struct SupportBound {
     a: f64,
     b: f64,
     /// How fast it begins.
     rate: f64,
     corners: Vec<Corner>,
-    curve: Curve,
+    curve: SupportCurve,
     /// The curve at 0.
     start: f64,
 }
@@ -66,7 +66,7 @@ type Corner = (f64, f64);
 
 /// The support function of a round body along d + s u, all in the frame of the shape.
 #[derive(Clone, Copy, Debug, Default)]
-enum Curve {
+enum SupportCurve {
     #[default]
     None,
     Cylinder {
@@ -87,7 +87,7 @@ enum Curve {
     },
 }
 
-impl Curve {
+impl SupportCurve {
     fn at(self, s: f64) -> f64 {
         match self {
             Self::None => 0.0,
@@ -124,14 +124,14 @@ impl Curve {
 }
 
 /// Chords drawn; each brings the answer nearer to the true time by a good part. Nearer than this part of the time is near enough.
-const CHORDS: usize = 7;
-const NEAR: f64 = 0.01;
-/// Looks at the slope to find the top of a hop.
-const SLOPES: usize = 4;
-/// Twice the angle, in rad, by which the other body may turn at most while its frame is used.
-const MOST_HASTE: f64 = 0.5;
+const SECANT_STEPS: usize = 7;
+const SECANT_TOLERANCE: f64 = 0.01;
+/// Looks at the slope to find the apex_time of a hop.
+const APEX_STEPS: usize = 4;
+/// Twice the angle, in rad, by which the other body may add_rotation at most while its frame is used.
+const FRAME_ROTATION_LIMIT: f64 = 0.5;
 
-impl Advance {
+impl SupportBound {
     fn at(&self, s: f64) -> f64 {
         let turned = if self.corners.is_empty() {
             self.curve.at(s) - self.start
@@ -141,7 +141,7 @@ impl Advance {
         turned + (self.a * s + self.b) * s
     }
 
-    /// How fast it advances after a time s.
+    /// How fast it bounds after a time s.
     fn slope(&self, s: f64) -> f64 {
         let turning = if self.corners.is_empty() {
             self.curve.slope(s)
@@ -156,29 +156,29 @@ impl Advance {
     }
 
     /// Not at all.
-    pub fn stand(&mut self) {
+    pub fn set_static(&mut self) {
         self.corners.clear();
-        (self.a, self.b, self.rate, self.curve, self.start) = (0.0, 0.0, 0.0, Curve::None, 0.0);
+        (self.a, self.b, self.rate, self.curve, self.start) = (0.0, 0.0, 0.0, SupportCurve::None, 0.0);
     }
 
-    /// (body, part, direction, the body now, longest time of interest) ⇒ its advance. False if nothing better is known
-    /// than `reach` knows.
-    pub fn of(&mut self, actor: &Actor, part: &Part, d: DVec3, now: &Motion, longest: f64) -> bool {
+    /// (body, part, direction, the body now, longest time of interest) ⇒ its support_bounds. False if nothing better is known
+    /// than `motion_bound` knows.
+    pub fn in_world(&mut self, body: &BallisticBody, part: &ConvexPart, d: DVec3, now: &Motion, longest: f64) -> bool {
         self.corners.clear();
-        (self.a, self.b, self.curve) = (0.0, 0.0, Curve::None);
-        match actor.role {
-            Role::Fixed | Role::Resting => {}
-            Role::Scripted => {
-                let bound = actor.bounds(part, d, now)[1];
+        (self.a, self.b, self.curve) = (0.0, 0.0, SupportCurve::None);
+        match body.role {
+            MotionKind::Static | MotionKind::Resting => {}
+            MotionKind::Kinematic => {
+                let bound = body.bounds(part, d, now)[1];
                 (self.a, self.b) = (bound.a, bound.b);
             }
-            Role::Flying => {
-                self.a = 0.5 * actor.gravity.dot(d);
-                if !matches!(part.outline, Outline::Ball) {
-                    self.a += 0.5 * part.radius * actor.hardest_turn(part.axis, now);
+            MotionKind::Ballistic => {
+                self.a = 0.5 * body.gravity.dot(d);
+                if !matches!(part.support, SupportShape::Ball) {
+                    self.a += 0.5 * part.radius * body.max_point_acceleration(part.axis, now);
                 }
                 self.b = now.v.dot(d);
-                if !self.turn(part, d, now, actor.showing_turn(part.axis, now), longest) {
+                if !self.add_rotation(part, d, now, body.visible_spin(part.axis, now), longest) {
                     return false;
                 }
             }
@@ -186,59 +186,59 @@ impl Advance {
         self.begin()
     }
 
-    /// (body and part, direction, the other body, both now, longest time of interest) ⇒ the advance of the part in the frame of
+    /// (body and part, direction, the other body, both now, longest time of interest) ⇒ the support_bounds of the part in the frame of
     /// the other body, to which the direction is fixed. False if that is of no use.
-    pub fn against(
+    pub fn relative_to(
         &mut self,
-        [actor, other]: [&Actor; 2],
-        part: &Part,
+        [body, other]: [&BallisticBody; 2],
+        part: &ConvexPart,
         d: DVec3,
         [now, its]: [&Motion; 2],
         longest: f64,
     ) -> bool {
         self.corners.clear();
-        self.curve = Curve::None;
-        let (fastest, hardest) = other.fastest_and_hardest();
-        let haste = 2.0 * fastest * longest;
-        if haste > MOST_HASTE {
+        self.curve = SupportCurve::None;
+        let (fastest, max_acceleration) = other.spin_bounds();
+        let rotation = 2.0 * fastest * longest;
+        if rotation > FRAME_ROTATION_LIMIT {
             return false;
         }
-        let flies = actor.role == Role::Flying;
+        let flies = body.role == MotionKind::Ballistic;
         let (apart, drift) = (now.x - its.x, now.v - its.v);
-        let turn = actor.showing_turn(part.axis, now) - its.omega;
+        let add_rotation = body.visible_spin(part.axis, now) - its.omega;
         let v = drift - its.omega.cross(apart);
-        let radius = if matches!(part.outline, Outline::Ball) { 0.0 } else { part.radius };
-        let own = if flies { radius * actor.hardest_turn(part.axis, now) } else { other.gravity.length() };
+        let radius = if matches!(part.support, SupportShape::Ball) { 0.0 } else { part.radius };
+        let own = if flies { radius * body.max_point_acceleration(part.axis, now) } else { other.gravity.length() };
         let way = apart.length() + drift.length() * longest + radius;
-        let speed = v.length() + radius * turn.length();
-        self.a = 0.5 * (own + way * hardest + 2.0 * fastest * speed) / (1.0 - haste);
+        let speed = v.length() + radius * add_rotation.length();
+        self.a = 0.5 * (own + way * max_acceleration + 2.0 * fastest * speed) / (1.0 - rotation);
         self.b = v.dot(d);
-        self.turn(part, d, now, turn, longest) && self.begin()
+        self.add_rotation(part, d, now, add_rotation, longest) && self.begin()
     }
 
     /// What turning at ω does to a part: adds h(d + s u) − h(d), u = d × ω.
-    fn turn(&mut self, part: &Part, d: DVec3, now: &Motion, omega: DVec3, longest: f64) -> bool {
+    fn add_rotation(&mut self, part: &ConvexPart, d: DVec3, now: &Motion, omega: DVec3, longest: f64) -> bool {
         let local = now.q.conjugate() * d;
         let u = local.cross(now.q.conjugate() * omega);
-        match &part.outline {
-            Outline::Ball => {}
-            Outline::Corners(corners) => self.follow_corners(corners, local, u, longest),
-            Outline::Cylinder { place, radius, half_height } => {
-                self.b += place.translation.dot(u);
-                let [d, u] = [local, u].map(|w| place.inverse_vector(w));
-                self.curve = Curve::Cylinder { d, u, radius: *radius, half_height: *half_height };
+        match &part.support {
+            SupportShape::Ball => {}
+            SupportShape::Corners(corners) => self.add_corners(corners, local, u, longest),
+            SupportShape::Cylinder { pose, radius, half_height } => {
+                self.b += pose.translation.dot(u);
+                let [d, u] = [local, u].map(|w| pose.inverse_vector(w));
+                self.curve = SupportCurve::Cylinder { d, u, radius: *radius, half_height: *half_height };
             }
-            Outline::Box { place, half_extents } => {
-                self.b += place.translation.dot(u);
-                let [d, u] = [local, u].map(|w| *half_extents * place.inverse_vector(w));
-                self.curve = Curve::Box { d, u };
+            SupportShape::Box { pose, half_extents } => {
+                self.b += pose.translation.dot(u);
+                let [d, u] = [local, u].map(|w| *half_extents * pose.inverse_vector(w));
+                self.curve = SupportCurve::Box { d, u };
             }
-            Outline::Ellipsoid { place, semi_axes } => {
-                self.b += place.translation.dot(u);
-                let [d, u] = [local, u].map(|w| *semi_axes * place.inverse_vector(w));
-                self.curve = Curve::Ellipsoid { d, u };
+            SupportShape::Ellipsoid { pose, semi_axes } => {
+                self.b += pose.translation.dot(u);
+                let [d, u] = [local, u].map(|w| *semi_axes * pose.inverse_vector(w));
+                self.curve = SupportCurve::Ellipsoid { d, u };
             }
-            Outline::Other => return false,
+            SupportShape::Other => return false,
         }
         true
     }
@@ -250,7 +250,7 @@ impl Advance {
     }
 
     /// Corners that can come foremost before the longest time, the foremost first.
-    fn follow_corners(&mut self, corners: &[DVec3], d: DVec3, u: DVec3, longest: f64) {
+    fn add_corners(&mut self, corners: &[DVec3], d: DVec3, u: DVec3, longest: f64) {
         let foremost = corners
             .iter()
             .map(|corner| (corner.dot(d), u.dot(*corner)))
@@ -265,75 +265,75 @@ impl Advance {
     }
 }
 
-/// (parts, bodies, both now, normal, which shows a face, longest time of interest) ⇒ both advances along the normal: in the frame of the
-/// one that shows a face if that one flies. False if nothing better is known than `reach` knows.
-pub(super) fn advance(
-    advances: &mut [Advance; 2],
-    parts: [&Part; 2],
-    actors: [&Actor; 2],
+/// (parts, bodies, both now, normal, which shows a face, longest time of interest) ⇒ both bounds along the normal: in the frame of the
+/// one that shows a face if that one flies. False if nothing better is known than `motion_bound` knows.
+pub(super) fn support_bounds(
+    bounds: &mut [SupportBound; 2],
+    parts: [&ConvexPart; 2],
+    bodies: [&BallisticBody; 2],
     motion: [&Motion; 2],
     normal: DVec3,
     face: Option<u8>,
     longest: f64,
 ) -> bool {
-    let [first, second] = advances;
+    let [first, second] = bounds;
     let follows = |face: &u8| {
         let owner = usize::from(*face == 1);
-        actors[owner].role == Role::Flying && actors[1 - owner].role != Role::Scripted
+        bodies[owner].role == MotionKind::Ballistic && bodies[1 - owner].role != MotionKind::Kinematic
     };
     match face.filter(follows) {
         Some(0)
-            if second.against([actors[1], actors[0]], parts[1], -normal, [motion[1], motion[0]], longest) =>
+            if second.relative_to([bodies[1], bodies[0]], parts[1], -normal, [motion[1], motion[0]], longest) =>
         {
-            first.stand();
+            first.set_static();
             true
         }
-        Some(1) if first.against(actors, parts[0], normal, motion, longest) => {
-            second.stand();
+        Some(1) if first.relative_to(bodies, parts[0], normal, motion, longest) => {
+            second.set_static();
             true
         }
         _ => {
-            first.of(actors[0], parts[0], normal, motion[0], longest)
-                && second.of(actors[1], parts[1], -normal, motion[1], longest)
+            first.in_world(bodies[0], parts[0], normal, motion[0], longest)
+                && second.in_world(bodies[1], parts[1], -normal, motion[1], longest)
         }
     }
 }
 
-/// (both advances, gap, landing, a time known to be early enough, latest time wanted) ⇒ a time that is still early enough, and
-/// mostly much later.
+/// (both bounds, gap, landing, a time known to be early enough, latest time wanted) ⇒ a time that is still early enough, and
+/// mostly much latest_time_before.
 ///
-/// The gap that is left then is chosen as in [`Bound::landing_time`](super::reach::Bound::landing_time). Bodies that part and
-/// come back do so over a hop whose top is where the convex G has its least value.
+/// The gap that is left then is chosen as in [`MotionBound::landing_time`](super::motion_bound::MotionBound::landing_time). Bodies that part and
+/// come back do so over a hop whose apex_time is where the convex G has its least value.
 pub(super) fn landing_time(
-    advances: &[Advance; 2],
+    bounds: &[SupportBound; 2],
     d: f64,
-    landing: Landing,
+    landing: LandingRule,
     [early, latest]: [f64; 2],
 ) -> f64 {
     if early >= latest {
         return early;
     }
-    let (rate, a) = (advances[0].rate + advances[1].rate, advances[0].a + advances[1].a);
+    let (rate, a) = (bounds[0].rate + bounds[1].rate, bounds[0].a + bounds[1].a);
     if !(d < landing.epsilon && a > 0.0 && rate < 0.0) {
-        return later(advances, d - landing.least(d), early, latest).max(early);
+        return latest_time_before(bounds, d - landing.least_gap(d), early, latest).max(early);
     }
-    let top = top(advances, rate, a, latest);
-    if top >= latest {
+    let apex_time = apex_time(bounds, rate, a, latest);
+    if apex_time >= latest {
         return latest;
     }
-    later(advances, landing.way(d, a, rate), top, latest).max(early)
+    latest_time_before(bounds, landing.descent(d, a, rate), apex_time, latest).max(early)
 }
 
-/// (both advances, their rate < 0 and A > 0, latest time wanted) ⇒ about when they are farthest apart.
-fn top(advances: &[Advance; 2], rate: f64, a: f64, latest: f64) -> f64 {
-    let slope = |s: f64| advances[0].slope(s) + advances[1].slope(s);
+/// (both bounds, their rate < 0 and A > 0, latest time wanted) ⇒ about when they are farthest apart.
+fn apex_time(bounds: &[SupportBound; 2], rate: f64, a: f64, latest: f64) -> f64 {
+    let slope = |s: f64| bounds[0].slope(s) + bounds[1].slope(s);
     // The slope grows by at least 2A.
     let (mut left, mut right) = ((0.0, rate), ((-0.5 * rate / a).min(latest), 0.0));
     right.1 = slope(right.0);
     if right.1 <= 0.0 {
         left = right;
     } else {
-        for _ in 0..SLOPES {
+        for _ in 0..APEX_STEPS {
             let middle = left.0 + (0.25 + 0.5 * left.1 / (left.1 - right.1)) * (right.0 - left.0);
             let there = (middle, slope(middle));
             if there.1 < 0.0 { left = there } else { right = there }
@@ -342,10 +342,10 @@ fn top(advances: &[Advance; 2], rate: f64, a: f64, latest: f64) -> f64 {
     left.0
 }
 
-/// (both advances, way that may be covered, a time, latest time wanted) ⇒ a later time until which it is not covered; the
+/// (both bounds, way that may be covered, a time, latest time wanted) ⇒ a latest_time_before time until which it is not covered; the
 /// same if it is already.
-fn later(advances: &[Advance; 2], way: f64, from: f64, latest: f64) -> f64 {
-    let over = |s: f64| advances[0].at(s) + advances[1].at(s) - way;
+fn latest_time_before(bounds: &[SupportBound; 2], way: f64, from: f64, latest: f64) -> f64 {
+    let over = |s: f64| bounds[0].at(s) + bounds[1].at(s) - way;
     let (mut left, mut right) = ((from, over(from)), (latest, over(latest)));
     if left.1 >= 0.0 {
         return from;
@@ -353,10 +353,10 @@ fn later(advances: &[Advance; 2], way: f64, from: f64, latest: f64) -> f64 {
     if right.1 <= 0.0 {
         return latest;
     }
-    for _ in 0..CHORDS {
+    for _ in 0..SECANT_STEPS {
         let chord = left.0 + left.1 / (left.1 - right.1) * (right.0 - left.0);
         left = (chord, over(chord).min(0.0));
-        if right.0 - left.0 < NEAR * left.0 {
+        if right.0 - left.0 < SECANT_TOLERANCE * left.0 {
             break;
         }
         let middle = 0.5 * (left.0 + right.0);
@@ -376,7 +376,7 @@ mod tests {
     use rattleback_geometry::Shape;
     use rattleback_geometry::closest::{ConvexShape, Support};
 
-    fn thrown(shape: &Shape, moments: DVec3, motion: Motion) -> (Actor, Part) {
+    fn thrown(shape: &Shape, moments: DVec3, motion: Motion) -> (BallisticBody, ConvexPart) {
         let inertia = Inertia {
             inverse_mass: 1.0,
             moments,
@@ -386,10 +386,10 @@ mod tests {
         };
         let mut world = World::default();
         let id = world.add_body(Body::dynamic().with_shape(shape.clone())).unwrap();
-        let part = Part::whole(shape.clone(), world.body(id).unwrap().shapes()[0]);
-        let mut actor = Actor::new(id, Role::Flying, 0, 0.0, motion, inertia);
-        actor.gravity = -9.81 * DVec3::Z;
-        (actor, part)
+        let part = ConvexPart::whole(shape.clone(), world.body(id).unwrap().shapes()[0]);
+        let mut body = BallisticBody::new(id, MotionKind::Ballistic, 0, 0.0, motion, inertia);
+        body.gravity = -9.81 * DVec3::Z;
+        (body, part)
     }
 
     fn body(kind: usize) -> (DVec3, Shape) {
@@ -401,7 +401,7 @@ mod tests {
     }
 
     proptest! {
-        /// No corner and no rim outruns its advance in free flight, looked at from time to time.
+        /// No corner and no rim outruns its support_bounds in free flight, looked at from time to time.
         #[test]
         fn nothing_outruns_its_advance(
             attitude in prop::array::uniform3(-3.0..3.0f64), omega in prop::array::uniform3(-9.0..9.0f64),
@@ -417,10 +417,10 @@ mod tests {
                 omega: DVec3::from_array(omega),
             };
             let (moments, shape) = body(kind);
-            let (mut actor, part) = thrown(&shape, moments, motion);
-            let mut advance = Advance::default();
+            let (mut body, part) = thrown(&shape, moments, motion);
+            let mut support_bounds = SupportBound::default();
             let longest = 0.2;
-            prop_assert!(advance.of(&actor, &part, d, &motion, longest));
+            prop_assert!(support_bounds.in_world(&body, &part, d, &motion, longest));
             let foremost = |now: &Motion| {
                 let local = now.q.conjugate() * d;
                 now.x.dot(d) + ConvexShape::try_from(&shape).unwrap().farthest(local, 0).0.dot(local)
@@ -428,16 +428,16 @@ mod tests {
             let start = foremost(&motion);
             for k in 1..=40 {
                 let s = longest * f64::from(k) / 40.0;
-                prop_assert!(foremost(&actor.at(s)) - start <= advance.at(s) + 1e-9, "{s} {:?}", advance);
+                prop_assert!(foremost(&body.at(s)) - start <= support_bounds.at(s) + 1e-9, "{s} {:?}", support_bounds);
             }
         }
 
-        /// Seen from another body that turns as well, no corner and no rim outruns its advance either.
+        /// Seen from another body that turns as well, no corner and no rim outruns its support_bounds either.
         #[test]
         fn nothing_outruns_its_advance_against_another(
             attitude in prop::array::uniform3(-3.0..3.0f64), omega in prop::array::uniform3(-9.0..9.0f64),
             v in prop::array::uniform3(-1.0..1.0f64), d in prop::array::uniform3(-1.0..1.0f64),
-            x in prop::array::uniform3(-0.5..0.5f64), turn in prop::array::uniform3(-4.0..4.0f64), kind in 0..3usize,
+            x in prop::array::uniform3(-0.5..0.5f64), add_rotation in prop::array::uniform3(-4.0..4.0f64), kind in 0..3usize,
         ) {
             let d = DVec3::from_array(d);
             prop_assume!(d.length() > 0.1);
@@ -448,16 +448,16 @@ mod tests {
                 v: DVec3::from_array(v),
                 omega: DVec3::from_array(omega),
             };
-            let its = Motion { x: DVec3::ZERO, v: DVec3::ZERO, omega: DVec3::from_array(turn), ..motion };
+            let its = Motion { x: DVec3::ZERO, v: DVec3::ZERO, omega: DVec3::from_array(add_rotation), ..motion };
             let (moments, shape) = body(kind);
-            let (mut actor, part) = thrown(&shape, moments, motion);
+            let (mut body, part) = thrown(&shape, moments, motion);
             let (mut other, _) = thrown(&shape, moments, its);
-            let mut advance = Advance::default();
+            let mut support_bounds = SupportBound::default();
             let longest = 0.03;
-            prop_assume!(advance.against([&actor, &other], &part, d, [&motion, &its], longest));
+            prop_assume!(support_bounds.relative_to([&body, &other], &part, d, [&motion, &its], longest));
             let fixed = its.q.conjugate() * d;
             let mut foremost = |s: f64| {
-                let (now, frame) = (actor.at(s), other.at(s));
+                let (now, frame) = (body.at(s), other.at(s));
                 let d = frame.q * fixed;
                 let local = now.q.conjugate() * d;
                 (now.x - frame.x).dot(d) + ConvexShape::try_from(&shape).unwrap().farthest(local, 0).0.dot(local)
@@ -465,7 +465,7 @@ mod tests {
             let start = foremost(0.0);
             for k in 1..=40 {
                 let s = longest * f64::from(k) / 40.0;
-                prop_assert!(foremost(s) - start <= advance.at(s) + 1e-9, "{s} {:?}", advance);
+                prop_assert!(foremost(s) - start <= support_bounds.at(s) + 1e-9, "{s} {:?}", support_bounds);
             }
         }
     }

@@ -13,36 +13,36 @@
 //!    And all points come back at the same time, as fast as they left: nothing rocks.
 //!
 //! s is as large as a hop of the wanted speed takes, but W(s) = W₀ + s f·u₁ + ½ s² f·D f ≤ 0 always: the hop is paid for by what the stop took,
-//! or by what friction takes from a body that slides (or, where there is neither, by its motion: `hop`). p₀ + s f lies in the cones of friction, because these are convex. At rest s stays the same for
+//! or by what friction takes from a body that slides (or, where there is neither, by its motion: `hop_energy`). p₀ + s f lies in the cones of friction, because these are convex. At rest s stays the same for
 //! ever, W = 0, and on average p₀ + s f over the time 2s is f.
 //!
 //! Both problems are solved by block Gauss–Seidel sweeps: a point that can stick takes −K⁻¹u of its own block K; else it takes its normal
 //! part, then a step down the slope of the friction's power and back into its disc of radius μ pₙ, whose fixed points are those of Coulomb's law.
 
-use super::hop::{affordable, pay};
-use super::pair::Gap;
-use super::stage::Stage;
+use super::hop_energy::{affordable_hop_speed, limit_energy};
+use super::pair::PairGap;
+use super::partition::Partition;
 use crate::contact::{Contactor, contact_frame};
 use crate::error::Error;
 use glam::{DMat2, DMat3, DVec2, DVec3};
 use rattleback_geometry::contact::{MAX_POINTS, collide_pieces};
 
 /// Sweeps after which a patch counts as unsolved.
-const SWEEPS: usize = 200;
+const PATCH_SWEEPS: usize = 200;
 /// Change of a velocity, in parts of the largest one, below which sweeps have converged; and above which they have failed.
-const CONVERGED: f64 = 1e-11;
-const FAILED: f64 = 1e-5;
+const PATCH_CONVERGED: f64 = 1e-11;
+const PATCH_FAILED: f64 = 1e-5;
 /// Cosine between the normals of the gap and of the patch below which they are not the same contact.
-const SAME_NORMAL: f64 = 0.9999;
-/// Acceleration, in parts of g, at which all points must be pulled together for their hop to be against that. (Two bodies that both fall
+const PATCH_NORMAL_COSINE: f64 = 0.9999;
+/// Acceleration, in parts of g, at which all points must be pull_sum together for their hop to be against that. (Two bodies that both fall
 /// are not: what pulls them together is their neighbours.)
-const PRESSED: f64 = 0.1;
+const PATCH_PRESSED: f64 = 0.1;
 /// Slip, in parts of the largest velocity before, above which a point slides.
-const SLIDES: f64 = 1e-6;
+const PATCH_SLIP: f64 = 1e-6;
 
 /// Points of a patch with all that a collision depends on, in the contact frame (z along the normal).
 #[derive(Debug)]
-pub(super) struct Patch {
+pub(super) struct ContactPatch {
     count: usize,
     /// World ← contact frame.
     frame: DMat3,
@@ -56,14 +56,14 @@ pub(super) struct Patch {
     acceleration: [DVec3; MAX_POINTS],
     friction: f64,
     /// |g|, m/s².
-    weight: f64,
+    gravity_norm: f64,
 }
 
 /// What a patch answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PatchImpulse {
     /// Both bodies afterwards.
-    pub bodies: [Contactor; 2],
+    pub after: [Contactor; 2],
     /// Sum of the impulses on the second body.
     pub impulse: DVec3,
     /// From the centre of mass of the second body to the centre of pressure.
@@ -72,36 +72,36 @@ pub(super) struct PatchImpulse {
 
 type Vectors = [DVec3; MAX_POINTS];
 
-impl Stage {
+impl Partition {
     /// The patch of a pair that collides slowly; none if it touches in one point.
     pub fn patch(
         &mut self,
         index: u32,
         t: f64,
-        gap: &Gap,
+        gap: &PairGap,
         bodies: &[Contactor; 2],
-    ) -> Result<Option<Patch>, Error> {
+    ) -> Result<Option<ContactPatch>, Error> {
         let pair = &mut self.pairs[index as usize];
         let parts = pair.parts.map(|part| &self.parts[part as usize]);
-        if parts.iter().any(|part| part.touches_in_one_point()) {
+        if parts.iter().any(|part| part.has_point_contact()) {
             return Ok(None);
         }
-        let motion = pair.actors.map(|actor| self.actors[actor as usize].at(t));
-        let (a, b) = (motion[0].pose() * parts[0].place, motion[1].pose() * parts[1].place);
+        let motion = pair.bodies.map(|body| self.bodies[body as usize].at(t));
+        let (a, b) = (motion[0].pose() * parts[0].pose, motion[1].pose() * parts[1].pose);
         let geometry = |source| super::ImpulseError::Geometry { source };
         let pieces = (parts[0].piece().map_err(geometry)?, parts[1].piece().map_err(geometry)?);
         let manifold = collide_pieces(&pieces.0, &pieces.1, &a.relative(&b), self.epsilon, &mut pair.cache)
             .map_err(geometry)?;
         let Some(manifold) = manifold else { return Ok(None) };
         let Ok(frame) = contact_frame(gap.normal) else { return Ok(None) };
-        if a.vector(manifold.normal).dot(gap.normal) < SAME_NORMAL {
+        if a.vector(manifold.normal).dot(gap.normal) < PATCH_NORMAL_COSINE {
             return Ok(None);
         }
         let mut arms = [[DVec3::ZERO; 2]; MAX_POINTS];
         let mut count = 0;
-        let yields = pair.actors.map(|actor| self.actors[actor as usize].yields());
+        let is_movable = pair.bodies.map(|body| self.bodies[body as usize].is_movable());
         for point in manifold.points().iter().filter(|point| point.separation < self.epsilon) {
-            let place = a.point(match yields {
+            let place = a.point(match is_movable {
                 [true, false] => point.point_a,
                 [false, true] => point.point_b,
                 _ => 0.5 * (point.point_a + point.point_b),
@@ -110,32 +110,32 @@ impl Stage {
             count += 1;
         }
         // A cylinder that rolls on its rim or side touches in one place at a time, which runs round.
-        let fewest = if parts.iter().any(|part| part.is_round()) { 3 } else { 2 };
+        let fewest = if parts.iter().any(|part| part.has_curved_side()) { 3 } else { 2 };
         if count < fewest {
             return Ok(None);
         }
         let friction = pair.friction;
-        let free = pair.actors.map(|actor| {
-            let actor = &self.actors[actor as usize];
-            if actor.yields() {
-                let now = actor.recent();
-                let momentum = actor.inertia.angular_momentum(now.q, now.omega);
-                (actor.gravity, actor.inertia.angular_velocity(now.q, -now.omega.cross(momentum)))
+        let free = pair.bodies.map(|body| {
+            let body = &self.bodies[body as usize];
+            if body.is_movable() {
+                let now = body.last_motion();
+                let momentum = body.inertia.angular_momentum(now.q, now.omega);
+                (body.gravity, body.inertia.angular_velocity(now.q, -now.omega.cross(momentum)))
             } else {
                 (DVec3::ZERO, DVec3::ZERO)
             }
         });
-        Ok(Some(Patch::new(bodies, &arms[..count], frame, [friction, self.weight], free)))
+        Ok(Some(ContactPatch::new(bodies, &arms[..count], frame, [friction, self.gravity_norm], free)))
     }
 }
 
-impl Patch {
+impl ContactPatch {
     /// (bodies, arms of the points, frame, μ and |g|, linear and angular acceleration of both in free flight) ⇒ the patch.
     fn new(
         bodies: &[Contactor; 2],
         points: &[[DVec3; 2]],
         frame: DMat3,
-        [friction, weight]: [f64; 2],
+        [friction, gravity_norm]: [f64; 2],
         free: [(DVec3, DVec3); 2],
     ) -> Self {
         let contact = frame.transpose();
@@ -148,7 +148,7 @@ impl Patch {
             velocity: [DVec3::ZERO; MAX_POINTS],
             acceleration: [DVec3::ZERO; MAX_POINTS],
             friction,
-            weight,
+            gravity_norm,
         };
         for (i, arms) in points.iter().enumerate() {
             patch.arms[i] = *arms;
@@ -181,18 +181,18 @@ impl Patch {
     /// (fastest approach, wanted rebound as a function of it) ⇒ what the collision does; none if the sweeps fail.
     pub fn collide(&self, bodies: &[Contactor; 2], rebound: impl Fn(f64) -> f64) -> Option<PatchImpulse> {
         let n = self.count;
-        let (stop, after) = self.settle(&self.velocity, None)?;
+        let (stop, after) = self.solve(&self.velocity, None)?;
         let approach = self.velocity[..n].iter().map(|u| -u.z).fold(0.0, f64::max);
         let fastest = self.velocity[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
         let slides: [Option<DVec2>; MAX_POINTS] = std::array::from_fn(|i| {
             let slip = after[i].truncate();
-            (slip.length() > SLIDES * fastest).then(|| slip.normalize())
+            (slip.length() > PATCH_SLIP * fastest).then(|| slip.normalize())
         });
-        let pressed = self.acceleration[..n].iter().all(|a| a.z < -PRESSED * self.weight);
-        let hop = if pressed { self.settle(&self.acceleration, Some(&slides)) } else { None };
+        let pressed = self.acceleration[..n].iter().all(|a| a.z < -PATCH_PRESSED * self.gravity_norm);
+        let hop = if pressed { self.solve(&self.acceleration, Some(&slides)) } else { None };
         let (force, lift) = match hop {
             Some((force, left)) => (force, std::array::from_fn(|i| left[i] - self.acceleration[i])),
-            // Nothing pulls them together but others: back the way they came.
+            // Nothing pulls them together but others: back the way they began.
             None => (stop, std::array::from_fn(|i| after[i] - self.velocity[i])),
         };
         let dot = |a: &Vectors, b: &Vectors| (0..n).map(|i| a[i].dot(b[i])).sum::<f64>();
@@ -206,22 +206,22 @@ impl Patch {
         let root = (b * b - 4.0 * a * stopped.min(0.0)).max(0.0).sqrt();
         let most = if b > 0.0 { -2.0 * stopped.min(0.0) / (b + root) } else { 0.5 * (root - b) / a };
         let wanted = rebound(approach) / rise;
-        let lent = affordable(bodies, self.friction) / rise;
-        let s = wanted.min(most.max(lent));
+        let affordable = affordable_hop_speed(bodies, self.friction) / rise;
+        let s = wanted.min(most.max(affordable));
         let total: Vectors = std::array::from_fn(|i| stop[i] + s * force[i]);
         if stopped > 0.0 || !s.is_finite() {
             return None;
         }
         let mut answer = self.apply(bodies, &total);
         if s > most {
-            pay(bodies, &mut answer.bodies);
+            limit_energy(bodies, &mut answer.after);
         }
         Some(answer)
     }
 
     /// Velocities without contact ⇒ the impulses that end all approach, and the velocities with them. Points with a direction slide
     /// along it, others as Coulomb's law says. None if the sweeps do not converge.
-    fn settle(
+    fn solve(
         &self,
         free: &Vectors,
         slides: Option<&[Option<DVec2>; MAX_POINTS]>,
@@ -230,12 +230,12 @@ impl Patch {
         let (mut u, mut p) = (*free, [DVec3::ZERO; MAX_POINTS]);
         let scale = free[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
         let mut change = f64::INFINITY;
-        for _ in 0..SWEEPS {
+        for _ in 0..PATCH_SWEEPS {
             change = 0.0;
             for i in 0..n {
                 let wanted = match slides.and_then(|slides| slides[i]) {
-                    Some(direction) => self.sliding(i, p[i], u[i], direction),
-                    None => self.sticking(i, p[i], u[i]),
+                    Some(direction) => self.sliding_impulse(i, p[i], u[i], direction),
+                    None => self.sticking_impulse(i, p[i], u[i]),
                 };
                 let step = wanted - p[i];
                 p[i] = wanted;
@@ -244,15 +244,15 @@ impl Patch {
                 }
                 change = change.max((self.blocks[i][i] * step).length());
             }
-            if change <= CONVERGED * scale {
+            if change <= PATCH_CONVERGED * scale {
                 break;
             }
         }
-        (change <= FAILED * scale).then_some((p, u))
+        (change <= PATCH_FAILED * scale).then_some((p, u))
     }
 
     /// The impulse of a point that sticks if it can.
-    fn sticking(&self, i: usize, p: DVec3, u: DVec3) -> DVec3 {
+    fn sticking_impulse(&self, i: usize, p: DVec3, u: DVec3) -> DVec3 {
         let free = p - self.inverses[i] * u;
         if free.z >= 0.0 && free.truncate().length() <= self.friction * free.z {
             return free;
@@ -269,18 +269,18 @@ impl Patch {
     }
 
     /// The impulse of a point that slides along a direction.
-    fn sliding(&self, i: usize, p: DVec3, u: DVec3, direction: DVec2) -> DVec3 {
+    fn sliding_impulse(&self, i: usize, p: DVec3, u: DVec3, direction: DVec2) -> DVec3 {
         let k = &self.blocks[i][i];
         let line = (-self.friction * direction).extend(1.0);
         let slope = k.z_axis.dot(line);
-        // Where friction alone presses, the normal part goes first.
+        // Where friction alone add_load, the normal part goes first.
         let slope = if slope > 0.1 * k.z_axis.z { slope } else { k.z_axis.z };
         (p.z - u.z / slope).max(0.0) * line
     }
 
     fn apply(&self, bodies: &[Contactor; 2], impulses: &Vectors) -> PatchImpulse {
         let mut after = *bodies;
-        let (mut sum, mut weight, mut center) = (DVec3::ZERO, 0.0, DVec3::ZERO);
+        let (mut sum, mut normal_sum, mut center) = (DVec3::ZERO, 0.0, DVec3::ZERO);
         for (impulse, arms) in impulses.iter().zip(&self.arms).take(self.count) {
             let p = self.frame * *impulse;
             for (k, sign) in [(0, -1.0), (1, 1.0)] {
@@ -288,10 +288,10 @@ impl Patch {
                 (after[k].v, after[k].omega) = (body.v, body.omega);
             }
             center += impulse.z * arms[1];
-            weight += impulse.z;
+            normal_sum += impulse.z;
             sum += p;
         }
-        let lever = if weight > 0.0 { center / weight } else { bodies[1].r };
-        PatchImpulse { bodies: after, impulse: sum, lever }
+        let lever = if normal_sum > 0.0 { center / normal_sum } else { bodies[1].r };
+        PatchImpulse { after, impulse: sum, lever }
     }
 }

@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 
 /// Displacement along a direction is at most A s² + B s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Bound {
+pub(super) struct MotionBound {
     pub a: f64,
     pub b: f64,
 }
 
 /// Where bodies that close in land.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Landing {
+pub(super) struct LandingRule {
     /// ε, m.
     pub epsilon: f64,
     /// σ: part of a gap that is left.
@@ -37,10 +37,10 @@ pub(super) struct Landing {
     pub climbs: bool,
 }
 
-impl Landing {
+impl LandingRule {
     /// The gap that is left at least.
     #[inline]
-    pub fn least(self, d: f64) -> f64 {
+    pub fn least_gap(self, d: f64) -> f64 {
         self.sigma * d.min(self.epsilon)
     }
 
@@ -50,17 +50,17 @@ impl Landing {
     /// collision took more than it gave, would remain so, and come ever more often. It gets its speed back from gravity: by falling
     /// c farther, v² = B² + 4 A c, down to σ d at most, and not below a thousandth of ε.
     #[inline]
-    pub fn way(self, d: f64, a: f64, b: f64) -> f64 {
+    pub fn descent(self, d: f64, a: f64, b: f64) -> f64 {
         if self.climbs {
             let rise = 0.25 * b * b / a;
-            return d - (d + 0.1 * rise).min((self.sigma * self.epsilon).max(d)).max(self.least(d));
+            return d - (d + 0.1 * rise).min((self.sigma * self.epsilon).max(d)).max(self.least_gap(d));
         }
-        let most = d - self.least(d).max((1e-3 * self.epsilon).min(d));
+        let most = d - self.least_gap(d).max((1e-3 * self.epsilon).min(d));
         (0.25 * (self.hop * self.hop - b * b) / a).clamp(0.0, most)
     }
 }
 
-impl Bound {
+impl MotionBound {
     /// The smallest s > 0 with A s² + B s = d; infinite if there is none. Never uses infinity in arithmetic.
     #[inline]
     pub fn time_to_cover(self, d: f64) -> f64 {
@@ -75,20 +75,20 @@ impl Bound {
     /// Seconds after which a gap is looked at again, so that at least a part of it is left then.
     ///
     /// From outside ε that part is σ ε, and from inside σ d. Bodies that part and come back, B < 0 < A, land where they set out from; slow ones
-    /// farther down, see [`Landing::way`].
+    /// farther down, see [`LandingRule::descent`].
     #[inline]
-    pub fn landing_time(self, d: f64, landing: Landing) -> f64 {
+    pub fn landing_time(self, d: f64, landing: LandingRule) -> f64 {
         if !(d < landing.epsilon && self.a > 0.0 && self.b < 0.0) {
-            return self.time_to_cover(d - landing.least(d));
+            return self.time_to_cover(d - landing.least_gap(d));
         }
         // The later root: on the way back.
-        let discriminant = self.b * self.b + 4.0 * self.a * landing.way(d, self.a, self.b);
+        let discriminant = self.b * self.b + 4.0 * self.a * landing.descent(d, self.a, self.b);
         0.5 * (discriminant.max(0.0).sqrt() - self.b) / self.a
     }
 
     /// A s² + B s.
     #[inline]
-    pub fn way(self, s: f64) -> f64 {
+    pub fn displacement(self, s: f64) -> f64 {
         (self.a * s + self.b) * s
     }
 
@@ -100,14 +100,14 @@ impl Bound {
 
 /// What bounds the rotation of a body until something touches it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Spin {
+pub(super) struct SpinBound {
     /// Largest |ω| to come.
-    pub fastest: f64,
+    pub max_speed: f64,
     /// Largest |ω̇| to come.
-    pub hardest: f64,
+    pub max_acceleration: f64,
 }
 
-impl Spin {
+impl SpinBound {
     /// Bounds for a torque-free body.
     pub fn of(inertia: &Inertia, motion: &Motion) -> Self {
         let w = motion.q.conjugate() * motion.omega;
@@ -118,9 +118,9 @@ impl Spin {
         // The two terms nearly cancel for a sphere: there |ω| is constant.
         let squared =
             ((twice_energy * (least + most) - momentum_squared) / (least * most)).max(w.length_squared());
-        let fastest = if squared.is_finite() { squared.sqrt() * (1.0 + 1e-12) } else { w.length() };
+        let max_speed = if squared.is_finite() { squared.sqrt() * (1.0 + 1e-12) } else { w.length() };
         let skew = ((i.y - i.z).abs() / i.x).max((i.z - i.x).abs() / i.y).max((i.x - i.y).abs() / i.z);
-        Self { fastest, hardest: skew * fastest * fastest }
+        Self { max_speed, max_acceleration: skew * max_speed * max_speed }
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn fastest_spin_is_exact() {
         let (inertia, motion) = body(DVec3::new(1.0, 2.0, 3.0), DVec3::ONE);
-        assert!((Spin::of(&inertia, &motion).fastest - 1.825742).abs() < 1e-6);
+        assert!((SpinBound::of(&inertia, &motion).max_speed - 1.825742).abs() < 1e-6);
     }
 
     /// Impulse test 12: the bound is met within a thousandth and never passed, over several turns of the polhode.
@@ -158,16 +158,16 @@ mod tests {
             (DVec3::new(3.0, 2.2, 1.0), DVec3::new(-1.0, 0.1, 0.3)),
         ] {
             let (inertia, mut motion) = body(moments, omega);
-            let bound = Spin::of(&inertia, &motion);
+            let bound = SpinBound::of(&inertia, &motion);
             let mut most: f64 = 0.0;
             for _ in 0..60_000 {
                 let before = motion.omega;
                 fly(std::slice::from_mut(&mut motion), &[inertia], 1e-3);
                 most = most.max(motion.omega.length());
-                assert!((motion.omega - before).length() <= 1e-3 * bound.hardest * (1.0 + 1e-9));
+                assert!((motion.omega - before).length() <= 1e-3 * bound.max_acceleration * (1.0 + 1e-9));
             }
-            assert!(most <= bound.fastest * (1.0 + 1e-9));
-            worst = worst.min(most / bound.fastest);
+            assert!(most <= bound.max_speed * (1.0 + 1e-9));
+            worst = worst.min(most / bound.max_speed);
         }
         assert!(worst > 0.999, "{worst}");
     }
@@ -175,34 +175,34 @@ mod tests {
     /// Impulse test 13: a fall from h takes √(2h/g), and every combination of signs is answered rightly.
     #[test]
     fn times_of_impact_of_all_signs() {
-        let falling = Bound { a: 0.5 * 9.81, b: 0.0 };
+        let falling = MotionBound { a: 0.5 * 9.81, b: 0.0 };
         assert!((falling.time_to_cover(2.0) - (4.0f64 / 9.81).sqrt()).abs() < 1e-15);
-        assert_eq!(Bound { a: 0.0, b: 2.0 }.time_to_cover(3.0), 1.5);
-        assert_eq!(Bound { a: 0.0, b: -2.0 }.time_to_cover(3.0), f64::INFINITY);
-        assert_eq!(Bound { a: 0.0, b: 0.0 }.time_to_cover(3.0), f64::INFINITY);
-        assert_eq!(Bound { a: -1.0, b: 1.0 }.time_to_cover(3.0), f64::INFINITY);
-        assert!((Bound { a: -1.0, b: 4.0 }.time_to_cover(3.0) - 1.0).abs() < 1e-15);
-        assert_eq!(Bound { a: -1.0, b: -4.0 }.time_to_cover(3.0), f64::INFINITY);
-        assert!((Bound { a: 1.0, b: -2.0 }.time_to_cover(3.0) - 3.0).abs() < 1e-15);
+        assert_eq!(MotionBound { a: 0.0, b: 2.0 }.time_to_cover(3.0), 1.5);
+        assert_eq!(MotionBound { a: 0.0, b: -2.0 }.time_to_cover(3.0), f64::INFINITY);
+        assert_eq!(MotionBound { a: 0.0, b: 0.0 }.time_to_cover(3.0), f64::INFINITY);
+        assert_eq!(MotionBound { a: -1.0, b: 1.0 }.time_to_cover(3.0), f64::INFINITY);
+        assert!((MotionBound { a: -1.0, b: 4.0 }.time_to_cover(3.0) - 1.0).abs() < 1e-15);
+        assert_eq!(MotionBound { a: -1.0, b: -4.0 }.time_to_cover(3.0), f64::INFINITY);
+        assert!((MotionBound { a: 1.0, b: -2.0 }.time_to_cover(3.0) - 3.0).abs() < 1e-15);
     }
 
     /// A fast hop lands where it began, a slow one as much lower as makes it fast, and a step towards contact leaves its part.
     #[test]
     fn hops_land_where_they_began() {
-        let landing = Landing { epsilon: 1e-3, sigma: 0.9, hop: 0.03, climbs: false };
+        let landing = LandingRule { epsilon: 1e-3, sigma: 0.9, hop: 0.03, climbs: false };
         for (d, v) in [(1e-6, 0.01), (1e-4, 0.01), (4e-4, 0.1), (4.9e-4, 0.05), (9.9e-4, 0.0299)] {
-            let hop = Bound { a: 0.5 * 9.81, b: -v };
+            let hop = MotionBound { a: 0.5 * 9.81, b: -v };
             let s = hop.landing_time(d, landing);
             let left = d - (hop.a * s + hop.b) * s;
             let speed = 2.0 * hop.a * s + hop.b;
             assert!(left <= d + 1e-15 && left >= landing.sigma * d - 1e-15, "{d} {left}");
             assert!(speed >= v * (1.0 - 1e-9) && speed <= v.max(landing.hop) * (1.0 + 1e-9), "{speed}");
         }
-        let falling = Bound { a: 0.5 * 9.81, b: 1.0 };
+        let falling = MotionBound { a: 0.5 * 9.81, b: 1.0 };
         for d in [1e-5, 1e-3, 1.0] {
             let s = falling.landing_time(d, landing);
             let left = d - (falling.a * s + falling.b) * s;
-            assert!((left - landing.least(d)).abs() < 1e-12);
+            assert!((left - landing.least_gap(d)).abs() < 1e-12);
         }
     }
 }

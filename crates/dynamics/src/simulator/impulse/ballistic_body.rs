@@ -1,0 +1,346 @@
+//! Who takes part, and where everybody is at any time.
+//!
+//! Nothing is integrated: between two impulses a body is a closed form of time (a parabola and a torque-free rotation from the
+//! moment it was last touched), a scripted body is its path, and the rest do not move. A body is therefore only worked out at
+//! the moments somebody asks about it. A rotation that is longer than one series covers is segment_start at fixed times after the last
+//! touch, and the attitude at the last of these is kept, so that the cached depends on the time alone and costs the same however
+//! long the flight.
+//!
+//! Every body has an odometer: a number that grows at least as fast as any point of its surface can get on in any direction
+//! (as far as turning shows). Whatever holds until the reading has grown by so much, a box around a part or a gap between two
+//! bodies, holds through any number of collisions (`travel_deadline`).
+
+use super::travel_deadline::Deadline;
+use super::convex_part::ConvexPart;
+use super::motion_bound::{MotionBound, SpinBound};
+use super::rest::RestDetector;
+use super::kinematic_bound::KinematicPath;
+use super::collision_work::CollisionWork;
+use crate::contact::Contactor;
+use crate::motion::{Inertia, Motion, longest_piece, rotate_freely};
+use crate::world::BodyId;
+use glam::{DMat3, DQuat, DVec3};
+use rattleback_geometry::Pose;
+use serde::{Deserialize, Serialize};
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+/// What is_moving a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum MotionKind {
+    /// Nothing.
+    Static,
+    /// Its path, whatever happens to it.
+    Kinematic,
+    /// Gravity and collisions.
+    Ballistic,
+    /// Nothing for now: its contacts have been proved able to carry it.
+    Resting,
+}
+
+/// A body.
+#[derive(Clone, Debug)]
+pub(super) struct BallisticBody {
+    pub id: BodyId,
+    pub role: MotionKind,
+    /// Place among the world's dynamic bodies, if it is one.
+    pub dynamic_index: usize,
+    /// When it was last touched, and how it motion_changed then.
+    pub start_time: f64,
+    pub start: Motion,
+    pub inertia: Inertia,
+    pub gravity: DVec3,
+    spin: SpinBound,
+    momentum: DVec3,
+    /// Pieces a long rotation is segment_start into, s; and the last segment_start somebody cached_time beyond, as its number and the attitude there.
+    segment: f64,
+    segment_start: (f64, DQuat),
+    /// Reading of the odometer when it was last touched, and how it grows from then on.
+    pub odometer: f64,
+    pub speed_bound: MotionBound,
+    /// Reading until which its boxes freeze_stalled, and readings at which pairs of it have to be looked at.
+    pub aabb_limit: f64,
+    pub deadlines: BinaryHeap<Deadline>,
+    /// When it last collided.
+    pub last_collision: f64,
+    /// The last time somebody cached_time, and the cached.
+    cached_time: f64,
+    cached: Motion,
+    pub parts: Range<usize>,
+    /// Frame of the user → the frame it turns about.
+    pub frame: Pose,
+    /// Largest lever of its parts, and its diameter.
+    lever: f64,
+    pub diameter: f64,
+    /// The axis of its only part, see [`ConvexPart::axis`].
+    axis: Option<DVec3>,
+    /// How often it was touched start_time somebody began to count.
+    pub restarts: u32,
+    /// Pairs it is in; nobody asks for those of stationary ones.
+    pub pairs: Vec<u32>,
+    pub kinematic: Option<KinematicPath>,
+    pub detector: RestDetector,
+    /// Work of its collisions in the present step.
+    pub work: CollisionWork,
+}
+
+impl BallisticBody {
+    pub fn new(id: BodyId, role: MotionKind, dynamic_index: usize, time: f64, motion: Motion, inertia: Inertia) -> Self {
+        let mut body = Self {
+            id,
+            role,
+            dynamic_index,
+            start_time: time,
+            start: motion,
+            inertia,
+            gravity: DVec3::ZERO,
+            spin: SpinBound::default(),
+            momentum: DVec3::ZERO,
+            segment: f64::INFINITY,
+            segment_start: (0.0, motion.q),
+            odometer: 0.0,
+            speed_bound: MotionBound::default(),
+            aabb_limit: 0.0,
+            deadlines: BinaryHeap::new(),
+            last_collision: f64::NEG_INFINITY,
+            lever: 0.0,
+            diameter: 0.0,
+            axis: None,
+            cached_time: time,
+            cached: motion,
+            parts: 0..0,
+            frame: Pose::IDENTITY,
+            restarts: 0,
+            pairs: Vec::new(),
+            kinematic: None,
+            detector: RestDetector::from(time, &motion),
+            work: CollisionWork::default(),
+        };
+        body.restart_trajectory(time, motion);
+        body
+    }
+
+    /// From now on it is_moving on from here.
+    pub fn restart_trajectory(&mut self, time: f64, motion: Motion) {
+        self.odometer = self.odometer_at(time);
+        self.start_time = time;
+        self.start = motion;
+        self.cached_time = time;
+        self.cached = motion;
+        self.restarts = self.restarts.saturating_add(1);
+        if self.role == MotionKind::Ballistic {
+            self.momentum = self.inertia.angular_momentum(motion.q, motion.omega);
+            self.spin = SpinBound::of(&self.inertia, &motion);
+            self.segment = longest_piece(motion.q, self.momentum, self.inertia.inverse_moments);
+            self.segment_start = (0.0, motion.q);
+        }
+        self.speed_bound = self.speed_bound_from(&motion);
+    }
+
+    /// Takes on its parts.
+    pub fn set_parts(&mut self, parts: &[ConvexPart], range: Range<usize>) {
+        let own = &parts[range.clone()];
+        self.parts = range;
+        self.lever = own.iter().map(|part| part.lever).fold(0.0, f64::max);
+        self.diameter = own.iter().map(|part| 2.0 * part.radius).fold(0.0, f64::max);
+        self.axis = if let [only] = own { only.axis } else { None };
+        self.speed_bound = self.speed_bound_from(&self.start);
+    }
+
+    fn speed_bound_from(&self, motion: &Motion) -> MotionBound {
+        match self.role {
+            MotionKind::Static | MotionKind::Resting => MotionBound::default(),
+            MotionKind::Ballistic => MotionBound {
+                a: 0.5 * self.gravity.length(),
+                b: motion.v.length() + self.lever * self.max_visible_spin(self.axis, motion),
+            },
+            MotionKind::Kinematic => {
+                MotionBound { a: 0.0, b: self.kinematic.as_ref().map_or(0.0, |path| path.max_surface_speed(self.lever)) }
+            }
+        }
+    }
+
+    /// The odometer at a time not before the last touch.
+    pub fn odometer_at(&self, t: f64) -> f64 {
+        let s = (t - self.start_time).max(0.0);
+        self.odometer + (self.speed_bound.a * s + self.speed_bound.b) * s
+    }
+
+    /// The reading at which something has to be done next.
+    pub fn next_deadline(&self) -> f64 {
+        self.deadlines.peek().map_or(self.aabb_limit, |deadline| deadline.reading.min(self.aabb_limit))
+    }
+
+    /// The share of its speed_bound that is turning.
+    pub fn rotation_speed(&self) -> f64 {
+        if self.role == MotionKind::Ballistic { (self.speed_bound.b - self.start.v.length()).max(0.0) } else { 0.0 }
+    }
+
+    /// How fast the odometer grows at a time.
+    pub fn speed_bound_at(&self, t: f64) -> MotionBound {
+        MotionBound { a: self.speed_bound.a, b: self.speed_bound.b + 2.0 * self.speed_bound.a * (t - self.start_time).max(0.0) }
+    }
+
+    /// Whether impulses move it, once it is awake.
+    pub fn is_dynamic(&self) -> bool {
+        matches!(self.role, MotionKind::Ballistic | MotionKind::Resting)
+    }
+
+    /// Whether impulses move it now.
+    pub fn is_movable(&self) -> bool {
+        self.role == MotionKind::Ballistic
+    }
+
+    /// Whether it can be anywhere else later, without being touched.
+    pub fn is_moving(&self) -> bool {
+        matches!(self.role, MotionKind::Ballistic | MotionKind::Kinematic) && !self.is_stationary()
+    }
+
+    /// Whether it will never be anywhere else, whatever happens. (Its surface may move.)
+    pub fn is_stationary(&self) -> bool {
+        match self.role {
+            MotionKind::Static => true,
+            MotionKind::Kinematic => self.speed_bound.b == 0.0,
+            MotionKind::Ballistic | MotionKind::Resting => false,
+        }
+    }
+
+    /// Where it is at time t.
+    pub fn at(&mut self, t: f64) -> Motion {
+        if t != self.cached_time {
+            self.cached_time = t;
+            self.cached = self.evaluate(t);
+        }
+        self.cached
+    }
+
+    /// The attitude of a flying body a time h after it was touched.
+    fn attitude(&mut self, h: f64) -> DQuat {
+        let turned = |q: DQuat, h: f64| rotate_freely(q, self.momentum, self.inertia.inverse_moments, h);
+        let number = (h / self.segment).floor();
+        // Whoever turns too fast to follow segment by segment is left to the cuts of the series itself.
+        if !(number > 0.0 && number < 1e6) {
+            return turned(self.start.q, h);
+        }
+        let (mut passed, mut q) = if self.segment_start.0 <= number { self.segment_start } else { (0.0, self.start.q) };
+        while passed < number {
+            q = turned(q, self.segment);
+            passed += 1.0;
+        }
+        let end = turned(q, h - number * self.segment);
+        self.segment_start = (passed, q);
+        end
+    }
+
+    fn evaluate(&mut self, t: f64) -> Motion {
+        match self.role {
+            MotionKind::Static | MotionKind::Resting => self.start,
+            MotionKind::Kinematic => self.kinematic.as_ref().map_or(self.start, |path| {
+                let point = path.path.at(&path.start, t);
+                Motion {
+                    x: point.pose.translation,
+                    q: point.pose.rotation,
+                    v: point.velocity,
+                    omega: point.angular_velocity,
+                }
+            }),
+            MotionKind::Ballistic => {
+                let h = t - self.start_time;
+                let q = self.attitude(h);
+                Motion {
+                    x: self.start.x + h * (self.start.v + 0.5 * h * self.gravity),
+                    q,
+                    v: self.start.v + h * self.gravity,
+                    omega: self.inertia.angular_velocity(q, self.momentum),
+                }
+            }
+        }
+    }
+
+    /// (part, direction, the body now) ⇒ two bounds on how much farther the part can get along the direction.
+    #[inline]
+    pub fn bounds(&self, part: &ConvexPart, d: DVec3, now: &Motion) -> [MotionBound; 2] {
+        match self.role {
+            MotionKind::Static | MotionKind::Resting => [MotionBound::default(); 2],
+            MotionKind::Ballistic => {
+                let a = 0.5 * self.gravity.dot(d);
+                let along = now.v.dot(d);
+                let turning = now.omega.cross(d).length();
+                [
+                    MotionBound { a, b: along + part.lever * self.max_visible_spin(part.axis, now) },
+                    MotionBound { a: a + 0.5 * part.lever * self.spin.max_acceleration, b: along + part.lever * turning },
+                ]
+            }
+            MotionKind::Kinematic => self
+                .kinematic
+                .as_ref()
+                .map_or([MotionBound::default(); 2], |path| path.bounds(part.lever, d, now.v, now.omega)),
+        }
+    }
+
+    /// The max_speed that turning can ever notify on a part. If both the part and the body's inertia are symmetric about one
+    /// axis, spin about it does not notify, and the rest of ω keeps its diameter in free flight.
+    #[inline]
+    fn max_visible_spin(&self, axis: Option<DVec3>, now: &Motion) -> f64 {
+        let Some(axis) = axis.filter(|axis| self.symmetry(*axis).is_some()) else { return self.spin.max_speed };
+        let axis = now.q * axis;
+        let across = now.omega - now.omega.dot(axis) * axis;
+        // Not quite equal moments let it grow a little.
+        (across.length() + 1e-8 * now.omega.length()).min(self.spin.max_speed)
+    }
+
+    /// An axis of the body ⇒ I₃/I₁ if its inertia is the same all around that.
+    #[inline]
+    fn symmetry(&self, axis: DVec3) -> Option<f64> {
+        let i = self.inertia.moments;
+        let alike = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a;
+        let k = axis.abs().max_position();
+        let (first, second) = (i[(k + 1) % 3], i[(k + 2) % 3]);
+        (axis.abs()[k] >= 1.0 - 1e-12 && alike(first, second)).then(|| i[k] / first)
+    }
+
+    /// (axis of a part, the body now) ⇒ ω as far as it shows on the part: without the spin about an axis of symmetry.
+    pub fn visible_spin(&self, axis: Option<DVec3>, now: &Motion) -> DVec3 {
+        let Some(axis) = axis.filter(|axis| self.symmetry(*axis).is_some()) else { return now.omega };
+        let axis = now.q * axis;
+        now.omega - now.omega.dot(axis) * axis
+    }
+
+    /// Bounds on |ω| and on |ω̇| + ω² until it is touched.
+    pub fn spin_bounds(&self) -> (f64, f64) {
+        (self.spin.max_speed, self.spin.max_acceleration + self.spin.max_speed.powi(2))
+    }
+
+    /// (axis of a part, the body now) ⇒ a bound on how fast the turning of a part that is round about the axis changes the velocity
+    /// of its points, per radius: α_max + ω_max², without the spin that does not notify if there is an axis of symmetry.
+    pub fn max_point_acceleration(&self, axis: Option<DVec3>, now: &Motion) -> f64 {
+        let round = axis.and_then(|axis| self.symmetry(axis).map(|ratio| (now.q * axis, ratio)));
+        round.map_or_else(
+            || self.spin.max_acceleration + self.spin.max_speed.powi(2),
+            |(axis, ratio)| {
+                // The axis wanders at w and goes round the angular momentum; both keep their diameter.
+                let along = now.omega.dot(axis);
+                let w = (now.omega - along * axis).length() + 1e-8 * now.omega.length();
+                w * (w + ratio * along.abs())
+            },
+        )
+    }
+
+    /// The last cached of [`at`](Self::at).
+    pub fn last_motion(&self) -> Motion {
+        self.cached
+    }
+
+    /// The body at a contact point now: what an impulse there has to overcome.
+    pub fn contactor(&self, now: &Motion, point: DVec3) -> Contactor {
+        let (inverse_mass, inverse_inertia) =
+            if self.is_movable() { Self::inverse_mass_and_inertia(&self.inertia, now) } else { (0.0, DMat3::ZERO) };
+        Contactor { inverse_mass, inverse_inertia, r: point - now.x, v: now.v, omega: now.omega }
+    }
+
+    /// 1/m and I⁻¹ in the world.
+    pub fn inverse_mass_and_inertia(inertia: &Inertia, now: &Motion) -> (f64, DMat3) {
+        let r = DMat3::from_quat(now.q);
+        (inertia.inverse_mass, r * DMat3::from_diagonal(inertia.inverse_moments) * r.transpose())
+    }
+}

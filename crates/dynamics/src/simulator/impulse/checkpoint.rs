@@ -1,0 +1,60 @@
+//! How a partition was when a step began, so that the step can be taken back.
+
+use super::ImpulseError;
+use super::ballistic_body::BallisticBody;
+use super::event_queue::EventQueue;
+use super::pair::ImpulsePair;
+use super::partition::{ImpulseCounters, Partition};
+use crate::error::Error;
+
+/// What a step changes, but for the boxes: the space remembers those itself.
+#[derive(Debug)]
+pub(super) struct Checkpoint {
+    bodies: Vec<BallisticBody>,
+    pairs: Vec<ImpulsePair>,
+    alive: Vec<bool>,
+    free_slots: Vec<u32>,
+    pair_events: EventQueue,
+    body_events: EventQueue,
+    counters: ImpulseCounters,
+    smallest_gap: f64,
+    end: f64,
+}
+
+impl Partition {
+    /// Remembers how everything is.
+    pub fn save_checkpoint(&mut self) {
+        self.checkpoint = Some(Box::new(Checkpoint {
+            bodies: self.bodies.clone(),
+            pairs: self.pairs.clone(),
+            alive: self.alive.clone(),
+            free_slots: self.free_slots.clone(),
+            pair_events: self.pair_events.clone(),
+            body_events: self.body_events.clone(),
+            counters: self.counters,
+            smallest_gap: self.smallest_gap,
+            end: self.end,
+        }));
+        self.broad_phase.begin_log();
+    }
+
+    /// Puts everything back to how it was; nothing if nothing was kept.
+    pub fn rollback(&mut self) -> Result<(), Error> {
+        let Some(checkpoint) = self.checkpoint.take() else { return Ok(()) };
+        let Checkpoint { bodies, pairs, alive, free_slots, pair_events, body_events, counters, smallest_gap, end } = *checkpoint;
+        (self.bodies, self.pairs, self.alive, self.free_slots) = (bodies, pairs, alive, free_slots);
+        (self.pair_events, self.body_events, self.counters) = (pair_events, body_events, counters);
+        (self.smallest_gap, self.end) = (smallest_gap, end);
+        self.events.clear();
+        self.rejected.clear();
+        self.failure = None;
+        self.broad_phase.undo().map_err(|source| ImpulseError::Space { source })?;
+        Ok(())
+    }
+
+    /// The step holds: forgets how everything was.
+    pub fn drop_checkpoint(&mut self) {
+        self.checkpoint = None;
+        self.broad_phase.end_log();
+    }
+}

@@ -1,0 +1,470 @@
+//! The partition: all bodies, their pairs and appointments, and the loop over events.
+
+use super::ballistic_body::BallisticBody;
+use super::timewarp::StepFailure;
+use super::checkpoint::Checkpoint;
+use super::event_queue::EventQueue;
+use super::broad_phase::ImpulseBroadPhase;
+use super::observer::CollisionObserver;
+use super::support_bound::{SupportBound, support_bounds, landing_time};
+use super::pair::{PairGap, ImpulsePair, measure, separation_time};
+use super::convex_part::ConvexPart;
+use super::motion_bound::{MotionBound, LandingRule};
+use super::{MeanContactForce, ImpulseError, ImpulseSettings};
+use crate::error::Error;
+use crate::filter::Rejected;
+use crate::world::{Event, World};
+use glam::DVec3;
+use rattleback_geometry::contact::PieceCache;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Bodies are not near each other beyond so many ε: their velocity at the contact does not matter.
+const NEAR_GAP: f64 = 2.0;
+
+/// Corners are followed on their own for at most so many times the time of a fall through ε.
+const CORNER_TIME_LIMIT: f64 = 3.0;
+
+/// ConvexPart of the height of a rebound by which a collision may come before the bodies touch.
+const BOUNCE_GAP_SHARE: f64 = 2e-7;
+
+/// Least time since its last collision, in times of a fall through ε, after which a body comes out of a flight; a rebound that is not lost in ε takes
+/// twice the time of that fall.
+const FLIGHT_TIME: f64 = 1.9;
+/// PairGap, in ε, to anything else beyond which a body comes alone.
+const ALONE_GAP: f64 = 4.0;
+
+/// Smallest gap, in ε, at which a bounce is waited for: above faces, whose gap is exact, and elsewhere.
+const BOUNCE_GAP_FACE: f64 = 1e-7;
+const BOUNCE_GAP_SEARCHED: f64 = 1e-3;
+
+/// How near to its beginning a hop ends: in parts of its speed, and of its height.
+const HOP_RETURN_SPEED: f64 = 0.95;
+const HOP_RETURN_DEPTH: f64 = 0.1;
+/// Below this part of ε any depth will do: what is nearly zero could be lost in rounding.
+const HOP_RETURN_GAP: f64 = 0.01;
+
+/// σ of a pair that is to bounce: the part of its gap that a step towards contact leaves.
+const BOUNCE_MARGIN: f64 = 0.5;
+
+/// What the event loop has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImpulseCounters {
+    /// Measured gaps.
+    pub checks: u64,
+    /// Collisions of every kind.
+    pub collisions: u64,
+    /// Slow ones among them.
+    pub microcollisions: u64,
+    /// Slow ones that were simply turned back.
+    pub reversed: u64,
+    /// Appointments at which the gap was not positive: always 0 unless a shape lies about itself.
+    pub overlaps: u64,
+    /// Pairs that were found near each other.
+    pub pairs_made: u64,
+    /// Bodies put to rest.
+    pub rested: u64,
+    /// Resting bodies disturbed.
+    pub woken: u64,
+    /// Pairs that stalled.
+    pub stalled: u64,
+}
+
+impl std::ops::AddAssign for ImpulseCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.checks += other.checks;
+        self.collisions += other.collisions;
+        self.microcollisions += other.microcollisions;
+        self.reversed += other.reversed;
+        self.overlaps += other.overlaps;
+        self.pairs_made += other.pairs_made;
+        self.rested += other.rested;
+        self.woken += other.woken;
+        self.stalled += other.stalled;
+    }
+}
+
+/// What is being done, in the order in which it is done at equal times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum EventKind {
+    /// Kicks of bodies, by number.
+    #[default]
+    Kick,
+    /// Who was held has to prove that it can rest.
+    Release,
+    /// The alarm of an body.
+    Alarm,
+    /// The appointment of a pair.
+    Meeting,
+}
+
+/// What is being done, for whom and when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EventKey {
+    pub time: f64,
+    pub kind: EventKind,
+    pub number: u32,
+}
+
+/// Everything the event loop works on.
+#[derive(Debug, Default)]
+pub(super) struct Partition {
+    /// Those who move in the order of the world, then those who never do.
+    pub bodies: Vec<BallisticBody>,
+    /// Their numbers in the world, and back; all bodies of a world, if this partition is its only one.
+    pub global_of: Vec<u32>,
+    pub local_of: Vec<u32>,
+    /// All parts of the world.
+    pub parts: Arc<[ConvexPart]>,
+    pub pairs: Vec<ImpulsePair>,
+    /// Whether a pair of that number is alive; dead ones wait in `free_slots`.
+    pub alive: Vec<bool>,
+    pub free_slots: Vec<u32>,
+    /// When pairs meet, and when odometers reach their next deadline.
+    pub pair_events: EventQueue,
+    pub body_events: EventQueue,
+    pub broad_phase: ImpulseBroadPhase,
+    /// Until when is played at present.
+    pub end: f64,
+    /// Number of the step.
+    pub step: u64,
+    /// Until when boxes have to freeze_stalled in any case; for a search that looks ahead.
+    pub horizon: f64,
+    pub epsilon: f64,
+    pub landing_margin: f64,
+    /// Speed of a hop, in parts of that of a fall through ε.
+    pub least_hop: f64,
+    /// |g|: how hard things fall.
+    pub gravity_norm: f64,
+    pub gravity: DVec3,
+    pub counters: ImpulseCounters,
+    pub events: Vec<Event>,
+    /// Pairs that began close and may not touch.
+    pub rejected: Vec<Rejected>,
+    pub smallest_gap: f64,
+    pub began: Vec<[u32; 2]>,
+    pub ended: Vec<[u32; 2]>,
+    pub affected: Vec<u32>,
+    pub support_bounds: [SupportBound; 2],
+    pub observer: CollisionObserver,
+    /// Gaps last_gap since the global_of was dealt out.
+    pub work: u64,
+    pub current: EventKey,
+    /// How everything was when the step began, if somebody may want it back.
+    pub checkpoint: Option<Box<Checkpoint>>,
+    /// Whether the work of collisions is accounted for.
+    pub records_work: bool,
+    /// What went wrong in this step.
+    pub failure: Option<StepFailure>,
+}
+
+impl Partition {
+    /// Slower than this, two bodies that close in are resting on each other: the speed of a fall through ε.
+    pub fn fall_speed(&self) -> f64 {
+        (2.0 * self.gravity_norm * self.epsilon).sqrt()
+    }
+
+    /// How long a fall through ε takes.
+    pub fn fall_time(&self) -> f64 {
+        if self.gravity_norm > 0.0 { (2.0 * self.epsilon / self.gravity_norm).sqrt() } else { f64::INFINITY }
+    }
+
+    /// Begins a step.
+    pub fn begin_step(&mut self, step: u64, time: f64, end: f64) -> Result<(), Error> {
+        (self.step, self.end) = (step, end);
+        self.current = EventKey { time, kind: EventKind::Release, number: 0 };
+        self.release_frozen(time)
+    }
+
+    /// Measures the gap of a pair at time t.
+    pub fn measure_gap(&mut self, index: u32, t: f64) -> Result<PairGap, Error> {
+        self.counters.checks += 1;
+        let pair = &mut self.pairs[index as usize];
+        if pair.cache_step != self.step {
+            (pair.cache, pair.cache_step) = (PieceCache::default(), self.step);
+        }
+        let motion = pair.bodies.map(|body| self.bodies[body as usize].at(t));
+        let parts = pair.parts.map(|part| &self.parts[part as usize]);
+        let mut gap = measure(parts, [&motion[0], &motion[1]], &mut pair.cache, pair.normal)
+            .map_err(|source| ImpulseError::Geometry { source })?;
+        self.smallest_gap = self.smallest_gap.min(gap.distance);
+        gap.distance += pair.offset;
+        if gap.distance <= 0.0 && pair.last_gap.0 > f64::NEG_INFINITY {
+            // Rounding at most, or a shape that lies about itself: the last normal still leads apart.
+            gap.normal = pair.normal;
+            gap.rate = (motion[1].velocity_at(gap.point) - motion[0].velocity_at(gap.point)).dot(gap.normal);
+        }
+        (pair.normal, pair.point, pair.face) = (gap.normal, gap.point, gap.face);
+        pair.last_gap = (t, gap.distance);
+        Ok(gap)
+    }
+
+    /// The gap of a pair at time t, last_gap only if it was not just then: an impulse changes how fast it closes, and nothing
+    /// else.
+    fn gap_at(&mut self, index: u32, t: f64) -> Result<PairGap, Error> {
+        let pair = &self.pairs[index as usize];
+        let (time, distance) = pair.last_gap;
+        if time != t || distance <= 0.0 {
+            return self.measure_gap(index, t);
+        }
+        let (bodies, normal, point, face) = (pair.bodies, pair.normal, pair.point, pair.face);
+        let [first, second] = bodies.map(|body| self.bodies[body as usize].at(t).velocity_at(point));
+        Ok(PairGap { distance, normal, point, rate: (second - first).dot(normal), face })
+    }
+
+    /// Whether a pair with this gap collides now.
+    pub fn is_colliding(&self, index: u32, t: f64, gap: &PairGap) -> bool {
+        gap.distance < self.collision_distance(index, t, gap) && gap.rate < -(1e-9 * self.fall_speed() + 1e-14)
+    }
+
+    /// Whether both bodies of a pair can be motion_changed by impulses now.
+    pub fn both_movable(&self, index: u32) -> bool {
+        self.pairs[index as usize].bodies.iter().all(|body| self.bodies[*body as usize].is_movable())
+    }
+
+    /// PairGap below which a pair collides: ε; nearer if it bounces, or is on its way back from a hop.
+    ///
+    /// A collision at the gap d, before the bodies have fallen through it, makes a rebound to e² h one to e² (h − d) + d instead.
+    /// So that this is no more than a part [`BOUNCE_GAP_SHARE`] of a rebound that is not itself lost in ε, d is at most that part of (e u)²/2g. That is for bodies
+    /// that come out of a flight to something that stands; between others that hit them, so narrow gaps would be used up within no time.
+    ///
+    /// A hop that is looked at early, because the bound on its way is rough, is still slow. Answered there, the next would be lower still. So it is
+    /// waited until it is about as deep as where it began, or about as fast.
+    fn collision_distance(&self, index: u32, t: f64, gap: &PairGap) -> f64 {
+        if self.gravity_norm == 0.0 {
+            return self.epsilon;
+        }
+        let pair = &self.pairs[index as usize];
+        let (rebound, separation_speed) = (pair.restitution * gap.rate, pair.hop.1);
+        let near = if -rebound > self.fall_speed() && self.lands_alone(index, t) {
+            // Gaps that are found by search are not known better than so.
+            let least = if gap.face.is_some() { BOUNCE_GAP_FACE } else { BOUNCE_GAP_SEARCHED } * self.epsilon;
+            (BOUNCE_GAP_SHARE * 0.5 * rebound * rebound / self.gravity_norm).max(least)
+        } else if separation_speed > 0.0 && -gap.rate < HOP_RETURN_SPEED * separation_speed && !self.both_movable(index) {
+            (pair.hop_gap + HOP_RETURN_DEPTH * 0.5 * separation_speed * separation_speed / self.gravity_norm).max(HOP_RETURN_GAP * self.epsilon)
+        } else {
+            self.epsilon
+        };
+        near.min(self.epsilon)
+    }
+
+    /// Whether a body comes out of a flight to another that stands, and near to nothing else.
+    fn lands_alone(&self, index: u32, t: f64) -> bool {
+        let recently = t - FLIGHT_TIME * self.fall_time();
+        let near = |other: &u32| {
+            let pair = &self.pairs[*other as usize];
+            *other != index && !pair.deferred && pair.gap_lower_bound(t) < ALONE_GAP * self.epsilon
+        };
+        !self.both_movable(index)
+            && self.pairs[index as usize].bodies.iter().all(|body| {
+                let body = &self.bodies[*body as usize];
+                !body.is_movable() || (body.last_collision < recently && !body.pairs.iter().any(near))
+            })
+    }
+
+    /// Gives a pair that has just been looked at its next appointment.
+    pub fn schedule(&mut self, index: u32, t: f64, gap: &PairGap) {
+        let pair = &mut self.pairs[index as usize];
+        (pair.bound_time, pair.distance, pair.bound, pair.deferred) = (t, gap.distance, MotionBound::default(), false);
+        let (pair_key, bodies) = (pair.pair_key(), pair.bodies);
+        if self.is_colliding(index, t, gap) && bodies.iter().any(|body| self.bodies[*body as usize].is_movable()) {
+            self.pair_events.set(index, t, pair_key);
+        } else if gap.distance > 0.0 {
+            let apart = gap.distance > NEAR_GAP * self.epsilon;
+            let near = if apart { self.epsilon } else { self.collision_distance(index, t, gap) };
+            self.schedule_after(index, t, near);
+        } else {
+            // An overlap leaves no gap to be used up: look again after a moment.
+            self.pair_events.set(index, t + 1e-3 * self.fall_time().min(1e-3), pair_key);
+        }
+    }
+
+    /// Tells a pair of known distance and normal how long it may wait until it is as near as that.
+    fn schedule_after(&mut self, index: u32, t: f64, near: f64) {
+        let distance = self.pairs[index as usize].distance;
+        if self.defer_pair(index, t, distance) {
+            return;
+        }
+        let pair = &self.pairs[index as usize];
+        let bodies = pair.bodies.map(|body| &self.bodies[body as usize]);
+        let parts = pair.parts.map(|part| &self.parts[part as usize]);
+        let motion = bodies.map(BallisticBody::last_motion);
+        let sigma = if near < self.epsilon {
+            (pair.hop_gap / near).clamp(BOUNCE_MARGIN, self.landing_margin.max(BOUNCE_MARGIN))
+        } else {
+            self.landing_margin
+        };
+        let widths = LandingRule {
+            epsilon: near,
+            sigma,
+            hop: self.least_hop * self.fall_speed(),
+            climbs: self.both_movable(index),
+        };
+        let landing = |bound: MotionBound| bound.landing_time(distance, widths);
+        let (mut wait, bound) = separation_time(parts, bodies, [&motion[0], &motion[1]], pair.normal, landing);
+        let (pair_key, normal, face) = (pair.pair_key(), pair.normal, pair.face);
+        let longest = CORNER_TIME_LIMIT * self.fall_time();
+        if wait < longest && longest.is_finite() {
+            let motion = [&motion[0], &motion[1]];
+            if support_bounds(&mut self.support_bounds, parts, bodies, motion, normal, face, longest) {
+                wait = landing_time(&self.support_bounds, distance, widths, [wait, longest]);
+            }
+        }
+        self.pairs[index as usize].bound = bound;
+        self.pair_events.set(index, t + wait, pair_key);
+    }
+
+    /// After the motion of bodies has changed: new body_events, and new appointments for their pairs. Who is surely not near is not
+    /// looked at: what is left of its gap along the old normal is enough to tell how long it may wait.
+    pub fn motion_changed(&mut self, bodies: &[u32], t: f64) -> Result<(), Error> {
+        for (place, body) in bodies.iter().enumerate() {
+            self.rebase_odometer(*body);
+            let beyond =
+                self.bodies[*body as usize].odometer_at(self.horizon) > self.bodies[*body as usize].aabb_limit;
+            if self.horizon > t && beyond {
+                self.fatten_aabb(*body, t, self.horizon)?;
+            }
+            self.reschedule_body(*body, t);
+            let mut affected = std::mem::take(&mut self.affected);
+            affected.clone_from(&self.bodies[*body as usize].pairs);
+            for index in &affected {
+                let pair = &self.pairs[*index as usize];
+                let seen = pair.bodies.iter().any(|other| bodies[..place].contains(other));
+                if pair.deferred || seen {
+                    continue;
+                }
+                let left = pair.gap_lower_bound(t);
+                if left > NEAR_GAP * self.epsilon {
+                    for other in pair.bodies {
+                        self.bodies[other as usize].at(t);
+                    }
+                    let pair = &mut self.pairs[*index as usize];
+                    (pair.bound_time, pair.distance) = (t, left);
+                    self.schedule_after(*index, t, self.epsilon);
+                } else {
+                    let gap = self.gap_at(*index, t)?;
+                    self.schedule(*index, t, &gap);
+                }
+            }
+            self.affected = affected;
+        }
+        Ok(())
+    }
+
+    /// Plays everything that happens until the end of the step.
+    pub fn run_events(&mut self, world: &World, settings: &ImpulseSettings) -> Result<(), Error> {
+        loop {
+            let meeting = self.pair_events.first().filter(|first| first.0 <= self.end);
+            let until = meeting.map_or(self.end, |first| first.0);
+            if let Some((t, body)) = self.body_events.first().filter(|first| first.0 <= until) {
+                self.current = EventKey { time: t, kind: EventKind::Alarm, number: body };
+                self.reach_deadline(world, body, t)?;
+                continue;
+            }
+            let Some((t, index)) = meeting else { return Ok(()) };
+            self.current = EventKey { time: t, kind: EventKind::Meeting, number: index };
+            let gap = self.measure_gap(index, t)?;
+            self.counters.overlaps += u64::from(gap.distance <= 0.0);
+            if self.check_stall(index, t, settings)? {
+                continue;
+            }
+            if self.is_colliding(index, t, &gap) {
+                self.collide(world, settings, index, t, &gap)?;
+            } else if self.pairs[index as usize].boxes_overlap {
+                self.schedule(index, t, &gap);
+            } else {
+                self.end_pair(index);
+            }
+        }
+    }
+
+    /// Average contact forces over the last window, each with a number that orders them.
+    pub fn forces(&self) -> impl Iterator<Item = (u64, MeanContactForce)> + '_ {
+        let alive = self.pairs.iter().zip(&self.alive).filter(|(_, alive)| **alive);
+        alive.filter(|(pair, _)| pair.force != DVec3::ZERO).map(|(pair, _)| {
+            let force = MeanContactForce {
+                bodies: pair.bodies.map(|body| self.bodies[body as usize].id),
+                force: pair.force,
+                point: pair.point,
+                normal: pair.normal,
+            };
+            (pair.pair_key(), force)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Body, Material, World};
+    use rattleback_geometry::Shape;
+    use std::collections::BTreeMap;
+
+    fn keys(partition: &Partition) -> BTreeMap<u64, f64> {
+        partition.pair_events.events().map(|(time, pair)| (partition.pairs[pair as usize].pair_key(), time)).collect()
+    }
+
+    /// Impulse test 15: after a collision every appointment of the two bodies is what it would be if made anew, and no
+    /// other has changed.
+    #[test]
+    fn a_collision_renews_the_appointments_of_its_bodies_and_no_others() {
+        let mut world = World::default();
+        let hard = world.add_material(Material { restitution: 1.0, ..Material::default() }).unwrap();
+        world
+            .add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap()).material(hard))
+            .unwrap();
+        for k in 0..8 {
+            let (x, z) = (0.25 * f64::from(k), 0.2 + 0.013 * f64::from(k * k % 7));
+            let half = DVec3::new(0.1, 0.08, 0.06);
+            let block = Body::dynamic().with_shape(Shape::cuboid(half).unwrap()).at(x, 0.0, z).material(hard);
+            let omega = DVec3::new(0.3, -0.2 * f64::from(k), 0.4);
+            world
+                .add_body(block.velocity(DVec3::new(-0.1 * f64::from(k), 0.0, 0.0)).angular_velocity(omega))
+                .unwrap();
+        }
+        let settings = ImpulseSettings::default();
+        let mut partition = Partition::default();
+        partition.build(&world, &settings, DVec3::new(0.0, 0.0, -9.81)).unwrap();
+        partition.begin_step(1, 0.0, 0.0).unwrap();
+        partition.run_events(&world, &settings).unwrap();
+        let mut seen = 0;
+        while seen < 40 {
+            let first = |partition: &Partition| partition.pair_events.first().map_or(f64::INFINITY, |first| first.0);
+            let alarm = partition.body_events.first().map_or(f64::INFINITY, |first| first.0);
+            let t = first(&partition).min(alarm);
+            let (before, collisions) = (keys(&partition), partition.counters.collisions);
+            let (_, pair) = partition.pair_events.first().unwrap();
+            let met = partition.pairs[pair as usize].bodies;
+            if alarm > first(&partition) {
+                let gap = partition.measure_gap(pair, t).unwrap();
+                if partition.is_colliding(pair, t, &gap) {
+                    partition.collide(&world, &settings, pair, t, &gap).unwrap();
+                } else {
+                    partition.schedule(pair, t, &gap);
+                }
+            } else {
+                partition.begin_step(partition.step + 1, t, t).unwrap();
+                partition.run_events(&world, &settings).unwrap();
+                continue;
+            }
+            if partition.counters.collisions == collisions {
+                continue;
+            }
+            seen += 1;
+            let after = keys(&partition);
+            let own = |pair_key: u64| {
+                let parts = [(pair_key >> 32) as usize, (pair_key & 0xffff_ffff) as usize];
+                parts.iter().any(|part| {
+                    let body = partition.local_of[partition.parts[*part].body as usize];
+                    met.contains(&body) && partition.bodies[body as usize].is_dynamic()
+                })
+            };
+            for (pair_key, time) in before.iter().filter(|(pair_key, _)| !own(**pair_key)) {
+                assert_eq!(after.get(pair_key), Some(time));
+            }
+            let free: Vec<u32> = met.into_iter().filter(|a| partition.bodies[*a as usize].is_movable()).collect();
+            partition.motion_changed(&free, t).unwrap();
+            assert_eq!(keys(&partition), after);
+        }
+    }
+}

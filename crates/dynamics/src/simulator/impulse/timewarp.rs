@@ -1,0 +1,457 @@
+//! Several partitions on which parts of one world are run_now at the same time.
+//!
+//! Playing an event touches the two bodies of a pair, or whoever they add_support_points on, and their pairs; nobody else's. Who is in no pair
+//! with somebody cannot come into one before their boxes overlap. So as long as no box of a partition has conflicting a box of another during a
+//! step, each partition has run_now exactly what it would have run_now if all were one: the order of events on different partitions does not
+//! matter, and on one partition it is bound_time by times and, at equal times, by numbers of the world.
+//!
+//! Boxes are found to have conflicting when the step is over: every box with all it has been during the step against all others. Stages
+//! that have conflicting are put back to the beginning of the step, become one (`repartition`) and run_events rerun; at worst all become one. They stay together
+//! until the global_of is dealt out anew (`partitioning`). So the number of threads, and who is on which partition, never shows in a result.
+
+use super::ballistic_body::{BallisticBody, MotionKind};
+use super::partitioning::{UnionFind, assign, independent_groups};
+use super::observer::CollisionObserver;
+use super::repartition::repartition;
+use super::partition::{ImpulseCounters, Partition, EventKey, EventKind};
+use super::{MeanContactForce, ImpulseError, ImpulseSettings};
+use crate::error::Error;
+use crate::filter::Rejected;
+use crate::force::Loads;
+use crate::world::{BodyId, Event, Status, World};
+use glam::DVec3;
+use rattleback_geometry::Aabb;
+use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceError, SpaceKind, everywhere};
+use rattleback_numerics::team::together;
+use std::sync::{Mutex, PoisonError};
+
+/// Stages for each thread: more of them share the work more evenly and meet more often.
+const PARTITIONS_PER_THREAD: usize = 16;
+/// Gaps that have to be last_gap in a step before other threads are called.
+const PARALLEL_THRESHOLD: u64 = 96;
+/// Steps after which it is asked whether the global_of should be dealt out anew, and the longest time between two vain attempts.
+const REPARTITION_PERIOD: u32 = 32;
+const REPARTITION_PERIOD_MAX: u32 = 128;
+/// Steps that independent_groups look lookahead, at first, at least and at most.
+const LOOKAHEAD_STEPS: f64 = 64.0;
+const LOOKAHEAD_STEPS_MIN: f64 = 1.0;
+const LOOKAHEAD_STEPS_MAX: f64 = 128.0;
+/// ConvexPart of all that one thread may have more to do than it should before the global_of is dealt out anew.
+const IMBALANCE_LIMIT: f64 = 1.25;
+/// ConvexPart of all work that may be done in vain before all run_events on one partition for a while.
+const WASTE_LIMIT: f64 = 0.25;
+
+/// A step to be run_now.
+#[derive(Clone, Copy)]
+pub(super) struct StepInput<'a> {
+    pub world: &'a World,
+    pub settings: &'a ImpulseSettings,
+    pub loads: &'a Loads,
+    /// Whether nothing but uniform gravity acts.
+    pub undisturbed: bool,
+    pub start: f64,
+    pub end: f64,
+}
+
+/// What went wrong, and what was being done then: time, kind, and a number of the world.
+#[derive(Debug)]
+pub(super) struct StepFailure {
+    key: (f64, EventKind, u64),
+    error: Error,
+}
+
+/// All partitions of a world.
+#[derive(Debug)]
+pub(super) struct PartitionSet {
+    /// One at least.
+    pub partitions: Vec<Partition>,
+    pub observer: CollisionObserver,
+    pub counters: ImpulseCounters,
+    pub smallest_gap: f64,
+    pub events: Vec<Event>,
+    /// Pairs that began close in this step and may not touch.
+    pub rejected: Vec<Rejected>,
+    /// Steps begun steps_since everybody was taken on.
+    step: u64,
+    /// Boxes of everybody who moves, if there are several partitions.
+    boxes: Option<PartitionBroadPhase>,
+    /// Steps steps_since the global_of was dealt out, after how many it is to be tried rerun, and how far independent_groups look lookahead.
+    steps_since: u32,
+    retry_after: u32,
+    lookahead: f64,
+    /// Steps steps_since then in which partitions conflicting; gaps last_gap steps_since then, and those of them that were last_gap in vain.
+    conflicts: u32,
+    work: u64,
+    wasted_work: u64,
+    /// Gaps last_gap in the last step.
+    step_work: u64,
+}
+
+impl Default for PartitionSet {
+    fn default() -> Self {
+        Self {
+            partitions: vec![Partition::default()],
+            observer: CollisionObserver::default(),
+            counters: ImpulseCounters::default(),
+            smallest_gap: 0.0,
+            events: Vec::new(),
+            rejected: Vec::new(),
+            step: 0,
+            boxes: None,
+            steps_since: 0,
+            retry_after: 1,
+            lookahead: LOOKAHEAD_STEPS,
+            conflicts: 0,
+            work: 0,
+            wasted_work: 0,
+            step_work: 0,
+        }
+    }
+}
+
+/// Boxes of all parts that move, and whose they are.
+#[derive(Debug)]
+struct PartitionBroadPhase {
+    space: Box<dyn Space>,
+    ids: Vec<Option<ProxyId>>,
+    partition_of: Vec<u32>,
+}
+
+impl PartitionBroadPhase {
+    fn new(partitions: &[Partition]) -> Result<Self, SpaceError> {
+        let count = partitions.first().map_or(0, |partition| partition.parts.len());
+        let space = SpaceKind::DynamicBvh.create();
+        let mut boxes = Self { space, ids: vec![None; count], partition_of: vec![0; count] };
+        for (index, partition) in partitions.iter().enumerate() {
+            for (part, bounds) in partition.broad_phase.boxes() {
+                let id = boxes.space.insert(&bounds, Mobility::Moving, u64::from(part))?;
+                boxes.ids[part as usize] = Some(id);
+                boxes.partition_of[part as usize] = index as u32;
+            }
+        }
+        boxes.space.build();
+        Ok(boxes)
+    }
+
+    fn set(&mut self, part: u32, bounds: &Aabb) -> Result<(), SpaceError> {
+        let Some(id) = self.ids[part as usize] else { return Ok(()) };
+        match self.space.update(id, bounds) {
+            Err(SpaceError::Enormous { .. }) => self.space.update(id, &everywhere()),
+            other => other,
+        }
+    }
+
+    /// Joins all partitions whose boxes have conflicting those of the partitions that have just run_now.
+    fn join_overlapping_partitions(&mut self, run_now: &[(usize, Vec<(u32, Aabb)>)], union: &mut UnionFind) -> Result<(), SpaceError> {
+        for (part, bounds) in run_now.iter().flat_map(|(_, swept_boxes)| swept_boxes) {
+            self.set(*part, bounds)?;
+        }
+        self.space.step(1, &mut PairChanges::default());
+        for (partition, swept_boxes) in run_now {
+            for (_, bounds) in swept_boxes {
+                self.space.overlapping(bounds, &mut |id| {
+                    if let Ok(other) = self.space.user(id) {
+                        union.join(*partition as u32, self.partition_of[other as usize]);
+                    }
+                    std::ops::ControlFlow::Continue(())
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Partition {
+    /// Plays a step; remembers what went wrong.
+    fn run(&mut self, input: &StepInput<'_>, step: u64, alone: bool) {
+        let idle = input.undisturbed && self.has_no_events(input.end);
+        if !(alone || idle) {
+            self.save_checkpoint();
+        }
+        if let Err(error) = self.try_run(input, step) {
+            self.failure = Some(StepFailure { key: self.global_event_key(), error });
+        }
+    }
+
+    fn try_run(&mut self, input: &StepInput<'_>, step: u64) -> Result<(), Error> {
+        self.begin_work(input.world);
+        self.kick_all(input.loads, input.start, 0.5 * (input.end - input.start))?;
+        self.begin_step(step, input.start, input.end)?;
+        if input.settings.search == "bracketing" {
+            self.run_bracketing(input.world, input.settings, input.start)
+        } else {
+            self.run_events(input.world, input.settings)
+        }
+    }
+
+    /// Whether nothing at all is going to happen before the end.
+    fn has_no_events(&self, end: f64) -> bool {
+        [&self.pair_events, &self.body_events].iter().all(|pair_events| pair_events.first().is_none_or(|first| first.0 > end))
+            && !self.bodies.iter().any(|body| body.detector.frozen)
+    }
+
+    /// What is being done, in numbers of the world.
+    fn global_event_key(&self) -> (f64, EventKind, u64) {
+        let EventKey { time, kind, number } = self.current;
+        let number = match kind {
+            EventKind::Meeting => self.pairs[number as usize].pair_key(),
+            _ => u64::from(self.global_of.get(number as usize).copied().unwrap_or(0)),
+        };
+        (time, kind, number)
+    }
+}
+
+fn space_error(source: SpaceError) -> Error {
+    ImpulseError::Space { source }.into()
+}
+
+impl PartitionSet {
+    /// Everybody on one partition, fresh from the world.
+    pub fn build(&mut self, world: &World, settings: &ImpulseSettings, gravity: DVec3) -> Result<(), Error> {
+        let mut partition = Partition::default();
+        partition.build(world, settings, gravity)?;
+        self.smallest_gap = f64::INFINITY;
+        self.adopt(partition);
+        Ok(())
+    }
+
+    /// Everybody on this partition.
+    pub fn adopt(&mut self, partition: Partition) {
+        self.partitions = vec![partition];
+        self.step = 0;
+        (self.boxes, self.steps_since, self.retry_after, self.conflicts) = (None, 0, 1, 0);
+        (self.work, self.wasted_work) = (0, 0);
+    }
+
+    /// Deals out the global_of anew if it is time for that.
+    pub fn repartition_if_due(&mut self, settings: &ImpulseSettings, dt: f64) -> Result<(), Error> {
+        let several = settings.threads > 1 && settings.search == "one-sided" && !self.observer.is_watching();
+        if !several {
+            return if self.partitions.len() > 1 { self.distribute(&[], 1) } else { Ok(()) };
+        }
+        self.steps_since += 1;
+        let wasteful = self.wasted_work > 4 * PARALLEL_THRESHOLD
+            && self.wasted_work as f64 > WASTE_LIMIT * (self.work + self.wasted_work) as f64;
+        if self.partitions.len() > 1 && wasteful {
+            self.retry_after = (2 * self.retry_after).clamp(REPARTITION_PERIOD, REPARTITION_PERIOD_MAX);
+            return self.distribute(&[], 1);
+        }
+        // Before the first step nobody has a box with room.
+        if self.step == 0 || !self.is_due(settings.threads as usize) {
+            return Ok(());
+        }
+        self.lookahead = if self.conflicts > 0 { 2.0 * self.lookahead } else { 0.5 * self.lookahead };
+        self.lookahead = self.lookahead.clamp(LOOKAHEAD_STEPS_MIN, LOOKAHEAD_STEPS_MAX);
+        let mut found = independent_groups(&self.partitions, self.lookahead * dt);
+        if found.len() < 2 && self.lookahead > LOOKAHEAD_STEPS_MIN {
+            found = independent_groups(&self.partitions, LOOKAHEAD_STEPS_MIN * dt);
+        }
+        let single = found.len() < 2;
+        let retry_after = if single { (2 * self.retry_after).min(REPARTITION_PERIOD_MAX) } else { 1 };
+        let most = PARTITIONS_PER_THREAD * settings.threads as usize;
+        let partitions = assign(&found, most);
+        let dealt: Vec<(usize, &[u32])> =
+            partitions.iter().zip(&found).map(|(partition, group)| (*partition, group.members.as_slice())).collect();
+        let count = found.len().min(most).max(1);
+        if count > 1 || self.partitions.len() > 1 {
+            self.distribute(&dealt, count)?;
+        }
+        (self.steps_since, self.retry_after) = (0, retry_after);
+        for body in self.partitions.iter_mut().flat_map(|partition| &mut partition.bodies) {
+            body.restarts = 0;
+        }
+        Ok(())
+    }
+
+    fn is_due(&self, threads: usize) -> bool {
+        if self.partitions.len() == 1 {
+            return self.steps_since >= self.retry_after;
+        }
+        if self.steps_since < REPARTITION_PERIOD {
+            return false;
+        }
+        let most = self.partitions.iter().map(|partition| partition.work).max().unwrap_or(0) as f64;
+        let all = self.partitions.iter().map(|partition| partition.work).sum::<u64>() as f64;
+        self.conflicts > 0 || most * threads as f64 > IMBALANCE_LIMIT * all
+    }
+
+    /// (partition and numbers of the world, how many partitions) ⇒ everybody is there; who is not named is on the first.
+    fn distribute(&mut self, dealt: &[(usize, &[u32])], count: usize) -> Result<(), Error> {
+        let mut partition_of = vec![0; self.partitions[0].local_of.len()];
+        for (partition, members) in dealt {
+            for number in *members {
+                partition_of[*number as usize] = *partition as u32;
+            }
+        }
+        self.partitions = repartition(std::mem::take(&mut self.partitions), &partition_of, count)?;
+        self.boxes = if count > 1 { Some(PartitionBroadPhase::new(&self.partitions).map_err(space_error)?) } else { None };
+        (self.steps_since, self.conflicts, self.work, self.wasted_work) = (0, 0, 0, 0);
+        Ok(())
+    }
+
+    /// Plays a step on all partitions.
+    pub fn run(&mut self, input: &StepInput<'_>) -> Result<(), Error> {
+        self.step += 1;
+        if let [only] = self.partitions.as_mut_slice() {
+            std::mem::swap(&mut only.observer, &mut self.observer);
+            only.run(input, self.step, true);
+            std::mem::swap(&mut only.observer, &mut self.observer);
+        } else {
+            self.run_in_parallel(input)?;
+        }
+        self.merge_results();
+        let failures = self.partitions.iter_mut().filter_map(|partition| partition.failure.take());
+        let order = |a: &StepFailure, b: &StepFailure| {
+            a.key.0.total_cmp(&b.key.0).then((a.key.1, a.key.2).cmp(&(b.key.1, b.key.2)))
+        };
+        failures.min_by(order).map_or(Ok(()), |first| Err(first.error))
+    }
+
+    fn run_in_parallel(&mut self, input: &StepInput<'_>) -> Result<(), Error> {
+        let threads = if self.step_work < PARALLEL_THRESHOLD { 1 } else { input.settings.threads as usize };
+        let (step, mut pending) = (self.step, (0..self.partitions.len()).collect::<Vec<_>>());
+        loop {
+            let mut partitions: Vec<&mut Partition> = self
+                .partitions
+                .iter_mut()
+                .enumerate()
+                .filter_map(|(index, partition)| pending.binary_search(&index).is_ok().then_some(partition))
+                .collect();
+            // Whoever has most to do comes first.
+            partitions.sort_by_key(|partition| partition.work);
+            let queue = Mutex::new(partitions);
+            let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            together(threads.min(pending.len()), |_| {
+                while let Some(partition) = next() {
+                    partition.run(input, step, false);
+                }
+            });
+            pending = self.resolve_conflicts(&pending)?;
+            if pending.is_empty() {
+                break;
+            }
+        }
+        self.commit()
+    }
+
+    /// Puts back and joins partitions that have conflicting ⇒ who has to run_events rerun.
+    fn resolve_conflicts(&mut self, run_now: &[usize]) -> Result<Vec<usize>, Error> {
+        let Some(boxes) = &mut self.boxes else { return Ok(Vec::new()) };
+        let swept_boxes: Vec<_> =
+            run_now.iter().map(|index| (*index, self.partitions[*index].broad_phase.swept_boxes())).collect();
+        let mut union = UnionFind::new(self.partitions.len());
+        boxes.join_overlapping_partitions(&swept_boxes, &mut union).map_err(space_error)?;
+        let roots: Vec<u32> = (0..self.partitions.len() as u32).map(|index| union.root(index)).collect();
+        let mut rerun = Vec::new();
+        for root in 0..self.partitions.len() {
+            let conflicting: Vec<usize> =
+                (root..self.partitions.len()).filter(|index| roots[*index] as usize == root).collect();
+            if conflicting.len() < 2 {
+                continue;
+            }
+            let mut partitions: Vec<Partition> =
+                conflicting.iter().map(|index| std::mem::take(&mut self.partitions[*index])).collect();
+            for partition in &mut partitions {
+                self.wasted_work += partition.counters.checks;
+                partition.rollback()?;
+            }
+            let target = vec![0; partitions[0].local_of.len()];
+            for joined in repartition(partitions, &target, 1)? {
+                for (part, bounds) in joined.broad_phase.boxes() {
+                    boxes.set(part, &bounds).map_err(space_error)?;
+                    boxes.partition_of[part as usize] = root as u32;
+                }
+                self.partitions[root] = joined;
+            }
+            rerun.push(root);
+        }
+        self.conflicts += u32::from(!rerun.is_empty());
+        Ok(rerun)
+    }
+
+    /// The step holds: forgets how it began.
+    fn commit(&mut self) -> Result<(), Error> {
+        let Some(boxes) = &mut self.boxes else { return Ok(()) };
+        for partition in &mut self.partitions {
+            for (part, _) in partition.broad_phase.swept_boxes() {
+                if let Some(bounds) = partition.broad_phase.bounds(part) {
+                    boxes.set(part, &bounds).map_err(space_error)?;
+                }
+            }
+            partition.drop_checkpoint();
+        }
+        if self.partitions.iter().any(|partition| partition.bodies.is_empty()) {
+            self.partitions.retain(|partition| !partition.bodies.is_empty());
+            for (index, partition) in self.partitions.iter().enumerate() {
+                for (part, _) in partition.broad_phase.boxes() {
+                    boxes.partition_of[part as usize] = index as u32;
+                }
+            }
+        }
+        if self.partitions.len() == 1 {
+            (self.boxes, self.steps_since, self.retry_after) = (None, 0, REPARTITION_PERIOD / 4);
+        }
+        Ok(())
+    }
+
+    /// Collects what all have done in a step.
+    fn merge_results(&mut self) {
+        self.step_work = 0;
+        self.events.clear();
+        self.rejected.clear();
+        for partition in &mut self.partitions {
+            self.step_work += partition.counters.checks;
+            self.work += partition.counters.checks;
+            partition.work += partition.counters.checks;
+            self.counters += std::mem::take(&mut partition.counters);
+            self.smallest_gap = self.smallest_gap.min(partition.smallest_gap);
+            self.events.append(&mut partition.events);
+            self.rejected.append(&mut partition.rejected);
+        }
+        self.events.sort_by(|a, b| {
+            let ((time_a, bodies_a), (time_b, bodies_b)) = (time_and_bodies(a), time_and_bodies(b));
+            time_a.total_cmp(&time_b).then(bodies_a.cmp(&bodies_b))
+        });
+        self.rejected.sort_by_key(|rejected| (rejected.bodies, rejected.shapes));
+    }
+
+    /// Whether the world is no longer the one that was taken on.
+    pub fn is_stale(&self, world: &World, gravity: DVec3) -> bool {
+        let world_bodies = world.bodies();
+        let ids = world_bodies.ids(Status::Dynamic);
+        let bodies = || self.partitions.iter().flat_map(|partition| &partition.bodies);
+        let free = bodies().filter(|body| body.is_dynamic()).count();
+        self.partitions[0].gravity != gravity
+            || self.partitions[0].local_of.len() + world_bodies.count(Status::Inactive) != world_bodies.len()
+            || free != ids.len()
+            || bodies().any(|body| body.is_dynamic() && ids.get(body.dynamic_index) != Some(&body.id))
+    }
+
+    /// Average contact forces over the last window, in the order of the parts.
+    pub fn forces(&self) -> Vec<MeanContactForce> {
+        let mut forces: Vec<_> = self.partitions.iter().flat_map(Partition::forces).collect();
+        forces.sort_by_key(|(pair_key, _)| *pair_key);
+        forces.into_iter().map(|(_, force)| force).collect()
+    }
+
+    /// Who rests, in the order of the world.
+    pub fn resting(&self) -> Vec<BodyId> {
+        let on = |partition: &Partition| {
+            let resting = |(number, body): (&u32, &BallisticBody)| {
+                (body.role == MotionKind::Resting).then_some((*number, body.id))
+            };
+            partition.global_of.iter().zip(&partition.bodies).filter_map(resting).collect::<Vec<_>>()
+        };
+        let mut resting: Vec<_> = self.partitions.iter().flat_map(on).collect();
+        resting.sort_by_key(|(number, _)| *number);
+        resting.into_iter().map(|(_, id)| id).collect()
+    }
+}
+
+/// When and to whom it happened.
+fn time_and_bodies(event: &Event) -> (f64, Option<[BodyId; 2]>) {
+    match event {
+        Event::Collision { time, bodies, .. } | Event::Stalled { time, bodies } => (*time, Some(*bodies)),
+        _ => (f64::INFINITY, None),
+    }
+}
