@@ -10,12 +10,12 @@
 //! (as far as turning shows). Whatever holds until the reading has grown by so much, a box around a part or a gap between two
 //! bodies, holds through any number of collisions (`travel_deadline`).
 
-use super::travel_deadline::Deadline;
+use super::collision_work::CollisionWork;
 use super::convex_part::ConvexPart;
+use super::kinematic_bound::KinematicPath;
 use super::motion_bound::{MotionBound, SpinBound};
 use super::rest::RestDetector;
-use super::kinematic_bound::KinematicPath;
-use super::collision_work::CollisionWork;
+use super::travel_deadline::Deadline;
 use crate::contact::Contactor;
 use crate::motion::{Inertia, Motion, longest_piece, rotate_freely};
 use crate::world::BodyId;
@@ -42,7 +42,7 @@ pub(super) enum MotionKind {
 #[derive(Clone, Debug)]
 pub(super) struct BallisticBody {
     pub id: BodyId,
-    pub role: MotionKind,
+    pub kind: MotionKind,
     /// Place among the world's dynamic bodies, if it is one.
     pub dynamic_index: usize,
     /// When it was last touched, and how it motion_changed then.
@@ -85,10 +85,17 @@ pub(super) struct BallisticBody {
 }
 
 impl BallisticBody {
-    pub fn new(id: BodyId, role: MotionKind, dynamic_index: usize, time: f64, motion: Motion, inertia: Inertia) -> Self {
+    pub fn new(
+        id: BodyId,
+        kind: MotionKind,
+        dynamic_index: usize,
+        time: f64,
+        motion: Motion,
+        inertia: Inertia,
+    ) -> Self {
         let mut body = Self {
             id,
-            role,
+            kind,
             dynamic_index,
             start_time: time,
             start: motion,
@@ -128,7 +135,7 @@ impl BallisticBody {
         self.cached_time = time;
         self.cached = motion;
         self.restarts = self.restarts.saturating_add(1);
-        if self.role == MotionKind::Ballistic {
+        if self.kind == MotionKind::Ballistic {
             self.momentum = self.inertia.angular_momentum(motion.q, motion.omega);
             self.spin = SpinBound::of(&self.inertia, &motion);
             self.segment = longest_piece(motion.q, self.momentum, self.inertia.inverse_moments);
@@ -148,15 +155,16 @@ impl BallisticBody {
     }
 
     fn speed_bound_from(&self, motion: &Motion) -> MotionBound {
-        match self.role {
+        match self.kind {
             MotionKind::Static | MotionKind::Resting => MotionBound::default(),
             MotionKind::Ballistic => MotionBound {
                 a: 0.5 * self.gravity.length(),
                 b: motion.v.length() + self.lever * self.max_visible_spin(self.axis, motion),
             },
-            MotionKind::Kinematic => {
-                MotionBound { a: 0.0, b: self.kinematic.as_ref().map_or(0.0, |path| path.max_surface_speed(self.lever)) }
-            }
+            MotionKind::Kinematic => MotionBound {
+                a: 0.0,
+                b: self.kinematic.as_ref().map_or(0.0, |path| path.max_surface_speed(self.lever)),
+            },
         }
     }
 
@@ -173,32 +181,39 @@ impl BallisticBody {
 
     /// The share of its speed_bound that is turning.
     pub fn rotation_speed(&self) -> f64 {
-        if self.role == MotionKind::Ballistic { (self.speed_bound.b - self.start.v.length()).max(0.0) } else { 0.0 }
+        if self.kind == MotionKind::Ballistic {
+            (self.speed_bound.b - self.start.v.length()).max(0.0)
+        } else {
+            0.0
+        }
     }
 
     /// How fast the odometer grows at a time.
     pub fn speed_bound_at(&self, t: f64) -> MotionBound {
-        MotionBound { a: self.speed_bound.a, b: self.speed_bound.b + 2.0 * self.speed_bound.a * (t - self.start_time).max(0.0) }
+        MotionBound {
+            a: self.speed_bound.a,
+            b: self.speed_bound.b + 2.0 * self.speed_bound.a * (t - self.start_time).max(0.0),
+        }
     }
 
     /// Whether impulses move it, once it is awake.
     pub fn is_dynamic(&self) -> bool {
-        matches!(self.role, MotionKind::Ballistic | MotionKind::Resting)
+        matches!(self.kind, MotionKind::Ballistic | MotionKind::Resting)
     }
 
     /// Whether impulses move it now.
     pub fn is_movable(&self) -> bool {
-        self.role == MotionKind::Ballistic
+        self.kind == MotionKind::Ballistic
     }
 
     /// Whether it can be anywhere else later, without being touched.
     pub fn is_moving(&self) -> bool {
-        matches!(self.role, MotionKind::Ballistic | MotionKind::Kinematic) && !self.is_stationary()
+        matches!(self.kind, MotionKind::Ballistic | MotionKind::Kinematic) && !self.is_stationary()
     }
 
     /// Whether it will never be anywhere else, whatever happens. (Its surface may move.)
     pub fn is_stationary(&self) -> bool {
-        match self.role {
+        match self.kind {
             MotionKind::Static => true,
             MotionKind::Kinematic => self.speed_bound.b == 0.0,
             MotionKind::Ballistic | MotionKind::Resting => false,
@@ -222,7 +237,8 @@ impl BallisticBody {
         if !(number > 0.0 && number < 1e6) {
             return turned(self.start.q, h);
         }
-        let (mut passed, mut q) = if self.segment_start.0 <= number { self.segment_start } else { (0.0, self.start.q) };
+        let (mut passed, mut q) =
+            if self.segment_start.0 <= number { self.segment_start } else { (0.0, self.start.q) };
         while passed < number {
             q = turned(q, self.segment);
             passed += 1.0;
@@ -233,7 +249,7 @@ impl BallisticBody {
     }
 
     fn evaluate(&mut self, t: f64) -> Motion {
-        match self.role {
+        match self.kind {
             MotionKind::Static | MotionKind::Resting => self.start,
             MotionKind::Kinematic => self.kinematic.as_ref().map_or(self.start, |path| {
                 let point = path.path.at(&path.start, t);
@@ -260,7 +276,7 @@ impl BallisticBody {
     /// (part, direction, the body now) ⇒ two bounds on how much farther the part can get along the direction.
     #[inline]
     pub fn bounds(&self, part: &ConvexPart, d: DVec3, now: &Motion) -> [MotionBound; 2] {
-        match self.role {
+        match self.kind {
             MotionKind::Static | MotionKind::Resting => [MotionBound::default(); 2],
             MotionKind::Ballistic => {
                 let a = 0.5 * self.gravity.dot(d);
@@ -268,7 +284,10 @@ impl BallisticBody {
                 let turning = now.omega.cross(d).length();
                 [
                     MotionBound { a, b: along + part.lever * self.max_visible_spin(part.axis, now) },
-                    MotionBound { a: a + 0.5 * part.lever * self.spin.max_acceleration, b: along + part.lever * turning },
+                    MotionBound {
+                        a: a + 0.5 * part.lever * self.spin.max_acceleration,
+                        b: along + part.lever * turning,
+                    },
                 ]
             }
             MotionKind::Kinematic => self
@@ -282,7 +301,9 @@ impl BallisticBody {
     /// axis, spin about it does not notify, and the rest of ω keeps its diameter in free flight.
     #[inline]
     fn max_visible_spin(&self, axis: Option<DVec3>, now: &Motion) -> f64 {
-        let Some(axis) = axis.filter(|axis| self.symmetry(*axis).is_some()) else { return self.spin.max_speed };
+        let Some(axis) = axis.filter(|axis| self.symmetry(*axis).is_some()) else {
+            return self.spin.max_speed;
+        };
         let axis = now.q * axis;
         let across = now.omega - now.omega.dot(axis) * axis;
         // Not quite equal moments let it grow a little.
@@ -333,8 +354,11 @@ impl BallisticBody {
 
     /// The body at a contact point now: what an impulse there has to overcome.
     pub fn contactor(&self, now: &Motion, point: DVec3) -> Contactor {
-        let (inverse_mass, inverse_inertia) =
-            if self.is_movable() { Self::inverse_mass_and_inertia(&self.inertia, now) } else { (0.0, DMat3::ZERO) };
+        let (inverse_mass, inverse_inertia) = if self.is_movable() {
+            Self::inverse_mass_and_inertia(&self.inertia, now)
+        } else {
+            (0.0, DMat3::ZERO)
+        };
         Contactor { inverse_mass, inverse_inertia, r: point - now.x, v: now.v, omega: now.omega }
     }
 

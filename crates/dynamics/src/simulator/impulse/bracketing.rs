@@ -6,11 +6,9 @@
 
 use super::ImpulseSettings;
 use super::partition::Partition;
+use super::tuning::BISECTIONS;
 use crate::error::Error;
 use crate::world::World;
-
-/// Halvings of a bracket: enough for any gap above 1e-12 of the way within a sample.
-const BISECTIONS: usize = 60;
 
 impl Partition {
     /// Plays everything that happens until the end of the window, as far as samples notify it.

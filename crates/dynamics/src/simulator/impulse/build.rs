@@ -1,10 +1,11 @@
 //! Who takes part: the bodies of a world, taken on partition.
 
 use super::ballistic_body::{BallisticBody, MotionKind};
-use super::broad_phase::{StaticTree, ImpulseBroadPhase};
+use super::broad_phase::{ImpulseBroadPhase, StaticTree};
 use super::convex_part::{ConvexPart, convex_parts};
 use super::kinematic_bound::KinematicPath;
 use super::partition::Partition;
+use super::tuning::HOP_SPEED_MIN;
 use super::{ImpulseError, ImpulseSettings};
 use crate::error::Error;
 use crate::motion::Motion;
@@ -13,9 +14,6 @@ use glam::DVec3;
 use rattleback_geometry::Pose;
 use rattleback_geometry::space::SpaceKind;
 use std::sync::Arc;
-
-/// Hops are not made slower than this, in parts of √(2gε): they would come ever more often.
-const HOP_SPEED_MIN: f64 = 0.02;
 
 impl Partition {
     /// Takes everybody in the world on partition.
@@ -67,13 +65,13 @@ impl Partition {
     ) -> Result<BallisticBody, Error> {
         let body = world.body(id)?;
         let script = body.path().map(|(path, start)| KinematicPath::new(path.clone(), start));
-        let role = match (status, &script) {
+        let kind = match (status, &script) {
             (Status::Dynamic, _) => MotionKind::Ballistic,
             (Status::Animated, Some(_)) => MotionKind::Kinematic,
             _ => MotionKind::Static,
         };
         // A body turns about its centre of mass if it is free, and about the origin of its path if that moves it.
-        let (motion, frame) = if role == MotionKind::Kinematic {
+        let (motion, frame) = if kind == MotionKind::Kinematic {
             let pose = body.pose();
             let motion = *body.motion();
             (Motion { x: pose.translation, q: pose.rotation, ..motion }, Pose::IDENTITY)
@@ -81,12 +79,12 @@ impl Partition {
             (*body.motion(), body.body_from_principal().inverse())
         };
         let inertia = *world.bodies().inertia_of(id).unwrap_or(&crate::motion::Inertia::default());
-        let mut body = BallisticBody::new(id, role, dynamic_index, time, motion, inertia);
+        let mut body = BallisticBody::new(id, kind, dynamic_index, time, motion, inertia);
         body.frame = frame;
-        if role == MotionKind::Ballistic {
+        if kind == MotionKind::Ballistic {
             body.gravity = self.gravity;
         }
-        body.kinematic = script.filter(|_| role == MotionKind::Kinematic);
+        body.kinematic = script.filter(|_| kind == MotionKind::Kinematic);
         Ok(body)
     }
 
@@ -98,7 +96,7 @@ impl Partition {
         let smallest = self
             .bodies
             .iter()
-            .filter(|body| body.role == MotionKind::Ballistic)
+            .filter(|body| body.kind == MotionKind::Ballistic)
             .map(size)
             .filter(|size| *size > 0.0)
             .fold(f64::INFINITY, f64::min);
@@ -108,7 +106,7 @@ impl Partition {
     /// Puts a box around every part as it is now; who moves is given room when the run_events begins.
     fn build_broad_phase(&mut self, settings: &ImpulseSettings, time: f64) -> Result<(), Error> {
         let space_error = |source| ImpulseError::Space { source };
-        let kind = SpaceKind::from_name(&settings.space).map_err(space_error)?;
+        let space_kind = SpaceKind::from_name(&settings.space).map_err(space_error)?;
         self.end = time;
         let stationary = |part: &ConvexPart| self.bodies[part.body as usize].is_stationary();
         let bounds = |part: &ConvexPart| part.aabb(&self.bodies[part.body as usize].start.pose());
@@ -117,7 +115,7 @@ impl Partition {
             static_tree.add(number as u32, bounds(part).as_ref()).map_err(space_error)?;
         }
         static_tree.build();
-        let mut broad_phase = ImpulseBroadPhase::new(kind, Arc::new(static_tree));
+        let mut broad_phase = ImpulseBroadPhase::new(space_kind, Arc::new(static_tree));
         for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| !stationary(part)) {
             broad_phase.add(number as u32, bounds(part).as_ref()).map_err(space_error)?;
         }

@@ -2,9 +2,10 @@
 
 use super::ImpulseError;
 use super::ballistic_body::BallisticBody;
+use super::counters::ImpulseCounters;
 use super::event_queue::EventQueue;
 use super::pair::ImpulsePair;
-use super::partition::{ImpulseCounters, Partition};
+use super::partition::Partition;
 use crate::error::Error;
 
 /// What a step changes, but for the boxes: the space remembers those itself.
@@ -41,7 +42,17 @@ impl Partition {
     /// Puts everything back to how it was; nothing if nothing was kept.
     pub fn rollback(&mut self) -> Result<(), Error> {
         let Some(checkpoint) = self.checkpoint.take() else { return Ok(()) };
-        let Checkpoint { bodies, pairs, alive, free_slots, pair_events, body_events, counters, smallest_gap, end } = *checkpoint;
+        let Checkpoint {
+            bodies,
+            pairs,
+            alive,
+            free_slots,
+            pair_events,
+            body_events,
+            counters,
+            smallest_gap,
+            end,
+        } = *checkpoint;
         (self.bodies, self.pairs, self.alive, self.free_slots) = (bodies, pairs, alive, free_slots);
         (self.pair_events, self.body_events, self.counters) = (pair_events, body_events, counters);
         (self.smallest_gap, self.end) = (smallest_gap, end);

@@ -22,23 +22,13 @@
 use super::hop_energy::{affordable_hop_speed, limit_energy};
 use super::pair::PairGap;
 use super::partition::Partition;
+use super::tuning::{
+    PATCH_CONVERGED, PATCH_FAILED, PATCH_NORMAL_COSINE, PATCH_PRESSED, PATCH_SLIP, PATCH_SWEEPS,
+};
 use crate::contact::{Contactor, contact_frame};
 use crate::error::Error;
 use glam::{DMat2, DMat3, DVec2, DVec3};
 use rattleback_geometry::contact::{MAX_POINTS, collide_pieces};
-
-/// Sweeps after which a patch counts as unsolved.
-const PATCH_SWEEPS: usize = 200;
-/// Change of a velocity, in parts of the largest one, below which sweeps have converged; and above which they have failed.
-const PATCH_CONVERGED: f64 = 1e-11;
-const PATCH_FAILED: f64 = 1e-5;
-/// Cosine between the normals of the gap and of the patch below which they are not the same contact.
-const PATCH_NORMAL_COSINE: f64 = 0.9999;
-/// Acceleration, in parts of g, at which all points must be pull_sum together for their hop to be against that. (Two bodies that both fall
-/// are not: what pulls them together is their neighbours.)
-const PATCH_PRESSED: f64 = 0.1;
-/// Slip, in parts of the largest velocity before, above which a point slides.
-const PATCH_SLIP: f64 = 1e-6;
 
 /// Points of a patch with all that a collision depends on, in the contact frame (z along the normal).
 #[derive(Debug)]

@@ -67,7 +67,9 @@ impl ConvexPart {
         let pose = *body * self.pose;
         match &self.geometry {
             PartGeometry::Shape(shape) => shape.aabb(&pose),
-            PartGeometry::Triangle(corners) => Aabb::from_points(corners.map(|corner| pose.point(corner))).ok(),
+            PartGeometry::Triangle(corners) => {
+                Aabb::from_points(corners.map(|corner| pose.point(corner))).ok()
+            }
         }
     }
 }

@@ -10,15 +10,9 @@
 //! From the last normal of a pair, two or three steps are enough, where a search by simplices creeps along the curved rims. It is done
 //! when the two bounds agree; then nothing nearer can exist. If they do not, the nearest points are not both on rims.
 
+use super::tuning::{RIM_AGREEMENT, RIM_ANGLE, RIM_STEPS};
 use glam::{DMat2, DVec2, DVec3};
 use rattleback_geometry::{Cylinder, Pose};
-
-/// Steps after which the points are taken not to be on rims.
-const RIM_STEPS: usize = 8;
-/// ConvexPart of the distance by which the bounds may differ.
-const RIM_AGREEMENT: f64 = 1e-10;
-/// Directions nearer than this to an axis, or to a plane across it, have no rim that is foremost.
-const RIM_ANGLE: f64 = 1e-6;
 
 /// A cylinder seen along a direction.
 struct RimSupport {
@@ -56,7 +50,8 @@ pub(super) fn rim_distance(
     let c = poses[1].translation - poses[0].translation;
     let mut w = start;
     for _ in 0..RIM_STEPS {
-        let (first, second) = (RimSupport::along(cylinders[0], a, w)?, RimSupport::along(cylinders[1], b, -w)?);
+        let (first, second) =
+            (RimSupport::along(cylinders[0], a, w)?, RimSupport::along(cylinders[1], b, -w)?);
         let g = c + second.point - first.point;
         let d = g.dot(w);
         if d.is_nan() || d <= 0.0 {

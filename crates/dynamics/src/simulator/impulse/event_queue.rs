@@ -79,7 +79,9 @@ impl EventQueue {
 
     /// Forgets the event of an entry, if it has one.
     pub fn cancel(&mut self, entry: u32) {
-        let Some(position) = self.positions.get(entry as usize).copied().filter(|position| *position != NO_INDEX) else {
+        let Some(position) =
+            self.positions.get(entry as usize).copied().filter(|position| *position != NO_INDEX)
+        else {
             return;
         };
         self.positions[entry as usize] = NO_INDEX;

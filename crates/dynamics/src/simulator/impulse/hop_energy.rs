@@ -6,10 +6,8 @@
 //! that T is what it was before the collision. As a hop comes back as fast as it left, this happens once, and takes at most SHARE² of the energy; no
 //! collision creates any.
 
+use super::tuning::HOP_SPEED_SHARE;
 use crate::contact::Contactor;
-
-/// ConvexPart of a body's speed at which it hops, if nothing else pays for that.
-const HOP_SPEED_SHARE: f64 = 0.01;
 
 /// Kinetic energy, J; 0 for a body that nothing moves.
 pub(super) fn kinetic_energy(body: &Contactor) -> f64 {

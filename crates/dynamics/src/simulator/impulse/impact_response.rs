@@ -18,8 +18,12 @@
 use super::ballistic_body::MotionKind;
 use super::hop_energy::{affordable_hop_speed, limit_energy};
 use super::pair::PairGap;
-use super::rest::{HARD_COLLISION, RestDetector};
 use super::partition::Partition;
+use super::rest::RestDetector;
+use super::tuning::{
+    CROWDED_COLLISIONS, CROWDED_TIME, ELASTIC_GAP, HARD_COLLISION, HOP_TIME_LIMIT, PULL_DECAY,
+    PULL_LIMIT_LOADED, PULL_LIMIT_OWN, SLOW_PULL_LIMIT,
+};
 use super::{ImpulseError, ImpulseSettings};
 use crate::contact::{
     Collision, CollisionError, CollisionSettings, Compliance, Contactor, MicroKind, MicroSettings,
@@ -29,27 +33,6 @@ use crate::error::Error;
 use crate::motion::Motion;
 use crate::world::{Event, World};
 use glam::{DMat3, DVec3};
-
-/// A pair that has collided slowly so often within such a time, s, is no longer sent back: it only stops closing in.
-const CROWDED_COLLISIONS: u32 = 30;
-const CROWDED_TIME: f64 = 1e-6;
-
-/// Below a gap of so many ε slow collisions are elastic at least. Whatever else a collision does, the next approach leaves the larger part of
-/// the gap only; without a rebound the gap would go to zero in ever smaller parts.
-const ELASTIC_GAP: f64 = 1e-3;
-
-/// Beyond so many g hops are not made faster: where a body's own turning pulls, and where the load of others does.
-const PULL_LIMIT_OWN: f64 = 4.0;
-const PULL_LIMIT_LOADED: f64 = 16.0;
-
-/// And beyond so many g collisions do not count as slow any longer than so.
-const SLOW_PULL_LIMIT: f64 = 6.0;
-
-/// What a hop still counts after the next one, when pulls are averaged.
-const PULL_DECAY: f64 = 0.8;
-
-/// Longer than so many times a fall through ε is no hop.
-const HOP_TIME_LIMIT: f64 = 8.0;
 
 /// What a collision does.
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +63,8 @@ impl Partition {
         let mut response = self.impact_response(settings, index, t, gap, slow)?;
         let mut woken = false;
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
-            if self.bodies[bodies[k] as usize].role == MotionKind::Resting {
-                let scripted = self.bodies[bodies[1 - k] as usize].role == MotionKind::Kinematic;
+            if self.bodies[bodies[k] as usize].kind == MotionKind::Resting {
+                let scripted = self.bodies[bodies[1 - k] as usize].kind == MotionKind::Kinematic;
                 if scripted
                     || !self.can_absorb(bodies[k], t, sign * response.impulse, response.point, -gap.rate)?
                 {
@@ -136,7 +119,7 @@ impl Partition {
         self.motion_changed(&changed[..count], t)?;
         if gentle && settings.rest {
             for body in bodies {
-                match self.bodies[body as usize].role {
+                match self.bodies[body as usize].kind {
                     MotionKind::Ballistic => self.update_rest(world, body, t)?,
                     MotionKind::Resting => self.recheck_rest(body, t)?,
                     MotionKind::Static | MotionKind::Kinematic => {}
@@ -174,10 +157,12 @@ impl Partition {
         if contactors.iter().all(|body| body.inverse_mass == 0.0) {
             return Ok(single(DVec3::ZERO, false));
         }
-        let (collision, frame) = Collision::between(&contactors[0], &contactors[1], gap.normal).map_err(failed)?;
+        let (collision, frame) =
+            Collision::between(&contactors[0], &contactors[1], gap.normal).map_err(failed)?;
         // Wedged between two others, a body that is sent back from each could go to and fro without any time passing.
         let pair = &self.pairs[index as usize];
-        let crowded = slow && pair.collision_count > CROWDED_COLLISIONS && t - pair.count_start <= CROWDED_TIME;
+        let crowded =
+            slow && pair.collision_count > CROWDED_COLLISIONS && t - pair.count_start <= CROWDED_TIME;
         let e = if gap.distance < ELASTIC_GAP * self.epsilon && -gap.rate < self.fall_speed() {
             e.max(1.0)
         } else if crowded {
@@ -198,7 +183,12 @@ impl Partition {
             && let Some(answer) = patch.collide(&contactors, |approach| (e * approach).max(least))
         {
             let point = point - contactors[1].r + answer.lever;
-            return Ok(ImpactResponse { impulse: answer.impulse, point, after: answer.after, reversed: false });
+            return Ok(ImpactResponse {
+                impulse: answer.impulse,
+                point,
+                after: answer.after,
+                reversed: false,
+            });
         }
         if settings.reversing
             && !shared

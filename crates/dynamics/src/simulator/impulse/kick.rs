@@ -1,7 +1,7 @@
 //! Forces other than uniform gravity, and damping: kicks at both ends of a step.
 
 use super::ballistic_body::MotionKind;
-use super::partition::{Partition, EventKey, EventKind};
+use super::partition::{EventKey, EventKind, Partition};
 use crate::error::Error;
 use crate::force::Loads;
 use crate::motion::Wrench;
@@ -20,12 +20,12 @@ impl Partition {
             let wrench = loads.wrench(body.dynamic_index);
             let damped = body.inertia.linear_damping > 0.0 || body.inertia.angular_damping > 0.0;
             let pushed = wrench.force != DVec3::ZERO || wrench.torque != DVec3::ZERO;
-            let slowed = damped && body.role == MotionKind::Ballistic;
+            let slowed = damped && body.kind == MotionKind::Ballistic;
             if !(pushed || slowed) {
                 continue;
             }
             self.current = EventKey { time, kind: EventKind::Kick, number: index };
-            if body.role == MotionKind::Resting {
+            if body.kind == MotionKind::Resting {
                 self.wake_connected(index, time)?;
             }
             self.kick(index, time, wrench, h);
@@ -46,8 +46,6 @@ impl Partition {
 
     /// Whether any body is slowed by damping.
     pub fn any_damping(&self) -> bool {
-        self.bodies
-            .iter()
-            .any(|body| body.inertia.linear_damping > 0.0 || body.inertia.angular_damping > 0.0)
+        self.bodies.iter().any(|body| body.inertia.linear_damping > 0.0 || body.inertia.angular_damping > 0.0)
     }
 }

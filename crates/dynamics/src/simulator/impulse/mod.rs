@@ -20,35 +20,38 @@
 //! Forces other than uniform gravity input as kicks at both ends of a step, as do linear and angular damping.
 
 mod ballistic_body;
-mod travel_deadline;
 mod bracketing;
-mod timewarp;
-mod checkpoint;
+mod broad_phase;
 mod build;
-mod partitioning;
+mod checkpoint;
+mod collision_work;
+mod contact_patch;
+mod convex_part;
+mod counters;
+mod cylinder_distance;
 mod event_queue;
 mod hop_energy;
-mod kick;
-mod state;
-mod broad_phase;
-mod observer;
-mod support_bound;
-mod pair;
-mod convex_part;
-mod contact_patch;
-mod motion_bound;
-mod repartition;
 mod impact_response;
-mod rest;
-mod cylinder_distance;
+mod kick;
 mod kinematic_bound;
-mod settings;
+mod motion_bound;
+mod observer;
+mod pair;
+mod pair_updates;
 mod partition;
-mod collision_work;
+mod partitioning;
+mod repartition;
+mod rest;
+mod settings;
+mod state;
+mod support_bound;
+mod timewarp;
+mod travel_deadline;
+mod tuning;
 
+pub use counters::ImpulseCounters;
 pub use observer::CollisionInfo;
 pub use settings::ImpulseSettings;
-pub use partition::ImpulseCounters;
 
 use crate::contact::CollisionError;
 use crate::error::Error;
@@ -58,13 +61,13 @@ use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
 use crate::world::{BodyId, SnapshotError, Status, World};
-use timewarp::{StepInput, PartitionSet};
 use glam::DVec3;
-use state::ImpulseState;
 use observer::CollisionObserver;
+use partition::Partition;
 use rattleback_geometry::closest::ClosestError;
 use rattleback_geometry::space::{SpaceCounters, SpaceError};
-use partition::Partition;
+use state::ImpulseState;
+use timewarp::{PartitionSet, StepInput};
 
 /// Why the event loop cannot go on.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
@@ -217,7 +220,12 @@ impl Impulse {
 
     /// Pairs near each other at present.
     pub fn close_pairs(&self) -> usize {
-        self.partition_set.partitions.iter().flat_map(|partition| &partition.alive).filter(|alive| **alive).count()
+        self.partition_set
+            .partitions
+            .iter()
+            .flat_map(|partition| &partition.alive)
+            .filter(|alive| **alive)
+            .count()
     }
 
     /// Bodies at rest at present.
@@ -248,7 +256,8 @@ impl Impulse {
             self.partition_set.build(world, &self.settings, gravity)?;
         }
         self.partition_set.repartition_if_due(&self.settings, dt)?;
-        let undisturbed = world.forces_are_uniform() && !self.partition_set.partitions.iter().any(Partition::any_damping);
+        let undisturbed =
+            world.forces_are_uniform() && !self.partition_set.partitions.iter().any(Partition::any_damping);
         let (settings, loads) = (&self.settings, &self.loads);
         self.partition_set.run(&StepInput { world, settings, loads, undisturbed, start, end })?;
         self.write(world, end);

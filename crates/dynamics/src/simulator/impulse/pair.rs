@@ -7,8 +7,9 @@
 
 use super::ballistic_body::BallisticBody;
 use super::convex_part::ConvexPart;
-use super::motion_bound::MotionBound;
 use super::cylinder_distance::rim_distance;
+use super::motion_bound::MotionBound;
+use super::tuning::{FACE_ANGLE, OVERLAP_ROUNDING};
 use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_geometry::Pose;
@@ -90,14 +91,6 @@ impl ImpulsePair {
     }
 }
 
-/// PairGap of bodies that touch exactly, in ε: what a hop can begin from.
-pub(super) const INITIAL_GAP: f64 = 1e-6;
-/// Overlap by rounding, in sizes of a body: decimals of a file, turned into an attitude and back.
-pub(super) const OVERLAP_ROUNDING: f64 = 1e-9;
-
-/// Sides that add_support_points by less than this, in rad, count as facing each other.
-const FACE_ANGLE: f64 = 1e-9;
-
 /// Where two parts are nearest, in the world.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairGap {
@@ -124,7 +117,9 @@ pub(super) fn measure(
     let pieces = [parts[0].piece()?, parts[1].piece()?];
     for (face, over) in [(0, 1), (1, 0)] {
         let outward = if face == 0 { last_normal } else { -last_normal };
-        if let Some(gap) = distance_over_face([&pieces[face], &pieces[over]], [&poses[face], &poses[over]], outward) {
+        if let Some(gap) =
+            distance_over_face([&pieces[face], &pieces[over]], [&poses[face], &poses[over]], outward)
+        {
             let (distance, out, point) = gap;
             let normal = if face == 0 { out } else { -out };
             let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
@@ -152,7 +147,11 @@ pub(super) fn measure(
 
 /// (box or cylinder and another, their poses, outward direction) ⇒ distance, normal of the face that looks there, and the
 /// point between, if the other is nearest to the inside of that face.
-fn distance_over_face(pieces: [&Piece<'_>; 2], poses: [&Pose; 2], outward: DVec3) -> Option<(f64, DVec3, DVec3)> {
+fn distance_over_face(
+    pieces: [&Piece<'_>; 2],
+    poses: [&Pose; 2],
+    outward: DVec3,
+) -> Option<(f64, DVec3, DVec3)> {
     let Piece::Bounded(other) = pieces[1] else { return None };
     let faced = match pieces[0] {
         Piece::Bounded(faced) => faced,

@@ -1,88 +1,27 @@
 //! The partition: all bodies, their pairs and appointments, and the loop over events.
 
 use super::ballistic_body::BallisticBody;
-use super::timewarp::StepFailure;
-use super::checkpoint::Checkpoint;
-use super::event_queue::EventQueue;
 use super::broad_phase::ImpulseBroadPhase;
-use super::observer::CollisionObserver;
-use super::support_bound::{SupportBound, support_bounds, landing_time};
-use super::pair::{PairGap, ImpulsePair, measure, separation_time};
+use super::checkpoint::Checkpoint;
 use super::convex_part::ConvexPart;
-use super::motion_bound::{MotionBound, LandingRule};
-use super::{MeanContactForce, ImpulseError, ImpulseSettings};
+use super::counters::ImpulseCounters;
+use super::event_queue::EventQueue;
+use super::motion_bound::{LandingRule, MotionBound};
+use super::observer::CollisionObserver;
+use super::pair::{ImpulsePair, PairGap, measure, separation_time};
+use super::support_bound::{SupportBound, landing_time, support_bounds};
+use super::timewarp::StepFailure;
+use super::tuning::{
+    ALONE_GAP, BOUNCE_GAP_FACE, BOUNCE_GAP_SEARCHED, BOUNCE_GAP_SHARE, BOUNCE_MARGIN, CORNER_TIME_LIMIT,
+    FLIGHT_TIME, HOP_RETURN_DEPTH, HOP_RETURN_GAP, HOP_RETURN_SPEED, NEAR_GAP,
+};
+use super::{ImpulseError, ImpulseSettings, MeanContactForce};
 use crate::error::Error;
 use crate::filter::Rejected;
 use crate::world::{Event, World};
 use glam::DVec3;
 use rattleback_geometry::contact::PieceCache;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// Bodies are not near each other beyond so many ε: their velocity at the contact does not matter.
-const NEAR_GAP: f64 = 2.0;
-
-/// Corners are followed on their own for at most so many times the time of a fall through ε.
-const CORNER_TIME_LIMIT: f64 = 3.0;
-
-/// ConvexPart of the height of a rebound by which a collision may come before the bodies touch.
-const BOUNCE_GAP_SHARE: f64 = 2e-7;
-
-/// Least time since its last collision, in times of a fall through ε, after which a body comes out of a flight; a rebound that is not lost in ε takes
-/// twice the time of that fall.
-const FLIGHT_TIME: f64 = 1.9;
-/// PairGap, in ε, to anything else beyond which a body comes alone.
-const ALONE_GAP: f64 = 4.0;
-
-/// Smallest gap, in ε, at which a bounce is waited for: above faces, whose gap is exact, and elsewhere.
-const BOUNCE_GAP_FACE: f64 = 1e-7;
-const BOUNCE_GAP_SEARCHED: f64 = 1e-3;
-
-/// How near to its beginning a hop ends: in parts of its speed, and of its height.
-const HOP_RETURN_SPEED: f64 = 0.95;
-const HOP_RETURN_DEPTH: f64 = 0.1;
-/// Below this part of ε any depth will do: what is nearly zero could be lost in rounding.
-const HOP_RETURN_GAP: f64 = 0.01;
-
-/// σ of a pair that is to bounce: the part of its gap that a step towards contact leaves.
-const BOUNCE_MARGIN: f64 = 0.5;
-
-/// What the event loop has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ImpulseCounters {
-    /// Measured gaps.
-    pub checks: u64,
-    /// Collisions of every kind.
-    pub collisions: u64,
-    /// Slow ones among them.
-    pub microcollisions: u64,
-    /// Slow ones that were simply turned back.
-    pub reversed: u64,
-    /// Appointments at which the gap was not positive: always 0 unless a shape lies about itself.
-    pub overlaps: u64,
-    /// Pairs that were found near each other.
-    pub pairs_made: u64,
-    /// Bodies put to rest.
-    pub rested: u64,
-    /// Resting bodies disturbed.
-    pub woken: u64,
-    /// Pairs that stalled.
-    pub stalled: u64,
-}
-
-impl std::ops::AddAssign for ImpulseCounters {
-    fn add_assign(&mut self, other: Self) {
-        self.checks += other.checks;
-        self.collisions += other.collisions;
-        self.microcollisions += other.microcollisions;
-        self.reversed += other.reversed;
-        self.overlaps += other.overlaps;
-        self.pairs_made += other.pairs_made;
-        self.rested += other.rested;
-        self.woken += other.woken;
-        self.stalled += other.stalled;
-    }
-}
 
 /// What is being done, in the order in which it is done at equal times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,9 +32,9 @@ pub(super) enum EventKind {
     /// Who was held has to prove that it can rest.
     Release,
     /// The alarm of an body.
-    Alarm,
+    Deadline,
     /// The appointment of a pair.
-    Meeting,
+    Pair,
 }
 
 /// What is being done, for whom and when.
@@ -214,7 +153,8 @@ impl Partition {
 
     /// Whether a pair with this gap collides now.
     pub fn is_colliding(&self, index: u32, t: f64, gap: &PairGap) -> bool {
-        gap.distance < self.collision_distance(index, t, gap) && gap.rate < -(1e-9 * self.fall_speed() + 1e-14)
+        gap.distance < self.collision_distance(index, t, gap)
+            && gap.rate < -(1e-9 * self.fall_speed() + 1e-14)
     }
 
     /// Whether both bodies of a pair can be motion_changed by impulses now.
@@ -240,8 +180,12 @@ impl Partition {
             // Gaps that are found by search are not known better than so.
             let least = if gap.face.is_some() { BOUNCE_GAP_FACE } else { BOUNCE_GAP_SEARCHED } * self.epsilon;
             (BOUNCE_GAP_SHARE * 0.5 * rebound * rebound / self.gravity_norm).max(least)
-        } else if separation_speed > 0.0 && -gap.rate < HOP_RETURN_SPEED * separation_speed && !self.both_movable(index) {
-            (pair.hop_gap + HOP_RETURN_DEPTH * 0.5 * separation_speed * separation_speed / self.gravity_norm).max(HOP_RETURN_GAP * self.epsilon)
+        } else if separation_speed > 0.0
+            && -gap.rate < HOP_RETURN_SPEED * separation_speed
+            && !self.both_movable(index)
+        {
+            (pair.hop_gap + HOP_RETURN_DEPTH * 0.5 * separation_speed * separation_speed / self.gravity_norm)
+                .max(HOP_RETURN_GAP * self.epsilon)
         } else {
             self.epsilon
         };
@@ -265,9 +209,12 @@ impl Partition {
     /// Gives a pair that has just been looked at its next appointment.
     pub fn schedule(&mut self, index: u32, t: f64, gap: &PairGap) {
         let pair = &mut self.pairs[index as usize];
-        (pair.bound_time, pair.distance, pair.bound, pair.deferred) = (t, gap.distance, MotionBound::default(), false);
+        (pair.bound_time, pair.distance, pair.bound, pair.deferred) =
+            (t, gap.distance, MotionBound::default(), false);
         let (pair_key, bodies) = (pair.pair_key(), pair.bodies);
-        if self.is_colliding(index, t, gap) && bodies.iter().any(|body| self.bodies[*body as usize].is_movable()) {
+        if self.is_colliding(index, t, gap)
+            && bodies.iter().any(|body| self.bodies[*body as usize].is_movable())
+        {
             self.pair_events.set(index, t, pair_key);
         } else if gap.distance > 0.0 {
             let apart = gap.distance > NEAR_GAP * self.epsilon;
@@ -301,7 +248,8 @@ impl Partition {
             climbs: self.both_movable(index),
         };
         let landing = |bound: MotionBound| bound.landing_time(distance, widths);
-        let (mut wait, bound) = separation_time(parts, bodies, [&motion[0], &motion[1]], pair.normal, landing);
+        let (mut wait, bound) =
+            separation_time(parts, bodies, [&motion[0], &motion[1]], pair.normal, landing);
         let (pair_key, normal, face) = (pair.pair_key(), pair.normal, pair.face);
         let longest = CORNER_TIME_LIMIT * self.fall_time();
         if wait < longest && longest.is_finite() {
@@ -319,8 +267,8 @@ impl Partition {
     pub fn motion_changed(&mut self, bodies: &[u32], t: f64) -> Result<(), Error> {
         for (place, body) in bodies.iter().enumerate() {
             self.rebase_odometer(*body);
-            let beyond =
-                self.bodies[*body as usize].odometer_at(self.horizon) > self.bodies[*body as usize].aabb_limit;
+            let beyond = self.bodies[*body as usize].odometer_at(self.horizon)
+                > self.bodies[*body as usize].aabb_limit;
             if self.horizon > t && beyond {
                 self.fatten_aabb(*body, t, self.horizon)?;
             }
@@ -354,15 +302,15 @@ impl Partition {
     /// Plays everything that happens until the end of the step.
     pub fn run_events(&mut self, world: &World, settings: &ImpulseSettings) -> Result<(), Error> {
         loop {
-            let meeting = self.pair_events.first().filter(|first| first.0 <= self.end);
-            let until = meeting.map_or(self.end, |first| first.0);
+            let event = self.pair_events.first().filter(|first| first.0 <= self.end);
+            let until = event.map_or(self.end, |first| first.0);
             if let Some((t, body)) = self.body_events.first().filter(|first| first.0 <= until) {
-                self.current = EventKey { time: t, kind: EventKind::Alarm, number: body };
+                self.current = EventKey { time: t, kind: EventKind::Deadline, number: body };
                 self.reach_deadline(world, body, t)?;
                 continue;
             }
-            let Some((t, index)) = meeting else { return Ok(()) };
-            self.current = EventKey { time: t, kind: EventKind::Meeting, number: index };
+            let Some((t, index)) = event else { return Ok(()) };
+            self.current = EventKey { time: t, kind: EventKind::Pair, number: index };
             let gap = self.measure_gap(index, t)?;
             self.counters.overlaps += u64::from(gap.distance <= 0.0);
             if self.check_stall(index, t, settings)? {
@@ -401,7 +349,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn keys(partition: &Partition) -> BTreeMap<u64, f64> {
-        partition.pair_events.events().map(|(time, pair)| (partition.pairs[pair as usize].pair_key(), time)).collect()
+        partition
+            .pair_events
+            .events()
+            .map(|(time, pair)| (partition.pairs[pair as usize].pair_key(), time))
+            .collect()
     }
 
     /// Impulse test 15: after a collision every appointment of the two bodies is what it would be if made anew, and no
@@ -429,7 +381,8 @@ mod tests {
         partition.run_events(&world, &settings).unwrap();
         let mut seen = 0;
         while seen < 40 {
-            let first = |partition: &Partition| partition.pair_events.first().map_or(f64::INFINITY, |first| first.0);
+            let first =
+                |partition: &Partition| partition.pair_events.first().map_or(f64::INFINITY, |first| first.0);
             let alarm = partition.body_events.first().map_or(f64::INFINITY, |first| first.0);
             let t = first(&partition).min(alarm);
             let (before, collisions) = (keys(&partition), partition.counters.collisions);
@@ -462,7 +415,8 @@ mod tests {
             for (pair_key, time) in before.iter().filter(|(pair_key, _)| !own(**pair_key)) {
                 assert_eq!(after.get(pair_key), Some(time));
             }
-            let free: Vec<u32> = met.into_iter().filter(|a| partition.bodies[*a as usize].is_movable()).collect();
+            let free: Vec<u32> =
+                met.into_iter().filter(|a| partition.bodies[*a as usize].is_movable()).collect();
             partition.motion_changed(&free, t).unwrap();
             assert_eq!(keys(&partition), after);
         }

@@ -5,11 +5,9 @@
 //! (`timewarp`), so it is a matter of speed only.
 
 use super::partition::Partition;
+use super::tuning::LOOKAHEAD_DIAMETERS;
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{Mobility, PairChanges, SpaceKind};
-
-/// Boxes are not enlarged by more than so many times the size of their body.
-const LOOKAHEAD_DIAMETERS: f64 = 4.0;
 
 /// UnionFind of numbers that are joined one by one.
 #[derive(Clone, Debug)]
@@ -62,9 +60,10 @@ pub(super) fn independent_groups(partitions: &[Partition], lookahead: f64) -> Ve
         }
         for (index, body) in partition.bodies.iter().enumerate().filter(|(_, body)| !body.is_stationary()) {
             let number = partition.global_of[index];
-            work[number as usize] = Some(f64::from(body.restarts) + if body.is_moving() { 1.0 } else { 0.01 });
-            let room =
-                (body.odometer_at(partition.end + lookahead) - body.odometer_at(partition.end)).min(LOOKAHEAD_DIAMETERS * body.diameter);
+            work[number as usize] =
+                Some(f64::from(body.restarts) + if body.is_moving() { 1.0 } else { 0.01 });
+            let room = (body.odometer_at(partition.end + lookahead) - body.odometer_at(partition.end))
+                .min(LOOKAHEAD_DIAMETERS * body.diameter);
             for part in body.parts.clone() {
                 let bounds = partition.broad_phase.bounds(part as u32);
                 boxes.extend(bounds.map(|bounds| (number, bounds.enlarged(room).unwrap_or(bounds))));

@@ -6,9 +6,9 @@
 
 use super::ImpulseError;
 use super::ballistic_body::BallisticBody;
-use super::travel_deadline::Deadline;
 use super::pair::ImpulsePair;
 use super::partition::Partition;
+use super::travel_deadline::Deadline;
 use crate::error::Error;
 use std::sync::Arc;
 
@@ -16,7 +16,11 @@ use std::sync::Arc;
 pub(super) const NO_INDEX: u32 = u32::MAX;
 
 /// (partitions of one world, which new partition every number of the world is to be on, how many there are to be) ⇒ the new partitions.
-pub(super) fn repartition(partitions: Vec<Partition>, partition_of: &[u32], count: usize) -> Result<Vec<Partition>, Error> {
+pub(super) fn repartition(
+    partitions: Vec<Partition>,
+    partition_of: &[u32],
+    count: usize,
+) -> Result<Vec<Partition>, Error> {
     let Some(model) = partitions.first() else { return Ok(partitions) };
     let mut new: Vec<Partition> = (0..count).map(|_| model.empty_like()).collect();
     let (mut transferred_bodies, mut stationary) = (Vec::new(), Vec::new());

@@ -6,12 +6,13 @@
 
 use super::ImpulseSettings;
 use super::ballistic_body::{BallisticBody, MotionKind};
-use super::travel_deadline::Deadline;
-use super::timewarp::PartitionSet;
+use super::counters::ImpulseCounters;
 use super::pair::ImpulsePair;
+use super::partition::Partition;
 use super::repartition::NO_INDEX;
 use super::rest::RestDetector;
-use super::partition::{ImpulseCounters, Partition};
+use super::timewarp::PartitionSet;
+use super::travel_deadline::Deadline;
 use crate::error::Error;
 use crate::motion::Motion;
 use crate::world::World;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 /// What an body was doing.
 #[derive(Debug, Serialize, Deserialize)]
 struct BodyState {
-    role: MotionKind,
+    kind: MotionKind,
     start_time: f64,
     start: Motion,
     detector: RestDetector,
@@ -41,10 +42,11 @@ impl BodyState {
     fn save(partition: &Partition, index: usize, indices: &BTreeMap<u64, u32>) -> Self {
         let body = &partition.bodies[index];
         let place = |pair: &u32| indices.get(&partition.pairs[*pair as usize].pair_key()).copied();
-        let mut deadlines: Vec<_> = body.deadlines.iter().map(|deadline| (deadline.reading, deadline.pair_key)).collect();
+        let mut deadlines: Vec<_> =
+            body.deadlines.iter().map(|deadline| (deadline.reading, deadline.pair_key)).collect();
         deadlines.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         Self {
-            role: body.role,
+            kind: body.kind,
             start_time: body.start_time,
             start: body.start,
             detector: body.detector,
@@ -58,7 +60,7 @@ impl BodyState {
     }
 
     fn load(self, body: &mut BallisticBody, indices: &BTreeMap<u64, u32>) {
-        body.role = self.role;
+        body.kind = self.kind;
         body.restart_trajectory(self.start_time, self.start);
         body.detector = self.detector;
         body.pairs = self.pairs;
@@ -73,7 +75,7 @@ impl BodyState {
     }
 
     fn fits(&self, body: &BallisticBody) -> bool {
-        (self.role == body.role || (self.role == MotionKind::Resting && body.role == MotionKind::Ballistic))
+        (self.kind == body.kind || (self.kind == MotionKind::Resting && body.kind == MotionKind::Ballistic))
             && self.start_time.is_finite()
             && self.start.is_finite()
             && self.odometer.is_finite()
@@ -105,9 +107,12 @@ impl ImpulseState {
         let mut pairs = Vec::new();
         let (mut bodies, mut boxes): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
         for partition in partitions {
-            for (index, pair) in partition.pairs.iter().enumerate().filter(|(index, _)| partition.alive[*index]) {
+            for (index, pair) in
+                partition.pairs.iter().enumerate().filter(|(index, _)| partition.alive[*index])
+            {
                 let bodies = pair.bodies.map(|body| partition.global_of[body as usize]);
-                pairs.push((ImpulsePair { bodies, ..pair.clone() }, partition.pair_events.time(index as u32)));
+                pairs
+                    .push((ImpulsePair { bodies, ..pair.clone() }, partition.pair_events.time(index as u32)));
             }
         }
         pairs.sort_by_key(|(pair, _)| pair.pair_key());
@@ -167,7 +172,10 @@ impl ImpulseState {
         settings: &ImpulseSettings,
     ) -> Result<(), Error> {
         partition_set.build(world, settings, self.gravity)?;
-        let Some(partition) = partition_set.partitions.first_mut().filter(|partition| self.fits(partition)) else { return Ok(()) };
+        let Some(partition) = partition_set.partitions.first_mut().filter(|partition| self.fits(partition))
+        else {
+            return Ok(());
+        };
         let indices = pair_indices(&self.pairs);
         for (index, (saved, body)) in self.bodies.into_iter().zip(&mut partition.bodies).enumerate() {
             let (index, deadline) = (index as u32, saved.deadline);

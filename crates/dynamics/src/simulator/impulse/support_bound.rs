@@ -27,6 +27,7 @@
 use super::ballistic_body::{BallisticBody, MotionKind};
 use super::convex_part::ConvexPart;
 use super::motion_bound::LandingRule;
+use super::tuning::{APEX_STEPS, FRAME_ROTATION_LIMIT, SECANT_STEPS, SECANT_TOLERANCE};
 use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_geometry::Pose;
@@ -123,14 +124,6 @@ impl SupportCurve {
     }
 }
 
-/// Chords drawn; each brings the answer nearer to the true time by a good part. Nearer than this part of the time is near enough.
-const SECANT_STEPS: usize = 7;
-const SECANT_TOLERANCE: f64 = 0.01;
-/// Looks at the slope to find the apex_time of a hop.
-const APEX_STEPS: usize = 4;
-/// Twice the angle, in rad, by which the other body may add_rotation at most while its frame is used.
-const FRAME_ROTATION_LIMIT: f64 = 0.5;
-
 impl SupportBound {
     fn at(&self, s: f64) -> f64 {
         let turned = if self.corners.is_empty() {
@@ -163,10 +156,17 @@ impl SupportBound {
 
     /// (body, part, direction, the body now, longest time of interest) ⇒ its support_bounds. False if nothing better is known
     /// than `motion_bound` knows.
-    pub fn in_world(&mut self, body: &BallisticBody, part: &ConvexPart, d: DVec3, now: &Motion, longest: f64) -> bool {
+    pub fn in_world(
+        &mut self,
+        body: &BallisticBody,
+        part: &ConvexPart,
+        d: DVec3,
+        now: &Motion,
+        longest: f64,
+    ) -> bool {
         self.corners.clear();
         (self.a, self.b, self.curve) = (0.0, 0.0, SupportCurve::None);
-        match body.role {
+        match body.kind {
             MotionKind::Static | MotionKind::Resting => {}
             MotionKind::Kinematic => {
                 let bound = body.bounds(part, d, now)[1];
@@ -203,12 +203,13 @@ impl SupportBound {
         if rotation > FRAME_ROTATION_LIMIT {
             return false;
         }
-        let flies = body.role == MotionKind::Ballistic;
+        let flies = body.kind == MotionKind::Ballistic;
         let (apart, drift) = (now.x - its.x, now.v - its.v);
         let add_rotation = body.visible_spin(part.axis, now) - its.omega;
         let v = drift - its.omega.cross(apart);
         let radius = if matches!(part.support, SupportShape::Ball) { 0.0 } else { part.radius };
-        let own = if flies { radius * body.max_point_acceleration(part.axis, now) } else { other.gravity.length() };
+        let own =
+            if flies { radius * body.max_point_acceleration(part.axis, now) } else { other.gravity.length() };
         let way = apart.length() + drift.length() * longest + radius;
         let speed = v.length() + radius * add_rotation.length();
         self.a = 0.5 * (own + way * max_acceleration + 2.0 * fastest * speed) / (1.0 - rotation);
@@ -217,7 +218,14 @@ impl SupportBound {
     }
 
     /// What turning at ω does to a part: adds h(d + s u) − h(d), u = d × ω.
-    fn add_rotation(&mut self, part: &ConvexPart, d: DVec3, now: &Motion, omega: DVec3, longest: f64) -> bool {
+    fn add_rotation(
+        &mut self,
+        part: &ConvexPart,
+        d: DVec3,
+        now: &Motion,
+        omega: DVec3,
+        longest: f64,
+    ) -> bool {
         let local = now.q.conjugate() * d;
         let u = local.cross(now.q.conjugate() * omega);
         match &part.support {
@@ -279,11 +287,17 @@ pub(super) fn support_bounds(
     let [first, second] = bounds;
     let follows = |face: &u8| {
         let owner = usize::from(*face == 1);
-        bodies[owner].role == MotionKind::Ballistic && bodies[1 - owner].role != MotionKind::Kinematic
+        bodies[owner].kind == MotionKind::Ballistic && bodies[1 - owner].kind != MotionKind::Kinematic
     };
     match face.filter(follows) {
         Some(0)
-            if second.relative_to([bodies[1], bodies[0]], parts[1], -normal, [motion[1], motion[0]], longest) =>
+            if second.relative_to(
+                [bodies[1], bodies[0]],
+                parts[1],
+                -normal,
+                [motion[1], motion[0]],
+                longest,
+            ) =>
         {
             first.set_static();
             true

@@ -1,20 +1,25 @@
-//! Several partitions on which parts of one world are run_now at the same time.
+//! Several partitions on which parts of one world are finished at the same time.
 //!
 //! Playing an event touches the two bodies of a pair, or whoever they add_support_points on, and their pairs; nobody else's. Who is in no pair
 //! with somebody cannot come into one before their boxes overlap. So as long as no box of a partition has conflicting a box of another during a
-//! step, each partition has run_now exactly what it would have run_now if all were one: the order of events on different partitions does not
+//! step, each partition has finished exactly what it would have finished if all were one: the order of events on different partitions does not
 //! matter, and on one partition it is bound_time by times and, at equal times, by numbers of the world.
 //!
 //! Boxes are found to have conflicting when the step is over: every box with all it has been during the step against all others. Stages
 //! that have conflicting are put back to the beginning of the step, become one (`repartition`) and run_events rerun; at worst all become one. They stay together
-//! until the global_of is dealt out anew (`partitioning`). So the number of threads, and who is on which partition, never shows in a result.
+//! until the global_of is assignment out anew (`partitioning`). So the number of threads, and who is on which partition, never shows in a result.
 
 use super::ballistic_body::{BallisticBody, MotionKind};
-use super::partitioning::{UnionFind, assign, independent_groups};
+use super::counters::ImpulseCounters;
 use super::observer::CollisionObserver;
+use super::partition::{EventKey, EventKind, Partition};
+use super::partitioning::{UnionFind, assign, independent_groups};
 use super::repartition::repartition;
-use super::partition::{ImpulseCounters, Partition, EventKey, EventKind};
-use super::{MeanContactForce, ImpulseError, ImpulseSettings};
+use super::tuning::{
+    IMBALANCE_LIMIT, LOOKAHEAD_STEPS, LOOKAHEAD_STEPS_MAX, LOOKAHEAD_STEPS_MIN, PARALLEL_THRESHOLD,
+    PARTITIONS_PER_THREAD, REPARTITION_PERIOD, REPARTITION_PERIOD_MAX, WASTE_LIMIT,
+};
+use super::{ImpulseError, ImpulseSettings, MeanContactForce};
 use crate::error::Error;
 use crate::filter::Rejected;
 use crate::force::Loads;
@@ -25,23 +30,7 @@ use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceErr
 use rattleback_numerics::team::together;
 use std::sync::{Mutex, PoisonError};
 
-/// Stages for each thread: more of them share the work more evenly and meet more often.
-const PARTITIONS_PER_THREAD: usize = 16;
-/// Gaps that have to be last_gap in a step before other threads are called.
-const PARALLEL_THRESHOLD: u64 = 96;
-/// Steps after which it is asked whether the global_of should be dealt out anew, and the longest time between two vain attempts.
-const REPARTITION_PERIOD: u32 = 32;
-const REPARTITION_PERIOD_MAX: u32 = 128;
-/// Steps that independent_groups look lookahead, at first, at least and at most.
-const LOOKAHEAD_STEPS: f64 = 64.0;
-const LOOKAHEAD_STEPS_MIN: f64 = 1.0;
-const LOOKAHEAD_STEPS_MAX: f64 = 128.0;
-/// ConvexPart of all that one thread may have more to do than it should before the global_of is dealt out anew.
-const IMBALANCE_LIMIT: f64 = 1.25;
-/// ConvexPart of all work that may be done in vain before all run_events on one partition for a while.
-const WASTE_LIMIT: f64 = 0.25;
-
-/// A step to be run_now.
+/// A step to be finished.
 #[derive(Clone, Copy)]
 pub(super) struct StepInput<'a> {
     pub world: &'a World,
@@ -75,7 +64,7 @@ pub(super) struct PartitionSet {
     step: u64,
     /// Boxes of everybody who moves, if there are several partitions.
     boxes: Option<PartitionBroadPhase>,
-    /// Steps steps_since the global_of was dealt out, after how many it is to be tried rerun, and how far independent_groups look lookahead.
+    /// Steps steps_since the global_of was assignment out, after how many it is to be tried rerun, and how far independent_groups look lookahead.
     steps_since: u32,
     retry_after: u32,
     lookahead: f64,
@@ -141,17 +130,21 @@ impl PartitionBroadPhase {
         }
     }
 
-    /// Joins all partitions whose boxes have conflicting those of the partitions that have just run_now.
-    fn join_overlapping_partitions(&mut self, run_now: &[(usize, Vec<(u32, Aabb)>)], union: &mut UnionFind) -> Result<(), SpaceError> {
-        for (part, bounds) in run_now.iter().flat_map(|(_, swept_boxes)| swept_boxes) {
+    /// Joins all partitions whose boxes have conflicting those of the partitions that have just finished.
+    fn join_overlapping_partitions(
+        &mut self,
+        finished: &[(usize, Vec<(u32, Aabb)>)],
+        union_find: &mut UnionFind,
+    ) -> Result<(), SpaceError> {
+        for (part, bounds) in finished.iter().flat_map(|(_, swept_boxes)| swept_boxes) {
             self.set(*part, bounds)?;
         }
         self.space.step(1, &mut PairChanges::default());
-        for (partition, swept_boxes) in run_now {
+        for (partition, swept_boxes) in finished {
             for (_, bounds) in swept_boxes {
                 self.space.overlapping(bounds, &mut |id| {
                     if let Ok(other) = self.space.user(id) {
-                        union.join(*partition as u32, self.partition_of[other as usize]);
+                        union_find.join(*partition as u32, self.partition_of[other as usize]);
                     }
                     std::ops::ControlFlow::Continue(())
                 });
@@ -186,7 +179,9 @@ impl Partition {
 
     /// Whether nothing at all is going to happen before the end.
     fn has_no_events(&self, end: f64) -> bool {
-        [&self.pair_events, &self.body_events].iter().all(|pair_events| pair_events.first().is_none_or(|first| first.0 > end))
+        [&self.pair_events, &self.body_events]
+            .iter()
+            .all(|queue| queue.first().is_none_or(|first| first.0 > end))
             && !self.bodies.iter().any(|body| body.detector.frozen)
     }
 
@@ -194,7 +189,7 @@ impl Partition {
     fn global_event_key(&self) -> (f64, EventKind, u64) {
         let EventKey { time, kind, number } = self.current;
         let number = match kind {
-            EventKind::Meeting => self.pairs[number as usize].pair_key(),
+            EventKind::Pair => self.pairs[number as usize].pair_key(),
             _ => u64::from(self.global_of.get(number as usize).copied().unwrap_or(0)),
         };
         (time, kind, number)
@@ -250,11 +245,14 @@ impl PartitionSet {
         let retry_after = if single { (2 * self.retry_after).min(REPARTITION_PERIOD_MAX) } else { 1 };
         let most = PARTITIONS_PER_THREAD * settings.threads as usize;
         let partitions = assign(&found, most);
-        let dealt: Vec<(usize, &[u32])> =
-            partitions.iter().zip(&found).map(|(partition, group)| (*partition, group.members.as_slice())).collect();
+        let assignment: Vec<(usize, &[u32])> = partitions
+            .iter()
+            .zip(&found)
+            .map(|(partition, group)| (*partition, group.members.as_slice()))
+            .collect();
         let count = found.len().min(most).max(1);
         if count > 1 || self.partitions.len() > 1 {
-            self.distribute(&dealt, count)?;
+            self.distribute(&assignment, count)?;
         }
         (self.steps_since, self.retry_after) = (0, retry_after);
         for body in self.partitions.iter_mut().flat_map(|partition| &mut partition.bodies) {
@@ -276,15 +274,19 @@ impl PartitionSet {
     }
 
     /// (partition and numbers of the world, how many partitions) ⇒ everybody is there; who is not named is on the first.
-    fn distribute(&mut self, dealt: &[(usize, &[u32])], count: usize) -> Result<(), Error> {
+    fn distribute(&mut self, assignment: &[(usize, &[u32])], count: usize) -> Result<(), Error> {
         let mut partition_of = vec![0; self.partitions[0].local_of.len()];
-        for (partition, members) in dealt {
+        for (partition, members) in assignment {
             for number in *members {
                 partition_of[*number as usize] = *partition as u32;
             }
         }
         self.partitions = repartition(std::mem::take(&mut self.partitions), &partition_of, count)?;
-        self.boxes = if count > 1 { Some(PartitionBroadPhase::new(&self.partitions).map_err(space_error)?) } else { None };
+        self.boxes = if count > 1 {
+            Some(PartitionBroadPhase::new(&self.partitions).map_err(space_error)?)
+        } else {
+            None
+        };
         (self.steps_since, self.conflicts, self.work, self.wasted_work) = (0, 0, 0, 0);
         Ok(())
     }
@@ -335,13 +337,15 @@ impl PartitionSet {
     }
 
     /// Puts back and joins partitions that have conflicting ⇒ who has to run_events rerun.
-    fn resolve_conflicts(&mut self, run_now: &[usize]) -> Result<Vec<usize>, Error> {
+    fn resolve_conflicts(&mut self, finished: &[usize]) -> Result<Vec<usize>, Error> {
         let Some(boxes) = &mut self.boxes else { return Ok(Vec::new()) };
-        let swept_boxes: Vec<_> =
-            run_now.iter().map(|index| (*index, self.partitions[*index].broad_phase.swept_boxes())).collect();
-        let mut union = UnionFind::new(self.partitions.len());
-        boxes.join_overlapping_partitions(&swept_boxes, &mut union).map_err(space_error)?;
-        let roots: Vec<u32> = (0..self.partitions.len() as u32).map(|index| union.root(index)).collect();
+        let swept_boxes: Vec<_> = finished
+            .iter()
+            .map(|index| (*index, self.partitions[*index].broad_phase.swept_boxes()))
+            .collect();
+        let mut union_find = UnionFind::new(self.partitions.len());
+        boxes.join_overlapping_partitions(&swept_boxes, &mut union_find).map_err(space_error)?;
+        let roots: Vec<u32> = (0..self.partitions.len() as u32).map(|index| union_find.root(index)).collect();
         let mut rerun = Vec::new();
         for root in 0..self.partitions.len() {
             let conflicting: Vec<usize> =
@@ -438,7 +442,7 @@ impl PartitionSet {
     pub fn resting(&self) -> Vec<BodyId> {
         let on = |partition: &Partition| {
             let resting = |(number, body): (&u32, &BallisticBody)| {
-                (body.role == MotionKind::Resting).then_some((*number, body.id))
+                (body.kind == MotionKind::Resting).then_some((*number, body.id))
             };
             partition.global_of.iter().zip(&partition.bodies).filter_map(resting).collect::<Vec<_>>()
         };

@@ -15,29 +15,14 @@
 
 use super::ImpulseError;
 use super::ballistic_body::{BallisticBody, MotionKind};
-use super::pair::{INITIAL_GAP, ImpulsePair, OVERLAP_ROUNDING};
-use super::motion_bound::MotionBound;
 use super::partition::Partition;
+use super::tuning::{
+    AABB_MARGIN, AABB_MARGIN_TIME, BUSY_TIME, DEFER_GAP, DEFER_RESERVE, DEFER_RESERVE_SHARE, ODOMETER_REBASE,
+    ROTATION_SHARE,
+};
 use crate::error::Error;
-use crate::filter::Rejected;
 use crate::world::World;
-use glam::DVec3;
-use rattleback_geometry::contact::PieceCache;
 use std::cmp::Ordering;
-
-/// Room around a part, in diameters of its body, and in seconds at its present speed.
-const AABB_MARGIN: f64 = 0.1;
-const AABB_MARGIN_TIME: f64 = 2e-3;
-/// Least gap of a deferred pair, in ε, to begin with and at its end; and the share of the gap that is left at its end.
-const DEFER_GAP: f64 = 8.0;
-const DEFER_RESERVE: f64 = 4.0;
-const DEFER_RESERVE_SHARE: f64 = 0.2;
-/// A body that collided within so many times the time of a fall through ε is busy.
-const BUSY_TIME: f64 = 4.0;
-/// A pair most of whose speed is rotation, by this share, gains nothing from a bound along the normal either.
-const ROTATION_SHARE: f64 = 0.3;
-/// Readings beyond so many diameters begin anew, so that small deadlines are not lost in large readings.
-const ODOMETER_REBASE: f64 = 1e3;
 
 /// A reading at which a deferred pair has to be looked at.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +92,9 @@ impl Partition {
     /// Whether a deadline is still that of a deferred pair, and not left over.
     fn holds(&self, index: u32, deadline: &Deadline) -> bool {
         self.pairs.get(deadline.pair as usize).is_some_and(|pair| {
-            pair.deferred && pair.pair_key() == deadline.pair_key && pair.deadlines[pair.side_of(index)] == deadline.reading
+            pair.deferred
+                && pair.pair_key() == deadline.pair_key
+                && pair.deadlines[pair.side_of(index)] == deadline.reading
         })
     }
 
@@ -158,7 +145,8 @@ impl Partition {
         let body = &mut self.bodies[index as usize];
         let now = body.at(t);
         let reading = body.odometer_at(t);
-        let room = (AABB_MARGIN * body.diameter + AABB_MARGIN_TIME * body.speed_bound_at(t).b).max(DEFER_GAP * self.epsilon)
+        let room = (AABB_MARGIN * body.diameter + AABB_MARGIN_TIME * body.speed_bound_at(t).b)
+            .max(DEFER_GAP * self.epsilon)
             + (body.odometer_at(until) - reading);
         for part in body.parts.clone() {
             let Some(bounds) = self.parts[part].aabb(&now.pose()) else { continue };
@@ -169,146 +157,6 @@ impl Partition {
         Ok(())
     }
 
-    /// Makes pairs of who has come close, and notes who has ended.
-    pub fn update_pairs(&mut self, world: &World, time: f64) -> Result<(), Error> {
-        let (mut began, mut ended) = (std::mem::take(&mut self.began), std::mem::take(&mut self.ended));
-        self.broad_phase.update(&mut began, &mut ended);
-        for parts in &ended {
-            if let Some(index) = self.find_pair(*parts) {
-                self.pairs[index as usize].boxes_overlap = false;
-                // Who has an appointment leaves only when its turn has come, so that nobody comes and goes at a boxes_.
-                if !self.pair_events.has(index) {
-                    self.end_pair(index);
-                }
-            }
-        }
-        for parts in &began {
-            self.begin_pair(world, *parts, time)?;
-        }
-        (self.began, self.ended) = (began, ended);
-        Ok(())
-    }
-
-    /// The pair of two parts, if there is one.
-    fn find_pair(&self, [a, b]: [u32; 2]) -> Option<u32> {
-        let parts = [a.min(b), a.max(b)];
-        let bodies = parts.map(|part| &self.bodies[self.body_of_part(part) as usize]);
-        let of_first =
-            bodies[1].is_stationary() || (!bodies[0].is_stationary() && bodies[0].pairs.len() < bodies[1].pairs.len());
-        let shorter = if of_first { &bodies[0].pairs } else { &bodies[1].pairs };
-        shorter.iter().copied().find(|pair| self.pairs[*pair as usize].parts == parts)
-    }
-
-    /// Who a part belongs to.
-    fn body_of_part(&self, part: u32) -> u32 {
-        self.local_of[self.parts[part as usize].body as usize]
-    }
-
-    fn begin_pair(&mut self, world: &World, [a, b]: [u32; 2], time: f64) -> Result<(), Error> {
-        let parts = [a.min(b), a.max(b)];
-        let bodies = parts.map(|part| self.body_of_part(part));
-        if bodies[0] == bodies[1] || !bodies.iter().any(|a| self.bodies[*a as usize].is_dynamic()) {
-            return Ok(());
-        }
-        if let Some(index) = self.find_pair(parts) {
-            self.pairs[index as usize].boxes_overlap = true;
-            return Ok(());
-        }
-        let shapes = parts.map(|part| self.parts[part as usize].shape);
-        let ids = bodies.map(|body| self.bodies[body as usize].id);
-        if let Some(why) = world.pair_filter().judge(world, ids, shapes)? {
-            self.rejected.push(Rejected { bodies: ids, shapes, why });
-            return Ok(());
-        }
-        let surface = world.mixed_material(shapes[0], shapes[1])?;
-        let pair = ImpulsePair {
-            parts,
-            bodies,
-            boxes_overlap: true,
-            cache: PieceCache::default(),
-            cache_step: 0,
-            last_gap: (f64::NEG_INFINITY, 0.0),
-            bound_time: time,
-            distance: 0.0,
-            bound: MotionBound::default(),
-            deferred: false,
-            deadlines: [f64::INFINITY; 2],
-            restitution: surface.restitution,
-            friction: surface.kinetic_friction,
-            static_friction: surface.static_friction,
-            rolling_levers: [surface.rolling_friction, surface.spinning_friction],
-            impulse: DVec3::ZERO,
-            sum_start: time,
-            force: DVec3::ZERO,
-            normal: DVec3::Z,
-            point: DVec3::ZERO,
-            face: None,
-            hop: (f64::NEG_INFINITY, 0.0),
-            hop_velocity: DVec3::ZERO,
-            hop_gap: 0.0,
-            pull_sum: (0.0, 0.0),
-            collision_count: 0,
-            count_start: time,
-            event_count: 0,
-            stall_start: time,
-            offset: 0.0,
-        };
-        let index = self.insert_pair(pair);
-        let mut gap = self.measure_gap(index, time)?;
-        let least = INITIAL_GAP * self.epsilon;
-        if gap.distance < least {
-            let scale = |body: u32| {
-                let body = &self.bodies[body as usize];
-                if body.is_dynamic() { body.diameter + 1e-6 * body.start.x.length() } else { 0.0 }
-            };
-            if gap.distance < -OVERLAP_ROUNDING * scale(bodies[0]).max(scale(bodies[1])) {
-                return Err(ImpulseError::overlap(ids, -gap.distance, time).into());
-            }
-            // The offset makes room for a gap that shrinks; what rests does not use it.
-            self.pairs[index as usize].offset = least - gap.distance;
-            gap.distance = least;
-            self.pairs[index as usize].last_gap.1 = least;
-        }
-        self.schedule(index, time, &gap);
-        Ok(())
-    }
-
-    /// Gives a pair a number.
-    fn insert_pair(&mut self, pair: ImpulsePair) -> u32 {
-        self.counters.pairs_made += 1;
-        let bodies = pair.bodies;
-        let index = if let Some(index) = self.free_slots.pop() {
-            self.pairs[index as usize] = pair;
-            self.alive[index as usize] = true;
-            index
-        } else {
-            self.pairs.push(pair);
-            self.alive.push(true);
-            self.pairs.len() as u32 - 1
-        };
-        for body in bodies {
-            let body = &mut self.bodies[body as usize];
-            if !body.is_stationary() {
-                body.pairs.push(index);
-            }
-        }
-        index
-    }
-
-    /// Forgets a pair.
-    pub fn end_pair(&mut self, index: u32) {
-        self.pair_events.cancel(index);
-        self.alive[index as usize] = false;
-        self.pairs[index as usize].deferred = false;
-        self.free_slots.push(index);
-        for body in self.pairs[index as usize].bodies {
-            let pairs = &mut self.bodies[body as usize].pairs;
-            if let Some(place) = pairs.iter().position(|pair| *pair == index) {
-                pairs.swap_remove(place);
-            }
-        }
-    }
-
     /// Lets a pair of this gap defer_pair, if that pays.
     pub fn defer_pair(&mut self, index: u32, t: f64, distance: f64) -> bool {
         if distance < DEFER_GAP * self.epsilon {
@@ -317,13 +165,15 @@ impl Partition {
         let bodies = self.pairs[index as usize].bodies;
         let [first, second] = bodies.map(|body| &self.bodies[body as usize]);
         let busy_time = BUSY_TIME * self.fall_time();
-        let busy = |body: &BallisticBody| body.role == MotionKind::Ballistic && t - body.last_collision < busy_time;
+        let busy =
+            |body: &BallisticBody| body.kind == MotionKind::Ballistic && t - body.last_collision < busy_time;
         let rotation = first.rotation_speed() + second.rotation_speed();
         if !busy_time.is_finite() {
             return false;
         }
         let slow = self.fall_speed();
-        let speed = |body: &BallisticBody| if body.is_stationary() { 0.0 } else { body.speed_bound_at(t).b + slow };
+        let speed =
+            |body: &BallisticBody| if body.is_stationary() { 0.0 } else { body.speed_bound_at(t).b + slow };
         let speeds = [speed(first), speed(second)];
         let slack = distance - (DEFER_RESERVE_SHARE * distance).max(DEFER_RESERVE * self.epsilon);
         let total_speed = speeds[0] + speeds[1];

@@ -14,16 +14,9 @@
 //! The energy falls in every round. A tower of ten takes 20 to 70 rounds, whatever its masses, where relaxation needs thousands of sweeps or
 //! comes to a halt.
 
+use super::super::tuning::{CONE_FLAT_SLOPE, CONE_ROUNDS, CONE_ROUNDS_PER_CONTACT, CONE_TINY};
 use super::equilibrium::{LoadedBody, SupportPoint};
 use glam::DVec3;
-
-/// Slope, in parts of the speed that is left, below which a generator does not lead down.
-const CONE_FLAT_SLOPE: f64 = 1e-7;
-/// ConvexPart of the largest x below which a generator is dropped; least pivot of a factor, in parts of its diagonal.
-const CONE_TINY: f64 = 1e-14;
-/// Least number of rounds, and rounds for each contact.
-const CONE_ROUNDS: usize = 64;
-const CONE_ROUNDS_PER_CONTACT: usize = 8;
 
 /// Impulse at a contact with a normal part of 1.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +36,13 @@ struct BodyEffect {
 }
 
 impl Generator {
-    fn new(bodies: &[LoadedBody], supports: &[SupportPoint], index: usize, force: DVec3, moment: DVec3) -> Self {
+    fn new(
+        bodies: &[LoadedBody],
+        supports: &[SupportPoint],
+        index: usize,
+        force: DVec3,
+        moment: DVec3,
+    ) -> Self {
         let support = &supports[index];
         let effect = |side: usize| {
             let body = support.bodies[side]?;
@@ -69,8 +68,9 @@ impl Generator {
 
     /// Slope of the kinetic energy along it.
     fn slope(&self, bodies: &[LoadedBody]) -> f64 {
-        let along =
-            |effect: &BodyEffect| effect.momentum[0].dot(bodies[effect.body].v) + effect.momentum[1].dot(bodies[effect.body].omega);
+        let along = |effect: &BodyEffect| {
+            effect.momentum[0].dot(bodies[effect.body].v) + effect.momentum[1].dot(bodies[effect.body].omega)
+        };
         self.effects.iter().flatten().map(along).sum()
     }
 }

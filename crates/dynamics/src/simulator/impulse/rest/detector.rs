@@ -3,16 +3,10 @@
 //! A body on micro-collisions is never still: at any moment it hops or rocks at up to about √(2gε). Its mean velocity over several hops is
 //! what tells a body that stays from one that slides or rolls. Three spans are averaged over, since towers sway longer than single bodies hop.
 
+use super::super::tuning::{AVERAGING_SPANS, STILL_PEAK_SPEED, STILL_SPEED};
 use crate::motion::Motion;
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-
-/// Spans of the averages, in times of a fall through ε.
-pub(super) const AVERAGING_SPANS: [f64; 3] = [3.0, 12.0, 48.0];
-/// Speed below which a body keeps still, on average or at this moment, in parts of the speed after a fall through ε.
-const STILL_SPEED: f64 = 0.3;
-/// How fast a body that keeps still on average may be at any moment, in the same unit.
-const STILL_PEAK_SPEED: f64 = 3.0;
 
 /// Scales of a micro-collision.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +63,13 @@ impl RestDetector {
     }
 
     /// The velocities of a body that keeps still: those of this moment if they are small, else the means; none if it moves.
-    pub(super) fn still_velocity(&self, t: f64, now: &Motion, radius: f64, scale: HopScale) -> Option<(DVec3, DVec3)> {
+    pub(super) fn still_velocity(
+        &self,
+        t: f64,
+        now: &Motion,
+        radius: f64,
+        scale: HopScale,
+    ) -> Option<(DVec3, DVec3)> {
         let speed = surface_speed(now.v, now.omega, radius);
         if speed < STILL_SPEED * scale.speed {
             return Some((now.v, now.omega));

@@ -12,6 +12,7 @@
 //! 1000 kg on ten boxes of 1 kg is an ill-conditioned problem. So all bodies are given the mass of the heaviest one, with the momentum they have
 //! and their own radii of gyration, and a stack takes as long as one of equal masses does.
 
+use super::super::tuning::{EXACT_CONTACT_LIMIT, LOAD_RESIDUAL, RELAXATION_TOLERANCE};
 use super::cone_projection::project;
 use super::relaxation::relax;
 use glam::{DMat3, DVec3};
@@ -48,19 +49,17 @@ pub(super) struct SupportPoint {
     pub position: DVec3,
 }
 
-/// Contacts up to which a group is solved exactly: the work grows with their third power at worst.
-const EXACT_CONTACT_LIMIT: usize = 240;
-/// ConvexPart of the normal forces on a body that may be left over besides its share of the weight, in parts of that share: what passes 10 kN on
-/// cannot be balanced to a part of its own 10 N.
-const LOAD_RESIDUAL: f64 = 0.05;
-/// Relaxation is given up on the last digits, so that more may be left over, by this factor.
-const RELAXATION_TOLERANCE: f64 = 5.0;
-
 /// (bodies after their loads have acted for a while, their contacts, speed of a free fall of that time, part of it that may be left) ⇒ whether
 /// the contacts carry them; the impulses are left in the contacts. The bodies are used up.
-pub(super) fn is_in_equilibrium(bodies: &mut [LoadedBody], supports: &mut [SupportPoint], fall: f64, residual: f64) -> bool {
+pub(super) fn is_in_equilibrium(
+    bodies: &mut [LoadedBody],
+    supports: &mut [SupportPoint],
+    fall: f64,
+    residual: f64,
+) -> bool {
     let shares = equalize_masses(bodies);
-    let excess = |bodies: &[LoadedBody], supports: &[SupportPoint]| worst_excess(bodies, supports, &shares, fall);
+    let excess =
+        |bodies: &[LoadedBody], supports: &[SupportPoint]| worst_excess(bodies, supports, &shares, fall);
     if supports.len() <= EXACT_CONTACT_LIMIT {
         project(bodies, supports, |bodies, supports| excess(bodies, supports) <= residual)
     } else {

@@ -20,37 +20,24 @@
 //! from time to time.
 
 mod cone_projection;
+mod detector;
 mod equilibrium;
 mod relaxation;
-mod detector;
 
 use super::ballistic_body::{BallisticBody, MotionKind};
 use super::partition::Partition;
+use super::tuning::{
+    AVERAGING_SPANS, HARD_COLLISION, REFUSAL_TIME, REST_GROUP_LIMIT, REST_RESIDUAL, STAY_RESIDUAL,
+    STOPPING_TIME, SUPPORT_COSINE, SUPPORT_GAP,
+};
 use crate::error::Error;
 use crate::motion::Motion;
 use crate::world::World;
+use detector::HopScale;
+pub(super) use detector::RestDetector;
 use equilibrium::{LoadedBody, SupportPoint, is_in_equilibrium};
 use glam::DVec3;
 use rattleback_geometry::contact::collide_pieces;
-pub(super) use detector::RestDetector;
-use detector::{AVERAGING_SPANS, HopScale};
-
-/// Time within which contacts have to be able to stop a body, in times of a fall through ε.
-const STOPPING_TIME: f64 = 12.0;
-/// How long a refusal holds, in the same unit.
-const REFUSAL_TIME: f64 = 6.0;
-/// ConvexPart of its weight that may be left over for a body to come to rest, and to stay there: loads waver, so the second is larger.
-const REST_RESIDUAL: f64 = 1e-3;
-const STAY_RESIDUAL: f64 = 1e-2;
-/// PairGap, in ε, up to which bodies add_support_points on each other.
-const SUPPORT_GAP: f64 = 2.0;
-/// Cosine between a force and gravity below which a hopping neighbour holds a body up, rather than pushing it aside or down.
-const SUPPORT_COSINE: f64 = -0.3;
-/// Most bodies that are looked at together.
-const REST_GROUP_LIMIT: usize = 512;
-
-/// Collisions faster than so many times √(2gε) always wake_connected, and begin the watch anew.
-pub(super) const HARD_COLLISION: f64 = 10.0;
 
 /// Bodies that add_support_points on each other, and what they add_support_points on.
 #[derive(Debug, Default)]
@@ -68,14 +55,16 @@ impl Partition {
         let hop_scale = self.hop_scale();
         let radius = self.radius(index);
         let body = &mut self.bodies[index as usize];
-        if body.role != MotionKind::Ballistic {
+        if body.kind != MotionKind::Ballistic {
             return Ok(());
         }
         let now = body.at(t);
         body.detector.update(t, &now, radius, hop_scale);
         // Bodies in contact are asked together, so one answer holds for all for a while.
         let asked = t - body.detector.refused_at < REFUSAL_TIME * hop_scale.time;
-        if !asked && body.detector.still_velocity(t, &now, radius, hop_scale).is_some() && world.body(body.id)?.can_sleep()
+        if !asked
+            && body.detector.still_velocity(t, &now, radius, hop_scale).is_some()
+            && world.body(body.id)?.can_sleep()
         {
             self.try_rest(index, t)?;
         }
@@ -97,7 +86,7 @@ impl Partition {
         let (hop_scale, radius) = (self.hop_scale(), self.radius(index));
         let body = &mut self.bodies[index as usize];
         let now = body.at(t);
-        if body.role == MotionKind::Resting {
+        if body.kind == MotionKind::Resting {
             return Some((DVec3::ZERO, DVec3::ZERO));
         }
         body.detector.still_velocity(t, &now, radius, hop_scale)
@@ -108,7 +97,12 @@ impl Partition {
         // With all that keeps still; or, if that fails, with what hops on it as a load, so that a pile comes to rest from the ground up.
         for joining in [true, false] {
             let Some(mut group) = self.support_group(index, t, span, joining)? else { continue };
-            if is_in_equilibrium(&mut group.bodies, &mut group.supports, self.gravity_norm * span, REST_RESIDUAL) {
+            if is_in_equilibrium(
+                &mut group.bodies,
+                &mut group.supports,
+                self.gravity_norm * span,
+                REST_RESIDUAL,
+            ) {
                 return self.put_to_rest(&group, t);
             }
             for member in &group.members {
@@ -124,8 +118,12 @@ impl Partition {
 
     fn put_to_rest(&mut self, group: &SupportGroup, t: f64) -> Result<(), Error> {
         self.record_forces(group, t);
-        let fresh: Vec<u32> =
-            group.members.iter().copied().filter(|member| self.bodies[*member as usize].is_movable()).collect();
+        let fresh: Vec<u32> = group
+            .members
+            .iter()
+            .copied()
+            .filter(|member| self.bodies[*member as usize].is_movable())
+            .collect();
         for member in &fresh {
             self.stop(*member, t);
             self.bodies[*member as usize].detector.proved_at = t;
@@ -137,7 +135,7 @@ impl Partition {
     fn stop(&mut self, index: u32, t: f64) {
         let body = &mut self.bodies[index as usize];
         let now = body.at(t);
-        body.role = MotionKind::Resting;
+        body.kind = MotionKind::Resting;
         body.restart_trajectory(t, Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..now });
         self.record_stop(index, &now);
     }
@@ -172,7 +170,12 @@ impl Partition {
         let span = STOPPING_TIME * self.fall_time();
         let loaded_body = match self.support_group(index, t, span, false)? {
             Some(mut group) => {
-                let loaded_body = is_in_equilibrium(&mut group.bodies, &mut group.supports, self.gravity_norm * span, STAY_RESIDUAL);
+                let loaded_body = is_in_equilibrium(
+                    &mut group.bodies,
+                    &mut group.supports,
+                    self.gravity_norm * span,
+                    STAY_RESIDUAL,
+                );
                 if loaded_body {
                     self.record_forces(&group, t);
                 }
@@ -184,7 +187,14 @@ impl Partition {
     }
 
     /// Whether a resting body can pass an impulse at a point on to what it leans on, and stay where it is.
-    pub fn can_absorb(&mut self, index: u32, t: f64, p: DVec3, point: DVec3, speed: f64) -> Result<bool, Error> {
+    pub fn can_absorb(
+        &mut self,
+        index: u32,
+        t: f64,
+        p: DVec3,
+        point: DVec3,
+        speed: f64,
+    ) -> Result<bool, Error> {
         if speed > HARD_COLLISION * self.fall_speed() {
             return Ok(false);
         }
@@ -220,7 +230,7 @@ impl Partition {
 
     /// Brings a resting body back to life, and everybody it leans on or who leans on it.
     pub fn wake_connected(&mut self, index: u32, t: f64) -> Result<(), Error> {
-        if self.bodies[index as usize].role != MotionKind::Resting {
+        if self.bodies[index as usize].kind != MotionKind::Resting {
             return Ok(());
         }
         let mut awake = vec![index];
@@ -231,7 +241,7 @@ impl Partition {
             for pair in self.bodies[one as usize].pairs.clone() {
                 let other = self.partner(pair, one);
                 if !self.pairs[pair as usize].deferred
-                    && self.bodies[other as usize].role == MotionKind::Resting
+                    && self.bodies[other as usize].kind == MotionKind::Resting
                     && self.measure_gap(pair, t)?.distance < SUPPORT_GAP * self.epsilon
                 {
                     self.wake(other, t);
@@ -245,7 +255,7 @@ impl Partition {
 
     fn wake(&mut self, index: u32, t: f64) {
         let body = &mut self.bodies[index as usize];
-        body.role = MotionKind::Ballistic;
+        body.kind = MotionKind::Ballistic;
         let motion = body.start;
         body.restart_trajectory(t, motion);
         body.detector = RestDetector::from(t, &motion);
@@ -258,7 +268,13 @@ impl Partition {
 
     /// All resting bodies in contact with each other from one body on, and all that keep still if these are to join, after
     /// their weight has acted for a time; none if one of them cannot be at rest.
-    fn support_group(&mut self, start: u32, t: f64, span: f64, joining: bool) -> Result<Option<SupportGroup>, Error> {
+    fn support_group(
+        &mut self,
+        start: u32,
+        t: f64,
+        span: f64,
+        joining: bool,
+    ) -> Result<Option<SupportGroup>, Error> {
         let mut group = SupportGroup { members: vec![start], span, ..SupportGroup::default() };
         let mut next = 0;
         while let Some(member) = group.members.get(next).copied() {
@@ -275,13 +291,17 @@ impl Partition {
                 }
                 let other = self.partner(pair, member);
                 let still = group.members.contains(&other)
-                    || self.bodies[other as usize].role == MotionKind::Resting
+                    || self.bodies[other as usize].kind == MotionKind::Resting
                     || (joining && self.still_velocity(other, t).is_some());
                 let neighbor = &self.bodies[other as usize];
-                let stationary = match neighbor.role {
+                let stationary = match neighbor.kind {
                     MotionKind::Static => true,
                     MotionKind::Kinematic => {
-                        if !neighbor.kinematic.as_ref().is_some_and(super::kinematic_bound::KinematicPath::is_static) {
+                        if !neighbor
+                            .kinematic
+                            .as_ref()
+                            .is_some_and(super::kinematic_bound::KinematicPath::is_static)
+                        {
                             return Ok(None);
                         }
                         true
@@ -352,9 +372,14 @@ impl Partition {
         let (a, b) = (motion[0].pose() * parts[0].pose, motion[1].pose() * parts[1].pose);
         let geometry = |source| super::ImpulseError::Geometry { source };
         let pieces = (parts[0].piece().map_err(geometry)?, parts[1].piece().map_err(geometry)?);
-        let manifold =
-            collide_pieces(&pieces.0, &pieces.1, &a.relative(&b), SUPPORT_GAP * self.epsilon, &mut pair.cache)
-                .map_err(geometry)?;
+        let manifold = collide_pieces(
+            &pieces.0,
+            &pieces.1,
+            &a.relative(&b),
+            SUPPORT_GAP * self.epsilon,
+            &mut pair.cache,
+        )
+        .map_err(geometry)?;
         let Some(manifold) = manifold else { return Ok(()) };
         for point in manifold.points() {
             let place = a.point(0.5 * (point.point_a + point.point_b));

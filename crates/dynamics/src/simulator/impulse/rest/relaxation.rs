@@ -7,15 +7,12 @@
 //! Where rolling is resisted, a contact also passes on a moment m, of at most b p_n across the normal and c p_n along it. The slope there is
 //! the relative ω, so m ← Π(m − ω/tr(I₁⁻¹ + I₂⁻¹)).
 
+use super::super::tuning::{
+    RELAXATION_CHECK, RELAXATION_ROUNDS, RELAXATION_ROUNDS_MAX, RELAXATION_ROUNDS_PER_BODY,
+};
 use super::equilibrium::{LoadedBody, SupportPoint};
 use crate::contact::{Contactor, collision_matrix};
 use glam::{DMat3, DVec3};
-
-const RELAXATION_ROUNDS: usize = 400;
-/// Rounds after which it is asked whether it is worth while to go on.
-const RELAXATION_CHECK: usize = 64;
-const RELAXATION_ROUNDS_PER_BODY: usize = 60;
-const RELAXATION_ROUNDS_MAX: usize = 4000;
 
 /// (bodies after their loads have acted for a while, their contacts, what may be left, what is left) ⇒ whether no more than that is left.
 pub(super) fn relax(
@@ -87,11 +84,13 @@ fn apply_impulse(bodies: &mut [LoadedBody], support: &SupportPoint, p: DVec3) {
 
 /// Lets the moment of a contact do what it can against rolling and spinning.
 fn solve_moment(bodies: &mut [LoadedBody], support: &mut SupportPoint) {
-    let inverse_inertia = |side: usize| support.bodies[side].map_or(DMat3::ZERO, |body| bodies[body].inverse_inertia);
+    let inverse_inertia =
+        |side: usize| support.bodies[side].map_or(DMat3::ZERO, |body| bodies[body].inverse_inertia);
     let k = inverse_inertia(0) + inverse_inertia(1);
     let angular_velocity = |side: usize| support.bodies[side].map_or(DVec3::ZERO, |body| bodies[body].omega);
     let n = support.normal;
-    let free = support.moment - (angular_velocity(1) - angular_velocity(0)) / (k.x_axis.x + k.y_axis.y + k.z_axis.z);
+    let free =
+        support.moment - (angular_velocity(1) - angular_velocity(0)) / (k.x_axis.x + k.y_axis.y + k.z_axis.z);
     let [rolling, spinning] = support.levers.map(|lever| (lever * support.force.dot(n)).max(0.0));
     let along = free.dot(n);
     let wanted = (free - along * n).clamp_length_max(rolling) + along.clamp(-spinning, spinning) * n;
