@@ -1,14 +1,16 @@
-//! Who takes part, and where everybody is at any time.
+//! Bodies of the event-driven simulator and their trajectories.
 //!
-//! Nothing is integrated: between two impulses a body is a closed form of time (a parabola and a torque-free rotation from the
-//! moment it was last touched), a scripted body is its path, and the rest do not move. A body is therefore only worked out at
-//! the moments somebody asks about it. A rotation that is longer than one series covers is segment_start at fixed times after the last
-//! touch, and the attitude at the last of these is kept, so that the cached depends on the time alone and costs the same however
-//! long the flight.
+//! Between two impulses the trajectory of a body is a closed form of time, so nothing is integrated: a
+//! parabola and a torque-free rotation for a dynamic body, the prescribed path for a kinematic one, a
+//! constant for the rest. States are evaluated only at the times of events. A rotation longer than one series
+//! covers is cut into segments of fixed length after the last impulse, and the attitude at the start of the
+//! last segment is cached; so the state depends on the time alone, and costs the same however long the
+//! flight.
 //!
-//! Every body has an odometer: a number that grows at least as fast as any point of its surface can get on in any direction
-//! (as far as turning shows). Whatever holds until the reading has grown by so much, a box around a part or a gap between two
-//! bodies, holds through any number of collisions (`travel_deadline`).
+//! Every body has an odometer: an upper bound on the distance that any point of its surface has travelled
+//! along any direction (as far as rotation moves the surface at all). A statement of the kind "valid until
+//! the odometer has grown by R", about a fat AABB or about a gap, holds through any number of collisions
+//! (`travel_deadline`).
 
 use super::collision_work::CollisionWork;
 use super::convex_part::ConvexPart;
@@ -25,58 +27,60 @@ use serde::{Deserialize, Serialize};
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// What is_moving a body.
+/// What determines the trajectory of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum MotionKind {
-    /// Nothing.
+    /// The body never moves.
     Static,
-    /// Its path, whatever happens to it.
+    /// A prescribed path; impulses have no effect.
     Kinematic,
     /// Gravity and collisions.
     Ballistic,
-    /// Nothing for now: its contacts have been proved able to carry it.
+    /// At rest: its contacts hold it in equilibrium. An impulse that they cannot absorb makes it ballistic.
     Resting,
 }
 
-/// A body.
+/// A body with its trajectory since its last impulse.
 #[derive(Clone, Debug)]
 pub(super) struct BallisticBody {
     pub id: BodyId,
     pub kind: MotionKind,
-    /// Place among the world's dynamic bodies, if it is one.
+    /// Index among the dynamic bodies of the world, if it is one.
     pub dynamic_index: usize,
-    /// When it was last touched, and how it motion_changed then.
+    /// Start of the present trajectory, s, and the state there.
     pub start_time: f64,
     pub start: Motion,
     pub inertia: Inertia,
     pub gravity: DVec3,
     spin: SpinBound,
     momentum: DVec3,
-    /// Pieces a long rotation is segment_start into, s; and the last segment_start somebody cached_time beyond, as its number and the attitude there.
+    /// Length of the segments of a long rotation, s; number of the last segment evaluated, and the attitude
+    /// at its start.
     segment: f64,
     segment_start: (f64, DQuat),
-    /// Reading of the odometer when it was last touched, and how it grows from then on.
+    /// Odometer at `start_time`, m, and the bound on its growth from then on.
     pub odometer: f64,
     pub speed_bound: MotionBound,
-    /// Reading until which its boxes freeze_stalled, and readings at which pairs of it have to be looked at.
+    /// Odometer reading up to which its fat AABBs are valid, and readings at which deferred pairs have to be
+    /// measured, m.
     pub aabb_limit: f64,
     pub deadlines: BinaryHeap<Deadline>,
-    /// When it last collided.
+    /// Time of its last collision, s.
     pub last_collision: f64,
-    /// The last time somebody cached_time, and the cached.
+    /// Time and result of the last evaluation.
     cached_time: f64,
     cached: Motion,
     pub parts: Range<usize>,
-    /// Frame of the user → the frame it turns about.
+    /// Frame of the user → frame it rotates about.
     pub frame: Pose,
-    /// Largest lever of its parts, and its diameter.
+    /// Largest lever of its parts and its diameter, m.
     lever: f64,
     pub diameter: f64,
-    /// The axis of its only part, see [`ConvexPart::axis`].
+    /// Axis of its only part, see [`ConvexPart::axis`].
     axis: Option<DVec3>,
-    /// How often it was touched start_time somebody began to count.
+    /// Number of restarts of the trajectory since the bodies were last partitioned: an estimate of its work.
     pub restarts: u32,
-    /// Pairs it is in; nobody asks for those of stationary ones.
+    /// Indices of its pairs; not kept for stationary bodies.
     pub pairs: Vec<u32>,
     pub kinematic: Option<KinematicPath>,
     pub detector: RestDetector,
@@ -127,7 +131,7 @@ impl BallisticBody {
         body
     }
 
-    /// From now on it is_moving on from here.
+    /// Starts a new trajectory from a state.
     pub fn restart_trajectory(&mut self, time: f64, motion: Motion) {
         self.odometer = self.odometer_at(time);
         self.start_time = time;
@@ -144,7 +148,7 @@ impl BallisticBody {
         self.speed_bound = self.speed_bound_from(&motion);
     }
 
-    /// Takes on its parts.
+    /// Sets the range of its convex parts and what follows from them.
     pub fn set_parts(&mut self, parts: &[ConvexPart], range: Range<usize>) {
         let own = &parts[range.clone()];
         self.parts = range;
@@ -168,18 +172,18 @@ impl BallisticBody {
         }
     }
 
-    /// The odometer at a time not before the last touch.
+    /// Odometer at a time not before the start of the trajectory, m.
     pub fn odometer_at(&self, t: f64) -> f64 {
         let s = (t - self.start_time).max(0.0);
         self.odometer + (self.speed_bound.a * s + self.speed_bound.b) * s
     }
 
-    /// The reading at which something has to be done next.
+    /// Smallest odometer reading at which something has to be done, m.
     pub fn next_deadline(&self) -> f64 {
         self.deadlines.peek().map_or(self.aabb_limit, |deadline| deadline.reading.min(self.aabb_limit))
     }
 
-    /// The share of its speed_bound that is turning.
+    /// Part of the speed bound that is due to rotation, m/s.
     pub fn rotation_speed(&self) -> f64 {
         if self.kind == MotionKind::Ballistic {
             (self.speed_bound.b - self.start.v.length()).max(0.0)
@@ -188,7 +192,7 @@ impl BallisticBody {
         }
     }
 
-    /// How fast the odometer grows at a time.
+    /// Bound on the growth of the odometer from time t on.
     pub fn speed_bound_at(&self, t: f64) -> MotionBound {
         MotionBound {
             a: self.speed_bound.a,
@@ -196,7 +200,7 @@ impl BallisticBody {
         }
     }
 
-    /// Whether impulses move it, once it is awake.
+    /// Whether impulses can move it, once it is awake.
     pub fn is_dynamic(&self) -> bool {
         matches!(self.kind, MotionKind::Ballistic | MotionKind::Resting)
     }
@@ -206,12 +210,12 @@ impl BallisticBody {
         self.kind == MotionKind::Ballistic
     }
 
-    /// Whether it can be anywhere else later, without being touched.
+    /// Whether its pose changes without further impulses.
     pub fn is_moving(&self) -> bool {
         matches!(self.kind, MotionKind::Ballistic | MotionKind::Kinematic) && !self.is_stationary()
     }
 
-    /// Whether it will never be anywhere else, whatever happens. (Its surface may move.)
+    /// Whether its pose never changes. (The velocity of its surface may be prescribed.)
     pub fn is_stationary(&self) -> bool {
         match self.kind {
             MotionKind::Static => true,
@@ -220,7 +224,7 @@ impl BallisticBody {
         }
     }
 
-    /// Where it is at time t.
+    /// State at time t.
     pub fn at(&mut self, t: f64) -> Motion {
         if t != self.cached_time {
             self.cached_time = t;
@@ -229,11 +233,11 @@ impl BallisticBody {
         self.cached
     }
 
-    /// The attitude of a flying body a time h after it was touched.
+    /// Attitude of a ballistic body at a time h after the start of its trajectory.
     fn attitude(&mut self, h: f64) -> DQuat {
         let turned = |q: DQuat, h: f64| rotate_freely(q, self.momentum, self.inertia.inverse_moments, h);
         let number = (h / self.segment).floor();
-        // Whoever turns too fast to follow segment by segment is left to the cuts of the series itself.
+        // Rotation too fast to follow segment by segment: the series itself subdivides.
         if !(number > 0.0 && number < 1e6) {
             return turned(self.start.q, h);
         }
@@ -248,6 +252,7 @@ impl BallisticBody {
         end
     }
 
+    /// State at time t, without the cache.
     fn evaluate(&mut self, t: f64) -> Motion {
         match self.kind {
             MotionKind::Static | MotionKind::Resting => self.start,
@@ -273,7 +278,8 @@ impl BallisticBody {
         }
     }
 
-    /// (part, direction, the body now) ⇒ two bounds on how much farther the part can get along the direction.
+    /// (part, direction, present state) ⇒ two bounds on the displacement of the support point of the part
+    /// along the direction.
     #[inline]
     pub fn bounds(&self, part: &ConvexPart, d: DVec3, now: &Motion) -> [MotionBound; 2] {
         match self.kind {
@@ -297,8 +303,9 @@ impl BallisticBody {
         }
     }
 
-    /// The max_speed that turning can ever notify on a part. If both the part and the body's inertia are symmetric about one
-    /// axis, spin about it does not notify, and the rest of ω keeps its diameter in free flight.
+    /// Largest angular speed, rad/s, that can move the surface of a part. If the part and the inertia are
+    /// both symmetric about one axis, spin about it does not move the surface, and the magnitude of the rest
+    /// of ω is constant in free flight.
     #[inline]
     fn max_visible_spin(&self, axis: Option<DVec3>, now: &Motion) -> f64 {
         let Some(axis) = axis.filter(|axis| self.symmetry(*axis).is_some()) else {
@@ -306,11 +313,11 @@ impl BallisticBody {
         };
         let axis = now.q * axis;
         let across = now.omega - now.omega.dot(axis) * axis;
-        // Not quite equal moments let it grow a little.
+        // Moments that are equal only within rounding let it grow a little.
         (across.length() + 1e-8 * now.omega.length()).min(self.spin.max_speed)
     }
 
-    /// An axis of the body ⇒ I₃/I₁ if its inertia is the same all around that.
+    /// Axis of the body ⇒ I₃/I₁ if the inertia is symmetric about it.
     #[inline]
     fn symmetry(&self, axis: DVec3) -> Option<f64> {
         let i = self.inertia.moments;
@@ -320,26 +327,27 @@ impl BallisticBody {
         (axis.abs()[k] >= 1.0 - 1e-12 && alike(first, second)).then(|| i[k] / first)
     }
 
-    /// (axis of a part, the body now) ⇒ ω as far as it shows on the part: without the spin about an axis of symmetry.
+    /// (axis of a part, present state) ⇒ ω without the spin about an axis of symmetry.
     pub fn visible_spin(&self, axis: Option<DVec3>, now: &Motion) -> DVec3 {
         let Some(axis) = axis.filter(|axis| self.symmetry(*axis).is_some()) else { return now.omega };
         let axis = now.q * axis;
         now.omega - now.omega.dot(axis) * axis
     }
 
-    /// Bounds on |ω| and on |ω̇| + ω² until it is touched.
+    /// Bounds on |ω| and on |ω̇| + ω² until the next impulse.
     pub fn spin_bounds(&self) -> (f64, f64) {
         (self.spin.max_speed, self.spin.max_acceleration + self.spin.max_speed.powi(2))
     }
 
-    /// (axis of a part, the body now) ⇒ a bound on how fast the turning of a part that is round about the axis changes the velocity
-    /// of its points, per radius: α_max + ω_max², without the spin that does not notify if there is an axis of symmetry.
+    /// (axis of a part, present state) ⇒ bound on the acceleration of the points of a part due to rotation,
+    /// per unit of radius: α_max + ω_max², without the spin about an axis of symmetry if there is one.
     pub fn max_point_acceleration(&self, axis: Option<DVec3>, now: &Motion) -> f64 {
         let round = axis.and_then(|axis| self.symmetry(axis).map(|ratio| (now.q * axis, ratio)));
         round.map_or_else(
             || self.spin.max_acceleration + self.spin.max_speed.powi(2),
             |(axis, ratio)| {
-                // The axis wanders at w and goes round the angular momentum; both keep their diameter.
+                // The axis moves at the rate w and precesses about the angular momentum; both rates are
+                // constant.
                 let along = now.omega.dot(axis);
                 let w = (now.omega - along * axis).length() + 1e-8 * now.omega.length();
                 w * (w + ratio * along.abs())
@@ -347,12 +355,13 @@ impl BallisticBody {
         )
     }
 
-    /// The last cached of [`at`](Self::at).
+    /// Result of the last call of [`at`](Self::at).
     pub fn last_motion(&self) -> Motion {
         self.cached
     }
 
-    /// The body at a contact point now: what an impulse there has to overcome.
+    /// Inverse mass, inverse inertia and velocities at a contact point; infinite mass for a body that
+    /// impulses do not move.
     pub fn contactor(&self, now: &Motion, point: DVec3) -> Contactor {
         let (inverse_mass, inverse_inertia) = if self.is_movable() {
             Self::inverse_mass_and_inertia(&self.inertia, now)
@@ -362,7 +371,7 @@ impl BallisticBody {
         Contactor { inverse_mass, inverse_inertia, r: point - now.x, v: now.v, omega: now.omega }
     }
 
-    /// 1/m and I⁻¹ in the world.
+    /// 1/m and I⁻¹ in the world frame.
     pub fn inverse_mass_and_inertia(inertia: &Inertia, now: &Motion) -> (f64, DMat3) {
         let r = DMat3::from_quat(now.q);
         (inertia.inverse_mass, r * DMat3::from_diagonal(inertia.inverse_moments) * r.transpose())

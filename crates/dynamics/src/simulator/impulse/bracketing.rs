@@ -1,8 +1,10 @@
-//! The other way to find collisions, for comparison: step on blindly, look whether anything overlaps, and search back.
+//! Bracketing search for collisions, for comparison with the one-sided search: sample, detect overlaps,
+//! bisect.
 //!
-//! Time is cut into samples. If a pair overlaps at the end of a sample, the time of contact lies between; halving the bracket
-//! finds a moment at which the gap is positive and below ε. The earliest contact is played and the rest of the sample is looked
-//! at again. Whatever passes through something within one sample is never seen: that is what the one-sided search is for.
+//! Time is cut into samples. If a pair overlaps at the end of a sample, its time of impact lies inside;
+//! bisection finds a time at which the gap is positive and below ε. The earliest collision is resolved, and
+//! the rest of the sample is searched again. A body that passes through another within one sample is missed
+//! (tunnelling), which the one-sided search rules out.
 
 use super::ImpulseSettings;
 use super::partition::Partition;
@@ -11,7 +13,7 @@ use crate::error::Error;
 use crate::world::World;
 
 impl Partition {
-    /// Plays everything that happens until the end of the window, as far as samples notify it.
+    /// Runs all collisions until the end of the step that the samples detect.
     pub fn run_bracketing(
         &mut self,
         world: &World,
@@ -44,10 +46,10 @@ impl Partition {
         Ok(())
     }
 
-    /// The first contact between two times that shows at the second one.
+    /// First collision between two times that is detected at the second one.
     fn earliest_contact(&mut self, from: f64, to: f64) -> Result<Option<(f64, u32)>, Error> {
         let mut earliest: Option<(f64, u32)> = None;
-        // In an order that does not depend on how pairs are numbered.
+        // In an order that does not depend on the indices of the pairs.
         let mut pairs: Vec<u32> =
             (0..self.pairs.len() as u32).filter(|pair| self.alive[*pair as usize]).collect();
         pairs.sort_by_key(|pair| self.pairs[*pair as usize].pair_key());

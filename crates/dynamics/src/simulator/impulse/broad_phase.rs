@@ -1,11 +1,11 @@
-//! Who may meet whom: parts whose boxes overlap.
+//! Broad phase: pairs of convex parts whose fat AABBs overlap.
 //!
-//! Whether two parts are overlaps is a matter of their two boxes and of nothing else. Any [`Space`] may say more than that (shared
-//! cells, enlarged boxes), and which it is depends on what else is in it. So what a space tells are candidates only, and every box
-//! that has changed is held against those of its candidates. Runs are the same to the last bit whatever the space, whoever else is
-//! in it, and however it began to freeze_stalled what it holds.
+//! Whether two parts are a pair depends on their two AABBs and on nothing else. A [`Space`] may report more
+//! than that (shared cells, enlarged boxes), depending on its kind and on what else is in it. So its pairs
+//! are candidates only, and every AABB that has changed is tested against those of its candidates. Runs are
+//! therefore the same to the last bit whatever the space, its other contents and its history.
 //!
-//! What never moves is in a tree of its own, shared by all who run_events on the same static_tree.
+//! Stationary parts are in a tree of their own, shared by all partitions.
 
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{
@@ -14,7 +14,7 @@ use rattleback_geometry::space::{
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Boxes of parts that never move.
+/// Tree of the AABBs of stationary parts.
 #[derive(Debug)]
 pub(super) struct StaticTree {
     space: Box<dyn Space>,
@@ -27,18 +27,18 @@ impl Default for StaticTree {
 }
 
 impl StaticTree {
-    /// Adds a part; nothing for a box means that it has no end.
+    /// Adds a part; no AABB means that it is unbounded.
     pub fn add(&mut self, part: u32, bounds: Option<&Aabb>) -> Result<(), SpaceError> {
         self.space.insert(bounds.unwrap_or(&everywhere()), Mobility::Fixed, u64::from(part)).map(|_| ())
     }
 
-    /// Sorts all boxes in.
+    /// Builds the tree.
     pub fn build(&mut self) {
         self.space.build();
         self.space.step(1, &mut PairChanges::default());
     }
 
-    /// Adds the parts whose boxes overlap this one, in no particular order.
+    /// Appends the parts whose AABBs overlap this one, in no particular order.
     fn overlapping(&self, bounds: &Aabb, parts: &mut Vec<u32>) {
         self.space.overlapping(bounds, &mut |id| {
             parts.extend(self.space.user(id).ok().map(|part| part as u32));
@@ -47,34 +47,34 @@ impl StaticTree {
     }
 }
 
-/// No slot.
+/// Slot of a part that does not move.
 const NO_INDEX: u32 = u32::MAX;
 
-/// Boxes of parts in a space.
+/// Broad phase of the moving parts of a partition, against each other and against the stationary parts.
 #[derive(Debug)]
 pub(super) struct ImpulseBroadPhase {
     kind: SpaceKind,
     static_tree: Arc<StaticTree>,
     space: Box<dyn Space>,
     movers: Vec<MovingProxy>,
-    /// ConvexPart ⇒ its slot among the movers.
+    /// Part ⇒ its slot among the moving parts.
     slot_of: Vec<u32>,
     changes: PairChanges,
-    /// Movers with a new box since the last update.
+    /// Moving parts with a new AABB since the last update.
     changed: Vec<u32>,
     overlapping_now: Vec<u32>,
-    /// Boxes as they were before they changed, if anybody wants to know.
+    /// Previous AABBs of the parts that changed, while a step may be rolled back.
     undo_log: Option<Vec<(u32, Aabb)>>,
 }
 
-/// A part that moves.
+/// A moving part.
 #[derive(Debug)]
 struct MovingProxy {
     part: u32,
     id: ProxyId,
-    /// Movers that the space calls candidates.
+    /// Slots of the candidates reported by the space.
     candidates: Vec<u32>,
-    /// Parts whose boxes overlap its own, ascending.
+    /// Parts whose AABBs overlap its own, ascending.
     overlaps: Vec<u32>,
 }
 
@@ -99,12 +99,12 @@ impl ImpulseBroadPhase {
         }
     }
 
-    /// Others on the same static_tree, and nobody there yet.
+    /// Empty broad phase over the same stationary parts.
     pub fn empty_like(&self) -> Self {
         Self::new(self.kind, Arc::clone(&self.static_tree))
     }
 
-    /// Adds a part that moves; nothing for a box means that it has no end.
+    /// Adds a moving part; no AABB means that it is unbounded.
     pub fn add(&mut self, part: u32, bounds: Option<&Aabb>) -> Result<(), SpaceError> {
         let id =
             self.space.insert(bounds.unwrap_or(&everywhere()), Mobility::Moving, self.movers.len() as u64)?;
@@ -117,7 +117,7 @@ impl ImpulseBroadPhase {
         Ok(())
     }
 
-    /// Sorts all boxes in at once.
+    /// Builds the space after many additions.
     pub fn build(&mut self) {
         self.space.build();
     }
@@ -126,17 +126,18 @@ impl ImpulseBroadPhase {
         self.slot_of.get(part as usize).filter(|slot| **slot != NO_INDEX).map(|slot| *slot as usize)
     }
 
-    /// The box of a part that moves.
+    /// AABB of a moving part.
     pub fn bounds(&self, part: u32) -> Option<Aabb> {
         self.space.bounds(self.movers[self.slot(part)?].id).ok()
     }
 
-    /// All parts that move, and their boxes.
+    /// All moving parts and their AABBs.
     pub fn boxes(&self) -> impl Iterator<Item = (u32, Aabb)> + '_ {
         self.movers.iter().filter_map(|mover| Some((mover.part, self.space.bounds(mover.id).ok()?)))
     }
 
-    /// Gives a part that moves a new box. Whoever may get farther than a space can tell may meet anybody.
+    /// Changes the AABB of a moving part. One too large for the space is replaced by an AABB that overlaps
+    /// everything.
     pub fn set(&mut self, part: u32, bounds: &Aabb) -> Result<(), SpaceError> {
         let Some(slot) = self.slot(part) else { return Ok(()) };
         let id = self.movers[slot].id;
@@ -150,7 +151,8 @@ impl ImpulseBroadPhase {
         }
     }
 
-    /// Brings everything up to date ⇒ pairs of parts that have come overlaps, and that have ended, both in order.
+    /// Updates the overlaps ⇒ pairs of parts whose AABBs have begun, and have ceased, to overlap, both
+    /// sorted.
     pub fn update(&mut self, began: &mut Vec<[u32; 2]>, ended: &mut Vec<[u32; 2]>) {
         began.clear();
         ended.clear();
@@ -166,9 +168,10 @@ impl ImpulseBroadPhase {
         ended.sort_unstable();
     }
 
+    /// Updates the candidates from the changes that the space reports.
     fn update_candidates(&mut self) {
         self.space.step(1, &mut self.changes);
-        // Nothing is ever removed from the space, so the slots are the slot_of.
+        // Nothing is ever removed from the space, so its indices are the slots.
         for pair in &self.changes.vanished {
             for [one, other] in [[pair.a, pair.b], [pair.b, pair.a]] {
                 let candidates = &mut self.movers[one.index() as usize].candidates;
@@ -183,7 +186,7 @@ impl ImpulseBroadPhase {
         }
     }
 
-    /// Holds the box of a mover against those of its candidates and of the static_tree.
+    /// Tests the AABB of a moving part against its candidates and the stationary parts.
     fn update_overlaps(&mut self, slot: u32, began: &mut Vec<[u32; 2]>, ended: &mut Vec<[u32; 2]>) {
         let mover = &self.movers[slot as usize];
         let (table, part) = (self.space.proxies(), mover.part);
@@ -217,17 +220,17 @@ impl ImpulseBroadPhase {
         self.overlapping_now = overlaps;
     }
 
-    /// From now on remembers how boxes were.
+    /// Starts the undo log.
     pub fn begin_log(&mut self) {
         self.undo_log.get_or_insert_default().clear();
     }
 
-    /// Forgets how boxes were, and stops remembering.
+    /// Drops the undo log.
     pub fn end_log(&mut self) {
         self.undo_log = None;
     }
 
-    /// Puts all boxes back to where they were when the undo_log began.
+    /// Restores all AABBs to what they were when the undo log was started.
     pub fn undo(&mut self) -> Result<(), SpaceError> {
         for (part, bounds) in self.undo_log.take().unwrap_or_default().into_iter().rev() {
             self.set(part, &bounds)?;
@@ -236,7 +239,7 @@ impl ImpulseBroadPhase {
         Ok(())
     }
 
-    /// Parts with a new box since the undo_log began, and a box around all they have had since.
+    /// Parts with a new AABB since the undo log was started, and the union of all AABBs they have had since.
     pub fn swept_boxes(&self) -> Vec<(u32, Aabb)> {
         let mut swept_boxes = self.undo_log.clone().unwrap_or_default();
         swept_boxes.sort_by_key(|(part, _)| *part);

@@ -1,4 +1,4 @@
-//! Who takes part: the bodies of a world, taken on partition.
+//! Builds a partition from the bodies of a world.
 
 use super::ballistic_body::{BallisticBody, MotionKind};
 use super::broad_phase::{ImpulseBroadPhase, StaticTree};
@@ -16,7 +16,7 @@ use rattleback_geometry::space::SpaceKind;
 use std::sync::Arc;
 
 impl Partition {
-    /// Takes everybody in the world on partition.
+    /// Replaces everything by the bodies of the world, at its time and under this gravity.
     pub fn build(&mut self, world: &World, settings: &ImpulseSettings, gravity: DVec3) -> Result<(), Error> {
         let observer = std::mem::take(&mut self.observer);
         *self = Self {
@@ -55,6 +55,7 @@ impl Partition {
         self.build_broad_phase(settings, time)
     }
 
+    /// Body of the world ⇒ body of the simulator, without parts.
     fn new_body(
         &self,
         world: &World,
@@ -70,7 +71,7 @@ impl Partition {
             (Status::Animated, Some(_)) => MotionKind::Kinematic,
             _ => MotionKind::Static,
         };
-        // A body turns about its centre of mass if it is free, and about the origin of its path if that moves it.
+        // A dynamic body rotates about its centre of mass, a kinematic one about the origin of its path.
         let (motion, frame) = if kind == MotionKind::Kinematic {
             let pose = body.pose();
             let motion = *body.motion();
@@ -88,7 +89,7 @@ impl Partition {
         Ok(body)
     }
 
-    /// A thousandth of the smallest moving body.
+    /// A thousandth of the diameter of the smallest dynamic body, m.
     fn default_epsilon(&self) -> f64 {
         let size = |body: &BallisticBody| {
             self.parts[body.parts.clone()].iter().map(|part| 2.0 * part.radius).fold(0.0, f64::max)
@@ -103,7 +104,7 @@ impl Partition {
         if smallest.is_finite() { 1e-3 * smallest } else { 1e-3 }
     }
 
-    /// Puts a box around every part as it is now; who moves is given room when the run_events begins.
+    /// Inserts the tight AABB of every part; moving bodies get fat ones when the step begins.
     fn build_broad_phase(&mut self, settings: &ImpulseSettings, time: f64) -> Result<(), Error> {
         let space_error = |source| ImpulseError::Space { source };
         let space_kind = SpaceKind::from_name(&settings.space).map_err(space_error)?;

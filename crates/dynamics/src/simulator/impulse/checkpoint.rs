@@ -1,4 +1,4 @@
-//! How a partition was when a step began, so that the step can be taken back.
+//! Checkpoint of a partition at the beginning of a step, for rollback.
 
 use super::ImpulseError;
 use super::ballistic_body::BallisticBody;
@@ -8,7 +8,7 @@ use super::pair::ImpulsePair;
 use super::partition::Partition;
 use crate::error::Error;
 
-/// What a step changes, but for the boxes: the space remembers those itself.
+/// What a step changes, except for the AABBs: the broad phase has an undo log.
 #[derive(Debug)]
 pub(super) struct Checkpoint {
     bodies: Vec<BallisticBody>,
@@ -23,7 +23,7 @@ pub(super) struct Checkpoint {
 }
 
 impl Partition {
-    /// Remembers how everything is.
+    /// Saves the present state.
     pub fn save_checkpoint(&mut self) {
         self.checkpoint = Some(Box::new(Checkpoint {
             bodies: self.bodies.clone(),
@@ -39,7 +39,7 @@ impl Partition {
         self.broad_phase.begin_log();
     }
 
-    /// Puts everything back to how it was; nothing if nothing was kept.
+    /// Restores the state of the checkpoint; does nothing if there is none.
     pub fn rollback(&mut self) -> Result<(), Error> {
         let Some(checkpoint) = self.checkpoint.take() else { return Ok(()) };
         let Checkpoint {
@@ -63,7 +63,7 @@ impl Partition {
         Ok(())
     }
 
-    /// The step holds: forgets how everything was.
+    /// Drops the checkpoint when the step is accepted.
     pub fn drop_checkpoint(&mut self) {
         self.checkpoint = None;
         self.broad_phase.end_log();

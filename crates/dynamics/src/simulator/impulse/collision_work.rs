@@ -1,9 +1,10 @@
 //! Work of collisions, for the energy ledger.
 //!
-//! A collision changes the kinetic energy of its two bodies by p·(u⁻ + u⁺)/2 and by what rolling and spinning friction do, u the relative
-//! velocity at the contact. Of that, p_n (u_n⁻ + u_n⁺)/2 is the work of the normal force, and the force of a kinematic body adds p·u of
-//! that body. Each collision is booked with the free body of lower place in the world, in the order of that body's collisions, so that
-//! the sums do not depend on how bodies are shared out to threads.
+//! A collision changes the kinetic energy of its two bodies by p·(u⁻ + u⁺)/2 and by the work of rolling and
+//! spinning friction, where u is the relative velocity at the contact. Of that, p_n (u_n⁻ + u_n⁺)/2 is the
+//! work of the normal force; the force that drives a kinematic body adds p·u of that body. Each collision is
+//! posted to the dynamic body with the lower index in the world, in the order of the collisions of that body,
+//! so that the sums do not depend on the partitions.
 
 use super::Impulse;
 use super::pair::PairGap;
@@ -13,19 +14,19 @@ use crate::motion::Motion;
 use crate::world::{BodyId, WorkCategory, WorkEntry, WorkSource, World};
 use glam::DVec3;
 
-/// Work of the collisions booked with a body in the present step, J.
+/// Work of the collisions posted to a body in the present step, J.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CollisionWork {
     contact: f64,
     friction: f64,
     kinematic: f64,
-    /// The most that a single collision has added, with what and where.
+    /// Largest energy that a single collision has added, with its bodies and point.
     gain: f64,
     pair: Option<([BodyId; 2], DVec3)>,
 }
 
 impl Partition {
-    /// Begins the record_work of a step.
+    /// Resets the work at the beginning of a step.
     pub fn begin_work(&mut self, world: &World) {
         self.records_work = world.keeps_ledger();
         if self.records_work {
@@ -33,7 +34,7 @@ impl Partition {
         }
     }
 
-    /// Books a collision: the impulse p on the second body at time t, and both bodies after it.
+    /// Posts a collision: impulse p on the second body at time t, and both bodies after it.
     pub fn record_work(&mut self, bodies: [u32; 2], t: f64, gap: &PairGap, p: DVec3, after: &[Contactor; 2]) {
         if !self.records_work {
             return;
@@ -65,7 +66,7 @@ impl Partition {
         }
     }
 
-    /// Books that contacts stop a body that moves like this.
+    /// Posts the kinetic energy of a body that its contacts bring to rest.
     pub fn record_stop(&mut self, index: u32, now: &Motion) {
         if self.records_work {
             let body = &mut self.bodies[index as usize];
@@ -75,7 +76,7 @@ impl Partition {
 }
 
 impl Impulse {
-    /// Posts the work of the step, in the order of the world.
+    /// Posts the work of the step to the ledger, in the order of the world.
     pub(super) fn post_work(&self, world: &mut World) {
         if !world.keeps_ledger() {
             return;

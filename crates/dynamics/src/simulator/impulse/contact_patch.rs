@@ -1,23 +1,27 @@
-//! Slow collisions at all points of a contact patch at once.
+//! Microcollisions at all points of a contact patch at once.
 //!
-//! A body that rests or slides on a face touches at several points within ε. One impulse at one corner at a time makes it rock: each
-//! corner is sent back alone, friction acts at whichever corner is down, and in the long run these kicks turn and shift the body.
-//! Coulomb's force acts at all points together, so a slow collision does, too. With D the matrix of velocities that impulses p at the
-//! points cause, u⁻ the velocities before, and a the accelerations of the points in free flight:
+//! A body that rests or slides on a face touches at several points within ε. Impulses at one corner at a time
+//! make it rock: each corner rebounds alone, friction acts at whichever corner is in contact, and in the long
+//! run these kicks rotate and displace the body. Coulomb friction acts at all points together, so a
+//! microcollision does, too. With D the matrix of velocities caused by impulses p at the points, u⁻ the
+//! velocities before, and a the accelerations of the points in free flight:
 //!
-//! 1. **Stop.** p₀ ends the approach without any rebound: u₁ = u⁻ + D p₀ with u₁ₙ ≥ 0, p₀ₙ ≥ 0, p₀ₙ u₁ₙ = 0 and Coulomb's
-//!    law for u₁ at every point. It does the work W₀ = ½ p₀·(u⁻ + u₁) ≤ 0.
-//! 2. **Hop.** f are the contact forces of this instant: the same problem for a instead of u⁻, sliding points keeping the direction
-//!    in which u₁ slides. The impulse s f sends all points off together, against what pulls them: u⁺ = u₁ + s D f. Over a hop of the time
-//!    2s the velocity of a point that does not slide goes from −s a to s a, zero on average: nothing creeps, whatever the slope.
-//!    And all points come back at the same time, as fast as they left: nothing rocks.
+//! 1. **Stop.** p₀ ends the approach without any rebound: u₁ = u⁻ + D p₀ with u₁ₙ ≥ 0, p₀ₙ ≥ 0, p₀ₙ u₁ₙ = 0
+//!    and Coulomb's law for u₁ at every point. Its work is W₀ = ½ p₀·(u⁻ + u₁) ≤ 0.
+//! 2. **Hop.** f are the contact forces of this instant: the same problem for a instead of u⁻, with sliding
+//!    points keeping the direction of u₁. The impulse s f separates all points together, against the
+//!    acceleration that closes them: u⁺ = u₁ + s D f. Over a hop of the duration 2s the velocity of a point
+//!    that does not slide goes from −s a to s a, zero on average: nothing creeps, whatever the slope. And all
+//!    points return at the same time, as fast as they left: nothing rocks.
 //!
-//! s is as large as a hop of the wanted speed takes, but W(s) = W₀ + s f·u₁ + ½ s² f·D f ≤ 0 always: the hop is paid for by what the stop took,
-//! or by what friction takes from a body that slides (or, where there is neither, by its motion: `hop_energy`). p₀ + s f lies in the cones of friction, because these are convex. At rest s stays the same for
-//! ever, W = 0, and on average p₀ + s f over the time 2s is f.
+//! s is as large as a hop of the wanted speed requires, but W(s) = W₀ + s f·u₁ + ½ s² f·D f ≤ 0 always: the
+//! hop is paid for by what the stop dissipated, or by what friction takes from a sliding body (or, where
+//! there is neither, by its motion: `hop_energy`). p₀ + s f lies in the friction cones, because these are
+//! convex. At rest s stays constant, W = 0, and the mean of p₀ + s f over the time 2s is f.
 //!
-//! Both problems are solved by block Gauss–Seidel sweeps: a point that can stick takes −K⁻¹u of its own block K; else it takes its normal
-//! part, then a step down the slope of the friction's power and back into its disc of radius μ pₙ, whose fixed points are those of Coulomb's law.
+//! Both problems are solved by block Gauss–Seidel sweeps: a point that can stick takes −K⁻¹u of its own block
+//! K; otherwise it takes its normal part, then a gradient step of the friction power, projected to the disc
+//! of radius μ pₙ, whose fixed points satisfy Coulomb's law.
 
 use super::hop_energy::{affordable_hop_speed, limit_energy};
 use super::pair::PairGap;
@@ -30,18 +34,19 @@ use crate::error::Error;
 use glam::{DMat2, DMat3, DVec2, DVec3};
 use rattleback_geometry::contact::{MAX_POINTS, collide_pieces};
 
-/// Points of a patch with all that a collision depends on, in the contact frame (z along the normal).
+/// Points of a contact patch with everything a collision depends on, in the contact frame (z along the
+/// normal).
 #[derive(Debug)]
 pub(super) struct ContactPatch {
     count: usize,
     /// World ← contact frame.
     frame: DMat3,
-    /// From both centres of mass to the points, world frame.
+    /// From both centres of mass to the points, m, world frame.
     arms: [[DVec3; 2]; MAX_POINTS],
-    /// D: velocity of a point per impulse at another.
+    /// D: velocity of a point per impulse at another, 1/kg.
     blocks: [[DMat3; MAX_POINTS]; MAX_POINTS],
     inverses: [DMat3; MAX_POINTS],
-    /// Velocities before, and accelerations in free flight.
+    /// Velocities before, m/s, and accelerations in free flight, m/s².
     velocity: [DVec3; MAX_POINTS],
     acceleration: [DVec3; MAX_POINTS],
     friction: f64,
@@ -49,22 +54,22 @@ pub(super) struct ContactPatch {
     gravity_norm: f64,
 }
 
-/// What a patch answered.
+/// Result of a collision at a patch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PatchImpulse {
-    /// Both bodies afterwards.
+    /// Both bodies after the collision.
     pub after: [Contactor; 2],
-    /// Sum of the impulses on the second body.
+    /// Sum of the impulses on the second body, N s.
     pub impulse: DVec3,
-    /// From the centre of mass of the second body to the centre of pressure.
+    /// From the centre of mass of the second body to the centre of pressure, m.
     pub lever: DVec3,
 }
 
 type Vectors = [DVec3; MAX_POINTS];
 
 impl Partition {
-    /// The patch of a pair that collides slowly; none if it touches in one point.
-    pub fn patch(
+    /// Contact patch of a pair in a microcollision; none if it touches in one point.
+    pub fn contact_patch(
         &mut self,
         index: u32,
         t: f64,
@@ -99,7 +104,7 @@ impl Partition {
             arms[count] = [place - motion[0].x, place - motion[1].x];
             count += 1;
         }
-        // A cylinder that rolls on its rim or side touches in one place at a time, which runs round.
+        // A cylinder that rolls on its rim or side has a single contact point, which moves round.
         let fewest = if parts.iter().any(|part| part.has_curved_side()) { 3 } else { 2 };
         if count < fewest {
             return Ok(None);
@@ -120,7 +125,8 @@ impl Partition {
 }
 
 impl ContactPatch {
-    /// (bodies, arms of the points, frame, μ and |g|, linear and angular acceleration of both in free flight) ⇒ the patch.
+    /// (bodies, arms of the points, frame, μ and |g|, linear and angular acceleration of both in free flight)
+    /// ⇒ the patch.
     fn new(
         bodies: &[Contactor; 2],
         points: &[[DVec3; 2]],
@@ -168,7 +174,8 @@ impl ContactPatch {
         patch
     }
 
-    /// (fastest approach, wanted rebound as a function of it) ⇒ what the collision does; none if the sweeps fail.
+    /// (bodies before, wanted rebound speed as a function of the fastest approach) ⇒ the result; none if the
+    /// sweeps fail.
     pub fn collide(&self, bodies: &[Contactor; 2], rebound: impl Fn(f64) -> f64) -> Option<PatchImpulse> {
         let n = self.count;
         let (stop, after) = self.solve(&self.velocity, None)?;
@@ -182,7 +189,7 @@ impl ContactPatch {
         let hop = if pressed { self.solve(&self.acceleration, Some(&slides)) } else { None };
         let (force, lift) = match hop {
             Some((force, left)) => (force, std::array::from_fn(|i| left[i] - self.acceleration[i])),
-            // Nothing pulls them together but others: back the way they began.
+            // No acceleration closes the gap but the load of neighbours: rebound along the stopping impulse.
             None => (stop, std::array::from_fn(|i| after[i] - self.velocity[i])),
         };
         let dot = |a: &Vectors, b: &Vectors| (0..n).map(|i| a[i].dot(b[i])).sum::<f64>();
@@ -209,8 +216,8 @@ impl ContactPatch {
         Some(answer)
     }
 
-    /// Velocities without contact ⇒ the impulses that end all approach, and the velocities with them. Points with a direction slide
-    /// along it, others as Coulomb's law says. None if the sweeps do not converge.
+    /// Velocities without contact ⇒ impulses that end all approach, and the velocities with them. Points with
+    /// a direction slide along it, others follow Coulomb's law. None if the sweeps do not converge.
     fn solve(
         &self,
         free: &Vectors,
@@ -241,7 +248,7 @@ impl ContactPatch {
         (change <= PATCH_FAILED * scale).then_some((p, u))
     }
 
-    /// The impulse of a point that sticks if it can.
+    /// Impulse of a point that sticks if it can.
     fn sticking_impulse(&self, i: usize, p: DVec3, u: DVec3) -> DVec3 {
         let free = p - self.inverses[i] * u;
         if free.z >= 0.0 && free.truncate().length() <= self.friction * free.z {
@@ -251,23 +258,24 @@ impl ContactPatch {
         let normal = (p.z - u.z / k.z_axis.z).max(0.0);
         let slip = u.truncate() + k.z_axis.truncate() * (normal - p.z);
         let m = DMat2::from_cols(k.x_axis.truncate(), k.y_axis.truncate());
-        // No eigenvalue of a positive 2×2 matrix is above its trace; this one is sharp.
+        // Largest eigenvalue of the 2×2 tangential block: a safe step length.
         let (half, product) = (0.5 * (m.x_axis.x + m.y_axis.y), m.determinant());
         let largest = half + (half * half - product).max(0.0).sqrt();
         let tangent = p.truncate() - slip / largest;
         tangent.clamp_length_max(self.friction * normal).extend(normal)
     }
 
-    /// The impulse of a point that slides along a direction.
+    /// Impulse of a point that slides along a direction.
     fn sliding_impulse(&self, i: usize, p: DVec3, u: DVec3, direction: DVec2) -> DVec3 {
         let k = &self.blocks[i][i];
         let line = (-self.friction * direction).extend(1.0);
         let slope = k.z_axis.dot(line);
-        // Where friction alone add_load, the normal part goes first.
+        // Where friction alone presses the bodies together, the normal direction determines the step.
         let slope = if slope > 0.1 * k.z_axis.z { slope } else { k.z_axis.z };
         (p.z - u.z / slope).max(0.0) * line
     }
 
+    /// Applies the impulses of all points to both bodies.
     fn apply(&self, bodies: &[Contactor; 2], impulses: &Vectors) -> PatchImpulse {
         let mut after = *bodies;
         let (mut sum, mut normal_sum, mut center) = (DVec3::ZERO, 0.0, DVec3::ZERO);

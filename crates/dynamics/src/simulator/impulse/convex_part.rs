@@ -1,9 +1,10 @@
-//! The convex parts bodies are made of here, and how far they reach from the point they turn about.
+//! Convex parts of bodies, and the levers of their rotation.
 //!
-//! The lever ℓ of a part is the largest |p* × d| over all directions d and foremost points p* along d (see `motion_bound`). With the
-//! origin inside the part, p*·d ≥ 0, so for a corner p* it grows with the angle between p* and d and is largest at the edges
-//! of the cone of directions the corner is foremost in: at the normals of its faces. For an ellipsoid it is a_max − a_min. A part
-//! displaced by c adds c·d to the support function, hence |c| to the lever.
+//! The lever ℓ of a part is the largest |p* × d| over all directions d and support points p* along d (see
+//! `motion_bound`). With the origin inside the part, p*·d ≥ 0, so for a vertex p* it grows with the angle
+//! between p* and d and is largest at the boundary of the cone of directions in which the vertex is the
+//! support point: at the normals of its faces. For an ellipsoid it is a_max − a_min. A part displaced by c
+//! adds c·d to the support function, hence |c| to the lever.
 
 use super::support_bound::SupportShape;
 use crate::world::{AttachedShape, ShapeId};
@@ -12,7 +13,7 @@ use rattleback_geometry::closest::ClosestError;
 use rattleback_geometry::contact::Piece;
 use rattleback_geometry::{Aabb, Pose, Shape};
 
-/// One convex part of a body, in the frame it turns about.
+/// Convex part of a body, in the frame that the body rotates about.
 #[derive(Clone, Debug)]
 pub(super) struct ConvexPart {
     pub body: u32,
@@ -21,9 +22,9 @@ pub(super) struct ConvexPart {
     /// Frame of the geometry → frame of the body.
     pub pose: Pose,
     pub lever: f64,
-    /// Largest distance of a point from the centre.
+    /// Largest distance of a point from the centre of rotation, m.
     pub radius: f64,
-    /// Axis through the centre about which turning changes nothing, if there is one.
+    /// Axis of revolution through the centre of rotation, if there is one.
     pub axis: Option<DVec3>,
     pub support: SupportShape,
 }
@@ -35,7 +36,7 @@ enum PartGeometry {
 }
 
 impl ConvexPart {
-    /// ConvexPart as geometry sees it.
+    /// The part as an operand of distance queries.
     pub fn piece(&self) -> Result<Piece<'_>, ClosestError> {
         match &self.geometry {
             PartGeometry::Shape(shape) => Piece::try_from(shape),
@@ -43,17 +44,17 @@ impl ConvexPart {
         }
     }
 
-    /// Whether it can touch a convex shape in a single point only.
+    /// Whether its contact with a convex shape is always a single point.
     pub fn has_point_contact(&self) -> bool {
         matches!(&self.geometry, PartGeometry::Shape(Shape::Sphere(_) | Shape::Ellipsoid(_)))
     }
 
-    /// Whether it has a round side.
+    /// Whether it has a curved side.
     pub fn has_curved_side(&self) -> bool {
         matches!(&self.geometry, PartGeometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)))
     }
 
-    /// A shape that is a whole body by itself.
+    /// Shape that is a whole body by itself.
     #[cfg(test)]
     pub fn whole(shape: Shape, id: ShapeId) -> Self {
         let (geometry, pose) = (PartGeometry::Shape(shape), Pose::IDENTITY);
@@ -62,7 +63,7 @@ impl ConvexPart {
         Self { body: 0, shape: id, geometry, pose, lever, radius, axis, support }
     }
 
-    /// Pose of the body ⇒ box around the part; None if it has no end.
+    /// Pose of the body ⇒ AABB of the part; none if it is unbounded.
     pub fn aabb(&self, body: &Pose) -> Option<Aabb> {
         let pose = *body * self.pose;
         match &self.geometry {
@@ -74,7 +75,7 @@ impl ConvexPart {
     }
 }
 
-/// (shape of a body, its pose in the frame the body turns about) ⇒ its convex parts.
+/// (shape of a body, its pose in the frame that the body rotates about) ⇒ appends its convex parts.
 pub(super) fn convex_parts(
     attached: &AttachedShape,
     id: ShapeId,
@@ -91,6 +92,7 @@ pub(super) fn convex_parts(
     decompose(&attached.shape, pose, &mut push);
 }
 
+/// Visits the convex parts of a shape; meshes and height fields are decomposed into triangles.
 fn decompose(shape: &Shape, pose: Pose, push: &mut impl FnMut(PartGeometry, Pose)) {
     match shape {
         Shape::Compound(compound) => {
@@ -114,7 +116,7 @@ fn decompose(shape: &Shape, pose: Pose, push: &mut impl FnMut(PartGeometry, Pose
     }
 }
 
-/// PartGeometry at a pose ⇒ (lever, largest distance) about the origin.
+/// Geometry at a pose ⇒ (lever, largest distance) about the origin, m.
 fn extent(geometry: &PartGeometry, pose: &Pose) -> (f64, f64) {
     let offset = pose.translation.length();
     let (lever, radius) = match geometry {
@@ -127,7 +129,7 @@ fn extent(geometry: &PartGeometry, pose: &Pose) -> (f64, f64) {
     ((lever + offset).min(radius + offset), radius + offset)
 }
 
-/// The axis of a solid of revolution that passes through the centre.
+/// Axis of a solid of revolution, if it passes through the centre of rotation.
 fn axis_of(geometry: &PartGeometry, pose: &Pose) -> Option<DVec3> {
     let PartGeometry::Shape(Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_)) = geometry else {
         return None;
@@ -162,13 +164,13 @@ fn shape_radius(shape: &Shape) -> f64 {
     match shape {
         Shape::Convex(convex) => convex.vertices().iter().map(|corner| corner.length()).fold(0.0, f64::max),
         Shape::Cuboid(cuboid) => cuboid.half_extents().length(),
-        // Whoever has no end never turns.
+        // Unbounded shapes never rotate.
         Shape::HalfSpace(_) => 0.0,
         other => other.bounding_sphere().map_or(0.0, |ball| ball.center().length() + ball.radius()),
     }
 }
 
-/// The lever about the shape's own origin.
+/// Lever about the origin of the shape itself, m.
 fn shape_lever(shape: &Shape) -> f64 {
     match shape {
         Shape::Sphere(_) | Shape::HalfSpace(_) => 0.0,

@@ -1,27 +1,27 @@
-//! x
+//! Counters of the event-driven simulator.
 
 use serde::{Deserialize, Serialize};
 
-/// What the event loop has done.
+/// Totals of the event loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImpulseCounters {
     /// Measured gaps.
     pub checks: u64,
     /// Collisions of every kind.
     pub collisions: u64,
-    /// Slow ones among them.
+    /// Slow collisions among them.
     pub microcollisions: u64,
-    /// Slow ones that were simply turned back.
+    /// Slow collisions resolved by reversing the relative velocity.
     pub reversed: u64,
-    /// Appointments at which the gap was not positive: always 0 unless a shape lies about itself.
+    /// Events at which the gap was not positive; 0 unless the distance of a shape is wrong.
     pub overlaps: u64,
-    /// Pairs that were found near each other.
+    /// Pairs created.
     pub pairs_made: u64,
     /// Bodies put to rest.
     pub rested: u64,
-    /// Resting bodies disturbed.
+    /// Bodies woken.
     pub woken: u64,
-    /// Pairs that stalled.
+    /// Stalls: pairs with too many events within one stall time.
     pub stalled: u64,
 }
 

@@ -1,24 +1,26 @@
-//! The gap of two cylinders that are nearest at their rims, coins that add_support_points on each other above all.
+//! Distance of two cylinders whose nearest points are on their rims.
 //!
-//! The distance of two convex bodies is the greatest value of s(w) = w·c − h_A(w) − h_B(−w) over all unit w, c = x_B − x_A, and
-//! any w gives a lower bound. Its slope is g(w), the way from the foremost point of A along w to that of B along −w, so that |g| is an upper
-//! bound, and at the greatest value g = d w. On the rim of a cylinder (radius r, axis a) the foremost point moves along the rim, b = a × w/|a × w|
-//! across its axis: h has the second derivative (r/ρ) b bᵀ with ρ = |w across a|. Newton's step in the plane across w is
+//! The distance of two convex bodies is the maximum of s(w) = w·c − h_A(w) − h_B(−w) over all unit vectors w,
+//! c = x_B − x_A, and any w gives a lower bound. Its gradient is g(w), the vector from the support point of A
+//! along w to that of B along −w, so that |g| is an upper bound, and at the maximum g = d w. On the rim of a
+//! cylinder (radius r, axis a) the support point moves along the rim, b = a × w/|a × w| across its axis: h
+//! has the second derivative (r/ρ) b bᵀ with ρ = |w across a|. Newton's step in the plane across w is
 //!
-//! (Σ (r/ρ) b bᵀ + d 1) δw = g across w.
+//!   (Σ (r/ρ) b bᵀ + d 1) δw = g across w.
 //!
-//! From the last normal of a pair, two or three steps are enough, where a search by simplices creeps along the curved rims. It is done
-//! when the two bounds agree; then nothing nearer can exist. If they do not, the nearest points are not both on rims.
+//! From the last normal of a pair, two or three steps suffice, where a simplex search converges slowly along
+//! the curved rims. It has converged when the two bounds agree: a certificate that no nearer points exist. If
+//! they do not agree, the nearest points are not both on rims.
 
 use super::tuning::{RIM_AGREEMENT, RIM_ANGLE, RIM_STEPS};
 use glam::{DMat2, DVec2, DVec3};
 use rattleback_geometry::{Cylinder, Pose};
 
-/// A cylinder seen along a direction.
+/// Support of a cylinder along a direction, on its rim.
 struct RimSupport {
-    /// Its foremost point, from its centre.
+    /// Support point, from the centre, m.
     point: DVec3,
-    /// Along the rim, times √(r/ρ).
+    /// Unit tangent of the rim, times √(r/ρ).
     tangent: DVec3,
 }
 
@@ -39,8 +41,8 @@ impl RimSupport {
     }
 }
 
-/// (two cylinders, their poses, a direction from the first to the second) ⇒ distance, normal and the point between, if they are apart and
-/// nearest at their rims.
+/// (two cylinders, their poses, a direction from the first to the second) ⇒ distance, normal and midpoint, if
+/// they are apart and nearest at their rims.
 pub(super) fn rim_distance(
     cylinders: [&Cylinder; 2],
     poses: [&Pose; 2],
@@ -84,9 +86,10 @@ mod tests {
     use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
 
     proptest! {
-        /// Whatever is found between rims is what a search finds: coins side by side and above each other at any tilt.
+        /// Distances between rims agree with the general search: cylinders side by side and above each other
+        /// at any tilt.
         #[test]
-        fn rims_are_as_far_apart_as_a_search_says(
+        fn rim_distance_agrees_with_the_general_search(
             turns in prop::array::uniform6(-3.0..3.0f64), at in prop::array::uniform3(-2.5..2.5f64),
             height in 0.05..2.0f64, nudge in prop::array::uniform3(-0.1..0.1f64),
         ) {
@@ -109,11 +112,11 @@ mod tests {
         }
     }
 
-    /// Two coins whose rims cross at a right angle: a closed form.
+    /// Two tilted cylinders with crossed rims, against the general search.
     #[test]
-    fn crossed_rims_are_found() {
+    fn crossed_rims_have_the_distance_of_the_general_search() {
         let coin = Cylinder::new(1.0, 0.2).unwrap();
-        // Both add_support_points by 45° towards each other along x; one is turned about x by a quarter.
+        // Tilted towards each other; one is also rotated about x.
         let poses = [
             Pose::new(DQuat::from_rotation_y(0.6), DVec3::ZERO),
             Pose::new(DQuat::from_rotation_x(0.5) * DQuat::from_rotation_y(-0.9), DVec3::new(1.9, 0.1, 0.3)),

@@ -1,9 +1,9 @@
-//! A queue of events: always gives the earliest, and lets any be motion_changed or cancelled.
+//! Event queue: an indexed binary heap, in which any event can be moved or cancelled.
 //!
-//! A binary heap over (time, key), with the position of every entry remembered. Ties are broken by a number that does not
-//! depend on the order in which entries were made, so that equal times are met in the same order in every run.
+//! The heap is ordered by (time, key), and the position of every entry is stored. Keys do not depend on the
+//! order in which events were scheduled, so that simultaneous events have the same order in every run.
 
-/// Appointments of entries, numbered by their owner.
+/// Events of entries (pairs or bodies), one at most for each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventQueue {
     heap: Vec<QueuedEvent>,
@@ -28,7 +28,7 @@ impl QueuedEvent {
 const NO_INDEX: u32 = u32::MAX;
 
 impl EventQueue {
-    /// The earliest event.
+    /// Time and entry of the earliest event.
     pub fn first(&self) -> Option<(f64, u32)> {
         self.heap.first().map(|first| (first.time, first.entry))
     }
@@ -44,7 +44,7 @@ impl EventQueue {
         self.positions.get(entry as usize).is_some_and(|position| *position != NO_INDEX)
     }
 
-    /// When an entry has its event.
+    /// Time of the event of an entry.
     pub fn time(&self, entry: u32) -> Option<f64> {
         let position = self.positions.get(entry as usize).filter(|position| **position != NO_INDEX)?;
         self.heap.get(*position as usize).map(|event| event.time)
@@ -55,7 +55,7 @@ impl EventQueue {
         self.heap.len()
     }
 
-    /// Makes or moves the event of an entry. An infinite time cancels it; NaN counts as now-or-never and cancels too.
+    /// Schedules or moves the event of an entry. An infinite time or NaN cancels it.
     pub fn set(&mut self, entry: u32, time: f64, key: u64) {
         if time.is_nan() || time == f64::INFINITY {
             self.cancel(entry);
@@ -77,7 +77,7 @@ impl EventQueue {
         }
     }
 
-    /// Forgets the event of an entry, if it has one.
+    /// Cancels the event of an entry, if it has one.
     pub fn cancel(&mut self, entry: u32) {
         let Some(position) =
             self.positions.get(entry as usize).copied().filter(|position| *position != NO_INDEX)
@@ -142,7 +142,7 @@ mod tests {
     proptest! {
         /// After any sequence of changes the first event is the least of a plain list.
         #[test]
-        fn the_first_is_the_least(changes in prop::collection::vec((0u32..20, 0u8..8), 1..200)) {
+        fn first_event_is_the_least(changes in prop::collection::vec((0u32..20, 0u8..8), 1..200)) {
             let mut pair_events = EventQueue::default();
             let mut plain: Vec<Option<(f64, u64)>> = vec![None; 20];
             for (entry, what) in changes {

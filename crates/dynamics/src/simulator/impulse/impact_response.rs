@@ -1,19 +1,21 @@
-//! What happens when two bodies meet.
+//! Response of a pair to a collision.
 //!
-//! One impulse p at one point: +p on the second body, −p on the first, by the contact law. Slower than a fall through ε, it
-//! is a microcollision and answered by its own rule. A resting body stands like a rock against slow collisions and is
-//! woken by faster ones.
+//! One impulse p at one point: +p on the second body, −p on the first, by the impact law. A collision slower
+//! than a free fall through ε is a microcollision and has a rule of its own. Resting bodies have infinite
+//! mass in slow collisions and are woken by faster ones.
 //!
-//! A rim that rattles falls faster than with g: its contact runs round while it is in the air. A coin under others is pressed down by their
-//! hops. So that their hops are as high as others, and not lower and more frequent, the least rebound is that of a fall through ε with the pull_in_g a
-//! of the gap, √(2aε), and likewise the speed up to which a collision counts as slow. Parted at v and closing in at u a time h later,
-//! a = (v + u)/h, of the last hop if nothing else touched the two, else as Σ(v + u)/Σh over some hops: in the long run, what its own
-//! impulses give a gap is what everything else takes from it.
+//! The gap below a rattling rim closes faster than with g, since its contact point moves round during the
+//! hop; a coin under others is pressed down by their hops. So that such hops are as high as others, and not
+//! lower and more frequent, the least rebound is that of a fall through ε with the acceleration a of the gap,
+//! √(2aε), and likewise the speed up to which a collision counts as slow. With the separation speed v after
+//! the last collision and the approach speed u a time h later, a = (v + u)/h, of the last hop if nothing else
+//! touched the two bodies, else as Σ(v + u)/Σh over some hops: in the long run, what the impulses of a pair
+//! give to its gap is what everything else takes from it.
 //!
-//! Who rolls is slowed by what happens in the contact itself: the normal impulse p_n acts up to b ahead of the contact point, b the
-//! lever of rolling friction, so that a moment of at most b p_n opposes the part of the relative ω across the normal, and likewise
-//! the part along it with the lever of spinning friction. With d its direction it takes |ω| / (d·(I₁⁻¹ + I₂⁻¹) d) to stop it, and
-//! no more is ever taken: so the energy falls.
+//! Rolling friction: the normal impulse p_n acts up to b ahead of the contact point, b the lever of rolling
+//! friction, so that a moment of at most b p_n opposes the part of the relative ω across the normal, and
+//! likewise the part along it with the lever of spinning friction. With d its direction, an angular impulse
+//! of |ω| / (d·(I₁⁻¹ + I₂⁻¹) d) stops it, and it never exceeds that: so the energy decreases.
 
 use super::ballistic_body::MotionKind;
 use super::hop_energy::{affordable_hop_speed, limit_energy};
@@ -34,20 +36,20 @@ use crate::motion::Motion;
 use crate::world::{Event, World};
 use glam::{DMat3, DVec3};
 
-/// What a collision does.
+/// Result of a collision.
 #[derive(Clone, Copy, Debug)]
 struct ImpactResponse {
-    /// On the second body, and where.
+    /// Impulse on the second body, N s, and the point where it acts, m.
     impulse: DVec3,
     point: DVec3,
-    /// Both bodies afterwards.
+    /// Both bodies after the collision.
     after: [Contactor; 2],
-    /// Whether it just turned the contact's velocity round.
+    /// Whether the velocity of the contact was reversed.
     reversed: bool,
 }
 
 impl Partition {
-    /// Lets a pair collide.
+    /// Resolves the collision of a pair, and wakes or rests its bodies.
     pub fn collide(
         &mut self,
         world: &World,
@@ -129,7 +131,7 @@ impl Partition {
         Ok(())
     }
 
-    /// What a collision does to both contactors; static, kinematic and resting ones have infinite mass.
+    /// Result of a collision for both bodies; static, kinematic and resting ones have infinite mass.
     fn impact_response(
         &mut self,
         settings: &ImpulseSettings,
@@ -159,7 +161,7 @@ impl Partition {
         }
         let (collision, frame) =
             Collision::between(&contactors[0], &contactors[1], gap.normal).map_err(failed)?;
-        // Wedged between two others, a body that is sent back from each could go to and fro without any time passing.
+        // A body wedged between two others could rebound between them without any time passing.
         let pair = &self.pairs[index as usize];
         let crowded =
             slow && pair.collision_count > CROWDED_COLLISIONS && t - pair.count_start <= CROWDED_TIME;
@@ -179,7 +181,7 @@ impl Partition {
         let least = self.least_hop * self.fall_speed() * pull_in_g.sqrt();
         let shared = self.both_movable(index);
         if !shared
-            && let Some(patch) = self.patch(index, t, gap, &contactors)?
+            && let Some(patch) = self.contact_patch(index, t, gap, &contactors)?
             && let Some(answer) = patch.collide(&contactors, |approach| (e * approach).max(least))
         {
             let point = point - contactors[1].r + answer.lever;
@@ -225,8 +227,9 @@ impl Partition {
         Ok(response)
     }
 
-    /// Where an impulse acts: midway across the gap between two bodies that yield, so that neither linear nor angular momentum is lost; on the surface
-    /// of the only one that does, so that its lever is that of touching bodies, however wide the gap.
+    /// Point where an impulse acts: the middle of the gap between two movable bodies, which conserves linear
+    /// and angular momentum; on the surface of the only movable one otherwise, so that its lever is that of
+    /// touching bodies, however wide the gap.
     fn contact_point(&self, bodies: [u32; 2], gap: &PairGap) -> DVec3 {
         let aside = 0.5 * gap.distance.max(0.0) * gap.normal;
         match bodies.map(|body| self.bodies[body as usize].is_movable()) {
@@ -236,7 +239,8 @@ impl Partition {
         }
     }
 
-    /// How hard the gap of a pair is pull_sum together, in g: in its last hop if nobody else touched the two, else over some hops.
+    /// Acceleration that closes the gap of a pair, in g: of its last hop if nothing else touched the bodies,
+    /// else the mean over some hops.
     fn pull_in_g(&self, index: u32, t: f64, gap: &PairGap) -> f64 {
         let pair = &self.pairs[index as usize];
         let (separation_speed, h) = (pair.hop.1, t - pair.hop.0);
@@ -247,7 +251,7 @@ impl Partition {
         if time > 0.0 { (speed / (time * self.gravity_norm)).clamp(1.0, PULL_LIMIT_LOADED) } else { 1.0 }
     }
 
-    /// Whether nothing else has touched the bodies of a pair since they last collided.
+    /// Whether the bodies of a pair have not collided with others since they last collided with each other.
     fn is_undisturbed(&self, index: u32) -> bool {
         let pair = &self.pairs[index as usize];
         let since = pair.hop.0;
@@ -258,12 +262,13 @@ impl Partition {
             })
     }
 
-    /// The impulse in the contact frame that keeps a point rolling or at rest, if friction allows it.
+    /// Impulse in the contact frame that keeps a point rolling or at rest, if the friction cone allows it.
     ///
-    /// Over a hop the velocity of the contact changes by Δ, from u⁺ to u⁻. Without slip on average it goes from −½Δ to ½Δ along the ground, so that is
-    /// where it has to begin again: half of what is rolled over lies behind each collision, half ahead, an error of the second order in the
-    /// time of a hop. Whatever slip there was besides ends. Along the normal the velocity is turned round. No energy
-    /// is created: ½ u·K⁻¹u, all that depends on the impulse, may not grow.
+    /// Over a hop the velocity of the contact changes by Δ, from u⁺ to u⁻. Without slip on average it goes
+    /// from −½Δ to ½Δ along the surface, so that is where the next hop has to start: half of the distance
+    /// rolled lies behind each collision, half ahead, an error of the second order in the duration of a hop.
+    /// Any other slip ends. Along the normal the velocity is reversed. No energy is created: ½ u·K⁻¹u, all
+    /// that depends on the impulse, must not grow.
     fn slip_free_reversal(
         &self,
         index: u32,
@@ -286,21 +291,22 @@ impl Partition {
         Ok((p.is_finite() && p.z > 0.0 && p.truncate().length() <= mu * p.z).then_some(p))
     }
 
-    /// By how much in all, and in what time, the gap has been pull_sum together over its last hops, later ones counting more.
+    /// Decaying sums over the last hops of a pair: change of the closing speed, m/s, and duration, s.
     fn updated_pull_sum(&self, index: u32, t: f64, gap: &PairGap) -> (f64, f64) {
         let pair = &self.pairs[index as usize];
         let ((since, separation_speed), (speed, time)) = (pair.hop, pair.pull_sum);
         let h = t - since;
-        // After a flight everything begins anew.
+        // The sums restart after a flight.
         if h >= HOP_TIME_LIMIT * self.fall_time() {
             return (0.0, 0.0);
         }
         (PULL_DECAY * speed + (separation_speed - gap.rate), PULL_DECAY * time + h)
     }
 
-    /// Counts an event of a pair. Bodies of a pair with too many of them in one stall time are held until the end of the step; if that does not
-    /// help either, because a path moves one of them into the other, the pair is left alone until then. So a step ends after a number of
-    /// events that depends on nothing but the number of pairs and the stall times in the step.
+    /// Counts an event of a pair ⇒ whether it was handled as a stall. Bodies of a pair with too many events
+    /// within one stall time are frozen until the end of the step; if that does not help either, because a
+    /// path moves one of them into the other, the pair is ignored until then. The number of events of a step
+    /// is therefore bounded by the number of pairs and the number of stall times in the step.
     pub fn check_stall(&mut self, index: u32, t: f64, settings: &ImpulseSettings) -> Result<bool, Error> {
         let window = if settings.stall_time > 0.0 { settings.stall_time } else { self.fall_time().min(1.0) };
         let pair = &mut self.pairs[index as usize];
@@ -332,7 +338,7 @@ impl Partition {
         Ok(count > 0)
     }
 
-    /// Keeps the books of a pair.
+    /// Updates the counters and the mean force of a pair.
     fn record_collision(
         &mut self,
         index: u32,
@@ -359,7 +365,7 @@ impl Partition {
     }
 }
 
-/// (bodies, normal, levers of rolling and spinning, normal impulse) ⇒ the bodies after the resistance.
+/// (bodies, normal, levers of rolling and spinning, normal impulse) ⇒ applies rolling and spinning friction.
 fn resist_rolling(bodies: &mut [Contactor; 2], n: DVec3, levers: [f64; 2], p_n: f64) {
     for (spinning, lever) in [(false, levers[0]), (true, levers[1])] {
         let omega = bodies[1].omega - bodies[0].omega;

@@ -1,4 +1,4 @@
-//! Forces other than uniform gravity, and damping: kicks at both ends of a step.
+//! Kicks at both ends of a step: forces other than uniform gravity, and damping.
 
 use super::ballistic_body::MotionKind;
 use super::partition::{EventKey, EventKind, Partition};
@@ -9,7 +9,7 @@ use glam::DVec3;
 use rattleback_numerics::damping::Damping;
 
 impl Partition {
-    /// What forces other than gravity, and damping, do to everybody in a time h.
+    /// Applies forces other than gravity, and damping, to all bodies for a time h.
     pub fn kick_all(&mut self, loads: &Loads, time: f64, h: f64) -> Result<(), Error> {
         let mut kicked = Vec::new();
         for index in 0..self.bodies.len() as u32 {
@@ -34,6 +34,7 @@ impl Partition {
         if kicked.is_empty() { Ok(()) } else { self.motion_changed(&kicked, time) }
     }
 
+    /// Restarts the trajectory of a body after the wrench and the damping have acted for a time h.
     fn kick(&mut self, body: u32, t: f64, wrench: Wrench, h: f64) {
         let target = &mut self.bodies[body as usize];
         let mut motion = target.at(t);
@@ -44,7 +45,7 @@ impl Partition {
         target.restart_trajectory(t, motion);
     }
 
-    /// Whether any body is slowed by damping.
+    /// Whether any body is damped.
     pub fn any_damping(&self) -> bool {
         self.bodies.iter().any(|body| body.inertia.linear_damping > 0.0 || body.inertia.angular_damping > 0.0)
     }

@@ -1,23 +1,29 @@
-//! Event-driven simulation after Mirtich: all contact is collisions, one pair of bodies at a time.
+//! Impulse-based, event-driven simulation: every contact is a sequence of collisions, each of one pair of
+//! bodies. After B. Mirtich, *Impulse-based dynamic simulation of rigid body systems* (1996).
 //!
-//! - Between collisions every body is a closed form of time (`ballistic_body`): nothing is integrated, and a body is looked at only
-//!   when a pair it belongs to has an appointment.
-//! - A pair of convex parts has an appointment (`event_queue`) at a time by which it provably cannot have met: gap d along the
-//!   normal against the bounds A s² + B s on how far each part can get (`motion_bound`, `kinematic_bound`). So a collision is approached
-//!   from one side and never passed; the gap left at each look is at least σ min(d, ε).
-//! - Pairs are made of parts whose boxes overlap (`broad_phase`); the boxes are roomy, and are only motion_changed when a body may have
-//!   left them. Pairs of busy bodies that are not very near defer_pair until one of the two has got on far enough (`travel_deadline`).
-//! - At an appointment the gap is last_gap. Below ε and closing, it is a collision: the contact law answers with one impulse
-//!   (`impact_response`), and the appointments of both bodies are made anew. Else the pair gets its next appointment.
-//! - Bodies at rest would collide forever in ever smaller hops. Slow collisions (microcollisions) therefore keep the energy of hops, input at all
-//!   points of a contact patch at once (`contact_patch`), and create no energy (`hop_energy`); and bodies that have stopped and can be proved to
-//!   be carried by their contacts stand still until something disturbs them (`rest`).
+//! - Between collisions every body follows a closed form of time, a trajectory (`ballistic_body`). Nothing is
+//!   integrated, and a body is evaluated only at the events of its pairs.
+//! - Each pair of convex parts has an event in the queue (`event_queue`), at a time before which it provably
+//!   cannot collide: the gap d along the normal against bounds A s² + B s on the displacement of each part
+//!   (`motion_bound`, `support_bound`, `kinematic_bound`). The time of impact is therefore approached from
+//!   one side and never passed; the gap left at each measurement is at least σ min(d, ε).
+//! - Pairs are created for parts whose fat AABBs overlap (`broad_phase`, `pair_updates`); an AABB is updated
+//!   only when its body may have left it. Pairs of busy bodies that are not very near are deferred until one
+//!   of the two has travelled far enough (`travel_deadline`).
+//! - At an event the gap is measured. If it is below ε and closing, the pair collides: the impact law gives
+//!   one impulse (`impact_response`), and the events of both bodies are rescheduled. Otherwise the pair gets
+//!   its next event.
+//! - Bodies at rest would collide for ever in ever smaller hops. Slow collisions (microcollisions) therefore
+//!   keep the energy of a hop, act at all points of a contact patch at once (`contact_patch`) and create no
+//!   energy (`hop_energy`); and bodies that have stopped and whose contacts provably hold them in equilibrium
+//!   are put to rest until something disturbs them (`rest`).
+//! - Independent groups of bodies can run on several threads, each in a partition of its own (`timewarp`,
+//!   `partitioning`, `repartition`). Partitions whose AABBs turn out to have overlapped in a step are rolled
+//!   back (`checkpoint`) and run again as one, so that the result does not depend on the number of threads by
+//!   a single bit.
 //!
-//! - Groups of bodies that have nothing to do with each other are played on several threads at the same time, if that is asked for: each on
-//!   a partition of its own (`timewarp`, `partitioning`, `repartition`). Those whose boxes turn out to have met in a step are put back and run_events it again as one
-//!   (`checkpoint`), so that the number of threads does not notify in a single bit.
-//!
-//! Forces other than uniform gravity input as kicks at both ends of a step, as do linear and angular damping.
+//! Forces other than uniform gravity act as kicks at both ends of a step, as do linear and angular damping
+//! (`kick`).
 
 mod ballistic_body;
 mod bracketing;
@@ -69,48 +75,48 @@ use rattleback_geometry::space::{SpaceCounters, SpaceError};
 use state::ImpulseState;
 use timewarp::{PartitionSet, StepInput};
 
-/// Why the event loop cannot go on.
+/// Why a step of the event-driven simulator failed.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum ImpulseError {
-    /// Two bodies overlap where they were put.
+    /// Two bodies overlap at the time their pair is created.
     #[error(
         "{} and {} overlap by {depth:e} m at t = {time} s; bodies may touch, but must not overlap",
         labels[0],
         labels[1]
     )]
     Overlap {
-        /// Which.
+        /// The two bodies.
         bodies: [BodyId; 2],
-        /// What they are called.
+        /// Their names, or their ids if they have none.
         labels: [String; 2],
-        /// How deep, m.
+        /// Penetration depth, m.
         depth: f64,
-        /// When, s.
+        /// Time of the simulation, s.
         time: f64,
     },
-    /// The distance of two parts cannot be bound_time.
-    #[error("a gap could not be last_gap: {source}")]
+    /// The distance of two convex parts could not be computed.
+    #[error("the distance of two shapes could not be computed: {source}")]
     Geometry {
-        /// Why.
+        /// Reason.
         source: ClosestError,
     },
-    /// A part could not be put into the space.
+    /// A convex part could not be inserted into the broad phase.
     #[error("broad phase: {source}")]
     Space {
-        /// Why.
+        /// Reason.
         source: SpaceError,
     },
     /// A collision could not be resolved.
     #[error("a collision of {} and {} at t = {time} s could not be resolved: {source}", labels[0], labels[1])]
     Collision {
-        /// Which.
+        /// The two bodies.
         bodies: [BodyId; 2],
-        /// What they are called.
+        /// Their names, or their ids if they have none.
         labels: [String; 2],
-        /// When, s.
+        /// Time of the simulation, s.
         time: f64,
-        /// Why.
+        /// Reason.
         source: CollisionError,
     },
 }
@@ -124,7 +130,7 @@ impl ImpulseError {
         Self::Collision { bodies, labels: bodies.map(|body| body.to_string()), time, source }
     }
 
-    /// The same with the names that bodies have in a world.
+    /// The same error with the names of the bodies in a world as labels.
     fn named(mut self, world: &World) -> Self {
         if let Self::Overlap { bodies, labels, .. } | Self::Collision { bodies, labels, .. } = &mut self {
             for (body, label) in bodies.iter().zip(labels) {
@@ -137,16 +143,16 @@ impl ImpulseError {
     }
 }
 
-/// Average contact force between two bodies.
+/// Contact force of a pair of bodies, averaged over `force_window`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanContactForce {
-    /// Who.
+    /// The two bodies.
     pub bodies: [BodyId; 2],
-    /// On the second body, N.
+    /// Force on the second body, N.
     pub force: DVec3,
-    /// Where they were last nearest.
+    /// Midpoint of the nearest points when the gap was last measured, m, world frame.
     pub point: DVec3,
-    /// From the first to the second.
+    /// Contact normal, from the first body to the second.
     pub normal: DVec3,
 }
 
@@ -174,9 +180,9 @@ pub struct Impulse {
     partition_set: PartitionSet,
     loads: Loads,
     before: Vec<Motion>,
-    /// What a snapshot remembered, until there is a world to put it into.
+    /// State restored from a snapshot, applied at the next step, when there is a world.
     pending_state: Option<ImpulseState>,
-    /// The revision of the world the partition was made of; none if it has to be made anew.
+    /// Revision of the world that the partitions were built from; none if they have to be rebuilt.
     revision: Option<u64>,
 }
 
@@ -184,7 +190,8 @@ impl Impulse {
     /// Settings ⇒ simulator.
     ///
     /// # Errors
-    /// A value that a file may not give either: not a number, out of its range, or the name of no law, search or space.
+    /// A value that is not a number, out of its range, or an unknown law, search or space: the rules of scene
+    /// files.
     pub fn new(settings: ImpulseSettings) -> Result<Self, Error> {
         Ok(Self { settings: settings.checked()?, ..Self::default() })
     }
@@ -194,12 +201,12 @@ impl Impulse {
         &self.settings
     }
 
-    /// What has been done since the simulator was made.
+    /// Totals since the simulator was created.
     pub const fn counters(&self) -> &ImpulseCounters {
         &self.partition_set.counters
     }
 
-    /// What the broad phase has done for everything that moves, since it was last dealt out to threads.
+    /// Counters of the broad phase for moving parts, since the bodies were last partitioned.
     pub fn space_counters(&self) -> SpaceCounters {
         let mut all = SpaceCounters::default();
         for partition in &self.partition_set.partitions {
@@ -208,17 +215,17 @@ impl Impulse {
         all
     }
 
-    /// ε in use, m.
+    /// Width ε of the collision shell in use, m.
     pub fn collision_epsilon(&self) -> f64 {
         self.partition_set.partitions.first().map_or(0.0, |partition| partition.epsilon)
     }
 
-    /// The smallest gap ever last_gap since the world was taken on, m.
+    /// Smallest gap measured since the partitions were built from the world, m.
     pub const fn smallest_gap(&self) -> f64 {
         self.partition_set.smallest_gap
     }
 
-    /// Pairs near each other at present.
+    /// Number of pairs of parts with overlapping fat AABBs at present.
     pub fn close_pairs(&self) -> usize {
         self.partition_set
             .partitions
@@ -233,13 +240,14 @@ impl Impulse {
         self.partition_set.resting().into_iter()
     }
 
-    /// Shows every collision, slow ones too, to somebody at the moment it happens; only one can watch at a time. So that they come in
-    /// the order of time, everything is played on one thread while somebody watches, whatever the settings say.
+    /// Registers a callback for every collision, slow ones included, at its time within the step; it replaces
+    /// the previous one. So that collisions arrive in the order of time, steps run on one thread while a
+    /// callback is registered, whatever `threads` says.
     pub fn on_collision(&mut self, observer: impl FnMut(&CollisionInfo<'_>) + Send + Sync + 'static) {
         self.partition_set.observer = CollisionObserver::new(observer);
     }
 
-    /// Average forces of all pairs that touch, over the last window.
+    /// Contact forces of all pairs in contact, averaged over the last window.
     pub fn contact_forces(&self) -> impl Iterator<Item = MeanContactForce> + '_ {
         self.partition_set.forces().into_iter()
     }
@@ -271,7 +279,7 @@ impl Impulse {
         Ok(())
     }
 
-    /// Hands the states at the end of the step to the world.
+    /// Writes the states at the end of the step to the world.
     fn write(&mut self, world: &mut World, end: f64) {
         let motion = world.bodies_mut().dynamic_mut().0;
         for body in self.partition_set.partitions.iter_mut().flat_map(|partition| &mut partition.bodies) {
@@ -320,7 +328,7 @@ impl Simulator for Impulse {
             bodies: contact.bodies,
             normal: contact.normal,
             point: contact.point,
-            // Nothing ever overlaps, and what touches is nearer than anybody can see.
+            // Bodies never overlap, and the gap of a contact is below ε.
             gap: 0.0,
             force: contact.force.dot(contact.normal),
         };

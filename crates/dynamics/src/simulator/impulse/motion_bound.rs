@@ -1,54 +1,58 @@
-//! How far a moving piece can get: the one bound that both the time of impact and the swept box are made of.
+//! Bounds on the displacement of a moving convex part, for the time of impact and for fat AABBs.
 //!
-//! Let h(d) be the support function of a piece about the centre it turns about. Along a fixed world direction d the
-//! foremost point of the piece lies at x·d + h(Rᵀd). In the body's frame the direction Rᵀd wanders with |ω × d|, and h
-//! changes by at most ℓ per radian, ℓ = max |p* × d| over all directions d and their foremost points p*: the *lever*. A ball about
-//! its own centre has ℓ = 0, however fast it spins; a plate that turns about d moves nothing along d. So over a time s
+//! Let h(d) be the support function of a part about the centre it rotates about. Along a fixed world
+//! direction d its support point lies at x·d + h(Rᵀd). In the frame of the body the direction Rᵀd moves at
+//! the rate |ω × d|, and h changes by at most ℓ per radian, ℓ = max |p* × d| over all directions d and their
+//! support points p*: the *lever*. A sphere about its own centre has ℓ = 0, however fast it spins; a plate
+//! that rotates about d moves nothing along d. So over a time s
 //!
-//! foremost(s) − foremost(0) ≤ A s² + B s
+//!   support(s) − support(0) ≤ A s² + B s
 //!
-//! with, for a ballistic body (constant gravity g, torque-free rotation), two choices of which each holds for all s ≥ 0:
-//! A = ½ g·d,           B = v·d + ℓ ω_max
-//! A = ½ g·d + ½ ℓ α_max, B = v·d + ℓ |ω × d|
+//! and for a ballistic body (constant gravity g, torque-free rotation) two choices hold, each for all s ≥ 0:
 //!
-//! ω_max is the exact maximum of |ω| on the polhode (it is reached where the middle component vanishes):
-//! ω_max² = (2E (I_min + I_max) − L²) / (I_min I_max), and |ω̇| ≤ α_max = ω_max² max |I_i − I_j| / I_k.
+//!   A = ½ g·d,             B = v·d + ℓ ω_max
+//!   A = ½ g·d + ½ ℓ α_max,  B = v·d + ℓ |ω × d|
+//!
+//! ω_max is the exact maximum of |ω| on the polhode (attained where the middle component vanishes): ω_max² =
+//! (2E (I_min + I_max) − L²) / (I_min I_max), and |ω̇| ≤ α_max = ω_max² max |I_i − I_j| / I_k.
 
 use crate::motion::{Inertia, Motion};
 use serde::{Deserialize, Serialize};
 
-/// Displacement along a direction is at most A s² + B s.
+/// Bound A s² + B s on the displacement along a direction within a time s; A in m/s², B in m/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct MotionBound {
     pub a: f64,
     pub b: f64,
 }
 
-/// Where bodies that close in land.
+/// At which gap the next event of an approaching pair is scheduled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LandingRule {
-    /// ε, m.
+    /// Gap at which the pair collides, at most ε, m.
     pub epsilon: f64,
-    /// σ: part of a gap that is left.
+    /// σ: part of the gap that is left.
     pub sigma: f64,
     /// Wanted speed of a hop, m/s.
     pub hop: f64,
-    /// Whether hops land higher than they began: between bodies that both move, whose gap is pressed together by their neighbours and would be used up.
+    /// Whether hops end at a larger gap than they started from: for two movable bodies, whose gap is closed
+    /// by the load of their neighbours and would be used up.
     pub climbs: bool,
 }
 
 impl LandingRule {
-    /// The gap that is left at least.
+    /// Smallest gap that is left.
     #[inline]
     pub fn least_gap(self, d: f64) -> f64 {
         self.sigma * d.min(self.epsilon)
     }
 
-    /// (gap, A, B < 0) ⇒ how far below the place it set out from a hop lands.
+    /// (gap, A, B < 0) ⇒ distance below its starting gap at which a hop ends, m.
     ///
-    /// No collision creates energy, so a hop comes back as fast as it left, to the same place. One that became slow, because a
-    /// collision took more than it gave, would remain so, and come ever more often. It gets its speed back from gravity: by falling
-    /// c farther, v² = B² + 4 A c, down to σ d at most, and not below a thousandth of ε.
+    /// No collision creates energy, so a hop returns as fast as it left, to the same gap. A hop that became
+    /// slow, because a collision dissipated more than usual, would remain slow, and recur ever more often. It
+    /// regains its speed from gravity by falling c farther, v² = B² + 4 A c, down to σ d at most, and not
+    /// below a thousandth of ε.
     #[inline]
     pub fn descent(self, d: f64, a: f64, b: f64) -> f64 {
         if self.climbs {
@@ -61,7 +65,7 @@ impl LandingRule {
 }
 
 impl MotionBound {
-    /// The smallest s > 0 with A s² + B s = d; infinite if there is none. Never uses infinity in arithmetic.
+    /// Smallest s > 0 with A s² + B s = d; infinite if there is none. Never uses infinity in arithmetic.
     #[inline]
     pub fn time_to_cover(self, d: f64) -> f64 {
         let discriminant = self.b * self.b + 4.0 * self.a * d;
@@ -72,16 +76,16 @@ impl MotionBound {
         if denominator > 0.0 { 2.0 * d / denominator } else { f64::INFINITY }
     }
 
-    /// Seconds after which a gap is looked at again, so that at least a part of it is left then.
+    /// Time, s, after which a gap d is measured again, chosen so that at least a part of it is left then.
     ///
-    /// From outside ε that part is σ ε, and from inside σ d. Bodies that part and come back, B < 0 < A, land where they set out from; slow ones
-    /// farther down, see [`LandingRule::descent`].
+    /// From outside ε that part is σ ε, and from inside σ d. A hop, B < 0 < A, ends at the gap it started
+    /// from; a slow one at a smaller gap, see [`LandingRule::descent`].
     #[inline]
     pub fn landing_time(self, d: f64, landing: LandingRule) -> f64 {
         if !(d < landing.epsilon && self.a > 0.0 && self.b < 0.0) {
             return self.time_to_cover(d - landing.least_gap(d));
         }
-        // The later root: on the way back.
+        // The larger root: on the way back.
         let discriminant = self.b * self.b + 4.0 * self.a * landing.descent(d, self.a, self.b);
         0.5 * (discriminant.max(0.0).sqrt() - self.b) / self.a
     }
@@ -98,12 +102,12 @@ impl MotionBound {
     }
 }
 
-/// What bounds the rotation of a body until something touches it.
+/// Bounds on the torque-free rotation of a body until its next impulse.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct SpinBound {
-    /// Largest |ω| to come.
+    /// Largest |ω|, rad/s.
     pub max_speed: f64,
-    /// Largest |ω̇| to come.
+    /// Largest |ω̇|, rad/s².
     pub max_acceleration: f64,
 }
 
@@ -115,7 +119,7 @@ impl SpinBound {
         let (least, most) = (i.min_element(), i.max_element());
         let twice_energy = (i * w).dot(w);
         let momentum_squared = (i * w).length_squared();
-        // The two terms nearly cancel for a sphere: there |ω| is constant.
+        // The two terms nearly cancel for a sphere, where |ω| is constant.
         let squared =
             ((twice_energy * (least + most) - momentum_squared) / (least * most)).max(w.length_squared());
         let max_speed = if squared.is_finite() { squared.sqrt() * (1.0 + 1e-12) } else { w.length() };
@@ -143,14 +147,15 @@ mod tests {
 
     /// N12: I = (1, 2, 3), ω = (1, 1, 1): at most 1.825742 rad/s.
     #[test]
-    fn fastest_spin_is_exact() {
+    fn max_spin_is_exact() {
         let (inertia, motion) = body(DVec3::new(1.0, 2.0, 3.0), DVec3::ONE);
         assert!((SpinBound::of(&inertia, &motion).max_speed - 1.825742).abs() < 1e-6);
     }
 
-    /// Impulse test 12: the bound is met within a thousandth and never passed, over several turns of the polhode.
+    /// Impulse test 12: the bound is attained within a thousandth and never exceeded, over several periods of
+    /// the polhode.
     #[test]
-    fn fastest_spin_is_reached_and_never_passed() {
+    fn max_spin_is_attained_and_never_exceeded() {
         let mut worst: f64 = 1.0;
         for (moments, omega) in [
             (DVec3::new(1.0, 2.0, 2.5), DVec3::new(0.3, 1.0, -0.4)),
@@ -172,7 +177,7 @@ mod tests {
         assert!(worst > 0.999, "{worst}");
     }
 
-    /// Impulse test 13: a fall from h takes √(2h/g), and every combination of signs is answered rightly.
+    /// Impulse test 13: a fall from h takes √(2h/g), and every combination of signs has the right root.
     #[test]
     fn times_of_impact_of_all_signs() {
         let falling = MotionBound { a: 0.5 * 9.81, b: 0.0 };
@@ -186,9 +191,10 @@ mod tests {
         assert!((MotionBound { a: 1.0, b: -2.0 }.time_to_cover(3.0) - 3.0).abs() < 1e-15);
     }
 
-    /// A fast hop lands where it began, a slow one as much lower as makes it fast, and a step towards contact leaves its part.
+    /// A fast hop ends at the gap it started from, a slow one as much lower as restores its speed, and an
+    /// approach leaves its part of the gap.
     #[test]
-    fn hops_land_where_they_began() {
+    fn hops_end_where_they_started() {
         let landing = LandingRule { epsilon: 1e-3, sigma: 0.9, hop: 0.03, climbs: false };
         for (d, v) in [(1e-6, 0.01), (1e-4, 0.01), (4e-4, 0.1), (4.9e-4, 0.05), (9.9e-4, 0.0299)] {
             let hop = MotionBound { a: 0.5 * 9.81, b: -v };

@@ -1,27 +1,27 @@
-//! Somebody who is shown every collision at the moment it happens, between steps too.
+//! Callback for every collision, at its time within the step.
 
 use super::partition::Partition;
 use crate::world::BodyId;
 use rattleback_geometry::Pose;
 
-/// A collision about to be answered, and where everybody is just then.
+/// A collision that is about to be resolved, and the poses of all bodies at its time.
 #[derive(Clone, Copy, Debug)]
 pub struct CollisionInfo<'a> {
-    /// s.
+    /// Time of the collision, s.
     pub time: f64,
-    /// Who collides.
+    /// The two bodies.
     pub bodies: [BodyId; 2],
-    /// The gap between them as last_gap, m.
+    /// Measured gap between them, m.
     pub gap: f64,
     /// Whether it is a microcollision.
     pub slow: bool,
-    /// Every body that has a shape or moves, with its pose at that time.
+    /// Every body of the simulation, with its pose at that time.
     pub poses: &'a [(BodyId, Pose)],
 }
 
 type Call = Box<dyn FnMut(&CollisionInfo<'_>) + Send + Sync>;
 
-/// What is called at every collision.
+/// The callback, if there is one, and a buffer for the poses.
 #[derive(Default)]
 pub(super) struct CollisionObserver {
     call: Option<Call>,
@@ -39,14 +39,14 @@ impl CollisionObserver {
         Self { call: Some(Box::new(call)), poses: Vec::new() }
     }
 
-    /// Whether anybody watches.
+    /// Whether a callback is registered.
     pub fn is_watching(&self) -> bool {
         self.call.is_some()
     }
 }
 
 impl Partition {
-    /// Shows a collision to whoever watches.
+    /// Calls the callback, if there is one.
     pub fn notify(&mut self, bodies: [u32; 2], time: f64, gap: f64, slow: bool) {
         let Some(mut call) = self.observer.call.take() else { return };
         let mut poses = std::mem::take(&mut self.observer.poses);

@@ -1,9 +1,10 @@
-//! Pairs of parts that may meet soon.
+//! Pairs of convex parts, and the measurement of their gap.
 //!
-//! Most gaps are last_gap by search, but one kind is so common that it is tried first: a body above a plane, a face of a box or an end of a cylinder. Let p be the
-//! point of the body farthest against the outward normal n of the face, h above its plane. If h > 0 and p lies over the face, then
-//! the distance is h exactly: the plane keeps the two apart by h, and p is h away from its own foot on the face. Rims of cylinders have a way of
-//! their own (`cylinder_distance`).
+//! Most distances are computed by iteration, but one kind is so common that it is tried first: a body above a
+//! plane, above a face of a box or above an end of a cylinder. Let p be the support point of the body against
+//! the outward normal n of the face, at the height h above its plane. If h > 0 and the projection of p lies
+//! inside the face, the distance is exactly h: the plane separates the two by h, and p is h away from its
+//! projection. Rims of cylinders have a closed iteration of their own (`cylinder_distance`).
 
 use super::ballistic_body::BallisticBody;
 use super::convex_part::ConvexPart;
@@ -17,96 +18,102 @@ use rattleback_geometry::closest::{ClosestError, ConvexShape, Separation, Suppor
 use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
 use serde::{Deserialize, Serialize};
 
-/// Two parts of different bodies.
+/// Pair of convex parts of different bodies.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ImpulsePair {
     pub parts: [u32; 2],
     pub bodies: [u32; 2],
-    /// Whether their swept boxes are close at present.
+    /// Whether their fat AABBs overlap at present.
     pub boxes_overlap: bool,
     #[serde(skip)]
     pub cache: PieceCache,
-    /// The step that the cache is of: each begins anew, so that a run taken up from a snapshot goes on bit for bit.
+    /// Step in which the cache was started: it restarts at every step, so that a run continued from a
+    /// snapshot stays the same.
     #[serde(skip)]
     pub cache_step: u64,
-    /// When the gap was last last_gap, and what it was.
+    /// Time of the last measurement, s, and its gap, m.
     pub last_gap: (f64, f64),
-    /// What is known of the gap: at this time it was at least so wide along the normal, and shrinks no faster than the bound.
+    /// Lower bound of the gap: at this time, s, it was at least `distance` along the normal, m, and shrinks
+    /// at most by `bound`.
     pub bound_time: f64,
     pub distance: f64,
     pub bound: MotionBound,
-    /// Whether it need not be looked at until an odometer of its bodies passes these readings (`travel_deadline`).
+    /// Whether the pair is deferred until the odometer of one of its bodies passes its reading
+    /// (`travel_deadline`), m.
     pub deferred: bool,
     pub deadlines: [f64; 2],
     pub restitution: f64,
-    /// Coulomb coefficient while sliding.
+    /// Coefficient of kinetic friction.
     pub friction: f64,
-    /// Coulomb coefficient that holds.
+    /// Coefficient of static friction.
     pub static_friction: f64,
-    /// Levers of the resistance against rolling and against spinning about the normal, m.
+    /// Levers of rolling and of spinning friction, m.
     pub rolling_levers: [f64; 2],
-    /// Sum of the impulses on the second body since `sum_start`.
+    /// Sum of the impulses on the second body since `sum_start`, N s.
     pub impulse: DVec3,
     pub sum_start: f64,
-    /// Average force over the last full window, N.
+    /// Mean force on the second body over the last full window, N.
     pub force: DVec3,
-    /// Normal of the last look, world frame: what is left if bodies should ever overlap.
+    /// Normal at the last measurement, world frame; used where the bodies overlap within rounding.
     pub normal: DVec3,
-    /// Where that was.
+    /// Midpoint of the nearest points at the last measurement, m.
     pub point: DVec3,
-    /// Which of the two showed a face there, if one did.
+    /// Index of the body whose face was nearest then, if a face was.
     pub face: Option<u8>,
-    /// When they last collided, and how fast they parted then.
+    /// Time of the last collision, s, and the separation speed after it, m/s.
     pub hop: (f64, f64),
-    /// Velocity of the second against the first where they touched, just after that, m/s.
+    /// Relative velocity at the contact after the last collision, second body against first, m/s.
     pub hop_velocity: DVec3,
-    /// How wide the gap was then, m.
+    /// Gap at the last collision, m.
     pub hop_gap: f64,
-    /// By how much, and in what time, the gap was pull_sum together over its last hops.
+    /// Decaying sums over the last hops: change of the closing speed, m/s, and duration, s.
     pub pull_sum: (f64, f64),
-    /// Slow collisions since `count_start`, within a time in which hardly anything moves.
+    /// Slow collisions since `count_start`, within a window in which hardly anything moves.
     pub collision_count: u32,
     pub count_start: f64,
     /// Events since `stall_start`, within one stall time.
     pub event_count: u32,
     pub stall_start: f64,
-    /// Added to every gap, m: bodies that touched exactly when they began near, to rounding, have a gap of [`INITIAL_GAP`] ε then.
+    /// Added to every measured gap, m: bodies that touch exactly when the pair is created, to rounding, start
+    /// from a gap of `INITIAL_GAP` ε.
     pub offset: f64,
 }
 
 impl ImpulsePair {
-    /// A number that tells pairs apart whatever the order they were made in.
+    /// Key that identifies a pair, whatever the order of creation.
     pub fn pair_key(&self) -> u64 {
         u64::from(self.parts[0]) << 32 | u64::from(self.parts[1])
     }
 
-    /// A width that the gap has at least at time t, as long as neither body has been touched since it was last last_gap.
+    /// Lower bound of the gap at time t, m, as long as neither trajectory has been restarted since the last
+    /// measurement.
     pub fn gap_lower_bound(&self, t: f64) -> f64 {
         self.distance - self.bound.displacement(t - self.bound_time)
     }
 
-    /// Which of the two an body is.
+    /// Position of a body in the pair, 0 or 1.
     pub fn side_of(&self, body: u32) -> usize {
         usize::from(self.bodies[0] != body)
     }
 }
 
-/// Where two parts are nearest, in the world.
+/// Result of a distance measurement, in the world frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairGap {
-    /// Negative if they overlap.
+    /// Distance, m; negative if the parts overlap.
     pub distance: f64,
-    /// From the first to the second.
+    /// Unit normal from the first part to the second.
     pub normal: DVec3,
-    /// Midway between the nearest points.
+    /// Midpoint of the nearest points, m.
     pub point: DVec3,
-    /// Velocity of the second against the first along the normal at that point: below zero they close in.
+    /// Relative velocity of the second body against the first along the normal at that point, m/s: negative
+    /// while they approach.
     pub rate: f64,
-    /// Which of the two shows a face there, if one does.
+    /// Index of the body whose face is nearest, if a face is.
     pub face: Option<u8>,
 }
 
-/// (parts, their bodies now) ⇒ the gap.
+/// (parts, states of their bodies, cache, last normal) ⇒ the gap.
 pub(super) fn measure(
     parts: [&ConvexPart; 2],
     motion: [&Motion; 2],
@@ -145,16 +152,16 @@ pub(super) fn measure(
     Ok(PairGap { distance: near.distance, normal, point, rate, face: None })
 }
 
-/// (box or cylinder and another, their poses, outward direction) ⇒ distance, normal of the face that looks there, and the
-/// point between, if the other is nearest to the inside of that face.
+/// (shape with faces and another, their poses, outward direction) ⇒ distance, normal of the face that points
+/// there and midpoint, if the other shape is nearest to the inside of that face.
 fn distance_over_face(
     pieces: [&Piece<'_>; 2],
     poses: [&Pose; 2],
     outward: DVec3,
 ) -> Option<(f64, DVec3, DVec3)> {
     let Piece::Bounded(other) = pieces[1] else { return None };
-    let faced = match pieces[0] {
-        Piece::Bounded(faced) => faced,
+    let with_faces = match pieces[0] {
+        Piece::Bounded(with_faces) => with_faces,
         Piece::HalfSpace(half_space) => {
             let out = poses[0].vector(half_space.normal());
             let point = support_point(other, poses[1], -out);
@@ -164,7 +171,7 @@ fn distance_over_face(
         Piece::Triangle(_) => return None,
     };
     let local = poses[0].inverse_vector(outward);
-    let (axis, depth) = match faced {
+    let (axis, depth) = match with_faces {
         ConvexShape::Cuboid(cuboid) => {
             let axis = local.abs().max_position();
             (axis, cuboid.half_extents()[axis])
@@ -178,7 +185,7 @@ fn distance_over_face(
     let point = support_point(other, poses[1], -out);
     let above = poses[0].inverse_point(point);
     let height = above[axis] * normal[axis] - depth;
-    let over = match faced {
+    let over = match with_faces {
         ConvexShape::Cuboid(cuboid) => {
             let half = cuboid.half_extents();
             [(axis + 1) % 3, (axis + 2) % 3].into_iter().all(|side| above[side].abs() <= half[side])
@@ -189,8 +196,8 @@ fn distance_over_face(
     (height > -OVERLAP_ROUNDING * depth && over).then(|| (height, out, point - 0.5 * height * out))
 }
 
-/// The point farthest along a unit direction of the world; of a flat side that faces it, or an edge across it, the support_centroid, so
-/// that bodies that meet flat do not begin to turn.
+/// Support point along a unit direction of the world; the centre of a parallel face or edge, so that bodies
+/// that collide flat do not start to rotate.
 fn support_point(shape: &ConvexShape<'_>, pose: &Pose, direction: DVec3) -> DVec3 {
     let d = pose.inverse_vector(direction);
     let mut point = shape.farthest(d, 0).0;
@@ -210,9 +217,9 @@ fn support_point(shape: &ConvexShape<'_>, pose: &Pose, direction: DVec3) -> DVec
     pose.point(point + Support::radius(shape) * d)
 }
 
-/// (corners, direction, a foremost one) ⇒ the support_centroid of all foremost corners.
-fn support_centroid(corners: &[DVec3], d: DVec3, foremost: DVec3) -> DVec3 {
-    let least = foremost.dot(d) - FACE_ANGLE * foremost.length();
+/// (vertices, direction, a support vertex) ⇒ mean of all support vertices.
+fn support_centroid(corners: &[DVec3], d: DVec3, support: DVec3) -> DVec3 {
+    let least = support.dot(d) - FACE_ANGLE * support.length();
     let (mut sum, mut count) = (DVec3::ZERO, 0.0);
     for corner in corners {
         if corner.dot(d) >= least {
@@ -220,11 +227,11 @@ fn support_centroid(corners: &[DVec3], d: DVec3, foremost: DVec3) -> DVec3 {
             count += 1.0;
         }
     }
-    if count > 1.0 { sum / count } else { foremost }
+    if count > 1.0 { sum / count } else { support }
 }
 
-/// (parts, bodies, how they move now, normal, landing rule of a bound) ⇒ seconds during which they cannot have met, and the
-/// bound that says so.
+/// (parts, bodies, their states, normal, landing time of a bound) ⇒ time during which they cannot collide, s,
+/// and the bound that proves it.
 pub(super) fn separation_time(
     parts: [&ConvexPart; 2],
     bodies: [&BallisticBody; 2],

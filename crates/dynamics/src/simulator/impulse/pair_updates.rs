@@ -1,4 +1,4 @@
-//! x
+//! Creation and removal of pairs, from the changes of the broad phase.
 
 use super::ImpulseError;
 use super::motion_bound::MotionBound;
@@ -12,14 +12,16 @@ use glam::DVec3;
 use rattleback_geometry::contact::PieceCache;
 
 impl Partition {
-    /// Makes pairs of who has come close, and notes who has ended.
+    /// Creates pairs for parts whose fat AABBs have begun to overlap, and marks or removes those whose AABBs
+    /// have ceased to.
     pub fn update_pairs(&mut self, world: &World, time: f64) -> Result<(), Error> {
         let (mut began, mut ended) = (std::mem::take(&mut self.began), std::mem::take(&mut self.ended));
         self.broad_phase.update(&mut began, &mut ended);
         for parts in &ended {
             if let Some(index) = self.find_pair(*parts) {
                 self.pairs[index as usize].boxes_overlap = false;
-                // Who has an appointment leaves only when its turn has come, so that nobody comes and goes at a boxes_.
+                // A pair with a scheduled event is removed only at that event, so that a pair at the edge of
+                // overlap does not come and go.
                 if !self.pair_events.has(index) {
                     self.end_pair(index);
                 }
@@ -32,7 +34,7 @@ impl Partition {
         Ok(())
     }
 
-    /// The pair of two parts, if there is one.
+    /// Index of the pair of two parts, if there is one.
     fn find_pair(&self, [a, b]: [u32; 2]) -> Option<u32> {
         let parts = [a.min(b), a.max(b)];
         let bodies = parts.map(|part| &self.bodies[self.body_of_part(part) as usize]);
@@ -42,11 +44,13 @@ impl Partition {
         shorter.iter().copied().find(|pair| self.pairs[*pair as usize].parts == parts)
     }
 
-    /// Who a part belongs to.
+    /// Index of the body that a part belongs to.
     fn body_of_part(&self, part: u32) -> u32 {
         self.local_of[self.parts[part as usize].body as usize]
     }
 
+    /// Creates a pair unless it exists, both parts belong to one body, no body is dynamic, or the pair filter
+    /// rejects it.
     fn begin_pair(&mut self, world: &World, [a, b]: [u32; 2], time: f64) -> Result<(), Error> {
         let parts = [a.min(b), a.max(b)];
         let bodies = parts.map(|part| self.body_of_part(part));
@@ -107,7 +111,7 @@ impl Partition {
             if gap.distance < -OVERLAP_ROUNDING * scale(bodies[0]).max(scale(bodies[1])) {
                 return Err(ImpulseError::overlap(ids, -gap.distance, time).into());
             }
-            // The offset makes room for a gap that shrinks; what rests does not use it.
+            // The offset leaves room for a shrinking gap; resting bodies do not use it.
             self.pairs[index as usize].offset = least - gap.distance;
             gap.distance = least;
             self.pairs[index as usize].last_gap.1 = least;
@@ -116,7 +120,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Gives a pair a number.
+    /// Stores a pair ⇒ its index.
     fn insert_pair(&mut self, pair: ImpulsePair) -> u32 {
         self.counters.pairs_made += 1;
         let bodies = pair.bodies;
@@ -138,7 +142,7 @@ impl Partition {
         index
     }
 
-    /// Forgets a pair.
+    /// Removes a pair.
     pub fn end_pair(&mut self, index: u32) {
         self.pair_events.cancel(index);
         self.alive[index as usize] = false;

@@ -1,4 +1,4 @@
-//! The partition: all bodies, their pairs and appointments, and the loop over events.
+//! Partition: a set of bodies with their pairs and events, and the event loop over them.
 
 use super::ballistic_body::BallisticBody;
 use super::broad_phase::ImpulseBroadPhase;
@@ -23,21 +23,21 @@ use glam::DVec3;
 use rattleback_geometry::contact::PieceCache;
 use std::sync::Arc;
 
-/// What is being done, in the order in which it is done at equal times.
+/// Kind of an event; simultaneous events are run in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum EventKind {
-    /// Kicks of bodies, by number.
+    /// Kick of a body, by index.
     #[default]
     Kick,
-    /// Who was held has to prove that it can rest.
+    /// Release of frozen bodies at the beginning of a step.
     Release,
-    /// The alarm of an body.
+    /// Travel deadline of a body.
     Deadline,
-    /// The appointment of a pair.
+    /// Measurement of a pair.
     Pair,
 }
 
-/// What is being done, for whom and when.
+/// Event that is being run, for the order of errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EventKey {
     pub time: f64,
@@ -45,65 +45,68 @@ pub(super) struct EventKey {
     pub number: u32,
 }
 
-/// Everything the event loop works on.
+/// Bodies, pairs and events that are simulated together.
 #[derive(Debug, Default)]
 pub(super) struct Partition {
-    /// Those who move in the order of the world, then those who never do.
+    /// Moving bodies in the order of the world, then stationary ones.
     pub bodies: Vec<BallisticBody>,
-    /// Their numbers in the world, and back; all bodies of a world, if this partition is its only one.
+    /// Index in this partition ⇒ index in the world, and back.
     pub global_of: Vec<u32>,
     pub local_of: Vec<u32>,
-    /// All parts of the world.
+    /// Convex parts of all bodies of the world.
     pub parts: Arc<[ConvexPart]>,
     pub pairs: Vec<ImpulsePair>,
-    /// Whether a pair of that number is alive; dead ones wait in `free_slots`.
+    /// Whether the pair at an index exists; free indices are in `free_slots`.
     pub alive: Vec<bool>,
     pub free_slots: Vec<u32>,
-    /// When pairs meet, and when odometers reach their next deadline.
+    /// Next measurement of each pair, and next travel deadline of each body.
     pub pair_events: EventQueue,
     pub body_events: EventQueue,
     pub broad_phase: ImpulseBroadPhase,
-    /// Until when is played at present.
+    /// End of the present step, s.
     pub end: f64,
     /// Number of the step.
     pub step: u64,
-    /// Until when boxes have to freeze_stalled in any case; for a search that looks ahead.
+    /// Time until which fat AABBs have to be valid in any case, s; for the bracketing search.
     pub horizon: f64,
+    /// Width ε of the collision shell, m.
     pub epsilon: f64,
+    /// σ: part of a gap that an approach leaves.
     pub landing_margin: f64,
-    /// Speed of a hop, in parts of that of a fall through ε.
+    /// Speed of a hop, in √(2gε).
     pub least_hop: f64,
-    /// |g|: how hard things fall.
+    /// |g|, m/s².
     pub gravity_norm: f64,
     pub gravity: DVec3,
     pub counters: ImpulseCounters,
     pub events: Vec<Event>,
-    /// Pairs that began close and may not touch.
+    /// Pairs rejected by the pair filter.
     pub rejected: Vec<Rejected>,
     pub smallest_gap: f64,
+    /// Buffers of the event loop.
     pub began: Vec<[u32; 2]>,
     pub ended: Vec<[u32; 2]>,
     pub affected: Vec<u32>,
     pub support_bounds: [SupportBound; 2],
     pub observer: CollisionObserver,
-    /// Gaps last_gap since the global_of was dealt out.
+    /// Gaps measured since the bodies were last partitioned.
     pub work: u64,
     pub current: EventKey,
-    /// How everything was when the step began, if somebody may want it back.
+    /// State at the beginning of the step, if it may be rolled back.
     pub checkpoint: Option<Box<Checkpoint>>,
-    /// Whether the work of collisions is accounted for.
+    /// Whether the work of collisions is recorded for the energy ledger.
     pub records_work: bool,
-    /// What went wrong in this step.
+    /// Error of this step.
     pub failure: Option<StepFailure>,
 }
 
 impl Partition {
-    /// Slower than this, two bodies that close in are resting on each other: the speed of a fall through ε.
+    /// √(2gε), m/s, the speed after a free fall through ε: slower collisions are microcollisions.
     pub fn fall_speed(&self) -> f64 {
         (2.0 * self.gravity_norm * self.epsilon).sqrt()
     }
 
-    /// How long a fall through ε takes.
+    /// τ = √(2ε/g), s, the duration of a free fall through ε.
     pub fn fall_time(&self) -> f64 {
         if self.gravity_norm > 0.0 { (2.0 * self.epsilon / self.gravity_norm).sqrt() } else { f64::INFINITY }
     }
@@ -129,7 +132,7 @@ impl Partition {
         self.smallest_gap = self.smallest_gap.min(gap.distance);
         gap.distance += pair.offset;
         if gap.distance <= 0.0 && pair.last_gap.0 > f64::NEG_INFINITY {
-            // Rounding at most, or a shape that lies about itself: the last normal still leads apart.
+            // Rounding, or a wrong distance: the last normal still separates the bodies.
             gap.normal = pair.normal;
             gap.rate = (motion[1].velocity_at(gap.point) - motion[0].velocity_at(gap.point)).dot(gap.normal);
         }
@@ -138,8 +141,8 @@ impl Partition {
         Ok(gap)
     }
 
-    /// The gap of a pair at time t, last_gap only if it was not just then: an impulse changes how fast it closes, and nothing
-    /// else.
+    /// Gap of a pair at time t, measured only if it was not at the same time: an impulse changes only its
+    /// rate.
     fn gap_at(&mut self, index: u32, t: f64) -> Result<PairGap, Error> {
         let pair = &self.pairs[index as usize];
         let (time, distance) = pair.last_gap;
@@ -157,19 +160,22 @@ impl Partition {
             && gap.rate < -(1e-9 * self.fall_speed() + 1e-14)
     }
 
-    /// Whether both bodies of a pair can be motion_changed by impulses now.
+    /// Whether impulses can move both bodies of a pair now.
     pub fn both_movable(&self, index: u32) -> bool {
         self.pairs[index as usize].bodies.iter().all(|body| self.bodies[*body as usize].is_movable())
     }
 
-    /// PairGap below which a pair collides: ε; nearer if it bounces, or is on its way back from a hop.
+    /// Gap below which a pair collides, m: ε; smaller for a bounce, and for the return of a hop.
     ///
-    /// A collision at the gap d, before the bodies have fallen through it, makes a rebound to e² h one to e² (h − d) + d instead.
-    /// So that this is no more than a part [`BOUNCE_GAP_SHARE`] of a rebound that is not itself lost in ε, d is at most that part of (e u)²/2g. That is for bodies
-    /// that come out of a flight to something that stands; between others that hit them, so narrow gaps would be used up within no time.
+    /// A collision at the gap d, before the bodies have fallen through it, changes a rebound to e² h into one
+    /// to e² (h − d) + d. So that this error is no more than a part [`BOUNCE_GAP_SHARE`] of a rebound that is
+    /// not itself lost in ε, d is at most that part of (e u)²/2g. This applies to bodies in free flight
+    /// towards a body that does not move; among other bodies that hit them, such narrow gaps would be used up
+    /// at once.
     ///
-    /// A hop that is looked at early, because the bound on its way is rough, is still slow. Answered there, the next would be lower still. So it is
-    /// waited until it is about as deep as where it began, or about as fast.
+    /// A hop that is measured early, because the bound on its motion is not sharp, is still slow. A collision
+    /// there would make the next hop lower still. So it has to return to about the gap it started from, or to
+    /// about its initial speed.
     fn collision_distance(&self, index: u32, t: f64, gap: &PairGap) -> f64 {
         if self.gravity_norm == 0.0 {
             return self.epsilon;
@@ -177,7 +183,7 @@ impl Partition {
         let pair = &self.pairs[index as usize];
         let (rebound, separation_speed) = (pair.restitution * gap.rate, pair.hop.1);
         let near = if -rebound > self.fall_speed() && self.lands_alone(index, t) {
-            // Gaps that are found by search are not known better than so.
+            // Distances from an iteration are less accurate.
             let least = if gap.face.is_some() { BOUNCE_GAP_FACE } else { BOUNCE_GAP_SEARCHED } * self.epsilon;
             (BOUNCE_GAP_SHARE * 0.5 * rebound * rebound / self.gravity_norm).max(least)
         } else if separation_speed > 0.0
@@ -192,7 +198,7 @@ impl Partition {
         near.min(self.epsilon)
     }
 
-    /// Whether a body comes out of a flight to another that stands, and near to nothing else.
+    /// Whether a body in free flight approaches one that impulses do not move, and is near to no other.
     fn lands_alone(&self, index: u32, t: f64) -> bool {
         let recently = t - FLIGHT_TIME * self.fall_time();
         let near = |other: &u32| {
@@ -206,7 +212,7 @@ impl Partition {
             })
     }
 
-    /// Gives a pair that has just been looked at its next appointment.
+    /// Schedules the next event of a pair whose gap has just been measured.
     pub fn schedule(&mut self, index: u32, t: f64, gap: &PairGap) {
         let pair = &mut self.pairs[index as usize];
         (pair.bound_time, pair.distance, pair.bound, pair.deferred) =
@@ -221,12 +227,13 @@ impl Partition {
             let near = if apart { self.epsilon } else { self.collision_distance(index, t, gap) };
             self.schedule_after(index, t, near);
         } else {
-            // An overlap leaves no gap to be used up: look again after a moment.
+            // An overlap leaves no gap to bound: measure again soon.
             self.pair_events.set(index, t + 1e-3 * self.fall_time().min(1e-3), pair_key);
         }
     }
 
-    /// Tells a pair of known distance and normal how long it may wait until it is as near as that.
+    /// Schedules a pair of known distance and normal for the time before which its gap cannot be below
+    /// `near`.
     fn schedule_after(&mut self, index: u32, t: f64, near: f64) {
         let distance = self.pairs[index as usize].distance;
         if self.defer_pair(index, t, distance) {
@@ -241,13 +248,13 @@ impl Partition {
         } else {
             self.landing_margin
         };
-        let widths = LandingRule {
+        let rule = LandingRule {
             epsilon: near,
             sigma,
             hop: self.least_hop * self.fall_speed(),
             climbs: self.both_movable(index),
         };
-        let landing = |bound: MotionBound| bound.landing_time(distance, widths);
+        let landing = |bound: MotionBound| bound.landing_time(distance, rule);
         let (mut wait, bound) =
             separation_time(parts, bodies, [&motion[0], &motion[1]], pair.normal, landing);
         let (pair_key, normal, face) = (pair.pair_key(), pair.normal, pair.face);
@@ -255,15 +262,15 @@ impl Partition {
         if wait < longest && longest.is_finite() {
             let motion = [&motion[0], &motion[1]];
             if support_bounds(&mut self.support_bounds, parts, bodies, motion, normal, face, longest) {
-                wait = landing_time(&self.support_bounds, distance, widths, [wait, longest]);
+                wait = landing_time(&self.support_bounds, distance, rule, [wait, longest]);
             }
         }
         self.pairs[index as usize].bound = bound;
         self.pair_events.set(index, t + wait, pair_key);
     }
 
-    /// After the motion of bodies has changed: new body_events, and new appointments for their pairs. Who is surely not near is not
-    /// looked at: what is left of its gap along the old normal is enough to tell how long it may wait.
+    /// After trajectories have been restarted: reschedules the bodies and their pairs. Pairs that are not
+    /// near are not measured: the lower bound of their gap along the old normal is enough.
     pub fn motion_changed(&mut self, bodies: &[u32], t: f64) -> Result<(), Error> {
         for (place, body) in bodies.iter().enumerate() {
             self.rebase_odometer(*body);
@@ -299,7 +306,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Plays everything that happens until the end of the step.
+    /// Event loop: runs all events until the end of the step.
     pub fn run_events(&mut self, world: &World, settings: &ImpulseSettings) -> Result<(), Error> {
         loop {
             let event = self.pair_events.first().filter(|first| first.0 <= self.end);
@@ -326,7 +333,7 @@ impl Partition {
         }
     }
 
-    /// Average contact forces over the last window, each with a number that orders them.
+    /// Mean contact forces over the last window, with the keys of their pairs.
     pub fn forces(&self) -> impl Iterator<Item = (u64, MeanContactForce)> + '_ {
         let alive = self.pairs.iter().zip(&self.alive).filter(|(_, alive)| **alive);
         alive.filter(|(pair, _)| pair.force != DVec3::ZERO).map(|(pair, _)| {
@@ -356,10 +363,10 @@ mod tests {
             .collect()
     }
 
-    /// Impulse test 15: after a collision every appointment of the two bodies is what it would be if made anew, and no
-    /// other has changed.
+    /// Impulse test 15: after a collision every event of the two bodies is what it would be if computed
+    /// afresh, and no other has changed.
     #[test]
-    fn a_collision_renews_the_appointments_of_its_bodies_and_no_others() {
+    fn a_collision_reschedules_the_pairs_of_its_bodies_and_no_others() {
         let mut world = World::default();
         let hard = world.add_material(Material { restitution: 1.0, ..Material::default() }).unwrap();
         world

@@ -1,27 +1,27 @@
-//! Who may have to do with whom in the steps to come.
+//! Groups of bodies that may interact in the steps to come.
 //!
-//! Two who move belong to one group if they are in a pair, or if their boxes overlap, enlarged by how far they can get in the
-//! time lookahead at their present pace. That is a guess: collisions make bodies faster. Whether it was good is found out afterwards
-//! (`timewarp`), so it is a matter of speed only.
+//! Two moving bodies belong to one group if they are in a pair, or if their AABBs overlap when enlarged by
+//! the displacement within the lookahead at the present speed bound. That is a guess, since collisions
+//! accelerate bodies. Whether it was right is found afterwards (`timewarp`), so it concerns speed only.
 
 use super::partition::Partition;
 use super::tuning::LOOKAHEAD_DIAMETERS;
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{Mobility, PairChanges, SpaceKind};
 
-/// UnionFind of numbers that are joined one by one.
+/// Disjoint sets of indices, with path halving.
 #[derive(Clone, Debug)]
 pub(super) struct UnionFind {
     parents: Vec<u32>,
 }
 
 impl UnionFind {
-    /// So many numbers, each alone.
+    /// This many sets of one element.
     pub fn new(count: usize) -> Self {
         Self { parents: (0..count as u32).collect() }
     }
 
-    /// The least number of the set.
+    /// Smallest element of a set.
     pub fn root(&mut self, mut number: u32) -> u32 {
         while self.parents[number as usize] != number {
             let parent = self.parents[number as usize];
@@ -31,22 +31,22 @@ impl UnionFind {
         number
     }
 
-    /// Joins the sets of two.
+    /// Joins two sets.
     pub fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
         self.parents[a.max(b) as usize] = a.min(b);
     }
 }
 
-/// A group, and how much there is to do in it.
+/// Group of bodies and an estimate of its work.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct IndependentGroup {
-    /// Numbers of the world, ascending.
+    /// Indices in the world, ascending.
     pub members: Vec<u32>,
     pub work: f64,
 }
 
-/// (partitions of one world, seconds lookahead) ⇒ independent_groups, most work first.
+/// (partitions of one world, lookahead in s) ⇒ groups, largest work first.
 pub(super) fn independent_groups(partitions: &[Partition], lookahead: f64) -> Vec<IndependentGroup> {
     let count = partitions.first().map_or(0, |partition| partition.local_of.len());
     let mut sets = UnionFind::new(count);
@@ -62,11 +62,11 @@ pub(super) fn independent_groups(partitions: &[Partition], lookahead: f64) -> Ve
             let number = partition.global_of[index];
             work[number as usize] =
                 Some(f64::from(body.restarts) + if body.is_moving() { 1.0 } else { 0.01 });
-            let room = (body.odometer_at(partition.end + lookahead) - body.odometer_at(partition.end))
+            let margin = (body.odometer_at(partition.end + lookahead) - body.odometer_at(partition.end))
                 .min(LOOKAHEAD_DIAMETERS * body.diameter);
             for part in body.parts.clone() {
                 let bounds = partition.broad_phase.bounds(part as u32);
-                boxes.extend(bounds.map(|bounds| (number, bounds.enlarged(room).unwrap_or(bounds))));
+                boxes.extend(bounds.map(|bounds| (number, bounds.enlarged(margin).unwrap_or(bounds))));
             }
         }
     }
@@ -77,7 +77,7 @@ pub(super) fn independent_groups(partitions: &[Partition], lookahead: f64) -> Ve
 fn join_overlapping(sets: &mut UnionFind, boxes: &[(u32, Aabb)]) {
     let mut space = SpaceKind::DynamicBvh.create();
     for (number, bounds) in boxes {
-        // Whoever has no place in a space stays alone, and is found out later.
+        // An AABB that the space rejects stays in a group of its own; an interaction is detected later.
         let _ = space.insert(bounds, Mobility::Moving, u64::from(*number));
     }
     space.build();
@@ -106,7 +106,8 @@ fn gather(sets: &mut UnionFind, work: &[Option<f64>]) -> Vec<IndependentGroup> {
     independent_groups
 }
 
-/// (independent_groups, most work first; how many partitions at most) ⇒ partition of each group: always the one with least to do so far.
+/// (groups, largest work first; largest number of partitions) ⇒ partition of each group, always the one with
+/// least work so far.
 pub(super) fn assign(independent_groups: &[IndependentGroup], most: usize) -> Vec<usize> {
     let mut loads = vec![0.0; independent_groups.len().min(most).max(1)];
     let mut partition_of = Vec::with_capacity(independent_groups.len());
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_are_what_was_joined() {
+    fn groups_are_what_was_joined() {
         let mut sets = UnionFind::new(6);
         for (a, b) in [(4, 2), (5, 4), (0, 1)] {
             sets.join(a, b);

@@ -1,8 +1,9 @@
-//! The same run_events on more or fewer partitions.
+//! Moves bodies, pairs, deadlines and events between partitions.
 //!
-//! Whoever moves is on one partition, with everybody it is in a pair with. Whoever never moves is on all of them. Nothing in a run
-//! depends on how bodies and pairs are numbered on their partition, but for the order of those who move, which is that of the world. So
-//! bodies, pairs, deadlines and appointments can be dealt out anew without changing a bit of what is to come.
+//! A moving body is in one partition, together with all bodies it is in a pair with. Stationary bodies are in
+//! all of them. No result depends on the indices of bodies and pairs within their partition, except for the
+//! order of moving bodies, which is that of the world. So everything can be moved without changing a bit of
+//! what follows.
 
 use super::ImpulseError;
 use super::ballistic_body::BallisticBody;
@@ -12,10 +13,11 @@ use super::travel_deadline::Deadline;
 use crate::error::Error;
 use std::sync::Arc;
 
-/// A number that nobody has.
+/// Marks an index without a meaning.
 pub(super) const NO_INDEX: u32 = u32::MAX;
 
-/// (partitions of one world, which new partition every number of the world is to be on, how many there are to be) ⇒ the new partitions.
+/// (partitions of one world, new partition for every index in the world, number of new partitions) ⇒ the new
+/// partitions.
 pub(super) fn repartition(
     partitions: Vec<Partition>,
     partition_of: &[u32],
@@ -62,7 +64,7 @@ pub(super) fn repartition(
     Ok(new)
 }
 
-/// Somebody on the way to another partition.
+/// A moving body between two partitions.
 struct TransferredBody {
     number: u32,
     body: BallisticBody,
@@ -71,7 +73,8 @@ struct TransferredBody {
 }
 
 impl BallisticBody {
-    /// Old renumbered of pairs ⇒ new ones. Marks of pairs that are gone stay, as they do on a partition.
+    /// Translates the indices of its pairs, old index ⇒ (new index, key). Obsolete deadlines stay, as they do
+    /// within a partition.
     fn renumber(&mut self, renumbered: &[(u32, u64)]) {
         for pair in &mut self.pairs {
             *pair = renumbered[*pair as usize].0;
@@ -86,7 +89,7 @@ impl BallisticBody {
 }
 
 impl Partition {
-    /// A partition of the same world with nobody on it.
+    /// A partition of the same world without bodies.
     fn empty_like(&self) -> Self {
         Self {
             local_of: vec![NO_INDEX; self.local_of.len()],
@@ -105,7 +108,8 @@ impl Partition {
         }
     }
 
-    /// Deals out its pairs, each still with the renumbered in the world of its bodies ⇒ new number and pair_key of every old one.
+    /// Removes all pairs, with indices in the world for their bodies, and appends them to `dealt` ⇒ new index
+    /// and key of each.
     fn take_pairs(
         &mut self,
         partition_of: &[u32],

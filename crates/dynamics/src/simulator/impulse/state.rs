@@ -1,8 +1,8 @@
-//! What has to be remembered so that a run taken up from a snapshot goes on bit for bit.
+//! State saved in a snapshot, from which a run continues bit for bit.
 //!
-//! Shapes, masses and materials are the world's; remembered is who moves start_time when and how, who rests, which pairs there are and
-//! when they meet. Warm starts of the geometry are not: they begin anew at every step anyway. Pairs are bound_time in the order of their parts, so that a
-//! memory does not tell on how many partitions it was played.
+//! Shapes, masses and materials belong to the world. Saved are the trajectories, rest states, pairs and their
+//! events. Warm starts of the distance queries are not saved: they restart at every step anyway. Pairs are
+//! stored in the order of their convex parts, so that the bytes do not depend on the partitions.
 
 use super::ImpulseSettings;
 use super::ballistic_body::{BallisticBody, MotionKind};
@@ -21,16 +21,16 @@ use rattleback_geometry::Aabb;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What an body was doing.
+/// State of a body.
 #[derive(Debug, Serialize, Deserialize)]
 struct BodyState {
     kind: MotionKind,
     start_time: f64,
     start: Motion,
     detector: RestDetector,
-    /// By their indices in the memory.
+    /// Indices into the saved pairs.
     pairs: Vec<u32>,
-    /// Reading and pair_key.
+    /// Odometer reading and key of the pair.
     deadlines: Vec<(f64, u64)>,
     deadline: Option<f64>,
     odometer: f64,
@@ -85,7 +85,7 @@ impl BodyState {
     }
 }
 
-/// The state of a partition_set between two steps.
+/// State of all partitions between two steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ImpulseState {
     pub revision: Option<u64>,
@@ -94,14 +94,14 @@ pub(super) struct ImpulseState {
     smallest_gap: f64,
     end: f64,
     bodies: Vec<BodyState>,
-    /// Of all parts that move.
+    /// Fat AABBs of all moving parts.
     boxes: Vec<(u32, Aabb)>,
-    /// In the order of their parts, with the numbers of the world for their bodies, and when they meet.
+    /// In the order of their parts, with indices of bodies in the world, and the times of their events.
     pairs: Vec<(ImpulsePair, Option<f64>)>,
 }
 
 impl ImpulseState {
-    /// PartitionSet ⇒ what has to be remembered of it.
+    /// Partitions ⇒ their state.
     pub fn save(partition_set: &PartitionSet, revision: Option<u64>) -> Self {
         let partitions = &partition_set.partitions;
         let mut pairs = Vec::new();
@@ -124,7 +124,7 @@ impl ImpulseState {
             }
         }
         boxes.sort_by_key(|(part, _)| *part);
-        // Whoever never moves is on all partitions.
+        // Stationary bodies are in all partitions.
         bodies.sort_by_key(|(number, _)| *number);
         bodies.dedup_by_key(|(number, _)| *number);
         let first = partitions.first();
@@ -140,7 +140,7 @@ impl ImpulseState {
         }
     }
 
-    /// Whether nothing in it points outside a partition of this world.
+    /// Whether all indices are valid in a partition of this world.
     fn fits(&self, partition: &Partition) -> bool {
         let pair_fits = |(pair, event_time): &(ImpulsePair, Option<f64>)| {
             let owner = |k: usize| partition.parts.get(pair.parts[k] as usize).map(|part| part.body);
@@ -164,7 +164,7 @@ impl ImpulseState {
             })
     }
 
-    /// Puts everybody in the world on one partition, in the remembered state; fresh if the two do not fit.
+    /// Builds one partition from the world and restores the state; a fresh one if they do not fit.
     pub fn load(
         self,
         partition_set: &mut PartitionSet,
@@ -186,7 +186,7 @@ impl ImpulseState {
             }
         }
         for (part, bounds) in &self.boxes {
-            // A box that a space would refuse was never in one.
+            // An AABB that the space rejects cannot have been saved: start afresh.
             if partition.broad_phase.set(*part, bounds).is_err() {
                 return partition_set.build(world, settings, self.gravity);
             }
@@ -205,7 +205,7 @@ impl ImpulseState {
     }
 }
 
-/// Pairs in order ⇒ pair_key and place of each.
+/// Pairs in order ⇒ key and index of each.
 fn pair_indices(pairs: &[(ImpulsePair, Option<f64>)]) -> BTreeMap<u64, u32> {
     pairs.iter().enumerate().map(|(place, (pair, _))| (pair.pair_key(), place as u32)).collect()
 }

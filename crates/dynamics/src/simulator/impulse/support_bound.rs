@@ -1,28 +1,31 @@
-//! Sharper bounds for bodies that hop: what each corner does, instead of the fastest that any could do.
+//! Sharper bounds for hopping bodies: the support function along a rotating direction, vertex by vertex.
 //!
-//! A block that rocks on its corners has one corner on the way up while another comes down. The bound of `motion_bound` takes the
-//! fastest of both for the nearest, and has to look many times at a gap that does not close. Here every corner rᵢ is followed on its
-//! own. Along a fixed direction d it lies δᵢ behind the foremost one, moves at bᵢ = (v + ω × rᵢ)·d, and its acceleration is at
-//! most g·d + |rᵢ| (α_max + ω_max²). So the body bounds along d by no more than
+//! A block that rocks on its corners has one corner going up while another comes down. The bound of
+//! `motion_bound` combines the speed of the faster one with the gap of the nearer one, and needs many
+//! measurements of a gap that does not close. Here every vertex rᵢ is followed on its own. Along a fixed
+//! direction d it lies δᵢ behind the support point, moves at bᵢ = (v + ω × rᵢ)·d, and its acceleration is at
+//! most g·d + |rᵢ| (α_max + ω_max²). So the body advances along d by no more than
 //!
-//! maxᵢ (bᵢ s − δᵢ) + A s²,  A = ½ g·d + ½ r (α_max + ω_max²).
+//!   maxᵢ (bᵢ s − δᵢ) + A s²,  A = ½ g·d + ½ r (α_max + ω_max²).
 //!
-//! For any convex body this is h(d + s u) − h(d) + v·d s + A s², with h its support function about the centre of mass and
-//! u = d × ω, because (ω × r)·d = r·(d × ω). Written like that it serves round bodies too: h is c·w + r |w across the axis| +
-//! ½ height |w along the axis| for a cylinder about c, and c·w + |S w| for an ellipsoid of semi-axes S, with |·| the sum of sizes for
-//! a box of half extents S. The lowest point of a coin
-//! that rolls or rattles moves far slower than its rim, and here it does: the spin about its own axis shows nowhere, so what counts
-//! is how its axis a moves, at a rate w = |ω × a| and round the angular momentum, which bends its way by w (I₃/I₁) ω₃ at most.
+//! For any convex body this is h(d + s u) − h(d) + v·d s + A s², with h its support function about the centre
+//! of mass and u = d × ω, because (ω × r)·d = r·(d × ω). In this form it covers curved bodies too: h is c·w +
+//! r |w across the axis| + ½ height |w along the axis| for a cylinder about c, and c·w + |S w| for an
+//! ellipsoid of semi-axes S, with the 1-norm instead for a box of half extents S. The lowest point of a coin
+//! that rolls or rattles is far slower than its rim, and so is this bound: spin about an axis of symmetry
+//! does not move the surface, so what counts is the motion of the axis a, at a rate w = |ω × a| and in
+//! precession about the angular momentum, which bends its path by w (I₃/I₁) ω₃ at most.
 //!
-//! Two bodies that add_rotation together, a domino that slides down the next, hardly move relative_to each other, though both support_bounds along
-//! a direction that is fixed in the world. So where one shows a face it is its frame that the normal is fixed to. There it does not support_bounds
-//! itself, and the other one moves with v₁ − v₂ − ω₂ × (x₁ − x₂) and turns with ω₁ − ω₂. The acceleration of its points in that frame is
-//! at most c = r₁ (α₁ + ω₁²) + q (α₂ + ω₂²) + 2 ω₂ u, where q bounds their distance from x₂ and u their speed, and u grows by c s:
-//! c (1 − 2 ω₂ s) is known.
+//! Two bodies that rotate together, a domino that slides down the next, hardly move relative to each other,
+//! though both advance along a direction that is fixed in the world. So where the nearest feature of one is a
+//! face, the normal is fixed to the frame of that body. There it does not advance itself, and the other one
+//! moves with v₁ − v₂ − ω₂ × (x₁ − x₂) and rotates with ω₁ − ω₂. The acceleration of its points in that frame
+//! is at most c = r₁ (α₁ + ω₁²) + q (α₂ + ω₂²) + 2 ω₂ u, where q bounds their distance from x₂ and u their
+//! speed, and u grows by c s: c (1 − 2 ω₂ s) is known.
 //!
-//! The sum G(s) of two such bounds is convex. From a time at which it is below the gap, the chord to a time at which
-//! it is above lies over G, and so meets the gap too early rather than too late: a few chords come close to the true time, from
-//! below.
+//! The sum G(s) of two such bounds is convex. From a time at which it is below the gap, the chord to a time
+//! at which it is above lies over G, and so reaches the gap too early rather than too late: a few secant
+//! steps come close to the true time, from below.
 
 use super::ballistic_body::{BallisticBody, MotionKind};
 use super::convex_part::ConvexPart;
@@ -32,40 +35,40 @@ use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_geometry::Pose;
 
-/// What of a part can come foremost, in the frame of its body.
+/// Support function of a part, in the frame of its body.
 #[derive(Clone, Debug)]
 pub(super) enum SupportShape {
-    /// Turning does not notify.
+    /// Sphere about the centre of rotation: rotation does not move its surface.
     Ball,
-    /// The hull of these.
+    /// Convex hull of these vertices.
     Corners(Vec<DVec3>),
-    /// A box in its own frame.
+    /// Box in its own frame.
     Box { pose: Pose, half_extents: DVec3 },
-    /// A cylinder along z of its own frame.
+    /// Cylinder along z of its own frame.
     Cylinder { pose: Pose, radius: f64, half_height: f64 },
-    /// An ellipsoid in its own frame.
+    /// Ellipsoid in its own frame.
     Ellipsoid { pose: Pose, semi_axes: DVec3 },
-    /// Anything else.
+    /// Any other shape: no sharper bound than that of `motion_bound`.
     Other,
 }
 
-/// How far a body gets along a direction in a time s: h(d + s u) − h(d) + b s + A s².
+/// Bound on the displacement of a part along a direction within a time s: h(d + s u) − h(d) + b s + A s².
 #[derive(Clone, Debug, Default)]
 pub(super) struct SupportBound {
     a: f64,
     b: f64,
-    /// How fast it begins.
+    /// Slope of the bound at s = 0, m/s.
     rate: f64,
     corners: Vec<Corner>,
     curve: SupportCurve,
-    /// The curve at 0.
+    /// The curve at s = 0.
     start: f64,
 }
 
-/// δ and the rate of a corner.
+/// Lag δ, m, and speed, m/s, of a vertex.
 type Corner = (f64, f64);
 
-/// The support function of a round body along d + s u, all in the frame of the shape.
+/// Support function of a curved body or box along d + s u, in the frame of the shape.
 #[derive(Clone, Copy, Debug, Default)]
 enum SupportCurve {
     #[default]
@@ -76,12 +79,12 @@ enum SupportCurve {
         radius: f64,
         half_height: f64,
     },
-    /// d and u already stretched by the half extents.
+    /// d and u already scaled by the half extents.
     Box {
         d: DVec3,
         u: DVec3,
     },
-    /// d and u already stretched by the semi-axes.
+    /// d and u already scaled by the semi-axes.
     Ellipsoid {
         d: DVec3,
         u: DVec3,
@@ -101,7 +104,7 @@ impl SupportCurve {
         }
     }
 
-    /// The slope to the right of s.
+    /// Right-sided derivative at s.
     fn slope(self, s: f64) -> f64 {
         fn of_length(d: DVec3, u: DVec3) -> f64 {
             let length = d.length();
@@ -134,28 +137,28 @@ impl SupportBound {
         turned + (self.a * s + self.b) * s
     }
 
-    /// How fast it bounds after a time s.
+    /// Derivative of the bound at s, m/s.
     fn slope(&self, s: f64) -> f64 {
         let turning = if self.corners.is_empty() {
             self.curve.slope(s)
         } else {
-            let foremost = |best: (f64, f64), corner: &Corner| {
+            let support = |best: (f64, f64), corner: &Corner| {
                 let next = (corner.1 * s - corner.0, corner.1);
                 if next > best { next } else { best }
             };
-            self.corners.iter().fold((f64::NEG_INFINITY, 0.0), foremost).1
+            self.corners.iter().fold((f64::NEG_INFINITY, 0.0), support).1
         };
         turning + 2.0 * self.a * s + self.b
     }
 
-    /// Not at all.
+    /// Bound of a part that does not move.
     pub fn set_static(&mut self) {
         self.corners.clear();
         (self.a, self.b, self.rate, self.curve, self.start) = (0.0, 0.0, 0.0, SupportCurve::None, 0.0);
     }
 
-    /// (body, part, direction, the body now, longest time of interest) ⇒ its support_bounds. False if nothing better is known
-    /// than `motion_bound` knows.
+    /// (body, part, direction, present state, longest time of interest) ⇒ its bound in the world frame. False
+    /// if it is no sharper than that of `motion_bound`.
     pub fn in_world(
         &mut self,
         body: &BallisticBody,
@@ -186,8 +189,8 @@ impl SupportBound {
         self.begin()
     }
 
-    /// (body and part, direction, the other body, both now, longest time of interest) ⇒ the support_bounds of the part in the frame of
-    /// the other body, to which the direction is fixed. False if that is of no use.
+    /// (body and other body, part, direction, both states, longest time of interest) ⇒ the bound of the part
+    /// in the frame of the other body, to which the direction is fixed. False if it is of no use.
     pub fn relative_to(
         &mut self,
         [body, other]: [&BallisticBody; 2],
@@ -217,7 +220,7 @@ impl SupportBound {
         self.add_rotation(part, d, now, add_rotation, longest) && self.begin()
     }
 
-    /// What turning at ω does to a part: adds h(d + s u) − h(d), u = d × ω.
+    /// Adds the effect of a rotation ω of the part: h(d + s u) − h(d), u = d × ω.
     fn add_rotation(
         &mut self,
         part: &ConvexPart,
@@ -251,30 +254,32 @@ impl SupportBound {
         true
     }
 
+    /// Evaluates the bound at s = 0 ⇒ whether it is finite.
     fn begin(&mut self) -> bool {
         self.start = self.curve.at(0.0);
         self.rate = self.b + self.corners.first().map_or_else(|| self.curve.slope(0.0), |first| first.1);
         self.a.is_finite() && self.rate.is_finite()
     }
 
-    /// Corners that can come foremost before the longest time, the foremost first.
+    /// Stores the vertices that can become the support point before the longest time, the present one first.
     fn add_corners(&mut self, corners: &[DVec3], d: DVec3, u: DVec3, longest: f64) {
-        let foremost = corners
+        let support = corners
             .iter()
             .map(|corner| (corner.dot(d), u.dot(*corner)))
             .fold((f64::NEG_INFINITY, 0.0), |best, next| if next > best { next } else { best });
-        self.corners.push((0.0, foremost.1));
+        self.corners.push((0.0, support.1));
         for corner in corners {
-            let (lag, rate) = (foremost.0 - corner.dot(d), u.dot(*corner));
-            if (rate - foremost.1) * longest > lag {
+            let (lag, rate) = (support.0 - corner.dot(d), u.dot(*corner));
+            if (rate - support.1) * longest > lag {
                 self.corners.push((lag, rate));
             }
         }
     }
 }
 
-/// (parts, bodies, both now, normal, which shows a face, longest time of interest) ⇒ both bounds along the normal: in the frame of the
-/// one that shows a face if that one flies. False if nothing better is known than `motion_bound` knows.
+/// (parts, bodies, both states, normal, index of the body with a face, longest time of interest) ⇒ both
+/// bounds along the normal; in the frame of the body with the face if that one is ballistic. False if they
+/// are no sharper than those of `motion_bound`.
 pub(super) fn support_bounds(
     bounds: &mut [SupportBound; 2],
     parts: [&ConvexPart; 2],
@@ -313,11 +318,12 @@ pub(super) fn support_bounds(
     }
 }
 
-/// (both bounds, gap, landing, a time known to be early enough, latest time wanted) ⇒ a time that is still early enough, and
-/// mostly much latest_time_before.
+/// (both bounds, gap, landing rule, a safe time, latest time of interest) ⇒ a later time that is still safe,
+/// s.
 ///
-/// The gap that is left then is chosen as in [`MotionBound::landing_time`](super::motion_bound::MotionBound::landing_time). Bodies that part and
-/// come back do so over a hop whose apex_time is where the convex G has its least value.
+/// The gap that is left then is chosen as in
+/// [`MotionBound::landing_time`](super::motion_bound::MotionBound::landing_time). The apex of a hop is the
+/// minimum of the convex function G.
 pub(super) fn landing_time(
     bounds: &[SupportBound; 2],
     d: f64,
@@ -338,10 +344,10 @@ pub(super) fn landing_time(
     latest_time_before(bounds, landing.descent(d, a, rate), apex_time, latest).max(early)
 }
 
-/// (both bounds, their rate < 0 and A > 0, latest time wanted) ⇒ about when they are farthest apart.
+/// (both bounds, their rate < 0 and A > 0, latest time of interest) ⇒ approximate time of the apex, s.
 fn apex_time(bounds: &[SupportBound; 2], rate: f64, a: f64, latest: f64) -> f64 {
     let slope = |s: f64| bounds[0].slope(s) + bounds[1].slope(s);
-    // The slope grows by at least 2A.
+    // The slope grows at a rate of at least 2A.
     let (mut left, mut right) = ((0.0, rate), ((-0.5 * rate / a).min(latest), 0.0));
     right.1 = slope(right.0);
     if right.1 <= 0.0 {
@@ -356,8 +362,8 @@ fn apex_time(bounds: &[SupportBound; 2], rate: f64, a: f64, latest: f64) -> f64 
     left.0
 }
 
-/// (both bounds, way that may be covered, a time, latest time wanted) ⇒ a latest_time_before time until which it is not covered; the
-/// same if it is already.
+/// (both bounds, displacement that is allowed, a time, latest time of interest) ⇒ a later time until which it
+/// is not exceeded; the same time if it already is.
 fn latest_time_before(bounds: &[SupportBound; 2], way: f64, from: f64, latest: f64) -> f64 {
     let over = |s: f64| bounds[0].at(s) + bounds[1].at(s) - way;
     let (mut left, mut right) = ((from, over(from)), (latest, over(latest)));
@@ -415,9 +421,9 @@ mod tests {
     }
 
     proptest! {
-        /// No corner and no rim outruns its support_bounds in free flight, looked at from time to time.
+        /// No vertex and no rim exceeds its bound in free flight, at sampled times.
         #[test]
-        fn nothing_outruns_its_advance(
+        fn no_point_exceeds_its_support_bound(
             attitude in prop::array::uniform3(-3.0..3.0f64), omega in prop::array::uniform3(-9.0..9.0f64),
             v in prop::array::uniform3(-1.0..1.0f64), d in prop::array::uniform3(-1.0..1.0f64), kind in 0..3usize,
         ) {
@@ -435,20 +441,20 @@ mod tests {
             let mut support_bounds = SupportBound::default();
             let longest = 0.2;
             prop_assert!(support_bounds.in_world(&body, &part, d, &motion, longest));
-            let foremost = |now: &Motion| {
+            let support = |now: &Motion| {
                 let local = now.q.conjugate() * d;
                 now.x.dot(d) + ConvexShape::try_from(&shape).unwrap().farthest(local, 0).0.dot(local)
             };
-            let start = foremost(&motion);
+            let start = support(&motion);
             for k in 1..=40 {
                 let s = longest * f64::from(k) / 40.0;
-                prop_assert!(foremost(&body.at(s)) - start <= support_bounds.at(s) + 1e-9, "{s} {:?}", support_bounds);
+                prop_assert!(support(&body.at(s)) - start <= support_bounds.at(s) + 1e-9, "{s} {:?}", support_bounds);
             }
         }
 
-        /// Seen from another body that turns as well, no corner and no rim outruns its support_bounds either.
+        /// The same in the frame of another body that rotates as well.
         #[test]
-        fn nothing_outruns_its_advance_against_another(
+        fn no_point_exceeds_its_support_bound_in_a_rotating_frame(
             attitude in prop::array::uniform3(-3.0..3.0f64), omega in prop::array::uniform3(-9.0..9.0f64),
             v in prop::array::uniform3(-1.0..1.0f64), d in prop::array::uniform3(-1.0..1.0f64),
             x in prop::array::uniform3(-0.5..0.5f64), add_rotation in prop::array::uniform3(-4.0..4.0f64), kind in 0..3usize,
@@ -470,16 +476,16 @@ mod tests {
             let longest = 0.03;
             prop_assume!(support_bounds.relative_to([&body, &other], &part, d, [&motion, &its], longest));
             let fixed = its.q.conjugate() * d;
-            let mut foremost = |s: f64| {
+            let mut support = |s: f64| {
                 let (now, frame) = (body.at(s), other.at(s));
                 let d = frame.q * fixed;
                 let local = now.q.conjugate() * d;
                 (now.x - frame.x).dot(d) + ConvexShape::try_from(&shape).unwrap().farthest(local, 0).0.dot(local)
             };
-            let start = foremost(0.0);
+            let start = support(0.0);
             for k in 1..=40 {
                 let s = longest * f64::from(k) / 40.0;
-                prop_assert!(foremost(s) - start <= support_bounds.at(s) + 1e-9, "{s} {:?}", support_bounds);
+                prop_assert!(support(s) - start <= support_bounds.at(s) + 1e-9, "{s} {:?}", support_bounds);
             }
         }
     }

@@ -1,13 +1,28 @@
-//! Several partitions on which parts of one world are finished at the same time.
+//! Optimistic parallel events with rollback: a step runs in several partitions at the same time.
 //!
-//! Playing an event touches the two bodies of a pair, or whoever they add_support_points on, and their pairs; nobody else's. Who is in no pair
-//! with somebody cannot come into one before their boxes overlap. So as long as no box of a partition has conflicting a box of another during a
-//! step, each partition has finished exactly what it would have finished if all were one: the order of events on different partitions does not
-//! matter, and on one partition it is bound_time by times and, at equal times, by numbers of the world.
+//! After B. Mirtich, *Timewarp rigid body simulation* (SIGGRAPH 2000), which applies D. Jefferson, *Virtual
+//! time* (1985), to rigid bodies: groups of bodies advance independently through their own events, and those
+//! that turn out to have interacted are rolled back and repeated together. Here the unit of rollback is one
+//! step, and the test is on swept AABBs.
 //!
-//! Boxes are found to have conflicting when the step is over: every box with all it has been during the step against all others. Stages
-//! that have conflicting are put back to the beginning of the step, become one (`repartition`) and run_events rerun; at worst all become one. They stay together
-//! until the global_of is assignment out anew (`partitioning`). So the number of threads, and who is on which partition, never shows in a result.
+//! **Why it is exact.** Let an event of a pair (i, j) be run at time t.
+//!
+//! 1. It reads and writes only the bodies i, j, their pairs, and resting bodies connected to them through
+//!    pairs.
+//! 2. A pair exists only while the fat AABBs of its parts overlap (`broad_phase`), and a new one is created
+//!    only when they begin to.
+//! 3. So if during a step no AABB of partition P, in any of its versions, overlaps one of partition Q, no
+//!    event of P reads or writes anything of Q: the events of P and Q commute, and each partition has
+//!    computed what a single event queue over all bodies would have.
+//! 4. Within a partition events are ordered by (time, kind, index in the world), which does not depend on the
+//!    partition.
+//!
+//! The union of all versions of an AABB within a step is its swept AABB. After all partitions have run, the
+//! swept AABBs of each are tested against those of the others ([`PartitionBroadPhase`]). Partitions that
+//! overlap are rolled back to the beginning of the step (`checkpoint`), merged (`repartition`) and run again;
+//! in the worst case all become one, so that at most n − 1 rounds are needed. They stay merged until the
+//! bodies are partitioned anew (`partitioning`), from a guess of which bodies will interact. Neither the number of
+//! threads nor the partition therefore shows in a result, by a single bit.
 
 use super::ballistic_body::{BallisticBody, MotionKind};
 use super::counters::ImpulseCounters;
@@ -30,19 +45,20 @@ use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceErr
 use rattleback_numerics::team::together;
 use std::sync::{Mutex, PoisonError};
 
-/// A step to be finished.
+/// Input of a step, shared by all partitions.
 #[derive(Clone, Copy)]
 pub(super) struct StepInput<'a> {
     pub world: &'a World,
     pub settings: &'a ImpulseSettings,
     pub loads: &'a Loads,
-    /// Whether nothing but uniform gravity acts.
+    /// Whether no force but uniform gravity acts, and no damping.
     pub undisturbed: bool,
     pub start: f64,
     pub end: f64,
 }
 
-/// What went wrong, and what was being done then: time, kind, and a number of the world.
+/// Error of a partition, and the key of the event at which it occurred: time, kind and index in the world.
+/// The first one over all partitions is reported.
 #[derive(Debug)]
 pub(super) struct StepFailure {
     key: (f64, EventKind, u64),
@@ -52,27 +68,29 @@ pub(super) struct StepFailure {
 /// All partitions of a world.
 #[derive(Debug)]
 pub(super) struct PartitionSet {
-    /// One at least.
+    /// At least one.
     pub partitions: Vec<Partition>,
     pub observer: CollisionObserver,
     pub counters: ImpulseCounters,
     pub smallest_gap: f64,
     pub events: Vec<Event>,
-    /// Pairs that began close in this step and may not touch.
+    /// Pairs rejected by the pair filter in this step.
     pub rejected: Vec<Rejected>,
-    /// Steps begun steps_since everybody was taken on.
+    /// Number of steps since the partitions were built from the world.
     step: u64,
-    /// Boxes of everybody who moves, if there are several partitions.
+    /// AABBs of all moving parts, if there are several partitions.
     boxes: Option<PartitionBroadPhase>,
-    /// Steps steps_since the global_of was assignment out, after how many it is to be tried rerun, and how far independent_groups look lookahead.
+    /// Steps since the bodies were partitioned, number of steps after which to try again, and lookahead of
+    /// the partitioning in steps.
     steps_since: u32,
     retry_after: u32,
     lookahead: f64,
-    /// Steps steps_since then in which partitions conflicting; gaps last_gap steps_since then, and those of them that were last_gap in vain.
+    /// Steps since then with conflicts; gaps measured since then, and gaps measured in runs that were rolled
+    /// back.
     conflicts: u32,
     work: u64,
     wasted_work: u64,
-    /// Gaps last_gap in the last step.
+    /// Gaps measured in the last step.
     step_work: u64,
 }
 
@@ -98,7 +116,7 @@ impl Default for PartitionSet {
     }
 }
 
-/// Boxes of all parts that move, and whose they are.
+/// Broad phase over the moving parts of all partitions: finds partitions that interacted within a step.
 #[derive(Debug)]
 struct PartitionBroadPhase {
     space: Box<dyn Space>,
@@ -130,7 +148,7 @@ impl PartitionBroadPhase {
         }
     }
 
-    /// Joins all partitions whose boxes have conflicting those of the partitions that have just finished.
+    /// Joins all partitions whose swept AABBs overlap those of the partitions that have just run.
     fn join_overlapping_partitions(
         &mut self,
         finished: &[(usize, Vec<(u32, Aabb)>)],
@@ -155,7 +173,7 @@ impl PartitionBroadPhase {
 }
 
 impl Partition {
-    /// Plays a step; remembers what went wrong.
+    /// Runs a step, with a checkpoint unless the partition is alone or idle; stores an error.
     fn run(&mut self, input: &StepInput<'_>, step: u64, alone: bool) {
         let idle = input.undisturbed && self.has_no_events(input.end);
         if !(alone || idle) {
@@ -177,7 +195,7 @@ impl Partition {
         }
     }
 
-    /// Whether nothing at all is going to happen before the end.
+    /// Whether no event is due before the end of the step.
     fn has_no_events(&self, end: f64) -> bool {
         [&self.pair_events, &self.body_events]
             .iter()
@@ -185,7 +203,7 @@ impl Partition {
             && !self.bodies.iter().any(|body| body.detector.frozen)
     }
 
-    /// What is being done, in numbers of the world.
+    /// Key of the present event, with an index that does not depend on the partition.
     fn global_event_key(&self) -> (f64, EventKind, u64) {
         let EventKey { time, kind, number } = self.current;
         let number = match kind {
@@ -201,7 +219,7 @@ fn space_error(source: SpaceError) -> Error {
 }
 
 impl PartitionSet {
-    /// Everybody on one partition, fresh from the world.
+    /// One partition with all bodies of a world.
     pub fn build(&mut self, world: &World, settings: &ImpulseSettings, gravity: DVec3) -> Result<(), Error> {
         let mut partition = Partition::default();
         partition.build(world, settings, gravity)?;
@@ -210,7 +228,7 @@ impl PartitionSet {
         Ok(())
     }
 
-    /// Everybody on this partition.
+    /// Makes a partition the only one.
     pub fn adopt(&mut self, partition: Partition) {
         self.partitions = vec![partition];
         self.step = 0;
@@ -218,7 +236,7 @@ impl PartitionSet {
         (self.work, self.wasted_work) = (0, 0);
     }
 
-    /// Deals out the global_of anew if it is time for that.
+    /// Partitions the bodies anew if it is time for that.
     pub fn repartition_if_due(&mut self, settings: &ImpulseSettings, dt: f64) -> Result<(), Error> {
         let several = settings.threads > 1 && settings.search == "one-sided" && !self.observer.is_watching();
         if !several {
@@ -231,7 +249,7 @@ impl PartitionSet {
             self.retry_after = (2 * self.retry_after).clamp(REPARTITION_PERIOD, REPARTITION_PERIOD_MAX);
             return self.distribute(&[], 1);
         }
-        // Before the first step nobody has a box with room.
+        // Before the first step no body has a fat AABB.
         if self.step == 0 || !self.is_due(settings.threads as usize) {
             return Ok(());
         }
@@ -273,7 +291,8 @@ impl PartitionSet {
         self.conflicts > 0 || most * threads as f64 > IMBALANCE_LIMIT * all
     }
 
-    /// (partition and numbers of the world, how many partitions) ⇒ everybody is there; who is not named is on the first.
+    /// (partition and indices in the world of its bodies, number of partitions) ⇒ moves all bodies there;
+    /// unassigned ones go to the first partition.
     fn distribute(&mut self, assignment: &[(usize, &[u32])], count: usize) -> Result<(), Error> {
         let mut partition_of = vec![0; self.partitions[0].local_of.len()];
         for (partition, members) in assignment {
@@ -291,7 +310,10 @@ impl PartitionSet {
         Ok(())
     }
 
-    /// Plays a step on all partitions.
+    /// Runs a step in all partitions.
+    ///
+    /// # Errors
+    /// The first error in the order of events.
     pub fn run(&mut self, input: &StepInput<'_>) -> Result<(), Error> {
         self.step += 1;
         if let [only] = self.partitions.as_mut_slice() {
@@ -319,7 +341,7 @@ impl PartitionSet {
                 .enumerate()
                 .filter_map(|(index, partition)| pending.binary_search(&index).is_ok().then_some(partition))
                 .collect();
-            // Whoever has most to do comes first.
+            // The queue is popped from the end: largest work first.
             partitions.sort_by_key(|partition| partition.work);
             let queue = Mutex::new(partitions);
             let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -336,7 +358,7 @@ impl PartitionSet {
         self.commit()
     }
 
-    /// Puts back and joins partitions that have conflicting ⇒ who has to run_events rerun.
+    /// Rolls back and merges the partitions that have interacted ⇒ those that have to run again.
     fn resolve_conflicts(&mut self, finished: &[usize]) -> Result<Vec<usize>, Error> {
         let Some(boxes) = &mut self.boxes else { return Ok(Vec::new()) };
         let swept_boxes: Vec<_> = finished
@@ -373,7 +395,7 @@ impl PartitionSet {
         Ok(rerun)
     }
 
-    /// The step holds: forgets how it began.
+    /// Accepts the step: drops checkpoints, and merged-away partitions.
     fn commit(&mut self) -> Result<(), Error> {
         let Some(boxes) = &mut self.boxes else { return Ok(()) };
         for partition in &mut self.partitions {
@@ -398,7 +420,8 @@ impl PartitionSet {
         Ok(())
     }
 
-    /// Collects what all have done in a step.
+    /// Merges counters, events and rejected pairs of all partitions, in an order that does not depend on
+    /// them.
     fn merge_results(&mut self) {
         self.step_work = 0;
         self.events.clear();
@@ -419,7 +442,7 @@ impl PartitionSet {
         self.rejected.sort_by_key(|rejected| (rejected.bodies, rejected.shapes));
     }
 
-    /// Whether the world is no longer the one that was taken on.
+    /// Whether the set of bodies or gravity has changed since the partitions were built.
     pub fn is_stale(&self, world: &World, gravity: DVec3) -> bool {
         let world_bodies = world.bodies();
         let ids = world_bodies.ids(Status::Dynamic);
@@ -431,14 +454,14 @@ impl PartitionSet {
             || bodies().any(|body| body.is_dynamic() && ids.get(body.dynamic_index) != Some(&body.id))
     }
 
-    /// Average contact forces over the last window, in the order of the parts.
+    /// Mean contact forces over the last window, in the order of the convex parts.
     pub fn forces(&self) -> Vec<MeanContactForce> {
         let mut forces: Vec<_> = self.partitions.iter().flat_map(Partition::forces).collect();
         forces.sort_by_key(|(pair_key, _)| *pair_key);
         forces.into_iter().map(|(_, force)| force).collect()
     }
 
-    /// Who rests, in the order of the world.
+    /// Bodies at rest, in the order of the world.
     pub fn resting(&self) -> Vec<BodyId> {
         let on = |partition: &Partition| {
             let resting = |(number, body): (&u32, &BallisticBody)| {
@@ -452,7 +475,7 @@ impl PartitionSet {
     }
 }
 
-/// When and to whom it happened.
+/// Sort key of a reported event.
 fn time_and_bodies(event: &Event) -> (f64, Option<[BodyId; 2]>) {
     match event {
         Event::Collision { time, bodies, .. } | Event::Stalled { time, bodies } => (*time, Some(*bodies)),

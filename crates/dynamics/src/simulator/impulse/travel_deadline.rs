@@ -1,17 +1,19 @@
-//! What need not be looked at for a while, and the body_events that end it.
+//! Travel deadlines: odometer readings up to which a fat AABB or a gap needs no attention.
 //!
-//! The odometer of a body (`ballistic_body`) reads at least as much as any part of it can have got on along any direction. So
+//! The odometer of a body (`ballistic_body`) is an upper bound on the displacement of any of its points along
+//! any direction. So
 //!
-//! - a box that is R larger on all sides than a part holds it until the reading has grown by R, and
-//! - two parts whose gap is d have not met before the two readings have grown by d total_speed. A share s₁ + s₂ < d of the gap is
-//!   given to each body in proportion to its speed, and the pair *dozes* until one of them has used up its own.
+//! - a fat AABB with the margin R is valid until the odometer has grown by R, and
+//! - two parts at the gap d cannot collide before their two odometers together have grown by d. A part s₁ +
+//!   s₂ < d of the gap is split between the bodies in proportion to their speed bounds, and the pair is
+//!   *deferred* until one of the two has used up its share.
 //!
-//! Neither depends on what collisions do to the bodies meanwhile: after a collision it is only to be bound_time anew *when* the reading
-//! will reach the next deadline, one quadratic equation for all boxes and all deferred pairs of a body. And nothing at all has to be
-//! done at the beginning of a step.
+//! Neither depends on what collisions do to the bodies in the meantime. After a collision only the *time* at
+//! which the odometer reaches the next deadline has to be computed again: one quadratic equation for all
+//! AABBs and all deferred pairs of a body. Nothing has to be done at the beginning of a step.
 //!
-//! Dozing is for busy bodies, which collide again before anything else happens. For one that flies undisturbed the bound
-//! along the normal (`motion_bound`) is much sharper, and seldom needs to be made anew.
+//! Deferring pays for busy bodies, which collide again before anything else happens. For a body in
+//! undisturbed flight the bound along the normal (`motion_bound`) is much sharper, and rarely invalidated.
 
 use super::ImpulseError;
 use super::ballistic_body::{BallisticBody, MotionKind};
@@ -24,16 +26,17 @@ use crate::error::Error;
 use crate::world::World;
 use std::cmp::Ordering;
 
-/// A reading at which a deferred pair has to be looked at.
+/// Odometer reading at which the gap of a deferred pair has to be measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline {
     pub reading: f64,
     pub pair: u32,
-    /// [`ImpulsePair::pair_key`]: pairs may be numbered anew, and a number may be that of another pair by now.
+    /// [`ImpulsePair::pair_key`](super::pair::ImpulsePair::pair_key): an index may have been reused for
+    /// another pair in the meantime.
     pub pair_key: u64,
 }
 
-/// The least reading is the greatest deadline, as a heap of the standard library wants it.
+/// Reversed, so that the standard max-heap yields the smallest reading first.
 impl Ord for Deadline {
     fn cmp(&self, other: &Self) -> Ordering {
         other.reading.total_cmp(&self.reading).then(other.pair_key.cmp(&self.pair_key))
@@ -55,7 +58,7 @@ impl PartialEq for Deadline {
 impl Eq for Deadline {}
 
 impl Partition {
-    /// An odometer has reached a deadline.
+    /// Handles the event of a body whose odometer has reached its next deadline.
     pub fn reach_deadline(&mut self, world: &World, index: u32, t: f64) -> Result<(), Error> {
         let body = &self.bodies[index as usize];
         let reached = body.odometer_at(t).max(body.next_deadline());
@@ -78,7 +81,7 @@ impl Partition {
         Ok(())
     }
 
-    /// A pair whose defer_pair is over.
+    /// Measures and schedules a pair that was deferred.
     fn remeasure(&mut self, pair: u32, t: f64) -> Result<(), Error> {
         if !self.pairs[pair as usize].boxes_overlap {
             self.end_pair(pair);
@@ -89,7 +92,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Whether a deadline is still that of a deferred pair, and not left over.
+    /// Whether a deadline is still that of a deferred pair, and not obsolete.
     fn holds(&self, index: u32, deadline: &Deadline) -> bool {
         self.pairs.get(deadline.pair as usize).is_some_and(|pair| {
             pair.deferred
@@ -98,7 +101,7 @@ impl Partition {
         })
     }
 
-    /// UnionFind the alarm of an body to when its odometer swept_boxes the next deadline.
+    /// Schedules the event of a body at the time its odometer reaches the next deadline.
     pub fn reschedule_body(&mut self, index: u32, t: f64) {
         let body = &self.bodies[index as usize];
         if !body.is_moving() {
@@ -110,7 +113,7 @@ impl Partition {
         self.body_events.set(index, t + wait, u64::from(index));
     }
 
-    /// Large readings would swallow small deadlines.
+    /// Restarts a large odometer from zero, where small differences would be lost in rounding.
     pub fn rebase_odometer(&mut self, index: u32) {
         let body = &mut self.bodies[index as usize];
         let reading = body.odometer;
@@ -129,7 +132,7 @@ impl Partition {
         self.rebuild_deadlines(index);
     }
 
-    /// Marks of all deferred pairs of an body.
+    /// Recomputes the deadlines of all deferred pairs of a body.
     fn rebuild_deadlines(&mut self, index: u32) {
         let deferred = |pair: &u32| {
             let record = &self.pairs[*pair as usize];
@@ -140,24 +143,24 @@ impl Partition {
         self.bodies[index as usize].deadlines = deadlines;
     }
 
-    /// Gives every part of an body a box that it does not leave for a while, and not before `until`.
+    /// Gives every part of a body a fat AABB that is valid for a while, and at least until the time `until`.
     pub fn fatten_aabb(&mut self, index: u32, t: f64, until: f64) -> Result<(), Error> {
         let body = &mut self.bodies[index as usize];
         let now = body.at(t);
         let reading = body.odometer_at(t);
-        let room = (AABB_MARGIN * body.diameter + AABB_MARGIN_TIME * body.speed_bound_at(t).b)
+        let margin = (AABB_MARGIN * body.diameter + AABB_MARGIN_TIME * body.speed_bound_at(t).b)
             .max(DEFER_GAP * self.epsilon)
             + (body.odometer_at(until) - reading);
         for part in body.parts.clone() {
             let Some(bounds) = self.parts[part].aabb(&now.pose()) else { continue };
-            let roomy = bounds.enlarged(room).unwrap_or(bounds);
-            self.broad_phase.set(part as u32, &roomy).map_err(|source| ImpulseError::Space { source })?;
+            let fat = bounds.enlarged(margin).unwrap_or(bounds);
+            self.broad_phase.set(part as u32, &fat).map_err(|source| ImpulseError::Space { source })?;
         }
-        body.aabb_limit = reading + (1.0 - 1e-9) * room;
+        body.aabb_limit = reading + (1.0 - 1e-9) * margin;
         Ok(())
     }
 
-    /// Lets a pair of this gap defer_pair, if that pays.
+    /// Defers a pair at this gap if that pays ⇒ whether it was.
     pub fn defer_pair(&mut self, index: u32, t: f64, distance: f64) -> bool {
         if distance < DEFER_GAP * self.epsilon {
             return false;

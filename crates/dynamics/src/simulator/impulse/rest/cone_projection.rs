@@ -1,18 +1,21 @@
-//! Contact forces of a group of bodies, exactly: the point of a convex cone nearest to the loads.
+//! Exact contact forces of a group of bodies: projection of the loads to a convex cone.
 //!
-//! Momenta that the contacts can take up are sums of x_j a_j, x_j ≥ 0, where a generator a_j is an impulse at one contact with a normal part of 1
-//! and friction of at most μ in some direction, together with the moments that resist rolling and spinning. In the metric of the kinetic
-//! energy, the sum nearest to the momentum of the loads is sought. After P. Wolfe, *Finding the nearest point in a polytope* (1976), and
-//! C. Lawson, R. Hanson, *Solving least squares problems* (1974):
+//! Momenta that the contacts can absorb are sums of x_j a_j, x_j ≥ 0, where a generator a_j is an impulse at
+//! one contact with a normal part of 1 and friction of at most μ in some direction, together with the moments
+//! of rolling and spinning friction. In the metric of the kinetic energy, the sum nearest to the momentum of
+//! the loads is sought. After P. Wolfe, *Finding the nearest point in a polytope* (1976), and C. Lawson, R.
+//! Hanson, *Solving least squares problems* (1974):
 //!
-//! 1. With v what is left, the steepest generator of a contact is the one whose friction opposes u_t and whose moments oppose ω. The steepest of all
-//!    contacts, in parts of its own size, joins the active ones. If none leads down, what is left cannot be made smaller: the proof that the
-//!    contacts cannot carry the bodies.
-//! 2. The nearest point of the span of the active generators is found (Cholesky factors of their products). If one of the x_j would be negative, x moves
-//!    towards it as far as all are positive, the first to vanish is dropped, and the step is repeated.
+//! 1. With v the remaining velocity, the steepest generator of a contact is the one whose friction opposes
+//!    u_t and whose moments oppose ω. The steepest of all contacts, relative to its own norm, is added to the
+//!    active set. If none is a descent direction, the remainder is minimal: a proof that the contacts cannot
+//!    hold the bodies.
+//! 2. The nearest point of the span of the active generators is computed (Cholesky factors of their Gram
+//!    matrix). If one of the x_j would be negative, x moves towards it as far as all are positive, the first
+//!    to vanish is dropped, and the step is repeated.
 //!
-//! The energy falls in every round. A tower of ten takes 20 to 70 rounds, whatever its masses, where relaxation needs thousands of sweeps or
-//! comes to a halt.
+//! The energy decreases in every round. A tower of ten takes 20 to 70 rounds, whatever its masses, where
+//! relaxation needs thousands of sweeps or stagnates.
 
 use super::super::tuning::{CONE_FLAT_SLOPE, CONE_ROUNDS, CONE_ROUNDS_PER_CONTACT, CONE_TINY};
 use super::equilibrium::{LoadedBody, SupportPoint};
@@ -24,10 +27,11 @@ struct Generator {
     support: usize,
     force: DVec3,
     moment: DVec3,
-    /// For both bodies that are to be carried: which, its momentum, and its velocities from that.
+    /// Effect on both bodies, where they belong to the group.
     effects: [Option<BodyEffect>; 2],
 }
 
+/// Index of a body, and linear and angular parts of its momentum and velocity.
 #[derive(Clone, Copy, Debug)]
 struct BodyEffect {
     body: usize,
@@ -55,7 +59,7 @@ impl Generator {
         Self { support: index, force, moment, effects: [effect(0), effect(1)] }
     }
 
-    /// Product of two generators in the metric of the kinetic energy.
+    /// Inner product of two generators in the metric of the kinetic energy.
     fn dot(&self, other: &Self) -> f64 {
         let mut sum = 0.0;
         for a in self.effects.iter().flatten() {
@@ -75,19 +79,20 @@ impl Generator {
     }
 }
 
-/// ActiveSet generators.
+/// Active generators and their coefficients x.
 #[derive(Debug, Default)]
 struct ActiveSet {
     generators: Vec<Generator>,
     x: Vec<f64>,
     /// Slopes at the loads.
     slopes: Vec<f64>,
-    /// Products, and their Cholesky factor: lower triangles, row by row.
+    /// Gram matrix and its Cholesky factor: lower triangles, row by row.
     products: Vec<f64>,
     factor: Vec<f64>,
     scratch: Vec<f64>,
 }
 
+/// Start of a row of a lower triangle.
 const fn row(index: usize) -> usize {
     index * (index + 1) / 2
 }
@@ -116,7 +121,7 @@ impl ActiveSet {
         }
     }
 
-    /// The x of the nearest point of the span, into the scratch.
+    /// Coefficients of the nearest point of the span, into the scratch.
     fn nearest(&mut self) {
         let n = self.x.len();
         self.scratch.clear();
@@ -130,7 +135,7 @@ impl ActiveSet {
         }
     }
 
-    /// Moves to the nearest point of the cone of the active generators; false if numbers give out.
+    /// Moves to the nearest point of the cone of the active generators; false if rounding prevents it.
     fn solve(&mut self) -> bool {
         while !self.x.is_empty() {
             self.nearest();
@@ -155,8 +160,8 @@ impl ActiveSet {
         true
     }
 
-    /// Drops generators that have vanished on the way to a negative x; false if there are none. (The newest one may still be as small as they
-    /// are, but grows.)
+    /// Drops generators that have vanished on the way to a negative x; false if there are none. (The newest
+    /// one may still be as small as they are, but grows.)
     fn drop_vanished(&mut self) -> bool {
         let least = CONE_TINY * self.x.iter().copied().fold(0.0, f64::max);
         let kept: Vec<usize> =
@@ -184,8 +189,8 @@ impl ActiveSet {
     }
 }
 
-/// (bodies after their loads have acted for a while, their contacts, whether so little is left that it is enough) ⇒ whether that was reached;
-/// the impulses are left in the contacts.
+/// (bodies after their loads have acted for a while, their contacts, whether the remainder is small enough) ⇒
+/// whether that was reached; the impulses are stored in the contacts.
 pub(super) fn project(
     bodies: &mut [LoadedBody],
     supports: &mut [SupportPoint],
@@ -226,13 +231,14 @@ pub(super) fn project(
     false
 }
 
+/// Resets the velocities to those after the loads.
 fn restore(bodies: &mut [LoadedBody], start: &[[DVec3; 2]]) {
     for (body, start) in bodies.iter_mut().zip(start) {
         [body.v, body.omega] = *start;
     }
 }
 
-/// Twice the kinetic energy.
+/// Twice the kinetic energy, J.
 fn energy(bodies: &[LoadedBody]) -> f64 {
     let of = |body: &LoadedBody| {
         let linear = if body.inverse_mass > 0.0 { body.v.length_squared() / body.inverse_mass } else { 0.0 };
@@ -242,7 +248,7 @@ fn energy(bodies: &[LoadedBody]) -> f64 {
     bodies.iter().map(of).sum()
 }
 
-/// The generator along which the energy falls fastest, if it does.
+/// Generator along which the energy decreases fastest, if there is one.
 fn steepest(bodies: &[LoadedBody], supports: &[SupportPoint], left: f64) -> Option<Generator> {
     let mut best: (f64, Option<Generator>) = (-CONE_FLAT_SLOPE * left, None);
     for (index, support) in supports.iter().enumerate() {

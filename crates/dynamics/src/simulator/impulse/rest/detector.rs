@@ -1,39 +1,40 @@
-//! Rest detector: how fast a hopping body moves on average.
+//! Rest detector: mean velocity of a hopping body.
 //!
-//! A body on micro-collisions is never still: at any moment it hops or rocks at up to about √(2gε). Its mean velocity over several hops is
-//! what tells a body that stays from one that slides or rolls. Three spans are averaged over, since towers sway longer than single bodies hop.
+//! A body on microcollisions is never still: at any instant it hops or rocks at up to about √(2gε). Its mean
+//! velocity over several hops distinguishes a body that stays from one that slides or rolls. Three spans are
+//! averaged over, since towers sway longer than single bodies hop.
 
 use super::super::tuning::{AVERAGING_SPANS, STILL_PEAK_SPEED, STILL_SPEED};
 use crate::motion::Motion;
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-/// Scales of a micro-collision.
+/// Scales of a microcollision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HopScale {
-    /// Speed after a fall through ε, m/s.
+    /// Speed after a free fall through ε, m/s.
     pub speed: f64,
-    /// Time of that fall, s.
+    /// Duration of that fall, s.
     pub time: f64,
 }
 
-/// Poses a body had some time ago, and what follows from them.
+/// Past poses of a body, its mean velocities, and the results of equilibrium tests.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(in super::super) struct RestDetector {
     samples: [(f64, DVec3, DQuat); 3],
-    /// Until when its mean velocity counts, and that velocity: m/s and rad/s.
+    /// Time until which the mean velocity is valid, s, and that velocity: m/s and rad/s.
     still_until: f64,
     mean_velocity: (DVec3, DVec3),
-    /// Stopped without a proof, for having stalled.
+    /// Stopped without an equilibrium test, after a stall.
     pub frozen: bool,
-    /// When what a resting body is_in_equilibrium was last proved_at.
+    /// Time of the last equilibrium test of a resting body, s.
     pub proved_at: f64,
-    /// When the last attempt to bring it to rest failed.
+    /// Time at which the body last failed an equilibrium test, s.
     pub refused_at: f64,
 }
 
 impl RestDetector {
-    /// Begins anew.
+    /// Restarts from the present state.
     pub fn from(t: f64, now: &Motion) -> Self {
         Self {
             samples: [(t, now.x, now.q); 3],
@@ -62,7 +63,7 @@ impl RestDetector {
         }
     }
 
-    /// The velocities of a body that keeps still: those of this moment if they are small, else the means; none if it moves.
+    /// Velocities of a still body: the present ones if they are small, else the means; none if it moves.
     pub(super) fn still_velocity(
         &self,
         t: f64,
@@ -78,7 +79,7 @@ impl RestDetector {
     }
 }
 
-/// An upper bound on the speed of the surface, m/s.
+/// Upper bound on the speed of the surface, m/s.
 fn surface_speed(v: DVec3, omega: DVec3, radius: f64) -> f64 {
     v.length() + radius * omega.length()
 }

@@ -1,23 +1,25 @@
-//! Rest: bodies that stand still because it has been proved that they can.
+//! Rest: bodies are put to rest when their contacts provably hold them in equilibrium.
 //!
-//! A micro-collision keeps a resting body hopping by a part of ε, which lets it creep down a slope and makes a stack of more
-//! than three or four grind to a halt. So a body is put to rest for good when two things freeze_stalled:
+//! Microcollisions keep a body hopping within a part of ε, which is costly for stacks of more than a few
+//! bodies. So a body is put to rest when two conditions hold:
 //!
-//! 1. It keeps still (`detector`): at this moment, or on average over 3, 12 or 48 times the time τ of a fall through ε, no point of its surface is
-//!    faster than 0.3 √(2gε).
-//! 2. Its contacts can stop it and carry it: let its weight input for a time T = 12τ on the body with its (mean) velocity. There are
-//!    impulses inside the cones of friction after which nothing is left (`equilibrium`), neither of the momentum it had nor of the momentum
-//!    that its weight has given to it. This is asked of all bodies that add_support_points on each other together. A neighbour that moves counts as
-//!    a load, the average of its impulses, as long as it add_load and does not support.
+//! 1. It is still (`detector`): at this instant, or on average over 3, 12 or 48 times the duration τ of a
+//!    free fall through ε, no point of its surface is faster than 0.3 √(2gε).
+//! 2. Its contacts can stop and support it: let its weight act for a time T = 12τ on the body with its (mean)
+//!    velocity. There are impulses inside the friction cones after which nothing is left (`equilibrium`),
+//!    neither of the momentum it had nor of the momentum that its weight has added. This is tested for all
+//!    bodies that support each other together. A moving neighbour counts as a load, the mean of its impulses,
+//!    as long as it presses and does not support.
 //!
-//! The second is what keeps rolling bodies rolling, however slow they are: the contact of a ball cannot take away the momentum of rolling. A
-//! body that slides has v²/(2μg) < 0.05 ε/μ to go when it is stopped.
+//! The second condition keeps slowly rolling bodies rolling: the contact of a ball cannot take away the
+//! momentum of rolling. A sliding body is stopped v²/(2μg) < 0.05 ε/μ before it would have come to rest.
 //!
-//! Bodies with too many events in a step are stopped on the spot, reported as stalled, and have to prove at the next step that they can rest.
+//! Bodies with too many events in a step are frozen, reported as stalled, and tested for equilibrium at the
+//! next step.
 //!
-//! A body at rest does not move as long as it can: an impulse that its contacts can pass on, by the same proof, leaves it where
-//! it is; one they cannot wakes it, with all resting bodies it is in contact with. What hops on it is put to the proof again
-//! from time to time.
+//! A body at rest stays so as long as possible: an impulse that its contacts can absorb, by the same test,
+//! does not move it; one that they cannot absorb wakes it, with all resting bodies it is in contact with. The
+//! test is repeated from time to time while other bodies hop on it.
 
 mod cone_projection;
 mod detector;
@@ -39,18 +41,18 @@ use equilibrium::{LoadedBody, SupportPoint, is_in_equilibrium};
 use glam::DVec3;
 use rattleback_geometry::contact::collide_pieces;
 
-/// Bodies that add_support_points on each other, and what they add_support_points on.
+/// Bodies that support each other, and the contact points between them and the rest of the world.
 #[derive(Debug, Default)]
 struct SupportGroup {
     members: Vec<u32>,
     bodies: Vec<LoadedBody>,
     supports: Vec<SupportPoint>,
-    /// Time the loads have acted for, s.
+    /// Time for which the loads have acted, s.
     span: f64,
 }
 
 impl Partition {
-    /// A body has collided slowly: if it keeps still, tries to put it to rest.
+    /// Updates the rest detector after a slow collision, and tries to put the body to rest if it is still.
     pub fn update_rest(&mut self, world: &World, index: u32, t: f64) -> Result<(), Error> {
         let hop_scale = self.hop_scale();
         let radius = self.radius(index);
@@ -60,9 +62,9 @@ impl Partition {
         }
         let now = body.at(t);
         body.detector.update(t, &now, radius, hop_scale);
-        // Bodies in contact are asked together, so one answer holds for all for a while.
-        let asked = t - body.detector.refused_at < REFUSAL_TIME * hop_scale.time;
-        if !asked
+        // Bodies in contact are tested together, so one refusal holds for all of them for a while.
+        let recently_refused = t - body.detector.refused_at < REFUSAL_TIME * hop_scale.time;
+        if !recently_refused
             && body.detector.still_velocity(t, &now, radius, hop_scale).is_some()
             && world.body(body.id)?.can_sleep()
         {
@@ -71,6 +73,7 @@ impl Partition {
         Ok(())
     }
 
+    /// Speed and duration of a free fall through ε.
     fn hop_scale(&self) -> HopScale {
         HopScale { speed: self.fall_speed(), time: self.fall_time() }
     }
@@ -81,7 +84,7 @@ impl Partition {
         self.parts[parts].iter().map(|part| part.radius).fold(0.0, f64::max)
     }
 
-    /// Velocities of a body that rests or keeps still.
+    /// Velocities of a body that rests or is still; none if it moves.
     fn still_velocity(&mut self, index: u32, t: f64) -> Option<(DVec3, DVec3)> {
         let (hop_scale, radius) = (self.hop_scale(), self.radius(index));
         let body = &mut self.bodies[index as usize];
@@ -92,9 +95,11 @@ impl Partition {
         body.detector.still_velocity(t, &now, radius, hop_scale)
     }
 
+    /// Tests a body and all that supports it for equilibrium, and puts them to rest if they pass.
     fn try_rest(&mut self, index: u32, t: f64) -> Result<(), Error> {
         let span = STOPPING_TIME * self.fall_time();
-        // With all that keeps still; or, if that fails, with what hops on it as a load, so that a pile comes to rest from the ground up.
+        // First with all still bodies; if that fails, with hopping neighbours as loads, so that a pile comes
+        // to rest from the ground up.
         for joining in [true, false] {
             let Some(mut group) = self.support_group(index, t, span, joining)? else { continue };
             if is_in_equilibrium(
@@ -116,6 +121,7 @@ impl Partition {
         Ok(())
     }
 
+    /// Puts all movable members of a group to rest.
     fn put_to_rest(&mut self, group: &SupportGroup, t: f64) -> Result<(), Error> {
         self.record_forces(group, t);
         let fresh: Vec<u32> = group
@@ -132,6 +138,7 @@ impl Partition {
         self.motion_changed(&fresh, t)
     }
 
+    /// Stops a body where it is.
     fn stop(&mut self, index: u32, t: f64) {
         let body = &mut self.bodies[index as usize];
         let now = body.at(t);
@@ -140,7 +147,7 @@ impl Partition {
         self.record_stop(index, &now);
     }
 
-    /// Stops bodies that have stalled until the next step, where they have to prove that they can rest.
+    /// Freezes stalled bodies until the next step, when they are tested for equilibrium.
     pub fn freeze_stalled(&mut self, stalled: &[u32], t: f64) -> Result<(), Error> {
         for index in stalled {
             self.stop(*index, t);
@@ -149,7 +156,7 @@ impl Partition {
         self.motion_changed(stalled, t)
     }
 
-    /// Lets go whoever was held and cannot prove that it can rest.
+    /// Releases the frozen bodies that are not in equilibrium.
     pub fn release_frozen(&mut self, t: f64) -> Result<(), Error> {
         for index in 0..self.bodies.len() as u32 {
             let body = &mut self.bodies[index as usize];
@@ -161,7 +168,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Looks again whether a resting body can carry what has been put on it.
+    /// Tests again whether the contacts of a resting body support what hops on it; wakes it if not.
     pub fn recheck_rest(&mut self, index: u32, t: f64) -> Result<(), Error> {
         if t - self.bodies[index as usize].detector.proved_at < AVERAGING_SPANS[1] * self.fall_time() {
             return Ok(());
@@ -186,7 +193,7 @@ impl Partition {
         if loaded_body { Ok(()) } else { self.wake_connected(index, t) }
     }
 
-    /// Whether a resting body can pass an impulse at a point on to what it leans on, and stay where it is.
+    /// Whether the contacts of a resting body can absorb an impulse at a point, so that it does not move.
     pub fn can_absorb(
         &mut self,
         index: u32,
@@ -201,7 +208,7 @@ impl Partition {
         if self.bodies[index as usize].detector.frozen {
             return Ok(true);
         }
-        // Slow, and downwards: the everyday hopping of whatever rests on it.
+        // Slow and downwards: hops of a body that rests on it.
         if speed < self.fall_speed() && p.dot(self.gravity) > 0.7 * p.length() * self.gravity_norm {
             return Ok(true);
         }
@@ -215,7 +222,7 @@ impl Partition {
         Ok(is_in_equilibrium(&mut group.bodies, &mut group.supports, hop_scale, STAY_RESIDUAL))
     }
 
-    /// The forces of a proof are the forces of the contacts.
+    /// Stores the forces of an equilibrium as the mean forces of the contacts.
     fn record_forces(&mut self, group: &SupportGroup, t: f64) {
         for support in &group.supports {
             let pair = &mut self.pairs[support.pair as usize];
@@ -228,7 +235,7 @@ impl Partition {
         }
     }
 
-    /// Brings a resting body back to life, and everybody it leans on or who leans on it.
+    /// Wakes a resting body, and all resting bodies connected to it by contacts.
     pub fn wake_connected(&mut self, index: u32, t: f64) -> Result<(), Error> {
         if self.bodies[index as usize].kind != MotionKind::Resting {
             return Ok(());
@@ -253,6 +260,7 @@ impl Partition {
         self.motion_changed(&awake, t)
     }
 
+    /// Makes a resting body ballistic.
     fn wake(&mut self, index: u32, t: f64) {
         let body = &mut self.bodies[index as usize];
         body.kind = MotionKind::Ballistic;
@@ -261,13 +269,14 @@ impl Partition {
         body.detector = RestDetector::from(t, &motion);
     }
 
+    /// The other body of a pair.
     fn partner(&self, pair: u32, body: u32) -> u32 {
         let [a, b] = self.pairs[pair as usize].bodies;
         if a == body { b } else { a }
     }
 
-    /// All resting bodies in contact with each other from one body on, and all that keep still if these are to join, after
-    /// their weight has acted for a time; none if one of them cannot be at rest.
+    /// All resting bodies in contact with each other from one body on, with all still ones if `joining`,
+    /// after their weight has acted for a time; none if one of them cannot be at rest.
     fn support_group(
         &mut self,
         start: u32,
@@ -335,6 +344,7 @@ impl Partition {
         Ok(Some(group))
     }
 
+    /// A member after its weight has acted for a time.
     fn loaded_body(&mut self, member: u32, t: f64, span: f64, (v, omega): (DVec3, DVec3)) -> LoadedBody {
         let radius = self.radius(member);
         let body = &mut self.bodies[member as usize];
@@ -343,11 +353,11 @@ impl Partition {
         LoadedBody { inverse_mass, inverse_inertia, radius, v: v + span * self.gravity, omega }
     }
 
-    /// Adds what a hopping neighbour does to a member on average; false if it holds the member up.
+    /// Adds the mean force of a hopping neighbour to a member; false if the neighbour supports the member.
     fn add_load(&mut self, pair: u32, member: u32, group: &mut SupportGroup, place: usize, t: f64) -> bool {
         let record = &self.pairs[pair as usize];
         let (span, window) = (t - record.sum_start, AVERAGING_SPANS[1] * self.fall_time());
-        // A few impulses are no average: what was known before counts as much as a window.
+        // A few impulses are no mean: the previous mean counts as one window.
         let force = (record.impulse + window * record.force) / (span + window);
         let sign = if record.bodies[1] == member { 1.0 } else { -1.0 };
         let force = sign * force;
@@ -364,7 +374,7 @@ impl Partition {
         true
     }
 
-    /// Adds the points where a pair leans on each other.
+    /// Adds the contact points of a pair.
     fn add_support_points(&mut self, index: u32, group: &mut SupportGroup, t: f64) -> Result<(), Error> {
         let pair = &mut self.pairs[index as usize];
         let motion = pair.bodies.map(|body| self.bodies[body as usize].at(t));

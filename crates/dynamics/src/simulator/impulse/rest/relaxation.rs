@@ -1,11 +1,12 @@
-//! Relaxation: contact forces of large groups, one contact after the other.
+//! Contact forces of large groups by relaxation, one contact after the other (projected Gauss–Seidel).
 //!
-//! With K the collision matrix of a contact: p ← p − K⁻¹u, the least for this contact, if that lies in the
-//! cone; else a step down the slope and back into the cone, p ← Π(p − u/tr K), Π the nearest point of the cone. Neither ever raises
-//! the energy. What is left of it shrinks ever more slowly where cones are reached, so this is for groups that are too large for `cone_projection`.
+//! With K the collision matrix of a contact: p ← p − K⁻¹u, the minimum for this contact, if that lies in the
+//! cone; else a projected gradient step, p ← Π(p − u/tr K), Π the nearest point of the cone. Neither ever
+//! raises the energy. Convergence slows down where cones are active, so this is for groups that are too large
+//! for `cone_projection`.
 //!
-//! Where rolling is resisted, a contact also passes on a moment m, of at most b p_n across the normal and c p_n along it. The slope there is
-//! the relative ω, so m ← Π(m − ω/tr(I₁⁻¹ + I₂⁻¹)).
+//! With rolling friction a contact also transmits a moment m, of at most b p_n across the normal and c p_n
+//! along it. The gradient there is the relative ω, so m ← Π(m − ω/tr(I₁⁻¹ + I₂⁻¹)).
 
 use super::super::tuning::{
     RELAXATION_CHECK, RELAXATION_ROUNDS, RELAXATION_ROUNDS_MAX, RELAXATION_ROUNDS_PER_BODY,
@@ -14,7 +15,8 @@ use super::equilibrium::{LoadedBody, SupportPoint};
 use crate::contact::{Contactor, collision_matrix};
 use glam::{DMat3, DVec3};
 
-/// (bodies after their loads have acted for a while, their contacts, what may be left, what is left) ⇒ whether no more than that is left.
+/// (bodies after their loads have acted for a while, their contacts, allowed remainder, function that
+/// evaluates the remainder) ⇒ whether it was reached.
 pub(super) fn relax(
     bodies: &mut [LoadedBody],
     supports: &mut [SupportPoint],
@@ -30,7 +32,8 @@ pub(super) fn relax(
     let rounds = (RELAXATION_ROUNDS + RELAXATION_ROUNDS_PER_BODY * bodies.len()).min(RELAXATION_ROUNDS_MAX);
     let mut before = f64::INFINITY;
     for round in 0..rounds {
-        // Up and down in angular_velocity: a tower passes its weight down in one sweep and the answer up in the next.
+        // Sweeps alternate in direction: a tower transmits its weight down in one sweep and the reaction up
+        // in the next.
         for k in 0..supports.len() {
             let k = if round % 2 == 0 { k } else { supports.len() - 1 - k };
             let support = &mut supports[k];
@@ -56,7 +59,7 @@ pub(super) fn relax(
             return true;
         }
         if round % RELAXATION_CHECK == RELAXATION_CHECK - 1 {
-            // Twice as fast as it has been getting better, would it be in time?
+            // Gives up if even twice the present rate of convergence would not suffice.
             let pauses = ((rounds - round) / RELAXATION_CHECK) as f64;
             if worst * (worst / before).min(1.0).powf(2.0 * pauses) > residual {
                 return false;
@@ -67,11 +70,13 @@ pub(super) fn relax(
     false
 }
 
+/// Velocity of a body at a contact, m/s; zero outside the group.
 fn velocity(bodies: &[LoadedBody], support: &SupportPoint, side: usize) -> DVec3 {
     support.bodies[side]
         .map_or(DVec3::ZERO, |body| bodies[body].v + bodies[body].omega.cross(support.arms[side]))
 }
 
+/// Applies an impulse to both bodies of a contact.
 fn apply_impulse(bodies: &mut [LoadedBody], support: &SupportPoint, p: DVec3) {
     for (side, sign) in [(0, -1.0), (1, 1.0)] {
         if let Some(index) = support.bodies[side] {
@@ -82,7 +87,7 @@ fn apply_impulse(bodies: &mut [LoadedBody], support: &SupportPoint, p: DVec3) {
     }
 }
 
-/// Lets the moment of a contact do what it can against rolling and spinning.
+/// Updates the moment of rolling and spinning friction of a contact.
 fn solve_moment(bodies: &mut [LoadedBody], support: &mut SupportPoint) {
     let inverse_inertia =
         |side: usize| support.bodies[side].map_or(DMat3::ZERO, |body| bodies[body].inverse_inertia);
@@ -109,7 +114,7 @@ fn in_cone(p: DVec3, n: DVec3, mu: f64) -> bool {
     (p - normal * n).length() <= mu * normal
 }
 
-/// The nearest point of the cone.
+/// Nearest point of the friction cone.
 fn project_to_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
     let normal = p.dot(n);
     let tangent = p - normal * n;
@@ -121,7 +126,7 @@ fn project_to_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
     if height <= 0.0 { DVec3::ZERO } else { height * (n + tangent * (mu / size)) }
 }
 
-/// K of a contact; bodies that are not to be carried count as static.
+/// Collision matrix K of a contact; bodies outside the group have infinite mass.
 fn compliance(bodies: &[LoadedBody], support: &SupportPoint) -> DMat3 {
     let [a, b] = [0, 1].map(|side| {
         support.bodies[side].map_or(Contactor::FIXED, |index| Contactor {
