@@ -81,10 +81,10 @@ fn max_speeds(path: &Path) -> (f64, f64) {
         }
         Path::Keyframes(keys) => keys.windows(2).fold((0.0, 0.0), |(speed, spin), pair| {
             let time = pair[1].0 - pair[0].0;
-            let way = (pair[1].1.translation - pair[0].1.translation).length();
+            let travelled = (pair[1].1.translation - pair[0].1.translation).length();
             let turn = pair[1].1.rotation.angle_between(pair[0].1.rotation);
             // Angles of nearly equal attitudes are only accurate to the square root of rounding.
-            (f64::max(speed, way / time), f64::max(spin, (turn + 1e-7) / time))
+            (f64::max(speed, travelled / time), f64::max(spin, (turn + 1e-7) / time))
         }),
         Path::Translation(Signal::Harmonic { amplitude, frequency, .. }) => {
             (amplitude.length() * TAU * frequency.abs(), 0.0)
@@ -141,10 +141,10 @@ mod tests {
             let (now, then) = (path.at(&start, t), path.at(&start, t + s));
             // A rod from −p to p: its support point along d is the farther of the two ends.
             let lever = p.length();
-            let foremost = |pose: &Pose| pose.point(p).dot(d).max(pose.point(-p).dot(d));
-            let way = foremost(&then.pose) - foremost(&now.pose);
+            let support = |pose: &Pose| pose.point(p).dot(d).max(pose.point(-p).dot(d));
+            let travelled = support(&then.pose) - support(&now.pose);
             for bound in kinematic.bounds(lever, d, now.velocity, now.angular_velocity) {
-                prop_assert!(way <= (bound.a * s + bound.b) * s + 1e-9, "{way} {bound:?} {path:?}");
+                prop_assert!(travelled <= (bound.a * s + bound.b) * s + 1e-9, "{travelled} {bound:?} {path:?}");
             }
         }
     }

@@ -213,9 +213,9 @@ impl SupportBound {
         let radius = if matches!(part.support, SupportShape::Ball) { 0.0 } else { part.radius };
         let own =
             if flies { radius * body.max_point_acceleration(part.axis, now) } else { other.gravity.length() };
-        let way = apart.length() + drift.length() * longest + radius;
+        let reach = apart.length() + drift.length() * longest + radius;
         let speed = v.length() + radius * add_rotation.length();
-        self.a = 0.5 * (own + way * max_acceleration + 2.0 * fastest * speed) / (1.0 - rotation);
+        self.a = 0.5 * (own + reach * max_acceleration + 2.0 * fastest * speed) / (1.0 - rotation);
         self.b = v.dot(d);
         self.add_rotation(part, d, now, add_rotation, longest) && self.begin()
     }
@@ -364,8 +364,8 @@ fn apex_time(bounds: &[SupportBound; 2], rate: f64, a: f64, latest: f64) -> f64 
 
 /// (both bounds, displacement that is allowed, a time, latest time of interest) ⇒ a later time until which it
 /// is not exceeded; the same time if it already is.
-fn latest_time_before(bounds: &[SupportBound; 2], way: f64, from: f64, latest: f64) -> f64 {
-    let over = |s: f64| bounds[0].at(s) + bounds[1].at(s) - way;
+fn latest_time_before(bounds: &[SupportBound; 2], allowed: f64, from: f64, latest: f64) -> f64 {
+    let over = |s: f64| bounds[0].at(s) + bounds[1].at(s) - allowed;
     let (mut left, mut right) = ((from, over(from)), (latest, over(latest)));
     if left.1 >= 0.0 {
         return from;

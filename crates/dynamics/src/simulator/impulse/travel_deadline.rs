@@ -108,8 +108,8 @@ impl Partition {
             self.body_events.cancel(index);
             return;
         }
-        let way = body.next_deadline() - body.odometer_at(t);
-        let wait = if way > 0.0 { body.speed_bound_at(t).time_to_cover(way) } else { 0.0 };
+        let remaining = body.next_deadline() - body.odometer_at(t);
+        let wait = if remaining > 0.0 { body.speed_bound_at(t).time_to_cover(remaining) } else { 0.0 };
         self.body_events.set(index, t + wait, u64::from(index));
     }
 
