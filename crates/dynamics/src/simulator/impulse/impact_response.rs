@@ -66,8 +66,8 @@ impl Partition {
         let mut woken = false;
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
             if self.bodies[bodies[k] as usize].kind == MotionKind::Resting {
-                let scripted = self.bodies[bodies[1 - k] as usize].kind == MotionKind::Kinematic;
-                if scripted
+                let kinematic = self.bodies[bodies[1 - k] as usize].kind == MotionKind::Kinematic;
+                if kinematic
                     || !self.can_absorb(bodies[k], t, sign * response.impulse, response.point, -gap.rate)?
                 {
                     self.wake_connected(bodies[k], t)?;

@@ -32,6 +32,7 @@ struct BodyState {
     pairs: Vec<u32>,
     /// Odometer reading and key of the pair.
     deadlines: Vec<(f64, u64)>,
+    /// Time of its next deadline event, s.
     deadline: Option<f64>,
     odometer: f64,
     aabb_limit: f64,
