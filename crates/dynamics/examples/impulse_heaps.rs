@@ -1,4 +1,4 @@
-//! Heaps that have nothing to do with each other under the event-driven simulator: what threads bring.
+//! Independent heaps under the event-driven simulator: speed-up by threads.
 //!
 //! `cargo run --release -p rattleback-dynamics --example impulse_heaps -- [heaps] [seconds]`
 
@@ -11,7 +11,7 @@ use std::time::Instant;
 const DT: f64 = 1.0 / 60.0;
 const BODIES_PER_HEAP: u32 = 6;
 
-/// So many heaps, 4 m apart, of coins and blocks that fall on each other.
+/// A number of heaps, 4 m apart, of coins and blocks that fall on each other.
 fn heaps(count: u32) -> Result<World, Box<dyn std::error::Error>> {
     let mut world = World::default();
     let surface = world.add_material(Material { restitution: 0.4, ..Material::default() })?;
@@ -35,7 +35,7 @@ fn heaps(count: u32) -> Result<World, Box<dyn std::error::Error>> {
     Ok(world)
 }
 
-/// Seconds this thread has been computing so far; 0 where the system does not tell.
+/// Processor time of this thread, s; 0 where the system does not report it.
 fn computed() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|field| field.parse::<f64>().ok()).map_or(0.0, |ns| 1e-9 * ns)

@@ -36,7 +36,7 @@ fn run(world: &mut World, simulator: &mut Impulse, seconds: f64, dt: f64) {
     }
 }
 
-/// Smallest distance of any two shapes, by asking geometry about every pair anew.
+/// Smallest distance of any two shapes, computed afresh for every pair.
 fn nearest(world: &World) -> f64 {
     let shapes: Vec<_> = world.iter_shapes().map(|(_, attached)| attached).collect();
     let mut least = f64::INFINITY;
@@ -61,7 +61,7 @@ fn nearest(world: &World) -> f64 {
     least
 }
 
-/// A ball with e = 1 keeps its energy: hundred seconds of bouncing, to rounding.
+/// A ball with e = 1 keeps its energy over a hundred seconds of bouncing, to rounding.
 #[test]
 fn an_elastic_ball_bounces_forever() {
     let mut world = World::default();
@@ -75,9 +75,10 @@ fn an_elastic_ball_bounces_forever() {
     assert!(world.body(id).unwrap().angular_velocity().length() < 1e-12);
 }
 
-/// Newton's cradle: five balls a hair apart, the first at 1 m/s; only the last leaves, with all of it.
+/// Newton's cradle: five balls a small gap apart, the first at 1 m/s; only the last one leaves, with the
+/// whole momentum.
 #[test]
-fn newtons_cradle_passes_everything_on() {
+fn newtons_cradle_transmits_all_momentum() {
     let mut world = World::weightless();
     let hard = surface(&mut world, 1.0, 0.0);
     let epsilon = 1e-4;
@@ -95,9 +96,10 @@ fn newtons_cradle_passes_everything_on() {
     assert!(ids[..4].iter().all(|id| speed(*id).abs() < 1e-9));
 }
 
-/// Impulse test 11: a bullet of 5 mm never passes a wall of 1 mm, at any speed; sampling at 1/60 s loses it.
+/// Impulse test 11: a bullet of 5 mm never passes a wall of 1 mm, at any speed; sampling at 1/60 s misses the
+/// collision.
 #[test]
-fn no_bullet_is_too_fast() {
+fn no_bullet_tunnels_at_any_speed() {
     for speed in [10.0, 1e3, 1e6] {
         for (search, must_hit) in [("one-sided", true), ("bracketing", speed < 100.0)] {
             let mut world = World::weightless();
@@ -122,9 +124,10 @@ fn no_bullet_is_too_fast() {
     }
 }
 
-/// Impulse test 14: two bodies that close in at 1 m/s from 100 m are looked at no more than three times before they touch.
+/// Impulse test 14: the gap of two bodies that approach at 1 m/s from 100 m is measured at most three times
+/// before they touch.
 #[test]
-fn far_bodies_are_hardly_looked_at() {
+fn far_bodies_are_measured_three_times_at_most() {
     let mut world = World::weightless();
     for side in [-1.0, 1.0] {
         let body = block(DVec3::splat(0.5)).at(50.0 * side, 0.0, 0.0).velocity(-0.5 * side * DVec3::X);
@@ -136,7 +139,8 @@ fn far_bodies_are_hardly_looked_at() {
     assert!(counters.collisions >= 1 && counters.checks <= 3 + 2 * counters.collisions, "{counters:?}");
 }
 
-/// Impulse test 30 with N14: a ball with backspin bounces along a floor as the closed form says, bounce by bounce.
+/// Impulse test 30 with N14: a ball with backspin bounces along a floor according to the closed form, bounce
+/// by bounce.
 #[test]
 fn a_ball_with_backspin_follows_its_closed_form() {
     let (radius, mu, e) = (0.1, 0.3, 0.6);
@@ -196,9 +200,10 @@ fn ramp(
     (world, id, down, with(settings))
 }
 
-/// N7 and impulse test 33: 30° ramp, μ = 0.9, 5.48 m/s: stops after 5.4777 m at 1.9992 s, within 0.2 %, and does not creep.
+/// N7 and impulse test 33: 30° ramp, μ = 0.9, 5.48 m/s: stops after 5.4777 m at 1.9992 s, within 0.2 %, and
+/// does not creep.
 #[test]
-fn a_block_on_a_ramp_stops_where_coulomb_says_and_stays() {
+fn a_block_on_a_ramp_stops_at_coulombs_distance_and_stays() {
     let half = DVec3::new(0.05, 0.05, 0.025);
     let settings = ImpulseSettings { collision_epsilon: 0.25e-3, ..ImpulseSettings::default() };
     let (mut world, id, down, mut simulator) = ramp(0.9, 5.48, half, settings);
@@ -230,7 +235,8 @@ fn a_block_on_a_ramp_stops_where_coulomb_says_and_stays() {
     assert!(simulator.smallest_gap() > 0.0 && nearest(&world) > 0.0);
 }
 
-/// Impulse test 33: without rest the source's method creeps at some 10 mm/s. Hops against what pulls do not, whatever is set.
+/// Impulse test 33: without rest the published method creeps at some 10 mm/s. Hops against the acceleration
+/// of the gap do not, with any settings.
 #[test]
 fn without_rest_a_block_does_not_creep() {
     let creep = |reversing: bool| {
@@ -298,9 +304,9 @@ fn a_tower_of_ten_rests_for_a_minute() {
     assert!((force.z.abs() / (10.0 * G) - 1.0).abs() < 0.02, "{force}");
 }
 
-/// A resting tower falls when something hits it hard, and a resting ball rolls when another touches it gently.
+/// A resting tower falls when a body hits it hard, and a resting ball rolls when another touches it gently.
 #[test]
-fn rest_ends_when_it_must() {
+fn resting_bodies_wake_when_disturbed() {
     let mut world = World::default();
     let ids = tower(4, &mut world);
     let mut simulator = Impulse::default();
@@ -329,9 +335,9 @@ fn rest_ends_when_it_must() {
     assert!(world.body(target).unwrap().position().x > 0.02, "the ball did not roll");
 }
 
-/// Impulse test 31: a tilted box settles; the floor carries mg on average, with and without rest.
+/// Impulse test 31: a tilted box settles; the mean force on the floor is mg, with and without rest.
 #[test]
-fn a_resting_box_weighs_what_it_weighs() {
+fn mean_force_below_a_resting_box_is_its_weight() {
     for rest in [false, true] {
         let mut world = World::default();
         let wood = surface(&mut world, 0.0, 0.5);
@@ -356,7 +362,7 @@ fn a_resting_box_weighs_what_it_weighs() {
 
 /// Impulse test 35: twice the mass, the same collisions at the same times.
 #[test]
-fn mass_alone_changes_nothing() {
+fn mass_alone_does_not_change_the_motion() {
     let heights = [1.0, 2.0].map(|mass| {
         let mut world = World::default();
         let wood = surface(&mut world, 0.4, 0.5);
@@ -372,9 +378,10 @@ fn mass_alone_changes_nothing() {
     assert!((heights[0].0 - heights[1].0).length() < 1e-6);
 }
 
-/// Impulse test 36: without microcollisions a resting box collides ever more often; the run says so and goes on.
+/// Impulse test 36: without microcollisions a resting box collides ever more often; the stall limit ends the
+/// step.
 #[test]
-fn without_microcollisions_nothing_hangs() {
+fn without_microcollisions_every_step_ends() {
     let mut world = World::default();
     let wood = surface(&mut world, 0.3, 0.5);
     floor(&mut world, DVec3::Z, wood);
@@ -389,7 +396,8 @@ fn without_microcollisions_nothing_hangs() {
     assert!(world.time() > 0.59 && simulator.smallest_gap() > 0.0);
 }
 
-/// Impulse test 18: standard and coherent hashing find the same pairs, hence the same trajectories, bit for bit.
+/// Impulse test 18: standard and coherent hashing find the same pairs, hence the same trajectories, bit for
+/// bit.
 #[test]
 fn both_hashes_give_the_same_bits() {
     let end = ["spatial-hash", "spatial-hash-standard"].map(|space| {
@@ -402,9 +410,9 @@ fn both_hashes_give_the_same_bits() {
     assert_eq!(end[0], end[1]);
 }
 
-/// A run taken up from a snapshot goes on bit for bit.
+/// A run continued from a snapshot is the same bit for bit.
 #[test]
-fn a_snapshot_goes_on_bit_for_bit() {
+fn a_restored_run_is_the_same_bit_for_bit() {
     let mut world = World::default();
     let ids = tower(4, &mut world);
     let mut simulator = Impulse::default();
@@ -423,7 +431,7 @@ fn a_snapshot_goes_on_bit_for_bit() {
     assert!(Impulse::default().recall(&[1, 2, 3]).is_err());
 }
 
-/// Bodies that are put into each other are refused, and the world is left as it was.
+/// Bodies that overlap initially are refused, and the world is unchanged.
 #[test]
 fn overlap_is_refused() {
     let mut world = World::default();
@@ -435,7 +443,7 @@ fn overlap_is_refused() {
     assert!((world.time(), world.snapshot().unwrap().len()) == (0.0, before.len()));
 }
 
-/// A law, a search or a space that there is none of is refused by name.
+/// An unknown law, search or space is refused by name.
 #[test]
 fn unknown_names_are_refused() {
     for settings in [
@@ -447,9 +455,9 @@ fn unknown_names_are_refused() {
     }
 }
 
-/// A body that flies off at an absurd speed does not hold up the rest.
+/// A body at an absurd speed does not affect the others.
 #[test]
-fn a_runaway_holds_nobody_up() {
+fn a_runaway_body_does_not_affect_others() {
     let mut world = World::default();
     world.add_body(ball(0.1).velocity(1e15 * DVec3::X)).unwrap();
     let calm = world.add_body(ball(0.1).at(0.0, 5.0, 1.0)).unwrap();
@@ -481,8 +489,8 @@ fn shape(kind: u8) -> Shape {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Whatever is thrown into a box of walls: nothing ever overlaps, by an independent measurement at every frame, and the
-    /// energy never grows by more than microcollisions lift.
+    /// Any bodies dropped on a floor: nothing ever overlaps, by an independent measurement at every frame,
+    /// and the energy never grows by more than microcollisions add.
     #[test]
     fn nothing_ever_overlaps(bodies in pile(), e in 0.0..1.0f64, mu in 0.0..1.0f64) {
         let mut world = World::default();
@@ -520,7 +528,7 @@ proptest! {
 
 /// Rolling friction of lever b: (I + m r²) ω̇ = −b m g, so a ball that rolls slows down at 5 g b / (7 r), stops and stays.
 #[test]
-fn rolling_friction_stops_a_ball_where_its_lever_says() {
+fn rolling_friction_decelerates_a_ball_by_its_lever() {
     let (r, b, v0) = (0.05, 1e-3, 0.4);
     let mut world = World::default();
     let material = Material { restitution: 0.2, rolling_friction: b, ..Material::with_friction(0.5) };
@@ -542,7 +550,7 @@ fn rolling_friction_stops_a_ball_where_its_lever_says() {
 
 /// Spinning friction of lever c: I ω̇ = −c m g about the normal, with I = 2 m r² / 5.
 #[test]
-fn spinning_friction_stops_a_top_where_its_lever_says() {
+fn spinning_friction_decelerates_a_top_by_its_lever() {
     let (r, c, w0) = (0.05, 2e-4, 4.0);
     let mut world = World::default();
     let material = Material { restitution: 0.2, spinning_friction: c, ..Material::with_friction(0.5) };

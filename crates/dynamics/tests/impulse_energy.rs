@@ -5,7 +5,7 @@ use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::{Body, Material, Simulator, World};
 use rattleback_geometry::Shape;
 
-/// Uniform numbers in [0, 1) from a counter.
+/// Uniform pseudo-random numbers in [0, 1) from a counter.
 struct Random(u64);
 
 impl Random {
@@ -26,7 +26,8 @@ impl Random {
     }
 }
 
-/// (world of one moving body, simulator) ⇒ the sum of all gains of energy from frame to frame, in parts of the first energy.
+/// (world of one moving body, simulator) ⇒ the sum of all gains of energy from frame to frame, in parts of
+/// the first kinetic energy.
 fn gains(world: &mut World, simulator: &mut Impulse, frames: usize, dt: f64) -> f64 {
     let mut before = world.readout().energy();
     let scale = world.readout().kinetic_energy.max(1e-6);

@@ -1,11 +1,12 @@
-//! Slow collisions average to Coulomb's force: what lies still neither turns nor creeps.
+//! Microcollisions average to Coulomb's force: a body at rest on them neither rotates nor creeps.
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::{Body, Material, Simulator, World};
 use rattleback_geometry::Shape;
 
-/// A brick that falls on its corner from just above the floor, tilted by 1° about any axis across, comes to rest within a second.
+/// A brick dropped on its corner from just above the floor, tilted by 1° about any horizontal axis, comes to
+/// rest within a second.
 #[test]
 fn a_tilted_brick_comes_to_rest() {
     for k in 0..24 {
@@ -33,7 +34,7 @@ fn a_tilted_brick_comes_to_rest() {
     }
 }
 
-/// Boxes on slopes that may not sleep hop in place: no creep, no yaw.
+/// Boxes on slopes that must not sleep hop in place: no creep, no yaw.
 #[test]
 fn a_box_that_may_not_sleep_does_not_creep() {
     for k in 1..12 {

@@ -1,4 +1,5 @@
-//! The event-driven simulator where contact lasts: rest by proof, bounded steps, bodies that touch, settings, restored runs.
+//! The event-driven simulator with lasting contacts: rest, bounded steps, touching bodies, settings, restored
+//! runs.
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::motion::Motion;
@@ -7,7 +8,7 @@ use rattleback_dynamics::{Body, BodyId, Event, Material, MaterialId, Registry, S
 use rattleback_geometry::Shape;
 use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
 
-/// Numbers in 0..1 from a counter.
+/// Pseudo-random numbers in 0..1 from a counter.
 struct Random(u64);
 
 impl Random {
@@ -63,7 +64,7 @@ fn nearest(world: &World) -> f64 {
     least
 }
 
-/// Thrown bricks come to rest, and cost few collisions.
+/// Thrown bricks come to rest, after few collisions.
 #[test]
 fn thrown_bricks_come_to_rest() {
     let mut collisions = 0;
@@ -88,7 +89,7 @@ fn thrown_bricks_come_to_rest() {
     assert!(collisions < 60 * 1000, "{collisions}");
 }
 
-/// (how, seed) ⇒ a stack of ten.
+/// (variant, seed) ⇒ a stack of ten.
 fn stack(how: &str, seed: u64) -> World {
     let (mut world, mut random) = (World::default(), Random(seed));
     let material = ground(&mut world, random.range(0.0, 0.5), random.range(0.2, 0.9));
@@ -141,8 +142,8 @@ fn stacks_of_ten_come_to_rest() {
     }
 }
 
-/// A step ends after a bounded number of events, names what stalled, and the rest of the world goes on as if nothing had happened; on any number of
-/// threads.
+/// A step ends after a bounded number of events and reports what stalled, and the rest of the world is
+/// unaffected; on any number of threads.
 #[test]
 fn a_stalled_stack_ends_its_step() {
     let ball = || Body::dynamic().with_shape(Shape::sphere(0.05).unwrap()).at(5.0, 0.0, 1.0);
@@ -161,11 +162,12 @@ fn a_stalled_stack_ends_its_step() {
         for step in 1..=60 {
             let before = simulator.counters().checks;
             simulator.step(&mut world, 1.0 / 60.0).unwrap();
-            // Eleven pairs or so, 50 events in 10 ms each, and looks at all pairs of a body after each.
+            // Eleven pairs or so, 50 events in 10 ms each, and measurements of all pairs of a body after
+            // each.
             assert!(simulator.counters().checks - before < 20_000);
             let (t, motion) = (world.time(), *world.body(id).unwrap().motion());
             if step == 20 {
-                // Half way down, as if nothing else was there.
+                // Half-way down, unaffected by the stack.
                 assert!((motion.x.z - (1.0 - 0.5 * 9.81 * t * t)).abs() < 1e-12, "{motion:?}");
             }
             for event in world.events() {
@@ -183,7 +185,7 @@ fn a_stalled_stack_ends_its_step() {
     assert_eq!(one, run(4));
 }
 
-/// Bodies that touch exactly, in any direction, are taken as they are; what overlaps is refused by name.
+/// Bodies that touch exactly, in any direction, are accepted; overlapping ones are refused by name.
 #[test]
 fn touching_is_allowed_and_overlap_is_refused_by_name() {
     let mut world = World::default();
@@ -214,7 +216,8 @@ fn touching_is_allowed_and_overlap_is_refused_by_name() {
     assert!(error.contains("`crate`") && error.contains("body 1v0"), "{error}");
 }
 
-/// Whatever the settings, nothing sinks: without micro-collisions, without a least hop, without restitution, without rest.
+/// With any settings nothing sinks: without microcollisions, without a least hop, without restitution,
+/// without rest.
 #[test]
 fn nothing_sinks() {
     let usual = ImpulseSettings::default;
@@ -254,9 +257,9 @@ fn nothing_sinks() {
     }
 }
 
-/// What a file may not say, a program may not either.
+/// The typed API refuses the same values as scene files.
 #[test]
-fn settings_are_checked_at_every_door() {
+fn the_typed_api_checks_settings() {
     let usual = ImpulseSettings::default;
     for settings in [
         ImpulseSettings { collision_epsilon: f64::NAN, ..usual() },
@@ -271,9 +274,10 @@ fn settings_are_checked_at_every_door() {
     }
 }
 
-/// A heap of random bodies, taken up at a random moment and on another number of threads, goes on bit for bit.
+/// A heap of random bodies, continued from a random time and on another number of threads, is the same bit
+/// for bit.
 #[test]
-fn restored_heaps_go_on_bit_for_bit() {
+fn restored_heaps_are_the_same_bit_for_bit() {
     for seed in 0..12 {
         let (mut world, mut random) = (World::default(), Random(seed));
         let material = ground(&mut world, random.range(0.0, 0.7), random.range(0.1, 0.9));

@@ -1,4 +1,4 @@
-//! Threads do not show: whatever is played at the same time, it comes out the same to the last bit.
+//! Optimistic parallel events: the result is the same to the last bit for any number of threads.
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::motion::Motion;
@@ -10,7 +10,7 @@ fn with(threads: i64) -> Impulse {
     Impulse::new(ImpulseSettings { threads, ..ImpulseSettings::default() }).unwrap()
 }
 
-/// A number in 0..1 from a counter.
+/// Pseudo-random number in 0..1 from a counter.
 fn noise(seed: &mut u64) -> f64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 11) as f64 / (1_u64 << 53) as f64
@@ -45,7 +45,7 @@ fn heaps(count: u32) -> World {
     world
 }
 
-/// Balls and blocks without gravity between elastic walls: they meet and part all the time.
+/// Balls and blocks without gravity between elastic walls: partitions conflict all the time.
 fn gas(count: u32) -> World {
     let (mut world, mut seed) = (World::default(), 3);
     world.set_gravity(DVec3::ZERO).unwrap();
@@ -77,7 +77,8 @@ fn states(world: &World) -> Vec<Motion> {
     world.iter_bodies().map(|body| *body.motion()).collect()
 }
 
-/// Runs with several numbers of threads must agree at every step: states, events, counters, contacts, who rests, what is remembered.
+/// Runs with several numbers of threads must agree at every step: states, events, counters, contacts, resting
+/// bodies, saved state.
 fn agree(make: impl Fn() -> World, steps: usize, dt: f64) {
     let mut runs: Vec<_> = [1, 2, 4].map(|threads| (make(), with(threads))).into();
     for step in 0..steps {
@@ -101,21 +102,21 @@ fn agree(make: impl Fn() -> World, steps: usize, dt: f64) {
     assert!(simulator.counters().collisions > 100 && simulator.smallest_gap() > 0.0, "{}", world.time());
 }
 
-/// Impulse test 38: 240 bodies in 40 heaps that have nothing to do with each other.
+/// Impulse test 38: 240 bodies in 40 independent heaps.
 #[test]
-fn heaps_far_apart_come_out_the_same() {
+fn independent_heaps_are_equal_on_any_threads() {
     agree(|| heaps(40), 1000, 1.0 / 500.0);
 }
 
-/// Groups that meet and part all the time.
+/// Groups that merge and separate all the time.
 #[test]
-fn a_gas_comes_out_the_same() {
+fn a_gas_is_equal_on_any_threads() {
     agree(|| gas(60), 1200, 1.0 / 120.0);
 }
 
-/// Two crowds thrown at each other: separate for a while, then one.
+/// Two groups of balls thrown at each other: independent for a while, then one.
 #[test]
-fn crowds_that_meet_come_out_the_same() {
+fn merging_groups_are_equal_on_any_threads() {
     let make = || {
         let (mut world, mut seed) = (World::default(), 11);
         floor(&mut world);
@@ -130,9 +131,9 @@ fn crowds_that_meet_come_out_the_same() {
     agree(make, 600, 1.0 / 100.0);
 }
 
-/// A run saved under one number of threads and taken up under another goes on as if nothing had happened.
+/// A run saved under one number of threads and continued under another is the same.
 #[test]
-fn snapshots_go_on_under_any_number_of_threads() {
+fn restored_runs_are_equal_on_any_threads() {
     for (make, dt) in [(heaps as fn(u32) -> World, 1.0 / 60.0), (gas, 1.0 / 120.0)] {
         let (mut world, mut simulator) = (make(12), with(2));
         for _ in 0..40 {
@@ -157,9 +158,10 @@ fn snapshots_go_on_under_any_number_of_threads() {
     }
 }
 
-/// Bodies that come to overlap in several places at once: the same error for any number of threads, and the world as it was.
+/// Bodies that overlap in several places at once: the same error for any number of threads, and the world
+/// unchanged.
 #[test]
-fn errors_are_the_same() {
+fn errors_are_equal_on_any_threads() {
     let mut errors = Vec::new();
     for threads in [1, 2, 4] {
         let (mut world, mut simulator) = (heaps(12), with(threads));
@@ -185,16 +187,16 @@ fn errors_are_the_same() {
     );
 }
 
-/// Whoever watches sees every collision in the order of time, also if several threads are allowed.
+/// The callback receives every collision in the order of time, also if several threads are allowed.
 #[test]
-fn who_watches_sees_things_in_order() {
+fn callbacks_arrive_in_order_of_time() {
     let (mut world, mut simulator) = (heaps(8), with(4));
     for _ in 0..20 {
         simulator.step(&mut world, 1.0 / 100.0).unwrap();
     }
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let list = std::sync::Arc::clone(&seen);
-    simulator.observe(move |moment| list.lock().unwrap().push(moment.time));
+    simulator.on_collision(move |info| list.lock().unwrap().push(info.time));
     let before = simulator.counters().collisions;
     for _ in 0..40 {
         simulator.step(&mut world, 1.0 / 100.0).unwrap();

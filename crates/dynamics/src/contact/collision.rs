@@ -1,13 +1,13 @@
-//! Two bodies that touch in one point: from their velocities to the collision matrix and back.
+//! Two bodies in contact at one point: from their velocities to the collision matrix and back.
 //!
-//! The normal n points from A to B, r runs from the centre of mass to the contact point, the impulse p acts on B and −p
-//! on A, and u = v_B + ω_B × r_B − v_A − ω_A × r_A, so that n·u < 0 while the bodies approach. An impulse changes
-//! Δv_B = p/m_B, Δω_B = I_B⁻¹(r_B × p), and likewise A with −p, hence
+//! The normal n points from A to B, r runs from the centre of mass to the contact point, the impulse p acts
+//! on B and −p on A, and u = v_B + ω_B × r_B − v_A − ω_A × r_A, so that n·u < 0 while the bodies approach. An
+//! impulse changes Δv_B = p/m_B, Δω_B = I_B⁻¹(r_B × p), and likewise A with −p, hence
 //!
 //!   Δu = K p,   K = (1/m_A + 1/m_B) 1 − r̃_A I_A⁻¹ r̃_A − r̃_B I_B⁻¹ r̃_B,   r̃ x = r × x.
 //!
-//! K is constant over the collision, symmetric, and positive definite if one of the bodies can move. The contact frame
-//! has its z axis along n. (Mirtich numbers the bodies: his body 1 is B, his body 2 is A.)
+//! K is constant over the collision, symmetric, and positive definite if one of the bodies can move. The
+//! contact frame has its z axis along n. (Mirtich numbers the bodies: his body 1 is B, his body 2 is A.)
 
 use super::CollisionError;
 use glam::{DMat3, DVec3};
@@ -15,7 +15,7 @@ use glam::{DMat3, DVec3};
 /// One of two bodies in contact, in the world frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contactor {
-    /// 1/m in 1/kg; 0 for a body that nothing moves.
+    /// 1/m in 1/kg; 0 for a body of infinite mass.
     pub inverse_mass: f64,
     /// I⁻¹ about the centre of mass, in 1/(kg m²).
     pub inverse_inertia: DMat3,
@@ -85,13 +85,16 @@ impl Contactor {
 /// (A, B) ⇒ K in the world frame.
 pub fn collision_matrix(a: &Contactor, b: &Contactor) -> DMat3 {
     let k = a.matrix() + b.matrix();
-    // Symmetric but for rounding.
+    // Symmetric except for rounding.
     (k + k.transpose()) * 0.5
 }
 
 /// Normal ⇒ world from contact frame: two tangents and the unit normal as columns, right-handed.
 ///
-/// The tangents follow the normal continuously except where it passes −z.
+/// The tangents depend continuously on the normal except where it passes −z.
+///
+/// # Errors
+/// A normal that is zero or not finite.
 pub fn contact_frame(normal: DVec3) -> Result<DMat3, CollisionError> {
     if !normal.is_finite() {
         return Err(CollisionError::NotFinite { what: "the contact normal" });
@@ -133,6 +136,10 @@ pub struct Collision {
 
 impl Collision {
     /// (A, B, normal from A to B) ⇒ the collision, and the rotation world ← contact frame.
+    ///
+    /// # Errors
+    /// Values that are not finite, a negative inverse mass, no direction of the normal, or two bodies of
+    /// infinite mass.
     pub fn between(a: &Contactor, b: &Contactor, normal: DVec3) -> Result<(Self, DMat3), CollisionError> {
         a.check()?;
         b.check()?;

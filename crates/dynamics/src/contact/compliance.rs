@@ -1,6 +1,6 @@
 //! The tangential flow of a collision: what a unit of normal impulse does to the sliding velocity.
 //!
-//! K = ⎡M s⎤ with M = ⎡a f⎤ and s = ⎡e⎤ says how velocity follows impulse, Δu = K p. While the contact slides in the
+//! K = ⎡M s⎤ with M = ⎡a f⎤ and s = ⎡e⎤ relates velocity to impulse, Δu = K p. While the contact slides in the
 //!     ⎣sᵀ k⎦         ⎣f b⎦         ⎣d⎦
 //! direction û(θ) = (cos θ, sin θ), Coulomb's law makes each unit of normal impulse bring ξ = (−μ û, 1), so
 //!
@@ -25,7 +25,7 @@ const SMALLEST_PIVOT: f64 = 16.0 * f64::EPSILON;
 /// How far a collision matrix may be from symmetric, relative to its largest element.
 const ASYMMETRY: f64 = 1e-9;
 
-/// A checked collision matrix, taken apart.
+/// Blocks of a checked collision matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compliance {
     /// Upper left 2×2 of K: tangential velocity per tangential impulse.
@@ -34,18 +34,19 @@ pub struct Compliance {
     pub s: DVec2,
     /// K33: normal velocity per normal impulse.
     pub k: f64,
-    /// M⁻¹s: tangential impulse, reversed, that keeps a contact from sliding, per unit of normal impulse.
+    /// M⁻¹s: tangential impulse, reversed, that prevents sliding, per unit of normal impulse.
     pub holding: DVec2,
     /// k − s·M⁻¹s = 1/(K⁻¹)₃₃: normal velocity per normal impulse while sticking.
     pub sticking: f64,
 }
 
-/// What happens once the sliding has come to rest.
+/// Behaviour of a contact whose sliding velocity has reached zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sticking {
-    /// Friction can hold the contact, and does.
+    /// The friction cone contains the sticking impulse: the contact sticks.
     Stable,
-    /// Friction is too weak: the contact slides away along this direction, speeding up by `lambda` per unit of p_z.
+    /// Friction is too weak: the contact slides away along this direction, accelerating by `lambda` per unit
+    /// of p_z.
     Unstable {
         /// Unit direction û(β) of the diverging ray.
         direction: DVec2,
@@ -54,21 +55,24 @@ pub enum Sticking {
     },
 }
 
-/// How the sliding velocity turns, grows and lifts at one direction.
+/// Rates of the sliding velocity and of the normal velocity at one direction of sliding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
-    /// û × du_t/dp_z: how fast the direction turns.
+    /// û × du_t/dp_z: rate at which the direction turns.
     pub g: f64,
-    /// û · du_t/dp_z: how fast the sliding grows.
+    /// û · du_t/dp_z: rate at which the sliding speed grows.
     pub h: f64,
-    /// dg/dθ: below zero, directions nearby turn towards this one.
+    /// dg/dθ: if negative, directions nearby turn towards this one.
     pub g_slope: f64,
     /// du_z/dp_z.
     pub kappa: f64,
 }
 
 impl Compliance {
-    /// K ⇒ its parts; refuses what is not finite, not symmetric or not positive definite.
+    /// K ⇒ its blocks.
+    ///
+    /// # Errors
+    /// A matrix that is not finite, not symmetric or not positive definite.
     pub fn new(k: &DMat3) -> Result<Self, CollisionError> {
         if !k.is_finite() {
             return Err(CollisionError::NotFinite { what: "the collision matrix" });
@@ -87,21 +91,22 @@ impl Compliance {
         // Cholesky, the larger of a and b first: the second pivot is det M over it, the third the sticking compliance.
         let holding = if a >= b {
             let pivot = b - f * (f / a);
-            Self::keep(pivot, b)?;
+            Self::check_pivot(pivot, b)?;
             let y = (s.y - f / a * s.x) / pivot;
             DVec2::new((s.x - f * y) / a, y)
         } else {
             let pivot = a - f * (f / b);
-            Self::keep(pivot, a)?;
+            Self::check_pivot(pivot, a)?;
             let x = (s.x - f / b * s.y) / pivot;
             DVec2::new(x, (s.y - f * x) / b)
         };
         let sticking = k33 - s.dot(holding);
-        Self::keep(sticking, k33)?;
+        Self::check_pivot(sticking, k33)?;
         Ok(Self { m: DMat2::from_cols(DVec2::new(a, f), DVec2::new(f, b)), s, k: k33, holding, sticking })
     }
 
-    fn keep(pivot: f64, diagonal: f64) -> Result<(), CollisionError> {
+    /// Refuses a pivot that is lost in rounding.
+    fn check_pivot(pivot: f64, diagonal: f64) -> Result<(), CollisionError> {
         if pivot > SMALLEST_PIVOT * diagonal {
             Ok(())
         } else {
@@ -165,7 +170,7 @@ impl Compliance {
         }
     }
 
-    /// Whether friction holds a contact that has stopped sliding, and which way it goes if not.
+    /// Whether sticking is stable, and the direction of sliding if it is not.
     pub fn sticking(&self, mu: f64) -> Sticking {
         if self.critical_friction() <= mu {
             return Sticking::Stable;

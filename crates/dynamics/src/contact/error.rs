@@ -1,40 +1,40 @@
-//! What can be wrong with a collision, and how it is said.
+//! Errors of the impact laws.
 
 use thiserror::Error;
 
-/// Why a collision has no answer.
+/// Why a collision could not be resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CollisionError {
-    /// A number that goes in is infinite or not a number.
+    /// An input is infinite or not a number.
     #[error("{what} must be finite")]
     NotFinite {
-        /// Which input.
+        /// The input.
         what: &'static str,
     },
     /// A coefficient is outside its range.
     #[error("{what} must be {allowed}; got {value}")]
     Coefficient {
-        /// Which coefficient.
+        /// The coefficient.
         what: &'static str,
-        /// What is accepted.
+        /// Its range.
         allowed: &'static str,
-        /// What was given.
+        /// The value given.
         value: f64,
     },
-    /// The contact normal has no direction.
+    /// The contact normal is zero.
     #[error("the contact normal must not be zero")]
     NoNormal,
-    /// The collision matrix is not that of two bodies.
+    /// The matrix is not a collision matrix of two bodies.
     #[error("the collision matrix must be symmetric and positive definite: {defect}")]
     CollisionMatrix {
-        /// What it lacks.
+        /// The property that it lacks.
         defect: &'static str,
     },
-    /// Neither body can be moved by an impulse.
+    /// Both bodies have infinite mass.
     #[error("at least one of the two bodies must have a positive inverse mass")]
     NoDynamicBody,
-    /// The answer is beyond what a number can hold.
+    /// The result exceeds the range of numbers.
     #[error("the impulse or the velocity after the collision is too large for a number")]
     Overflow,
 }

@@ -18,7 +18,7 @@ pub(super) struct Gauss<const N: usize> {
     cumulative: [[f64; N]; N],
 }
 
-/// The positive nodes of the rules there are, to the last digit but one; Newton's method does the rest.
+/// Positive nodes of the available rules, to the last digit but one; Newton's method refines them.
 const fn half(n: usize) -> &'static [f64] {
     match n {
         6 => &[0.2386191860831969, 0.6612093864662645, 0.9324695142031520],
@@ -180,7 +180,7 @@ mod tests {
             assert!((sum - exact(tau)).abs() < 1e-13 && (value - (2.0 * tau).exp()).abs() < 1e-12);
         }
     }
-    /// Six nodes know polynomials of degree eleven.
+    /// Six nodes integrate polynomials up to degree eleven exactly.
     #[test]
     fn six_nodes_are_exact_up_to_degree_eleven() {
         let rule = Gauss::<6>::RULE;

@@ -1,16 +1,17 @@
-//! A collision made non-dimensional, and how far it has got.
+//! A collision in non-dimensional form, and its state of integration.
 //!
-//! The problem is homogeneous: velocities times λ give impulses times λ, and K times λ gives impulses divided by λ. So
-//! velocities are measured in units of the approach |u_z| (bounded below by 10⁻¹⁰⁰ of the sliding, so that nothing
-//! overflows) and K in units of K33; tolerances then need no scale.
+//! The problem is homogeneous: velocities times λ give impulses times λ, and K times λ gives impulses divided
+//! by λ. So velocities are measured in units of the approach |u_z| (bounded below by 10⁻¹⁰⁰ of the sliding,
+//! so that nothing overflows) and K in units of K33; tolerances then need no scale.
 //!
-//! The collision is parametrised by the normal impulse p_z, which grows from 0. While u_z < 0 the normal force does the
-//! work −W⁻ (compression), while u_z > 0 the work W⁺ (restitution). With friction, u_z may pass zero more than once. The
-//! collision ends the first time that u_z ≥ 0 and
+//! The collision is parametrised by the normal impulse p_z, which grows from 0. While u_z < 0 the normal
+//! force does the work −W⁻ (compression), while u_z > 0 the work W⁺ (restitution). With friction, u_z may
+//! pass zero more than once. The collision ends the first time that u_z ≥ 0 and
 //!
 //!   Stronge: W⁺ = e² W⁻     Poisson: p_z = (1 + e) p_z(last time u_z rose through 0)     Newton: u_z = −e u_z(0).
 //!
-//! Where ξ = dp/dp_z is constant, u_z = u_z + κΔ is linear and all of this has a closed form: [`Progress::straight`].
+//! Where ξ = dp/dp_z is constant, u_z = u_z + κΔ is linear and all of this has a closed form:
+//! [`Progress::straight`].
 
 use super::{
     Collision, CollisionError, CollisionSettings, Compliance, Outcome, Restitution, Scheme, SlipHistory,
@@ -28,7 +29,7 @@ pub struct Impact {
     pub friction: f64,
     /// Coefficient of restitution e.
     pub e: f64,
-    /// What e means.
+    /// Definition of e.
     pub restitution: Restitution,
     /// Unit of velocity.
     speed: f64,
@@ -37,9 +38,13 @@ pub struct Impact {
 }
 
 impl Impact {
-    /// (collision, settings) ⇒ the collision in its own units; nothing if the contact is not approaching.
+    /// (collision, settings) ⇒ the collision in its own units; none if the contact is not approaching.
     ///
-    /// The restitution may exceed 1 here, because micro-collisions boost it; `CollisionSettings::check` refuses that.
+    /// The restitution may exceed 1 here, because microcollisions boost it; `CollisionSettings::check`
+    /// refuses that.
+    ///
+    /// # Errors
+    /// Values that are not finite, or a matrix that is not a collision matrix.
     pub fn new(collision: &Collision, settings: &CollisionSettings) -> Result<Option<Self>, CollisionError> {
         let Collision { k, u } = collision;
         if !u.is_finite() {
@@ -60,8 +65,8 @@ impl Impact {
         Ok(Some(Self { compliance, velocity, friction: mu, e, restitution, speed, unit }))
     }
 
-    /// Total impulse and final velocity of an algebraic law ⇒ its outcome. The work is shared out between compression
-    /// and restitution as if the normal velocity had changed evenly with the impulse.
+    /// Total impulse and final velocity of an algebraic law ⇒ its outcome. The work is split between
+    /// compression and restitution as if the normal velocity had changed linearly with the impulse.
     pub fn algebraic(&self, p: DVec3, evaluations: u32) -> Outcome {
         let u = self.velocity + self.compliance.velocity(p);
         let p_c = p.z * self.velocity.z / (self.velocity.z - u.z).min(-f64::MIN_POSITIVE);
@@ -100,7 +105,7 @@ impl Impact {
     }
 }
 
-/// How far an impact has got.
+/// State of an impact during integration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress<'a> {
     pub impact: &'a Impact,
@@ -153,7 +158,7 @@ impl<'a> Progress<'a> {
     }
 
     /// u_z rises through zero at the normal impulse p_z.
-    pub fn compressed(&mut self, p_z: f64) {
+    pub fn end_compression(&mut self, p_z: f64) {
         self.p_mc = p_z;
         self.slip.compressions += 1;
     }
@@ -196,8 +201,9 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// (κ) ⇒ normal impulse to the next event (u_z = 0 or the end) and to the end, if du_z/dp_z = κ stays.
-    pub fn foretold(&self, kappa: f64) -> [f64; 2] {
+    /// (κ) ⇒ normal impulse to the next event (u_z = 0 or the end) and to the end, for a constant du_z/dp_z =
+    /// κ.
+    pub fn predicted_impulses(&self, kappa: f64) -> [f64; 2] {
         if kappa <= 0.0 {
             return [f64::INFINITY; 2];
         }
@@ -209,8 +215,8 @@ impl<'a> Progress<'a> {
         [end, end]
     }
 
-    /// Moves on by the normal impulse `delta`, each unit of which brings ξ and du.
-    fn push(&mut self, delta: f64, xi: DVec2, du: DVec3) {
+    /// Advances by the normal impulse `delta`, each unit of which adds ξ and du.
+    fn advance(&mut self, delta: f64, xi: DVec2, du: DVec3) {
         self.p += delta * xi.extend(1.0);
         self.u_t += delta * du.truncate();
         let work = delta * (self.u_z + 0.5 * delta * du.z);
@@ -222,7 +228,8 @@ impl<'a> Progress<'a> {
         self.u_z += delta * du.z;
     }
 
-    /// Moves on along (ξ, 1) with du = K(ξ, 1), by at most `limit` of normal impulse ⇒ whether the collision is over.
+    /// Advances along (ξ, 1) with du = K(ξ, 1), by at most `limit` of normal impulse ⇒ whether the collision
+    /// has ended.
     pub fn straight(&mut self, xi: DVec2, du: DVec3, mut limit: f64) -> Result<bool, CollisionError> {
         let kappa = du.z;
         if kappa <= 0.0 && limit == f64::INFINITY {
@@ -233,27 +240,27 @@ impl<'a> Progress<'a> {
         if self.u_z < 0.0 {
             let delta = -self.u_z / kappa;
             if kappa <= 0.0 || delta > limit {
-                self.push(limit, xi, du);
+                self.advance(limit, xi, du);
                 return Ok(false);
             }
-            self.push(delta, xi, du);
+            self.advance(delta, xi, du);
             self.u_z = 0.0;
-            self.compressed(self.p.z);
+            self.end_compression(self.p.z);
             limit -= delta;
         }
         let end = self.remaining(kappa);
         if let Some((delta, u_z)) = end.filter(|end| end.0 <= limit) {
-            self.push(delta, xi, du);
+            self.advance(delta, xi, du);
             self.u_z = u_z;
             return Ok(true);
         }
         let fall = if kappa < 0.0 { -self.u_z / kappa } else { f64::INFINITY };
         if fall < limit {
-            self.push(fall, xi, du);
+            self.advance(fall, xi, du);
             self.u_z = 0.0;
             limit -= fall;
         }
-        self.push(limit, xi, du);
+        self.advance(limit, xi, du);
         Ok(false)
     }
 }

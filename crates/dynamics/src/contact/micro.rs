@@ -1,22 +1,27 @@
-//! Micro-collisions: how a body can rest on collisions alone.
+//! Microcollisions: how a body rests on collisions alone.
 //!
-//! A body at rest on an impulse-based floor falls through the last stretch ε of its gap over and over. A collision slower
-//! than what that fall gives, −u_z < √(2 g ε), counts as such a micro-collision, and then, in this order:
+//! A body at rest on an impulse-based floor falls through the last stretch ε of its gap over and over. A
+//! collision slower than the speed after that fall, −u_z < √(2 g ε), is a microcollision, and is resolved in
+//! this order:
 //!
-//! 1. **Reversal.** p = −2K⁻¹u turns the whole velocity round and does no work. Taken if it lies in the friction cone.
-//! 2. **Boost.** At the distance d the gap has been eaten into by δ = ε − d; the collision is resolved with
-//!    e(δ) = e + (e_max − e)(δ/ε)², or with what gives the least rebound if that is more. Either may exceed 1 and push the body back out.
+//! 1. **Reversal.** p = −2K⁻¹u reverses the whole velocity and does no work. Used if it lies in the friction
+//!    cone.
+//! 2. **Boost.** At the distance d the penetration into the collision shell is δ = ε − d; the collision is
+//!    resolved with e(δ) = e + (e_max − e)(δ/ε)², or with the restitution that gives the least rebound if
+//!    that is more. Either may exceed 1 and push the body back out.
 //!
-//! A boost is paid for: where friction alone drives the compression, as in Painlevé's region, e > 1 would multiply its work. So the impulse goes
-//! no farther along the collision than to where its whole work is zero (or an allowance): friction of a body that slides may pay for a hop,
-//! and a body at rest hops no higher than it fell.
+//! A boost is limited by energy: where friction alone drives the compression, as in Painlevé's region, e > 1
+//! would multiply its work. So the impulse goes no farther along the collision than to where its whole work
+//! is zero (or an allowance): the friction of a sliding body may pay for a hop, and a body at rest hops no
+//! higher than it fell.
 //!
-//! A boosted restitution is a rule of thumb, so integrated slides are followed to five digits only, which costs a third; the work is
-//! that of the impulse itself, to rounding.
+//! The boosted restitution is heuristic, so the integration is carried out to five digits only, which costs a
+//! third; the work is that of the impulse itself, to rounding.
 //!
-//! The decision looks at this one contact only; nothing remembers what rests, rolls or slides.
+//! The decision depends on this one contact only; no state distinguishes resting, rolling and sliding
+//! contacts.
 
-use super::law::Brief;
+use super::law::ReducedOrder;
 use super::passive::without_gain;
 use super::settings::resolve_unbounded;
 use super::{
@@ -25,30 +30,30 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Largest restitution that the least rebound may ask for.
+/// Largest restitution used for the least rebound.
 const MOST_RESTITUTION: f64 = 1e4;
 
-/// When a collision is a micro-collision, and what is done about it.
+/// Definition of microcollisions and their resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MicroSettings {
-    /// Whether there are any.
+    /// Whether slow collisions are microcollisions.
     pub enabled: bool,
     /// Whether velocities may be reversed.
     pub reversing: bool,
-    /// Whether restitution is boosted.
+    /// Whether the restitution is boosted.
     pub boost: bool,
     /// Restitution at distance 0; at least 0.
     pub e_max: f64,
     /// Factor on the threshold √(2 g ε); at least 0.
     pub threshold_factor: f64,
-    /// Size of gravity g, in m/s²; at 0 there are no micro-collisions.
+    /// Magnitude of gravity g, in m/s²; at 0 there are no microcollisions.
     pub gravity: f64,
-    /// Normal velocity at which a micro-collision that is not reversed leaves at least if that creates no energy, in m/s: hops that get ever
-    /// smaller would come ever more often.
+    /// Least normal velocity after a microcollision that is not reversed, in m/s, as far as it creates no
+    /// energy: ever smaller hops would be ever more frequent.
     pub least_rebound: f64,
-    /// Energy that a boost may create at most, J.
+    /// Largest energy that a boost may create, in J; at least 0.
     pub allowance: f64,
-    /// Width ε of the gap in which bodies count as touching, in m; above 0.
+    /// Width ε of the collision shell, in m; above 0.
     pub collision_epsilon: f64,
 }
 
@@ -70,12 +75,12 @@ impl Default for MicroSettings {
 }
 
 impl MicroSettings {
-    /// Approach speed below which a collision is a micro-collision, in m/s.
+    /// Approach speed below which a collision is a microcollision, in m/s.
     pub fn threshold(&self) -> f64 {
         self.threshold_factor * (2.0 * self.gravity * self.collision_epsilon).sqrt()
     }
 
-    /// (e of the materials, distance) ⇒ boosted e; the distance is cut to [0, ε].
+    /// (e of the materials, distance) ⇒ boosted e; the distance is clamped to [0, ε].
     pub fn boosted(&self, e: f64, distance: f64) -> f64 {
         let depth = (1.0 - distance / self.collision_epsilon).clamp(0.0, 1.0);
         e + (self.e_max - e).max(0.0) * depth * depth
@@ -109,26 +114,26 @@ impl MicroSettings {
     }
 }
 
-/// What was done about a collision.
+/// How a collision was resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MicroKind {
-    /// It was too fast: resolved as any other.
+    /// Too fast for a microcollision: by the impact law.
     Ordinary,
-    /// The velocity was reversed.
+    /// By reversing the velocity.
     Reversed,
-    /// It was resolved with this restitution, as far as that creates no energy.
+    /// With this restitution, as far as it creates no energy.
     Boosted {
-        /// Restitution that was asked for.
+        /// Restitution that was requested.
         e: f64,
     },
 }
 
-/// A collision that may have been a micro-collision.
+/// Outcome of a collision that may be a microcollision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MicroOutcome {
-    /// What was done.
+    /// How it was resolved.
     pub kind: MicroKind,
-    /// What came out.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
@@ -181,7 +186,8 @@ pub fn micro_collision(
     let least = (micro.least_rebound / -u.z).min(MOST_RESTITUTION);
     let e = if micro.boost { micro.boosted(settings.e, distance) } else { settings.e }.max(least);
     let boosted = CollisionSettings { e, ..*settings };
-    let law: &dyn ContactLaw = if settings.law == Law::Integrated { &Brief } else { settings.law.law() };
+    let law: &dyn ContactLaw =
+        if settings.law == Law::Integrated { &ReducedOrder } else { settings.law.law() };
     let outcome = resolve_unbounded(collision, &boosted, law)?;
     let outcome = without_gain(collision, settings, law, outcome, micro.allowance)?;
     Ok(MicroOutcome { kind: MicroKind::Boosted { e }, outcome })

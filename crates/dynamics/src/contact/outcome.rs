@@ -1,4 +1,4 @@
-//! What comes out of a collision.
+//! Outcome of a collision.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -12,20 +12,20 @@ pub struct Outcome {
     pub velocity: DVec3,
     /// Work of the normal force while the contact was compressed (u_z < 0), ≤ 0, in J.
     pub compression_work: f64,
-    /// Work of the normal force while it sprang back (u_z > 0), ≥ 0, in J.
+    /// Work of the normal force during restitution (u_z > 0), ≥ 0, in J.
     pub restitution_work: f64,
     /// Work of the whole impulse = change of the kinetic energy of both bodies, ½(u_f + u_0)·p, in J.
     pub work: f64,
-    /// What the sliding did.
+    /// History of the sliding.
     pub slip: SlipHistory,
     /// Steps taken by an integrator or an iteration; 0 for a closed form.
     pub evaluations: u32,
-    /// How the answer was found.
+    /// Method by which it was computed.
     pub scheme: Scheme,
 }
 
 impl Outcome {
-    /// A contact that is not approaching: no impulse, the velocity as it was.
+    /// A contact that does not approach: no impulse, unchanged velocity.
     pub(super) fn nothing(velocity: DVec3) -> Self {
         Self {
             impulse: DVec3::ZERO,
@@ -44,7 +44,7 @@ impl Outcome {
         self.compression_work + self.restitution_work
     }
 
-    /// The course of the sliding in one word.
+    /// Class of the history of the sliding.
     pub fn slip_kind(&self) -> SlipKind {
         match self.slip.stick {
             None if self.scheme == Scheme::Nothing || self.scheme == Scheme::Algebraic => SlipKind::Unknown,
@@ -56,46 +56,46 @@ impl Outcome {
     }
 }
 
-/// What the sliding did in the course of a collision.
+/// History of the sliding during a collision.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SlipHistory {
-    /// Whether the contact slid before it came to rest, or throughout.
+    /// Whether the contact slid before it stuck, or throughout.
     pub slid: bool,
-    /// When the sliding came to rest, if it did.
+    /// The instant at which the sliding velocity reached zero, if it did.
     pub stick: Option<Stick>,
-    /// Direction in rad in which a contact that could not be held slid away again.
+    /// Direction in rad in which a contact slid away again, where sticking was unstable.
     pub resumed: Option<f64>,
-    /// How often the normal velocity rose through zero; more than once only with strong friction.
+    /// Number of times the normal velocity rose through zero; more than once only with strong friction.
     pub compressions: u32,
 }
 
-/// The moment at which sliding came to rest.
+/// The instant at which the sliding velocity reached zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stick {
     /// Normal impulse so far, in N s.
     pub normal_impulse: f64,
-    /// Normal velocity at that moment, in m/s.
+    /// Normal velocity at that instant, in m/s.
     pub normal_velocity: f64,
-    /// Whether friction holds from there on.
+    /// Whether the contact sticks from then on.
     pub stable: bool,
 }
 
-/// The course of the sliding in one word.
+/// Class of the history of the sliding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlipKind {
-    /// The law does not follow it, or there was no collision.
+    /// The law does not compute it, or there was no collision.
     Unknown,
-    /// It never comes to rest.
+    /// It never stops.
     SlidesThroughout,
-    /// It comes to rest while u_z < 0 and stays.
+    /// It stops while u_z < 0, and sticks.
     SticksInCompression,
-    /// It comes to rest while u_z ≥ 0 and stays.
+    /// It stops while u_z ≥ 0, and sticks.
     SticksInRestitution,
-    /// It comes to rest, or began at rest, and slides away along the diverging ray.
+    /// It stops, or started at rest, and slides away along the diverging ray.
     SticksThenSlides,
 }
 
-/// How an answer was found.
+/// Method by which an outcome was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scheme {
     /// The contact was not approaching.
@@ -106,6 +106,6 @@ pub enum Scheme {
     Polar,
     /// The phased scheme.
     Phased,
-    /// A law without a path.
+    /// An algebraic law, without integration.
     Algebraic,
 }

@@ -1,23 +1,24 @@
 //! One panel of a turning slide: integrals over a stretch of y = ln x by Gauss' rule.
 //!
-//! Along an [`Arc`] everything is a quadrature, one after the other: with η' = dη/dy from the arc,
+//! Along a [`SlideArc`] everything is a quadrature, one after the other: with η' = dη/dy from the arc,
 //!
 //!   ln ρ = ∫h η' dy,   p_z = ∫ρ η' dy,   p_t = −μ∫û ρ η' dy,   u_z = ∫κ ρ η' dy,   W = ∫u_z ρ η' dy.
 //!
-//! A rule with n nodes on a stretch of half-width w errs by b⁻²ⁿ at its end and by b⁻ⁿ inside, where b is the sum of the
-//! semi-axes of the ellipse with foci at the ends of the stretch that passes the nearest singularity; an exponential eᵅʸ in
-//! it, here ρ, needs α w of a few units at most. All is known beforehand, so the half-width can be chosen: wide while
-//! nothing happens, narrow where an event has to be found inside.
+//! A rule with n nodes on a stretch of half-width w errs by b⁻²ⁿ at its end and by b⁻ⁿ inside, where b is the
+//! sum of the semi-axes of the ellipse with foci at the ends of the stretch that passes the nearest
+//! singularity; an exponential eᵅʸ in it, here ρ, needs α w of a few units at most. All of these are known
+//! beforehand, so the half-width can be chosen: wide where there is no event, narrow where an event has to be
+//! found inside.
 
-use super::arc::Arc;
 use super::gauss::{Gauss, integral};
-use super::path::{Path, eventless};
+use super::slide_arc::SlideArc;
+use super::slide_piece::{SlidePiece, eventless};
 use super::{Impact, Progress};
 use glam::DVec2;
 
-/// How far a stretch may go.
+/// Limits on the half-width of a panel.
 #[derive(Clone, Copy)]
-struct Reach {
+struct PanelReach {
     /// b + 1/b.
     ellipse: f64,
     /// Largest exponent over half a stretch.
@@ -25,10 +26,10 @@ struct Reach {
 }
 
 /// Exact to rounding at the end: b³² = 10¹⁸, because close to a pole the functions are large.
-const WIDE: Reach = Reach { ellipse: 3.92, exponent: 2.5 };
+const WIDE: PanelReach = PanelReach { ellipse: 3.92, exponent: 2.5 };
 
 /// Exact to rounding everywhere: b¹⁶ = 10¹⁴.
-const DENSE: Reach = Reach { ellipse: 7.63, exponent: 0.9 };
+const DENSE: PanelReach = PanelReach { ellipse: 7.63, exponent: 0.9 };
 
 /// Largest half-width in y.
 const WIDEST: f64 = 4.0;
@@ -36,10 +37,10 @@ const WIDEST: f64 = 4.0;
 /// Half-widths below this are left to the Taylor steps.
 const NARROWEST: f64 = 0.02;
 
-/// A stretch of the turn, by a rule of N nodes. The widths are for sixteen; six come within 10⁻⁵.
-pub(super) struct Panel<'a, const N: usize> {
+/// A stretch of the turn, by a rule of N nodes. The widths are for sixteen; six give errors below 10⁻⁵.
+pub(super) struct QuadraturePanel<'a, const N: usize> {
     impact: &'a Impact,
-    arc: &'a Arc,
+    arc: &'a SlideArc,
     /// Direction at the start of the arc, which is the x axis of its frame.
     frame: DVec2,
     x: f64,
@@ -60,21 +61,22 @@ pub(super) struct Panel<'a, const N: usize> {
     w_series: [f64; N],
 }
 
-impl<'a, const N: usize> Panel<'a, N> {
+impl<'a, const N: usize> QuadraturePanel<'a, N> {
     const RULE: &'static Gauss<N> = Gauss::<N>::RULE;
 
     /// (impact so far, arc, its frame, x, ρ) ⇒ the next stretch; none if it would be too short.
-    pub fn new(progress: &Progress<'a>, arc: &'a Arc, frame: DVec2, [x, rho]: [f64; 2]) -> Option<Self> {
+    pub fn new(progress: &Progress<'a>, arc: &'a SlideArc, frame: DVec2, [x, rho]: [f64; 2]) -> Option<Self> {
         let Progress { impact, u_z, .. } = *progress;
         let compliance = &impact.compliance;
         let (u, rate) = arc.at(x);
         let kappa = compliance.k - impact.friction * arc.s.dot(u);
-        let [event, end] = progress.foretold(kappa);
+        let [event, end] = progress.predicted_impulses(kappa);
         if compliance.k > impact.friction * arc.s.length() {
             let half = half_width(impact, arc, x, WIDE)?;
             let h = growth(impact, arc, u);
             let most = rho * (rate * 2.0 * half).min(if h < 0.0 { -h.recip() } else { f64::INFINITY });
-            // A guess by the slopes at the start saves a vain attempt; what counts is what has happened at the end.
+            // A prediction from the slopes at the start avoids most vain attempts; the state at the end
+            // decides.
             if most < event {
                 let panel = Self::over(impact, arc, frame, [x, rho, u_z, half]);
                 if eventless(&panel, progress) {
@@ -82,14 +84,14 @@ impl<'a, const N: usize> Panel<'a, N> {
                 }
             }
         }
-        // Not much beyond the end of the collision: what is small there would be lost against what comes after.
+        // Not much beyond the end of the collision: small values there would be lost against later ones.
         let enough = 0.75 * end / (rho * rate);
         let half = half_width(impact, arc, x, DENSE)?.min(enough.max(f64::MIN_POSITIVE));
         Some(Self::over(impact, arc, frame, [x, rho, u_z, half]))
     }
 
     /// (impact, arc, its frame, (x, ρ, u_z, half-width)) ⇒ the stretch.
-    fn over(impact: &'a Impact, arc: &'a Arc, frame: DVec2, [x, rho, u_z, half]: [f64; 4]) -> Self {
+    fn over(impact: &'a Impact, arc: &'a SlideArc, frame: DVec2, [x, rho, u_z, half]: [f64; 4]) -> Self {
         let Impact { compliance, friction: mu, .. } = impact;
         let s = arc.s;
         let h = |u| growth(impact, arc, u);
@@ -158,16 +160,16 @@ impl<'a, const N: usize> Panel<'a, N> {
 
 /// h at a direction in the frame of the arc.
 #[inline(always)]
-fn growth(impact: &Impact, arc: &Arc, u: DVec2) -> f64 {
+fn growth(impact: &Impact, arc: &SlideArc, u: DVec2) -> f64 {
     let [a, f, b] = arc.m;
     arc.s.dot(u) - impact.friction * (a * u.x * u.x + 2.0 * f * u.x * u.y + b * u.y * u.y)
 }
 
-/// Half-width in y of the longest stretch from x on that stays within reach; none if it is too short.
+/// Half-width in y of the longest stretch from x on within the limits; none if it is too short.
 ///
-/// The ellipse with foci y, y + 2w through y + X + iY has |X + iY| + |X − 2w + iY| = E w, with E = b + 1/b: solved for w,
-/// w = (2E|X + iY| − 4X)/(E² − 4).
-fn half_width(impact: &Impact, arc: &Arc, x: f64, reach: Reach) -> Option<f64> {
+/// The ellipse with foci y, y + 2w through y + X + iY has |X + iY| + |X − 2w + iY| = E w, with E = b + 1/b:
+/// solved for w, w = (2E|X + iY| − 4X)/(E² − 4).
+fn half_width(impact: &Impact, arc: &SlideArc, x: f64, reach: PanelReach) -> Option<f64> {
     let y = x.ln();
     let e = reach.ellipse;
     let mut half = WIDEST;
@@ -182,7 +184,7 @@ fn half_width(impact: &Impact, arc: &Arc, x: f64, reach: Reach) -> Option<f64> {
     (half >= NARROWEST).then_some(half)
 }
 
-impl<const N: usize> Path for Panel<'_, N> {
+impl<const N: usize> SlidePiece for QuadraturePanel<'_, N> {
     fn length(&self) -> f64 {
         2.0
     }
@@ -220,7 +222,7 @@ impl<const N: usize> Path for Panel<'_, N> {
         }
         integral(&Self::RULE.coefficients(&self.p_rate), t - 1.0)
     }
-    fn arrive(&self, progress: &mut Progress, t: f64) {
+    fn write_state(&self, progress: &mut Progress, t: f64) {
         let (mut x_rate, mut y_rate) = ([0.0; N], [0.0; N]);
         for j in 0..N {
             x_rate[j] = self.direction[j].x * self.p_rate[j];

@@ -4,7 +4,7 @@
 //! both bodies. Stronge's restitution with e ≤ 1 keeps W ≤ 0: the normal force gives back at most what it took, and
 //! friction only takes. Newton's does not, nor does any law once e > 1. Two ways back to W ≤ 0, both inside the cone of friction:
 //!
-//! * [`resolve_passive`] lowers e until W = 0. The path of a collision does not depend on e, which only says where it ends;
+//! * [`resolve_passive`] lowers e until W = 0. The path of a collision does not depend on e, which only determines where it ends;
 //!   so the answer lies on the path of the law, before the place where energy would have been created.
 //! * [`without_gain`] goes from the end of the path, p₁, towards the end of compression, p₀, where W(p₀) ≤ 0 (u_z ≤ 0
 //!   so far, so the normal force only took). On the chord p₀ + λ(p₁ − p₀) W is a quadratic of λ, so it costs no iteration; the
@@ -14,7 +14,7 @@ use super::settings::resolve_unbounded;
 use super::{Collision, CollisionError, CollisionSettings, ContactLaw, Outcome, resolve};
 use glam::DVec3;
 
-/// Halvings of the interval in which e lies.
+/// Bisections of the interval of e.
 const HALVINGS: usize = 60;
 
 impl Collision {
@@ -24,7 +24,7 @@ impl Collision {
     }
 }
 
-/// As [`resolve`], with e lowered where the law would create energy: what every simulator calls.
+/// As [`resolve`], with e lowered where the law would create energy: used by every simulator.
 ///
 /// ```
 /// use glam::{DMat3, DVec3};
@@ -67,13 +67,13 @@ pub fn resolve_passive(
     Ok(best)
 }
 
-/// Work that is nothing but rounding.
+/// Work that is rounding error, in J.
 fn rounding(collision: &Collision, p: DVec3) -> f64 {
     4.0 * f64::EPSILON * (p.abs().dot(collision.u.abs()) + 0.5 * p.dot(collision.k * p))
 }
 
-/// (collision, settings, law, outcome, allowance) ⇒ the outcome itself if it creates no more energy than that, else the last one before it on the way
-/// from the end of compression that does not.
+/// (collision, settings, law, outcome, allowance) ⇒ the outcome itself if it creates no more energy than
+/// that, else the last point before it on the chord from the end of compression that does not.
 pub(super) fn without_gain(
     collision: &Collision,
     settings: &CollisionSettings,

@@ -1,37 +1,38 @@
 //! Collision integration: the path of the sliding velocity, exact to rounding.
 //!
-//! In polar variables, with η counting so that dp_z = ρ dη (see [`super::Compliance`]),
+//! In polar variables, with η defined by dp_z = ρ dη (see [`super::Compliance`]),
 //!
 //!   θ' = g(θ),  ρ' = ρ h(θ),  u_z' = ρ κ(θ),  W_z' = ρ u_z,  p_z' = ρ,  p_t' = −μ u_t,
 //!
-//! which is smooth up to and including the origin u_t = 0. The path is made of three kinds of pieces.
+//! which is smooth up to and including the origin u_t = 0. The path consists of three kinds of pieces.
 //!
-//! * **Straight.** Where g = 0 (a ray: planar and central impacts, spheres) the direction stays, ξ is constant and the
-//!   piece has a closed form. So it has where the turn still to come is below rounding: close to a ray that attracts
-//!   directions, in a grazing impact, or at the end of an approach to the origin (which the straight line meets after
-//!   Δp_z = ρ/|h|, with an error of the order ρ g/h²).
-//! * **At rest.** After the origin is reached the contact sticks, or leaves along the diverging ray: straight again.
-//! * **Turning.** Between two rays everything is a quadrature, smooth in a coordinate of the [`Arc`]: [`Panel`]. Where the
-//!   rays cannot be told apart, [`Step`] takes Taylor steps in η.
+//! * **Straight.** Where g = 0 (a ray: planar and central impacts, spheres) the direction is constant, ξ is
+//!   constant and the piece has a closed form. The same holds where the remaining turn is below rounding:
+//!   close to a ray that attracts directions, in a grazing impact, or at the end of an approach to the origin
+//!   (which the straight line reaches after Δp_z = ρ/|h|, with an error of the order ρ g/h²).
+//! * **At rest.** After the origin is reached the contact sticks, or leaves along the diverging ray: straight
+//!   again.
+//! * **Turning.** Between two rays everything is a quadrature, smooth in a coordinate of the [`SlideArc`]:
+//!   [`QuadraturePanel`]. Where the rays are too close together, [`TaylorStep`] takes Taylor steps in η.
 //!
-//! The number of steps is bounded by the nature of the flow: θ follows a scalar autonomous equation, so it is monotone and
-//! comes exponentially close to a ray within some 30/|g'|. `MAX_STEPS` guards it all the same; if it were ever met, the
-//! rest would be taken as straight.
+//! The number of steps is bounded: θ follows a scalar autonomous equation, so it is monotone and comes
+//! exponentially close to a ray within some 30/|g'|. `MAX_STEPS` is a safeguard; beyond it the rest would be
+//! taken as straight.
 
-use super::arc::Arc;
-use super::panel::Panel;
-use super::path::carry;
-use super::taylor::Step;
+use super::panel::QuadraturePanel;
+use super::slide_arc::SlideArc;
+use super::slide_piece::advance_over;
+use super::taylor::TaylorStep;
 use super::{CollisionError, Flow, Impact, Outcome, Progress, Scheme, Stick, Sticking};
 use glam::DVec2;
 
-/// Sliding below this part of the approach speed counts as none.
+/// Sliding speed, in parts of the approach speed, that counts as zero.
 const REST: f64 = 1e-15;
 
 /// Part of the velocity that a straight piece may neglect.
 const NEGLIGIBLE: f64 = 1e-14;
 
-/// More steps than any path takes.
+/// Safeguard; no path takes as many steps.
 const MAX_STEPS: u32 = 1000;
 
 /// Impact ⇒ its outcome under Coulomb's law at every instant.
@@ -39,8 +40,8 @@ pub(super) fn integrate(impact: &Impact) -> Result<Outcome, CollisionError> {
     integrate_with::<16>(impact)
 }
 
-/// As [`integrate`], with only so many looks at each turn of the sliding direction that the outcome is within some 10⁻⁵.
-pub(super) fn integrate_briefly(impact: &Impact) -> Result<Outcome, CollisionError> {
+/// As [`integrate`], with six quadrature nodes instead of sixteen: within some 10⁻⁵.
+pub(super) fn integrate_reduced(impact: &Impact) -> Result<Outcome, CollisionError> {
     integrate_with::<6>(impact)
 }
 
@@ -50,7 +51,7 @@ fn integrate_with<const N: usize>(impact: &Impact) -> Result<Outcome, CollisionE
     Ok(progress.outcome())
 }
 
-/// Carries the impact from a sliding state to its end.
+/// Integrates the impact from a sliding state to its end.
 fn slide<const N: usize>(progress: &mut Progress) -> Result<(), CollisionError> {
     let Impact { compliance, friction: mu, .. } = progress.impact;
     let mu = *mu;
@@ -76,19 +77,20 @@ fn slide<const N: usize>(progress: &mut Progress) -> Result<(), CollisionError> 
         }
         if progress.evaluations == 0 {
             progress.scheme = Scheme::Polar;
-            arc = Arc::new(compliance, mu, u_hat).map(|arc| (arc, u_hat));
+            arc = SlideArc::new(compliance, mu, u_hat).map(|arc| (arc, u_hat));
             x = arc.map_or(0.0, |(arc, _)| arc.x);
         }
         progress.evaluations += 1;
-        let panel = arc.as_ref().and_then(|(arc, frame)| Panel::<N>::new(progress, arc, *frame, [x, rho]));
+        let panel =
+            arc.as_ref().and_then(|(arc, frame)| QuadraturePanel::<N>::new(progress, arc, *frame, [x, rho]));
         let over = if let Some(panel) = panel {
             (x, u_hat, rho) = panel.end();
-            carry(&panel, progress)
+            advance_over(&panel, progress)
         } else {
-            let step = Step::new(progress.impact, u_hat, rho, progress.u_z, rate);
+            let step = TaylorStep::new(progress.impact, u_hat, rho, progress.u_z, rate);
             (u_hat, rho) = step.end();
             arc = None;
-            carry(&step, progress)
+            advance_over(&step, progress)
         };
         if over {
             return Ok(());
@@ -98,14 +100,14 @@ fn slide<const N: usize>(progress: &mut Progress) -> Result<(), CollisionError> 
     from_rest(progress)
 }
 
-/// Whether the direction will not turn by more than rounding in what is left.
+/// Whether the remaining turn of the direction is below rounding.
 fn is_straight(progress: &Progress, flow: &Flow, rho: f64, rate: f64) -> bool {
     let Flow { g, h, g_slope, kappa } = *flow;
     let g = g.abs();
     let on_ray = g <= 4.0 * f64::EPSILON * rate;
     let attracted = g_slope < 0.0 && g <= NEGLIGIBLE * -g_slope;
     let arriving = h < 0.0 && g_slope <= 0.0 && rho * g * rate <= NEGLIGIBLE * h * h;
-    // Normal impulse to come if κ stays, times the turn per impulse g/ρ.
+    // Normal impulse to come at constant κ, times the turn per impulse g/ρ.
     let grazing = progress.evaluations == 0 && kappa > 0.0 && {
         let to_come = 2.0 * (1.0 + progress.impact.e) * progress.u_z.abs() / kappa;
         to_come * rate <= NEGLIGIBLE * rho * (kappa / progress.impact.compliance.k).min(1.0)
@@ -113,7 +115,7 @@ fn is_straight(progress: &Progress, flow: &Flow, rho: f64, rate: f64) -> bool {
     on_ray || attracted || arriving || grazing
 }
 
-/// Carries the impact from a contact at rest to its end: it sticks or slides away along the diverging ray.
+/// Advances the impact from a contact at rest to its end: it sticks or slides away along the diverging ray.
 pub(super) fn from_rest(progress: &mut Progress) -> Result<(), CollisionError> {
     let Impact { compliance, friction: mu, .. } = progress.impact;
     let sticking = compliance.sticking(*mu);

@@ -1,19 +1,20 @@
-//! Rays of constant sliding: directions the sliding velocity keeps.
+//! Rays of constant sliding: directions that the sliding velocity keeps.
 //!
 //! They are the zeros of g(θ) (see [`Compliance`]). With t = tan(θ/2), (1 + t²)² g is the quartic
 //!
 //!   −(fμ + d)t⁴ − 2((a − b)μ + e)t³ + 6fμ t² + 2((a − b)μ − e)t + (d − fμ).
 //!
-//! θ and θ + π are the same problem with s = (e, d) reversed, so two quartics on −1 ≤ t ≤ 1 cover the circle and no root
-//! lies at infinity. g has zero mean, so there are two or four rays, or, if g vanishes identically (a sphere), all
-//! directions are rays. A ray diverges if h > 0. Stable sticking has no diverging ray, unstable exactly one.
+//! θ and θ + π are the same problem with s = (e, d) reversed, so two quartics on −1 ≤ t ≤ 1 cover the circle
+//! and no root lies at infinity. g has zero mean, so there are two or four rays, or, if g vanishes
+//! identically (a sphere), all directions are rays. A ray diverges if h > 0. Stable sticking has no diverging
+//! ray, unstable exactly one.
 
 use super::Compliance;
 use glam::DVec2;
 use rattleback_numerics::polynomial::roots_in;
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// A direction of sliding that stays.
+/// Direction of constant sliding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ray {
     /// Direction θ in (−π, π], in rad.
@@ -25,13 +26,13 @@ pub struct Ray {
 /// All rays of a collision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rays {
-    /// Every direction is one, as for a sphere.
+    /// Every direction is a ray, as for a sphere.
     All,
     /// These, by ascending angle; entries beyond the count are zero.
     Some {
         /// The rays.
         rays: [Ray; 4],
-        /// How many there are.
+        /// Their number.
         count: usize,
     },
 }
@@ -61,7 +62,7 @@ pub fn rays(compliance: &Compliance, mu: f64) -> Rays {
         let Ok(roots) = roots_in(&quartic, -1.0, 1.0) else { continue };
         for t in roots.iter() {
             let angle = polished(compliance, mu, 2.0 * t.atan() + turn);
-            // The same root seen from both halves.
+            // The same root found in both halves.
             let known = |ray: &Ray| (ray.angle - angle).sin().abs() < 1e-9 && (ray.angle - angle).cos() > 0.0;
             if count < 4 && !found[..count].iter().any(known) {
                 let growth = compliance.flow(mu, DVec2::from_angle(angle)).h;

@@ -1,7 +1,7 @@
-//! Collisions whose outcome is known to many digits, to check implementations against.
+//! Reference collisions, whose outcome is known to many digits.
 //!
-//! Stronge's restitution, integrated with 25 digits. `K_A` is the matrix of Mirtich's Fig. 3.3; `K_J` couples normal and
-//! tangent so strongly that friction alone can press the bodies together.
+//! Stronge's restitution, integrated with 25 digits. `K_A` is the matrix of Mirtich's Fig. 3.3; `K_J` couples
+//! normal and tangent so strongly that friction alone can press the bodies together.
 
 use super::{Collision, CollisionSettings, Law, Restitution};
 use glam::{DMat3, DVec3};

@@ -1,4 +1,4 @@
-//! How a collision is to be resolved, and the door it goes through.
+//! Settings of a collision, and its entry points.
 
 use super::law::{
     ChatterjeeRuina, ConstantDirection, ContactLaw, Integrated, Phased, SequentialImpulse, Whittaker,
@@ -6,18 +6,18 @@ use super::law::{
 use super::{Collision, CollisionError, Impact, Outcome};
 use serde::{Deserialize, Serialize};
 
-/// What the coefficient of restitution e is a ratio of.
+/// Definition of the coefficient of restitution e.
 ///
 /// All three agree without friction, and wherever normal and tangent do not couple (K13 = K23 = 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restitution {
-    /// Of normal velocities: u_z(end) = −e u_z(start). With friction it can create energy.
+    /// Ratio of normal velocities: u_z(end) = −e u_z(start). With friction it can create energy.
     Newton,
-    /// Of normal impulses: restitution brings e times the impulse of compression. With friction the normal force can
-    /// do net work.
+    /// Ratio of normal impulses: that of restitution is e times that of compression. With friction the normal
+    /// force can do net work.
     Poisson,
-    /// Of works of the normal force: W(restitution) = −e² W(compression). Never creates energy.
+    /// Ratio of works of the normal force: W(restitution) = −e² W(compression). Never creates energy.
     #[default]
     Stronge,
 }
@@ -42,7 +42,7 @@ impl Restitution {
     }
 }
 
-/// The laws that come with the engine, by name.
+/// The built-in impact laws, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
@@ -62,7 +62,7 @@ pub enum Law {
 }
 
 impl Law {
-    /// Every law there is.
+    /// All built-in laws.
     pub const ALL: [Self; 6] = [
         Self::Integrated,
         Self::Phased,
@@ -72,7 +72,7 @@ impl Law {
         Self::SequentialImpulse,
     ];
 
-    /// The law behind the name.
+    /// Implementation of the law.
     pub fn law(self) -> &'static dyn ContactLaw {
         match self {
             Self::Integrated => &Integrated,
@@ -85,16 +85,16 @@ impl Law {
     }
 }
 
-/// Materials and law of a collision.
+/// Materials and impact law of a collision.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CollisionSettings {
-    /// What e means.
+    /// Definition of e.
     pub restitution: Restitution,
     /// Coefficient of restitution e, in [0, 1].
     pub e: f64,
     /// Coefficient of friction μ ≥ 0, the same for sticking and sliding.
     pub mu: f64,
-    /// Who decides.
+    /// Impact law.
     pub law: Law,
 }
 
@@ -106,7 +106,10 @@ impl Default for CollisionSettings {
 }
 
 impl CollisionSettings {
-    /// Refuses coefficients outside their range.
+    /// Checks the ranges of the coefficients.
+    ///
+    /// # Errors
+    /// The first coefficient outside its range.
     pub fn check(&self) -> Result<(), CollisionError> {
         if !(0.0..=1.0).contains(&self.e) {
             return Err(CollisionError::Coefficient {
@@ -130,17 +133,24 @@ impl CollisionSettings {
     }
 }
 
-/// (collision, settings) ⇒ impulse on B, velocity after, diagnostics. No impulse if the contact is not approaching.
+/// (collision, settings) ⇒ impulse on B, velocity after, diagnostics. No impulse if the contact is not
+/// approaching.
+///
+/// # Errors
+/// Coefficients out of range, values that are not finite, or a matrix that is not a collision matrix.
 pub fn resolve(collision: &Collision, settings: &CollisionSettings) -> Result<Outcome, CollisionError> {
     settings.check()?;
     match settings.law {
-        // The usual case without a call through a table.
+        // The usual case without dynamic dispatch.
         Law::Integrated => resolve_unbounded(collision, settings, &Integrated),
         law => resolve_unbounded(collision, settings, law.law()),
     }
 }
 
-/// As [`resolve`], by a law of one's own; `settings.law` is not looked at.
+/// As [`resolve`], by a user-defined law; `settings.law` is ignored.
+///
+/// # Errors
+/// As [`resolve`], and those of the law.
 pub fn resolve_by(
     law: &dyn ContactLaw,
     collision: &Collision,

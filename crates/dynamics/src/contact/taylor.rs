@@ -6,11 +6,12 @@
 //!   u_z' = k ρ − μ(e x + d y),  W' = ρ u_z,  p_z' = ρ,  p_x' = −μ x,  p_y' = −μ y,
 //!
 //! where (x, y) = ρ(c, s) and g, h are quadratic in (c, s). The coefficient n + 1 of each series follows from
-//! coefficients up to n, by Cauchy products. The last two coefficients of c, s and ρ tell how far the series reaches.
+//! coefficients up to n, by Cauchy products. The last two coefficients of c, s and ρ give the length of the
+//! step.
 //!
-//! It needs no knowledge of rays and so works where they fall together; elsewhere [`super::panel`] goes farther.
+//! It does not use rays and so works where they coincide; elsewhere [`super::panel`] takes longer steps.
 
-use super::path::Path;
+use super::slide_piece::SlidePiece;
 use super::{Impact, Progress};
 use glam::DVec2;
 
@@ -23,7 +24,7 @@ const TOLERANCE: f64 = 1e-15;
 type Series = [f64; ORDER + 1];
 
 /// The path over one step, as polynomials in η.
-pub(super) struct Step {
+pub(super) struct TaylorStep {
     mu: f64,
     coupling: DVec2,
     k: f64,
@@ -50,7 +51,7 @@ fn product(a: &Series, b: &Series, n: usize) -> f64 {
     sum
 }
 
-impl Step {
+impl TaylorStep {
     /// State at the start ⇒ the step.
     pub fn new(impact: &Impact, u_hat: DVec2, rho: f64, u_z: f64, rate: f64) -> Self {
         let mu = impact.friction / rate;
@@ -96,7 +97,7 @@ impl Step {
         step
     }
 
-    /// How far the series can be trusted.
+    /// Length over which the series is accurate.
     fn reach(&self, rho: f64) -> f64 {
         let size = |n: usize| self.c[n].abs().max(self.s[n].abs()).max(self.rho[n].abs() / rho);
         let reach = |n: usize| (TOLERANCE / size(n).max(1e-60)).powf(1.0 / n as f64);
@@ -110,7 +111,7 @@ impl Step {
     }
 }
 
-impl Path for Step {
+impl SlidePiece for TaylorStep {
     fn length(&self) -> f64 {
         self.length
     }
@@ -132,7 +133,7 @@ impl Path for Step {
     fn impulse(&self, t: f64) -> (f64, f64) {
         (integral(&self.rho, t) / self.rate, value(&self.rho, t) / self.rate)
     }
-    fn arrive(&self, progress: &mut Progress, t: f64) {
+    fn write_state(&self, progress: &mut Progress, t: f64) {
         let share = -self.mu / self.rate;
         progress.p.x += share * integral(&self.x, t);
         progress.p.y += share * integral(&self.y, t);

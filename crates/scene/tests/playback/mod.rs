@@ -53,7 +53,7 @@ impl Playback {
         assert_eq!(description.type_name, "impulse");
         let mut impulse = Impulse::new(ImpulseSettings::with(&description.properties).unwrap()).unwrap();
         let (look, seen) = witness(&stage.world);
-        impulse.observe(look);
+        impulse.on_collision(look);
         Self { stage, impulse, meetings: Vec::new(), steps: 0, every: 20, seen }
     }
 

@@ -1,7 +1,7 @@
 //! Somebody who does not believe the simulator: at every collision, slow ones too, measures the distance of all shapes of all
 //! bodies that are near each other anew, without any memory of what was there before.
 
-use rattleback_dynamics::simulator::impulse::Moment;
+use rattleback_dynamics::simulator::impulse::CollisionInfo;
 use rattleback_dynamics::{BodyId, Status, World};
 use rattleback_geometry::contact::distance;
 use rattleback_geometry::{Aabb, Pose, Shape};
@@ -25,7 +25,7 @@ struct Solid {
 }
 
 /// World ⇒ somebody to show collisions to, and where to read what was seen.
-pub fn witness(world: &World) -> (impl FnMut(&Moment<'_>) + Send + Sync + 'static, Arc<Mutex<Seen>>) {
+pub fn witness(world: &World) -> (impl FnMut(&CollisionInfo<'_>) + Send + Sync + 'static, Arc<Mutex<Seen>>) {
     let seen = Arc::new(Mutex::new(Seen { collisions: 0, distances: 0, smallest: f64::INFINITY }));
     let solids: HashMap<BodyId, Solid> = world
         .iter_bodies()
@@ -36,10 +36,10 @@ pub fn witness(world: &World) -> (impl FnMut(&Moment<'_>) + Send + Sync + 'stati
         })
         .collect();
     let record = Arc::clone(&seen);
-    let look = move |moment: &Moment<'_>| {
+    let look = move |info: &CollisionInfo<'_>| {
         let mut seen = record.lock().unwrap();
         seen.collisions += 1;
-        let placed: Vec<(usize, bool, &Shape, Pose, Option<Aabb>)> = moment
+        let placed: Vec<(usize, bool, &Shape, Pose, Option<Aabb>)> = info
             .poses
             .iter()
             .enumerate()

@@ -1,17 +1,19 @@
-//! Chatterjee and Ruina's law (1998): a combination of two impulses with a meaning, cut to the cone.
+//! Chatterjee and Ruina's law (1998): a combination of two impulses, cut to the friction cone.
 //!
 //! P_I = −(u_z/k) ẑ stops the approach without friction, P_II = −K⁻¹u stops all motion at the contact. Then
 //!
 //!   P = (1 + e) P_I + λ (P_II − P_I),  λ = 1 + e_t, or the largest λ for which |P_t| ≤ μ P_z.
 //!
-//! K(P_II − P_I) has no normal part, so the normal velocity is Newton's whatever λ is; and the two terms are orthogonal
-//! in the metric K, so the energy changes by −(1 − e²)·½ P_I·K P_I − λ(2 − λ)·½|P_II − P_I|²_K: never upwards.
+//! K(P_II − P_I) has no normal part, so the normal velocity is Newton's whatever λ is; and the two terms are
+//! orthogonal in the metric K, so the energy changes by −(1 − e²)·½ P_I·K P_I − λ(2 − λ)·½|P_II − P_I|²_K:
+//! never upwards.
 
 use super::ContactLaw;
 use crate::contact::{CollisionError, Impact, Outcome};
 use glam::DVec3;
 
-/// Two meaningful impulses combined, with a tangential restitution; Newton's restitution along the normal.
+/// Combination of a frictionless and a sticking impulse, with a tangential restitution; Newton's restitution
+/// along the normal.
 ///
 /// Violates: the direction of friction, which need not oppose the sliding; energy never grows.
 #[derive(Clone, Copy, Debug, PartialEq)]

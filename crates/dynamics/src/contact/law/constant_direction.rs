@@ -7,10 +7,10 @@ use super::ContactLaw;
 use crate::contact::{CollisionError, Impact, Outcome};
 use glam::DVec3;
 
-/// Fixes the direction of sliding for the whole collision; Newton's restitution, whatever is asked for.
+/// Fixes the direction of sliding for the whole collision; Newton's restitution, whatever is requested.
 ///
-/// Violates: Coulomb's law as soon as the sliding turns, the normal velocity where the impulse is cut to the cone, and
-/// energy (as Newton's restitution does).
+/// Violates: Coulomb's law as soon as the sliding turns, the normal velocity where the impulse is cut to the
+/// cone, and energy (as Newton's restitution does).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConstantDirection;
 

@@ -1,9 +1,9 @@
-//! Laws of collision behind one small trait.
+//! Impact laws behind one trait.
 //!
-//! The first two follow Coulomb's law through the collision. The others are algebraic: they look at the beginning only and
-//! solve linear equations. They are what most engines and textbooks use, and are here to be compared with. Penalty forces
-//! and complementarity problems over many contacts, the other baselines Mirtich names, are not laws of one collision but
-//! simulators.
+//! The first two integrate Coulomb's law through the collision. The others are algebraic: they use the
+//! velocity at the beginning only and solve linear equations. They are what most engines and textbooks use,
+//! and serve for comparison. Penalty forces and complementarity problems over many contacts, the other
+//! baselines that Mirtich names, are not laws of one collision but simulators.
 
 mod chatterjee_ruina;
 mod constant_direction;
@@ -25,7 +25,7 @@ use super::{CollisionError, Impact, Outcome, phased, polar};
 ///     Collision, CollisionError, CollisionSettings, ContactLaw, Impact, Outcome, resolve_by,
 /// };
 ///
-/// /// Swallows everything.
+/// /// Fully plastic and sticking.
 /// struct Glue;
 /// impl ContactLaw for Glue {
 ///     fn name(&self) -> &'static str {
@@ -45,11 +45,14 @@ use super::{CollisionError, Impact, Outcome, phased, polar};
 /// # Ok::<(), CollisionError>(())
 /// ```
 pub trait ContactLaw: Sync {
-    /// Name by which users ask for it.
+    /// Name in settings.
     fn name(&self) -> &'static str;
-    /// What it does not keep of Coulomb's law, energy and the chosen restitution.
+    /// What it violates of Coulomb's law, energy conservation and the chosen restitution.
     fn violates(&self) -> &'static str;
     /// Impact ⇒ outcome, both with velocities and K in the units of the impact.
+    ///
+    /// # Errors
+    /// A collision that the law cannot resolve.
     fn solve(&self, impact: &Impact) -> Result<Outcome, CollisionError>;
 }
 
@@ -71,22 +74,22 @@ impl ContactLaw for Integrated {
 }
 
 /// As [`Integrated`], to some five digits.
-pub(super) struct Brief;
+pub(super) struct ReducedOrder;
 
-impl ContactLaw for Brief {
+impl ContactLaw for ReducedOrder {
     fn name(&self) -> &'static str {
-        "brief"
+        "reduced-order"
     }
     fn violates(&self) -> &'static str {
         "nothing, but for 10⁻⁵ of everything"
     }
     fn solve(&self, impact: &Impact) -> Result<Outcome, CollisionError> {
-        polar::integrate_briefly(impact)
+        polar::integrate_reduced(impact)
     }
 }
 
-/// Coulomb's law at every instant, integrated phase by phase as Mirtich does; Stronge's restitution only. Hands over to
-/// [`Integrated`] where its phases do not apply.
+/// Coulomb's law at every instant, integrated phase by phase as Mirtich does; Stronge's restitution only.
+/// Falls back to [`Integrated`] where its phases do not apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phased;
 
@@ -95,7 +98,7 @@ impl ContactLaw for Phased {
         "phased"
     }
     fn violates(&self) -> &'static str {
-        "nothing; knows neither Newton's nor Poisson's restitution nor a normal velocity that falls again"
+        "nothing; supports neither Newton's nor Poisson's restitution nor a normal velocity that falls again"
     }
     fn solve(&self, impact: &Impact) -> Result<Outcome, CollisionError> {
         match phased::integrate(impact) {

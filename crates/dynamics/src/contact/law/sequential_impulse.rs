@@ -1,7 +1,8 @@
-//! What real-time engines do: projected Gauss–Seidel on the rows of one contact.
+//! Projected Gauss–Seidel on the rows of one contact, as in real-time engines.
 //!
-//! Sweep: p_z ← max(0, p_z − (u_z + e u_z(0))/k), then p_t ← the disc of radius μ p_z ∋ p_t − M⁻¹u_t, with u = u(0) + K p
-//! kept up to date. Friction sees the velocity after the collision, not the sliding during it.
+//! Sweep: p_z ← max(0, p_z − (u_z + e u_z(0))/k), then p_t ← the disc of radius μ p_z ∋ p_t − M⁻¹u_t, with u
+//! = u(0) + K p kept up to date. Friction depends on the velocity after the collision, not on the sliding
+//! during it.
 
 use super::ContactLaw;
 use crate::contact::{CollisionError, Impact, Outcome};
@@ -13,12 +14,12 @@ use glam::DVec3;
 /// and its own equations as far as the sweeps have not converged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequentialImpulse {
-    /// How often the rows are gone through.
+    /// Number of sweeps over the rows.
     pub sweeps: u32,
 }
 
 impl SequentialImpulse {
-    /// As many as real-time engines spend.
+    /// Default number of sweeps, typical of real-time engines.
     pub const SWEEPS: u32 = 10;
 }
 

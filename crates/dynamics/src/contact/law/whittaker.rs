@@ -6,10 +6,12 @@ use super::constant_direction::{sliding_impulse, sticking_impulse};
 use super::{ContactLaw, polar};
 use crate::contact::{CollisionError, Impact, Outcome};
 
-/// Sticks if the total impulse lies in the cone, otherwise slides in the initial direction; Newton's restitution.
+/// Sticks if the total impulse lies in the cone, otherwise slides in the initial direction; Newton's
+/// restitution.
 ///
-/// Violates: energy, famously (Kane's double pendulum); the direction of friction when sliding turns or reverses. Where
-/// it has no solution (friction alone presses the bodies together) the integrated law answers.
+/// Violates: energy (Kane's double pendulum is the classical example); the direction of friction when sliding
+/// turns or reverses. Where it has no solution (friction alone presses the bodies together) the integrated
+/// law is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whittaker;
 

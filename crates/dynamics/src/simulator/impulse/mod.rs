@@ -1,54 +1,63 @@
-//! Event-driven simulation after Mirtich: all contact is collisions, one pair of bodies at a time.
+//! Impulse-based, event-driven simulation: every contact is a sequence of collisions, each of one pair of
+//! bodies. After B. Mirtich, *Impulse-based dynamic simulation of rigid body systems* (1996).
 //!
-//! - Between collisions every body is a closed form of time (`actor`): nothing is integrated, and a body is looked at only
-//!   when a pair it belongs to has an appointment.
-//! - A pair of convex parts has an appointment (`heap`) at a time by which it provably cannot have met: gap d along the
-//!   normal against the bounds A s² + B s on how far each part can get (`reach`, `script`). So a collision is approached
-//!   from one side and never passed; the gap left at each look is at least σ min(d, ε).
-//! - Pairs are made of parts whose boxes overlap (`neighbors`); the boxes are roomy, and are only moved when a body may have
-//!   left them. Pairs of busy bodies that are not very near doze until one of the two has got on far enough (`alarm`).
-//! - At an appointment the gap is measured. Below ε and closing, it is a collision: the contact law answers with one impulse
-//!   (`response`), and the appointments of both bodies are made anew. Else the pair gets its next appointment.
-//! - Bodies at rest would collide forever in ever smaller hops. Slow collisions (microcollisions) therefore keep the energy of hops, act at all
-//!   points of a contact patch at once (`patch`), and create no energy (`hop`); and bodies that have stopped and can be proved to
-//!   be carried by their contacts stand still until something disturbs them (`rest`).
+//! - Between collisions every body follows a closed form of time, a trajectory (`ballistic_body`). Nothing is
+//!   integrated, and a body is evaluated only at the events of its pairs.
+//! - Each pair of convex parts has an event in the queue (`event_queue`), at a time before which it provably
+//!   cannot collide: the gap d along the normal against bounds A s² + B s on the displacement of each part
+//!   (`motion_bound`, `support_bound`, `kinematic_bound`). The time of impact is therefore approached from
+//!   one side and never passed; the gap left at each measurement is at least σ min(d, ε).
+//! - Pairs are created for parts whose fat AABBs overlap (`broad_phase`, `pair_updates`); an AABB is updated
+//!   only when its body may have left it. Pairs of busy bodies that are not very near are deferred until one
+//!   of the two has travelled far enough (`travel_deadline`).
+//! - At an event the gap is measured. If it is below ε and closing, the pair collides: the impact law gives
+//!   one impulse (`impact_response`), and the events of both bodies are rescheduled. Otherwise the pair gets
+//!   its next event.
+//! - Bodies at rest would collide for ever in ever smaller hops. Slow collisions (microcollisions) therefore
+//!   keep the energy of a hop, act at all points of a contact patch at once (`contact_patch`) and create no
+//!   energy (`hop_energy`); and bodies that have stopped and whose contacts provably hold them in equilibrium
+//!   are put to rest until something disturbs them (`rest`).
+//! - Independent groups of bodies can run on several threads, each in a partition of its own (`timewarp`,
+//!   `partitioning`, `repartition`). Partitions whose AABBs turn out to have overlapped in a step are rolled
+//!   back (`checkpoint`) and run again as one, so that the result does not depend on the number of threads by
+//!   a single bit.
 //!
-//! - Groups of bodies that have nothing to do with each other are played on several threads at the same time, if that is asked for: each on
-//!   a stage of its own (`company`, `groups`, `recast`). Those whose boxes turn out to have met in a step are put back and play it again as one
-//!   (`draft`), so that the number of threads does not show in a single bit.
-//!
-//! Forces other than uniform gravity act as kicks at both ends of a step, as do linear and angular damping.
+//! Forces other than uniform gravity act as kicks at both ends of a step, as do linear and angular damping
+//! (`kick`).
 
-mod actor;
-mod alarm;
+mod ballistic_body;
 mod bracketing;
-mod company;
-mod draft;
-mod enlist;
-mod groups;
-mod heap;
-mod hop;
+mod broad_phase;
+mod build;
+mod checkpoint;
+mod collision_work;
+mod contact_patch;
+mod convex_part;
+mod counters;
+mod cylinder_distance;
+mod event_queue;
+mod hop_energy;
+mod impact_response;
 mod kick;
-mod memory;
-mod neighbors;
+mod kinematic_bound;
+mod motion_bound;
 mod observer;
-mod outline;
 mod pair;
-mod part;
-mod patch;
-mod reach;
-mod recast;
-mod response;
+mod pair_updates;
+mod partition;
+mod partitioning;
+mod repartition;
 mod rest;
-mod rims;
-mod script;
 mod settings;
-mod stage;
-mod work;
+mod state;
+mod support_bound;
+mod timewarp;
+mod travel_deadline;
+mod tuning;
 
-pub use observer::Moment;
+pub use counters::ImpulseCounters;
+pub use observer::CollisionInfo;
 pub use settings::ImpulseSettings;
-pub use stage::ImpulseCounters;
 
 use crate::contact::CollisionError;
 use crate::error::Error;
@@ -58,56 +67,56 @@ use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
 use crate::world::{BodyId, SnapshotError, Status, World};
-use company::{Act, Company};
 use glam::DVec3;
-use memory::Memory;
-use observer::Observer;
+use observer::CollisionObserver;
+use partition::Partition;
 use rattleback_geometry::closest::ClosestError;
 use rattleback_geometry::space::{SpaceCounters, SpaceError};
-use stage::Stage;
+use state::ImpulseState;
+use timewarp::{PartitionSet, StepInput};
 
-/// Why the event loop cannot go on.
+/// Why a step of the event-driven simulator failed.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum ImpulseError {
-    /// Two bodies overlap where they were put.
+    /// Two bodies overlap at the time their pair is created.
     #[error(
         "{} and {} overlap by {depth:e} m at t = {time} s; bodies may touch, but must not overlap",
         labels[0],
         labels[1]
     )]
     Overlap {
-        /// Which.
+        /// The two bodies.
         bodies: [BodyId; 2],
-        /// What they are called.
+        /// Their names, or their ids if they have none.
         labels: [String; 2],
-        /// How deep, m.
+        /// Penetration depth, m.
         depth: f64,
-        /// When, s.
+        /// Time of the simulation, s.
         time: f64,
     },
-    /// The distance of two parts cannot be told.
-    #[error("a gap could not be measured: {source}")]
+    /// The distance of two convex parts could not be computed.
+    #[error("the distance of two shapes could not be computed: {source}")]
     Geometry {
-        /// Why.
+        /// Reason.
         source: ClosestError,
     },
-    /// A part could not be put into the space.
+    /// A convex part could not be inserted into the broad phase.
     #[error("broad phase: {source}")]
     Space {
-        /// Why.
+        /// Reason.
         source: SpaceError,
     },
     /// A collision could not be resolved.
     #[error("a collision of {} and {} at t = {time} s could not be resolved: {source}", labels[0], labels[1])]
     Collision {
-        /// Which.
+        /// The two bodies.
         bodies: [BodyId; 2],
-        /// What they are called.
+        /// Their names, or their ids if they have none.
         labels: [String; 2],
-        /// When, s.
+        /// Time of the simulation, s.
         time: f64,
-        /// Why.
+        /// Reason.
         source: CollisionError,
     },
 }
@@ -121,7 +130,7 @@ impl ImpulseError {
         Self::Collision { bodies, labels: bodies.map(|body| body.to_string()), time, source }
     }
 
-    /// The same with the names that bodies have in a world.
+    /// The same error with the names of the bodies in a world as labels.
     fn named(mut self, world: &World) -> Self {
         if let Self::Overlap { bodies, labels, .. } | Self::Collision { bodies, labels, .. } = &mut self {
             for (body, label) in bodies.iter().zip(labels) {
@@ -134,16 +143,16 @@ impl ImpulseError {
     }
 }
 
-/// Average contact force between two bodies.
+/// Contact force of a pair of bodies, averaged over `force_window`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactForce {
-    /// Who.
+pub struct MeanContactForce {
+    /// The two bodies.
     pub bodies: [BodyId; 2],
-    /// On the second body, N.
+    /// Force on the second body, N.
     pub force: DVec3,
-    /// Where they were last nearest.
+    /// Midpoint of the nearest points when the gap was last measured, m, world frame.
     pub point: DVec3,
-    /// From the first to the second.
+    /// Contact normal, from the first body to the second.
     pub normal: DVec3,
 }
 
@@ -168,12 +177,12 @@ pub struct ContactForce {
 #[derive(Debug, Default)]
 pub struct Impulse {
     settings: ImpulseSettings,
-    company: Company,
+    partition_set: PartitionSet,
     loads: Loads,
     before: Vec<Motion>,
-    /// What a snapshot remembered, until there is a world to put it into.
-    recalled: Option<Memory>,
-    /// The revision of the world the stage was made of; none if it has to be made anew.
+    /// State restored from a snapshot, applied at the next step, when there is a world.
+    pending_state: Option<ImpulseState>,
+    /// Revision of the world that the partitions were built from; none if they have to be rebuilt.
     revision: Option<u64>,
 }
 
@@ -181,7 +190,8 @@ impl Impulse {
     /// Settings ⇒ simulator.
     ///
     /// # Errors
-    /// A value that a file may not give either: not a number, out of its range, or the name of no law, search or space.
+    /// A value that is not a number, out of its range, or an unknown law, search or space: the rules of scene
+    /// files.
     pub fn new(settings: ImpulseSettings) -> Result<Self, Error> {
         Ok(Self { settings: settings.checked()?, ..Self::default() })
     }
@@ -191,85 +201,92 @@ impl Impulse {
         &self.settings
     }
 
-    /// What has been done since the simulator was made.
+    /// Totals since the simulator was created.
     pub const fn counters(&self) -> &ImpulseCounters {
-        &self.company.counters
+        &self.partition_set.counters
     }
 
-    /// What the broad phase has done for everything that moves, since it was last dealt out to threads.
+    /// Counters of the broad phase for moving parts, since the bodies were last partitioned.
     pub fn space_counters(&self) -> SpaceCounters {
         let mut all = SpaceCounters::default();
-        for stage in &self.company.stages {
-            all += stage.neighbors.counters();
+        for partition in &self.partition_set.partitions {
+            all += partition.broad_phase.counters();
         }
         all
     }
 
-    /// ε in use, m.
+    /// Width ε of the collision shell in use, m.
     pub fn collision_epsilon(&self) -> f64 {
-        self.company.stages.first().map_or(0.0, |stage| stage.epsilon)
+        self.partition_set.partitions.first().map_or(0.0, |partition| partition.epsilon)
     }
 
-    /// The smallest gap ever measured since the world was taken on, m.
+    /// Smallest gap measured since the partitions were built from the world, m.
     pub const fn smallest_gap(&self) -> f64 {
-        self.company.smallest_gap
+        self.partition_set.smallest_gap
     }
 
-    /// Pairs near each other at present.
+    /// Number of pairs of parts with overlapping fat AABBs at present.
     pub fn close_pairs(&self) -> usize {
-        self.company.stages.iter().flat_map(|stage| &stage.alive).filter(|alive| **alive).count()
+        self.partition_set
+            .partitions
+            .iter()
+            .flat_map(|partition| &partition.alive)
+            .filter(|alive| **alive)
+            .count()
     }
 
     /// Bodies at rest at present.
     pub fn resting(&self) -> impl Iterator<Item = BodyId> + '_ {
-        self.company.resting().into_iter()
+        self.partition_set.resting().into_iter()
     }
 
-    /// Shows every collision, slow ones too, to somebody at the moment it happens; only one can watch at a time. So that they come in
-    /// the order of time, everything is played on one thread while somebody watches, whatever the settings say.
-    pub fn observe(&mut self, observer: impl FnMut(&Moment<'_>) + Send + Sync + 'static) {
-        self.company.observer = Observer::new(observer);
+    /// Registers a callback for every collision, slow ones included, at its time within the step; it replaces
+    /// the previous one. So that collisions arrive in the order of time, steps run on one thread while a
+    /// callback is registered, whatever `threads` says.
+    pub fn on_collision(&mut self, observer: impl FnMut(&CollisionInfo<'_>) + Send + Sync + 'static) {
+        self.partition_set.observer = CollisionObserver::new(observer);
     }
 
-    /// Average forces of all pairs that touch, over the last window.
-    pub fn contact_forces(&self) -> impl Iterator<Item = ContactForce> + '_ {
-        self.company.forces().into_iter()
+    /// Contact forces of all pairs in contact, averaged over the last window.
+    pub fn contact_forces(&self) -> impl Iterator<Item = MeanContactForce> + '_ {
+        self.partition_set.forces().into_iter()
     }
 
-    fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+    fn run_step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         let (start, end) = (world.time(), world.time() + dt);
         world.gather_loads(start, &mut self.loads);
         let gravity = self.loads.uniform_acceleration();
-        if let Some(memory) = self.recalled.take() {
-            self.revision = memory.revision;
-            memory.restore(&mut self.company, world, &self.settings)?;
+        if let Some(state) = self.pending_state.take() {
+            self.revision = state.revision;
+            state.load(&mut self.partition_set, world, &self.settings)?;
         }
-        if self.revision != Some(world.revision()) || self.company.is_stale(world, gravity) {
-            self.company.enlist(world, &self.settings, gravity)?;
+        if self.revision != Some(world.revision()) || self.partition_set.is_stale(world, gravity) {
+            self.partition_set.build(world, &self.settings, gravity)?;
         }
-        self.company.arrange(&self.settings, dt)?;
-        let undisturbed = world.forces_are_uniform() && !self.company.stages.iter().any(Stage::any_damping);
+        self.partition_set.repartition_if_due(&self.settings, dt)?;
+        let undisturbed =
+            world.forces_are_uniform() && !self.partition_set.partitions.iter().any(Partition::any_damping);
         let (settings, loads) = (&self.settings, &self.loads);
-        self.company.perform(&Act { world, settings, loads, undisturbed, start, end })?;
+        self.partition_set.run(&StepInput { world, settings, loads, undisturbed, start, end })?;
         self.write(world, end);
         if !undisturbed {
             world.gather_loads(end, &mut self.loads);
-            for stage in &mut self.company.stages {
-                stage.kick_all(&self.loads, end, 0.5 * dt)?;
+            for partition in &mut self.partition_set.partitions {
+                partition.kick_all(&self.loads, end, 0.5 * dt)?;
             }
             self.write(world, end);
         }
         Ok(())
     }
 
-    /// Hands the states at the end of the step to the world.
+    /// Writes the states at the end of the step to the world.
     fn write(&mut self, world: &mut World, end: f64) {
         let motion = world.bodies_mut().dynamic_mut().0;
-        for actor in self.company.stages.iter_mut().flat_map(|stage| &mut stage.actors) {
-            if actor.is_free()
-                && let Some(place) = motion.get_mut(actor.place)
+        for body in self.partition_set.partitions.iter_mut().flat_map(|partition| &mut partition.bodies) {
+            if body.is_dynamic()
+                && let Some(place) = motion.get_mut(body.dynamic_index)
             {
-                *place = actor.at(end);
+                *place = body.at(end);
             }
         }
     }
@@ -287,7 +304,7 @@ impl Simulator for Impulse {
         world.begin_step();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        if let Err(error) = self.advance(world, dt) {
+        if let Err(error) = self.run_step(world, dt) {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
             self.revision = None;
             return Err(match error {
@@ -297,8 +314,8 @@ impl Simulator for Impulse {
         }
         let end = world.time() + dt;
         self.post_work(world);
-        world.report(&mut self.company.events);
-        for rejected in self.company.rejected.drain(..) {
+        world.report(&mut self.partition_set.events);
+        for rejected in self.partition_set.rejected.drain(..) {
             world.pair_filter().note(rejected.bodies, rejected.shapes, rejected.why);
         }
         world.end_step(end, Some(&self.before));
@@ -307,11 +324,11 @@ impl Simulator for Impulse {
     }
 
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
-        let touch = |contact: ContactForce| TouchPoint {
+        let touch = |contact: MeanContactForce| TouchPoint {
             bodies: contact.bodies,
             normal: contact.normal,
             point: contact.point,
-            // Nothing ever overlaps, and what touches is nearer than anybody can see.
+            // Bodies never overlap, and the gap of a contact is below ε.
             gap: 0.0,
             force: contact.force.dot(contact.normal),
         };
@@ -323,10 +340,10 @@ impl Simulator for Impulse {
     }
 
     fn memory(&self) -> Vec<u8> {
-        // A restored state that no step has taken up yet is still the state.
-        let bytes = match &self.recalled {
-            Some(restored) => postcard::to_allocvec(restored),
-            None => postcard::to_allocvec(&Memory::of(&self.company, self.revision)),
+        // A restored state that no step has applied yet is still the state.
+        let bytes = match &self.pending_state {
+            Some(pending) => postcard::to_allocvec(pending),
+            None => postcard::to_allocvec(&ImpulseState::save(&self.partition_set, self.revision)),
         };
         bytes.unwrap_or_default()
     }
@@ -334,7 +351,7 @@ impl Simulator for Impulse {
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let memory =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the simulator"))?;
-        self.recalled = Some(memory);
+        self.pending_state = Some(memory);
         Ok(())
     }
 }

@@ -1,14 +1,16 @@
-//! Pairs of parts that may meet soon.
+//! Pairs of convex parts, and the measurement of their gap.
 //!
-//! Most gaps are measured by search, but one kind is so common that it is tried first: a body above a plane, a face of a box or an end of a cylinder. Let p be the
-//! point of the body farthest against the outward normal n of the face, h above its plane. If h > 0 and p lies over the face, then
-//! the distance is h exactly: the plane keeps the two apart by h, and p is h away from its own foot on the face. Rims of cylinders have a way of
-//! their own (`rims`).
+//! Most distances are computed by iteration, but one kind is so common that it is tried first: a body above a
+//! plane, above a face of a box or above an end of a cylinder. Let p be the support point of the body against
+//! the outward normal n of the face, at the height h above its plane. If h > 0 and the projection of p lies
+//! inside the face, the distance is exactly h: the plane separates the two by h, and p is h away from its
+//! projection. Rims of cylinders have a closed iteration of their own (`cylinder_distance`).
 
-use super::actor::Actor;
-use super::part::Part;
-use super::reach::Bound;
-use super::rims::between_rims;
+use super::ballistic_body::BallisticBody;
+use super::convex_part::ConvexPart;
+use super::cylinder_distance::rim_distance;
+use super::motion_bound::MotionBound;
+use super::tuning::{FACE_ANGLE, OVERLAP_ROUNDING};
 use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_geometry::Pose;
@@ -16,128 +18,128 @@ use rattleback_geometry::closest::{ClosestError, ConvexShape, Separation, Suppor
 use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
 use serde::{Deserialize, Serialize};
 
-/// Two parts of different bodies.
+/// Pair of convex parts of different bodies.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Pair {
+pub(super) struct ImpulsePair {
     pub parts: [u32; 2],
-    pub actors: [u32; 2],
-    /// Whether their swept boxes are close at present.
-    pub close: bool,
+    pub bodies: [u32; 2],
+    /// Whether their fat AABBs overlap at present.
+    pub boxes_overlap: bool,
     #[serde(skip)]
     pub cache: PieceCache,
-    /// The step that the cache is of: each begins anew, so that a run taken up from a snapshot goes on bit for bit.
+    /// Step in which the cache was started: it restarts at every step, so that a run continued from a
+    /// snapshot stays the same.
     #[serde(skip)]
-    pub cached_in: u64,
-    /// When the gap was last measured, and what it was.
-    pub measured: (f64, f64),
-    /// What is known of the gap: at this time it was at least so wide along the normal, and shrinks no faster than the bound.
-    pub told: f64,
+    pub cache_step: u64,
+    /// Time of the last measurement, s, and its gap, m.
+    pub last_gap: (f64, f64),
+    /// Lower bound of the gap: at this time, s, it was at least `distance` along the normal, m, and shrinks
+    /// at most by `bound`.
+    pub bound_time: f64,
     pub distance: f64,
-    pub bound: Bound,
-    /// Whether it need not be looked at until an odometer of its actors passes these readings (`alarm`).
-    pub dozing: bool,
+    pub bound: MotionBound,
+    /// Whether the pair is deferred until the odometer of one of its bodies passes its reading
+    /// (`travel_deadline`), m.
+    pub deferred: bool,
     pub deadlines: [f64; 2],
     pub restitution: f64,
-    /// Coulomb coefficient while sliding.
+    /// Coefficient of kinetic friction.
     pub friction: f64,
-    /// Coulomb coefficient that holds.
-    pub holding_friction: f64,
-    /// Levers of the resistance against rolling and against spinning about the normal, m.
-    pub rolling: [f64; 2],
-    /// Sum of the impulses on the second body since `summed_since`.
+    /// Coefficient of static friction.
+    pub static_friction: f64,
+    /// Levers of rolling and of spinning friction, m.
+    pub rolling_levers: [f64; 2],
+    /// Sum of the impulses on the second body since `sum_start`, N s.
     pub impulse: DVec3,
-    pub summed_since: f64,
-    /// Average force over the last full window, N.
+    pub sum_start: f64,
+    /// Mean force on the second body over the last full window, N.
     pub force: DVec3,
-    /// Normal of the last look, world frame: what is left if bodies should ever overlap.
+    /// Normal at the last measurement, world frame; used where the bodies overlap within rounding.
     pub normal: DVec3,
-    /// Where that was.
+    /// Midpoint of the nearest points at the last measurement, m.
     pub point: DVec3,
-    /// Which of the two showed a face there, if one did.
+    /// Index of the body whose face was nearest then, if a face was.
     pub face: Option<u8>,
-    /// When they last collided, and how fast they parted then.
+    /// Time of the last collision, s, and the separation speed after it, m/s.
     pub hop: (f64, f64),
-    /// Velocity of the second against the first where they touched, just after that, m/s.
+    /// Relative velocity at the contact after the last collision, second body against first, m/s.
     pub hop_velocity: DVec3,
-    /// How wide the gap was then, m.
+    /// Gap at the last collision, m.
     pub hop_gap: f64,
-    /// By how much, and in what time, the gap was pulled together over its last hops.
-    pub pulled: (f64, f64),
-    /// Slow collisions since `counted_since`, within a time in which hardly anything moves.
-    pub collisions: u32,
-    pub counted_since: f64,
-    /// Events since `stall_since`, within one stall time.
-    pub events: u32,
-    pub stall_since: f64,
-    /// Added to every gap, m: bodies that touched exactly when they came near, to rounding, have a gap of [`LEAST_GAP`] ε then.
+    /// Decaying sums over the last hops: change of the closing speed, m/s, and duration, s.
+    pub pull_sum: (f64, f64),
+    /// Slow collisions since `count_start`, within a window in which hardly anything moves.
+    pub collision_count: u32,
+    pub count_start: f64,
+    /// Events since `stall_start`, within one stall time.
+    pub event_count: u32,
+    pub stall_start: f64,
+    /// Added to every measured gap, m: bodies that touch exactly when the pair is created, to rounding, start
+    /// from a gap of `INITIAL_GAP` ε.
     pub offset: f64,
 }
 
-impl Pair {
-    /// A number that tells pairs apart whatever the order they were made in.
-    pub fn tie(&self) -> u64 {
+impl ImpulsePair {
+    /// Key that identifies a pair, whatever the order of creation.
+    pub fn pair_key(&self) -> u64 {
         u64::from(self.parts[0]) << 32 | u64::from(self.parts[1])
     }
 
-    /// A width that the gap has at least at time t, as long as neither body has been touched since it was last measured.
-    pub fn at_least(&self, t: f64) -> f64 {
-        self.distance - self.bound.way(t - self.told)
+    /// Lower bound of the gap at time t, m, as long as neither trajectory has been restarted since the last
+    /// measurement.
+    pub fn gap_lower_bound(&self, t: f64) -> f64 {
+        self.distance - self.bound.displacement(t - self.bound_time)
     }
 
-    /// Which of the two an actor is.
-    pub fn side(&self, actor: u32) -> usize {
-        usize::from(self.actors[0] != actor)
+    /// Position of a body in the pair, 0 or 1.
+    pub fn side_of(&self, body: u32) -> usize {
+        usize::from(self.bodies[0] != body)
     }
 }
 
-/// Gap of bodies that touch exactly, in ε: what a hop can begin from.
-pub(super) const LEAST_GAP: f64 = 1e-6;
-/// Overlap by rounding, in sizes of a body: decimals of a file, turned into an attitude and back.
-pub(super) const ROUNDING: f64 = 1e-9;
-
-/// Sides that lean by less than this, in rad, count as facing each other.
-const FLAT: f64 = 1e-9;
-
-/// Where two parts are nearest, in the world.
+/// Result of a distance measurement, in the world frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gap {
-    /// Negative if they overlap.
+pub(super) struct PairGap {
+    /// Distance, m; negative if the parts overlap.
     pub distance: f64,
-    /// From the first to the second.
+    /// Unit normal from the first part to the second.
     pub normal: DVec3,
-    /// Midway between the nearest points.
+    /// Midpoint of the nearest points, m.
     pub point: DVec3,
-    /// Velocity of the second against the first along the normal at that point: below zero they close in.
+    /// Relative velocity of the second body against the first along the normal at that point, m/s: negative
+    /// while they approach.
     pub rate: f64,
-    /// Which of the two shows a face there, if one does.
+    /// Index of the body whose face is nearest, if a face is.
     pub face: Option<u8>,
 }
 
-/// (parts, their bodies now) ⇒ the gap.
+/// (parts, states of their bodies, cache, last normal) ⇒ the gap.
 pub(super) fn measure(
-    parts: [&Part; 2],
+    parts: [&ConvexPart; 2],
     motion: [&Motion; 2],
     cache: &mut PieceCache,
     last_normal: DVec3,
-) -> Result<Gap, ClosestError> {
-    let poses = [0, 1].map(|k| motion[k].pose() * parts[k].place);
+) -> Result<PairGap, ClosestError> {
+    let poses = [0, 1].map(|k| motion[k].pose() * parts[k].pose);
     let pieces = [parts[0].piece()?, parts[1].piece()?];
     for (face, over) in [(0, 1), (1, 0)] {
         let outward = if face == 0 { last_normal } else { -last_normal };
-        if let Some(gap) = over_face([&pieces[face], &pieces[over]], [&poses[face], &poses[over]], outward) {
+        if let Some(gap) =
+            distance_over_face([&pieces[face], &pieces[over]], [&poses[face], &poses[over]], outward)
+        {
             let (distance, out, point) = gap;
             let normal = if face == 0 { out } else { -out };
             let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
-            return Ok(Gap { distance, normal, point, rate, face: Some(face as u8) });
+            return Ok(PairGap { distance, normal, point, rate, face: Some(face as u8) });
         }
     }
     if let [Piece::Bounded(ConvexShape::Cylinder(first)), Piece::Bounded(ConvexShape::Cylinder(second))] =
         &pieces
         && let Some((distance, normal, point)) =
-            between_rims([first, second], [&poses[0], &poses[1]], last_normal)
+            rim_distance([first, second], [&poses[0], &poses[1]], last_normal)
     {
         let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
-        return Ok(Gap { distance, normal, point, rate, face: None });
+        return Ok(PairGap { distance, normal, point, rate, face: None });
     }
     let [a, b] = poses;
     let near: Separation = distance_pieces(&pieces[0], &pieces[1], &a.relative(&b), cache)?;
@@ -147,25 +149,29 @@ pub(super) fn measure(
     }
     let point = a.point(0.5 * (near.point_a + near.point_b));
     let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
-    Ok(Gap { distance: near.distance, normal, point, rate, face: None })
+    Ok(PairGap { distance: near.distance, normal, point, rate, face: None })
 }
 
-/// (box or cylinder and another, their poses, outward direction) ⇒ distance, normal of the face that looks there, and the
-/// point between, if the other is nearest to the inside of that face.
-fn over_face(pieces: [&Piece<'_>; 2], poses: [&Pose; 2], outward: DVec3) -> Option<(f64, DVec3, DVec3)> {
+/// (shape with faces and another, their poses, outward direction) ⇒ distance, normal of the face that points
+/// there and midpoint, if the other shape is nearest to the inside of that face.
+fn distance_over_face(
+    pieces: [&Piece<'_>; 2],
+    poses: [&Pose; 2],
+    outward: DVec3,
+) -> Option<(f64, DVec3, DVec3)> {
     let Piece::Bounded(other) = pieces[1] else { return None };
-    let faced = match pieces[0] {
-        Piece::Bounded(faced) => faced,
+    let with_faces = match pieces[0] {
+        Piece::Bounded(with_faces) => with_faces,
         Piece::HalfSpace(half_space) => {
             let out = poses[0].vector(half_space.normal());
-            let point = foremost_point(other, poses[1], -out);
+            let point = support_point(other, poses[1], -out);
             let height = (point - poses[0].translation).dot(out);
             return Some((height, out, point - 0.5 * height * out));
         }
         Piece::Triangle(_) => return None,
     };
     let local = poses[0].inverse_vector(outward);
-    let (axis, depth) = match faced {
+    let (axis, depth) = match with_faces {
         ConvexShape::Cuboid(cuboid) => {
             let axis = local.abs().max_position();
             (axis, cuboid.half_extents()[axis])
@@ -176,10 +182,10 @@ fn over_face(pieces: [&Piece<'_>; 2], poses: [&Pose; 2], outward: DVec3) -> Opti
     let mut normal = DVec3::ZERO;
     normal[axis] = 1f64.copysign(local[axis]);
     let out = poses[0].vector(normal);
-    let point = foremost_point(other, poses[1], -out);
+    let point = support_point(other, poses[1], -out);
     let above = poses[0].inverse_point(point);
     let height = above[axis] * normal[axis] - depth;
-    let over = match faced {
+    let over = match with_faces {
         ConvexShape::Cuboid(cuboid) => {
             let half = cuboid.half_extents();
             [(axis + 1) % 3, (axis + 2) % 3].into_iter().all(|side| above[side].abs() <= half[side])
@@ -187,33 +193,33 @@ fn over_face(pieces: [&Piece<'_>; 2], poses: [&Pose; 2], outward: DVec3) -> Opti
         ConvexShape::Cylinder(cylinder) => above.truncate().length() <= cylinder.radius(),
         _ => false,
     };
-    (height > -ROUNDING * depth && over).then(|| (height, out, point - 0.5 * height * out))
+    (height > -OVERLAP_ROUNDING * depth && over).then(|| (height, out, point - 0.5 * height * out))
 }
 
-/// The point farthest along a unit direction of the world; of a flat side that faces it, or an edge across it, the middle, so
-/// that bodies that meet flat do not begin to turn.
-fn foremost_point(shape: &ConvexShape<'_>, pose: &Pose, direction: DVec3) -> DVec3 {
+/// Support point along a unit direction of the world; the centre of a parallel face or edge, so that bodies
+/// that collide flat do not start to rotate.
+fn support_point(shape: &ConvexShape<'_>, pose: &Pose, direction: DVec3) -> DVec3 {
     let d = pose.inverse_vector(direction);
     let mut point = shape.farthest(d, 0).0;
     match shape {
         ConvexShape::Cuboid(_) => {
             for side in 0..3 {
-                if d[side].abs() < FLAT {
+                if d[side].abs() < FACE_ANGLE {
                     point[side] = 0.0;
                 }
             }
         }
-        ConvexShape::Cylinder(_) if d.truncate().length() < FLAT => (point.x, point.y) = (0.0, 0.0),
-        ConvexShape::Cylinder(_) if d.z.abs() < FLAT => point.z = 0.0,
-        ConvexShape::Convex(convex) => point = middle(convex.polyhedron().vertices(), d, point),
+        ConvexShape::Cylinder(_) if d.truncate().length() < FACE_ANGLE => (point.x, point.y) = (0.0, 0.0),
+        ConvexShape::Cylinder(_) if d.z.abs() < FACE_ANGLE => point.z = 0.0,
+        ConvexShape::Convex(convex) => point = support_centroid(convex.polyhedron().vertices(), d, point),
         _ => {}
     }
     pose.point(point + Support::radius(shape) * d)
 }
 
-/// (corners, direction, a foremost one) ⇒ the middle of all foremost corners.
-fn middle(corners: &[DVec3], d: DVec3, foremost: DVec3) -> DVec3 {
-    let least = foremost.dot(d) - FLAT * foremost.length();
+/// (vertices, direction, a support vertex) ⇒ mean of all support vertices.
+fn support_centroid(corners: &[DVec3], d: DVec3, support: DVec3) -> DVec3 {
+    let least = support.dot(d) - FACE_ANGLE * support.length();
     let (mut sum, mut count) = (DVec3::ZERO, 0.0);
     for corner in corners {
         if corner.dot(d) >= least {
@@ -221,20 +227,20 @@ fn middle(corners: &[DVec3], d: DVec3, foremost: DVec3) -> DVec3 {
             count += 1.0;
         }
     }
-    if count > 1.0 { sum / count } else { foremost }
+    if count > 1.0 { sum / count } else { support }
 }
 
-/// (parts, bodies, how they move now, normal, landing rule of a bound) ⇒ seconds during which they cannot have met, and the
-/// bound that says so.
-pub(super) fn time_apart(
-    parts: [&Part; 2],
-    actors: [&Actor; 2],
+/// (parts, bodies, their states, normal, landing time of a bound) ⇒ time during which they cannot collide, s,
+/// and the bound that proves it.
+pub(super) fn separation_time(
+    parts: [&ConvexPart; 2],
+    bodies: [&BallisticBody; 2],
     motion: [&Motion; 2],
     normal: DVec3,
-    landing: impl Fn(Bound) -> f64,
-) -> (f64, Bound) {
-    let first = actors[0].bounds(parts[0], normal, motion[0]);
-    let second = actors[1].bounds(parts[1], -normal, motion[1]);
+    landing: impl Fn(MotionBound) -> f64,
+) -> (f64, MotionBound) {
+    let first = bodies[0].bounds(parts[0], normal, motion[0]);
+    let second = bodies[1].bounds(parts[1], -normal, motion[1]);
     let mut latest = (0.0f64, first[0].plus(second[0]));
     for a in first {
         for b in second {

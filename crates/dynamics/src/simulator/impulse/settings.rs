@@ -1,4 +1,4 @@
-//! What a user can set.
+//! Settings of the event-driven simulator.
 
 use crate::component;
 use crate::contact::Restitution;
@@ -6,46 +6,63 @@ use crate::property::{self, Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 
 component! {
-    /// Event-driven: every contact is a collision, nothing ever overlaps.
+    /// Event-driven, impulse-based: every contact is a sequence of collisions, and bodies never overlap.
     pub struct ImpulseSettings as "impulse" {
-        /// ε: a gap below which two bodies count as touching; 0 chooses a thousandth of the smallest moving body.
+        /// ε, width of the collision shell, m: two bodies closer than this collide if they approach; at least
+        /// 0, where 0 chooses a thousandth of the diameter of the smallest dynamic body. Contacts hover
+        /// within it. Smaller: more accurate, with more microcollisions (their number grows as 1/√ε).
         collision_epsilon: f64 = 0.0, "m", Allowed::NonNegative;
-        /// σ: the part of a gap (of at most ε) that a step towards contact leaves.
+        /// σ, part of a gap (of at most ε) that is left when a pair is next measured; 0.01 to 0.99. Larger:
+        /// collisions happen at wider gaps.
         landing_margin: f64 = 0.9, "", Allowed::Within(0.01, 0.99);
         /// Broad phase: the name of a space.
         space: String = "spatial-hash", "", Allowed::Finite;
-        /// How collisions are found: one-sided never passes one; bracketing samples, and can be outrun.
+        /// Search for collisions: `one-sided` bounds the time of impact from below and never misses a
+        /// collision; `bracketing` samples and bisects, and misses bodies that pass through each other within
+        /// a sample.
         search: String = "one-sided", "", Allowed::Finite;
-        /// Time between two samples of the bracketing search.
+        /// Time between two samples of the bracketing search, s; above 0.
         sampling: f64 = 1.0 / 60.0, "s", Allowed::Positive;
-        /// How a collision ends: stronge, poisson or newton.
+        /// Meaning of the coefficient of restitution: `stronge` (energy), `poisson` (impulse) or `newton`
+        /// (velocity).
         restitution_law: String = "stronge", "", Allowed::Finite;
-        /// Whether slow collisions are answered so that resting bodies do not sink into ε.
+        /// Whether collisions slower than about √(2gε) follow the rules of microcollisions, which keep
+        /// resting bodies hopping within ε.
         microcollisions: bool = true, "", Allowed::Finite;
-        /// Whether a slow collision may simply be turned back.
+        /// Whether a microcollision may reverse the relative velocity, if the friction cone allows that
+        /// impulse.
         reversing: bool = true, "", Allowed::Finite;
-        /// Restitution of a slow collision between two bodies that both move, at the bottom of ε.
+        /// Coefficient of restitution of a microcollision between two movable bodies at a gap of 0; 0 to 100.
+        /// At a gap of ε it is that of the materials, with a parabola between. The energy it may add is
+        /// limited to that of a fall through ε.
         boosted_restitution: f64 = 5.0, "", Allowed::Within(0.0, 100.0);
-        /// Wanted rebound of a slow collision, in parts of √(2gε), as far as that creates no energy: keeps hops from becoming ever smaller and
-        /// more frequent.
+        /// Separation speed of a microcollision, in units of √(2gε), as far as it creates no energy; 0 to 1,
+        /// where values below 0.02 count as 0.02. Smaller: lower and more frequent hops, hence slower and
+        /// more accurate.
         least_hop: f64 = 0.25, "", Allowed::Within(0.0, 1.0);
-        /// Whether bodies that nothing moves any more, and whose contacts can be proved to carry them, stand still.
+        /// Whether bodies that are still, and whose contacts provably hold them in equilibrium, are put to
+        /// rest.
         rest: bool = true, "", Allowed::Finite;
-        /// Events of a pair (gaps measured) within one stall time, beyond which its bodies are held until the end of the step and reported as stalled.
+        /// Number of events of a pair (measurements of its gap) within one `stall_time` at which its bodies
+        /// are frozen until the end of the step and reported as stalled; 10 to 1e9. Bounds the work of a
+        /// step.
         stall_limit: i64 = 2000, "", Allowed::Within(10.0, 1e9);
-        /// Window of the stall guard; 0 chooses the time of a fall through ε.
+        /// Window in which the events of a pair are counted, s; at least 0, where 0 chooses √(2ε/g), the
+        /// duration of a free fall through ε, at most 1 s.
         stall_time: f64 = 0.0, "s", Allowed::NonNegative;
-        /// Over how long contact forces are averaged.
+        /// Time over which contact forces are averaged, s; above 0.
         force_window: f64 = 0.1, "s", Allowed::Positive;
-        /// Threads that play parts of the world which have nothing to do with each other; the result is the same to the last bit for any number.
+        /// Number of threads for independent groups of bodies; 1 to 256. The result is the same to the last
+        /// bit for any number.
         threads: i64 = 1, "", Allowed::Within(1.0, 256.0);
-        /// Whether slow collisions are reported as events too.
+        /// Whether microcollisions are reported as events, like other collisions.
         report_microcollisions: bool = false, "", Allowed::Finite;
     }
 }
 
 impl ImpulseSettings {
-    /// The settings themselves if every value is allowed and every name in them known, by the same rules as in files.
+    /// The settings themselves, if every value is in its range and every name is known, by the rules of scene
+    /// files.
     ///
     /// # Errors
     /// The first value that is not.
@@ -57,7 +74,7 @@ impl ImpulseSettings {
         Ok(self)
     }
 
-    /// The law of restitution.
+    /// Law of restitution.
     pub(super) fn law(&self) -> Restitution {
         Restitution::named(&self.restitution_law).unwrap_or_default()
     }

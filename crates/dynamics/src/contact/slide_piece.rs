@@ -6,8 +6,8 @@
 
 use super::{Progress, Restitution};
 
-/// A piece of the path, as functions of its parameter; each pair is a value and its slope.
-pub(super) trait Path {
+/// A piece of a turning slide, as functions of its parameter; each pair is a value and its slope.
+pub(super) trait SlidePiece {
     /// End of the parameter.
     fn length(&self) -> f64;
     /// Whether κ > 0 for every direction of sliding.
@@ -23,102 +23,103 @@ pub(super) trait Path {
     /// Normal impulse since the start of the piece.
     fn impulse(&self, t: f64) -> (f64, f64);
     /// Writes velocity and impulse at t.
-    fn arrive(&self, progress: &mut Progress, t: f64);
+    fn write_state(&self, progress: &mut Progress, t: f64);
 }
 
-/// Moves the impact over the piece, or to its end if that comes first ⇒ whether it is over.
-pub(super) fn carry(path: &impl Path, progress: &mut Progress) -> bool {
+/// Advances the impact over the piece, or to the end of the collision if that comes first ⇒ whether it has
+/// ended.
+pub(super) fn advance_over(piece: &impl SlidePiece, progress: &mut Progress) -> bool {
     let mut from = 0.0;
-    for to in parts(path) {
+    for to in parts(piece) {
         if to <= from {
             continue;
         }
-        if let Some(end) = carry_part(path, progress, from, to) {
-            path.arrive(progress, end);
+        if let Some(end) = advance_part(piece, progress, from, to) {
+            piece.write_state(progress, end);
             return true;
         }
         from = to;
     }
-    path.arrive(progress, path.length());
+    piece.write_state(progress, piece.length());
     false
 }
 
-/// Whether nothing happens on a piece on which u_z is monotone.
-pub(super) fn eventless(path: &impl Path, progress: &Progress) -> bool {
-    let end = path.length();
-    if path.u_z(0.0).0 < 0.0 {
-        return path.u_z(end).0 < 0.0;
+/// Whether a piece on which u_z is monotone contains no event.
+pub(super) fn eventless(piece: &impl SlidePiece, progress: &Progress) -> bool {
+    let end = piece.length();
+    if piece.u_z(0.0).0 < 0.0 {
+        return piece.u_z(end).0 < 0.0;
     }
     let reached = match progress.impact.restitution {
-        Restitution::Stronge => progress.w_plus + path.work(end).0,
-        Restitution::Poisson => progress.p.z + path.impulse(end).0,
-        Restitution::Newton => path.u_z(end).0,
+        Restitution::Stronge => progress.w_plus + piece.work(end).0,
+        Restitution::Poisson => progress.p.z + piece.impulse(end).0,
+        Restitution::Newton => piece.u_z(end).0,
     };
     reached < progress.target()
 }
 
 /// Ends of the parts on which u_z is monotone.
-fn parts(path: &impl Path) -> [f64; 3] {
-    let end = path.length();
-    if path.monotone() {
+fn parts(piece: &impl SlidePiece) -> [f64; 3] {
+    let end = piece.length();
+    if piece.monotone() {
         return [end; 3];
     }
     let crossing =
         |f: &dyn Fn(f64) -> f64, from, to| if f(from) * f(to) < 0.0 { bisect(f, from, to) } else { to };
-    let middle = crossing(&|t| path.across(t), 0.0, end);
-    let kappa = |t| path.kappa(t);
+    let middle = crossing(&|t| piece.across(t), 0.0, end);
+    let kappa = |t| piece.kappa(t);
     let first = crossing(&kappa, 0.0, middle);
-    // κ is not zero at `middle`, so u_z goes on there as before.
+    // κ is not zero at `middle`, so u_z stays monotone there.
     [first, crossing(&kappa, middle, end), end]
 }
 
-/// Carries the impact over a part on which u_z is monotone ⇒ where it ends, if it does.
-fn carry_part(path: &impl Path, progress: &mut Progress, from: f64, to: f64) -> Option<f64> {
-    let (before, after) = (path.u_z(from).0, path.u_z(to).0);
+/// Advances the impact over a part on which u_z is monotone ⇒ where the collision ends, if it does.
+fn advance_part(piece: &impl SlidePiece, progress: &mut Progress, from: f64, to: f64) -> Option<f64> {
+    let (before, after) = (piece.u_z(from).0, piece.u_z(to).0);
     let zero = || {
         let guess = from + (to - from) * (before / (before - after));
-        root(|t| path.u_z(t), [from, to], guess, after >= 0.0)
+        root(|t| piece.u_z(t), [from, to], guess, after >= 0.0)
     };
     if before < 0.0 && after < 0.0 {
-        compress(path, progress, from, to);
+        compress(piece, progress, from, to);
         return None;
     }
     if before < 0.0 {
         let middle = zero();
-        compress(path, progress, from, middle);
-        progress.compressed(progress.p.z + path.impulse(middle).0);
-        return restore(path, progress, middle, to);
+        compress(piece, progress, from, middle);
+        progress.end_compression(progress.p.z + piece.impulse(middle).0);
+        return restore(piece, progress, middle, to);
     }
     if after < 0.0 {
         let middle = zero();
-        let end = restore(path, progress, from, middle);
+        let end = restore(piece, progress, from, middle);
         if end.is_none() {
-            compress(path, progress, middle, to);
+            compress(piece, progress, middle, to);
         }
         return end;
     }
-    restore(path, progress, from, to)
+    restore(piece, progress, from, to)
 }
 
-fn compress(path: &impl Path, progress: &mut Progress, from: f64, to: f64) {
-    progress.w_minus += path.work(from).0 - path.work(to).0;
+fn compress(piece: &impl SlidePiece, progress: &mut Progress, from: f64, to: f64) {
+    progress.w_minus += piece.work(from).0 - piece.work(to).0;
 }
 
-/// Carries the impact over a part with u_z ≥ 0 ⇒ where it ends, if it does.
-fn restore(path: &impl Path, progress: &mut Progress, from: f64, to: f64) -> Option<f64> {
-    let w_from = path.work(from).0;
+/// Advances the impact over a part with u_z ≥ 0 ⇒ where the collision ends, if it does.
+fn restore(piece: &impl SlidePiece, progress: &mut Progress, from: f64, to: f64) -> Option<f64> {
+    let w_from = piece.work(from).0;
     let target = progress.target();
     let excess = |t: f64| match progress.impact.restitution {
         Restitution::Stronge => {
-            let (work, power) = path.work(t);
+            let (work, power) = piece.work(t);
             (progress.w_plus + (work - w_from) - target, power)
         }
         Restitution::Poisson => {
-            let (impulse, force) = path.impulse(t);
+            let (impulse, force) = piece.impulse(t);
             (progress.p.z + impulse - target, force)
         }
         Restitution::Newton => {
-            let (u_z, slope) = path.u_z(t);
+            let (u_z, slope) = piece.u_z(t);
             (u_z - target, slope)
         }
     };
@@ -126,14 +127,14 @@ fn restore(path: &impl Path, progress: &mut Progress, from: f64, to: f64) -> Opt
     let end = if before >= 0.0 {
         Some(from)
     } else if after >= 0.0 {
-        // Work begins with the square of t, from u_z = 0.
+        // Work starts with the square of t, from u_z = 0.
         let share = before / (before - after);
-        let share = if path.u_z(from).0 < 0.1 * path.u_z(to).0 { share.sqrt() } else { share };
+        let share = if piece.u_z(from).0 < 0.1 * piece.u_z(to).0 { share.sqrt() } else { share };
         Some(root(excess, [from, to], from + (to - from) * share, true))
     } else {
         None
     };
-    progress.w_plus += path.work(end.unwrap_or(to)).0 - w_from;
+    progress.w_plus += piece.work(end.unwrap_or(to)).0 - w_from;
     end
 }
 
@@ -152,7 +153,8 @@ fn root(f: impl Fn(f64) -> (f64, f64), [mut from, mut to]: [f64; 2], guess: f64,
         }
         let newton = t - value / slope;
         let next = if newton > from && newton < to { newton } else { 0.5 * (from + to) };
-        // Newton's steps square the error: one this short is the last. A bracket this short cannot be halved.
+        // Newton's steps square the error: one this short is the last. A bracket this short cannot be
+        // bisected.
         let last = next == newton && (next - t).abs() <= 1e-9 * t;
         if last || to - from <= 4.0 * f64::EPSILON * to {
             return next;

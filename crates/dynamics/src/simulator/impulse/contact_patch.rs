@@ -1,107 +1,102 @@
-//! Slow collisions at all points of a contact patch at once.
+//! Microcollisions at all points of a contact patch at once.
 //!
-//! A body that rests or slides on a face touches at several points within ε. One impulse at one corner at a time makes it rock: each
-//! corner is sent back alone, friction acts at whichever corner is down, and in the long run these kicks turn and shift the body.
-//! Coulomb's force acts at all points together, so a slow collision does, too. With D the matrix of velocities that impulses p at the
-//! points cause, u⁻ the velocities before, and a the accelerations of the points in free flight:
+//! A body that rests or slides on a face touches at several points within ε. Impulses at one corner at a time
+//! make it rock: each corner rebounds alone, friction acts at whichever corner is in contact, and in the long
+//! run these kicks rotate and displace the body. Coulomb friction acts at all points together, so a
+//! microcollision does, too. With D the matrix of velocities caused by impulses p at the points, u⁻ the
+//! velocities before, and a the accelerations of the points in free flight:
 //!
-//! 1. **Stop.** p₀ ends the approach without any rebound: u₁ = u⁻ + D p₀ with u₁ₙ ≥ 0, p₀ₙ ≥ 0, p₀ₙ u₁ₙ = 0 and Coulomb's
-//!    law for u₁ at every point. It does the work W₀ = ½ p₀·(u⁻ + u₁) ≤ 0.
-//! 2. **Hop.** f are the contact forces of this instant: the same problem for a instead of u⁻, sliding points keeping the direction
-//!    in which u₁ slides. The impulse s f sends all points off together, against what pulls them: u⁺ = u₁ + s D f. Over a hop of the time
-//!    2s the velocity of a point that does not slide goes from −s a to s a, zero on average: nothing creeps, whatever the slope.
-//!    And all points come back at the same time, as fast as they left: nothing rocks.
+//! 1. **Stop.** p₀ ends the approach without any rebound: u₁ = u⁻ + D p₀ with u₁ₙ ≥ 0, p₀ₙ ≥ 0, p₀ₙ u₁ₙ = 0
+//!    and Coulomb's law for u₁ at every point. Its work is W₀ = ½ p₀·(u⁻ + u₁) ≤ 0.
+//! 2. **Hop.** f are the contact forces of this instant: the same problem for a instead of u⁻, with sliding
+//!    points keeping the direction of u₁. The impulse s f separates all points together, against the
+//!    acceleration that closes them: u⁺ = u₁ + s D f. Over a hop of the duration 2s the velocity of a point
+//!    that does not slide goes from −s a to s a, zero on average: nothing creeps, whatever the slope. And all
+//!    points return at the same time, as fast as they left: nothing rocks.
 //!
-//! s is as large as a hop of the wanted speed takes, but W(s) = W₀ + s f·u₁ + ½ s² f·D f ≤ 0 always: the hop is paid for by what the stop took,
-//! or by what friction takes from a body that slides (or, where there is neither, by its motion: `hop`). p₀ + s f lies in the cones of friction, because these are convex. At rest s stays the same for
-//! ever, W = 0, and on average p₀ + s f over the time 2s is f.
+//! s is as large as a hop of the wanted speed requires, but W(s) = W₀ + s f·u₁ + ½ s² f·D f ≤ 0 always: the
+//! hop is paid for by what the stop dissipated, or by what friction takes from a sliding body (or, where
+//! there is neither, by its motion: `hop_energy`). p₀ + s f lies in the friction cones, because these are
+//! convex. At rest s stays constant, W = 0, and the mean of p₀ + s f over the time 2s is f.
 //!
-//! Both problems are solved by block Gauss–Seidel sweeps: a point that can stick takes −K⁻¹u of its own block K; else it takes its normal
-//! part, then a step down the slope of the friction's power and back into its disc of radius μ pₙ, whose fixed points are those of Coulomb's law.
+//! Both problems are solved by block Gauss–Seidel sweeps: a point that can stick takes −K⁻¹u of its own block
+//! K; otherwise it takes its normal part, then a gradient step of the friction power, projected to the disc
+//! of radius μ pₙ, whose fixed points satisfy Coulomb's law.
 
-use super::hop::{affordable, pay};
-use super::pair::Gap;
-use super::stage::Stage;
+use super::hop_energy::{affordable_hop_speed, limit_energy};
+use super::pair::PairGap;
+use super::partition::Partition;
+use super::tuning::{
+    PATCH_CONVERGED, PATCH_FAILED, PATCH_NORMAL_COSINE, PATCH_PRESSED, PATCH_SLIP, PATCH_SWEEPS,
+};
 use crate::contact::{Contactor, contact_frame};
 use crate::error::Error;
 use glam::{DMat2, DMat3, DVec2, DVec3};
 use rattleback_geometry::contact::{MAX_POINTS, collide_pieces};
 
-/// Sweeps after which a patch counts as unsolved.
-const SWEEPS: usize = 200;
-/// Change of a velocity, in parts of the largest one, below which sweeps have converged; and above which they have failed.
-const CONVERGED: f64 = 1e-11;
-const FAILED: f64 = 1e-5;
-/// Cosine between the normals of the gap and of the patch below which they are not the same contact.
-const SAME_NORMAL: f64 = 0.9999;
-/// Acceleration, in parts of g, at which all points must be pulled together for their hop to be against that. (Two bodies that both fall
-/// are not: what pulls them together is their neighbours.)
-const PRESSED: f64 = 0.1;
-/// Slip, in parts of the largest velocity before, above which a point slides.
-const SLIDES: f64 = 1e-6;
-
-/// Points of a patch with all that a collision depends on, in the contact frame (z along the normal).
+/// Points of a contact patch with everything a collision depends on, in the contact frame (z along the
+/// normal).
 #[derive(Debug)]
-pub(super) struct Patch {
+pub(super) struct ContactPatch {
     count: usize,
     /// World ← contact frame.
     frame: DMat3,
-    /// From both centres of mass to the points, world frame.
+    /// From both centres of mass to the points, m, world frame.
     arms: [[DVec3; 2]; MAX_POINTS],
-    /// D: velocity of a point per impulse at another.
+    /// D: velocity of a point per impulse at another, 1/kg.
     blocks: [[DMat3; MAX_POINTS]; MAX_POINTS],
     inverses: [DMat3; MAX_POINTS],
-    /// Velocities before, and accelerations in free flight.
+    /// Velocities before, m/s, and accelerations in free flight, m/s².
     velocity: [DVec3; MAX_POINTS],
     acceleration: [DVec3; MAX_POINTS],
     friction: f64,
     /// |g|, m/s².
-    weight: f64,
+    gravity_norm: f64,
 }
 
-/// What a patch answered.
+/// Result of a collision at a patch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PatchImpulse {
-    /// Both bodies afterwards.
-    pub bodies: [Contactor; 2],
-    /// Sum of the impulses on the second body.
+    /// Both bodies after the collision.
+    pub after: [Contactor; 2],
+    /// Sum of the impulses on the second body, N s.
     pub impulse: DVec3,
-    /// From the centre of mass of the second body to the centre of pressure.
+    /// From the centre of mass of the second body to the centre of pressure, m.
     pub lever: DVec3,
 }
 
 type Vectors = [DVec3; MAX_POINTS];
 
-impl Stage {
-    /// The patch of a pair that collides slowly; none if it touches in one point.
-    pub fn patch(
+impl Partition {
+    /// Contact patch of a pair in a microcollision; none if it touches in one point.
+    pub fn contact_patch(
         &mut self,
         index: u32,
         t: f64,
-        gap: &Gap,
+        gap: &PairGap,
         bodies: &[Contactor; 2],
-    ) -> Result<Option<Patch>, Error> {
+    ) -> Result<Option<ContactPatch>, Error> {
         let pair = &mut self.pairs[index as usize];
         let parts = pair.parts.map(|part| &self.parts[part as usize]);
-        if parts.iter().any(|part| part.touches_in_one_point()) {
+        if parts.iter().any(|part| part.has_point_contact()) {
             return Ok(None);
         }
-        let motion = pair.actors.map(|actor| self.actors[actor as usize].at(t));
-        let (a, b) = (motion[0].pose() * parts[0].place, motion[1].pose() * parts[1].place);
+        let motion = pair.bodies.map(|body| self.bodies[body as usize].at(t));
+        let (a, b) = (motion[0].pose() * parts[0].pose, motion[1].pose() * parts[1].pose);
         let geometry = |source| super::ImpulseError::Geometry { source };
         let pieces = (parts[0].piece().map_err(geometry)?, parts[1].piece().map_err(geometry)?);
         let manifold = collide_pieces(&pieces.0, &pieces.1, &a.relative(&b), self.epsilon, &mut pair.cache)
             .map_err(geometry)?;
         let Some(manifold) = manifold else { return Ok(None) };
         let Ok(frame) = contact_frame(gap.normal) else { return Ok(None) };
-        if a.vector(manifold.normal).dot(gap.normal) < SAME_NORMAL {
+        if a.vector(manifold.normal).dot(gap.normal) < PATCH_NORMAL_COSINE {
             return Ok(None);
         }
         let mut arms = [[DVec3::ZERO; 2]; MAX_POINTS];
         let mut count = 0;
-        let yields = pair.actors.map(|actor| self.actors[actor as usize].yields());
+        let is_movable = pair.bodies.map(|body| self.bodies[body as usize].is_movable());
         for point in manifold.points().iter().filter(|point| point.separation < self.epsilon) {
-            let place = a.point(match yields {
+            let place = a.point(match is_movable {
                 [true, false] => point.point_a,
                 [false, true] => point.point_b,
                 _ => 0.5 * (point.point_a + point.point_b),
@@ -109,33 +104,34 @@ impl Stage {
             arms[count] = [place - motion[0].x, place - motion[1].x];
             count += 1;
         }
-        // A cylinder that rolls on its rim or side touches in one place at a time, which runs round.
-        let fewest = if parts.iter().any(|part| part.is_round()) { 3 } else { 2 };
+        // A cylinder that rolls on its rim or side has a single contact point, which moves round.
+        let fewest = if parts.iter().any(|part| part.has_curved_side()) { 3 } else { 2 };
         if count < fewest {
             return Ok(None);
         }
         let friction = pair.friction;
-        let free = pair.actors.map(|actor| {
-            let actor = &self.actors[actor as usize];
-            if actor.yields() {
-                let now = actor.recent();
-                let momentum = actor.inertia.angular_momentum(now.q, now.omega);
-                (actor.gravity, actor.inertia.angular_velocity(now.q, -now.omega.cross(momentum)))
+        let free = pair.bodies.map(|body| {
+            let body = &self.bodies[body as usize];
+            if body.is_movable() {
+                let now = body.last_motion();
+                let momentum = body.inertia.angular_momentum(now.q, now.omega);
+                (body.gravity, body.inertia.angular_velocity(now.q, -now.omega.cross(momentum)))
             } else {
                 (DVec3::ZERO, DVec3::ZERO)
             }
         });
-        Ok(Some(Patch::new(bodies, &arms[..count], frame, [friction, self.weight], free)))
+        Ok(Some(ContactPatch::new(bodies, &arms[..count], frame, [friction, self.gravity_norm], free)))
     }
 }
 
-impl Patch {
-    /// (bodies, arms of the points, frame, μ and |g|, linear and angular acceleration of both in free flight) ⇒ the patch.
+impl ContactPatch {
+    /// (bodies, arms of the points, frame, μ and |g|, linear and angular acceleration of both in free flight)
+    /// ⇒ the patch.
     fn new(
         bodies: &[Contactor; 2],
         points: &[[DVec3; 2]],
         frame: DMat3,
-        [friction, weight]: [f64; 2],
+        [friction, gravity_norm]: [f64; 2],
         free: [(DVec3, DVec3); 2],
     ) -> Self {
         let contact = frame.transpose();
@@ -148,7 +144,7 @@ impl Patch {
             velocity: [DVec3::ZERO; MAX_POINTS],
             acceleration: [DVec3::ZERO; MAX_POINTS],
             friction,
-            weight,
+            gravity_norm,
         };
         for (i, arms) in points.iter().enumerate() {
             patch.arms[i] = *arms;
@@ -178,21 +174,22 @@ impl Patch {
         patch
     }
 
-    /// (fastest approach, wanted rebound as a function of it) ⇒ what the collision does; none if the sweeps fail.
+    /// (bodies before, wanted rebound speed as a function of the fastest approach) ⇒ the result; none if the
+    /// sweeps fail.
     pub fn collide(&self, bodies: &[Contactor; 2], rebound: impl Fn(f64) -> f64) -> Option<PatchImpulse> {
         let n = self.count;
-        let (stop, after) = self.settle(&self.velocity, None)?;
+        let (stop, after) = self.solve(&self.velocity, None)?;
         let approach = self.velocity[..n].iter().map(|u| -u.z).fold(0.0, f64::max);
         let fastest = self.velocity[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
         let slides: [Option<DVec2>; MAX_POINTS] = std::array::from_fn(|i| {
             let slip = after[i].truncate();
-            (slip.length() > SLIDES * fastest).then(|| slip.normalize())
+            (slip.length() > PATCH_SLIP * fastest).then(|| slip.normalize())
         });
-        let pressed = self.acceleration[..n].iter().all(|a| a.z < -PRESSED * self.weight);
-        let hop = if pressed { self.settle(&self.acceleration, Some(&slides)) } else { None };
+        let pressed = self.acceleration[..n].iter().all(|a| a.z < -PATCH_PRESSED * self.gravity_norm);
+        let hop = if pressed { self.solve(&self.acceleration, Some(&slides)) } else { None };
         let (force, lift) = match hop {
             Some((force, left)) => (force, std::array::from_fn(|i| left[i] - self.acceleration[i])),
-            // Nothing pulls them together but others: back the way they came.
+            // No acceleration closes the gap but the load of neighbours: rebound along the stopping impulse.
             None => (stop, std::array::from_fn(|i| after[i] - self.velocity[i])),
         };
         let dot = |a: &Vectors, b: &Vectors| (0..n).map(|i| a[i].dot(b[i])).sum::<f64>();
@@ -206,22 +203,22 @@ impl Patch {
         let root = (b * b - 4.0 * a * stopped.min(0.0)).max(0.0).sqrt();
         let most = if b > 0.0 { -2.0 * stopped.min(0.0) / (b + root) } else { 0.5 * (root - b) / a };
         let wanted = rebound(approach) / rise;
-        let lent = affordable(bodies, self.friction) / rise;
-        let s = wanted.min(most.max(lent));
+        let affordable = affordable_hop_speed(bodies, self.friction) / rise;
+        let s = wanted.min(most.max(affordable));
         let total: Vectors = std::array::from_fn(|i| stop[i] + s * force[i]);
         if stopped > 0.0 || !s.is_finite() {
             return None;
         }
         let mut answer = self.apply(bodies, &total);
         if s > most {
-            pay(bodies, &mut answer.bodies);
+            limit_energy(bodies, &mut answer.after);
         }
         Some(answer)
     }
 
-    /// Velocities without contact ⇒ the impulses that end all approach, and the velocities with them. Points with a direction slide
-    /// along it, others as Coulomb's law says. None if the sweeps do not converge.
-    fn settle(
+    /// Velocities without contact ⇒ impulses that end all approach, and the velocities with them. Points with
+    /// a direction slide along it, others follow Coulomb's law. None if the sweeps do not converge.
+    fn solve(
         &self,
         free: &Vectors,
         slides: Option<&[Option<DVec2>; MAX_POINTS]>,
@@ -230,12 +227,12 @@ impl Patch {
         let (mut u, mut p) = (*free, [DVec3::ZERO; MAX_POINTS]);
         let scale = free[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
         let mut change = f64::INFINITY;
-        for _ in 0..SWEEPS {
+        for _ in 0..PATCH_SWEEPS {
             change = 0.0;
             for i in 0..n {
                 let wanted = match slides.and_then(|slides| slides[i]) {
-                    Some(direction) => self.sliding(i, p[i], u[i], direction),
-                    None => self.sticking(i, p[i], u[i]),
+                    Some(direction) => self.sliding_impulse(i, p[i], u[i], direction),
+                    None => self.sticking_impulse(i, p[i], u[i]),
                 };
                 let step = wanted - p[i];
                 p[i] = wanted;
@@ -244,15 +241,15 @@ impl Patch {
                 }
                 change = change.max((self.blocks[i][i] * step).length());
             }
-            if change <= CONVERGED * scale {
+            if change <= PATCH_CONVERGED * scale {
                 break;
             }
         }
-        (change <= FAILED * scale).then_some((p, u))
+        (change <= PATCH_FAILED * scale).then_some((p, u))
     }
 
-    /// The impulse of a point that sticks if it can.
-    fn sticking(&self, i: usize, p: DVec3, u: DVec3) -> DVec3 {
+    /// Impulse of a point that sticks if it can.
+    fn sticking_impulse(&self, i: usize, p: DVec3, u: DVec3) -> DVec3 {
         let free = p - self.inverses[i] * u;
         if free.z >= 0.0 && free.truncate().length() <= self.friction * free.z {
             return free;
@@ -261,26 +258,27 @@ impl Patch {
         let normal = (p.z - u.z / k.z_axis.z).max(0.0);
         let slip = u.truncate() + k.z_axis.truncate() * (normal - p.z);
         let m = DMat2::from_cols(k.x_axis.truncate(), k.y_axis.truncate());
-        // No eigenvalue of a positive 2×2 matrix is above its trace; this one is sharp.
+        // Largest eigenvalue of the 2×2 tangential block: a safe step length.
         let (half, product) = (0.5 * (m.x_axis.x + m.y_axis.y), m.determinant());
         let largest = half + (half * half - product).max(0.0).sqrt();
         let tangent = p.truncate() - slip / largest;
         tangent.clamp_length_max(self.friction * normal).extend(normal)
     }
 
-    /// The impulse of a point that slides along a direction.
-    fn sliding(&self, i: usize, p: DVec3, u: DVec3, direction: DVec2) -> DVec3 {
+    /// Impulse of a point that slides along a direction.
+    fn sliding_impulse(&self, i: usize, p: DVec3, u: DVec3, direction: DVec2) -> DVec3 {
         let k = &self.blocks[i][i];
         let line = (-self.friction * direction).extend(1.0);
         let slope = k.z_axis.dot(line);
-        // Where friction alone presses, the normal part goes first.
+        // Where friction alone presses the bodies together, the normal direction determines the step.
         let slope = if slope > 0.1 * k.z_axis.z { slope } else { k.z_axis.z };
         (p.z - u.z / slope).max(0.0) * line
     }
 
+    /// Applies the impulses of all points to both bodies.
     fn apply(&self, bodies: &[Contactor; 2], impulses: &Vectors) -> PatchImpulse {
         let mut after = *bodies;
-        let (mut sum, mut weight, mut center) = (DVec3::ZERO, 0.0, DVec3::ZERO);
+        let (mut sum, mut normal_sum, mut center) = (DVec3::ZERO, 0.0, DVec3::ZERO);
         for (impulse, arms) in impulses.iter().zip(&self.arms).take(self.count) {
             let p = self.frame * *impulse;
             for (k, sign) in [(0, -1.0), (1, 1.0)] {
@@ -288,10 +286,10 @@ impl Patch {
                 (after[k].v, after[k].omega) = (body.v, body.omega);
             }
             center += impulse.z * arms[1];
-            weight += impulse.z;
+            normal_sum += impulse.z;
             sum += p;
         }
-        let lever = if weight > 0.0 { center / weight } else { bodies[1].r };
-        PatchImpulse { bodies: after, impulse: sum, lever }
+        let lever = if normal_sum > 0.0 { center / normal_sum } else { bodies[1].r };
+        PatchImpulse { after, impulse: sum, lever }
     }
 }

@@ -1,28 +1,27 @@
-//! Relaxation: contact forces of large groups, one contact after the other.
+//! Contact forces of large groups by relaxation, one contact after the other (projected Gauss–Seidel).
 //!
-//! With K the collision matrix of a contact: p ← p − K⁻¹u, the least for this contact, if that lies in the
-//! cone; else a step down the slope and back into the cone, p ← Π(p − u/tr K), Π the nearest point of the cone. Neither ever raises
-//! the energy. What is left of it shrinks ever more slowly where cones are reached, so this is for groups that are too large for `cone`.
+//! With K the collision matrix of a contact: p ← p − K⁻¹u, the minimum for this contact, if that lies in the
+//! cone; else a projected gradient step, p ← Π(p − u/tr K), Π the nearest point of the cone. Neither ever
+//! raises the energy. Convergence slows down where cones are active, so this is for groups that are too large
+//! for `cone_projection`.
 //!
-//! Where rolling is resisted, a contact also passes on a moment m, of at most b p_n across the normal and c p_n along it. The slope there is
-//! the relative ω, so m ← Π(m − ω/tr(I₁⁻¹ + I₂⁻¹)).
+//! With rolling friction a contact also transmits a moment m, of at most b p_n across the normal and c p_n
+//! along it. The gradient there is the relative ω, so m ← Π(m − ω/tr(I₁⁻¹ + I₂⁻¹)).
 
-use super::equilibrium::{Carried, Support};
+use super::super::tuning::{
+    RELAXATION_CHECK, RELAXATION_ROUNDS, RELAXATION_ROUNDS_MAX, RELAXATION_ROUNDS_PER_BODY,
+};
+use super::equilibrium::{LoadedBody, SupportPoint};
 use crate::contact::{Contactor, collision_matrix};
 use glam::{DMat3, DVec3};
 
-const ROUNDS: usize = 400;
-/// Rounds after which it is asked whether it is worth while to go on.
-const PAUSE: usize = 64;
-const ROUNDS_PER_BODY: usize = 60;
-const MOST_ROUNDS: usize = 4000;
-
-/// (bodies after their loads have acted for a while, their contacts, what may be left, what is left) ⇒ whether no more than that is left.
+/// (bodies after their loads have acted for a while, their contacts, allowed remainder, function that
+/// evaluates the remainder) ⇒ whether it was reached.
 pub(super) fn relax(
-    bodies: &mut [Carried],
-    supports: &mut [Support],
+    bodies: &mut [LoadedBody],
+    supports: &mut [SupportPoint],
     residual: f64,
-    excess: impl Fn(&[Carried], &[Support]) -> f64,
+    excess: impl Fn(&[LoadedBody], &[SupportPoint]) -> f64,
 ) -> bool {
     let compliances: Vec<DMat3> = supports.iter().map(|support| compliance(bodies, support)).collect();
     let matrices: Vec<DMat3> = compliances.iter().map(DMat3::inverse).collect();
@@ -30,10 +29,11 @@ pub(super) fn relax(
     if matrices.iter().any(|k| !k.is_finite()) {
         return false;
     }
-    let rounds = (ROUNDS + ROUNDS_PER_BODY * bodies.len()).min(MOST_ROUNDS);
+    let rounds = (RELAXATION_ROUNDS + RELAXATION_ROUNDS_PER_BODY * bodies.len()).min(RELAXATION_ROUNDS_MAX);
     let mut before = f64::INFINITY;
     for round in 0..rounds {
-        // Up and down in turn: a tower passes its weight down in one sweep and the answer up in the next.
+        // Sweeps alternate in direction: a tower transmits its weight down in one sweep and the reaction up
+        // in the next.
         for k in 0..supports.len() {
             let k = if round % 2 == 0 { k } else { supports.len() - 1 - k };
             let support = &mut supports[k];
@@ -42,13 +42,13 @@ pub(super) fn relax(
             let wanted = if in_cone(least, support.normal, support.friction) {
                 least
             } else {
-                into_cone(support.force - steps[k] * u, support.normal, support.friction)
+                project_to_cone(support.force - steps[k] * u, support.normal, support.friction)
             };
             let change = wanted - support.force;
             support.force = wanted;
-            push(bodies, support, change);
+            apply_impulse(bodies, support, change);
             if support.levers != [0.0; 2] {
-                twist(bodies, support);
+                solve_moment(bodies, support);
             }
         }
         if round % 8 != 7 {
@@ -58,9 +58,9 @@ pub(super) fn relax(
         if worst <= residual {
             return true;
         }
-        if round % PAUSE == PAUSE - 1 {
-            // Twice as fast as it has been getting better, would it be in time?
-            let pauses = ((rounds - round) / PAUSE) as f64;
+        if round % RELAXATION_CHECK == RELAXATION_CHECK - 1 {
+            // Gives up if even twice the present rate of convergence would not suffice.
+            let pauses = ((rounds - round) / RELAXATION_CHECK) as f64;
             if worst * (worst / before).min(1.0).powf(2.0 * pauses) > residual {
                 return false;
             }
@@ -70,12 +70,14 @@ pub(super) fn relax(
     false
 }
 
-fn velocity(bodies: &[Carried], support: &Support, side: usize) -> DVec3 {
+/// Velocity of a body at a contact, m/s; zero outside the group.
+fn velocity(bodies: &[LoadedBody], support: &SupportPoint, side: usize) -> DVec3 {
     support.bodies[side]
         .map_or(DVec3::ZERO, |body| bodies[body].v + bodies[body].omega.cross(support.arms[side]))
 }
 
-fn push(bodies: &mut [Carried], support: &Support, p: DVec3) {
+/// Applies an impulse to both bodies of a contact.
+fn apply_impulse(bodies: &mut [LoadedBody], support: &SupportPoint, p: DVec3) {
     for (side, sign) in [(0, -1.0), (1, 1.0)] {
         if let Some(index) = support.bodies[side] {
             let body = &mut bodies[index];
@@ -85,13 +87,15 @@ fn push(bodies: &mut [Carried], support: &Support, p: DVec3) {
     }
 }
 
-/// Lets the moment of a contact do what it can against rolling and spinning.
-fn twist(bodies: &mut [Carried], support: &mut Support) {
-    let give = |side: usize| support.bodies[side].map_or(DMat3::ZERO, |body| bodies[body].inverse_inertia);
-    let k = give(0) + give(1);
-    let turn = |side: usize| support.bodies[side].map_or(DVec3::ZERO, |body| bodies[body].omega);
+/// Updates the moment of rolling and spinning friction of a contact.
+fn solve_moment(bodies: &mut [LoadedBody], support: &mut SupportPoint) {
+    let inverse_inertia =
+        |side: usize| support.bodies[side].map_or(DMat3::ZERO, |body| bodies[body].inverse_inertia);
+    let k = inverse_inertia(0) + inverse_inertia(1);
+    let angular_velocity = |side: usize| support.bodies[side].map_or(DVec3::ZERO, |body| bodies[body].omega);
     let n = support.normal;
-    let free = support.moment - (turn(1) - turn(0)) / (k.x_axis.x + k.y_axis.y + k.z_axis.z);
+    let free =
+        support.moment - (angular_velocity(1) - angular_velocity(0)) / (k.x_axis.x + k.y_axis.y + k.z_axis.z);
     let [rolling, spinning] = support.levers.map(|lever| (lever * support.force.dot(n)).max(0.0));
     let along = free.dot(n);
     let wanted = (free - along * n).clamp_length_max(rolling) + along.clamp(-spinning, spinning) * n;
@@ -110,8 +114,8 @@ fn in_cone(p: DVec3, n: DVec3, mu: f64) -> bool {
     (p - normal * n).length() <= mu * normal
 }
 
-/// The nearest point of the cone.
-fn into_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
+/// Nearest point of the friction cone.
+fn project_to_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
     let normal = p.dot(n);
     let tangent = p - normal * n;
     let size = tangent.length();
@@ -122,8 +126,8 @@ fn into_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
     if height <= 0.0 { DVec3::ZERO } else { height * (n + tangent * (mu / size)) }
 }
 
-/// K of a contact; bodies that are not to be carried count as static.
-fn compliance(bodies: &[Carried], support: &Support) -> DMat3 {
+/// Collision matrix K of a contact; bodies outside the group have infinite mass.
+fn compliance(bodies: &[LoadedBody], support: &SupportPoint) -> DMat3 {
     let [a, b] = [0, 1].map(|side| {
         support.bodies[side].map_or(Contactor::FIXED, |index| Contactor {
             inverse_mass: bodies[index].inverse_mass,

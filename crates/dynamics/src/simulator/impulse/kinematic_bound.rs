@@ -1,73 +1,75 @@
-//! Bounds on scripted motion: how far a part of an animated body can get along a direction d in a time s.
+//! Bounds on kinematic motion: displacement of a part along a direction d within a time s.
 //!
-//! A path moves the body frame's origin and turns the body about it. The foremost point along d advances by no more than the
-//! origin does plus the lever ℓ times the angle by which d wanders in the body's frame, |axis × d| per radian of turning (see
-//! `reach`). For a swing of amplitude a and rate Ω about a mean: speed ≤ aΩ always (the linear bound), and speed ≤ present
-//! speed + aΩ² s (the quadratic one). The better of the two is the one with the later time of impact.
+//! A path moves the origin of the body frame and rotates the body about it. The support point along d
+//! advances by no more than the origin does, plus the lever ℓ times the angle by which d moves in the frame
+//! of the body, |axis × d| per radian of rotation (see `motion_bound`). For a harmonic motion of amplitude a
+//! and angular frequency Ω: speed ≤ aΩ always (the linear bound), and speed ≤ present speed + aΩ² s (the
+//! quadratic one). The better of the two is the one with the later time of impact.
 
-use super::reach::Bound;
+use super::motion_bound::MotionBound;
 use crate::signal::Signal;
 use crate::world::Path;
 use glam::DVec3;
 use rattleback_geometry::Pose;
 use std::f64::consts::TAU;
 
-/// A path and where it starts.
+/// Path of a kinematic body, its initial pose, and its largest speeds.
 #[derive(Clone, Debug)]
-pub(super) struct Script {
+pub(super) struct KinematicPath {
     pub path: Path,
     pub start: Pose,
-    /// Largest speed of the origin and largest rate of turning, at any time.
+    /// Largest speed of the origin, m/s, and largest angular speed, rad/s, at any time.
     speed: f64,
     spin: f64,
 }
 
-impl Script {
+impl KinematicPath {
     pub fn new(path: Path, start: Pose) -> Self {
-        let (speed, spin) = fastest(&path);
+        let (speed, spin) = max_speeds(&path);
         Self { path, start, speed, spin }
     }
 
-    /// Whether neither it nor its surface ever moves.
-    pub fn is_still(&self) -> bool {
+    /// Whether neither the body nor its surface ever moves.
+    pub fn is_static(&self) -> bool {
         self.speed == 0.0 && self.spin == 0.0 && !matches!(self.path, Path::Surface { .. })
     }
 
-    /// Lever ⇒ a speed that no part of that lever exceeds in any direction.
-    pub fn pace(&self, lever: f64) -> f64 {
+    /// Lever ⇒ speed that no part of that lever exceeds in any direction, m/s.
+    pub fn max_surface_speed(&self, lever: f64) -> f64 {
         self.speed + lever * self.spin
     }
 
-    /// (lever of a part, direction, velocities now) ⇒ two bounds that both hold.
-    pub fn bounds(&self, lever: f64, d: DVec3, v: DVec3, omega: DVec3) -> [Bound; 2] {
-        let wander = lever * omega.cross(d).length();
+    /// (lever of a part, direction, present velocities) ⇒ two bounds that both hold.
+    pub fn bounds(&self, lever: f64, d: DVec3, v: DVec3, omega: DVec3) -> [MotionBound; 2] {
+        let rotation = lever * omega.cross(d).length();
         match &self.path {
-            Path::Steady { .. } => [Bound { a: 0.0, b: v.dot(d) + wander }; 2],
-            Path::Surface { .. } => [Bound::default(); 2],
+            Path::Steady { .. } => [MotionBound { a: 0.0, b: v.dot(d) + rotation }; 2],
+            Path::Surface { .. } => [MotionBound::default(); 2],
             Path::Harmonic { amplitude, swing, frequency, .. } => {
                 let rate = TAU * frequency.abs();
                 let size = amplitude.dot(d).abs() + lever * swing.cross(d).length();
-                swinging(size, rate, v.dot(d) + wander)
+                harmonic_bounds(size, rate, v.dot(d) + rotation)
             }
             Path::Circuit { cosine, sine, frequency, .. } => {
-                swinging(cosine.dot(d).hypot(sine.dot(d)), TAU * frequency.abs(), v.dot(d))
+                harmonic_bounds(cosine.dot(d).hypot(sine.dot(d)), TAU * frequency.abs(), v.dot(d))
             }
             Path::Translation(Signal::Harmonic { amplitude, frequency, .. }) => {
-                swinging(amplitude.dot(d).abs(), TAU * frequency.abs(), v.dot(d))
+                harmonic_bounds(amplitude.dot(d).abs(), TAU * frequency.abs(), v.dot(d))
             }
             Path::Translation(_) | Path::Keyframes(_) => {
-                [Bound { a: 0.0, b: self.speed + lever * self.spin }; 2]
+                [MotionBound { a: 0.0, b: self.speed + lever * self.spin }; 2]
             }
         }
     }
 }
 
-fn swinging(size: f64, rate: f64, speed_now: f64) -> [Bound; 2] {
-    [Bound { a: 0.0, b: size * rate }, Bound { a: 0.5 * size * rate * rate, b: speed_now }]
+/// (amplitude, angular frequency, present speed) ⇒ linear and quadratic bound.
+fn harmonic_bounds(size: f64, rate: f64, speed_now: f64) -> [MotionBound; 2] {
+    [MotionBound { a: 0.0, b: size * rate }, MotionBound { a: 0.5 * size * rate * rate, b: speed_now }]
 }
 
-/// Path ⇒ largest speed of its origin, m/s, and largest rate of turning, rad/s.
-fn fastest(path: &Path) -> (f64, f64) {
+/// Path ⇒ largest speed of its origin, m/s, and largest angular speed, rad/s.
+fn max_speeds(path: &Path) -> (f64, f64) {
     match path {
         Path::Steady { velocity, angular_velocity } => (velocity.length(), angular_velocity.length()),
         Path::Surface { .. } | Path::Translation(Signal::Constant(_)) => (0.0, 0.0),
@@ -79,10 +81,10 @@ fn fastest(path: &Path) -> (f64, f64) {
         }
         Path::Keyframes(keys) => keys.windows(2).fold((0.0, 0.0), |(speed, spin), pair| {
             let time = pair[1].0 - pair[0].0;
-            let way = (pair[1].1.translation - pair[0].1.translation).length();
+            let travelled = (pair[1].1.translation - pair[0].1.translation).length();
             let turn = pair[1].1.rotation.angle_between(pair[0].1.rotation);
-            // Angles of nearly equal attitudes are only good to the root of rounding.
-            (f64::max(speed, way / time), f64::max(spin, (turn + 1e-7) / time))
+            // Angles of nearly equal attitudes are only accurate to the square root of rounding.
+            (f64::max(speed, travelled / time), f64::max(spin, (turn + 1e-7) / time))
         }),
         Path::Translation(Signal::Harmonic { amplitude, frequency, .. }) => {
             (amplitude.length() * TAU * frequency.abs(), 0.0)
@@ -101,14 +103,15 @@ mod tests {
     use glam::DQuat;
     use proptest::prelude::*;
 
-    /// N13: r = 0.1, Ω = 10, across the motion: for d = 0.1 the quadratic bound is the later one, for 0.3 the linear one.
+    /// N13: r = 0.1, Ω = 10, across the motion: for d = 0.1 the quadratic bound is the later one, for 0.3 the
+    /// linear one.
     #[test]
-    fn the_cycler_of_the_source() {
+    fn circular_path_has_its_published_bounds() {
         let path =
             Path::Circuit { cosine: 0.1 * DVec3::X, sine: 0.1 * DVec3::Y, frequency: 10.0 / TAU, phase: 0.0 };
         let now = path.at(&Pose::IDENTITY, 0.0);
         let [linear, quadratic] =
-            Script::new(path, Pose::IDENTITY).bounds(0.0, DVec3::X, now.velocity, DVec3::ZERO);
+            KinematicPath::new(path, Pose::IDENTITY).bounds(0.0, DVec3::X, now.velocity, DVec3::ZERO);
         assert!((linear.time_to_cover(0.1) - 0.1).abs() < 1e-12);
         assert!((quadratic.time_to_cover(0.1) - 0.141421).abs() < 1e-6);
         assert!((linear.time_to_cover(0.3) - 0.3).abs() < 1e-12);
@@ -116,9 +119,9 @@ mod tests {
     }
 
     proptest! {
-        /// Impulse test 21: no path outruns its bounds, whatever the phase, direction and time.
+        /// Impulse test 21: no path exceeds its bounds, whatever the phase, direction and time.
         #[test]
-        fn no_path_outruns_its_bounds(
+        fn no_path_exceeds_its_bounds(
             kind in 0..5usize, t in 0.0..3.0f64, s in 1e-3..2.0f64, d in prop::array::uniform3(-1.0..1.0f64),
             p in prop::array::uniform3(-1.0..1.0f64), a in prop::array::uniform3(-0.5..0.5f64),
             b in prop::array::uniform3(-0.5..0.5f64), frequency in 0.1..3.0f64, phase in 0.0..6.0f64,
@@ -134,14 +137,14 @@ mod tests {
                 3 => Path::Translation(Signal::Harmonic { mean: b, amplitude: a, frequency, phase }),
                 _ => Path::Keyframes(vec![(0.0, start), (1.0, Pose::new(DQuat::from_scaled_axis(b), a)), (2.5, start)]),
             };
-            let script = Script::new(path.clone(), start);
+            let kinematic = KinematicPath::new(path.clone(), start);
             let (now, then) = (path.at(&start, t), path.at(&start, t + s));
-            // A rod from −p to p: its foremost point along d is the farther of the two ends.
+            // A rod from −p to p: its support point along d is the farther of the two ends.
             let lever = p.length();
-            let foremost = |pose: &Pose| pose.point(p).dot(d).max(pose.point(-p).dot(d));
-            let way = foremost(&then.pose) - foremost(&now.pose);
-            for bound in script.bounds(lever, d, now.velocity, now.angular_velocity) {
-                prop_assert!(way <= (bound.a * s + bound.b) * s + 1e-9, "{way} {bound:?} {path:?}");
+            let support = |pose: &Pose| pose.point(p).dot(d).max(pose.point(-p).dot(d));
+            let travelled = support(&then.pose) - support(&now.pose);
+            for bound in kinematic.bounds(lever, d, now.velocity, now.angular_velocity) {
+                prop_assert!(travelled <= (bound.a * s + bound.b) * s + 1e-9, "{travelled} {bound:?} {path:?}");
             }
         }
     }

@@ -1,29 +1,25 @@
-//! Contact forces of a group of bodies, exactly: the point of a convex cone nearest to the loads.
+//! Exact contact forces of a group of bodies: projection of the loads to a convex cone.
 //!
-//! Momenta that the contacts can take up are sums of x_j a_j, x_j ≥ 0, where a generator a_j is an impulse at one contact with a normal part of 1
-//! and friction of at most μ in some direction, together with the moments that resist rolling and spinning. In the metric of the kinetic
-//! energy, the sum nearest to the momentum of the loads is sought. After P. Wolfe, *Finding the nearest point in a polytope* (1976), and
-//! C. Lawson, R. Hanson, *Solving least squares problems* (1974):
+//! Momenta that the contacts can absorb are sums of x_j a_j, x_j ≥ 0, where a generator a_j is an impulse at
+//! one contact with a normal part of 1 and friction of at most μ in some direction, together with the moments
+//! of rolling and spinning friction. In the metric of the kinetic energy, the sum nearest to the momentum of
+//! the loads is sought. After P. Wolfe, *Finding the nearest point in a polytope* (1976), and C. Lawson, R.
+//! Hanson, *Solving least squares problems* (1974):
 //!
-//! 1. With v what is left, the steepest generator of a contact is the one whose friction opposes u_t and whose moments oppose ω. The steepest of all
-//!    contacts, in parts of its own size, joins the active ones. If none leads down, what is left cannot be made smaller: the proof that the
-//!    contacts cannot carry the bodies.
-//! 2. The nearest point of the span of the active generators is found (Cholesky factors of their products). If one of the x_j would be negative, x moves
-//!    towards it as far as all are positive, the first to vanish is dropped, and the step is repeated.
+//! 1. With v the remaining velocity, the steepest generator of a contact is the one whose friction opposes
+//!    u_t and whose moments oppose ω. The steepest of all contacts, relative to its own norm, is added to the
+//!    active set. If none is a descent direction, the remainder is minimal: a proof that the contacts cannot
+//!    hold the bodies.
+//! 2. The nearest point of the span of the active generators is computed (Cholesky factors of their Gram
+//!    matrix). If one of the x_j would be negative, x moves towards it as far as all are positive, the first
+//!    to vanish is dropped, and the step is repeated.
 //!
-//! The energy falls in every round. A tower of ten takes 20 to 70 rounds, whatever its masses, where relaxation needs thousands of sweeps or
-//! comes to a halt.
+//! The energy decreases in every round. A tower of ten takes 20 to 70 rounds, whatever its masses, where
+//! relaxation needs thousands of sweeps or stagnates.
 
-use super::equilibrium::{Carried, Support};
+use super::super::tuning::{CONE_FLAT_SLOPE, CONE_ROUNDS, CONE_ROUNDS_PER_CONTACT, CONE_TINY};
+use super::equilibrium::{LoadedBody, SupportPoint};
 use glam::DVec3;
-
-/// Slope, in parts of the speed that is left, below which a generator does not lead down.
-const FLAT: f64 = 1e-7;
-/// Part of the largest x below which a generator is dropped; least pivot of a factor, in parts of its diagonal.
-const TINY: f64 = 1e-14;
-/// Least number of rounds, and rounds for each contact.
-const ROUNDS: usize = 64;
-const ROUNDS_PER_SUPPORT: usize = 8;
 
 /// Impulse at a contact with a normal part of 1.
 #[derive(Clone, Copy, Debug)]
@@ -31,36 +27,43 @@ struct Generator {
     support: usize,
     force: DVec3,
     moment: DVec3,
-    /// For both bodies that are to be carried: which, its momentum, and its velocities from that.
-    acts: [Option<Act>; 2],
+    /// Effect on both bodies, where they belong to the group.
+    effects: [Option<BodyEffect>; 2],
 }
 
+/// Index of a body, and linear and angular parts of its momentum and velocity.
 #[derive(Clone, Copy, Debug)]
-struct Act {
+struct BodyEffect {
     body: usize,
     momentum: [DVec3; 2],
     velocity: [DVec3; 2],
 }
 
 impl Generator {
-    fn new(bodies: &[Carried], supports: &[Support], index: usize, force: DVec3, moment: DVec3) -> Self {
+    fn new(
+        bodies: &[LoadedBody],
+        supports: &[SupportPoint],
+        index: usize,
+        force: DVec3,
+        moment: DVec3,
+    ) -> Self {
         let support = &supports[index];
-        let act = |side: usize| {
+        let effect = |side: usize| {
             let body = support.bodies[side]?;
             let sign = if side == 0 { -1.0 } else { 1.0 };
             let momentum = [sign * force, sign * (support.arms[side].cross(force) + moment)];
             let carried = &bodies[body];
             let velocity = [carried.inverse_mass * momentum[0], carried.inverse_inertia * momentum[1]];
-            Some(Act { body, momentum, velocity })
+            Some(BodyEffect { body, momentum, velocity })
         };
-        Self { support: index, force, moment, acts: [act(0), act(1)] }
+        Self { support: index, force, moment, effects: [effect(0), effect(1)] }
     }
 
-    /// Product of two generators in the metric of the kinetic energy.
+    /// Inner product of two generators in the metric of the kinetic energy.
     fn dot(&self, other: &Self) -> f64 {
         let mut sum = 0.0;
-        for a in self.acts.iter().flatten() {
-            for b in other.acts.iter().flatten().filter(|b| b.body == a.body) {
+        for a in self.effects.iter().flatten() {
+            for b in other.effects.iter().flatten().filter(|b| b.body == a.body) {
                 sum += a.momentum[0].dot(b.velocity[0]) + a.momentum[1].dot(b.velocity[1]);
             }
         }
@@ -68,31 +71,33 @@ impl Generator {
     }
 
     /// Slope of the kinetic energy along it.
-    fn slope(&self, bodies: &[Carried]) -> f64 {
-        let along =
-            |act: &Act| act.momentum[0].dot(bodies[act.body].v) + act.momentum[1].dot(bodies[act.body].omega);
-        self.acts.iter().flatten().map(along).sum()
+    fn slope(&self, bodies: &[LoadedBody]) -> f64 {
+        let along = |effect: &BodyEffect| {
+            effect.momentum[0].dot(bodies[effect.body].v) + effect.momentum[1].dot(bodies[effect.body].omega)
+        };
+        self.effects.iter().flatten().map(along).sum()
     }
 }
 
-/// Active generators.
+/// Active generators and their coefficients x.
 #[derive(Debug, Default)]
-struct Active {
+struct ActiveSet {
     generators: Vec<Generator>,
     x: Vec<f64>,
     /// Slopes at the loads.
     slopes: Vec<f64>,
-    /// Products, and their Cholesky factor: lower triangles, row by row.
+    /// Gram matrix and its Cholesky factor: lower triangles, row by row.
     products: Vec<f64>,
     factor: Vec<f64>,
     scratch: Vec<f64>,
 }
 
+/// Start of a row of a lower triangle.
 const fn row(index: usize) -> usize {
     index * (index + 1) / 2
 }
 
-impl Active {
+impl ActiveSet {
     fn add(&mut self, generator: &Generator, slope: f64) {
         self.products.extend(self.generators.iter().map(|other| generator.dot(other)));
         self.products.push(generator.dot(generator));
@@ -109,14 +114,14 @@ impl Active {
             let known: f64 = (0..j).map(|k| self.factor[row(i) + k] * self.factor[row(j) + k]).sum();
             let left = self.products[row(i) + j] - known;
             self.factor.push(if i == j {
-                left.max(TINY * self.products[row(i) + i]).sqrt()
+                left.max(CONE_TINY * self.products[row(i) + i]).sqrt()
             } else {
                 left / self.factor[row(j) + j]
             });
         }
     }
 
-    /// The x of the nearest point of the span, into the scratch.
+    /// Coefficients of the nearest point of the span, into the scratch.
     fn nearest(&mut self) {
         let n = self.x.len();
         self.scratch.clear();
@@ -130,8 +135,8 @@ impl Active {
         }
     }
 
-    /// Moves to the nearest point of the cone of the active generators; false if numbers give out.
-    fn settle(&mut self) -> bool {
+    /// Moves to the nearest point of the cone of the active generators; false if rounding prevents it.
+    fn solve(&mut self) -> bool {
         while !self.x.is_empty() {
             self.nearest();
             if self.scratch.iter().any(|z| !z.is_finite()) {
@@ -155,10 +160,10 @@ impl Active {
         true
     }
 
-    /// Drops generators that have vanished on the way to a negative x; false if there are none. (The newest one may still be as small as they
-    /// are, but grows.)
+    /// Drops generators that have vanished on the way to a negative x; false if there are none. (The newest
+    /// one may still be as small as they are, but grows.)
     fn drop_vanished(&mut self) -> bool {
-        let least = TINY * self.x.iter().copied().fold(0.0, f64::max);
+        let least = CONE_TINY * self.x.iter().copied().fold(0.0, f64::max);
         let kept: Vec<usize> =
             (0..self.x.len()).filter(|i| self.x[*i] > least || self.scratch[*i] > 0.0).collect();
         if kept.len() == self.x.len() {
@@ -184,17 +189,17 @@ impl Active {
     }
 }
 
-/// (bodies after their loads have acted for a while, their contacts, whether so little is left that it is enough) ⇒ whether that was reached;
-/// the impulses are left in the contacts.
+/// (bodies after their loads have acted for a while, their contacts, whether the remainder is small enough) ⇒
+/// whether that was reached; the impulses are stored in the contacts.
 pub(super) fn project(
-    bodies: &mut [Carried],
-    supports: &mut [Support],
-    enough: impl Fn(&[Carried], &[Support]) -> bool,
+    bodies: &mut [LoadedBody],
+    supports: &mut [SupportPoint],
+    enough: impl Fn(&[LoadedBody], &[SupportPoint]) -> bool,
 ) -> bool {
     let start: Vec<[DVec3; 2]> = bodies.iter().map(|body| [body.v, body.omega]).collect();
-    let mut active = Active::default();
+    let mut active = ActiveSet::default();
     let mut before = f64::INFINITY;
-    for _ in 0..ROUNDS + ROUNDS_PER_SUPPORT * supports.len() {
+    for _ in 0..CONE_ROUNDS + CONE_ROUNDS_PER_CONTACT * supports.len() {
         if enough(bodies, supports) {
             return true;
         }
@@ -207,7 +212,7 @@ pub(super) fn project(
         restore(bodies, &start);
         let slope = steepest.slope(bodies);
         active.add(&steepest, slope);
-        if !active.settle() {
+        if !active.solve() {
             return false;
         }
         for support in supports.iter_mut() {
@@ -216,25 +221,26 @@ pub(super) fn project(
         for (generator, x) in active.generators.iter().zip(&active.x) {
             supports[generator.support].force += *x * generator.force;
             supports[generator.support].moment += *x * generator.moment;
-            for act in generator.acts.iter().flatten() {
-                let body = &mut bodies[act.body];
-                body.v += *x * act.velocity[0];
-                body.omega += *x * act.velocity[1];
+            for effect in generator.effects.iter().flatten() {
+                let body = &mut bodies[effect.body];
+                body.v += *x * effect.velocity[0];
+                body.omega += *x * effect.velocity[1];
             }
         }
     }
     false
 }
 
-fn restore(bodies: &mut [Carried], start: &[[DVec3; 2]]) {
+/// Resets the velocities to those after the loads.
+fn restore(bodies: &mut [LoadedBody], start: &[[DVec3; 2]]) {
     for (body, start) in bodies.iter_mut().zip(start) {
         [body.v, body.omega] = *start;
     }
 }
 
-/// Twice the kinetic energy.
-fn energy(bodies: &[Carried]) -> f64 {
-    let of = |body: &Carried| {
+/// Twice the kinetic energy, J.
+fn energy(bodies: &[LoadedBody]) -> f64 {
+    let of = |body: &LoadedBody| {
         let linear = if body.inverse_mass > 0.0 { body.v.length_squared() / body.inverse_mass } else { 0.0 };
         let angular = body.omega.dot(body.inverse_inertia.inverse() * body.omega);
         linear + if angular.is_finite() { angular } else { 0.0 }
@@ -242,12 +248,12 @@ fn energy(bodies: &[Carried]) -> f64 {
     bodies.iter().map(of).sum()
 }
 
-/// The generator along which the energy falls fastest, if it does.
-fn steepest(bodies: &[Carried], supports: &[Support], left: f64) -> Option<Generator> {
-    let mut best: (f64, Option<Generator>) = (-FLAT * left, None);
+/// Generator along which the energy decreases fastest, if there is one.
+fn steepest(bodies: &[LoadedBody], supports: &[SupportPoint], left: f64) -> Option<Generator> {
+    let mut best: (f64, Option<Generator>) = (-CONE_FLAT_SLOPE * left, None);
     for (index, support) in supports.iter().enumerate() {
         let [a, b] = support.bodies.map(|body| body.map(|body| &bodies[body]));
-        let at = |body: Option<&Carried>, arm: DVec3| {
+        let at = |body: Option<&LoadedBody>, arm: DVec3| {
             body.map_or(DVec3::ZERO, |body| body.v + body.omega.cross(arm))
         };
         let u = at(b, support.arms[1]) - at(a, support.arms[0]);

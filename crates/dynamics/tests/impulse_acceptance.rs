@@ -1,4 +1,5 @@
-//! Acceptance tests of the book of impulses that need no scene: free flight, searching for contact, legs, threads.
+//! Acceptance tests of the impulse method that need no scene: free flight, collision detection, load sharing,
+//! threads.
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
@@ -17,9 +18,10 @@ fn spinning(moments: DVec3, omega: DVec3) -> (World, BodyId) {
     (world, id)
 }
 
-/// Impulse test 1, N12: I = (1, 2, 3), ω = (1, 1, 1), after 10 s; L and E do not drift, q stays a unit quaternion.
+/// Impulse test 1, N12: I = (1, 2, 3), ω = (1, 1, 1), after 10 s; L and E do not drift, q stays a unit
+/// quaternion.
 #[test]
-fn free_flight_ends_where_the_book_says() {
+fn free_flight_ends_in_the_reference_state() {
     let (mut world, id) = spinning(DVec3::new(1.0, 2.0, 3.0), DVec3::ONE);
     let before = world.readout();
     let mut simulator = Impulse::default();
@@ -58,7 +60,7 @@ fn a_symmetric_top_keeps_its_phase() {
 
 /// Impulse test 3: R' = ω̃ R by central differences, R orthogonal, and angle and axis come back from q, also near 0, π and 2π.
 #[test]
-fn attitudes_turn_as_their_angular_velocity_says() {
+fn attitude_rate_equals_angular_velocity() {
     let (mut world, id) = spinning(DVec3::new(1.0, 2.0, 3.0), DVec3::new(1.2, -0.7, 0.9));
     let mut simulator = Impulse::default();
     simulator.step(&mut world, 0.37).unwrap();
@@ -110,7 +112,7 @@ fn flight_is_a_parabola() {
     }
 }
 
-/// A number in −1..1 from a counter.
+/// Pseudo-random number in −1..1 from a counter.
 fn noise(seed: &mut u64) -> f64 {
     *seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *seed;
@@ -119,11 +121,11 @@ fn noise(seed: &mut u64) -> f64 {
     ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }
 
-/// Impulse test 10: spinning boxes thrown at each other. At every collision the gap, measured anew, is in (0, ε]; and whoever is
-/// never told to collide is never found to overlap, looked at 500 times a second. 300 pairs, not 10 000: it is the same code
-/// that the scenes run through.
+/// Impulse test 10: spinning boxes thrown at each other. At every collision the gap, measured independently,
+/// is in (0, ε]; and bodies never overlap at 500 samples a second. 300 pairs, not 10 000: the scenes use the
+/// same code.
 #[test]
-fn spinning_boxes_are_never_late() {
+fn spinning_boxes_collide_before_they_overlap() {
     let mut seed = 7;
     let mut hits = 0;
     for _ in 0..300 {
@@ -150,8 +152,8 @@ fn spinning_boxes_are_never_late() {
                 .unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (record, solids) = (Arc::clone(&seen), shapes.clone());
-        simulator.observe(move |moment| {
-            let [a, b] = [moment.poses[0].1, moment.poses[1].1];
+        simulator.on_collision(move |info| {
+            let [a, b] = [info.poses[0].1, info.poses[1].1];
             let gap = distance(&solids[0], &solids[1], &(a.inverse() * b)).unwrap().distance;
             record.lock().unwrap().push(gap);
         });
@@ -168,7 +170,8 @@ fn spinning_boxes_are_never_late() {
     assert!(hits > 150, "{hits}");
 }
 
-/// Impulse test 20: a body that hops in place for thousands of collisions is not introduced to its neighbours again and again.
+/// Impulse test 20: a body that hops in place for thousands of collisions does not create its pairs again and
+/// again.
 #[test]
 fn hopping_does_not_make_pairs() {
     let mut world = World::default();
@@ -242,9 +245,10 @@ fn four_blocks(world: &mut World) -> Vec<BodyId> {
         .collect()
 }
 
-/// Impulse test 37: four blocks on collisions alone: the run ends, nothing overlaps, nothing is lost; with rest they stand still.
+/// Impulse test 37: four blocks on collisions alone: the run ends, nothing overlaps, nothing is lost; with
+/// rest they are still.
 #[test]
-fn four_blocks_are_no_end() {
+fn a_stack_of_four_blocks_terminates() {
     for rest in [false, true] {
         let mut world = World::default();
         let ids = four_blocks(&mut world);
@@ -261,9 +265,9 @@ fn four_blocks_are_no_end() {
     }
 }
 
-/// Impulse test 38: a run is the same to the last bit however many threads are at work at the same time.
+/// Impulse test 38: a run is the same to the last bit however many simulations run at the same time.
 #[test]
-fn threads_change_no_bit() {
+fn concurrent_runs_are_equal_bit_for_bit() {
     let end = || {
         let mut world = World::default();
         let ids = four_blocks(&mut world);

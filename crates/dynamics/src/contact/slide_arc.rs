@@ -28,7 +28,7 @@ const NARROW: f64 = 1e-3;
 
 /// The arc in which a direction turns, in a frame in which the direction at the start is along x.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arc {
+pub(super) struct SlideArc {
     /// Half-angle vectors of the rays.
     v_a: DVec2,
     v_b: DVec2,
@@ -49,14 +49,14 @@ pub(super) struct Arc {
 
 /// Coefficients of g in the frame of the arc.
 #[derive(Clone, Copy)]
-struct Turning {
+struct TurningRate {
     a: f64,
     f: f64,
     e: f64,
     d: f64,
 }
 
-impl Turning {
+impl TurningRate {
     fn at(&self, phi: f64) -> f64 {
         let (sin, cos) = phi.sin_cos();
         self.of(DVec2::new(cos, sin)).0
@@ -69,7 +69,7 @@ impl Turning {
         (0.5 * a * s2 - f * c2 + d * u.x - e * u.y, a * c2 + 2.0 * f * s2 - d * u.y - e * u.x)
     }
 
-    /// First change of sign of g from φ = 0 in the direction `sense`, as seen on an eighth of the circle.
+    /// First change of sign of g from φ = 0 in the direction `sense`, sampled on eighths of the circle.
     fn first_zero(&self, sense: f64) -> Option<f64> {
         const EIGHTHS: [(f64, f64); 7] = [
             (FRAC_1_SQRT_2, FRAC_1_SQRT_2),
@@ -131,14 +131,14 @@ impl Turning {
     }
 }
 
-impl Arc {
-    /// (K, μ, direction) ⇒ the arc it turns in; none if its rays cannot be told apart.
+impl SlideArc {
+    /// (K, μ, direction) ⇒ the arc it turns in; none if its rays are too close together.
     pub fn new(compliance: &Compliance, mu: f64, u_hat: DVec2) -> Option<Self> {
         let normal = u_hat.perp();
         let (m_u, m_n) = (compliance.m * u_hat, compliance.m * normal);
         let m = [m_u.dot(u_hat), m_u.dot(normal), m_n.dot(normal)];
         let s = DVec2::new(compliance.s.dot(u_hat), compliance.s.dot(normal));
-        let turning = Turning { a: mu * (m[0] - m[2]), f: mu * m[1], e: s.x, d: s.y };
+        let turning = TurningRate { a: mu * (m[0] - m[2]), f: mu * m[1], e: s.x, d: s.y };
         let start = turning.at(0.0);
         let sense = start.signum();
         let (mut phi_b, mut phi_a) = (turning.first_zero(sense)?, turning.first_zero(-sense)?);

@@ -1,39 +1,35 @@
-//! The gap of two cylinders that are nearest at their rims, coins that lean on each other above all.
+//! Distance of two cylinders whose nearest points are on their rims.
 //!
-//! The distance of two convex bodies is the greatest value of s(w) = w·c − h_A(w) − h_B(−w) over all unit w, c = x_B − x_A, and
-//! any w gives a lower bound. Its slope is g(w), the way from the foremost point of A along w to that of B along −w, so that |g| is an upper
-//! bound, and at the greatest value g = d w. On the rim of a cylinder (radius r, axis a) the foremost point moves along the rim, b = a × w/|a × w|
-//! across its axis: h has the second derivative (r/ρ) b bᵀ with ρ = |w across a|. Newton's step in the plane across w is
+//! The distance of two convex bodies is the maximum of s(w) = w·c − h_A(w) − h_B(−w) over all unit vectors w,
+//! c = x_B − x_A, and any w gives a lower bound. Its gradient is g(w), the vector from the support point of A
+//! along w to that of B along −w, so that |g| is an upper bound, and at the maximum g = d w. On the rim of a
+//! cylinder (radius r, axis a) the support point moves along the rim, b = a × w/|a × w| across its axis: h
+//! has the second derivative (r/ρ) b bᵀ with ρ = |w across a|. Newton's step in the plane across w is
 //!
-//! (Σ (r/ρ) b bᵀ + d 1) δw = g across w.
+//!   (Σ (r/ρ) b bᵀ + d 1) δw = g across w.
 //!
-//! From the last normal of a pair, two or three steps are enough, where a search by simplices creeps along the curved rims. It is done
-//! when the two bounds agree; then nothing nearer can exist. If they do not, the nearest points are not both on rims.
+//! From the last normal of a pair, two or three steps suffice, where a simplex search converges slowly along
+//! the curved rims. It has converged when the two bounds agree: a certificate that no nearer points exist. If
+//! they do not agree, the nearest points are not both on rims.
 
+use super::tuning::{RIM_AGREEMENT, RIM_ANGLE, RIM_STEPS};
 use glam::{DMat2, DVec2, DVec3};
 use rattleback_geometry::{Cylinder, Pose};
 
-/// Steps after which the points are taken not to be on rims.
-const STEPS: usize = 8;
-/// Part of the distance by which the bounds may differ.
-const AGREEMENT: f64 = 1e-10;
-/// Directions nearer than this to an axis, or to a plane across it, have no rim that is foremost.
-const OFF_RIM: f64 = 1e-6;
-
-/// A cylinder seen along a direction.
-struct Rim {
-    /// Its foremost point, from its centre.
+/// Support of a cylinder along a direction, on its rim.
+struct RimSupport {
+    /// Support point, from the centre, m.
     point: DVec3,
-    /// Along the rim, times √(r/ρ).
+    /// Unit tangent of the rim, times √(r/ρ).
     tangent: DVec3,
 }
 
-impl Rim {
+impl RimSupport {
     fn along(cylinder: &Cylinder, axis: DVec3, w: DVec3) -> Option<Self> {
         let height = w.dot(axis);
         let across = w - height * axis;
         let rho = across.length();
-        if rho < OFF_RIM || height.abs() < OFF_RIM {
+        if rho < RIM_ANGLE || height.abs() < RIM_ANGLE {
             return None;
         }
         let out = across / rho;
@@ -45,9 +41,9 @@ impl Rim {
     }
 }
 
-/// (two cylinders, their poses, a direction from the first to the second) ⇒ distance, normal and the point between, if they are apart and
-/// nearest at their rims.
-pub(super) fn between_rims(
+/// (two cylinders, their poses, a direction from the first to the second) ⇒ distance, normal and midpoint, if
+/// they are apart and nearest at their rims.
+pub(super) fn rim_distance(
     cylinders: [&Cylinder; 2],
     poses: [&Pose; 2],
     start: DVec3,
@@ -55,23 +51,24 @@ pub(super) fn between_rims(
     let [a, b] = poses.map(|pose| pose.vector(DVec3::Z));
     let c = poses[1].translation - poses[0].translation;
     let mut w = start;
-    for _ in 0..STEPS {
-        let (first, second) = (Rim::along(cylinders[0], a, w)?, Rim::along(cylinders[1], b, -w)?);
+    for _ in 0..RIM_STEPS {
+        let (first, second) =
+            (RimSupport::along(cylinders[0], a, w)?, RimSupport::along(cylinders[1], b, -w)?);
         let g = c + second.point - first.point;
         let d = g.dot(w);
         if d.is_nan() || d <= 0.0 {
             return None;
         }
         let length = g.length();
-        if length - d <= AGREEMENT * length {
+        if length - d <= RIM_AGREEMENT * length {
             let point = poses[0].translation + first.point + 0.5 * g;
             return Some((d, w, point));
         }
         let (x, y) = w.any_orthonormal_pair();
         let flat = |v: DVec3| DVec2::new(v.dot(x), v.dot(y));
         let (s, t) = (flat(first.tangent), flat(second.tangent));
-        let bend = DMat2::from_cols(s.x * s + t.x * t, s.y * s + t.y * t) + d * DMat2::IDENTITY;
-        let step = bend.inverse() * flat(g);
+        let hessian = DMat2::from_cols(s.x * s + t.x * t, s.y * s + t.y * t) + d * DMat2::IDENTITY;
+        let step = hessian.inverse() * flat(g);
         w = (w + step.x * x + step.y * y).normalize_or_zero();
         if w == DVec3::ZERO || w.is_nan() {
             return None;
@@ -89,9 +86,10 @@ mod tests {
     use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
 
     proptest! {
-        /// Whatever is found between rims is what a search finds: coins side by side and above each other at any tilt.
+        /// Distances between rims agree with the general search: cylinders side by side and above each other
+        /// at any tilt.
         #[test]
-        fn rims_are_as_far_apart_as_a_search_says(
+        fn rim_distance_agrees_with_the_general_search(
             turns in prop::array::uniform6(-3.0..3.0f64), at in prop::array::uniform3(-2.5..2.5f64),
             height in 0.05..2.0f64, nudge in prop::array::uniform3(-0.1..0.1f64),
         ) {
@@ -105,7 +103,7 @@ mod tests {
             prop_assume!(near.distance > 1e-6);
             let normal = poses[0].vector(near.normal);
             let start = (normal + DVec3::from_array(nudge)).normalize();
-            if let Some((distance, found, point)) = between_rims([&coins[0], &coins[1]], [&poses[0], &poses[1]], start) {
+            if let Some((distance, found, point)) = rim_distance([&coins[0], &coins[1]], [&poses[0], &poses[1]], start) {
                 prop_assert!((distance - near.distance).abs() < 1e-6 * near.distance.max(1e-3), "{distance} {near:?}");
                 prop_assert!((found - normal).length() < 1e-3, "{found} {normal}");
                 let middle = poses[0].point(0.5 * (near.point_a + near.point_b));
@@ -114,16 +112,16 @@ mod tests {
         }
     }
 
-    /// Two coins whose rims cross at a right angle: a closed form.
+    /// Two tilted cylinders with crossed rims, against the general search.
     #[test]
-    fn crossed_rims_are_found() {
+    fn crossed_rims_have_the_distance_of_the_general_search() {
         let coin = Cylinder::new(1.0, 0.2).unwrap();
-        // Both lean by 45° towards each other along x; one is turned about x by a quarter.
+        // Tilted towards each other; one is also rotated about x.
         let poses = [
             Pose::new(DQuat::from_rotation_y(0.6), DVec3::ZERO),
             Pose::new(DQuat::from_rotation_x(0.5) * DQuat::from_rotation_y(-0.9), DVec3::new(1.9, 0.1, 0.3)),
         ];
-        let (d, w, _) = between_rims([&coin, &coin], [&poses[0], &poses[1]], DVec3::X).unwrap();
+        let (d, w, _) = rim_distance([&coin, &coin], [&poses[0], &poses[1]], DVec3::X).unwrap();
         let shape = Shape::Cylinder(coin);
         let piece = Piece::try_from(&shape).unwrap();
         let relative = poses[0].relative(&poses[1]);
