@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "worst, ms",
         "real time",
         "missed",
-        "meetings",
+        "impacts",
         "overlap, mm"
     );
     report("20 towers of 5", towers()?, 5.0)?;
@@ -130,7 +130,7 @@ fn report(name: &str, mut world: World, seconds: f64) -> Result<(), Box<dyn std:
     }
     let mut simulator = Constraint::default();
     let steps = (seconds / DT) as usize;
-    let (mut total, mut worst, mut most, mut missed, mut meetings) = (0.0, 0.0_f64, 0, 0, 0);
+    let (mut total, mut worst, mut most, mut missed, mut impacts) = (0.0, 0.0_f64, 0, 0, 0);
     let (mut sum, mut overlap) = (0, 0.0_f64);
     for _ in 0..steps {
         let (start, run) = (Instant::now(), computed());
@@ -142,12 +142,12 @@ fn report(name: &str, mut world: World, seconds: f64) -> Result<(), Box<dyn std:
         (sum, most) = (sum + contacts, most.max(contacts));
         overlap = simulator.contacts().map(|contact| -contact.gap).fold(overlap, f64::max);
         missed += simulator.counters().not_converged;
-        meetings += simulator.counters().meetings;
+        impacts += simulator.counters().impacts;
     }
     let bodies = world.iter_bodies().count() - 1;
     let each = total / steps as f64;
     println!(
-        "{name:22} {bodies:>6} {:>8} {most:>8} {:>12.2} {:>12.2} {:>9.1}× {missed:>8} {meetings:>10} {:>12.3}",
+        "{name:22} {bodies:>6} {:>8} {most:>8} {:>12.2} {:>12.2} {:>9.1}× {missed:>8} {impacts:>10} {:>12.3}",
         sum / steps,
         1e3 * each,
         1e3 * worst,
