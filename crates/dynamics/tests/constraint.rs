@@ -245,7 +245,7 @@ fn balls_roll_or_slip_down_a_slope() {
     }
 }
 
-/// CF-6: a block with u = (3, 4) m/s and μ = 0.2 goes straight, 6.3710 m in 2.5484 s.
+/// CF-6: a block with u = (3, 4) m/s and μ = 0.2 slides straight for 6.3710 m and stops after 2.5484 s.
 #[test]
 fn a_sliding_block_stops_where_coulomb_says() {
     let mut world = World::default();

@@ -20,7 +20,7 @@ fn cuboid(x: f64, y: f64, z: f64) -> Shape {
     Shape::cuboid(DVec3::new(x, y, z)).unwrap()
 }
 
-/// Numbers in −1..1 that look random.
+/// Quasi-random numbers in −1..1.
 struct Numbers(f64);
 
 impl Numbers {
