@@ -1,5 +1,6 @@
-//! 100 bodies with 400 contacts and more: at rest in towers and a wall; and in motion, which is much dearer: cubes that fall onto a heap,
-//! into a bin, and in a bin that is shaken. Seconds simulated per second of computing, on one core.
+//! Speed of the constraint simulator with 100 bodies and 400 contacts and more: at rest in towers and a wall;
+//! and in motion, which costs much more: cubes falling onto a heap, into a bin, and in a shaken bin.
+//! Simulated seconds per second of CPU time, on one core.
 //!
 //! `cargo run --release -p rattleback-dynamics --example constraint_speed [part of a scene's name]`
 
@@ -17,12 +18,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "scene",
         "bodies",
         "contacts",
-        "most",
+        "max",
         "ms per step",
         "worst, ms",
         "real time",
-        "missed",
-        "meetings",
+        "unsolved",
+        "impacts",
         "overlap, mm"
     );
     report("20 towers of 5", towers()?, 5.0)?;
@@ -82,7 +83,8 @@ fn heap(count: i32, restitution: f64) -> Result<World, Box<dyn std::error::Error
     Ok(world)
 }
 
-/// 100 cubes above a bin of 1.1 m × 1.1 m; a shaken bin swings sideways by 5 cm, so that the heap in it never comes to rest.
+/// 100 cubes above a bin of 1.1 m × 1.1 m; a shaken bin oscillates horizontally by 5 cm, so that its heap
+/// stays in motion.
 fn bin(frequency: Option<f64>, restitution: f64) -> Result<World, Box<dyn std::error::Error>> {
     let mut world = World::default();
     let material = rattleback_dynamics::Material { restitution, ..rattleback_dynamics::Material::default() };
@@ -117,10 +119,10 @@ fn bin(frequency: Option<f64>, restitution: f64) -> Result<World, Box<dyn std::e
     Ok(world)
 }
 
-/// Seconds that this process has been computing, where the system tells: on a busy machine a clock on the wall says little.
-fn computed() -> Option<f64> {
-    let told = std::fs::read_to_string("/proc/self/schedstat").ok()?;
-    Some(told.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
+/// CPU time of this process, s, where the system reports it; on a busy machine wall-clock time is misleading.
+fn cpu_time() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
 }
 
 fn report(name: &str, mut world: World, seconds: f64) -> Result<(), Box<dyn std::error::Error>> {
@@ -130,24 +132,24 @@ fn report(name: &str, mut world: World, seconds: f64) -> Result<(), Box<dyn std:
     }
     let mut simulator = Constraint::default();
     let steps = (seconds / DT) as usize;
-    let (mut total, mut worst, mut most, mut missed, mut meetings) = (0.0, 0.0_f64, 0, 0, 0);
+    let (mut total, mut worst, mut max_contacts, mut unsolved, mut impacts) = (0.0, 0.0_f64, 0, 0, 0);
     let (mut sum, mut overlap) = (0, 0.0_f64);
     for _ in 0..steps {
-        let (start, run) = (Instant::now(), computed());
+        let (start, run) = (Instant::now(), cpu_time());
         simulator.step(&mut world, DT)?;
-        let taken = run.zip(computed()).map_or(start.elapsed().as_secs_f64(), |(from, to)| to - from);
+        let taken = run.zip(cpu_time()).map_or(start.elapsed().as_secs_f64(), |(from, to)| to - from);
         total += taken;
         worst = worst.max(taken);
         let contacts = simulator.contacts().count();
-        (sum, most) = (sum + contacts, most.max(contacts));
+        (sum, max_contacts) = (sum + contacts, max_contacts.max(contacts));
         overlap = simulator.contacts().map(|contact| -contact.gap).fold(overlap, f64::max);
-        missed += simulator.counters().not_converged;
-        meetings += simulator.counters().meetings;
+        unsolved += simulator.counters().not_converged;
+        impacts += simulator.counters().impacts;
     }
     let bodies = world.iter_bodies().count() - 1;
     let each = total / steps as f64;
     println!(
-        "{name:22} {bodies:>6} {:>8} {most:>8} {:>12.2} {:>12.2} {:>9.1}× {missed:>8} {meetings:>10} {:>12.3}",
+        "{name:22} {bodies:>6} {:>8} {max_contacts:>8} {:>12.2} {:>12.2} {:>9.1}× {unsolved:>8} {impacts:>10} {:>12.3}",
         sum / steps,
         1e3 * each,
         1e3 * worst,

@@ -1,4 +1,4 @@
-//! The constraint simulator at rest and sliding: statics, friction, stacks, an arch.
+//! Constraint simulator: statics and friction of resting and sliding bodies, stacks, an arch.
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::simulator::{Constraint, ConstraintSettings};
@@ -37,8 +37,8 @@ fn speeds(world: &World, ids: &[BodyId]) -> f64 {
     ids.iter().map(speed).fold(0.0, f64::max)
 }
 
-/// Runs for 60 s and sees that nobody moves faster than 1e-9 m/s or farther than 1e-9 m.
-fn stands_still(world: &mut World, ids: &[BodyId], simulator: &mut Constraint) {
+/// Runs for 60 s and checks that no body moves faster than 1e-9 m/s or farther than 1e-9 m.
+fn assert_stands_still(world: &mut World, ids: &[BodyId], simulator: &mut Constraint) {
     let places: Vec<DVec3> = ids.iter().map(|id| world.body(*id).unwrap().position()).collect();
     for step in 0..(60.0 / DT) as usize {
         simulator.step(world, DT).unwrap();
@@ -50,7 +50,7 @@ fn stands_still(world: &mut World, ids: &[BodyId], simulator: &mut Constraint) {
     }
 }
 
-/// Resting is resting: a stack of 20 boxes; MC-4: every level carries what is above it, to 1e-9.
+/// A stack of 20 boxes stays at rest; MC-4: every level carries the weight above it, to 1e-9.
 #[test]
 fn a_stack_of_twenty_stands_still() {
     let mut world = World::default();
@@ -59,9 +59,9 @@ fn a_stack_of_twenty_stands_still() {
         .map(|k| block(&mut world, DVec3::ONE, 1.0, DVec3::new(0.0, 0.0, 0.5 + f64::from(k))))
         .collect();
     let mut simulator = Constraint::default();
-    stands_still(&mut world, &ids, &mut simulator);
+    assert_stands_still(&mut world, &ids, &mut simulator);
     for (level, id) in ids.iter().enumerate() {
-        // Whoever lies on the body pushes it down, whatever it lies on pushes it up.
+        // The box above pushes down, the box below pushes up.
         let forces = simulator
             .contacts()
             .filter(|contact| contact.bodies.contains(id))
@@ -92,7 +92,7 @@ fn an_arch_stands_still() {
         })
         .collect();
     let mut simulator = Constraint::default();
-    stands_still(&mut world, &ids, &mut simulator);
+    assert_stands_still(&mut world, &ids, &mut simulator);
     let weight: f64 = ids.iter().map(|id| G * world.body(*id).unwrap().mass()).sum();
     let floor: f64 = simulator
         .contacts()
@@ -102,7 +102,7 @@ fn an_arch_stands_still() {
     assert!((floor / weight - 1.0).abs() < 1e-9, "{floor} {weight}");
 }
 
-/// MC-1: a box on its four corners, and the same by pivoting: weight and moments balance.
+/// MC-1: a box on its four corners, with both solvers: forces balance its weight and moments.
 #[test]
 fn four_corners_carry_a_box() {
     for solver in ["newton", "baraff"] {
@@ -113,7 +113,7 @@ fn four_corners_carry_a_box() {
         let mut simulator = Constraint::new(settings).unwrap();
         run(&mut simulator, &mut world, 1.0, DT);
         assert!(speeds(&world, &[id]) < 1e-10);
-        // On the box, whichever of the two it is.
+        // Force on the box, which may be either body of the pair.
         let force = |contact: &rattleback_dynamics::simulator::constraint::ContactForce| {
             if contact.bodies[1] == id { contact.force } else { -contact.force }
         };
@@ -166,9 +166,9 @@ fn on_slope(size: DVec3, degrees: f64) -> (f64, f64, f64) {
     (body.velocity().x / dt, body.angular_velocity().y / dt, normal)
 }
 
-/// MC-2: a flat box, μ = 0.5: stays at 26.5°, slides from 26.57° on.
+/// MC-2: a flat box with μ = 0.5 rests at 26.5° and slides above 26.57°.
 #[test]
-fn a_flat_box_slides_when_the_slope_says_so() {
+fn a_flat_box_slides_above_the_friction_angle() {
     let flat = DVec3::new(1.0, 1.0, 0.2);
     assert!(on_slope(flat, 26.5).0.abs() < 1e-10);
     for (degrees, acceleration, normal) in
@@ -186,7 +186,7 @@ fn a_flat_box_slides_when_the_slope_says_so() {
 
 /// MC-3: a tall box tips beyond 18.435°, and slides as well when the slope is steep.
 #[test]
-fn a_tall_box_tips_when_the_slope_says_so() {
+fn a_tall_box_tips_above_its_tipping_angle() {
     let tall = DVec3::new(0.4, 0.4, 1.2);
     let held = on_slope(tall, 18.4);
     assert!(held.0.abs() < 1e-9 && held.1.abs() < 1e-9, "{held:?}");
@@ -199,7 +199,7 @@ fn a_tall_box_tips_when_the_slope_says_so() {
     }
 }
 
-/// CF-1, CF-4: a body at rest is carried by its weight; pulled up harder than that, by nothing.
+/// CF-1, CF-4: the contact force on a resting body is its weight minus the lift, and zero for a larger lift.
 #[test]
 fn contacts_push_and_never_pull() {
     for (lift, expected) in [(0.0, 2.0 * G), (5.0, 2.0 * G - 5.0), (25.0, 0.0)] {
@@ -218,7 +218,8 @@ fn contacts_push_and_never_pull() {
     }
 }
 
-/// CF-3: a ball on a slope rolls with 5/7 g sin θ, or slips with g (sin θ − μ cos θ) and α = 5 μ g cos θ/(2 R).
+/// CF-3: a ball on a slope rolls with 5/7 g sin θ, or slips with g (sin θ − μ cos θ) and α = 5 μ g cos θ/(2
+/// R).
 #[test]
 fn balls_roll_or_slip_down_a_slope() {
     let (theta, radius) = (0.5_f64, 0.1);
@@ -244,7 +245,7 @@ fn balls_roll_or_slip_down_a_slope() {
     }
 }
 
-/// CF-6: a block with u = (3, 4) m/s and μ = 0.2 goes straight, 6.3710 m in 2.5484 s.
+/// CF-6: a block with u = (3, 4) m/s and μ = 0.2 slides straight for 6.3710 m and stops after 2.5484 s.
 #[test]
 fn a_sliding_block_stops_where_coulomb_says() {
     let mut world = World::default();
@@ -269,7 +270,7 @@ fn a_sliding_block_stops_where_coulomb_says() {
     assert!((stopped.unwrap() - 2.5484).abs() < 0.0101, "{stopped:?}");
 }
 
-/// LOOP-3, ENG-1: bodies that meet nobody move as free ones do, bit for bit.
+/// LOOP-3, ENG-1: bodies without contacts move as under `free-motion`, bit for bit.
 #[test]
 fn without_contact_it_is_free_motion() {
     let build = || {
@@ -298,25 +299,26 @@ fn without_contact_it_is_free_motion() {
 
 /// RB-1: the period of a torque-free body, 22.996263 s, from the zeros of ω₂ in its own frame.
 #[test]
-fn torque_free_period() {
+fn torque_free_rotation_has_its_period() {
     let mut world = World::weightless();
     let moments = glam::DMat3::from_diagonal(DVec3::new(1.0, 2.0, 3.0));
     let mass = rattleback_geometry::MassProperties::new(1.0, DVec3::ZERO, moments).unwrap();
     let omega = DVec3::new(0.1, 1.0, 0.1);
     let id = world.add_body(Body::dynamic().mass_properties(mass).angular_velocity(omega)).unwrap();
     let mut simulator = Constraint::default();
-    // ω₂ and its rate, (I₃ − I₁) ω₃ ω₁/I₂, at both ends of a step make a cubic whose zero is good to the fourth order.
-    let seen = |world: &World| {
+    // ω₂ and its rate, (I₃ − I₁) ω₃ ω₁/I₂, at both ends of a step make a cubic whose zero is good to the
+    // fourth order.
+    let second_component = |world: &World| {
         let motion = *world.body(id).unwrap().motion();
         let omega = motion.q.conjugate() * motion.omega;
         (omega.y, omega.z * omega.x)
     };
-    let (mut zeros, mut before) = (Vec::new(), seen(&world));
+    let (mut zeros, mut before) = (Vec::new(), second_component(&world));
     let dt = 0.01;
     while world.time() < 32.0 {
         let time = world.time();
         simulator.step(&mut world, dt).unwrap();
-        let now = seen(&world);
+        let now = second_component(&world);
         if before.0 > 0.0 && now.0 <= 0.0 {
             let at = |s: f64| {
                 let (to, leave, arrive) =
@@ -336,9 +338,9 @@ fn torque_free_period() {
     assert!((zeros[1] - zeros[0] - 22.99626294412).abs() < 1e-7, "{zeros:?}");
 }
 
-/// Forces that change on the way: sub-steps are adapted until the error is small (ENG-11).
+/// Loads that change within a step: sub-steps are doubled until the error tolerance is met (ENG-11).
 #[test]
-fn sub_steps_follow_the_error() {
+fn sub_steps_meet_the_error_tolerance() {
     let mut world = World::weightless();
     let ball = |x: f64| Body::dynamic().at(x, 0.0, 0.0).with_shape(Shape::sphere(0.1).unwrap()).mass(1.0);
     let a = world.add_body(ball(0.0)).unwrap();

@@ -1,4 +1,4 @@
-//! The constraint simulator on clusters of collisions, and on contacts that move.
+//! Constraint simulator: simultaneous impacts, large islands, and moving contacts.
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::simulator::{Constraint, ConstraintSettings};
@@ -16,8 +16,8 @@ fn sphere(radius: f64) -> Shape {
     Shape::sphere(radius).unwrap()
 }
 
-/// A plank of 1 kg and 2 m comes down on two stops on the same side of its centre, at 1 m and 0.5 m, with −1 m/s and −0.01 m/s there, e = 1 ⇒ impulses by
-/// place, and what the plank does over the two stops then.
+/// A plank of 1 kg and 2 m hits two stops on the same side of its centre, at 1 m and 0.5 m, with −1 m/s and
+/// −0.01 m/s there, e = 1 ⇒ impulses by position, and the velocities of the plank at both stops afterwards.
 fn plank_on_two_stops(impulses: &str) -> (Vec<(f64, f64)>, [f64; 2]) {
     let mut world = World::weightless();
     surface(&mut world, 1.0, 0.0);
@@ -35,7 +35,7 @@ fn plank_on_two_stops(impulses: &str) -> (Vec<(f64, f64)>, [f64; 2]) {
     let settings = ConstraintSettings { impulses: impulses.into(), ..ConstraintSettings::default() };
     Constraint::new(settings).unwrap().step(&mut world, 1e-9).unwrap();
     let body = world.body(id).unwrap();
-    // Up is what the stops push the plank; the normal points from the first body to the second.
+    // Impulse on the plank, positive upwards.
     let mut found: Vec<(f64, f64)> = world
         .events()
         .iter()
@@ -50,31 +50,33 @@ fn plank_on_two_stops(impulses: &str) -> (Vec<(f64, f64)>, [f64; 2]) {
     (found, [1.0, 0.5].map(|x| body.velocity_at(DVec3::new(x, 0.0, 0.0)).z))
 }
 
-/// MUL-4, by complementarity: only the first stop pushes, P = (0.5, 0), and both leave with (1, 1.24) m/s.
+/// MUL-4, by complementarity: only the first stop has an impulse, P = (0.5, 0), and the points separate with
+/// (1, 1.24) m/s.
 #[test]
-fn stops_do_not_pull() {
+fn complementarity_impulses_do_not_pull() {
     let (impulses, u) = plank_on_two_stops("complementarity");
     assert_eq!(impulses.len(), 1);
     assert!((impulses[0].0 - 1.0).abs() < 1e-6 && (impulses[0].1 - 0.5).abs() < 1e-10, "{impulses:?}");
     assert!((u[0] - 1.0).abs() < 1e-8 && (u[1] - 1.24).abs() < 1e-8, "{u:?}");
 }
 
-/// MUL-4, by linear equations: K = (1 + 3·1, 1 + 3·½; ·, 1 + 3·¼), K P = (2, 0.02) ⇒ P = (4.6, −6.56): the second stop pulls, and both points leave as fast as
-/// they came.
+/// MUL-4, by linear equations: K = (1 + 3·1, 1 + 3·½; ·, 1 + 3·¼), K P = (2, 0.02) ⇒ P = (4.6, −6.56): the
+/// second stop pulls, and both points separate with their approach speeds.
 #[test]
-fn linear_equations_may_pull() {
+fn linear_impulses_may_pull() {
     let (impulses, u) = plank_on_two_stops("linear");
     assert_eq!(impulses.len(), 2);
     assert!((impulses[0].1 - 4.6).abs() < 1e-8 && (impulses[1].1 + 6.56).abs() < 1e-8, "{impulses:?}");
     assert!((u[0] - 1.0).abs() < 1e-8 && (u[1] - 0.01).abs() < 1e-8, "{u:?}");
 }
 
-/// A crowd of balls that overlap by a hair or touch, thrown at each other, in a given order ⇒ their ids by number.
-fn crowd(world: &mut World, order: &[usize]) -> Vec<BodyId> {
+/// A triangular lattice of touching balls that move towards their centre, created in a given order ⇒ their
+/// ids by number.
+fn lattice(world: &mut World, order: &[usize]) -> Vec<BodyId> {
     let mut ids = vec![None; order.len()];
     for &k in order {
         let (i, j) = ((k % 5) as f64, (k / 5) as f64);
-        // Rows as in a lattice of triangles, every neighbour touching.
+        // Triangular lattice with touching neighbours.
         let at = DVec3::new(i + 0.5 * (j % 2.0), j * 0.75_f64.sqrt(), 0.0) * 0.2;
         let centre = DVec3::new(0.45, 0.3, 0.0);
         let swirl = DVec3::new(0.3 * (k as f64).sin(), 0.2 * (k as f64).cos(), 0.1 * (2.0 * k as f64).sin());
@@ -89,15 +91,15 @@ fn crowd(world: &mut World, order: &[usize]) -> Vec<BodyId> {
     ids.into_iter().flatten().collect()
 }
 
-/// MUL-5: the order in which bodies came does not change what a cluster of collisions does, and a cluster that has no part in another is not
-/// changed by it.
+/// MUL-5: the result of simultaneous impacts depends neither on the order of the bodies nor on another,
+/// separate group.
 #[test]
-fn clusters_do_not_depend_on_order_or_on_others() {
-    let run = |order: &[usize], stranger: bool| {
+fn simultaneous_impacts_do_not_depend_on_order_or_other_groups() {
+    let run = |order: &[usize], other_group: bool| {
         let mut world = World::weightless();
         surface(&mut world, 0.6, 0.0);
-        let ids = crowd(&mut world, order);
-        if stranger {
+        let ids = lattice(&mut world, order);
+        if other_group {
             for (x, v) in [(50.0, 1.0), (50.2, -1.0)] {
                 let ball = Body::dynamic().at(x, 0.0, 0.0).with_shape(sphere(0.1));
                 world.add_body(ball.velocity(v * DVec3::X)).unwrap();
@@ -117,13 +119,14 @@ fn clusters_do_not_depend_on_order_or_on_others() {
     }
 }
 
-/// MUL-6: twenty bodies and some forty collisions at once, with friction: momentum and angular momentum are kept, and energy is not created.
+/// MUL-6: twenty bodies and some forty simultaneous impacts with friction conserve momentum and angular
+/// momentum and create no energy.
 #[test]
-fn clusters_keep_momentum() {
+fn simultaneous_impacts_conserve_momentum() {
     for (e, mu) in [(0.0, 0.0), (1.0, 0.0), (0.5, 0.4), (1.0, 0.8)] {
         let mut world = World::weightless();
         surface(&mut world, e, mu);
-        crowd(&mut world, &(0..20).collect::<Vec<_>>());
+        lattice(&mut world, &(0..20).collect::<Vec<_>>());
         let before = world.readout();
         Constraint::default().step(&mut world, 1e-6).unwrap();
         let after = world.readout();
@@ -137,11 +140,11 @@ fn clusters_keep_momentum() {
     }
 }
 
-/// Crowds are crossed in pieces, not from meeting to meeting. 27 cubes fall into a bin of 0.9 m: nobody overlaps by more than a hundredth of a cube at any time or
-/// leaves the bin, energy only falls (a part in a hundred for bodies that are put back where they overlap), and without restitution they have all but
-/// stopped after two seconds.
+/// Large islands are advanced in pieces. 27 cubes fall into a bin of 0.9 m: no overlap exceeds a hundredth of
+/// a cube, no cube leaves the bin, energy does not grow by more than 1 % in a step (position correction), and
+/// without restitution at most 1 % of it is left as kinetic energy after two seconds.
 #[test]
-fn heaps_do_not_burst() {
+fn falling_heaps_are_stable() {
     for e in [0.0, 0.5] {
         let mut world = World::default();
         surface(&mut world, e, 0.5);
@@ -192,10 +195,10 @@ fn heaps_do_not_burst() {
     }
 }
 
-/// MC-7: a ball lies off centre on a block on a frictionless floor: it presses with its weight, and the floor answers to both with the moment that
-/// balances them.
+/// MC-7: a ball rests off centre on a block on a frictionless floor: the ball presses with its weight, and
+/// the floor forces balance both weights and their moment.
 #[test]
-fn a_ball_off_centre_on_a_block() {
+fn a_ball_off_centre_on_a_block_is_in_equilibrium() {
     let mut world = World::default();
     surface(&mut world, 0.0, 0.0);
     let floor = world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
@@ -222,15 +225,16 @@ fn a_ball_off_centre_on_a_block() {
     assert!((moment.x - 2.0 * G * 0.3).abs() < 1e-8 && (moment.y - 2.0 * G * 0.1).abs() < 1e-8, "{moment}");
 }
 
-/// CF-2, as means over a step: something slides outward with U on a plane that turns with Ω about an axis in it, without gravity: it is pushed with 2 m Ω U. That is what the
-/// mean comes to as the step becomes small.
+/// CF-2, as a mean over a step: a body slides outward with U on a plane that turns with Ω about an axis in
+/// it, without gravity; the contact force tends to 2 m Ω U for small steps.
 #[test]
-fn sliding_on_a_turning_plane_feels_coriolis() {
+fn mean_force_on_a_turning_plane_is_the_coriolis_force() {
     let found = |dt: f64| {
         let mut world = World::weightless();
         surface(&mut world, 0.0, 0.0);
         let (omega, u, radius) = (0.7, 1.3, 0.01);
-        // The plane is the top of a plate that turns about y through the origin, downwards where x > 0 is moved away from.
+        // The plane is the top of a plate that turns about y through the origin, downwards where x > 0 is
+        // moved away from.
         let path = Path::Steady { velocity: DVec3::ZERO, angular_velocity: -omega * DVec3::Y };
         let plate = Shape::cuboid(DVec3::new(2.0, 1.0, 0.1)).unwrap();
         let under = ShapePart { pose: Pose::at(DVec3::new(0.0, 0.0, -0.1)), ..ShapePart::from(plate) };
@@ -240,13 +244,13 @@ fn sliding_on_a_turning_plane_feels_coriolis() {
         let ball = Body::dynamic().at(x, 0.0, radius).with_shape(sphere(radius)).mass(2.0);
         let turning = (-omega * DVec3::Y).cross(DVec3::new(x, 0.0, radius));
         world.add_body(ball.velocity(u * DVec3::X + turning)).unwrap();
-        // What a step adds to the approach is no collision.
+        // The approach that a step adds is not a collision.
         let settings = ConstraintSettings { contact_speed: 0.1, ..ConstraintSettings::default() };
         let mut simulator = Constraint::new(settings).unwrap();
         simulator.step(&mut world, dt).unwrap();
         simulator.step(&mut world, dt).unwrap();
         let force: f64 = simulator.contacts().map(|contact| contact.force.length()).sum();
-        // At the height of its centre the plate also pulls it inwards, which the normal does not see but for Ω² r.
+        // The centre is above the plane by r, which reduces the force by m Ω² r.
         force / 2.0 - 2.0 * omega * u + omega * omega * radius
     };
     let (coarse, fine) = (found(2e-4), found(1e-4));

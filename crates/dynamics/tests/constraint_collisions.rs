@@ -1,4 +1,4 @@
-//! The constraint simulator when bodies collide: single collisions, groups, times of impact, limits.
+//! Constraint simulator: single and simultaneous impacts, times of impact, collision limits.
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::simulator::constraint::{
@@ -49,9 +49,9 @@ fn reference(friction: [f64; 2]) -> DirectionalImpact {
     }
 }
 
-/// §8 reference case, all four rows: K, u, impulse, velocity after, energy, and who sticks.
+/// §8 reference case, all four rows: K, u, impulse, velocity after, energy, and states of the tangents.
 #[test]
-fn the_four_rows_of_the_reference_collision() {
+fn the_reference_collision_has_its_four_solutions() {
     use TangentState::{SlidesPushedForward as Forward, Sticks};
     let impact = reference([0.0; 2]);
     assert!((impact.u - DVec3::new(-2.5, 0.6175, -0.99)).length() < 1e-12);
@@ -95,7 +95,8 @@ fn the_four_rows_of_the_reference_collision() {
     }
 }
 
-/// IMP-1: a ball thrown at the floor: below the critical μ = 2/7 |u_t|/((1 + e)|u_n|) it slips, above it rolls.
+/// IMP-1: an oblique impact of a ball on the floor: below the critical μ = 2/7 |u_t|/((1 + e)|u_n|) it slips,
+/// above it rolls.
 #[test]
 fn a_thrown_ball_slips_or_rolls() {
     let k = DMat3::from_diagonal(DVec3::new(1.0, 3.5, 3.5));
@@ -132,7 +133,8 @@ fn a_rod_strikes_with_its_end() {
             )
             .unwrap();
         let mut simulator = Constraint::default();
-        // Up to just after the impact: a rod that does not bounce goes on to roll over the ball, which pushes it up by 1.1 N.
+        // Up to just after the impact: an inelastic rod then rolls over the ball, with a contact force of 1.1
+        // N.
         for dt in [0.01, 0.01, 0.01, 0.01, 0.009_999, 2e-6] {
             simulator.step(&mut world, dt).unwrap();
         }
@@ -143,9 +145,9 @@ fn a_rod_strikes_with_its_end() {
     }
 }
 
-/// IMP-4: random collisions: restitution is kept, energy is not created, bad numbers are refused.
+/// IMP-4: random impacts satisfy restitution and create no energy; invalid parameters are refused.
 #[test]
-fn random_collisions_keep_the_laws() {
+fn random_impacts_satisfy_restitution_and_energy() {
     let mut seed = 5_u64;
     let mut noise = move || {
         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -175,7 +177,8 @@ fn random_collisions_keep_the_laws() {
     assert!(DirectionalImpact { u: DVec3::NAN, ..good }.resolve(true).is_err());
 }
 
-/// MUL-1: a ball at 1 m/s hits two that touch each other: it comes back with −1/5, they leave with 2√3/5 along their normals.
+/// MUL-1: a ball at 1 m/s hits two that touch each other: it rebounds with −1/5 m/s, they leave with 2√3/5
+/// m/s along their normals.
 #[test]
 fn a_billiard_ball_hits_two() {
     let mut world = World::weightless();
@@ -198,9 +201,10 @@ fn a_billiard_ball_hits_two() {
     assert!((after.momentum - before.momentum).length() < 1e-12);
 }
 
-/// MUL-2: three balls in a row, the outer ones coming in: they go out again and the middle one stays.
+/// MUL-2: three elastic balls in a row, the outer ones moving inwards: they rebound and the middle one stays
+/// at rest.
 #[test]
-fn three_balls_in_a_row() {
+fn outer_balls_of_three_rebound() {
     let mut world = World::weightless();
     surface(&mut world, 1.0, 0.0);
     let ids: Vec<BodyId> = [1.0, 0.0, -1.0]
@@ -214,7 +218,7 @@ fn three_balls_in_a_row() {
     }
 }
 
-/// MUL-3: Newton's cradle: one in, one out, in four rounds of collisions.
+/// MUL-3: Newton's cradle: one ball in, one ball out, in four rounds of impacts.
 #[test]
 fn one_ball_in_one_ball_out() {
     let mut world = World::weightless();
@@ -234,10 +238,10 @@ fn one_ball_in_one_ball_out() {
     assert_eq!(simulator.counters().collision_rounds, 4);
 }
 
-/// T-16: two cubes of 10 kg, one turned by 1 rad about (−1, −2, 0), come at 0.2 m/s: first contact at 3.578111 s, and what follows
-/// for three restitutions, without friction.
+/// T-16: two cubes of 10 kg, one rotated by 1 rad about (−1, −2, 0), approach with 0.2 m/s: first contact at
+/// 3.578111 s, and the velocities after it for three restitutions, without friction.
 #[test]
-fn two_cubes_meet() {
+fn two_cubes_collide_at_their_time() {
     for (e, v2, v1, ratio) in [
         (0.0, 0.144706, 0.055294, 0.723529),
         (0.5, 0.117059, 0.082941, 0.792647),
@@ -252,7 +256,6 @@ fn two_cubes_meet() {
         let flying = world
             .add_body(Body::dynamic().orientation(turn).with_shape(shape).mass(10.0).velocity(0.2 * DVec3::X))
             .unwrap();
-        // The program pushes for 1 s from rest: 0.1 m by then, as if it had started half a second later at full speed.
         let before = world.readout().kinetic_energy;
         let settings = ConstraintSettings { touch_gap: 1e-9, ..ConstraintSettings::default() };
         let mut simulator = Constraint::new(settings).unwrap();
@@ -268,8 +271,8 @@ fn two_cubes_meet() {
                 break;
             }
         }
-        let (time, point, impulse) = collision.expect("they meet");
-        // How far the turned cube reaches along x.
+        let (time, point, impulse) = collision.expect("no collision");
+        // Half extent of the rotated cube along x.
         let row = glam::DMat3::from_quat(turn).row(0).abs();
         let extent = 0.5 * (row.x + row.y + row.z);
         assert!((extent - 0.784378).abs() < 1e-6);
@@ -287,9 +290,9 @@ fn two_cubes_meet() {
     }
 }
 
-/// A dropped ball: it lands when Galileo says, and bounces to e² of its height.
+/// A dropped ball lands after √(2 h/g) and rebounds to e² of its height.
 #[test]
-fn a_ball_bounces_as_high_as_it_must() {
+fn a_dropped_ball_rebounds_to_e_squared_of_its_height() {
     let mut world = World::default();
     surface(&mut world, 0.8, 0.5);
     world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
@@ -311,9 +314,9 @@ fn a_ball_bounces_as_high_as_it_must() {
     assert!((top - 0.5 - 0.64).abs() < 1e-4, "{top}");
 }
 
-/// Zeno: a bouncing ball comes to rest in finite time, and then rests.
+/// Zeno's sequence of bounces ends in finite time, and the ball stays at rest.
 #[test]
-fn bouncing_ends() {
+fn a_bouncing_ball_comes_to_rest() {
     let mut world = World::default();
     surface(&mut world, 0.5, 0.5);
     world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
@@ -351,9 +354,9 @@ fn a_bullet_hits_a_plate() {
     assert!((time.unwrap() - (5.0 - 0.0055) / 1000.0).abs() < 1e-6);
 }
 
-/// LOOP-1: whoever has no part in a collision ends the step as if there had been none, bit for bit.
+/// LOOP-1: a collision does not change bodies of other islands, bit for bit.
 #[test]
-fn only_those_involved_go_back() {
+fn only_the_colliding_island_returns_to_the_impact() {
     let build = |with_obstacle: bool| {
         let mut world = World::default();
         surface(&mut world, 0.5, 0.3);
@@ -382,9 +385,9 @@ fn only_those_involved_go_back() {
     assert_eq!(one.body(free).unwrap().motion(), other.body(same).unwrap().motion());
 }
 
-/// ENG-16: two walls in one step: the second hit is found as well.
+/// ENG-16: two impacts with two walls in one step are both found.
 #[test]
-fn two_walls_in_one_step() {
+fn two_walls_are_hit_in_one_step() {
     let mut world = World::weightless();
     surface(&mut world, 1.0, 0.0);
     for x in [-1.0, 1.0] {
@@ -408,7 +411,8 @@ fn two_walls_in_one_step() {
     assert_eq!(world.events().iter().filter(|event| matches!(event, Event::Collision { .. })).count(), 2);
 }
 
-/// LOOP-2: a ball squeezed between two heavy plates: the step ends, and says that it had to stop the bouncing.
+/// LOOP-2: a ball between two approaching heavy plates: the step ends, with a note that restitution was set
+/// to zero.
 #[test]
 fn a_squeezed_ball_stops_bouncing() {
     let mut world = World::weightless();
@@ -436,9 +440,10 @@ fn a_squeezed_ball_stops_bouncing() {
     assert!(forced);
 }
 
-/// Scene 9: Painlevé's rod sliding with μ = 1.5: nothing turns non-finite, nothing goes through the floor, energy falls.
+/// Scene 9: Painlevé's rod sliding with μ = 1.5: states stay finite and above the floor, and energy grows by
+/// less than 0.05 J per step.
 #[test]
-fn a_painleve_rod_slides_on() {
+fn a_painleve_rod_stays_finite() {
     for solver in ["newton", "baraff"] {
         let mut world = World::default();
         surface(&mut world, 0.0, 1.5);
@@ -474,7 +479,8 @@ fn a_painleve_rod_slides_on() {
     }
 }
 
-/// The deepest overlap of twelve cubes, dropped one above the other in a way that `seed` chooses, over two seconds.
+/// Deepest overlap of twelve cubes dropped above each other over two seconds, m; `seed` determines their
+/// poses.
 fn overlap_of_dropped_cubes(seed: f64) -> f64 {
     let mut world = World::default();
     surface(&mut world, 0.2, 0.5);
@@ -507,8 +513,9 @@ fn overlap_of_dropped_cubes(seed: f64) -> f64 {
     deepest
 }
 
-/// ENG-2, smaller: cubes dropped onto a heap in three ways; nobody ever overlaps by more than a thousandth of a cube. (Pairs that touch may come to overlap by a
-/// thousandth of half a cube where they turn; an interval that would lead farther is cut, and what its shorter courses lead to is looked at again.)
+/// ENG-2, smaller: cubes dropped onto a heap in three ways never overlap by more than a thousandth of a cube.
+/// (Touching pairs may come to overlap by a thousandth of half a cube where they turn; an interval with a
+/// larger overlap is shortened and solved again.)
 #[test]
 fn dropped_cubes_do_not_overlap() {
     for seed in [0.1, 0.2, 0.4] {
@@ -517,9 +524,9 @@ fn dropped_cubes_do_not_overlap() {
     }
 }
 
-/// A body on a moving belt is carried along; one on a lift feels it.
+/// A body on a moving belt takes on its velocity.
 #[test]
-fn animated_bodies_carry_others() {
+fn a_moving_belt_carries_a_body() {
     let mut world = World::default();
     surface(&mut world, 0.0, 0.5);
     let path = Path::Steady { velocity: DVec3::new(0.5, 0.0, 0.0), angular_velocity: DVec3::ZERO };

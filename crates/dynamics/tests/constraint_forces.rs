@@ -1,4 +1,5 @@
-//! Contact forces at an instant: the equations a = A F + b against finite differences, and forces against closed forms.
+//! Instantaneous contact forces: the equations a = A F + b against finite differences, and forces against
+//! closed forms.
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::force::PointForce;
@@ -19,7 +20,7 @@ fn cuboid(x: f64, y: f64, z: f64) -> Shape {
     Shape::cuboid(DVec3::new(x, y, z)).unwrap()
 }
 
-/// Numbers in −1..1 that look random.
+/// Quasi-random numbers in −1..1.
 struct Numbers(f64);
 
 impl Numbers {
@@ -32,16 +33,17 @@ impl Numbers {
     }
 }
 
-/// A simulator that counts points as contacts however fast they are.
-fn patient() -> Constraint {
+/// A simulator for which points with any normal speed are contacts.
+fn with_large_contact_speed() -> Constraint {
     let settings = ConstraintSettings { contact_speed: 1e3, ..ConstraintSettings::default() };
     Constraint::new(settings).unwrap()
 }
 
-/// CF-2: something slides outward with U on a plane that turns with Ω about an axis in it, without gravity: it is pushed with 2 m Ω U. (The centre of a ball of
-/// radius r is above the plane, so that its force is m (2 Ω U − Ω² r): with c·n = r and n̈ = −Ω² n, c̈·n = −2 ċ·ṅ − c·n̈ and ċ·ṅ = −Ω (U − Ω r).)
+/// CF-2: a body slides outward with U on a plane that turns with Ω about an axis in it, without gravity: the
+/// contact force is 2 m Ω U. (The centre of a ball of radius r is above the plane, so that the force is m (2
+/// Ω U − Ω² r): with c·n = r and n̈ = −Ω² n, c̈·n = −2 ċ·ṅ − c·n̈ and ċ·ṅ = −Ω (U − Ω r).)
 #[test]
-fn sliding_on_a_turning_plane_feels_coriolis_exactly() {
+fn force_on_a_turning_plane_is_the_coriolis_force() {
     for (omega, u, radius) in [(0.7, 1.3, 0.01), (3.0, 0.2, 0.05), (0.1, 20.0, 0.2)] {
         let mut world = World::weightless();
         surface(&mut world, 0.0);
@@ -51,16 +53,16 @@ fn sliding_on_a_turning_plane_feels_coriolis_exactly() {
         let at = DVec3::new(0.5, 0.0, radius);
         let ball = Body::dynamic().position(at).with_shape(Shape::sphere(radius).unwrap()).mass(2.0);
         world.add_body(ball.velocity(u * DVec3::X + (-omega * DVec3::Y).cross(at))).unwrap();
-        let balance = Constraint::default().contact_balance(&mut world).unwrap();
-        assert!(balance.solved && balance.contacts.len() == 1);
+        let instant = Constraint::default().instantaneous_forces(&mut world).unwrap();
+        assert!(instant.solved && instant.contacts.len() == 1);
         let expected = 2.0 * (2.0 * omega * u - omega * omega * radius);
-        let force = balance.contacts[0].force.length();
+        let force = instant.contacts[0].force.length();
         assert!((force - expected).abs() < 1e-12 * expected, "{force} {expected}");
     }
 }
 
-/// Two touching cuboids in free flight, and the gap of the features that meet as a function of their poses.
-struct Meeting {
+/// Two touching cuboids in free flight, and the gap of their touching features as a function of the poses.
+struct TouchingPair {
     poses: [Pose; 2],
     velocities: [[DVec3; 2]; 2],
     gap: fn(&[Pose; 2]) -> f64,
@@ -68,7 +70,7 @@ struct Meeting {
 
 const HALF: [DVec3; 2] = [DVec3::new(0.6, 0.5, 0.2), DVec3::new(0.1, 0.12, 0.15)];
 
-impl Meeting {
+impl TouchingPair {
     /// The world at the instant of touching; `backwards` with all velocities reversed.
     fn world(&self, backwards: bool) -> (World, [BodyId; 2]) {
         let mut world = World::default();
@@ -87,7 +89,7 @@ impl Meeting {
         (world, ids)
     }
 
-    /// The gap some time later or earlier if nothing touched: motion without drag runs backwards as well as forwards.
+    /// Gap after a time of either sign in free flight without contacts, which is reversible.
     fn gap_after(&self, time: f64) -> f64 {
         let (mut world, ids) = self.world(time < 0.0);
         if time != 0.0 {
@@ -99,12 +101,12 @@ impl Meeting {
 
     /// Compares b_n with the second difference of the gap, for the one point that touches.
     fn check(&self) {
-        let balance = patient().contact_balance(&mut self.world(false).0).unwrap();
-        assert_eq!(balance.contacts.len(), 1, "{:?}", balance.contacts);
+        let instant = with_large_contact_speed().instantaneous_forces(&mut self.world(false).0).unwrap();
+        assert_eq!(instant.contacts.len(), 1, "{:?}", instant.contacts);
         let h = 1e-4;
         let [before, now, after] = [-h, 0.0, h].map(|time| self.gap_after(time));
         let second = (after - 2.0 * now + before) / (h * h);
-        let b = balance.bias[0];
+        let b = instant.bias[0];
         assert!((b - second).abs() < 1e-5 * b.abs().max(1.0), "{b} {second}");
     }
 }
@@ -118,14 +120,15 @@ fn velocities(numbers: &mut Numbers, poses: &[Pose; 2], n: DVec3, c: DVec3) -> [
     found
 }
 
-/// CF-5: a corner on a face, both bodies turning and sliding at random: b_n is the second derivative of the gap, to 1e-5.
+/// CF-5: a corner on a face, with random velocities of both bodies: b_n is the second derivative of the gap,
+/// to 1e-5.
 #[test]
-fn gaps_of_corners_accelerate_as_b_says() {
+fn b_is_the_gap_acceleration_of_a_corner_on_a_face() {
     let mut numbers = Numbers(0.3);
     for _ in 0..20 {
         let tilt = DQuat::from_scaled_axis(numbers.vector());
         let corner = -HALF[1];
-        // The corner looks down onto the upper face of the other.
+        // The corner points down at the upper face of the other.
         let down = DQuat::from_rotation_arc(corner.normalize(), DVec3::NEG_Z);
         let turn = DQuat::from_rotation_z(3.0 * numbers.vector().x) * down;
         let at = DVec3::new(0.2 * numbers.vector().x, 0.2 * numbers.vector().y, HALF[0].z);
@@ -135,11 +138,11 @@ fn gaps_of_corners_accelerate_as_b_says() {
             let corner = poses[0].inverse_point(poses[1].point(-HALF[1]));
             corner.z - HALF[0].z
         };
-        Meeting { poses, velocities, gap }.check();
+        TouchingPair { poses, velocities, gap }.check();
     }
 }
 
-/// The directions of the edges that meet, each along an axis of its body, and a point on each.
+/// Directions of the touching edges, each along an axis of its body, and a point on each.
 fn edges(poses: &[Pose; 2]) -> ([DVec3; 2], [DVec3; 2]) {
     let directions = [poses[0].vector(DVec3::X), poses[1].vector(DVec3::Y)];
     let points = [
@@ -149,9 +152,9 @@ fn edges(poses: &[Pose; 2]) -> ([DVec3; 2], [DVec3; 2]) {
     (directions, points)
 }
 
-/// CF-5: an edge across an edge.
+/// CF-5: the same for crossing edges.
 #[test]
-fn gaps_of_edges_accelerate_as_b_says() {
+fn b_is_the_gap_acceleration_of_crossing_edges() {
     let mut numbers = Numbers(0.7);
     for _ in 0..20 {
         let tilt = DQuat::from_scaled_axis(numbers.vector());
@@ -176,11 +179,11 @@ fn gaps_of_edges_accelerate_as_b_says() {
             let sign = n.dot(poses[1].translation - poses[0].translation).signum();
             sign * n.dot(points[1] - points[0])
         };
-        Meeting { poses, velocities, gap }.check();
+        TouchingPair { poses, velocities, gap }.check();
     }
 }
 
-/// A block on a floor, a ball on the block, one beside it leaning on both, all turning and sliding a little.
+/// A block on a floor with three touching balls on it, all with small velocities.
 fn cluster() -> World {
     let mut world = World::default();
     surface(&mut world, 0.3);
@@ -198,11 +201,12 @@ fn cluster() -> World {
     world
 }
 
-/// MC-6: a unit force at any contact, put on its two bodies as a force of the world, changes the accelerations at all contacts by a column of A, to 1e-8.
+/// MC-6: a unit force at any contact, applied to its two bodies as a force of the world, changes the
+/// accelerations at all contacts by a column of A, to 1e-8.
 #[test]
-fn columns_of_a_are_what_forces_do() {
-    let simulator = patient();
-    let first = simulator.contact_balance(&mut cluster()).unwrap();
+fn columns_of_a_are_accelerations_by_unit_forces() {
+    let simulator = with_large_contact_speed();
+    let first = simulator.instantaneous_forces(&mut cluster()).unwrap();
     let count = first.contacts.len();
     assert!(count >= 7, "{count}");
     for (j, contact) in first.contacts.iter().enumerate() {
@@ -214,7 +218,7 @@ fn columns_of_a_are_what_forces_do() {
                 let push = PointForce { force, point, ..PointForce::default() };
                 world.add_force_on(Targets::Bodies(vec![id]), None, Box::new(push)).unwrap();
             }
-            let pushed = simulator.contact_balance(&mut world).unwrap();
+            let pushed = simulator.instantaneous_forces(&mut world).unwrap();
             for i in 0..3 * count {
                 let found = pushed.bias[i] - first.bias[i];
                 let expected = first.matrix.row(i)[3 * j + axis];
@@ -224,11 +228,11 @@ fn columns_of_a_are_what_forces_do() {
     }
 }
 
-/// CF-1, MC-1: a block on four corners bears its weight and balances its moments; on a slope of 30° with μ = 0.5 it slides with
-/// g (sin θ − μ cos θ) once it moves, and is pushed with μ m g cos θ.
+/// CF-1, MC-1: a block on four corners bears its weight without a net moment; on a slope of 30° with μ = 0.5
+/// it slides with g (sin θ − μ cos θ), with the friction force μ m g cos θ.
 #[test]
-fn blocks_rest_and_slide() {
-    let balance = |theta: f64, speed: f64| {
+fn forces_of_resting_and_sliding_blocks() {
+    let instant = |theta: f64, speed: f64| {
         let mut world = World::default();
         surface(&mut world, 0.5);
         let slope = DQuat::from_rotation_y(theta);
@@ -237,11 +241,11 @@ fn blocks_rest_and_slide() {
         let body = Body::dynamic().with_shape(cuboid(0.5, 0.5, 0.1)).mass(2.0).orientation(slope);
         let body = body.position(slope * (0.1 * DVec3::Z)).velocity(slope * (speed * DVec3::X));
         let id = world.add_body(body).unwrap();
-        let balance = Constraint::default().contact_balance(&mut world).unwrap();
-        assert!(balance.solved && balance.contacts.len() == 4);
+        let instant = Constraint::default().instantaneous_forces(&mut world).unwrap();
+        assert!(instant.solved && instant.contacts.len() == 4);
         let center = slope * (0.1 * DVec3::Z);
         let (mut total, mut moment) = (DVec3::ZERO, DVec3::ZERO);
-        for contact in &balance.contacts {
+        for contact in &instant.contacts {
             let force = if contact.bodies[1] == id { contact.force } else { -contact.force };
             total += force;
             moment += (contact.point - center).cross(force);
@@ -249,41 +253,42 @@ fn blocks_rest_and_slide() {
         assert!(moment.length() < 1e-10, "{moment}");
         slope.conjugate() * total
     };
-    let still = balance(0.0, 0.0);
+    let still = instant(0.0, 0.0);
     assert!((still - 2.0 * G * DVec3::Z).length() < 1e-10, "{still}");
     let theta = 30.0_f64.to_radians();
-    let sliding = balance(theta, 1.0);
+    let sliding = instant(theta, 1.0);
     let normal = 2.0 * G * theta.cos();
     assert!((sliding - normal * DVec3::new(-0.5, 0.0, 1.0)).length() < 1e-10, "{sliding}");
 }
 
-/// CF-4: pulled up with more than its weight, a block is not held: no force, and its corners accelerate upwards.
+/// CF-4: with a lift above its weight a block has no contact forces, and its corners accelerate upwards.
 #[test]
-fn what_is_pulled_up_is_not_held() {
+fn a_lifted_block_has_no_contact_force() {
     let mut world = World::default();
     surface(&mut world, 0.5);
     world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
     world.add_body(Body::dynamic().at(0.0, 0.0, 0.1).mass(1.0).with_shape(cuboid(0.1, 0.1, 0.1))).unwrap();
     world.add_force(PointForce { force: (12.0 * DVec3::Z).into(), ..PointForce::default() }).unwrap();
-    let balance = Constraint::default().contact_balance(&mut world).unwrap();
-    assert_eq!(balance.contacts.len(), 4);
-    for (contact, b) in balance.contacts.iter().zip(balance.bias.chunks_exact(3)) {
+    let instant = Constraint::default().instantaneous_forces(&mut world).unwrap();
+    assert_eq!(instant.contacts.len(), 4);
+    for (contact, b) in instant.contacts.iter().zip(instant.bias.chunks_exact(3)) {
         assert_eq!(contact.force, DVec3::ZERO);
         assert!((b[0] - (12.0 - G)).abs() < 1e-12, "{b:?}");
     }
 }
 
-/// Reading forces changes nothing, an empty world has none, and jointed bodies are refused with a reason.
+/// Reading the forces does not change the simulation, an empty world has none, and contacts of jointed bodies
+/// are refused.
 #[test]
-fn reading_changes_nothing() {
-    let empty = Constraint::default().contact_balance(&mut World::default()).unwrap();
+fn reading_the_forces_changes_nothing() {
+    let empty = Constraint::default().instantaneous_forces(&mut World::default()).unwrap();
     assert!(empty.contacts.is_empty() && empty.bias.is_empty() && empty.solved);
     let run = |read: bool| {
         let mut world = cluster();
         let mut simulator = Constraint::default();
         for _ in 0..10 {
             if read {
-                simulator.contact_balance(&mut world).unwrap();
+                simulator.instantaneous_forces(&mut world).unwrap();
             }
             simulator.step(&mut world, 0.01).unwrap();
         }
@@ -295,6 +300,6 @@ fn reading_changes_nothing() {
     let a = world.add_body(Body::dynamic().at(0.0, 0.0, 0.1).with_shape(cuboid(0.1, 0.1, 0.1))).unwrap();
     let b = world.add_body(Body::dynamic().at(0.0, 0.0, 0.5).with_shape(cuboid(0.1, 0.1, 0.1))).unwrap();
     world.add_joint(Mount::between(a, b).along(DVec3::Y), Revolute::default()).unwrap();
-    let refused = Constraint::default().contact_balance(&mut world);
+    let refused = Constraint::default().instantaneous_forces(&mut world);
     assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
 }

@@ -1,4 +1,5 @@
-//! A restored world goes on bit for bit under the simulators that keep pairs, whatever it was doing when it was saved.
+//! A restored world continues bit for bit under the simulators that keep pairs: saved in flight, during
+//! landing, and at rest.
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
@@ -34,7 +35,7 @@ fn shape(random: &mut Random) -> Shape {
     .unwrap_or_else(|_| Shape::sphere(0.1).unwrap())
 }
 
-/// Bodies of all kinds above a floor with a bump; some jointed.
+/// Bodies of various shapes above a floor with a bump, optionally with joints.
 fn scene(random: &mut Random, count: usize, joints: bool) -> World {
     let mut world = World::default();
     world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
@@ -61,7 +62,7 @@ fn scene(random: &mut Random, count: usize, joints: bool) -> World {
     world
 }
 
-fn goes_on_alike(simulator: &str, mut world: World, dt: f64, before: usize, after: usize) {
+fn assert_continues_alike(simulator: &str, mut world: World, dt: f64, before: usize, after: usize) {
     let registry = Registry::default();
     let mut straight: Box<dyn Simulator> = registry.simulators.make(simulator, &Properties::new()).unwrap();
     for _ in 0..before {
@@ -69,7 +70,7 @@ fn goes_on_alike(simulator: &str, mut world: World, dt: f64, before: usize, afte
     }
     let saved = world.snapshot_with(&*straight).unwrap();
     let (mut copy, mut resumed) = World::restore_with(&saved, &registry).unwrap();
-    assert!(copy.snapshot_with(&*resumed).unwrap() == saved, "{simulator}: written again");
+    assert!(copy.snapshot_with(&*resumed).unwrap() == saved, "{simulator}: second snapshot");
     for step in 0..after {
         straight.step(&mut world, dt).unwrap();
         resumed.step(&mut copy, dt).unwrap();
@@ -80,18 +81,18 @@ fn goes_on_alike(simulator: &str, mut world: World, dt: f64, before: usize, afte
     assert!(copy.snapshot_with(&*resumed).unwrap() == world.snapshot_with(&*straight).unwrap());
 }
 
-/// Few bodies that are followed exactly, a crowd, and jointed ones; saved in flight, while they land, and at rest.
+/// Small islands, large islands and mechanisms; saved in flight, during landing, and at rest.
 #[test]
-fn restored_worlds_go_on_bit_for_bit() {
+fn restored_worlds_continue_bit_for_bit() {
     let mut random = Random(3);
     for (count, joints) in [(4, false), (20, false), (6, true), (14, true)] {
         for before in [1, 12, 25, 60] {
             let world = scene(&mut random, count, joints);
-            goes_on_alike("constraint", world, 1.0 / 60.0, before, 25);
+            assert_continues_alike("constraint", world, 1.0 / 60.0, before, 25);
         }
     }
     for before in [5, 40] {
-        goes_on_alike("penalty", scene(&mut random, 12, false), 1.0 / 60.0, before, 30);
-        goes_on_alike("sequential", scene(&mut random, 12, false), 1.0 / 60.0, before, 30);
+        assert_continues_alike("penalty", scene(&mut random, 12, false), 1.0 / 60.0, before, 30);
+        assert_continues_alike("sequential", scene(&mut random, 12, false), 1.0 / 60.0, before, 30);
     }
 }

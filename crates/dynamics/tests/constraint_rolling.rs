@@ -1,4 +1,5 @@
-//! Rolling without slip under the constraint simulator, against the equations of motion integrated on their own.
+//! Constraint simulator: rolling without slip, against an independent integration of the equations of
+//! rolling.
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::simulator::Constraint;
@@ -47,7 +48,8 @@ impl Roller {
         Self { axes, mass, center: 0.1 * axes * random.vector(), inertia }
     }
 
-    /// Lowest point and its rate, from the centre of mass, in the frame of the surface, for the direction up and its rate there.
+    /// Lowest point and its rate, from the centre of mass, in the frame of the surface, for the direction up
+    /// and its rate there.
     fn contact(&self, up: DVec3, rate: DVec3) -> [DVec3; 2] {
         let square = self.axes * self.axes;
         let length = up.dot(square * up).sqrt();
@@ -56,7 +58,7 @@ impl Roller {
         [r, -(square * rate) / length + square * up * (change / (length * length))]
     }
 
-    /// ω̇ in the frame of the surface of a body that rolls: I ω̇ + ω×Iω = r × m(v̇ + g up), v = −ω×r.
+    /// ω̇ of a rolling body in the frame of its surface: I ω̇ + ω×Iω = r × m(v̇ + g up), v = −ω×r.
     fn acceleration(&self, q: DQuat, omega: DVec3) -> DVec3 {
         let up = q.conjugate() * DVec3::Z;
         let [r, r_rate] = self.contact(up, -omega.cross(up));
@@ -88,7 +90,7 @@ impl Roller {
         (q, omega)
     }
 
-    /// World with the body rolling on a rough floor.
+    /// A world with the body rolling on a rough floor.
     fn world(&self, q: DQuat, omega: DVec3) -> (World, BodyId) {
         let mut world = World::default();
         world.set_material(world.default_material(), Material::with_friction(50.0)).unwrap();
@@ -109,9 +111,10 @@ impl Roller {
     }
 }
 
-/// Rattlebacks of random data, spun either way: the vertical spin follows the equations of rolling within a hundredth of the largest.
+/// Random rattlebacks, spun either way: the vertical angular velocity agrees with the equations of rolling
+/// within 1 % of its maximum.
 #[test]
-fn loaded_ellipsoids_roll_as_the_equations_say() {
+fn loaded_ellipsoids_follow_the_equations_of_rolling() {
     let mut random = Random(7);
     let count = std::env::var("ROLLERS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
     for case in 0..count {
@@ -138,7 +141,7 @@ fn loaded_ellipsoids_roll_as_the_equations_say() {
                 println!("{case} {:.1} {exact:.5} {found:.5}", world.time());
             }
         }
-        println!("{case}: off by {worst:e} of {largest}");
+        println!("{case}: error {worst:e} of {largest}");
         assert!(worst < 0.01 * largest, "{case}: {worst} of {largest}");
     }
 }

@@ -1,4 +1,5 @@
-//! Whole scenes of the constraint simulator against closed forms: mechanisms, slopes, collisions of jointed bodies; and of single bodies in flight.
+//! Constraint simulator against closed forms: mechanisms, slopes, impacts of jointed bodies; and single
+//! bodies in free flight.
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::force::PointForce;
@@ -20,7 +21,7 @@ fn rod(mass: f64, length: f64) -> MassProperties {
         .unwrap()
 }
 
-/// A rod between two points, with nothing to touch.
+/// A rod between two points, without shapes.
 fn bar(world: &mut World, from: DVec3, to: DVec3) -> BodyId {
     let turn = DQuat::from_rotation_arc(DVec3::Z, (to - from).normalize());
     let body = Body::dynamic().pose(Pose::new(turn, 0.5 * (from + to)));
@@ -33,9 +34,10 @@ fn run(world: &mut World, simulator: &mut Constraint, steps: usize, dt: f64) {
     }
 }
 
-/// Scene 8: a slider-crank, three hinges and a slide. The crank r is turned with Ω; the piston is at x = r cos θ + √(l² − r² sin² θ), to 1e-5 and better.
+/// Scene 8: a slider-crank, three hinges and a slide. The crank r turns with Ω; the piston is at x = r cos θ
+/// + √(l² − r² sin² θ), to 1e-8 m.
 #[test]
-fn sliders_follow_their_cranks() {
+fn slider_cranks_have_their_piston_position() {
     let (r, l, omega) = (0.3, 1.0, 4.0);
     let mut world = World::default();
     let path = Path::Steady { velocity: DVec3::ZERO, angular_velocity: -omega * DVec3::Y };
@@ -58,10 +60,10 @@ fn sliders_follow_their_cranks() {
     }
 }
 
-/// Scene 2: a flat box (sliding at tan θ = μ = 0.5, 26.565°) and a tall one (tipping at tan θ = 1/3, 18.435°) on slopes from 0° to 60°: each leaves its rest within 0.05°
-/// of where it has to, found by halving.
+/// Scene 2: a flat box (sliding at tan θ = μ = 0.5, 26.565°) and a tall one (tipping at tan θ = 1/3, 18.435°)
+/// on slopes from 0° to 60°: each begins to move within 0.05° of its angle, found by bisection.
 #[test]
-fn slopes_set_boxes_in_motion_where_they_must() {
+fn boxes_on_slopes_move_above_their_critical_angle() {
     let moves = |half: DVec3, degrees: f64| {
         let mut world = World::default();
         surface(&mut world, 0.0, 0.5);
@@ -85,9 +87,9 @@ fn slopes_set_boxes_in_motion_where_they_must() {
     }
 }
 
-/// IMP-3: two balls that meet head on exchange velocities if they are equal and elastic, by the formulas of one dimension if not, and go on together for e = 0.
+/// IMP-3: head-on impacts of two balls: velocities after by the formulas of one dimension.
 #[test]
-fn balls_meet_head_on() {
+fn head_on_impacts_follow_the_one_dimensional_law() {
     for (m1, m2, e) in [(1.0, 1.0, 1.0), (1.0, 3.0, 1.0), (2.0, 0.5, 0.4), (1.0, 4.0, 0.0)] {
         let mut world = World::weightless();
         surface(&mut world, e, 0.0);
@@ -108,9 +110,9 @@ fn balls_meet_head_on() {
     }
 }
 
-/// IMP-5: which of two bodies comes first does not show in what a collision with friction does.
+/// IMP-5: an impact with friction does not depend on the order of the two bodies.
 #[test]
-fn the_order_of_two_bodies_does_not_show() {
+fn impacts_do_not_depend_on_body_order() {
     let run = |swapped: bool| {
         let mut world = World::weightless();
         surface(&mut world, 0.5, 0.3);
@@ -134,7 +136,8 @@ fn the_order_of_two_bodies_does_not_show() {
     }
 }
 
-/// J-4: a body symmetric about the axis of its cylindrical joint slides and spins along it as if each were alone; gravity pulls along the axis only.
+/// J-4: a body symmetric about the axis of its cylindrical joint slides and rotates independently; gravity
+/// acts along the axis.
 #[test]
 fn cylindrical_joints_slide_and_spin() {
     let mut world = World::default();
@@ -151,9 +154,10 @@ fn cylindrical_joints_slide_and_spin() {
     assert!((turned - DVec3::new(4.0_f64.cos(), 4.0_f64.sin(), 0.0)).length() < 1e-9, "{turned}");
 }
 
-/// J-6: a lopsided body on a hinge to the world turns about its axis only: other parts of ω stay below 1e-9.
+/// J-6: an asymmetric body on a hinge to the world rotates about its axis only: other components of ω stay
+/// below 1e-9 rad/s.
 #[test]
-fn hinged_bodies_turn_about_their_axis_only() {
+fn hinged_bodies_rotate_about_their_axis_only() {
     let mut world = World::default();
     let moments = DMat3::from_cols_array(&[0.3, 0.05, 0.02, 0.05, 0.4, -0.03, 0.02, -0.03, 0.5]);
     let mass = MassProperties::new(2.0, DVec3::new(0.2, 0.1, 0.3), moments).unwrap();
@@ -171,10 +175,11 @@ fn hinged_bodies_turn_about_their_axis_only() {
     assert!(fastest > 0.5, "{fastest}");
 }
 
-/// AR-3, AR-4: a ball hits a closed loop of six bars with ball joints: right after, all joints agree in velocity to 1e-10, momentum and angular momentum are kept,
-/// and energy has not grown. The loop is solved with the collision, in one go.
+/// AR-3, AR-4: a ball hits a closed loop of six bars with ball joints. Joints and impact are one problem:
+/// afterwards all joint velocity errors are below 1e-10 m/s, momentum and angular momentum are conserved, and
+/// energy has not grown.
 #[test]
-fn loops_of_bars_take_a_hit_together() {
+fn an_impact_on_a_closed_loop_is_one_problem() {
     for e in [0.0, 0.5, 1.0] {
         let mut world = World::weightless();
         surface(&mut world, e, 0.3);
@@ -224,9 +229,10 @@ fn loops_of_bars_take_a_hit_together() {
     }
 }
 
-/// RB-4: a point of a body in free flight: p̈ = a + α×x + ω×(ω×x) with α = I⁻¹(L×ω), against second differences of where it is; and I⁻¹ changes by [ω] I⁻¹ − I⁻¹ [ω].
+/// RB-4: a point of a body in free flight: p̈ = a + α×x + ω×(ω×x) with α = I⁻¹(L×ω), against second
+/// differences of its position; and d(I⁻¹)/dt = [ω] I⁻¹ − I⁻¹ [ω].
 #[test]
-fn points_of_bodies_accelerate_as_they_must() {
+fn material_points_have_their_accelerations() {
     let moments = DVec3::new(0.4, 0.7, 0.9);
     let make = |sign: f64| {
         let mut world = World::default();
@@ -264,9 +270,9 @@ fn points_of_bodies_accelerate_as_they_must() {
     assert!((rate - expected).to_cols_array().iter().all(|entry| entry.abs() < 1e-6), "{rate} {expected}");
 }
 
-/// RB-5: a force through the centre of mass does not turn a body, and a couple does not push it.
+/// RB-5: a force through the centre of mass does not change ω, and a couple does not change v.
 #[test]
-fn forces_push_and_couples_turn() {
+fn central_forces_and_couples_act_separately() {
     let make = |points: &[(DVec3, DVec3)]| {
         let mut world = World::weightless();
         let mass = MassProperties::new(2.0, DVec3::ZERO, DMat3::from_diagonal(DVec3::new(0.4, 0.7, 0.9)));

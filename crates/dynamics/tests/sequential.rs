@@ -1,4 +1,4 @@
-//! The sequential simulator against what its source says of it.
+//! Sequential simulator: relaxation, joints, friction, restitution, shock propagation.
 
 use glam::DVec3;
 use rattleback_dynamics::joint::{Breaking, Mount, Revolute, Spherical};
@@ -15,9 +15,10 @@ fn simulator(settings: SequentialSettings) -> Sequential {
     Sequential::new(settings).unwrap()
 }
 
-/// with f = ββ_ij/k, of a wrong velocity (1 − ββ_ij/k)^k is left, and of a distance the same if the anchors are the mass centres.
+/// with f = ββ_ij/k, (1 − ββ_ij/k)^k of a velocity error remains, and of a position error the same if
+/// the anchors are the mass centres.
 #[test]
-fn what_is_left_of_a_discrepancy() {
+fn relaxation_leaves_its_fraction_of_an_error() {
     for (beta, table) in [
         (0.8, [(1, 0.2), (4, 0.4096), (10, 0.434_388), (20, 0.442_002)]),
         (0.4, [(1, 0.6), (4, 0.6561), (10, 0.664_833), (20, 0.667_608)]),
@@ -52,9 +53,9 @@ fn what_is_left_of_a_discrepancy() {
     }
 }
 
-/// a motor between two free balls turns both by half its speed, and creates no angular momentum.
+/// a motor between two free balls gives each half its speed, without angular momentum.
 #[test]
-fn a_motor_turns_both() {
+fn a_motor_between_free_bodies_turns_both() {
     let mut world = World::weightless();
     let a = ball(&mut world, DVec3::ZERO, DVec3::ZERO);
     let b = ball(&mut world, 2.0 * DVec3::Z, DVec3::ZERO);
@@ -69,9 +70,9 @@ fn a_motor_turns_both() {
     assert!(world.readout().angular_momentum.length() < 1e-12);
 }
 
-/// 1 kg hangs on a joint that bears 15 N or 9 N; by force, and by the drift that corresponds to it.
+/// 1 kg on a joint with a break threshold of 15 N or 9 N; as a force, and as the corresponding drift.
 #[test]
-fn a_joint_breaks_when_it_must() {
+fn joints_break_at_their_thresholds() {
     let h = 1.0 / 60.0;
     for (limit, breaks) in [(15.0, false), (9.0, true)] {
         let by_force = Breaking { force: limit, ..Breaking::default() };
@@ -87,8 +88,8 @@ fn a_joint_breaks_when_it_must() {
             let mut broken = Vec::new();
             for step in 0..60 {
                 simulator.step(&mut world, h).unwrap();
-                let told = world.events().iter().filter(|event| matches!(event, Event::JointBroke { .. }));
-                broken.extend(told.map(|_| step));
+                let breaks = world.events().iter().filter(|event| matches!(event, Event::JointBroke { .. }));
+                broken.extend(breaks.map(|_| step));
             }
             assert_eq!(broken.len(), usize::from(breaks), "{breaking:?}");
             assert!(broken.iter().all(|step| *step < 2));
@@ -96,9 +97,10 @@ fn a_joint_breaks_when_it_must() {
     }
 }
 
-/// ten links hang for ten seconds, anchors within a millimetre; a pendulum keeps its period within half a percent.
+/// a chain of ten links hangs for ten seconds with anchor errors below a millimetre; a pendulum has its
+/// period within 0.5 %.
 #[test]
-fn chains_hold_and_pendulums_keep_time() {
+fn chains_hold_and_pendulums_have_their_period() {
     let mut world = World::default();
     let mut anchors: Vec<(Option<BodyId>, BodyId)> = Vec::new();
     for k in 0..10 {
@@ -135,7 +137,7 @@ fn chains_hold_and_pendulums_keep_time() {
         }
     }
     let period = (crossings[8] - crossings[0]) / 4.0;
-    // I/m = l² + 2/5 r²; θ²/16 more for the swing.
+    // I/m = l² + 2/5 r²; the period grows by θ²/16 for the amplitude θ.
     let inertia = length * length + 0.4 * 0.2 * 0.2;
     let expected = std::f64::consts::TAU * (inertia / (9.81 * length)).sqrt() * (1.0 + tilt * tilt / 16.0);
     assert!((period / expected - 1.0).abs() < 5e-3, "{period} {expected}");
@@ -168,9 +170,9 @@ fn boxes_rest_and_slide_on_slopes() {
     }
 }
 
-/// e² of the height comes back; five boxes stand, though they wander: nothing is remembered of what held them in the step before.
+/// A ball rebounds to e² of its height; five boxes stand, with some drift, because there is no warm start.
 #[test]
-fn balls_bounce_and_boxes_stand() {
+fn balls_rebound_and_boxes_stand() {
     let mut world = World::default();
     let rubber = world.add_material(Material::bouncy(0.5)).unwrap();
     let floor = Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap()).material(rubber);
@@ -202,7 +204,7 @@ fn balls_bounce_and_boxes_stand() {
     }
 }
 
-/// Half-metre boxes by places of their lower middle ⇒ a world with a floor, and the boxes.
+/// Positions of the lower face centres of half-metre boxes ⇒ a world with a floor, and the boxes.
 fn boxes_at(places: &[DVec3]) -> (World, Vec<BodyId>) {
     let mut world = World::default();
     world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
@@ -215,8 +217,8 @@ fn boxes_at(places: &[DVec3]) -> (World, Vec<BodyId>) {
     (world, ids)
 }
 
-/// Runs ⇒ (how far anybody has gone to the side, how far down), m.
-fn sunk(places: &[DVec3], settings: SequentialSettings, seconds: f64) -> (f64, f64) {
+/// Largest horizontal and downward displacement of the boxes after a time, m.
+fn displacement(places: &[DVec3], settings: SequentialSettings, seconds: f64) -> (f64, f64) {
     let (mut world, ids) = boxes_at(places);
     let mut simulator = simulator(settings);
     for _ in 0..(60.0 * seconds) as usize {
@@ -227,12 +229,12 @@ fn sunk(places: &[DVec3], settings: SequentialSettings, seconds: f64) -> (f64, f
     (most(&|d| d.truncate().length()), most(&|d| -d.z))
 }
 
-fn tower(storeys: u32) -> Vec<DVec3> {
-    (0..storeys).map(|k| DVec3::Z * 0.5 * f64::from(k)).collect()
+fn tower(levels: u32) -> Vec<DVec3> {
+    (0..levels).map(|k| DVec3::Z * 0.5 * f64::from(k)).collect()
 }
 
-/// ten boxes stand for a minute, and a pyramid of ten rows; overlaps stay below 1 % of the size. With the pass through the
-/// storeys half of the iterations are enough for a smaller error.
+/// ten boxes stand for a minute, and a pyramid of ten rows for ten seconds; overlaps stay below 1 % of
+/// the size. With shock propagation half of the iterations give a smaller error.
 #[test]
 fn stacks_stand_by_shock_propagation() {
     let settings = |iterations, shock| SequentialSettings {
@@ -241,18 +243,20 @@ fn stacks_stand_by_shock_propagation() {
         contact_beta: 1.0,
         ..SequentialSettings::default()
     };
-    let (aside, down) = sunk(&tower(10), settings(40, true), 60.0);
+    let (aside, down) = displacement(&tower(10), settings(40, true), 60.0);
     println!("tower: {:.2} mm aside, {:.2} mm down", 1e3 * aside, 1e3 * down);
     assert!(aside < 0.01 && down < 10.0 * 0.005, "{aside} {down}");
     let rows = (0..10).flat_map(|row| (0..10 - row).map(move |k| (f64::from(row), f64::from(k))));
     let pyramid: Vec<_> =
         rows.map(|(row, k)| DVec3::new(0.52 * (k + 0.5 * row - 4.5), 0.0, 0.5 * row)).collect();
-    let (aside, down) = sunk(&pyramid, settings(40, true), 10.0);
+    let (aside, down) = displacement(&pyramid, settings(40, true), 10.0);
     println!("pyramid: {:.2} mm aside, {:.2} mm down", 1e3 * aside, 1e3 * down);
     assert!(aside < 0.01 && down < 10.0 * 0.005, "{aside} {down}");
-    let (plain, shock) =
-        (sunk(&tower(10), settings(80, false), 2.0), sunk(&tower(10), settings(40, true), 2.0));
-    println!("80 iterations: {plain:?} m; 40 and the storeys: {shock:?} m");
+    let (plain, shock) = (
+        displacement(&tower(10), settings(80, false), 2.0),
+        displacement(&tower(10), settings(40, true), 2.0),
+    );
+    println!("80 iterations: {plain:?} m; 40 with shock propagation: {shock:?} m");
     assert!(shock.1 < plain.1, "{shock:?} {plain:?}");
 }
 

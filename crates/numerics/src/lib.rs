@@ -3,6 +3,7 @@
 //! * [`State`], [`System`] and [`SecondOrder`] say what is integrated,
 //! * [`integrator`] holds the methods for ẏ = f(t, y), [`second_order`] those for ẋ = v, v̇ = a(t, x, v),
 //! * [`adaptive`] chooses step sizes, [`stability`] says how large they may be at most,
+//! * [`hermite`] interpolates between values with known slopes,
 //! * [`damping`] is viscous damping over a step,
 //! * [`lcp`] finds forces that only push,
 //! * [`polynomial`] finds real roots on an interval, [`interval`] computes with intervals instead of numbers,
@@ -29,6 +30,7 @@
 
 pub mod adaptive;
 pub mod damping;
+pub mod hermite;
 pub mod integrator;
 pub mod interval;
 pub mod lcp;

@@ -9,7 +9,7 @@ pub mod sequential;
 mod stage_times;
 
 pub use constraint::{Constraint, ConstraintSettings};
-pub use free::{BodyIntegrator, Flow, FreeMotion};
+pub use free::{BodyIntegrator, FreeMotion, IntegrationContext};
 pub use impulse::{Impulse, ImpulseSettings};
 pub use penalty::{Penalty, PenaltySettings};
 pub use realtime::{Realtime, RealtimeSettings, TouchPoint};

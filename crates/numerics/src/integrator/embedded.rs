@@ -2,8 +2,9 @@
 //!
 //! kᵢ = f(t + cᵢh, y + h Σⱼ aᵢⱼkⱼ), y₅ = y + h Σ bᵢkᵢ, y₄ = y + h Σ b̂ᵢkᵢ. The difference y₅ − y₄ estimates the
 //! local error of y₄, O(h⁵), at no further evaluation.
-//! Coefficients: Cash & Karp 1990; Dormand & Prince 1980.
+//! Coefficients: [`tableau`](super::tableau).
 
+use super::tableau::{CASH_KARP, DORMAND_PRINCE, Tableau};
 use super::{Integrator, accept, check_step, evaluate};
 use crate::workspace::Workspace;
 use crate::{State, StepError, System};
@@ -21,51 +22,6 @@ pub trait EmbeddedPair<Y: State>: Integrator<Y> {
         low: &mut Y,
     ) -> Result<(), StepError>;
 }
-
-/// Coefficients of a pair with S stages.
-struct Tableau<const S: usize> {
-    c: [f64; S],
-    a: [[f64; S]; S],
-    high: [f64; S],
-    low: [f64; S],
-}
-
-const CASH_KARP: Tableau<6> = Tableau {
-    c: [0.0, 1.0 / 5.0, 3.0 / 10.0, 3.0 / 5.0, 1.0, 7.0 / 8.0],
-    a: [
-        [0.0; 6],
-        [1.0 / 5.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [3.0 / 40.0, 9.0 / 40.0, 0.0, 0.0, 0.0, 0.0],
-        [3.0 / 10.0, -9.0 / 10.0, 6.0 / 5.0, 0.0, 0.0, 0.0],
-        [-11.0 / 54.0, 5.0 / 2.0, -70.0 / 27.0, 35.0 / 27.0, 0.0, 0.0],
-        [1631.0 / 55296.0, 175.0 / 512.0, 575.0 / 13824.0, 44275.0 / 110592.0, 253.0 / 4096.0, 0.0],
-    ],
-    high: [37.0 / 378.0, 0.0, 250.0 / 621.0, 125.0 / 594.0, 0.0, 512.0 / 1771.0],
-    low: [2825.0 / 27648.0, 0.0, 18575.0 / 48384.0, 13525.0 / 55296.0, 277.0 / 14336.0, 1.0 / 4.0],
-};
-
-const DORMAND_PRINCE: Tableau<7> = Tableau {
-    c: [0.0, 1.0 / 5.0, 3.0 / 10.0, 4.0 / 5.0, 8.0 / 9.0, 1.0, 1.0],
-    a: [
-        [0.0; 7],
-        [1.0 / 5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [3.0 / 40.0, 9.0 / 40.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0, 0.0, 0.0, 0.0, 0.0],
-        [19372.0 / 6561.0, -25360.0 / 2187.0, 64448.0 / 6561.0, -212.0 / 729.0, 0.0, 0.0, 0.0],
-        [9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0, 0.0, 0.0],
-        [35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0, 0.0],
-    ],
-    high: [35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0, 0.0],
-    low: [
-        5179.0 / 57600.0,
-        0.0,
-        7571.0 / 16695.0,
-        393.0 / 640.0,
-        -92097.0 / 339200.0,
-        187.0 / 2100.0,
-        1.0 / 40.0,
-    ],
-};
 
 /// result = y + h Σ bᵢkᵢ, without touching stages of weight zero (they may not have been evaluated yet).
 fn combine<Y: State>(y: &Y, h: f64, b: &[f64], k: &[Y], result: &mut Y) {

@@ -7,6 +7,7 @@ mod gmres;
 mod implicit_euler;
 mod runge_kutta2;
 mod runge_kutta4;
+pub mod tableau;
 
 pub use bulirsch_stoer::BulirschStoer;
 pub use embedded::{CashKarp, DormandPrince, EmbeddedPair};

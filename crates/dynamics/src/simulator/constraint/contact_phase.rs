@@ -1,121 +1,121 @@
 //! Contact phases: bodies that roll, pivot or slide on each other while the same points touch.
 //!
-//! A time step with contacts fixed where they were at its beginning is of the first order: the point of contact of a rolling body moves over its
-//! surface, c(t), and forces, arms and the velocity that is to vanish there move with it. So while contacts only persist, their forces are found
-//! at every stage of a Runge–Kutta method instead. With u = J(q) v the relative velocity at the points of contact,
+//! A time step with contacts fixed at their initial positions is of first order: the contact point c(t) of a
+//! rolling body moves over its surface, and forces, arms and the velocity that has to vanish there move with
+//! it. While contacts only persist, their forces are therefore evaluated at every stage of a Runge–Kutta
+//! method (Dormand–Prince, order 5(4)). With u = J(q) v the relative velocity at the contact points,
 //!
 //!   M v̇ = f + Jᵀ F,   u̇ = J v̇ + J̇ v = 0 for n, and for t and k where there is no slip;
 //!
-//! where there is, F_τ = −μ F_n u_τ/|u_τ| and the equation for n remains. With β = v̇* + ω̇*×(c − x) + ω×(ċ − v) on either side,
-//! J̇ v is in β_B − β_A and ṅ·u. ċ and ṅ depend on the curvature of both surfaces; they are differences of contacts found a little earlier and
-//! later on the present velocities, which holds for any shape.
+//! where there is, F_τ = −μ F_n u_τ/|u_τ| and the equation for n remains. With β = v̇* + ω̇*×(c − x) + ω×(ċ −
+//! v) on either side, J̇ v is in β_B − β_A and ṅ·u. ċ and ṅ depend on the curvature of both surfaces; they are
+//! central differences of contacts found at poses displaced along the present velocities, which holds for any
+//! shape.
 //!
-//! Each step is put back to where gaps and velocities are as they should be, along M⁻¹ Jᵀ. A phase ends before a force would have to pull, a
-//! contact begins or ends to slip, another point comes to touch, or the equations have no solution with a push (Painlevé): whatever happens
-//! then is left to the impulses of a time step.
+//! Each step is projected to the initial gaps and to admissible velocities along M⁻¹ Jᵀ. A phase ends before
+//! a force would pull, a contact begins or ceases to slip, another point touches, or the equations have no
+//! solution with a pushing force (Painlevé); the rest of the interval is a time step with impulses.
 
-use super::dormand_prince::{self as method, RESULT, STAGES, TIMES};
-use super::fehlberg::Rate;
-use super::force::Course;
-use super::roster::Roster;
-use super::touch::{Name, Touch, slop};
+use super::manifold_point::{ContactKey, ManifoldPoint};
+use super::motion_rate::{MotionRate, combine, dormand_prince_error};
+use super::trajectory::Trajectory;
+use super::tuning::{
+    KINEMATIC_PROBE_TIME, MAX_PHASE_CONTACTS, MAX_PHASE_STEPS, OVERLAP_SLOP, PHASE_END_RESOLUTION,
+    PHASE_PROBE, PHASE_SEARCH_MARGIN, PHASE_TOLERANCE,
+};
+use super::world_mirror::WorldMirror;
 use crate::motion::Motion;
 use crate::world::Status;
 use glam::{DQuat, DVec3};
+use rattleback_numerics::integrator::tableau::DORMAND_PRINCE;
 
-/// How far bodies move for a look at a contact earlier or later, in parts of the smaller body, or turn, in rad.
-const GLANCE: f64 = 3e-5;
-/// Contacts are looked for within this, in parts of the smaller body.
-const MARGIN: f64 = 0.02;
-/// Time between two looks at an animated body, for its acceleration, s.
-const MOMENT: f64 = 1e-5;
-/// Most points in a phase; more are left to the time step.
-const MOST_CONTACTS: usize = 8;
-/// Local error of a step: m, rad, and parts of velocities.
-const TOLERANCE: f64 = 1e-9;
-/// A phase is cut into at most so many steps by its error, and its end is found to within this part of the interval.
-const MOST_STEPS: f64 = 64.0;
-const RESOLUTION: f64 = 1.0 / 16.0;
+/// Stages of Dormand and Prince's pair.
+const STAGES: usize = 7;
 
-/// What a contact does during a phase.
+/// Friction state of a contact during a phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Mode {
-    /// There is no slip.
-    Rolls,
-    /// There is, at the beginning this one.
-    Slides(DVec3),
-    /// Without friction slip does not matter.
-    Smooth,
+enum ContactMode {
+    /// No slip.
+    Rolling,
+    /// Slip, with this initial velocity, m/s.
+    Sliding(DVec3),
+    /// No friction.
+    Frictionless,
 }
 
-/// A point of contact in a phase.
+/// A contact point in a phase.
 #[derive(Clone, Copy, Debug)]
-struct Point {
-    name: Name,
+struct PhaseContact {
+    key: ContactKey,
     pair: [u32; 2],
-    actors: [usize; 2],
-    /// Place among the touches of the island.
-    touch: usize,
-    /// Gap that is kept, m.
-    gap_kept: f64,
+    bodies: [usize; 2],
+    /// Index among the manifold points of the island.
+    point: usize,
+    /// Initial gap, which is kept, m.
+    initial_gap: f64,
     tolerance: f64,
     size: f64,
     friction: f64,
-    mode: Mode,
+    mode: ContactMode,
     gap: f64,
-    place: DVec3,
+    position: DVec3,
     normal: DVec3,
-    /// ċ and ṅ.
-    place_rate: DVec3,
+    /// ċ, m/s, and ṅ, 1/s.
+    position_rate: DVec3,
     normal_rate: DVec3,
-    /// On the second body, N.
+    /// Force on the second body, N.
     force: DVec3,
-    /// Over the steps that are done, N s.
+    /// Impulse on the second body over the accepted steps, N s.
     impulse: DVec3,
 }
 
-/// One unknown force: a direction of it, and the direction along which the acceleration is to vanish.
+/// One unknown force component: its direction (`column`), and the direction in which the relative
+/// acceleration vanishes (`row`).
 #[derive(Clone, Copy, Debug)]
-struct Unknown {
-    point: usize,
+struct ForceUnknown {
+    contact: usize,
     row: DVec3,
     column: DVec3,
-    /// What a unit of it does to the velocities of both bodies.
+    /// Accelerations v̇ and ω̇ of both bodies per unit force.
     response: [[DVec3; 2]; 2],
 }
 
-/// An interval that a phase may cover.
+/// The interval in which a phase takes place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span<'s> {
-    pub free: &'s [Course],
+pub(super) struct PhaseInterval<'s> {
+    /// Ballistic trajectories of all bodies.
+    pub free: &'s [Trajectory],
+    /// Begin, s.
     pub begin: f64,
+    /// Length, s.
     pub time: f64,
+    /// Slip speed up to which a contact sticks, m/s.
     pub stick_speed: f64,
 }
 
-/// Room for phases.
+/// Integrator of contact phases, with reusable storage.
 #[derive(Debug, Default)]
 pub(super) struct ContactPhase {
-    points: Vec<Point>,
-    /// Bodies that the contacts move.
+    contacts: Vec<PhaseContact>,
+    /// Dynamic bodies with contacts.
     bodies: Vec<usize>,
-    /// States of all bodies, those of the phase as they are looked at now.
+    /// States of all bodies; those of the phase are the trial state.
     motion: Vec<Motion>,
     accelerations: Vec<[DVec3; 2]>,
     start: Vec<Motion>,
     trial: Vec<Motion>,
-    rates: [Vec<Rate>; STAGES],
+    rates: [Vec<MotionRate>; STAGES],
     /// Forces at each stage.
     forces: [Vec<DVec3>; STAGES],
-    unknowns: Vec<Unknown>,
+    unknowns: Vec<ForceUnknown>,
     matrix: Vec<f64>,
     factors: Vec<f64>,
     order: Vec<usize>,
     right: Vec<f64>,
     solution: Vec<f64>,
     residual: Vec<f64>,
-    looked: Vec<Touch>,
-    /// States after each step: (time since the beginning, of each body).
+    found_points: Vec<ManifoldPoint>,
+    /// After each step: time since the beginning, s, and the states of the bodies of the phase.
     pub nodes: Vec<(f64, Vec<Motion>)>,
 }
 
@@ -125,124 +125,135 @@ impl ContactPhase {
         &self.bodies
     }
 
-    /// (place among the touches, impulse on the second body) of the last phase.
+    /// (index of the manifold point, impulse on the second body, N s) of the last phase.
     pub fn impulses(&self) -> impl Iterator<Item = (usize, DVec3)> + '_ {
-        self.points.iter().map(|point| (point.touch, point.impulse))
+        self.contacts.iter().map(|contact| (contact.point, contact.impulse))
     }
 
-    /// Carries the bodies in contact over as much of an interval as their contacts persist ⇒ how long that is; nothing if no phase begins here.
+    /// Integrates the bodies in contact while their contacts persist ⇒ the time covered, s; `None` if no
+    /// phase begins here.
     pub fn run(
         &mut self,
-        roster: &mut Roster,
+        mirror: &mut WorldMirror,
         now: &[Motion],
-        touches: &[Touch],
-        span: Span<'_>,
+        points: &[ManifoldPoint],
+        span: PhaseInterval<'_>,
     ) -> Option<f64> {
-        self.take(roster, now, touches, span)?;
-        self.rate(roster, span, 0.0, 0)?;
-        if self.settle_velocities(roster) {
-            self.rate(roster, span, 0.0, 0)?;
+        self.begin(mirror, now, points, span)?;
+        self.evaluate_stage(mirror, span, 0.0, 0)?;
+        if self.project_velocities(mirror) {
+            self.evaluate_stage(mirror, span, 0.0, 0)?;
         }
-        let (mut gone, mut h) = (0.0, span.time);
+        let (mut elapsed, mut h) = (0.0, span.time);
         self.nodes.clear();
-        self.keep_node(0.0);
-        while gone < span.time {
-            let last = h >= (span.time - gone) * (1.0 - 1e-9);
-            h = if last { span.time - gone } else { h };
+        self.push_node(0.0);
+        while elapsed < span.time {
+            let last = h >= (span.time - elapsed) * (1.0 - 1e-9);
+            h = if last { span.time - elapsed } else { h };
             self.start.clear();
             self.start.extend(self.bodies.iter().map(|body| self.motion[*body]));
-            let first = self.points.clone();
-            let Some(error) = self.attempt(roster, span, gone, h) else {
-                self.go_back(&first);
+            let first = self.contacts.clone();
+            let Some(error) = self.try_step(mirror, span, elapsed, h) else {
+                self.restore_start(&first);
                 h *= 0.5;
-                if h < RESOLUTION * span.time {
+                if h < PHASE_END_RESOLUTION * span.time {
                     break;
                 }
                 continue;
             };
-            let shrink = 0.9 * (TOLERANCE / error).powf(0.2);
-            if (error > TOLERANCE || error.is_nan()) && h > span.time / MOST_STEPS {
-                self.go_back(&first);
+            let shrink = 0.9 * (PHASE_TOLERANCE / error).powf(0.2);
+            if (error > PHASE_TOLERANCE || error.is_nan()) && h > span.time / MAX_PHASE_STEPS {
+                self.restore_start(&first);
                 h *= if shrink.is_finite() { shrink.clamp(0.1, 0.9) } else { 0.1 };
                 continue;
             }
-            for (index, point) in self.points.iter_mut().enumerate() {
-                let mean: DVec3 = RESULT.iter().zip(&self.forces).map(|(b, forces)| *b * forces[index]).sum();
-                point.impulse += h * mean;
+            for (index, contact) in self.contacts.iter_mut().enumerate() {
+                let mean: DVec3 = DORMAND_PRINCE.high[..STAGES - 1]
+                    .iter()
+                    .zip(&self.forces)
+                    .map(|(b, forces)| *b * forces[index])
+                    .sum();
+                contact.impulse += h * mean;
             }
-            gone = if last { span.time } else { gone + h };
-            self.keep_node(gone);
+            elapsed = if last { span.time } else { elapsed + h };
+            self.push_node(elapsed);
             self.rates.swap(0, STAGES - 1);
             self.forces.swap(0, STAGES - 1);
             h *= if shrink.is_finite() { shrink.clamp(0.3, 4.0) } else { 4.0 };
         }
-        (gone > 0.0).then_some(gone)
+        (elapsed > 0.0).then_some(elapsed)
     }
 
-    fn keep_node(&mut self, time: f64) {
+    fn push_node(&mut self, time: f64) {
         let states = self.bodies.iter().map(|body| self.motion[*body]).collect();
         self.nodes.push((time, states));
     }
 
-    /// Puts back what an attempt has moved.
-    fn go_back(&mut self, points: &[Point]) {
+    /// Restores the state before a rejected step.
+    fn restore_start(&mut self, contacts: &[PhaseContact]) {
         for (body, motion) in self.bodies.iter().zip(&self.start) {
             self.motion[*body] = *motion;
         }
-        self.points.copy_from_slice(points);
+        self.contacts.copy_from_slice(contacts);
     }
 
-    /// Chooses the points and what they do; nothing if some are not for a phase.
-    fn take(&mut self, roster: &Roster, now: &[Motion], touches: &[Touch], span: Span<'_>) -> Option<()> {
-        self.points.clear();
+    /// Selects the contacts and their friction states; `None` if no phase begins here.
+    fn begin(
+        &mut self,
+        mirror: &WorldMirror,
+        now: &[Motion],
+        points: &[ManifoldPoint],
+        span: PhaseInterval<'_>,
+    ) -> Option<()> {
+        self.contacts.clear();
         self.bodies.clear();
-        let touching = touches.iter().filter(|touch| touch.touches()).count();
-        if touching == 0 || touching > MOST_CONTACTS {
+        let touching = points.iter().filter(|point| point.is_touching()).count();
+        if touching == 0 || touching > MAX_PHASE_CONTACTS {
             return None;
         }
         let mut turn = 0.0_f64;
-        for (index, touch) in touches.iter().enumerate().filter(|(_, touch)| touch.touches()) {
-            let u = touch.relative_velocity(now);
+        for (index, point) in points.iter().enumerate().filter(|(_, point)| point.is_touching()) {
+            let u = point.relative_velocity(now);
             let slip = u.y.hypot(u.z);
-            let actors = touch.actors.map(|actor| actor as usize);
-            let speed = actors.iter().map(|actor| now[*actor].v.length() + now[*actor].omega.length());
-            // A contact that is left, or is overlapped in, is none that persists.
-            if u.x > 1e-6 * (1.0 + speed.sum::<f64>()) || touch.gap < -1.5 * slop(touch.tolerance) {
+            let bodies = point.bodies.map(|body| body as usize);
+            let speed = bodies.iter().map(|body| now[*body].v.length() + now[*body].omega.length());
+            // A point that separates or overlaps does not persist.
+            if u.x > 1e-6 * (1.0 + speed.sum::<f64>()) || point.gap < -1.5 * OVERLAP_SLOP * point.tolerance {
                 return None;
             }
             let slides = slip > span.stick_speed;
-            let friction = if slides { touch.kinetic_friction } else { touch.static_friction };
-            for actor in actors {
-                turn = turn.max(now[actor].omega.length());
-                if roster.actors[actor].is_dynamic() && !self.bodies.contains(&actor) {
-                    self.bodies.push(actor);
+            let friction = if slides { point.kinetic_friction } else { point.static_friction };
+            for body in bodies {
+                turn = turn.max(now[body].omega.length());
+                if mirror.bodies[body].is_dynamic() && !self.bodies.contains(&body) {
+                    self.bodies.push(body);
                 }
             }
-            self.points.push(Point {
-                name: touch.name,
-                pair: touch.pair,
-                actors,
-                touch: index,
-                gap_kept: touch.gap,
-                tolerance: touch.tolerance,
-                size: roster.pairs.get(&touch.pair)?.size,
+            self.contacts.push(PhaseContact {
+                key: point.key,
+                pair: point.pair,
+                bodies,
+                point: index,
+                initial_gap: point.gap,
+                tolerance: point.tolerance,
+                size: mirror.pairs.get(&point.pair)?.size,
                 friction,
                 mode: match (friction > 0.0, slides) {
-                    (false, _) => Mode::Smooth,
-                    (true, false) => Mode::Rolls,
-                    (true, true) => Mode::Slides(touch.frame.y_axis * u.y + touch.frame.z_axis * u.z),
+                    (false, _) => ContactMode::Frictionless,
+                    (true, false) => ContactMode::Rolling,
+                    (true, true) => ContactMode::Sliding(point.frame.y_axis * u.y + point.frame.z_axis * u.z),
                 },
-                gap: touch.gap,
-                place: touch.point,
-                normal: touch.normal(),
-                place_rate: DVec3::ZERO,
+                gap: point.gap,
+                position: point.position,
+                normal: point.normal(),
+                position_rate: DVec3::ZERO,
                 normal_rate: DVec3::ZERO,
                 force: DVec3::ZERO,
                 impulse: DVec3::ZERO,
             });
         }
-        // What neither slides nor turns has contacts and forces that stay as they are.
-        let slides = self.points.iter().any(|point| matches!(point.mode, Mode::Slides(_)));
+        // Without slip and rotation, contacts and forces are constant.
+        let slides = self.contacts.iter().any(|contact| matches!(contact.mode, ContactMode::Sliding(_)));
         if turn * span.time < 1e-6 && !slides {
             return None;
         }
@@ -251,161 +262,175 @@ impl ContactPhase {
         Some(())
     }
 
-    /// A step from where the bodies are ⇒ its error; nothing if the contacts do not persist. The first stage has been done, and the last one is
-    /// at the end, where the bodies stand then.
-    fn attempt(&mut self, roster: &mut Roster, span: Span<'_>, gone: f64, h: f64) -> Option<f64> {
+    /// A step from `start` ⇒ its local error; `None` if the contacts do not persist. The first stage has been
+    /// evaluated; the last one is at the end of the step, after the projection, and is the first of the next.
+    fn try_step(
+        &mut self,
+        mirror: &mut WorldMirror,
+        span: PhaseInterval<'_>,
+        elapsed: f64,
+        h: f64,
+    ) -> Option<f64> {
         self.trial.clone_from(&self.start);
         for stage in 1..STAGES {
-            method::stage(&self.start, &self.rates, stage, h, &mut self.trial);
-            self.place(roster, span, gone + TIMES[stage] * h);
+            combine(&self.start, &self.rates, &DORMAND_PRINCE.a[stage], h, &mut self.trial);
+            self.set_states(mirror, span, elapsed + DORMAND_PRINCE.c[stage] * h);
             if stage == STAGES - 1 {
-                self.settle_places(roster)?;
-                self.settle_velocities(roster);
+                self.project_positions(mirror)?;
+                self.project_velocities(mirror);
             }
-            self.rate(roster, span, gone + TIMES[stage] * h, stage)?;
+            self.evaluate_stage(mirror, span, elapsed + DORMAND_PRINCE.c[stage] * h, stage)?;
             for (rate, motion) in self.rates[stage].iter_mut().zip(&self.trial) {
                 rate.q *= motion.q.length();
             }
         }
-        Some(method::error(&self.start, &self.rates, h))
+        Some(dormand_prince_error(&self.start, &self.rates, h))
     }
 
-    /// Puts the bodies where they are in `trial`, and animated ones where they are then.
-    fn place(&mut self, roster: &Roster, span: Span<'_>, gone: f64) {
+    /// Makes `trial` the trial state, with kinematic bodies at the same time.
+    fn set_states(&mut self, mirror: &WorldMirror, span: PhaseInterval<'_>, elapsed: f64) {
         for (body, motion) in self.bodies.iter().zip(&self.trial) {
             self.motion[*body] = Motion { q: motion.q.normalize(), ..*motion };
         }
-        for point in &self.points {
-            for actor in point.actors {
-                if roster.actors[actor].status == Status::Animated {
-                    self.motion[actor] =
-                        roster.actors[actor].scripted(span.begin + gone, &self.motion[actor]);
+        for contact in &self.contacts {
+            for body in contact.bodies {
+                if mirror.bodies[body].status == Status::Animated {
+                    self.motion[body] =
+                        mirror.bodies[body].kinematic_state(span.begin + elapsed, &self.motion[body]);
                 }
             }
         }
     }
 
-    /// Finds every point where the bodies are now; nothing if one is not there any more, or another one has come.
-    fn find_points(&mut self, roster: &mut Roster) -> Option<()> {
-        for first in 0..self.points.len() {
-            let Point { pair: key, size, .. } = self.points[first];
-            if self.points[..first].iter().any(|point| point.pair == key) {
+    /// Locates all contacts at the trial state; `None` if one has vanished, or another point overlaps.
+    fn locate_contacts(&mut self, mirror: &mut WorldMirror) -> Option<()> {
+        for first in 0..self.contacts.len() {
+            let PhaseContact { pair: key, size, .. } = self.contacts[first];
+            if self.contacts[..first].iter().any(|contact| contact.pair == key) {
                 continue;
             }
-            let Roster { parts, pairs, .. } = &mut *roster;
+            let WorldMirror { colliders, pairs, .. } = &mut *mirror;
             let pair = pairs.get_mut(&key)?;
-            pair.find(parts, &self.motion, MARGIN * size).ok()?;
-            self.looked.clear();
-            pair.touches(parts, &self.motion, 0.0, &mut self.looked);
-            let alone =
-                self.points.iter().filter(|point| point.pair == key).count() == 1 && self.looked.len() == 1;
-            for point in self.points.iter_mut().filter(|point| point.pair == key) {
-                let near = |touch: &&Touch| alone || touch.name == point.name;
-                let place = self.looked.iter().position(|touch| near(&touch))?;
-                let found = self.looked.swap_remove(place);
-                (point.place, point.normal, point.gap) = (found.point, found.normal(), found.gap);
+            pair.find(colliders, &self.motion, PHASE_SEARCH_MARGIN * size).ok()?;
+            self.found_points.clear();
+            pair.push_points(colliders, &self.motion, 0.0, &mut self.found_points);
+            let alone = self.contacts.iter().filter(|contact| contact.pair == key).count() == 1
+                && self.found_points.len() == 1;
+            for contact in self.contacts.iter_mut().filter(|contact| contact.pair == key) {
+                let near = |point: &&ManifoldPoint| alone || point.key == contact.key;
+                let place = self.found_points.iter().position(|point| near(&point))?;
+                let found = self.found_points.swap_remove(place);
+                (contact.position, contact.normal, contact.gap) = (found.position, found.normal(), found.gap);
             }
-            let tolerance = self.points[first].tolerance;
-            if self.looked.iter().any(|touch| touch.gap < -tolerance) {
+            let tolerance = self.contacts[first].tolerance;
+            if self.found_points.iter().any(|point| point.gap < -tolerance) {
                 return None;
             }
         }
         Some(())
     }
 
-    /// ċ and ṅ of every point.
-    fn find_rates(&mut self, roster: &mut Roster) -> Option<()> {
-        let size = self.points.iter().map(|point| point.size).fold(f64::INFINITY, f64::min);
-        let actors = self.points.iter().flat_map(|point| point.actors);
-        let speed = |actor: usize| self.motion[actor].v.length() / size + self.motion[actor].omega.length();
-        let fastest = actors.map(speed).fold(0.0, f64::max);
+    /// ċ and ṅ of every contact, by central differences; `None` if one vanishes at a displaced pose.
+    fn differentiate_contacts(&mut self, mirror: &mut WorldMirror) -> Option<()> {
+        let size = self.contacts.iter().map(|contact| contact.size).fold(f64::INFINITY, f64::min);
+        let bodies = self.contacts.iter().flat_map(|contact| contact.bodies);
+        let speed = |body: usize| self.motion[body].v.length() / size + self.motion[body].omega.length();
+        let fastest = bodies.map(speed).fold(0.0, f64::max);
         if fastest == 0.0 {
             return Some(());
         }
-        let step = GLANCE / fastest;
-        let (now, here) = (self.motion.clone(), self.points.clone());
-        let mut looks = [here.clone(), here.clone()];
-        for (look, k) in looks.iter_mut().zip([-step, step]) {
-            for actor in here.iter().flat_map(|point| point.actors) {
-                let motion = &now[actor];
+        let step = PHASE_PROBE / fastest;
+        let (now, here) = (self.motion.clone(), self.contacts.clone());
+        let mut displaced = [here.clone(), here.clone()];
+        for (there, k) in displaced.iter_mut().zip([-step, step]) {
+            for body in here.iter().flat_map(|contact| contact.bodies) {
+                let motion = &now[body];
                 let turn = DQuat::from_scaled_axis(k * motion.omega);
-                self.motion[actor] =
+                self.motion[body] =
                     Motion { x: motion.x + k * motion.v, q: (turn * motion.q).normalize(), ..*motion };
             }
-            self.find_points(roster)?;
-            look.copy_from_slice(&self.points);
+            self.locate_contacts(mirror)?;
+            there.copy_from_slice(&self.contacts);
         }
         self.motion = now;
-        self.points = here;
-        for (index, point) in self.points.iter_mut().enumerate() {
-            let [before, after] = [&looks[0][index], &looks[1][index]];
-            point.place_rate = (after.place - before.place) / (2.0 * step);
-            point.normal_rate = (after.normal - before.normal) / (2.0 * step);
+        self.contacts = here;
+        for (index, contact) in self.contacts.iter_mut().enumerate() {
+            let [before, after] = [&displaced[0][index], &displaced[1][index]];
+            contact.position_rate = (after.position - before.position) / (2.0 * step);
+            contact.normal_rate = (after.normal - before.normal) / (2.0 * step);
         }
         Some(())
     }
 
-    /// Accelerations of the bodies as they stand ⇒ a stage; nothing if the contacts do not persist.
-    fn rate(&mut self, roster: &mut Roster, span: Span<'_>, gone: f64, stage: usize) -> Option<()> {
-        self.find_points(roster)?;
-        self.find_rates(roster)?;
+    /// Trial state ⇒ rates and forces of a stage; `None` if the contacts do not persist.
+    fn evaluate_stage(
+        &mut self,
+        mirror: &mut WorldMirror,
+        span: PhaseInterval<'_>,
+        elapsed: f64,
+        stage: usize,
+    ) -> Option<()> {
+        self.locate_contacts(mirror)?;
+        self.differentiate_contacts(mirror)?;
         self.accelerations.clear();
         self.accelerations.resize(self.motion.len(), [DVec3::ZERO; 2]);
-        for actor in self.points.iter().flat_map(|point| point.actors) {
-            self.accelerations[actor] = acceleration(roster, span, gone, actor, &self.motion[actor]);
+        for body in self.contacts.iter().flat_map(|contact| contact.bodies) {
+            self.accelerations[body] = acceleration(mirror, span, elapsed, body, &self.motion[body]);
         }
-        self.pose(roster, span.stick_speed)?;
+        self.assemble(mirror, span.stick_speed)?;
         let n = self.unknowns.len();
         self.right.clear();
         for unknown in &self.unknowns {
-            let point = &self.points[unknown.point];
-            let [a, b] = point.actors.map(|actor| {
-                let (motion, [linear, angular]) = (&self.motion[actor], self.accelerations[actor]);
+            let contact = &self.contacts[unknown.contact];
+            let [a, b] = contact.bodies.map(|body| {
+                let (motion, [linear, angular]) = (&self.motion[body], self.accelerations[body]);
                 linear
-                    + angular.cross(point.place - motion.x)
-                    + motion.omega.cross(point.place_rate - motion.v)
+                    + angular.cross(contact.position - motion.x)
+                    + motion.omega.cross(contact.position_rate - motion.v)
             });
             let mut known = unknown.row.dot(b - a);
-            if unknown.row == point.normal {
-                let [a, b] = point.actors.map(|actor| self.motion[actor].velocity_at(point.place));
-                known += point.normal_rate.dot(b - a);
+            if unknown.row == contact.normal {
+                let [a, b] = contact.bodies.map(|body| self.motion[body].velocity_at(contact.position));
+                known += contact.normal_rate.dot(b - a);
             }
             self.right.push(-known);
         }
         self.solve(n)?;
-        self.take_forces()?;
+        self.store_contact_forces()?;
         let forces = &mut self.forces[stage];
         forces.clear();
-        forces.extend(self.points.iter().map(|point| point.force));
+        forces.extend(self.contacts.iter().map(|contact| contact.force));
         for (unknown, force) in self.unknowns.iter().zip(&self.solution) {
-            for (side, actor) in self.points[unknown.point].actors.into_iter().enumerate() {
+            for (side, body) in self.contacts[unknown.contact].bodies.into_iter().enumerate() {
                 let [linear, angular] = unknown.response[side];
-                self.accelerations[actor][0] += *force * linear;
-                self.accelerations[actor][1] += *force * angular;
+                self.accelerations[body][0] += *force * linear;
+                self.accelerations[body][1] += *force * angular;
             }
         }
         let rates = &mut self.rates[stage];
         rates.clear();
-        rates
-            .extend(self.bodies.iter().map(|body| Rate::new(&self.motion[*body], self.accelerations[*body])));
+        rates.extend(
+            self.bodies.iter().map(|body| MotionRate::new(&self.motion[*body], self.accelerations[*body])),
+        );
         Some(())
     }
 
-    /// Forces of the points from the unknowns; nothing if one pulls, or holds more than friction can.
-    fn take_forces(&mut self) -> Option<()> {
-        for point in &mut self.points {
-            point.force = DVec3::ZERO;
+    /// Forces of the contacts from the unknowns; `None` if one pulls or leaves the friction cone.
+    fn store_contact_forces(&mut self) -> Option<()> {
+        for contact in &mut self.contacts {
+            contact.force = DVec3::ZERO;
         }
         for (unknown, force) in self.unknowns.iter().zip(&self.solution) {
-            self.points[unknown.point].force += *force * unknown.column;
+            self.contacts[unknown.contact].force += *force * unknown.column;
         }
-        let most = self.points.iter().map(|point| point.force.length()).fold(0.0, f64::max);
-        for point in &self.points {
-            let normal = point.force.dot(point.normal);
-            let tangent = (point.force - normal * point.normal).length();
+        let most = self.contacts.iter().map(|contact| contact.force.length()).fold(0.0, f64::max);
+        for contact in &self.contacts {
+            let normal = contact.force.dot(contact.normal);
+            let tangent = (contact.force - normal * contact.normal).length();
             if normal < -1e-9 * most
                 || normal.is_nan()
-                || point.mode == Mode::Rolls && tangent > point.friction * normal.max(0.0) + 1e-9 * most
+                || contact.mode == ContactMode::Rolling
+                    && tangent > contact.friction * normal.max(0.0) + 1e-9 * most
             {
                 return None;
             }
@@ -413,65 +438,66 @@ impl ContactPhase {
         Some(())
     }
 
-    /// Which forces there are, and their matrix; nothing if a slip has ended.
-    fn pose(&mut self, roster: &Roster, stick_speed: f64) -> Option<()> {
+    /// Sets up the unknown forces and their matrix; `None` if a slip has ended or reversed.
+    fn assemble(&mut self, mirror: &WorldMirror, stick_speed: f64) -> Option<()> {
         self.unknowns.clear();
-        for index in 0..self.points.len() {
-            let point = self.points[index];
-            let n = point.normal;
-            match point.mode {
-                Mode::Smooth => self.add_unknown(roster, index, n, n),
-                Mode::Rolls => {
+        for index in 0..self.contacts.len() {
+            let contact = self.contacts[index];
+            let n = contact.normal;
+            match contact.mode {
+                ContactMode::Frictionless => self.add_unknown(mirror, index, n, n),
+                ContactMode::Rolling => {
                     let t = n.any_orthonormal_vector();
                     for axis in [n, t, n.cross(t)] {
-                        self.add_unknown(roster, index, axis, axis);
+                        self.add_unknown(mirror, index, axis, axis);
                     }
                 }
-                Mode::Slides(first) => {
-                    let [a, b] = point.actors.map(|actor| self.motion[actor].velocity_at(point.place));
+                ContactMode::Sliding(first) => {
+                    let [a, b] = contact.bodies.map(|body| self.motion[body].velocity_at(contact.position));
                     let u = b - a;
                     let slip = u - u.dot(n) * n;
                     if slip.length() <= stick_speed || slip.dot(first) <= 0.0 {
                         return None;
                     }
-                    self.add_unknown(roster, index, n, n - point.friction * slip.normalize());
+                    self.add_unknown(mirror, index, n, n - contact.friction * slip.normalize());
                 }
             }
         }
         self.fill_matrix();
-        // A push that does not push its own bodies apart has no answer but an impulse.
+        // Painlevé: a pushing force that does not separate its own bodies; only an impulse solves it.
         let n = self.unknowns.len();
         (0..n).all(|i| self.matrix[i * n + i] > 0.0).then_some(())
     }
 
-    fn add_unknown(&mut self, roster: &Roster, index: usize, row: DVec3, column: DVec3) {
-        let point = &self.points[index];
+    fn add_unknown(&mut self, mirror: &WorldMirror, index: usize, row: DVec3, column: DVec3) {
+        let contact = &self.contacts[index];
         let mut response = [[DVec3::ZERO; 2]; 2];
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
-            let actor = point.actors[side];
-            if roster.actors[actor].is_dynamic() {
-                let (inertia, motion) = (&roster.actors[actor].inertia, &self.motion[actor]);
-                let torque = (point.place - motion.x).cross(sign * column);
+            let body = contact.bodies[side];
+            if mirror.bodies[body].is_dynamic() {
+                let (inertia, motion) = (&mirror.bodies[body].inertia, &self.motion[body]);
+                let torque = (contact.position - motion.x).cross(sign * column);
                 response[side] =
                     [sign * inertia.inverse_mass * column, inertia.angular_velocity(motion.q, torque)];
             }
         }
-        self.unknowns.push(Unknown { point: index, row, column, response });
+        self.unknowns.push(ForceUnknown { contact: index, row, column, response });
     }
 
+    /// Fills the matrix: entry (i, j) is the acceleration along row i per unit of force j.
     fn fill_matrix(&mut self) {
         let n = self.unknowns.len();
         self.matrix.clear();
         self.matrix.resize(n * n, 0.0);
         for (i, one) in self.unknowns.iter().enumerate() {
-            let place = &self.points[one.point];
+            let contact = &self.contacts[one.contact];
             for (j, other) in self.unknowns.iter().enumerate() {
                 let mut sum = 0.0;
                 for (side, sign) in [(0, -1.0), (1, 1.0)] {
-                    let actor = place.actors[side];
-                    let arm = place.place - self.motion[actor].x;
-                    for (opposite, shared) in self.points[other.point].actors.iter().enumerate() {
-                        if *shared == actor {
+                    let body = contact.bodies[side];
+                    let arm = contact.position - self.motion[body].x;
+                    for (opposite, shared) in self.contacts[other.contact].bodies.iter().enumerate() {
+                        if *shared == body {
                             let [v, omega] = other.response[opposite];
                             sum += sign * one.row.dot(v + omega.cross(arm));
                         }
@@ -482,8 +508,8 @@ impl ContactPhase {
         }
     }
 
-    /// A x = b into `solution`. Points that repeat each other make A singular: it is solved a little softened, and what that misses is solved for
-    /// again. Nothing if it stays off.
+    /// Solves A x = b. Redundant points make A singular, so it is regularised, with iterative refinement of
+    /// the residual; `None` if that does not converge.
     fn solve(&mut self, n: usize) -> Option<()> {
         let trace: f64 = (0..n).map(|i| self.matrix[i * n + i]).sum();
         self.factors.clone_from(&self.matrix);
@@ -516,22 +542,22 @@ impl ContactPhase {
         (0..n).all(|i| off(i).abs() <= 1e-9 * size).then_some(())
     }
 
-    /// The nearest velocities that leave no slip where there was none and neither open nor close a gap ⇒ whether they are others.
-    fn settle_velocities(&mut self, roster: &Roster) -> bool {
-        let kept = std::mem::take(&mut self.unknowns);
-        for index in 0..self.points.len() {
-            let Point { normal: n, mode, .. } = self.points[index];
-            self.add_unknown(roster, index, n, n);
-            if mode == Mode::Rolls {
+    /// Projects velocities: no slip at rolling contacts, no normal velocity at any ⇒ whether they changed.
+    fn project_velocities(&mut self, mirror: &WorldMirror) -> bool {
+        let saved = std::mem::take(&mut self.unknowns);
+        for index in 0..self.contacts.len() {
+            let PhaseContact { normal: n, mode, .. } = self.contacts[index];
+            self.add_unknown(mirror, index, n, n);
+            if mode == ContactMode::Rolling {
                 let t = n.any_orthonormal_vector();
-                self.add_unknown(roster, index, t, t);
-                self.add_unknown(roster, index, n.cross(t), n.cross(t));
+                self.add_unknown(mirror, index, t, t);
+                self.add_unknown(mirror, index, n.cross(t), n.cross(t));
             }
         }
         self.right.clear();
         for unknown in &self.unknowns {
-            let point = &self.points[unknown.point];
-            let [a, b] = point.actors.map(|actor| self.motion[actor].velocity_at(point.place));
+            let contact = &self.contacts[unknown.contact];
+            let [a, b] = contact.bodies.map(|body| self.motion[body].velocity_at(contact.position));
             self.right.push(-unknown.row.dot(b - a));
         }
         let n = self.unknowns.len();
@@ -540,54 +566,62 @@ impl ContactPhase {
         let moved = off > 1e-15 && self.solve(n).is_some();
         if moved {
             for (unknown, p) in self.unknowns.iter().zip(&self.solution) {
-                for (side, actor) in self.points[unknown.point].actors.into_iter().enumerate() {
+                for (side, body) in self.contacts[unknown.contact].bodies.into_iter().enumerate() {
                     let [linear, angular] = unknown.response[side];
-                    self.motion[actor].v += *p * linear;
-                    self.motion[actor].omega += *p * angular;
+                    self.motion[body].v += *p * linear;
+                    self.motion[body].omega += *p * angular;
                 }
             }
         }
-        self.unknowns = kept;
+        self.unknowns = saved;
         moved
     }
 
-    /// The nearest places where gaps are what they were.
-    fn settle_places(&mut self, roster: &mut Roster) -> Option<()> {
+    /// Projects positions to the initial gaps; `None` if that fails.
+    fn project_positions(&mut self, mirror: &mut WorldMirror) -> Option<()> {
         for _ in 0..4 {
-            self.find_points(roster)?;
-            let off = |point: &Point| (point.gap - point.gap_kept).abs() > 1e-4 * point.tolerance;
-            if !self.points.iter().any(off) {
+            self.locate_contacts(mirror)?;
+            let off =
+                |contact: &PhaseContact| (contact.gap - contact.initial_gap).abs() > 1e-4 * contact.tolerance;
+            if !self.contacts.iter().any(off) {
                 return Some(());
             }
-            let kept = std::mem::take(&mut self.unknowns);
+            let saved = std::mem::take(&mut self.unknowns);
             self.right.clear();
-            for index in 0..self.points.len() {
-                let Point { normal: n, gap, gap_kept, .. } = self.points[index];
-                self.add_unknown(roster, index, n, n);
-                self.right.push(gap_kept - gap);
+            for index in 0..self.contacts.len() {
+                let PhaseContact { normal: n, gap, initial_gap, .. } = self.contacts[index];
+                self.add_unknown(mirror, index, n, n);
+                self.right.push(initial_gap - gap);
             }
             self.fill_matrix();
             let solved = self.solve(self.unknowns.len());
             for (unknown, p) in self.unknowns.iter().zip(&self.solution).filter(|_| solved.is_some()) {
-                for (side, actor) in self.points[unknown.point].actors.into_iter().enumerate() {
+                for (side, body) in self.contacts[unknown.contact].bodies.into_iter().enumerate() {
                     let [linear, angular] = unknown.response[side];
-                    let motion = &mut self.motion[actor];
+                    let motion = &mut self.motion[body];
                     motion.x += *p * linear;
                     motion.q = (DQuat::from_scaled_axis(*p * angular) * motion.q).normalize();
                 }
             }
-            self.unknowns = kept;
+            self.unknowns = saved;
             solved?;
         }
-        self.find_points(roster)
+        self.locate_contacts(mirror)
     }
 }
 
-/// v̇ and ω̇ of a body without contacts: I ω̇ = τ − ω × I ω; along its path if it has one.
-fn acceleration(roster: &Roster, span: Span<'_>, gone: f64, actor: usize, motion: &Motion) -> [DVec3; 2] {
-    let body = &roster.actors[actor];
-    match span.free[actor] {
-        Course::Free { acceleration, torque } => {
+/// v̇ and ω̇ of a body without contacts: I ω̇ = τ − ω × I ω; those of its path for a kinematic body.
+fn acceleration(
+    mirror: &WorldMirror,
+    span: PhaseInterval<'_>,
+    elapsed: f64,
+    body: usize,
+    motion: &Motion,
+) -> [DVec3; 2] {
+    let trajectory = span.free[body];
+    let body = &mirror.bodies[body];
+    match trajectory {
+        Trajectory::Ballistic { acceleration, torque } => {
             let gyroscopic = motion.omega.cross(body.inertia.angular_momentum(motion.q, motion.omega));
             [
                 acceleration - body.inertia.linear_damping * motion.v,
@@ -595,16 +629,19 @@ fn acceleration(roster: &Roster, span: Span<'_>, gone: f64, actor: usize, motion
                     - body.inertia.angular_damping * motion.omega,
             ]
         }
-        Course::Scripted => {
-            let at = |time: f64| body.scripted(span.begin + gone + time, motion);
-            let (before, after) = (at(-MOMENT), at(MOMENT));
-            [(after.v - before.v) / (2.0 * MOMENT), (after.omega - before.omega) / (2.0 * MOMENT)]
+        Trajectory::Kinematic => {
+            let at = |time: f64| body.kinematic_state(span.begin + elapsed + time, motion);
+            let (before, after) = (at(-KINEMATIC_PROBE_TIME), at(KINEMATIC_PROBE_TIME));
+            [
+                (after.v - before.v) / (2.0 * KINEMATIC_PROBE_TIME),
+                (after.omega - before.omega) / (2.0 * KINEMATIC_PROBE_TIME),
+            ]
         }
         _ => [DVec3::ZERO; 2],
     }
 }
 
-/// A ⇒ L U with rows exchanged; nothing if it is singular.
+/// A ⇒ L U with partial pivoting; `None` if it is singular.
 fn factor(a: &mut [f64], n: usize, order: &mut Vec<usize>) -> Option<()> {
     order.clear();
     order.extend(0..n);

@@ -1,9 +1,10 @@
-//! Bodies that may touch each other or are jointed, directly or over others: what happens to them does not concern the rest.
+//! Islands: connected components of the graph of near pairs and joints. Static and kinematic bodies connect
+//! nothing, because impulses do not move them; islands are therefore independent within a sub-step.
 
-use super::roster::{Actor, Roster};
+use super::world_mirror::{MirrorBody, WorldMirror};
 use std::collections::BTreeMap;
 
-/// The root of a node; ways are shortened as they are walked.
+/// Root of a node in the union–find forest, with path halving.
 fn find(parent: &mut [usize], mut node: usize) -> usize {
     while parent[node] != node {
         parent[node] = parent[parent[node]];
@@ -12,60 +13,60 @@ fn find(parent: &mut [usize], mut node: usize) -> usize {
     node
 }
 
-/// Edges between actors ⇒ root of each; bodies that contacts do not move connect nobody.
-pub(super) fn joined(actors: &[Actor], edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
-    let mut parent: Vec<usize> = (0..actors.len()).collect();
+/// Edges between bodies ⇒ root of each body. Edges to bodies that are not dynamic are ignored.
+pub(super) fn components(bodies: &[MirrorBody], edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
+    let mut parent: Vec<usize> = (0..bodies.len()).collect();
     for [a, b] in edges {
         let (a, b) = (a as usize, b as usize);
-        if actors[a].is_dynamic() && actors[b].is_dynamic() {
+        if bodies[a].is_dynamic() && bodies[b].is_dynamic() {
             let (a, b) = (find(&mut parent, a), find(&mut parent, b));
-            // The smaller number leads, so that the order of the edges does not show.
+            // The smaller index is the root, so that the result does not depend on the order of the edges.
             parent[a.max(b)] = a.min(b);
         }
     }
     (0..parent.len()).map(|node| find(&mut parent, node)).collect()
 }
 
-/// The same with the joints of the roster besides the edges.
-pub(super) fn roots(roster: &Roster, edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
-    let joints = roster.bonds.iter().filter_map(|bond| Some([bond.actors[0]?, bond.actors[1]?]));
-    joined(&roster.actors, edges.chain(joints))
+/// Edges ⇒ root of each body, with the joints of the mirror as further edges.
+pub(super) fn roots(mirror: &WorldMirror, edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
+    let joints = mirror.joints.iter().filter_map(|joint| Some([joint.bodies[0]?, joint.bodies[1]?]));
+    components(&mirror.bodies, edges.chain(joints))
 }
 
-/// Some bodies and the pairs among them.
+/// Dynamic bodies that may interact within a sub-step.
 #[derive(Clone, Debug, Default)]
-pub(in crate::simulator) struct Island {
-    /// Dynamic bodies.
-    pub actors: Vec<usize>,
-    /// Everybody else that they may touch.
+pub(in crate::simulator) struct ContactIsland {
+    /// Dynamic bodies, by index in the mirror.
+    pub bodies: Vec<usize>,
+    /// Static and kinematic bodies near them.
     pub others: Vec<usize>,
+    /// Near pairs with at least one of its bodies.
     pub pairs: Vec<[u32; 2]>,
-    /// Those of the roster's assemblies that are part of it.
-    pub assemblies: Vec<usize>,
+    /// Its mechanisms, by index in the mirror.
+    pub mechanisms: Vec<usize>,
 }
 
-/// All islands, in the order of their first bodies.
-pub(in crate::simulator) fn islands(roster: &Roster) -> Vec<Island> {
-    let root = roots(roster, roster.pairs.values().filter(|pair| pair.pushes()).map(|pair| pair.actors));
-    let mut found: BTreeMap<usize, Island> = BTreeMap::new();
-    for (actor, root) in root.iter().enumerate() {
-        if roster.actors[actor].is_dynamic() {
-            found.entry(*root).or_default().actors.push(actor);
+/// Islands in the order of their first bodies.
+pub(in crate::simulator) fn islands(mirror: &WorldMirror) -> Vec<ContactIsland> {
+    let root = roots(mirror, mirror.pairs.values().filter(|pair| pair.can_push()).map(|pair| pair.bodies));
+    let mut found: BTreeMap<usize, ContactIsland> = BTreeMap::new();
+    for (body, root) in root.iter().enumerate() {
+        if mirror.bodies[body].is_dynamic() {
+            found.entry(*root).or_default().bodies.push(body);
         }
     }
-    for (index, assembly) in roster.assemblies.iter().enumerate() {
-        if let Some(island) = assembly.actors.first().and_then(|actor| found.get_mut(&root[*actor])) {
-            island.assemblies.push(index);
+    for (index, mechanism) in mirror.mechanisms.iter().enumerate() {
+        if let Some(island) = mechanism.bodies.first().and_then(|body| found.get_mut(&root[*body])) {
+            island.mechanisms.push(index);
         }
     }
-    for (key, pair) in roster.pairs.iter().filter(|(_, pair)| pair.pushes()) {
-        for (side, actor) in pair.actors.map(|actor| actor as usize).into_iter().enumerate() {
-            let Some(island) = found.get_mut(&root[actor]).filter(|_| roster.actors[actor].is_dynamic())
-            else {
+    for (key, pair) in mirror.pairs.iter().filter(|(_, pair)| pair.can_push()) {
+        for (side, body) in pair.bodies.map(|body| body as usize).into_iter().enumerate() {
+            let Some(island) = found.get_mut(&root[body]).filter(|_| mirror.bodies[body].is_dynamic()) else {
                 continue;
             };
-            let other = pair.actors[1 - side] as usize;
-            if !roster.actors[other].is_dynamic() && !island.others.contains(&other) {
+            let other = pair.bodies[1 - side] as usize;
+            if !mirror.bodies[other].is_dynamic() && !island.others.contains(&other) {
                 island.others.push(other);
             }
             if island.pairs.last() != Some(key) {
@@ -83,7 +84,8 @@ mod tests {
     use rattleback_geometry::Shape;
     use rattleback_geometry::space::SpaceKind;
 
-    /// FR-2: on random graphs the roots are those of a flood from every body, and whoever contacts do not move connects nobody: two piles on a floor are two.
+    /// FR-2: on random graphs the roots are those of a flood fill, and bodies that are not dynamic connect
+    /// nothing: two piles on a floor are two islands.
     #[test]
     fn islands_are_connected_components() {
         let mut world = World::default();
@@ -91,9 +93,9 @@ mod tests {
         for _ in 0..40 {
             world.add_body(Body::dynamic().with_shape(Shape::sphere(1.0).unwrap())).unwrap();
         }
-        let mut roster = Roster::new(SpaceKind::default());
-        roster.sync(&world).unwrap();
-        let count = roster.actors.len();
+        let mut mirror = WorldMirror::new(SpaceKind::default());
+        mirror.sync(&world).unwrap();
+        let count = mirror.bodies.len();
         let mut bits = 1_u64;
         let mut next = |below: usize| {
             bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -101,10 +103,10 @@ mod tests {
         };
         for edges in 0..60 {
             let edges: Vec<[u32; 2]> = (0..edges).map(|_| [next(count) as u32, next(count) as u32]).collect();
-            let found = joined(&roster.actors, edges.iter().copied());
-            let moves = |actor: u32| roster.actors[actor as usize].is_dynamic();
+            let found = components(&mirror.bodies, edges.iter().copied());
+            let moves = |body: u32| mirror.bodies[body as usize].is_dynamic();
             let mut label: Vec<usize> = (0..count).collect();
-            // The slowest way: the smaller label wins along every edge until nothing changes.
+            // Independent method: the smaller label spreads along every edge until nothing changes.
             while let Some([a, b]) =
                 edges.iter().find(|[a, b]| moves(*a) && moves(*b) && label[*a as usize] != label[*b as usize])
             {

@@ -1,120 +1,126 @@
-//! Slow landings and departures of contact points within an interval.
+//! Slow landings and separations of contact points within an interval.
 //!
-//! Velocities at the end of an interval of length h satisfy u_n ≥ −gap/h, and places follow from the mean ½(v₀ + v). For a point that comes
-//! down with u_n < −gap/h the mean is too fast: it would land early and overlap at the end. Such a point, if it is too slow for a collision, is
-//! therefore slowed down at the beginning, by an inelastic impulse together with all points that touch:
+//! Velocities at the end of an interval of length h satisfy u_n ≥ −gap/h, and positions follow from the mean
+//! velocity ½(v₀ + v). For a point that approaches with u_n < −gap/h that mean is too large: the point would land
+//! early and overlap at the end. If it is too slow for an impact, it is therefore decelerated at the beginning
+//! by an inelastic impulse, together with all touching points:
 //!
 //!   0 ≤ p_n ⟂ u⁺_n + gap/h ≥ 0, Coulomb friction at u⁺,
 //!
-//! after which beginning, mean and end agree and the gap closes at the end. The impulse takes energy away and never adds any. Points on the other side that it
-//! lifts, but that come back within the interval (u⁺_n < ½ g h), would rock to and fro many times; they are held instead, u⁺_n = 0.
+//! after which begin, mean and end velocity agree and the gap closes at the end. The impulse dissipates energy.
+//! Touching points that it lifts but that would return within the interval (u⁺_n < ½ g h) rock at a rate that the
+//! interval cannot resolve; they are held, u⁺_n = 0.
 //!
-//! A point that touches and is left by its bodies needs no force. Its row, taken at the beginning, leaves out the centripetal acceleration of
-//! the point, so that a body that turns fast would be pushed; where every point of an island is left, all are left out.
+//! A touching point that separates needs no force. Its row, fixed at the beginning of the interval, lacks the
+//! centripetal acceleration of the point, so that a fast rotating body would be pushed; where all points of an
+//! island separate, they are left out.
 
 use super::Constraint;
-use super::force::{Course, Wish, follow};
-use super::island::Island;
-use super::touch::Touch;
+use super::force_solver::ContactTarget;
+use super::island::ContactIsland;
+use super::manifold_point::ManifoldPoint;
+use super::trajectory::{Trajectory, evaluate};
+use super::tuning::SEPARATING_SPEED;
 use crate::motion::Motion;
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
-/// Velocity, in parts of 1 m/s plus the speeds of both bodies, above which a point that touches is being left.
-const LEAVING: f64 = 1e-6;
-
 impl Constraint {
-    /// Slows points down that would land before the end of an interval and are too slow for a collision.
+    /// Decelerates points that would land before the end of an interval and are too slow for an impact.
     pub(super) fn slow_landing(
         &mut self,
         now: &mut [Motion],
-        (touches, free): (&[Touch], &[Course]),
+        (points, free): (&[ManifoldPoint], &[Trajectory]),
         time: f64,
         contact_speed: f64,
     ) {
-        let lands = |touch: &Touch| {
-            let approach = -touch.relative_velocity(now).x;
-            !touch.touches() && approach <= contact_speed && approach * time > touch.gap * (1.0 + 1e-6)
+        let lands = |point: &ManifoldPoint| {
+            let approach = -point.relative_velocity(now).x;
+            !point.is_touching() && approach <= contact_speed && approach * time > point.gap * (1.0 + 1e-6)
         };
-        if !touches.iter().any(lands) {
+        if !points.iter().any(lands) {
             return;
         }
-        let held: Vec<Touch> =
-            touches.iter().copied().filter(|touch| touch.touches() || lands(touch)).collect();
-        let wish = |_: usize, touch: &Touch| Wish {
-            normal: if touch.touches() { touch.relative_velocity(now).x.min(0.0) } else { -touch.gap / time },
-            friction: touch.kinetic_friction,
+        let held: Vec<ManifoldPoint> =
+            points.iter().copied().filter(|point| point.is_touching() || lands(point)).collect();
+        let target = |_: usize, point: &ManifoldPoint| ContactTarget {
+            normal: if point.is_touching() {
+                point.relative_velocity(now).x.min(0.0)
+            } else {
+                -point.gap / time
+            },
+            friction: point.kinetic_friction,
             stiffness: Stiffness::Rigid,
         };
         let settings = BlockSettings { tolerance: 1e-12, ..BlockSettings::default() };
-        self.forces.pose(&self.roster, now, now, &held, wish);
+        self.forces.assemble(&self.mirror, now, now, &held, target);
         self.forces.impulse.clear();
         if !self.forces.solve(&settings).converged {
             return;
         }
         let mut after = now.to_vec();
-        for (actor, [v, omega]) in self.forces.solved() {
-            (after[actor].v, after[actor].omega) = (v, omega);
+        for (body, [v, omega]) in self.forces.velocities() {
+            (after[body].v, after[body].omega) = (v, omega);
         }
-        let pull = |touch: &Touch| -> f64 {
-            let of = |actor: u32| match free[actor as usize] {
-                Course::Free { acceleration, .. } => acceleration,
+        let pull = |point: &ManifoldPoint| -> f64 {
+            let of = |body: u32| match free[body as usize] {
+                Trajectory::Ballistic { acceleration, .. } => acceleration,
                 _ => DVec3::ZERO,
             };
-            -touch.normal().dot(of(touch.actors[1]) - of(touch.actors[0]))
+            -point.normal().dot(of(point.bodies[1]) - of(point.bodies[0]))
         };
-        let rocks = |touch: &Touch| {
-            let up = touch.relative_velocity(&after).x;
-            touch.touches() && up > 1e-9 && up < 0.5 * time * pull(touch)
+        let rocks = |point: &ManifoldPoint| {
+            let up = point.relative_velocity(&after).x;
+            point.is_touching() && up > 1e-9 && up < 0.5 * time * pull(point)
         };
         if held.iter().any(rocks) {
             let most: Vec<f64> = held
                 .iter()
                 .zip(&self.forces.impulse)
-                .map(|(touch, p)| touch.kinetic_friction * p.x)
+                .map(|(point, p)| point.kinetic_friction * p.x)
                 .collect();
-            self.forces.pose(&self.roster, now, now, &held, wish);
-            self.forces.hold(&most);
+            self.forces.assemble(&self.mirror, now, now, &held, target);
+            self.forces.make_bilateral(&most);
             self.forces.impulse.clear();
             self.forces.solve(&settings);
         }
-        for (actor, [v, omega]) in self.forces.solved() {
-            (now[actor].v, now[actor].omega) = (v, omega);
-            self.contact_free[actor] = false;
+        for (body, [v, omega]) in self.forces.velocities() {
+            (now[body].v, now[body].omega) = (v, omega);
+            self.contact_free[body] = false;
         }
     }
 
-    /// Whether the bodies of an island leave every point at which they touch, and do not come back within an interval.
-    pub(super) fn leaves(
+    /// Whether all touching points of an island separate and stay apart until the end of an interval.
+    pub(super) fn separates(
         &self,
-        island: &Island,
-        (now, touches): (&[Motion], &[Touch]),
-        free: &[Course],
+        island: &ContactIsland,
+        (now, points): (&[Motion], &[ManifoldPoint]),
+        free: &[Trajectory],
         (begin, time): (f64, f64),
     ) -> bool {
-        let leaves = |touch: &Touch| {
-            let actors = touch.actors.map(|actor| actor as usize);
+        let leaves = |point: &ManifoldPoint| {
+            let bodies = point.bodies.map(|body| body as usize);
             let speed: f64 =
-                actors.iter().map(|actor| now[*actor].v.length() + now[*actor].omega.length()).sum();
-            if touch.relative_velocity(now).x <= LEAVING * (1.0 + speed) {
+                bodies.iter().map(|body| now[*body].v.length() + now[*body].omega.length()).sum();
+            if point.relative_velocity(now).x <= SEPARATING_SPEED * (1.0 + speed) {
                 return false;
             }
-            let [a, b] = actors.map(|actor| {
-                let end = follow(&self.roster, actor, &now[actor], free[actor], begin, time);
-                let arm = now[actor].q.conjugate() * (touch.point - now[actor].x);
-                end.x + end.q * arm - touch.point
+            let [a, b] = bodies.map(|body| {
+                let end = evaluate(&self.mirror, body, &now[body], free[body], begin, time);
+                let arm = now[body].q.conjugate() * (point.position - now[body].x);
+                end.x + end.q * arm - point.position
             });
-            touch.gap.max(0.0) + touch.normal().dot(b - a) > 0.0
+            point.gap.max(0.0) + point.normal().dot(b - a) > 0.0
         };
-        let touching = || touches.iter().filter(|touch| touch.touches());
-        island.assemblies.is_empty() && touching().next().is_some() && touching().all(leaves)
+        let touching = || points.iter().filter(|point| point.is_touching());
+        island.mechanisms.is_empty() && touching().next().is_some() && touching().all(leaves)
     }
 }
 
-/// Pairs of bodies that touch in some point, in order.
-pub(super) fn touched_pairs(touches: &[Touch]) -> Vec<[u32; 2]> {
+/// Pairs with a touching point, sorted.
+pub(super) fn touching_pairs(points: &[ManifoldPoint]) -> Vec<[u32; 2]> {
     let mut pairs: Vec<[u32; 2]> =
-        touches.iter().filter(|touch| touch.touches()).map(|touch| touch.pair).collect();
+        points.iter().filter(|point| point.is_touching()).map(|point| point.pair).collect();
     pairs.sort_unstable();
     pairs.dedup();
     pairs
@@ -127,8 +133,8 @@ mod tests {
     use glam::{DQuat, DVec3};
     use rattleback_geometry::Shape;
 
-    /// A box that is put down on one edge, tilted by less than a contact can see, comes to lie flat at once and stays: it does not rock from edge to
-    /// edge, whatever the step.
+    /// A slightly tilted box put down on one edge comes to lie flat and stays there: it does not rock from edge to
+    /// edge, whatever the time step, and never gains energy.
     #[test]
     fn slightly_tilted_boxes_lie_down() {
         for (dt, tilt) in [(1.0 / 60.0, 1e-4), (1.0 / 60.0, 3e-3), (1.0 / 240.0, 1e-3), (1e-3, 1e-4)] {

@@ -1,56 +1,64 @@
-//! Constraint-based simulation: bodies are rigid, contacts are conditions, and both hold to rounding.
+//! Constraint simulator: rigid bodies whose contacts and joints are conditions, satisfied to rounding.
 //!
-//! A step, sub-step by sub-step:
+//! A step is divided into sub-steps. A sub-step, stage by stage:
 //!
-//! 0. Bodies that joints hold together form assemblies (`assembly`, `bond`). As long as nothing touches them they fly by themselves, with all
-//!    their joints holding exactly (`flight`, `linkage`); if something does, their joints are part of its equations (`jointed`).
-//! 1. Forces are gathered; boxes around where everybody would go tell who may meet (`roster`). Bodies that may meet each other,
-//!    directly or over others, form islands (`island`); whatever happens in one concerns no other body.
-//! 2. The points of an island that touch and approach faster than contact allows are collisions: single ones by trying the nine ways
-//!    in which friction can act (`impact`), groups as one complementarity problem (`impulse`). After too many rounds nobody bounces.
-//! 3. All other points get forces for the rest of the sub-step, all together (`force`, `lead`).
-//! 4. On the courses that result, the first meeting of bodies that did not touch is looked for (`meeting`). If there is one, the island,
-//!    and only it, goes back to that time and on from 2; else the sub-step is over.
+//! 0. Bodies connected by joints form mechanisms (`mechanism`, `joint_rows`). A mechanism without contacts is
+//!    integrated with its joints in the equations of motion (`mechanism_integrator`, `joint_equations`); one
+//!    with contacts adds its joint rows to theirs (`joint_stabilization`).
+//! 1. Loads are gathered; swept bounds of all colliders give the near pairs (`world_mirror`), near pairs and
+//!    joints the islands (`island`). Islands are independent within the sub-step.
+//! 2. Touching points of an island that approach faster than the contact speed are impacts: a single one by
+//!    the restitution law of the settings, several as one complementarity problem (`simultaneous_impact`).
+//!    After too many rounds restitution is zero.
+//! 3. All other points get contact forces over the rest of the sub-step, in one problem (`force_solver`,
+//!    `interval`); while contacts only persist, they are integrated with their forces at every stage
+//!    (`contact_phase`, `island_phase`).
+//! 4. The trajectories that result are searched for the first impact of a pair that did not touch
+//!    (`time_of_impact`). If there is one, that island alone returns to its time and continues with 2;
+//!    otherwise its sub-step is complete.
 //!
-//! Islands of many bodies in motion do not go back: they take the sub-step in short pieces, with forces for all points within reach in each (`crowd`).
+//! Large moving islands are not advanced from impact to impact: their sub-step is divided into short pieces
+//! (`large_island`).
 //!
-//! After D. Baraff (1989–1994) and M. G. Coutinho, *Guide to dynamic simulations of rigid bodies and particle systems* (2013), with
-//! the solver of [`rattleback_numerics::lcp::blocks`].
+//! D. Baraff, "Fast contact force computation for nonpenetrating rigid bodies", SIGGRAPH 1994; M. G.
+//! Coutinho, *Guide to dynamic simulations of rigid bodies and particle systems* (2013); contact forces by
+//! [`rattleback_numerics::lcp::blocks`].
 
-mod assembly;
-mod bond;
 mod contact_phase;
-mod crowd;
-mod dormand_prince;
-mod fehlberg;
-mod flight;
-pub(in crate::simulator) mod force;
-mod impact;
-mod impulse;
+mod dense_output;
+pub(in crate::simulator) mod force_solver;
+mod instantaneous_forces;
+mod interval;
 pub(in crate::simulator) mod island;
-mod jointed;
+mod island_phase;
+mod joint_equations;
+mod joint_reaction;
+mod joint_rows;
+mod joint_stabilization;
 mod landing;
-mod lead;
-mod linkage;
-mod load;
-mod meeting;
+mod large_island;
+pub(in crate::simulator) mod manifold_point;
+mod mechanism;
+mod mechanism_integrator;
+pub(in crate::simulator) mod mirror_state;
+mod motion_rate;
 mod passivity;
-mod present;
-mod rolling;
-pub(in crate::simulator) mod roster;
-pub(in crate::simulator) mod roster_state;
 mod settings;
+mod simultaneous_impact;
+mod single_impact;
 mod state;
 mod step;
-pub(in crate::simulator) mod touch;
-mod track;
+mod time_of_impact;
+pub(in crate::simulator) mod trajectory;
+mod tuning;
 pub(in crate::simulator) mod work;
+pub(in crate::simulator) mod world_mirror;
 
-pub use impact::{DirectionalImpact, ImpactError, ImpactOutcome, TangentState};
-pub use impulse::ConstraintNote;
-pub use load::JointLoad;
-pub use present::ContactBalance;
+pub use instantaneous_forces::InstantaneousForces;
+pub use joint_reaction::JointReaction;
 pub use settings::ConstraintSettings;
+pub use simultaneous_impact::ConstraintNote;
+pub use single_impact::{DirectionalImpact, ImpactError, ImpactOutcome, TangentState};
 
 use crate::error::Error;
 use crate::force::Loads;
@@ -60,73 +68,73 @@ use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
 use crate::world::{BodyId, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World};
 use contact_phase::ContactPhase;
-use flight::Flight;
-use force::Forces;
+use force_solver::ForceSolver;
 use glam::DVec3;
-use load::JointLoads;
+use joint_reaction::JointReactions;
+use manifold_point::{ContactKey, WarmStartCache};
+use mechanism_integrator::MechanismIntegrator;
 use rattleback_geometry::space::{SpaceError, SpaceKind};
-use roster::Roster;
-use state::State;
+use state::ConstraintState;
 use std::collections::{BTreeMap, BTreeSet};
-use touch::{Memory, Name};
+use world_mirror::WorldMirror;
 
-/// Why the simulator cannot go on.
+/// Why a step of the constraint simulator failed.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum ConstraintError {
-    /// A part could not be put into the space.
+    /// The broad phase refused a collider.
     #[error("broad phase: {source}")]
     Space {
-        /// Why.
+        /// The error of the broad phase.
         source: SpaceError,
     },
 }
 
-/// One point in which two bodies touch, and the force there.
+/// A contact point with its force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactForce {
-    /// Who.
+    /// The bodies.
     pub bodies: [BodyId; 2],
-    /// With which shapes.
+    /// Their shapes that touch.
     pub shapes: [ShapeId; 2],
-    /// Where, m.
+    /// Position, half-way between both surfaces, m.
     pub point: DVec3,
-    /// From the first to the second.
+    /// Unit normal from the first body to the second.
     pub normal: DVec3,
-    /// Negative is how deep, m.
+    /// Gap, m; negative where the bodies overlap.
     pub gap: f64,
-    /// On the second body, N.
+    /// Force on the second body, N.
     pub force: DVec3,
 }
 
 impl ContactForce {
-    /// What every simulator can tell of a contact.
+    /// The contact in the form common to all simulators.
     pub fn touch_point(&self) -> TouchPoint {
         let Self { bodies, point, normal, gap, force, .. } = *self;
         TouchPoint { bodies, normal, point, gap, force: force.dot(normal) }
     }
 }
 
-/// What the last step did.
+/// Counters of the last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConstraintCounters {
-    /// Times an island went back to a meeting.
-    pub meetings: u64,
-    /// Separations measured for that.
-    pub looks: u64,
-    /// Rounds of collisions.
+    /// Times an island returned to the time of an impact.
+    pub impacts: u64,
+    /// Separation queries in the searches for these times.
+    pub separation_queries: u64,
+    /// Rounds of impacts.
     pub collision_rounds: u64,
-    /// Problems of contact forces.
+    /// Contact force problems solved.
     pub solves: u64,
-    /// Newton steps or pivots for them.
+    /// Newton steps or pivots in them.
     pub newton_steps: u64,
-    /// Problems that missed their tolerance.
+    /// Problems whose residual exceeds their tolerance.
     pub not_converged: u64,
-    /// Worst of all, m/s.
+    /// Largest residual, m/s.
     pub worst_residual: f64,
 }
 
-/// Constraint-based simulator.
+/// Constraint simulator: contacts and joints hold to rounding.
 ///
 /// ```
 /// use rattleback_dynamics::simulator::Constraint;
@@ -148,33 +156,34 @@ pub struct ConstraintCounters {
 #[derive(Debug)]
 pub struct Constraint {
     settings: ConstraintSettings,
-    roster: Roster,
-    forces: Forces,
-    flight: Flight,
+    mirror: WorldMirror,
+    forces: ForceSolver,
+    mechanism_integrator: MechanismIntegrator,
     phase: ContactPhase,
-    joint_loads: JointLoads,
-    /// Joints of which it has been told that they are redundant, amiss, or contradict each other.
-    warned: BTreeSet<(bool, Vec<JointId>)>,
+    joint_reactions: JointReactions,
+    /// Joints already reported as redundant or inconsistent, so that each event is sent once.
+    reported_joints: BTreeSet<(bool, Vec<JointId>)>,
     loads: Loads,
-    /// Forces as they were last, and those of the present sub-step, which are all that will be remembered.
-    memory: Memory,
-    fresh: Memory,
-    contacts: BTreeMap<Name, ContactForce>,
+    /// Warm start: forces of the last interval of each point; and those of the present sub-step, which
+    /// replace them at its end.
+    warm_start: WarmStartCache,
+    next_warm_start: WarmStartCache,
+    contacts: BTreeMap<ContactKey, ContactForce>,
     touching: BTreeSet<[ShapeId; 2]>,
-    /// By actor: whether nothing has pushed it in this sub-step.
+    /// By body: whether no contact or joint has acted on it in this sub-step.
     contact_free: Vec<bool>,
-    /// Sub-steps at present, and steps since their number changed.
+    /// Sub-steps per step at present, and steps accepted since that changed.
     substeps: usize,
     accepted: usize,
-    /// Sub-steps until a crowd that did not come to rest is tried again.
-    restless: u64,
+    /// Sub-steps until large islands are solved exactly again.
+    newton_backoff: u64,
     scratch: Vec<Motion>,
     ends: Vec<Motion>,
     before: Vec<Motion>,
     events: Vec<Event>,
-    /// Work of contacts and joints in the step, if it is accounted for.
+    /// Work of contacts and joints in the step, if the world keeps an energy ledger.
     works: Vec<WorkEntry>,
-    accounts: bool,
+    keeps_ledger: bool,
     notes: Vec<ConstraintNote>,
     counters: ConstraintCounters,
 }
@@ -186,7 +195,10 @@ impl Default for Constraint {
 }
 
 impl Constraint {
-    /// Settings ⇒ simulator; refuses names that there are none of.
+    /// Settings ⇒ simulator.
+    ///
+    /// # Errors
+    /// If a number is out of its range or a name is unknown.
     pub fn new(settings: ConstraintSettings) -> Result<Self, Error> {
         let settings = settings.checked()?;
         let kind = settings.space_kind()?;
@@ -197,57 +209,57 @@ impl Constraint {
         Self {
             substeps: settings.substeps.max(1) as usize,
             settings,
-            roster: Roster::new(kind),
-            forces: Forces::default(),
-            flight: Flight::default(),
+            mirror: WorldMirror::new(kind),
+            forces: ForceSolver::default(),
+            mechanism_integrator: MechanismIntegrator::default(),
             phase: ContactPhase::default(),
-            joint_loads: JointLoads::default(),
-            warned: BTreeSet::new(),
+            joint_reactions: JointReactions::default(),
+            reported_joints: BTreeSet::new(),
             loads: Loads::default(),
-            memory: Memory::new(),
-            fresh: Memory::new(),
+            warm_start: WarmStartCache::new(),
+            next_warm_start: WarmStartCache::new(),
             contacts: BTreeMap::new(),
             touching: BTreeSet::new(),
             contact_free: Vec::new(),
             accepted: 0,
-            restless: 0,
+            newton_backoff: 0,
             scratch: Vec::new(),
             ends: Vec::new(),
             before: Vec::new(),
             events: Vec::new(),
             works: Vec::new(),
-            accounts: false,
+            keeps_ledger: false,
             notes: Vec::new(),
             counters: ConstraintCounters::default(),
         }
     }
 
-    /// Settings in use.
+    /// The settings.
     pub const fn settings(&self) -> &ConstraintSettings {
         &self.settings
     }
 
-    /// What the last step did.
+    /// Counters of the last step.
     pub const fn counters(&self) -> &ConstraintCounters {
         &self.counters
     }
 
-    /// What was worth telling in the last step.
+    /// Unusual decisions of the solver in the last step.
     pub fn notes(&self) -> &[ConstraintNote] {
         &self.notes
     }
 
-    /// Where bodies touched at the end of the last step, with the forces over its last interval.
+    /// Contact points at the end of the last step, with their mean forces over its last interval.
     pub fn contacts(&self) -> impl Iterator<Item = &ContactForce> {
         self.contacts.values()
     }
 
-    /// What the joints of the world bear, in the order of their slots.
-    pub fn joint_loads(&self) -> &[JointLoad] {
-        &self.joint_loads.loads
+    /// Reactions of the joints in the last step, in the order of their ids.
+    pub fn joint_reactions(&self) -> &[JointReaction] {
+        &self.joint_reactions.reactions
     }
 
-    /// Sub-steps the next step begins with.
+    /// Sub-steps with which the next step begins.
     pub const fn substeps(&self) -> usize {
         self.substeps
     }
@@ -267,7 +279,7 @@ impl Simulator for Constraint {
         world.begin_step();
         world.follow_joints();
         self.events.clear();
-        self.begin_account(world);
+        self.begin_ledger(world);
         self.notes.clear();
         self.counters = ConstraintCounters::default();
         self.before.clear();
@@ -281,7 +293,7 @@ impl Simulator for Constraint {
         self.post_work(world);
         world.end_step(end, Some(&self.before));
         world.follow_joints();
-        for joint in self.joint_loads.broken(world) {
+        for joint in self.joint_reactions.overloaded(world) {
             world.break_joint(joint, end);
         }
         Ok(())
@@ -297,11 +309,11 @@ impl Simulator for Constraint {
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let state = match memory {
-            [] => State::fresh(self.settings.substeps.max(1) as u64),
+            [] => ConstraintState::initial(self.settings.substeps.max(1) as u64),
             bytes => postcard::from_bytes(bytes)
-                .map_err(|_| SnapshotError::Malformed("memory of the constraint simulator"))?,
+                .map_err(|_| SnapshotError::Malformed("state of the constraint simulator"))?,
         };
-        self.take_up(state);
+        self.restore_state(state);
         Ok(())
     }
 }

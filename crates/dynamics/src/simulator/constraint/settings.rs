@@ -1,4 +1,4 @@
-//! What a user can set.
+//! Settings of the constraint simulator.
 
 use crate::component;
 use crate::contact::Restitution;
@@ -6,43 +6,52 @@ use crate::property::{Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 
 component! {
-    /// Rigid contacts solved exactly: collisions at their times, resting contacts by complementarity.
+    /// Rigid contacts: collisions at their times, contact forces by complementarity.
     pub struct ConstraintSettings as "constraint" {
-        /// Sub-steps of equal length in a step; with an error tolerance, what it starts with.
+        /// Sub-steps of equal length in a step; with `error_tolerance` > 0, their least number. At least 1.
         substeps: i64 = 1, "", Allowed::Within(1.0, 1048576.0);
-        /// Largest change of place within a sub-step that comes from forces changing on the way; 0: sub-steps are not adapted.
+        /// Largest position error in a sub-step from loads that change within it, m; sub-steps are doubled
+        /// and halved to meet it. 0: fixed sub-steps.
         error_tolerance: f64 = 0.0, "m", Allowed::NonNegative;
-        /// Approach slower than this is contact, faster is collision; 0 chooses twice what gravity adds in a sub-step.
+        /// Normal approach speed above which a contact point is a collision with restitution, m/s. 0: twice
+        /// the speed that gravity adds in a sub-step, at least 1e-4.
         contact_speed: f64 = 0.0, "m/s", Allowed::NonNegative;
-        /// Slip slower than this meets static friction.
+        /// Slip speed up to which the static coefficient of friction applies, m/s.
         stick_speed: f64 = 1e-4, "m/s", Allowed::NonNegative;
-        /// Gap below which bodies touch, in parts of the smaller.
+        /// Gap up to which bodies touch, as a fraction of the smaller collider's half length; 1e-12 to 0.01.
         touch_gap: f64 = 1e-6, "", Allowed::Within(1e-12, 0.01);
-        /// Rounds of collisions in a sub-step after which bodies do not bounce any more.
+        /// Rounds of collisions in a sub-step after which restitution is zero; 1 to 10000.
         collision_limit: i64 = 32, "", Allowed::Within(1.0, 10000.0);
-        /// Islands of more bodies than this, while they move, take a sub-step in short pieces instead of going from collision to collision.
+        /// Largest number of bodies of a moving island that is advanced from collision to collision; larger
+        /// ones are advanced in short pieces.
         exact_bodies: i64 = 16, "", Allowed::Within(0.0, 1e9);
-        /// What restitution is a ratio of in a single collision: stronge (works), poisson (impulses) or newton (velocities). Simultaneous collisions
-        /// part with at least e times the velocities they came with, less where that would create energy.
+        /// Restitution law of a single collision: `stronge` (ratio of works), `poisson` (of impulses) or
+        /// `newton` (of velocities). In simultaneous collisions every point separates with at least e times
+        /// its approach speed, less where that would create energy.
         restitution_law: String = "stronge", "", Allowed::Finite;
-        /// Whether restitution is reduced where it would create energy.
+        /// Whether restitution is reduced where it would increase kinetic energy.
         clamp_energy: bool = true, "", Allowed::Finite;
-        /// Simultaneous collisions: complementarity (nobody is pulled, some part faster than restitution says) or linear (all part as restitution
-        /// says, even where that takes a pull).
+        /// Simultaneous collisions: `complementarity` (impulses only push; points may separate faster than e
+        /// requires) or `linear` (every point separates with exactly e times its approach speed, by pulling
+        /// impulses if necessary).
         impulses: String = "complementarity", "", Allowed::OneOf(&["complementarity", "linear"]);
-        /// Contact forces: newton (sparse, isotropic friction) or baraff (pivoting, friction along two axes).
+        /// Contact force solver: `newton` (sparse, isotropic friction) or `baraff` (dense pivoting, friction
+        /// along two axes).
         solver: String = "newton", "", Allowed::Finite;
-        /// Velocity by which contacts of bodies at rest may miss their conditions; faster ones by more.
+        /// Residual of the contact conditions for bodies at rest, m/s; it grows with the speed of the island.
         solver_tolerance: f64 = 1e-12, "m/s", Allowed::Positive;
-        /// Error that a step of jointed bodies may make where nothing touches them; their steps are chosen for it.
+        /// Local error of the integrator of mechanisms without contacts, m or rad; it determines its steps.
         joint_tolerance: f64 = 1e-10, "m", Allowed::Positive;
-        /// Broad phase: the name of a space.
+        /// Broad phase, by the name of a space.
         space: String = "dynamic-bvh", "", Allowed::Finite;
     }
 }
 
 impl ConstraintSettings {
-    /// The settings themselves if every name in them is known and every number in its range, else which is not.
+    /// Validates the settings.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range or unknown.
     pub fn checked(self) -> Result<Self, PropertyError> {
         use crate::property::{Component, ComponentType};
         Self::with(&self.properties())?;
@@ -60,7 +69,7 @@ impl ConstraintSettings {
         Ok(self)
     }
 
-    /// The law of restitution of single collisions.
+    /// Restitution law of single collisions.
     pub(super) fn law(&self) -> Restitution {
         match self.restitution_law.as_str() {
             "newton" => Restitution::Newton,
@@ -69,6 +78,7 @@ impl ConstraintSettings {
         }
     }
 
+    /// The broad phase.
     pub(super) fn space_kind(&self) -> Result<SpaceKind, PropertyError> {
         SpaceKind::from_name(&self.space).map_err(|_| {
             let known = format!("one of {}", SpaceKind::names().collect::<Vec<_>>().join(", "));

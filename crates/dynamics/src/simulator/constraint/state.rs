@@ -1,58 +1,60 @@
-//! Everything a step depends on besides the world: what a snapshot holds of the simulator, so that a restored run goes on bit for bit.
+//! State of the simulator between two steps: what a snapshot stores, so that a restored run continues bit for
+//! bit.
 
 use super::Constraint;
-use super::crowd::RESTLESS;
-use super::roster_state::RosterState;
-use super::touch::Name;
+use super::manifold_point::ContactKey;
+use super::mirror_state::MirrorState;
+use super::tuning::NEWTON_BACKOFF;
 use crate::world::{JointId, ShapeId};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-/// The state between two steps.
+/// Everything a step depends on besides the world and the settings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct ConstraintState {
     substeps: u64,
     accepted: u64,
-    restless: u64,
-    /// Forces that the next problems start from, and where they acted.
-    forces: Vec<(Name, [DVec3; 2])>,
-    /// Shapes that touch, so that events tell what began and ended.
+    newton_backoff: u64,
+    /// Warm start: force of each contact point, N, and its position, m.
+    forces: Vec<(ContactKey, [DVec3; 2])>,
+    /// Touching shapes, for begin and end events.
     touching: Vec<[ShapeId; 2]>,
-    warned: Vec<(bool, Vec<JointId>)>,
-    roster: RosterState,
+    reported: Vec<(bool, Vec<JointId>)>,
+    mirror: MirrorState,
 }
 
-impl State {
-    /// Of a simulator that has not stepped yet.
-    pub fn fresh(substeps: u64) -> Self {
+impl ConstraintState {
+    /// State before the first step.
+    pub fn initial(substeps: u64) -> Self {
         Self { substeps, ..Self::default() }
     }
 }
 
 impl Constraint {
-    /// What the next step depends on.
-    pub(super) fn state(&self) -> State {
-        State {
+    /// The present state.
+    pub(super) fn state(&self) -> ConstraintState {
+        ConstraintState {
             substeps: self.substeps as u64,
             accepted: self.accepted as u64,
-            restless: self.restless,
-            forces: self.memory.iter().map(|(name, force)| (*name, *force)).collect(),
+            newton_backoff: self.newton_backoff,
+            forces: self.warm_start.iter().map(|(key, force)| (*key, *force)).collect(),
             touching: self.touching.iter().copied().collect(),
-            warned: self.warned.iter().cloned().collect(),
-            roster: self.roster.state(),
+            reported: self.reported_joints.iter().cloned().collect(),
+            mirror: self.mirror.state(),
         }
     }
 
-    /// Goes on from a state with the next step.
-    pub(super) fn take_up(&mut self, state: State) {
+    /// Continues from a state with the next step. Values out of range are clamped, forces that are not finite
+    /// dropped.
+    pub(super) fn restore_state(&mut self, state: ConstraintState) {
         self.substeps = state.substeps.clamp(1, 1 << 20) as usize;
         self.accepted = state.accepted.min(4) as usize;
-        self.restless = state.restless.min(RESTLESS);
-        let finite = |(_, known): &(Name, [DVec3; 2])| known.iter().all(|v| v.is_finite());
-        self.memory = state.forces.into_iter().filter(finite).collect();
+        self.newton_backoff = state.newton_backoff.min(NEWTON_BACKOFF);
+        let finite = |(_, known): &(ContactKey, [DVec3; 2])| known.iter().all(|v| v.is_finite());
+        self.warm_start = state.forces.into_iter().filter(finite).collect();
         self.touching = state.touching.into_iter().collect();
-        self.warned = state.warned.into_iter().collect();
+        self.reported_joints = state.reported.into_iter().collect();
         self.contacts.clear();
-        self.roster.recall(state.roster);
+        self.mirror.restore(state.mirror);
     }
 }

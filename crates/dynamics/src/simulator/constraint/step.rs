@@ -1,14 +1,18 @@
-//! A step: sub-steps, islands, and within an island the loop from collision to collision.
+//! A step: sub-steps, islands, and the event loop of an island from impact to impact.
 
-use super::crowd::RESTLESS;
-use super::force::{Course, follow, loads_of};
-use super::impulse::{ConstraintNote, Instant};
-use super::island::{Island, islands};
-use super::landing::touched_pairs;
-use super::lead::Interval;
-use super::load::JointLoads;
-use super::meeting::{Journey, Outlook, first_meeting};
-use super::touch::{Touch, gather};
+use super::interval::ContactInterval;
+use super::island::{ContactIsland, islands};
+use super::joint_reaction::JointReactions;
+use super::landing::touching_pairs;
+use super::manifold_point::{ManifoldPoint, gather};
+use super::simultaneous_impact::{ConstraintNote, SimultaneousImpact};
+use super::time_of_impact::{PairSeparation, TrajectorySet, first_impact};
+use super::trajectory::{Trajectory, evaluate};
+use super::tuning::{
+    MAX_BROAD_PHASE_PASSES, MAX_CONTACT_PHASES, MAX_IMPACTS_LARGE_ISLAND, MAX_INTERVAL_CUTS, MAX_SLIP_ENDS,
+    NEWTON_BACKOFF,
+};
+use super::world_mirror::MirrorBody;
 use super::{Constraint, ContactForce};
 use crate::error::Error;
 use crate::motion::Motion;
@@ -16,46 +20,42 @@ use crate::world::{Event, ShapeId, Status, World};
 use glam::DVec3;
 use std::collections::BTreeSet;
 
-/// Bodies may stray from where they were expected so often in a sub-step.
-const MOST_LOOKS: usize = 3;
-/// Times an interval up to a meeting is made shorter because somebody meets earlier in it.
-const MOST_CUTS: usize = 4;
-/// Meetings that a large island goes back to in a sub-step; later ones are landings.
-const CROWDED: usize = 2;
-
-/// Contact phases of a sub-step; what is left after them is crossed by a time step.
-const MOST_PHASES: usize = 64;
-
-/// Ends of slips that a sub-step of a small island is cut at.
-const MOST_STOPS: usize = 4;
-
-/// When a sub-step begins, how long it is, and what approach is contact.
+/// A sub-step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SubStep {
+    /// Begin, s.
     pub begin: f64,
+    /// Length, s.
     pub h: f64,
+    /// Approach speed above which a point is an impact, m/s.
     pub contact_speed: f64,
 }
 
-/// When an interval begins, how long it is, and whether a crowd hurries over it.
+/// An interval of a sub-step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
+pub(super) struct StepInterval {
+    /// Begin, s.
     pub begin: f64,
+    /// Length, s.
     pub time: f64,
-    pub hurried: bool,
+    /// Whether it is a piece of a large island.
+    pub approximate: bool,
 }
 
 impl Constraint {
-    /// Moves the world's bodies by dt; the world's clock stays.
+    /// Advances the bodies of the world by dt; the caller advances its clock.
+    ///
+    /// # Errors
+    /// If the broad phase refuses a collider.
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        self.roster.sync(world)?;
-        self.joint_loads.restart(&self.roster);
-        let energy = self.accounts.then(|| world.readout().energy());
-        self.settle_joints(world, dt);
-        self.account_settling(world, energy);
-        let (news, settled) = (self.events.len(), self.works.len());
+        self.mirror.sync(world)?;
+        self.joint_reactions.reset(&self.mirror);
+        let energy = self.keeps_ledger.then(|| world.readout().energy());
+        self.stabilize_joints(world, dt);
+        self.account_stabilization(world, energy);
+        let (events, works) = (self.events.len(), self.works.len());
         let start: Vec<Motion> = world.bodies().motion(Status::Dynamic).to_vec();
-        let memory = self.memory.clone();
+        let warm_start = self.warm_start.clone();
         loop {
             let substeps = self.substeps.max(1);
             let h = dt / substeps as f64;
@@ -68,15 +68,15 @@ impl Constraint {
                 world.counters_mut().substeps += substeps as u64;
                 break;
             }
-            // All over again with sub-steps of half the length.
+            // Rejected: again with sub-steps of half the length.
             world.counters_mut().rejected += substeps as u64;
             self.substeps = 2 * substeps;
             self.accepted = 0;
-            self.memory.clone_from(&memory);
-            self.events.truncate(news);
-            self.works.truncate(settled);
+            self.warm_start.clone_from(&warm_start);
+            self.events.truncate(events);
+            self.works.truncate(works);
             self.notes.clear();
-            self.joint_loads.restart(&self.roster);
+            self.joint_reactions.reset(&self.mirror);
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&start);
         }
         self.accepted = (self.accepted + 1).min(4);
@@ -84,34 +84,36 @@ impl Constraint {
             self.substeps = (self.substeps / 2).max(self.settings.substeps.max(1) as usize);
             self.accepted = 0;
         }
-        self.tell_touching(world.time() + dt);
+        self.report_touching(world.time() + dt);
         Ok(())
     }
 
-    /// States of everybody at a time, from the world.
+    /// States of all bodies at a time, from the world.
     pub(super) fn states(&self, world: &World, time: f64) -> Vec<Motion> {
-        let state = |actor: &super::roster::Actor| {
-            let present = world.bodies().motion(actor.status)[actor.place];
-            if actor.status == Status::Animated { actor.scripted(time, &present) } else { present }
+        let state = |body: &MirrorBody| {
+            let present = world.bodies().motion(body.status)[body.slot];
+            if body.status == Status::Animated { body.kinematic_state(time, &present) } else { present }
         };
-        self.roster.actors.iter().map(state).collect()
+        self.mirror.bodies.iter().map(state).collect()
     }
 
-    /// One sub-step ⇒ an estimate of the error that changing forces make, m.
+    /// One sub-step ⇒ estimate of the position error from loads that change within it, m.
     fn sub_step(&mut self, world: &mut World, begin: f64, h: f64) -> Result<f64, Error> {
-        self.restless = self.restless.saturating_sub(1);
+        self.newton_backoff = self.newton_backoff.saturating_sub(1);
         let mut loads = std::mem::take(&mut self.loads);
         world.gather_loads(begin, &mut loads);
         let start = self.states(world, begin);
         let uniform = loads.uniform_acceleration();
-        let free: Vec<Course> = self
-            .roster
-            .actors
+        let free: Vec<Trajectory> = self
+            .mirror
+            .bodies
             .iter()
-            .map(|actor| match actor.status {
-                Status::Dynamic => loads_of(loads.wrench(actor.place), uniform, actor.inertia.inverse_mass),
-                Status::Animated => Course::Scripted,
-                Status::Fixed | Status::Inactive => Course::Still,
+            .map(|body| match body.status {
+                Status::Dynamic => {
+                    Trajectory::ballistic(loads.wrench(body.slot), uniform, body.inertia.inverse_mass)
+                }
+                Status::Animated => Trajectory::Kinematic,
+                Status::Fixed | Status::Inactive => Trajectory::Still,
             })
             .collect();
         let speed = match self.settings.contact_speed {
@@ -119,93 +121,104 @@ impl Constraint {
             given => given,
         };
         let mut expected: Vec<Motion> = (0..start.len())
-            .map(|actor| follow(&self.roster, actor, &start[actor], free[actor], begin, h))
+            .map(|body| evaluate(&self.mirror, body, &start[body], free[body], begin, h))
             .collect();
-        let borne = self.joint_loads.clone();
-        let everybody = 0..self.roster.assemblies.len();
-        self.fly(world, everybody, &start, (&free, &mut free.clone()), &mut expected, (begin, h));
+        let reactions_before = self.joint_reactions.clone();
+        let all = 0..self.mirror.mechanisms.len();
+        self.integrate_mechanisms(world, all, &start, (&free, &mut free.clone()), &mut expected, (begin, h));
         let margin = 2.0 * uniform.length() * h * h + 1e-3;
-        self.roster.look(world, &start, &expected, margin)?;
-        let remembered = self.memory.clone();
+        self.mirror.update_pairs(world, &start, &expected, margin)?;
+        let warm_start = self.warm_start.clone();
         let (events, notes, works) = (self.events.len(), self.notes.len(), self.works.len());
         let mut end = Vec::new();
-        let flown = self.joint_loads.clone();
-        for _ in 0..MOST_LOOKS {
-            self.joint_loads.clone_from(&flown);
-            self.memory.clone_from(&remembered);
+        let without_contacts = self.joint_reactions.clone();
+        for _ in 0..MAX_BROAD_PHASE_PASSES {
+            self.joint_reactions.clone_from(&without_contacts);
+            self.warm_start.clone_from(&warm_start);
             self.events.truncate(events);
             self.notes.truncate(notes);
             self.works.truncate(works);
-            self.fresh.clear();
+            self.next_warm_start.clear();
             self.contacts.clear();
             end.clone_from(&expected);
             self.contact_free.clear();
-            self.contact_free.extend(self.roster.assembly_of.iter().map(Option::is_none));
-            for island in islands(&self.roster) {
+            self.contact_free.extend(self.mirror.mechanism_of.iter().map(Option::is_none));
+            for island in islands(&self.mirror) {
                 if !island.pairs.is_empty() {
-                    // It will fly again, from collision to collision.
-                    self.joint_loads.take_back(&borne, self.roster.bonds_of(&island.assemblies));
+                    // Its mechanisms are integrated again, from impact to impact.
+                    self.joint_reactions
+                        .restore(&reactions_before, self.mirror.joints_of(&island.mechanisms));
                 }
                 let sub_step = SubStep { begin, h, contact_speed: speed };
                 let posted = self.works.len();
-                match self.pieces(&island, &start, &free, h) {
+                match self.piece_count(&island, &start, &free, h) {
                     Some(pieces) => {
-                        self.cross_crowd(world, &island, (&start, &free), &mut end, sub_step, pieces);
+                        self.advance_large_island(
+                            world,
+                            &island,
+                            (&start, &free),
+                            &mut end,
+                            sub_step,
+                            pieces,
+                        );
                     }
-                    None => self.cross_island(world, &island, &start, &free, &mut end, sub_step),
+                    None => self.advance_island(world, &island, &start, &free, &mut end, sub_step),
                 }
                 self.limit_energy(&island, (&start, &free), &mut end);
                 self.account_island(world, &island, (&start, &end, &free), posted, h);
             }
-            if !self.roster.look_again(world, &start, &end)? {
+            if !self.mirror.extend_bounds(world, &start, &end)? {
                 break;
             }
         }
-        std::mem::swap(&mut self.memory, &mut self.fresh);
-        self.write(world, &end);
+        std::mem::swap(&mut self.warm_start, &mut self.next_warm_start);
+        self.write_states(world, &end);
         self.ends = end;
-        let error = if world.forces_are_uniform() { 0.0 } else { self.correct(world, &free, begin, h) };
+        let error =
+            if world.forces_are_uniform() { 0.0 } else { self.correct_velocities(world, &free, begin, h) };
         self.loads = loads;
         Ok(error)
     }
 
-    fn write(&self, world: &mut World, end: &[Motion]) {
+    /// Writes the states of the dynamic bodies to the world.
+    fn write_states(&self, world: &mut World, end: &[Motion]) {
         let motion = world.bodies_mut().dynamic_mut().0;
-        for (actor, end) in self.roster.actors.iter().zip(end) {
-            if actor.is_dynamic() {
-                motion[actor.place] = *end;
+        for (body, end) in self.mirror.bodies.iter().zip(end) {
+            if body.is_dynamic() {
+                motion[body.slot] = *end;
             }
         }
     }
 
-    /// v ← v + h/2 (a₁ − a₀) for bodies that touched nothing: forces of the end count as much as those of the beginning.
-    fn correct(&mut self, world: &mut World, free: &[Course], begin: f64, h: f64) -> f64 {
+    /// v += h/2 (a₁ − a₀) for bodies without contacts and joints: the trapezoidal rule for loads that change
+    /// ⇒ estimate of the position error, m.
+    fn correct_velocities(&mut self, world: &mut World, free: &[Trajectory], begin: f64, h: f64) -> f64 {
         let mut loads = crate::force::Loads::default();
         world.gather_loads(begin + h, &mut loads);
         let uniform = loads.uniform_acceleration();
         let mut worst = 0.0_f64;
         let motion = world.bodies_mut().dynamic_mut().0;
-        for (index, actor) in self.roster.actors.iter().enumerate() {
-            let Course::Free { acceleration, torque } = free[index] else { continue };
-            let wrench = loads.wrench(actor.place);
-            let change = uniform + actor.inertia.inverse_mass * wrench.force - acceleration;
+        for (index, body) in self.mirror.bodies.iter().enumerate() {
+            let Trajectory::Ballistic { acceleration, torque } = free[index] else { continue };
+            let wrench = loads.wrench(body.slot);
+            let change = uniform + body.inertia.inverse_mass * wrench.force - acceleration;
             worst = worst.max(h * h / 6.0 * change.length());
             if self.contact_free[index] {
-                let body = &mut motion[actor.place];
-                body.v += 0.5 * h * change;
-                body.omega += actor.inertia.angular_velocity(body.q, 0.5 * h * (wrench.torque - torque));
+                let state = &mut motion[body.slot];
+                state.v += 0.5 * h * change;
+                state.omega += body.inertia.angular_velocity(state.q, 0.5 * h * (wrench.torque - torque));
             }
         }
         worst
     }
 
-    /// Carries one island over a sub-step, from collision to collision.
-    fn cross_island(
+    /// Advances an island over a sub-step, from impact to impact.
+    fn advance_island(
         &mut self,
         world: &mut World,
-        island: &Island,
+        island: &ContactIsland,
         start: &[Motion],
-        free: &[Course],
+        free: &[Trajectory],
         end: &mut [Motion],
         SubStep { begin, h, contact_speed }: SubStep,
     ) {
@@ -213,356 +226,400 @@ impl Constraint {
             return;
         }
         let mut now = start.to_vec();
-        let (mut gone, mut rounds, mut events, mut phases, mut stops) = (0.0, 0, 0, 0, 0);
-        let exact = island.actors.len() <= self.settings.exact_bodies as usize;
+        let (mut elapsed, mut rounds, mut impacts, mut phases, mut slip_ends) = (0.0, 0, 0, 0, 0);
+        let exact = island.bodies.len() <= self.settings.exact_bodies as usize;
         let limit = self.settings.collision_limit as usize;
-        let most = if exact { 4 * limit + 16 } else { limit.min(CROWDED) };
+        let max_impacts = if exact { 4 * limit + 16 } else { limit.min(MAX_IMPACTS_LARGE_ISLAND) };
         loop {
-            let mut touches = Vec::new();
-            gather(&mut self.roster, &island.pairs, &now, h - gone, self.settings.touch_gap, &mut touches);
+            let mut points = Vec::new();
+            gather(&mut self.mirror, &island.pairs, &now, h - elapsed, self.settings.touch_gap, &mut points);
             let sub_step = SubStep { begin, h, contact_speed };
-            rounds += self.collide(world, island, (&mut now, &touches), sub_step, (begin + gone, rounds));
-            let outlooks = self.outlooks(island.pairs.iter(), &touches, &now, contact_speed, exact);
-            let borne = (!island.assemblies.is_empty()).then(|| self.joint_loads.clone());
-            // From here on nothing that comes fast is a contact; whoever slows down on the way will be one.
-            let is_fast =
-                |touch: &Touch| !touch.touches() && touch.relative_velocity(&now).x < -contact_speed;
-            let left = h - gone;
-            if events <= most {
-                touches.retain(|touch| !is_fast(touch));
+            rounds +=
+                self.resolve_impacts(world, island, (&mut now, &points), sub_step, (begin + elapsed, rounds));
+            let separations = self.pair_separations(island.pairs.iter(), &points, &now, contact_speed, exact);
+            let reactions_before = (!island.mechanisms.is_empty()).then(|| self.joint_reactions.clone());
+            // Points that approach fast are impacts to come, not contacts; those that slow down become
+            // contacts.
+            let is_fast = |point: &ManifoldPoint| {
+                !point.is_touching() && point.relative_velocity(&now).x < -contact_speed
+            };
+            let left = h - elapsed;
+            if impacts <= max_impacts {
+                points.retain(|point| !is_fast(point));
                 if exact {
-                    // Pairs that are apart are followed to where they touch, however slowly they come.
-                    let touched = touched_pairs(&touches);
-                    touches.retain(|touch| touched.binary_search(&touch.pair).is_ok());
-                    if self.leaves(island, (&now, &touches), free, (begin + gone, left)) {
-                        touches.clear();
+                    // Pairs apart are advanced to the time at which they touch, however slowly they approach.
+                    let touching = touching_pairs(&points);
+                    points.retain(|point| touching.binary_search(&point.pair).is_ok());
+                    if self.separates(island, (&now, &points), free, (begin + elapsed, left)) {
+                        points.clear();
                     }
                 }
             }
-            if exact && island.assemblies.is_empty() {
-                self.slow_landing(&mut now, (&touches, free), left, contact_speed);
+            if exact && island.mechanisms.is_empty() {
+                self.slow_landing(&mut now, (&points, free), left, contact_speed);
             }
-            let stretch = Stretch { begin: begin + gone, time: left, hurried: false };
-            if exact && phases < MOST_PHASES && events <= most {
-                let rolled = self.cross_phase(island, (&now, &touches, &outlooks), free, end, stretch);
-                if let Some((time, met)) = rolled {
+            let interval = StepInterval { begin: begin + elapsed, time: left, approximate: false };
+            if exact && phases < MAX_CONTACT_PHASES && impacts <= max_impacts {
+                let phase =
+                    self.advance_contact_phase(island, (&now, &points, &separations), free, end, interval);
+                if let Some((time, ends_with_impact)) = phase {
                     phases += 1;
-                    if met {
-                        events += 1;
-                        self.counters.meetings += 1;
+                    if ends_with_impact {
+                        impacts += 1;
+                        self.counters.impacts += 1;
                     } else if time >= left {
                         return;
                     }
-                    gone += time;
-                    self.go_on(island, end, &mut now, begin + gone);
+                    elapsed += time;
+                    self.continue_from(island, end, &mut now, begin + elapsed);
                     continue;
                 }
             }
-            let full = self.cross(world, island, (&now, &touches), free, end, stretch);
-            let meeting =
-                if events > most { None } else { self.meet(&now, &full, &outlooks, begin + gone, left) };
-            let stop =
-                if exact && stops < MOST_STOPS { self.slip_end(&now, &touches, free, left) } else { None };
-            let stop = stop.filter(|stop| *stop < left && meeting.is_none_or(|meeting| *stop < meeting));
-            let Some(time) = stop.or(meeting).filter(|time| *time < left) else {
-                self.keep(&touches, left);
-                self.account_forces(&touches, &now, end);
-                if !touches.is_empty() {
-                    self.note_contact(&touches);
+            let full = self.solve_interval(world, island, (&now, &points), free, end, interval);
+            let impact = if impacts > max_impacts {
+                None
+            } else {
+                self.first_impact(&now, &full, &separations, begin + elapsed, left)
+            };
+            let slip_end = if exact && slip_ends < MAX_SLIP_ENDS {
+                self.slip_end(&now, &points, free, left)
+            } else {
+                None
+            };
+            let slip_end = slip_end.filter(|end| *end < left && impact.is_none_or(|impact| *end < impact));
+            let Some(time) = slip_end.or(impact).filter(|time| *time < left) else {
+                self.store_forces(&points, left);
+                self.account_forces(&points, &now, end);
+                if !points.is_empty() {
+                    self.mark_contact(&points);
                 }
                 return;
             };
-            if stop.is_some() {
-                stops += 1;
+            if slip_end.is_some() {
+                slip_ends += 1;
             } else {
-                events += 1;
-                self.counters.meetings += 1;
+                impacts += 1;
+                self.counters.impacts += 1;
             }
-            if let Some(borne) = &borne {
-                self.joint_loads.clone_from(borne);
+            if let Some(reactions_before) = &reactions_before {
+                self.joint_reactions.clone_from(reactions_before);
             }
-            let cut = Stretch { time, ..stretch };
-            let known = (island, &outlooks[..]);
-            let time = self.cut(world, known, (&now, &touches, free), end, cut, (exact, borne));
+            let shorter = StepInterval { time, ..interval };
+            let known = (island, &separations[..]);
+            let time = self.solve_until_impact(
+                world,
+                known,
+                (&now, &points, free),
+                end,
+                shorter,
+                (exact, reactions_before),
+            );
             if time > 0.0 {
-                self.keep(&touches, time);
-                self.account_forces(&touches, &now, end);
-                self.note_contact(&touches);
+                self.store_forces(&points, time);
+                self.account_forces(&points, &now, end);
+                self.mark_contact(&points);
             } else {
-                for &actor in &island.actors {
-                    end[actor] = now[actor];
+                for &body in &island.bodies {
+                    end[body] = now[body];
                 }
             }
-            gone += time;
-            self.go_on(island, end, &mut now, begin + gone);
-            for &actor in &island.actors {
-                self.contact_free[actor] = false;
+            elapsed += time;
+            self.continue_from(island, end, &mut now, begin + elapsed);
+            for &body in &island.bodies {
+                self.contact_free[body] = false;
             }
         }
     }
 
-    /// When the first contact that slides stops sliding, if one does within the interval just solved. Friction μN slows the slip of a body of mass m by
-    /// μN/m, N the sum of the normal forces on it, and loads a along the slip add to it or take from it: t = u/(μN/m − a). From there on it sticks,
-    /// and places follow from that.
-    fn slip_end(&self, now: &[Motion], touches: &[Touch], free: &[Course], time: f64) -> Option<f64> {
-        let pressed = |actor: u32| -> f64 {
-            let loaded = touches.iter().zip(&self.forces.impulse);
-            loaded.filter(|(touch, _)| touch.actors.contains(&actor)).map(|(_, p)| p.x).sum()
+    /// Time at which the first sliding contact comes to stick within the interval just solved, s. Kinetic
+    /// friction μN decelerates the slip of a body of mass m by μN/m, with N the sum of the normal forces on it,
+    /// and the loads accelerate it by a along the slip: t = u/(μN/m − a).
+    fn slip_end(
+        &self,
+        now: &[Motion],
+        points: &[ManifoldPoint],
+        free: &[Trajectory],
+        time: f64,
+    ) -> Option<f64> {
+        let normal_impulse = |body: u32| -> f64 {
+            let impulses = points.iter().zip(&self.forces.impulse);
+            impulses.filter(|(point, _)| point.bodies.contains(&body)).map(|(_, p)| p.x).sum()
         };
-        let stop = |(touch, p): (&Touch, &DVec3)| {
-            let u = touch.relative_velocity(now);
+        let stop = |(point, p): (&ManifoldPoint, &DVec3)| {
+            let u = point.relative_velocity(now);
             let slip = u.y.hypot(u.z);
-            let most = touch.kinetic_friction * p.x;
-            if slip <= self.settings.stick_speed || p.y.hypot(p.z) >= 0.999 * most {
+            let max = point.kinetic_friction * p.x;
+            if slip <= self.settings.stick_speed || p.y.hypot(p.z) >= 0.999 * max {
                 return None;
             }
-            let along = (u.y * touch.frame.y_axis + u.z * touch.frame.z_axis) / slip;
-            let mut slowed = 0.0;
+            let along = (u.y * point.frame.y_axis + u.z * point.frame.z_axis) / slip;
+            let mut deceleration = 0.0;
             for (side, sign) in [(0, -1.0), (1, 1.0)] {
-                let actor = touch.actors[side];
-                if let Course::Free { acceleration, .. } = free[actor as usize] {
-                    let friction = touch.kinetic_friction * pressed(actor) / time;
-                    slowed += self.roster.actors[actor as usize].inertia.inverse_mass * friction;
-                    slowed -= sign * along.dot(acceleration);
+                let body = point.bodies[side];
+                if let Trajectory::Ballistic { acceleration, .. } = free[body as usize] {
+                    let friction = point.kinetic_friction * normal_impulse(body) / time;
+                    deceleration += self.mirror.bodies[body as usize].inertia.inverse_mass * friction;
+                    deceleration -= sign * along.dot(acceleration);
                 }
             }
-            (slowed > 0.0).then(|| slip / slowed)
+            (deceleration > 0.0).then(|| slip / deceleration)
         };
-        touches.iter().zip(&self.forces.impulse).filter_map(stop).min_by(f64::total_cmp)
+        points.iter().zip(&self.forces.impulse).filter_map(stop).min_by(f64::total_cmp)
     }
 
-    /// Crosses an interval, or the part of it up to the first meeting, in a contact phase ⇒ how long that is and whether it ends with a meeting; nothing
-    /// if no phase begins here.
-    fn cross_phase(
+    /// Integrates a contact phase up to its end or the first impact ⇒ time covered, s, and whether it ends
+    /// with an impact; `None` if no phase begins here.
+    fn advance_contact_phase(
         &mut self,
-        island: &Island,
-        (now, touches, outlooks): (&[Motion], &[Touch], &[Outlook]),
-        free: &[Course],
+        island: &ContactIsland,
+        (now, points, separations): (&[Motion], &[ManifoldPoint], &[PairSeparation]),
+        free: &[Trajectory],
         end: &mut [Motion],
-        stretch: Stretch,
+        interval: StepInterval,
     ) -> Option<(f64, bool)> {
-        let (courses, mut time) = self.roll(island, (now, touches), free, end, stretch)?;
-        let meeting = self.meet(now, &courses, outlooks, stretch.begin, time);
-        let meeting = meeting.filter(|meeting| *meeting < time);
-        if let Some(meeting) = meeting {
-            if meeting > 0.0 {
-                time = self.roll(island, (now, touches), free, end, Stretch { time: meeting, ..stretch })?.1;
+        let (trajectories, mut time) =
+            self.integrate_contact_phase(island, (now, points), free, end, interval)?;
+        let impact = self.first_impact(now, &trajectories, separations, interval.begin, time);
+        let impact = impact.filter(|impact| *impact < time);
+        if let Some(impact) = impact {
+            if impact > 0.0 {
+                time = self
+                    .integrate_contact_phase(
+                        island,
+                        (now, points),
+                        free,
+                        end,
+                        StepInterval { time: impact, ..interval },
+                    )?
+                    .1;
             } else {
                 time = 0.0;
-                for &actor in &island.actors {
-                    end[actor] = now[actor];
+                for &body in &island.bodies {
+                    end[body] = now[body];
                 }
             }
         }
         if time > 0.0 {
-            self.keep(touches, time);
-            self.account_forces(touches, now, end);
-            self.note_contact(touches);
+            self.store_forces(points, time);
+            self.account_forces(points, now, end);
+            self.mark_contact(points);
         }
-        Some((time, meeting.is_some_and(|meeting| time >= meeting)))
+        Some((time, impact.is_some_and(|impact| time >= impact)))
     }
 
-    /// Courses up to a meeting ⇒ how long they are. Over a shorter interval forces are others, and so are courses: if somebody meets even earlier on them, they
-    /// are cut again, provided that matters.
-    fn cut(
+    /// Solves an interval that ends with an impact ⇒ its length, s. Over a shorter interval forces and
+    /// trajectories differ: if these have an earlier impact, the interval is shortened again.
+    fn solve_until_impact(
         &mut self,
         world: &mut World,
-        (island, outlooks): (&Island, &[Outlook]),
-        (now, touches, free): (&[Motion], &[Touch], &[Course]),
+        (island, separations): (&ContactIsland, &[PairSeparation]),
+        (now, points, free): (&[Motion], &[ManifoldPoint], &[Trajectory]),
         end: &mut [Motion],
-        mut stretch: Stretch,
-        (exact, borne): (bool, Option<JointLoads>),
+        mut interval: StepInterval,
+        (exact, reactions_before): (bool, Option<JointReactions>),
     ) -> f64 {
-        for attempt in 1..=MOST_CUTS {
-            if stretch.time == 0.0 {
+        for attempt in 1..=MAX_INTERVAL_CUTS {
+            if interval.time == 0.0 {
                 break;
             }
-            let courses = self.cross(world, island, (now, touches), free, end, stretch);
-            if !exact || attempt == MOST_CUTS {
+            let trajectories = self.solve_interval(world, island, (now, points), free, end, interval);
+            if !exact || attempt == MAX_INTERVAL_CUTS {
                 break;
             }
-            match self.meet(now, &courses, outlooks, stretch.begin, stretch.time) {
-                Some(earlier) if earlier > 0.0 && earlier < stretch.time => stretch.time = earlier,
+            match self.first_impact(now, &trajectories, separations, interval.begin, interval.time) {
+                Some(earlier) if earlier > 0.0 && earlier < interval.time => interval.time = earlier,
                 _ => break,
             }
-            if let Some(borne) = &borne {
-                self.joint_loads.clone_from(borne);
+            if let Some(reactions_before) = &reactions_before {
+                self.joint_reactions.clone_from(reactions_before);
             }
         }
-        stretch.time
+        interval.time
     }
 
-    /// Collisions at an instant ⇒ rounds they took, besides those that the sub-step has seen.
-    pub(super) fn collide(
+    /// Resolves the impacts at an instant ⇒ number of rounds; `rounds` are the earlier ones of the sub-step.
+    pub(super) fn resolve_impacts(
         &mut self,
         world: &World,
-        island: &Island,
-        (now, touches): (&mut [Motion], &[Touch]),
+        island: &ContactIsland,
+        (now, points): (&mut [Motion], &[ManifoldPoint]),
         SubStep { h, contact_speed, .. }: SubStep,
         (time, rounds): (f64, usize),
     ) -> usize {
-        let ties = self.impulsive_ties(world, &island.assemblies, now, time);
-        let mut instant = Instant {
+        let row_targets = self.impulsive_rows(world, &island.mechanisms, now, time);
+        let mut impact = SimultaneousImpact {
             settings: &self.settings,
             time,
             contact_speed,
             rounds,
             dt: h,
-            ties: &ties,
-            loads: &mut self.joint_loads,
+            row_targets: &row_targets,
+            reactions: &mut self.joint_reactions,
             events: &mut self.events,
-            works: self.accounts.then_some(&mut self.works),
+            works: self.keeps_ledger.then_some(&mut self.works),
             notes: &mut self.notes,
         };
-        let more = instant.resolve(&self.roster, now, touches, &mut self.forces);
+        let more = impact.resolve(&self.mirror, now, points, &mut self.forces);
         self.counters.collision_rounds += more as u64;
         more
     }
 
-    /// Courses over an interval, of a crowd that hurries or exactly; states at its end go to `end`.
-    pub(super) fn cross(
+    /// Solves an interval ⇒ trajectories of all bodies; end states of the island go to `end`.
+    pub(super) fn solve_interval(
         &mut self,
         world: &mut World,
-        island: &Island,
-        (now, touches): (&[Motion], &[Touch]),
-        free: &[Course],
+        island: &ContactIsland,
+        (now, points): (&[Motion], &[ManifoldPoint]),
+        free: &[Trajectory],
         end: &mut [Motion],
-        Stretch { begin, time, hurried }: Stretch,
-    ) -> Vec<Course> {
-        let mut courses = free.to_vec();
-        let assemblies = &island.assemblies;
-        self.fly(world, assemblies.iter().copied(), now, (free, &mut courses), end, (begin, time));
-        let ties = if touches.is_empty() {
+        StepInterval { begin, time, approximate }: StepInterval,
+    ) -> Vec<Trajectory> {
+        let mut trajectories = free.to_vec();
+        let mechanisms = &island.mechanisms;
+        self.integrate_mechanisms(
+            world,
+            mechanisms.iter().copied(),
+            now,
+            (free, &mut trajectories),
+            end,
+            (begin, time),
+        );
+        let row_targets = if points.is_empty() {
             Vec::new()
         } else {
-            self.lasting_ties(world, assemblies, now, (begin, time))
+            self.interval_rows(world, mechanisms, now, (begin, time))
         };
-        let interval = Interval {
+        let interval = ContactInterval {
             settings: &self.settings,
-            roster: &self.roster,
+            mirror: &self.mirror,
             world,
-            assemblies,
-            ties: &ties,
-            memory: &self.memory,
+            mechanisms,
+            row_targets: &row_targets,
+            warm_start: &self.warm_start,
             begin,
             time,
-            hurried,
-            newton_steps: self.worth(island),
+            approximate,
+            newton_steps: self.newton_step_budget(island),
         };
         let report =
-            interval.cross(&island.actors, now, touches, &mut self.forces, (free, &mut courses), end);
-        self.repair(world, assemblies, &ties, (now, &courses), end, (begin, time));
+            interval.solve(&island.bodies, now, points, &mut self.forces, (free, &mut trajectories), end);
+        self.project_mechanisms(world, mechanisms, &row_targets, (now, &trajectories), end, (begin, time));
         self.counters.newton_steps += report.steps as u64;
         self.counters.solves += 1;
         if report.unbounded {
-            self.notes.push(ConstraintNote::ContactAsCollision { time: begin, contacts: touches.len() });
+            self.notes.push(ConstraintNote::ContactAsCollision { time: begin, contacts: points.len() });
         }
-        if !report.converged && !hurried && self.is_crowd(island) {
-            self.restless = RESTLESS;
+        if !report.converged && !approximate && self.is_large(island) {
+            self.newton_backoff = NEWTON_BACKOFF;
         }
         if !report.converged {
             self.counters.not_converged += 1;
             self.notes.push(ConstraintNote::NotConverged { time: begin, residual: report.residual });
         }
         self.counters.worst_residual = self.counters.worst_residual.max(report.residual);
-        courses
+        trajectories
     }
 
-    /// When the first pair of the island meets on these courses.
-    pub(super) fn meet(
+    /// Time of the first impact of some pairs on these trajectories, since `begin`, s.
+    pub(super) fn first_impact(
         &mut self,
         now: &[Motion],
-        courses: &[Course],
-        outlooks: &[Outlook],
+        trajectories: &[Trajectory],
+        separations: &[PairSeparation],
         begin: f64,
         left: f64,
     ) -> Option<f64> {
         self.scratch.clear();
         self.scratch.extend_from_slice(now);
-        let journey = Journey { begin, start: now, courses };
+        let set = TrajectorySet { begin, start: now, trajectories };
         let touch_gap = self.settings.touch_gap;
-        first_meeting(
-            &mut self.roster,
-            journey,
-            outlooks,
+        first_impact(
+            &mut self.mirror,
+            set,
+            separations,
             left,
             touch_gap,
             &mut self.scratch,
-            &mut self.counters.looks,
+            &mut self.counters.separation_queries,
         )
     }
 
-    /// What is known of some pairs.
-    pub(super) fn outlooks<'p>(
+    /// Separations of some pairs at the beginning of an interval.
+    pub(super) fn pair_separations<'p>(
         &self,
         pairs: impl Iterator<Item = &'p [u32; 2]>,
-        touches: &[Touch],
+        points: &[ManifoldPoint],
         now: &[Motion],
         contact_speed: f64,
         exact: bool,
-    ) -> Vec<Outlook> {
-        let mut coming: Vec<[u32; 2]> = touches
+    ) -> Vec<PairSeparation> {
+        let mut approaching: Vec<[u32; 2]> = points
             .iter()
-            .filter(|touch| !touch.touches() && (exact || touch.restitution > 0.0))
-            .filter(|touch| touch.relative_velocity(now).x < -contact_speed)
-            .map(|touch| touch.pair)
+            .filter(|point| !point.is_touching() && (exact || point.restitution > 0.0))
+            .filter(|point| point.relative_velocity(now).x < -contact_speed)
+            .map(|point| point.pair)
             .collect();
-        coming.sort_unstable();
-        let outlook = |pair: &[u32; 2]| {
-            let found = self.roster.pairs.get(pair).and_then(|pair| pair.found.deepest());
-            Outlook {
+        approaching.sort_unstable();
+        let separation = |pair: &[u32; 2]| {
+            let found = self.mirror.pairs.get(pair).and_then(|pair| pair.found.deepest());
+            PairSeparation {
                 pair: *pair,
                 separation: found.map_or(f64::INFINITY, |(_, point)| point.separation),
-                fast: coming.binary_search(pair).is_ok(),
+                fast: approaching.binary_search(pair).is_ok(),
             }
         };
-        pairs.map(outlook).collect()
+        pairs.map(separation).collect()
     }
 
-    /// Remembers the forces of an interval that is done.
-    pub(super) fn keep(&mut self, touches: &[Touch], time: f64) {
-        for (touch, p) in touches.iter().zip(&self.forces.impulse) {
-            let force = touch.frame * *p / time;
-            self.fresh.insert(touch.name, [force, touch.point]);
-            self.memory.insert(touch.name, [force, touch.point]);
-            if *p != DVec3::ZERO || touch.touches() {
-                let bodies = touch.actors.map(|actor| self.roster.actors[actor as usize].id);
-                let (point, normal, gap) = (touch.point, touch.normal(), touch.gap);
-                self.contacts.insert(
-                    touch.name,
-                    ContactForce { bodies, shapes: touch.name.0, point, normal, gap, force },
-                );
+    /// Stores the mean forces of a completed interval, for the warm start and as contacts.
+    pub(super) fn store_forces(&mut self, points: &[ManifoldPoint], time: f64) {
+        for (point, p) in points.iter().zip(&self.forces.impulse) {
+            let force = point.frame * *p / time;
+            self.next_warm_start.insert(point.key, [force, point.position]);
+            self.warm_start.insert(point.key, [force, point.position]);
+            if *p != DVec3::ZERO || point.is_touching() {
+                let bodies = point.bodies.map(|body| self.mirror.bodies[body as usize].id);
+                let contact = ContactForce {
+                    bodies,
+                    shapes: point.key.0,
+                    point: point.position,
+                    normal: point.normal(),
+                    gap: point.gap,
+                    force,
+                };
+                self.contacts.insert(point.key, contact);
             }
         }
     }
 
-    /// Bodies that contacts push are no longer free.
-    pub(super) fn note_contact(&mut self, touches: &[Touch]) {
-        for (touch, p) in touches.iter().zip(&self.forces.impulse) {
+    /// Marks bodies with contact impulses as not free.
+    pub(super) fn mark_contact(&mut self, points: &[ManifoldPoint]) {
+        for (point, p) in points.iter().zip(&self.forces.impulse) {
             if *p != DVec3::ZERO {
-                for actor in touch.actors {
-                    self.contact_free[actor as usize] = false;
+                for body in point.bodies {
+                    self.contact_free[body as usize] = false;
                 }
             }
         }
     }
 
-    /// Tells which shapes began and ended to touch in this step.
-    fn tell_touching(&mut self, time: f64) {
+    /// Reports the shapes that began and ceased to touch in this step.
+    fn report_touching(&mut self, time: f64) {
         let mut touching: BTreeSet<[ShapeId; 2]> =
             self.contacts.values().map(|contact| contact.shapes).collect();
-        let sensed = self.roster.pairs.values_mut().filter(|pair| pair.sensor && pair.near);
+        let sensed = self.mirror.pairs.values_mut().filter(|pair| pair.sensor && pair.near);
         for pair in sensed {
             let ends = &self.ends;
-            if ends.len() == self.roster.actors.len() && pair.separation(&self.roster.parts, ends, 0.0) < 0.0
+            if ends.len() == self.mirror.bodies.len()
+                && pair.separation(&self.mirror.colliders, ends, 0.0) < 0.0
             {
                 touching.insert(pair.shapes);
             }
         }
         let owner = |shapes: &[ShapeId; 2]| {
             let of = |shape: ShapeId| {
-                let part = self.roster.parts.iter().find(|part| part.id == shape)?;
-                Some(self.roster.actors[part.actor as usize].id)
+                let collider = self.mirror.colliders.iter().find(|collider| collider.id == shape)?;
+                Some(self.mirror.bodies[collider.body as usize].id)
             };
             Some([of(shapes[0])?, of(shapes[1])?])
         };

@@ -1,44 +1,45 @@
-//! Work of contacts and joints, for the energy ledger.
+//! Work of contacts and joints for the energy ledger.
 //!
-//! An impulse p at a contact does p·(u⁻ + u⁺)/2, u the relative velocity there before and after everything that acts in the same interval.
-//! Free flight under constant loads is exact, so what is left of an island's energy over a sub-step, with E = K − F·x for the loads F at
-//! its beginning, is the work of its joints; in an island without joints, that of putting contacts right.
+//! An impulse p at a contact does the work p·(u⁻ + u⁺)/2, where u⁻ and u⁺ are the relative velocities before
+//! and after everything that acts in the same interval. Free flight under constant loads is exact, so the
+//! rest of the energy change of an island over a sub-step, with E = K − F·x for the loads F at its beginning,
+//! is the work of its joints; in an island without joints, that of position correction.
 
 use super::Constraint;
-use super::force::Course;
-use super::island::Island;
-use super::roster::Roster;
-use super::touch::Touch;
+use super::island::ContactIsland;
+use super::manifold_point::ManifoldPoint;
+use super::trajectory::Trajectory;
+use super::world_mirror::WorldMirror;
 use crate::motion::Motion;
 use crate::world::{WorkCategory, WorkEntry, WorkSource, World};
 use glam::DVec3;
 use rattleback_geometry::swept::rotation_vector;
 
-/// Posts the work of an impulse, in the frame of the contact, between the velocities of two states.
+/// Posts the work of an impulse, given in the contact frame, between two states.
 pub(in crate::simulator) fn add_contact_work(
     works: &mut Vec<WorkEntry>,
-    roster: &Roster,
-    (touch, p): (&Touch, DVec3),
+    mirror: &WorldMirror,
+    (point, p): (&ManifoldPoint, DVec3),
     (before, after): (&[Motion], &[Motion]),
 ) {
     if p == DVec3::ZERO {
         return;
     }
-    let impulse = touch.frame * p;
-    let mean = touch.actors.map(|actor| {
-        let (before, after) = (&before[actor as usize], &after[actor as usize]);
+    let impulse = point.frame * p;
+    let mean = point.bodies.map(|body| {
+        let (before, after) = (&before[body as usize], &after[body as usize]);
         let mean = Motion { v: before.v + after.v, omega: before.omega + after.omega, ..*before };
-        0.5 * mean.velocity_at(touch.point)
+        0.5 * mean.velocity_at(point.position)
     });
-    let u = touch.frame.transpose() * (mean[1] - mean[0]);
+    let u = point.frame.transpose() * (mean[1] - mean[0]);
     let mut kinematic = 0.0;
     for (side, sign) in [(0, 1.0), (1, -1.0)] {
-        if !roster.actors[touch.actors[side] as usize].is_dynamic() {
+        if !mirror.bodies[point.bodies[side] as usize].is_dynamic() {
             kinematic += sign * impulse.dot(mean[side]);
         }
     }
-    let source = WorkSource::Pair(touch.actors.map(|actor| roster.actors[actor as usize].id));
-    let point = Some(touch.point);
+    let source = WorkSource::Pair(point.bodies.map(|body| mirror.bodies[body as usize].id));
+    let point = Some(point.position);
     for (category, joules) in [
         (WorkCategory::Contact, p.x * u.x),
         (WorkCategory::Friction, p.y * u.y + p.z * u.z),
@@ -51,46 +52,48 @@ pub(in crate::simulator) fn add_contact_work(
 }
 
 impl Constraint {
-    /// Begins the account of a step.
-    pub(super) fn begin_account(&mut self, world: &World) {
+    /// Begins the ledger of a step.
+    pub(super) fn begin_ledger(&mut self, world: &World) {
         self.works.clear();
-        self.accounts = world.keeps_ledger();
+        self.keeps_ledger = world.keeps_ledger();
     }
 
-    /// Posts what it took to put bodies where their joints hold, from this energy.
-    pub(super) fn account_settling(&mut self, world: &World, energy: Option<f64>) {
+    /// Posts the energy change of the projection onto the joints, from the energy before it, J.
+    pub(super) fn account_stabilization(&mut self, world: &World, energy: Option<f64>) {
         let Some(energy) = energy else { return };
-        let source = self.roster.bonds.first().map_or(WorkSource::World, |bond| WorkSource::Joint(bond.id));
+        let source =
+            self.mirror.joints.first().map_or(WorkSource::World, |joint| WorkSource::Joint(joint.id));
         let joules = world.readout().energy() - energy;
         if joules != 0.0 {
             self.works.push(WorkEntry { category: WorkCategory::Joint, source, point: None, joules });
         }
     }
 
-    /// Posts the work of the forces of an interval that is done.
-    pub(super) fn account_forces(&mut self, touches: &[Touch], now: &[Motion], end: &[Motion]) {
-        if self.accounts {
-            for (touch, p) in touches.iter().zip(&self.forces.impulse) {
-                add_contact_work(&mut self.works, &self.roster, (touch, *p), (now, end));
+    /// Posts the work of the contact forces of a completed interval.
+    pub(super) fn account_forces(&mut self, points: &[ManifoldPoint], now: &[Motion], end: &[Motion]) {
+        if self.keeps_ledger {
+            for (point, p) in points.iter().zip(&self.forces.impulse) {
+                add_contact_work(&mut self.works, &self.mirror, (point, *p), (now, end));
             }
         }
     }
 
-    /// Posts what an island has gained over a sub-step h besides the works from `first` on.
+    /// Posts the energy change of an island over a sub-step h that the entries from `first` on do not account
+    /// for.
     pub(super) fn account_island(
         &mut self,
         world: &World,
-        island: &Island,
-        (start, end, free): (&[Motion], &[Motion], &[Course]),
+        island: &ContactIsland,
+        (start, end, free): (&[Motion], &[Motion], &[Trajectory]),
         first: usize,
         h: f64,
     ) {
-        if !self.accounts || (island.assemblies.is_empty() && island.pairs.is_empty()) {
+        if !self.keeps_ledger || (island.mechanisms.is_empty() && island.pairs.is_empty()) {
             return;
         }
         let mut gained = 0.0;
-        for &actor in &island.actors {
-            let (inertia, from, to) = (&self.roster.actors[actor].inertia, &start[actor], &end[actor]);
+        for &body in &island.bodies {
+            let (inertia, from, to) = (&self.mirror.bodies[body].inertia, &start[body], &end[body]);
             let [then, now] = [from, to].map(|motion| {
                 let linear = 0.5 * inertia.mass() * motion.v.length_squared();
                 [linear, inertia.kinetic_energy(motion) - linear]
@@ -99,7 +102,7 @@ impl Constraint {
                 gained += now[k] - then[k];
                 gained -= (-c * h).exp_m1() * then[k] - (c * h).exp_m1() * now[k];
             }
-            if let Course::Free { acceleration, torque } = free[actor] {
+            if let Trajectory::Ballistic { acceleration, torque } = free[body] {
                 gained -= inertia.mass() * acceleration.dot(to.x - from.x);
                 if torque != DVec3::ZERO {
                     gained -= torque.dot(rotation_vector(from.q, to.q));
@@ -107,20 +110,20 @@ impl Constraint {
             }
         }
         let left = gained - self.works[first..].iter().map(|work| work.joules).sum::<f64>();
-        let joints = || self.roster.bonds_of(&island.assemblies).map(|bond| self.roster.bonds[bond].id);
+        let joints = || self.mirror.joints_of(&island.mechanisms).map(|joint| self.mirror.joints[joint].id);
         let adds = |id| world.joint(id).is_ok_and(|record| record.kind().can_add_energy());
         let (category, source) = match (joints().find(|id| adds(*id)), joints().next()) {
             (Some(motor), _) => (WorkCategory::Motor, WorkSource::Joint(motor)),
             (None, Some(joint)) => (WorkCategory::Joint, WorkSource::Joint(joint)),
             (None, None) => {
-                let body = island.actors.first().map(|actor| self.roster.actors[*actor].id);
+                let body = island.bodies.first().map(|body| self.mirror.bodies[*body].id);
                 (WorkCategory::Contact, body.map_or(WorkSource::World, WorkSource::Body))
             }
         };
         self.works.push(WorkEntry { category, source, point: None, joules: left });
     }
 
-    /// Posts the work of the step.
+    /// Moves the entries of the step to the ledger of the world.
     pub(super) fn post_work(&mut self, world: &mut World) {
         for entry in self.works.drain(..) {
             world.add_work(entry);

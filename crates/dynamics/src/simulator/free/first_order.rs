@@ -1,11 +1,11 @@
-//! Rigid bodies under any method for ẏ = f(t, y).
+//! Rigid bodies as a first-order system ẏ = f(t, y), for any method of [`rattleback_numerics::integrator`].
 //!
-//! The state of a body is y = (x, q, v, L): 13 numbers. ẋ = v, q̇ = ½ (0, ω) q, v̇ = F/m, L̇ = τ, with
-//! ω = R I⁻¹ Rᵀ L recomputed from the stage's own attitude: integrating L instead of ω is what keeps the gyroscopic term.
-//! After each step the quaternion is put back to unit length.
+//! The state of a body is y = (x, q, v, L): 13 numbers. ẋ = v, q̇ = ½ (0, ω) q, v̇ = F/m, L̇ = τ, with ω = R I⁻¹
+//! Rᵀ L evaluated with the attitude of the stage; integrating L instead of ω includes the gyroscopic term.
+//! After each step the quaternion is normalised.
 
-use super::flow::{BodyIntegrator, Flow};
-use super::{StepResult, damping};
+use super::integration_context::{BodyIntegrator, IntegrationContext};
+use super::{StepResult, damp_all};
 use crate::component;
 use crate::motion::Motion;
 use crate::property::{Allowed, Component, ComponentType};
@@ -20,22 +20,24 @@ use rattleback_numerics::integrator::{
 use rattleback_numerics::{Integrator, State, StepError, System, Tolerance};
 
 type Y = Vec<f64>;
+/// Components of y per body.
 const WIDTH: usize = 13;
 
 component! {
-    /// How a first-order method chooses its steps.
+    /// Step control of a first-order method.
     pub struct FirstOrderSettings as "first-order settings" {
-        /// One step as asked, as many as the error demands, or a number of equal sub-steps that doubles and halves.
+        /// `fixed`: one step; `adaptive`: steps by error control; `sub-steps`: equal sub-steps whose number
+        /// doubles and halves by error control.
         control: String = "fixed", "", Allowed::OneOf(&["fixed", "adaptive", "sub-steps"]);
-        /// Largest error of a step, absolute part, in SI units of the state.
+        /// Local error of a step, absolute part, in SI units of each component of the state; above 0.
         absolute_tolerance: f64 = 1e-8, "", Allowed::Positive;
-        /// Largest error of a step, relative part.
+        /// Local error of a step, relative to each component of the state; at least 0.
         relative_tolerance: f64 = 1e-8, "", Allowed::NonNegative;
     }
 }
 
 /// The equations of motion of all dynamic bodies.
-struct Newton<'f, 'w>(&'f mut Flow<'w>);
+struct FirstOrderBodies<'f, 'w>(&'f mut IntegrationContext<'w>);
 
 fn vector(y: &[f64]) -> DVec3 {
     DVec3::from_slice(y)
@@ -45,9 +47,9 @@ fn quaternion(y: &[f64]) -> DQuat {
     DQuat::from_slice(y)
 }
 
-impl Newton<'_, '_> {
-    /// Puts the bodies into the state y.
-    fn place(&mut self, y: &Y) {
+impl FirstOrderBodies<'_, '_> {
+    /// Writes y to the bodies.
+    fn write(&mut self, y: &Y) {
         let (motion, inertia) = self.0.dynamic_mut();
         for ((body, inertia), y) in motion.iter_mut().zip(inertia).zip(y.chunks_exact(WIDTH)) {
             let q = quaternion(&y[3..]).normalize();
@@ -56,7 +58,7 @@ impl Newton<'_, '_> {
         }
     }
 
-    /// The present state of the bodies.
+    /// Reads y from the bodies.
     fn read(&mut self, y: &mut Y) {
         y.clear();
         let (motion, inertia) = self.0.dynamic_mut();
@@ -69,20 +71,20 @@ impl Newton<'_, '_> {
     }
 }
 
-impl System<Y> for Newton<'_, '_> {
+impl System<Y> for FirstOrderBodies<'_, '_> {
     fn rate(&mut self, t: f64, y: &Y, rate: &mut Y) {
-        self.place(y);
+        self.write(y);
         let (motion, inertia, loads) = self.0.gather_and_move(t);
         let g = loads.uniform_acceleration();
-        let mut sick = Vec::new();
+        let mut non_finite = Vec::new();
         let bodies = motion.iter().zip(inertia).zip(y.chunks_exact(WIDTH)).zip(rate.chunks_exact_mut(WIDTH));
         for (index, (((body, inertia), y), rate)) in bodies.enumerate() {
             let wrench = loads.wrench(index);
             let acceleration = g + wrench.force * inertia.inverse_mass;
-            // A body whose force is not a number stands still and is taken out after the step; the others go on.
+            // A body with a load that is not finite keeps its state and is quarantined after the step.
             if !(acceleration.is_finite() && wrench.torque.is_finite() && body.is_finite()) {
                 rate.fill(0.0);
-                sick.push(index);
+                non_finite.push(index);
                 continue;
             }
             let spin =
@@ -92,7 +94,7 @@ impl System<Y> for Newton<'_, '_> {
             rate[7..10].copy_from_slice(&acceleration.to_array());
             rate[10..].copy_from_slice(&wrench.torque.to_array());
         }
-        self.0.report_sick(sick);
+        self.0.report_non_finite(non_finite);
     }
 
     fn project(&mut self, y: &mut Y) {
@@ -103,7 +105,7 @@ impl System<Y> for Newton<'_, '_> {
     }
 }
 
-/// How the error of a step is found when it is controlled.
+/// A method with error control over an interval.
 trait Adaptive: Send {
     fn integrate(
         &mut self,
@@ -143,7 +145,7 @@ impl<M: Integrator<Y>> Adaptive for StepDoubling<M, Y> {
     }
 }
 
-/// A first-order method for all dynamic bodies at once.
+/// A first-order method for the system of all dynamic bodies.
 struct FirstOrder {
     name: &'static str,
     settings: FirstOrderSettings,
@@ -151,7 +153,7 @@ struct FirstOrder {
     method: Box<dyn Integrator<Y>>,
     adaptive: Box<dyn Adaptive>,
     controller: SubStepController,
-    /// Step that the error control would like to begin with.
+    /// First step of the next interval under error control, s.
     next_step: Option<f64>,
     y: Y,
     scratch: [Y; 2],
@@ -176,15 +178,15 @@ impl BodyIntegrator for FirstOrder {
         Description { type_name: self.name.into(), properties }
     }
 
-    fn advance(&mut self, flow: &mut Flow<'_>, h: f64) -> StepResult {
-        let t = flow.time();
-        damping(flow, 0.5 * h);
-        let mut newton = Newton(flow);
-        newton.read(&mut self.y);
+    fn advance(&mut self, context: &mut IntegrationContext<'_>, h: f64) -> StepResult {
+        let t = context.time();
+        damp_all(context, 0.5 * h);
+        let mut system = FirstOrderBodies(context);
+        system.read(&mut self.y);
         let (accepted, rejected) = match self.settings.control.as_str() {
             "adaptive" => {
-                // A step as long as the interval may be tried again; anything longer is cut to it by the driver.
-                let report = self.adaptive.integrate(&mut newton, t, t + h, &mut self.y, self.next_step)?;
+                // The driver limits the first step to the interval.
+                let report = self.adaptive.integrate(&mut system, t, t + h, &mut self.y, self.next_step)?;
                 self.next_step = Some(report.next_step);
                 (report.accepted, report.rejected)
             }
@@ -193,24 +195,24 @@ impl BodyIntegrator for FirstOrder {
                     Tolerance::new(self.settings.absolute_tolerance, self.settings.relative_tolerance);
                 let (method, whole) = (&mut self.method, &mut self.whole);
                 let report = self.controller.advance(t, h, &mut self.y, &mut self.scratch, |t, h, y| {
-                    // The error of a sub-step by step doubling: one whole against two halves, which are kept.
+                    // Error by step doubling: one whole sub-step against two halves, whose result is kept.
                     whole.clone_from(y);
-                    method.step(&mut newton, t, h, whole)?;
-                    method.step(&mut newton, t, 0.5 * h, y)?;
-                    method.step(&mut newton, t + 0.5 * h, 0.5 * h, y)?;
+                    method.step(&mut system, t, h, whole)?;
+                    method.step(&mut system, t, 0.5 * h, y)?;
+                    method.step(&mut system, t + 0.5 * h, 0.5 * h, y)?;
                     whole.add_scaled(-1.0, y);
                     Ok(whole.scaled_error(y, tolerance))
                 })?;
                 (u64::from(report.substeps), u64::from(report.rejected))
             }
             _ => {
-                self.method.step(&mut newton, t, h, &mut self.y)?;
+                self.method.step(&mut system, t, h, &mut self.y)?;
                 (1, 0)
             }
         };
-        newton.place(&self.y);
-        damping(flow, 0.5 * h);
-        flow.count_substeps(accepted, rejected);
+        system.write(&self.y);
+        damp_all(context, 0.5 * h);
+        context.count_substeps(accepted, rejected);
         Ok(())
     }
 
@@ -225,9 +227,9 @@ impl BodyIntegrator for FirstOrder {
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let (substeps, accepted, next_step): (u32, u32, Option<f64>) =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the integrator"))?;
+            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the integrator"))?;
         if next_step.is_some_and(|step| !(step.is_finite() && step > 0.0)) || substeps == 0 {
-            return Err(SnapshotError::Malformed("memory of the integrator"));
+            return Err(SnapshotError::Malformed("state of the integrator"));
         }
         self.controller.substeps = substeps;
         self.controller.accepted = accepted;
@@ -236,11 +238,11 @@ impl BodyIntegrator for FirstOrder {
     }
 }
 
-/// A method for steps as they come, and the same under error control.
+/// A method for single steps, and the same method with error control.
 type Methods = (Box<dyn Integrator<Y>>, Box<dyn Adaptive>);
 
-/// Everything needed to make one kind of first-order method.
-struct Recipe {
+/// Registration of one first-order method.
+struct MethodEntry {
     name: &'static str,
     doc: &'static str,
     weighted: bool,
@@ -251,7 +253,7 @@ fn control(settings: &FirstOrderSettings) -> StepControl {
     StepControl::new(Tolerance::new(settings.absolute_tolerance, settings.relative_tolerance))
 }
 
-/// A method controlled by step doubling.
+/// A method with error control by step doubling.
 fn doubled<M: Integrator<Y> + 'static>(
     settings: &FirstOrderSettings,
     make: impl Fn() -> Result<M, StepError>,
@@ -259,63 +261,63 @@ fn doubled<M: Integrator<Y> + 'static>(
     Ok((Box::new(make()?), Box::new(StepDoubling::new(make()?, control(settings)))))
 }
 
-/// A method that brings its own error estimate.
+/// An embedded pair, with its own error estimate.
 fn embedded<M: EmbeddedPair<Y> + 'static>(settings: &FirstOrderSettings, make: impl Fn() -> M) -> Methods {
     (Box::new(make()), Box::new(Embedded::new(make(), control(settings))))
 }
 
-const RECIPES: [Recipe; 9] = [
-    Recipe {
+const METHODS: [MethodEntry; 9] = [
+    MethodEntry {
         name: "explicit-euler",
-        doc: "Forward Euler, order 1: for comparison, gains energy",
+        doc: "Explicit Euler, order 1: gains energy; for comparison",
         weighted: false,
         make: |settings, _| doubled(settings, || Ok(ExplicitEuler::new())),
     },
-    Recipe {
+    MethodEntry {
         name: "implicit-euler",
-        doc: "Backward Euler, order 1: stable for stiff springs, loses energy",
+        doc: "Implicit Euler, order 1: stable for stiff springs, loses energy",
         weighted: false,
         make: |settings, _| doubled(settings, || Ok(ImplicitEuler::new())),
     },
-    Recipe {
+    MethodEntry {
         name: "midpoint",
         doc: "Midpoint Runge-Kutta, order 2",
         weighted: false,
         make: |settings, _| doubled(settings, || Ok(RungeKutta2::midpoint())),
     },
-    Recipe {
+    MethodEntry {
         name: "heun",
         doc: "Heun's Runge-Kutta, order 2",
         weighted: false,
         make: |settings, _| doubled(settings, || Ok(RungeKutta2::heun())),
     },
-    Recipe {
+    MethodEntry {
         name: "runge-kutta-2",
-        doc: "Any Runge-Kutta of order 2 with two stages",
+        doc: "Two-stage Runge-Kutta of order 2 with a given weight of the second stage",
         weighted: true,
         make: |settings, weight| doubled(settings, || RungeKutta2::with_weight(weight)),
     },
-    Recipe {
+    MethodEntry {
         name: "runge-kutta-4",
         doc: "Classical Runge-Kutta, order 4",
         weighted: false,
         make: |settings, _| doubled(settings, || Ok(RungeKutta4::new())),
     },
-    Recipe {
+    MethodEntry {
         name: "cash-karp",
         doc: "Cash and Karp's embedded pair, order 5(4)",
         weighted: false,
         make: |settings, _| Ok(embedded(settings, CashKarp::new)),
     },
-    Recipe {
+    MethodEntry {
         name: "dormand-prince",
         doc: "Dormand and Prince's embedded pair, order 5(4)",
         weighted: false,
         make: |settings, _| Ok(embedded(settings, DormandPrince::new)),
     },
-    Recipe {
+    MethodEntry {
         name: "bulirsch-stoer",
-        doc: "Extrapolated midpoint rule: very accurate for smooth forces",
+        doc: "Bulirsch-Stoer extrapolation of the midpoint rule: high accuracy for smooth forces",
         weighted: false,
         make: |settings, _| {
             let tolerance = Tolerance::new(settings.absolute_tolerance, settings.relative_tolerance);
@@ -325,9 +327,9 @@ const RECIPES: [Recipe; 9] = [
 ];
 
 pub(super) fn register(integrators: &mut Catalogue<Box<dyn BodyIntegrator>>) -> Result<(), RegistryError> {
-    for recipe in RECIPES {
+    for entry in METHODS {
         let mut specs = FirstOrderSettings::type_specs().to_vec();
-        if recipe.weighted {
+        if entry.weighted {
             specs.push(crate::property::PropertySpec {
                 name: "weight".into(),
                 value_type: crate::property::ValueType::Real,
@@ -335,10 +337,10 @@ pub(super) fn register(integrators: &mut Catalogue<Box<dyn BodyIntegrator>>) -> 
                 default: Some(crate::property::Value::Real(1.0)),
                 required: false,
                 allowed: Allowed::Within(1e-3, 1.0),
-                doc: "Weight of the second stage: 1 is the midpoint rule, 1/2 Heun's".into(),
+                doc: "Weight of the second stage, 0.001 to 1: 1 is the midpoint rule, 1/2 Heun's".into(),
             });
         }
-        integrators.register(Entry::new(recipe.name, recipe.doc, specs, move |given| {
+        integrators.register(Entry::new(entry.name, entry.doc, specs, move |given| {
             let mut settings = FirstOrderSettings::default();
             let mut weight = None;
             for (name, value) in given {
@@ -348,9 +350,9 @@ pub(super) fn register(integrators: &mut Catalogue<Box<dyn BodyIntegrator>>) -> 
                 }
             }
             let (method, adaptive) =
-                (recipe.make)(&settings, weight.unwrap_or(1.0)).map_err(|error| error.to_string())?;
+                (entry.make)(&settings, weight.unwrap_or(1.0)).map_err(|error| error.to_string())?;
             Ok(Box::new(FirstOrder {
-                name: recipe.name,
+                name: entry.name,
                 settings,
                 extra: weight,
                 method,

@@ -1,14 +1,14 @@
-//! Free motion: forces move bodies, nothing touches.
+//! Free motion: bodies under forces, without contacts and joints.
 //!
-//! A step is: gather loads → integrate the dynamic bodies (by a [`BodyIntegrator`]) → move the animated bodies along
-//! their paths → report.
+//! A step: gather loads → integrate the dynamic bodies (by a [`BodyIntegrator`]) → move the kinematic bodies
+//! along their paths → report changes and events.
 
 mod first_order;
-mod flow;
+mod integration_context;
 mod second_order;
 mod splitting;
 
-pub use flow::{BodyIntegrator, Flow};
+pub use integration_context::{BodyIntegrator, IntegrationContext};
 pub use splitting::Splitting;
 
 use crate::error::Error;
@@ -23,19 +23,22 @@ use rattleback_numerics::StepError;
 use rattleback_numerics::damping::Damping;
 
 const NAME: &str = "free-motion";
-const MOST_THREADS: u32 = 256;
+/// Most threads of a step.
+const MAX_THREADS: u32 = 256;
 
-/// Moves bodies under forces, without contact, by any integrator.
+/// Free-motion simulator: bodies under forces, without contacts and joints, by any integrator.
 ///
-/// The default integrator flies uniform gravity and torque-free rotation exactly and is of second order otherwise.
+/// The default integrator is exact for uniform gravity and torque-free rotation, and of second order
+/// otherwise.
 #[derive(Debug)]
 pub struct FreeMotion {
     integrator: Box<dyn BodyIntegrator>,
     loads: Loads,
     before: Vec<Motion>,
-    sick: Vec<usize>,
+    non_finite: Vec<usize>,
     threads: u32,
-    /// The revision of the world after our last step: if it differs, someone else has moved things.
+    /// Revision of the world after the last step; a different one means that the world has been changed
+    /// since.
     revision: Option<u64>,
 }
 
@@ -52,19 +55,22 @@ impl FreeMotion {
             integrator,
             loads: Loads::default(),
             before: Vec::new(),
-            sick: Vec::new(),
+            non_finite: Vec::new(),
             threads: 1,
             revision: None,
         }
     }
 
-    /// The same with so many threads for what can be done in parallel; the results do not depend on it.
+    /// The simulator with a number of threads, 1 to 256; results do not depend on it.
     #[must_use]
     pub fn with_threads(self, threads: u32) -> Self {
-        Self { threads: threads.clamp(1, MOST_THREADS), ..self }
+        Self { threads: threads.clamp(1, MAX_THREADS), ..self }
     }
 
-    /// Registered name of an integrator with default settings ⇒ simulator.
+    /// Registered name of an integrator ⇒ simulator with its default settings.
+    ///
+    /// # Errors
+    /// If no integrator has that name.
     ///
     /// ```
     /// use rattleback_dynamics::{FreeMotion, Registry};
@@ -94,31 +100,36 @@ impl Simulator for FreeMotion {
         let time = world.time();
         world.begin_step();
         loop {
-            self.sick.clear();
-            let mut flow = Flow::new(world, &mut self.loads, &mut self.sick, self.threads);
-            if self.integrator.in_blocks(&flow) {
-                self.integrator.advance(&mut flow, dt).map_err(|source| Error::Step { time, dt, source })?;
+            self.non_finite.clear();
+            let mut context =
+                IntegrationContext::new(world, &mut self.loads, &mut self.non_finite, self.threads);
+            if self.integrator.in_blocks(&context) {
+                self.integrator.advance(&mut context, dt).map_err(|source| Error::Step {
+                    time,
+                    dt,
+                    source,
+                })?;
                 world.end_step(time + dt, None);
                 break;
             }
             self.before.clear();
-            self.before.extend_from_slice(flow.bodies().motion(Status::Dynamic));
-            let Err(source) = self.integrator.advance(&mut flow, dt) else {
+            self.before.extend_from_slice(context.bodies().motion(Status::Dynamic));
+            let Err(source) = self.integrator.advance(&mut context, dt) else {
                 let motion = world.bodies_mut().dynamic_mut().0;
-                for place in &self.sick {
+                for place in &self.non_finite {
                     motion[*place].x = DVec3::NAN;
                 }
                 world.end_step(time + dt, Some(&self.before));
                 break;
             };
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
-            if self.sick.is_empty() {
-                // What the integrator remembers of a step that did not happen is worth nothing.
+            if self.non_finite.is_empty() {
+                // The history of the integrator belongs to a step that did not take place.
                 self.revision = None;
                 return Err(Error::Step { time, dt, source });
             }
-            // Without the bodies that spoilt it, the step may well succeed.
-            world.quarantine(&mut self.sick, time);
+            // Without the bodies that are not finite the step may succeed.
+            world.quarantine(&mut self.non_finite, time);
             self.integrator.reset();
         }
         self.revision = Some(world.revision());
@@ -131,21 +142,22 @@ impl Simulator for FreeMotion {
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let (revision, memory): (Option<u64>, Vec<u8>) =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the simulator"))?;
+            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
         self.integrator.recall(&memory)?;
         self.revision = revision;
         Ok(())
     }
 }
 
-/// v(t + h) = v(t) e^(−c h) for every dynamic body that is damped, and ω alike.
-fn damping(flow: &mut Flow<'_>, h: f64) {
-    let (motion, inertia) = flow.dynamic_mut();
+/// v(t + h) = v(t) e^(−c h) and ω alike, for every dynamic body.
+fn damp_all(context: &mut IntegrationContext<'_>, h: f64) {
+    let (motion, inertia) = context.dynamic_mut();
     for (body, inertia) in motion.iter_mut().zip(inertia) {
         damp(body, inertia, h);
     }
 }
 
+/// Exponential damping of one body over a time h.
 #[inline]
 fn damp(body: &mut Motion, inertia: &Inertia, h: f64) {
     if inertia.linear_damping > 0.0 {
@@ -156,7 +168,7 @@ fn damp(body: &mut Motion, inertia: &Inertia, h: f64) {
     }
 }
 
-/// A step length or state that an integrator cannot use.
+/// Result of an integration step.
 pub(crate) type StepResult = Result<(), StepError>;
 
 pub(crate) fn register_integrators(
@@ -179,7 +191,7 @@ pub(crate) fn register_simulator(
         default: Some(Value::Text(splitting::NAME.into())),
         required: false,
         allowed: Allowed::Finite,
-        doc: "Name of a registered integrator".into(),
+        doc: "Integrator, by its registered name".into(),
     }];
     specs.push(PropertySpec {
         name: "threads".into(),
@@ -187,10 +199,10 @@ pub(crate) fn register_simulator(
         unit: String::new(),
         default: Some(Value::Int(1)),
         required: false,
-        allowed: Allowed::Within(1.0, MOST_THREADS.into()),
-        doc: "Threads for what can be done in parallel; they do not change the result".into(),
+        allowed: Allowed::Within(1.0, MAX_THREADS.into()),
+        doc: "Threads of a step, 1 to 256; results do not depend on it".into(),
     });
-    // The settings of all integrators can be given to the simulator; each takes those it knows and has its own defaults.
+    // The simulator accepts the settings of all integrators; each integrator has its own and their defaults.
     for entry in integrators.iter() {
         for spec in &entry.properties {
             if !specs.iter().any(|known| known.name == spec.name) {
@@ -198,17 +210,22 @@ pub(crate) fn register_simulator(
             }
         }
     }
-    simulators.register(Entry::new(NAME, "Forces move bodies, nothing touches", specs, move |given| {
-        let Some(Value::Text(name)) = given.get("integrator") else {
-            return Err("`integrator` must be a string".into());
-        };
-        let mut settings = given.clone();
-        settings.remove("integrator");
-        let threads = match settings.remove("threads") {
-            Some(Value::Int(threads)) => threads as u32,
-            _ => 1,
-        };
-        let integrator = integrators.make(name, &settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(FreeMotion::new(integrator).with_threads(threads)) as Box<dyn Simulator>)
-    }))
+    simulators.register(Entry::new(
+        NAME,
+        "Bodies under forces, without contacts and joints",
+        specs,
+        move |given| {
+            let Some(Value::Text(name)) = given.get("integrator") else {
+                return Err("`integrator` must be a string".into());
+            };
+            let mut settings = given.clone();
+            settings.remove("integrator");
+            let threads = match settings.remove("threads") {
+                Some(Value::Int(threads)) => threads as u32,
+                _ => 1,
+            };
+            let integrator = integrators.make(name, &settings).map_err(|error| error.to_string())?;
+            Ok(Box::new(FreeMotion::new(integrator).with_threads(threads)) as Box<dyn Simulator>)
+        },
+    ))
 }

@@ -1,15 +1,16 @@
-//! Rigid bodies under methods for ẋ = v, v̇ = a(t, x, v).
+//! Rigid bodies as a second-order system ẋ = v, v̇ = a(t, x, v), for any method of
+//! [`rattleback_numerics::second_order`].
 //!
-//! Positions are poses (x, q); attitudes drift by the exponential map, q ← exp(½ h ω) q. The angular acceleration is
-//! α = I⁻¹(τ − ω × Iω), and how the gyroscopic term −ω × Iω is treated is a setting:
-//! - off: α = I⁻¹τ, wrong for anything but spheres, for comparison;
+//! Positions are poses (x, q); attitudes drift by the exponential map, q ← exp(½ h ω) q. The angular
+//! acceleration is α = I⁻¹(τ − ω × Iω), and the treatment of the gyroscopic term −ω × Iω is a setting:
+//! - off: α = I⁻¹τ, correct only for spherical inertia, for comparison;
 //! - explicit: as written, gains energy at large steps;
 //! - implicit: one Newton step of I(ω' − ω) + h ω' × Iω' = 0 in the body frame, from ω: never gains energy,
 //!   ω' = ω − (I + h([ω]I − [Iω]))⁻¹ h ω × Iω;
 //! - momentum: L is integrated instead of ω, L̇ = τ, and the attitude drifts with ω = I⁻¹L.
 
-use super::flow::{BodyIntegrator, Flow};
-use super::{StepResult, damping};
+use super::integration_context::{BodyIntegrator, IntegrationContext};
+use super::{StepResult, damp_all};
 use crate::component;
 use crate::motion::Inertia;
 use crate::property::{Allowed, Component, ComponentType, Value};
@@ -22,16 +23,19 @@ use rattleback_numerics::{SecondOrder, SecondOrderIntegrator};
 
 type Q = Vec<Pose>;
 type V = Vec<f64>;
+/// Velocity components per body.
 const WIDTH: usize = 6;
 
 component! {
-    /// How a second-order method treats rotation.
+    /// Rotation in a second-order method.
     pub struct SecondOrderSettings as "second-order settings" {
-        /// Treatment of the gyroscopic term.
+        /// Treatment of the gyroscopic term −ω × Iω: `off`, `explicit`, `implicit` (never gains energy) or
+        /// `momentum` (integrates L).
         gyroscopic: String = "implicit", "", Allowed::OneOf(&["off", "explicit", "implicit", "momentum"]);
     }
 }
 
+/// Treatment of the gyroscopic term.
 #[derive(Clone, Copy, PartialEq)]
 enum Gyroscopic {
     Off,
@@ -67,16 +71,16 @@ fn skew(a: DVec3) -> DMat3 {
 }
 
 /// The equations of motion of all dynamic bodies; the second half of each velocity is ω, or L for `Momentum`.
-struct Newton<'f, 'w> {
-    flow: &'f mut Flow<'w>,
+struct SecondOrderBodies<'f, 'w> {
+    context: &'f mut IntegrationContext<'w>,
     mode: Gyroscopic,
     h: f64,
 }
 
-impl Newton<'_, '_> {
-    fn place(&mut self, x: &Q, v: &V) {
+impl SecondOrderBodies<'_, '_> {
+    fn write(&mut self, x: &Q, v: &V) {
         let mode = self.mode;
-        let (motion, inertia) = self.flow.dynamic_mut();
+        let (motion, inertia) = self.context.dynamic_mut();
         for (((body, inertia), pose), v) in motion.iter_mut().zip(inertia).zip(x).zip(v.chunks_exact(WIDTH)) {
             body.x = pose.translation;
             body.q = pose.rotation;
@@ -91,7 +95,7 @@ impl Newton<'_, '_> {
         x.clear();
         v.clear();
         let mode = self.mode;
-        let (motion, inertia) = self.flow.dynamic_mut();
+        let (motion, inertia) = self.context.dynamic_mut();
         for (body, inertia) in motion.iter().zip(inertia) {
             x.push(body.pose());
             v.extend(body.v.to_array());
@@ -104,13 +108,13 @@ impl Newton<'_, '_> {
     }
 }
 
-impl SecondOrder<Q, V> for Newton<'_, '_> {
+impl SecondOrder<Q, V> for SecondOrderBodies<'_, '_> {
     fn acceleration(&mut self, t: f64, x: &Q, v: &V, a: &mut V) {
-        self.place(x, v);
+        self.write(x, v);
         let (mode, h) = (self.mode, self.h);
-        let (motion, inertia, loads) = self.flow.gather_and_move(t);
+        let (motion, inertia, loads) = self.context.gather_and_move(t);
         let g = loads.uniform_acceleration();
-        let mut sick = Vec::new();
+        let mut non_finite = Vec::new();
         for (index, ((body, inertia), a)) in
             motion.iter().zip(inertia).zip(a.chunks_exact_mut(WIDTH)).enumerate()
         {
@@ -128,19 +132,19 @@ impl SecondOrder<Q, V> for Newton<'_, '_> {
                         + (implicit_gyroscopic(inertia, body.q, body.omega, h) - body.omega) / h
                 }
             };
-            // A body whose force is not a number stands still and is taken out after the step; the others go on.
-            let sound = linear.is_finite() && angular.is_finite();
-            if !sound {
-                sick.push(index);
+            // A body with a load that is not finite is not accelerated, and is quarantined after the step.
+            let finite = linear.is_finite() && angular.is_finite();
+            if !finite {
+                non_finite.push(index);
             }
-            a[..3].copy_from_slice(&if sound { linear } else { DVec3::ZERO }.to_array());
-            a[3..].copy_from_slice(&if sound { angular } else { DVec3::ZERO }.to_array());
+            a[..3].copy_from_slice(&if finite { linear } else { DVec3::ZERO }.to_array());
+            a[3..].copy_from_slice(&if finite { angular } else { DVec3::ZERO }.to_array());
         }
-        self.flow.report_sick(sick);
+        self.context.report_non_finite(non_finite);
     }
 
     fn drift(&mut self, x: &mut Q, h: f64, v: &V) {
-        let inertia = self.flow.bodies().inertia(crate::world::Status::Dynamic);
+        let inertia = self.context.bodies().inertia(crate::world::Status::Dynamic);
         for ((pose, inertia), v) in x.iter_mut().zip(inertia).zip(v.chunks_exact(WIDTH)) {
             let spin = DVec3::from_slice(&v[3..]);
             let omega = if self.mode == Gyroscopic::Momentum {
@@ -154,7 +158,7 @@ impl SecondOrder<Q, V> for Newton<'_, '_> {
     }
 }
 
-/// A second-order method for all dynamic bodies at once.
+/// A second-order method for the system of all dynamic bodies.
 struct SecondOrderMethod {
     name: &'static str,
     settings: SecondOrderSettings,
@@ -177,15 +181,15 @@ impl BodyIntegrator for SecondOrderMethod {
         Description { type_name: self.name.into(), properties: self.settings.properties() }
     }
 
-    fn advance(&mut self, flow: &mut Flow<'_>, h: f64) -> StepResult {
-        let t = flow.time();
-        damping(flow, 0.5 * h);
-        let mut newton = Newton { flow, mode: self.settings.mode(), h };
-        newton.read(&mut self.x, &mut self.v);
-        self.method.step(&mut newton, t, h, &mut self.x, &mut self.v)?;
-        newton.place(&self.x, &self.v);
-        damping(flow, 0.5 * h);
-        flow.count_substeps(1, 0);
+    fn advance(&mut self, context: &mut IntegrationContext<'_>, h: f64) -> StepResult {
+        let t = context.time();
+        damp_all(context, 0.5 * h);
+        let mut system = SecondOrderBodies { context, mode: self.settings.mode(), h };
+        system.read(&mut self.x, &mut self.v);
+        self.method.step(&mut system, t, h, &mut self.x, &mut self.v)?;
+        system.write(&self.x, &self.v);
+        damp_all(context, 0.5 * h);
+        context.count_substeps(1, 0);
         Ok(())
     }
 
@@ -201,7 +205,7 @@ impl BodyIntegrator for SecondOrderMethod {
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let memory: Option<(V, V, f64)> =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the integrator"))?;
+            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the integrator"))?;
         self.method.restore(memory.map(|(mean_velocity, velocity, step)| VerletHistory {
             mean_velocity,
             velocity,
@@ -211,17 +215,21 @@ impl BodyIntegrator for SecondOrderMethod {
     }
 }
 
-/// Name, documentation, and the treatment of the gyroscopic term that fits: the implicit one is of first order, so a method
-/// of higher order defaults to the explicit one.
+/// Name, documentation, and default treatment of the gyroscopic term: the implicit one is of first order, so
+/// methods of higher order have the explicit one.
 const METHODS: [(&str, &str, &str); 5] = [
-    ("symplectic-euler", "Semi-implicit Euler, order 1: cheap, holds energy on average", "implicit"),
+    (
+        "symplectic-euler",
+        "Semi-implicit Euler, order 1: one evaluation per step, bounded energy error",
+        "implicit",
+    ),
     (
         "taylor-verlet",
-        "Second-order position, first-order velocity (some call it velocity Verlet)",
+        "Taylor step: position of order 2, velocity of order 1 (sometimes called velocity Verlet)",
         "implicit",
     ),
     ("velocity-verlet", "Velocity Verlet, order 2: symplectic for forces of position", "explicit"),
-    ("basic-verlet", "Störmer's position Verlet, order 2: remembers the last step", "explicit"),
+    ("basic-verlet", "Störmer's position Verlet, order 2: uses the previous step", "explicit"),
     ("simpson", "Runge-Kutta of order 4 for forces that depend on time only", "explicit"),
 ];
 

@@ -1,15 +1,16 @@
-//! The default integrator: kick, fly, kick.
+//! The default integrator: kick–drift–kick splitting.
 //!
-//! The motion is split into what forces do (v̇ = F/m, L̇ = τ) and what a body does when left alone (straight flight and
-//! torque-free rotation, both exact): K(h/2) D(h) K(h/2). It is symplectic and reversible for forces that depend on
-//! position, of second order otherwise, and exact for uniform gravity and for free bodies.
+//! The flow is split into the kick by forces (v̇ = F/m, L̇ = τ) and the drift of a free body (uniform
+//! translation and torque-free rotation, both exact): K(h/2) D(h) K(h/2) (G. Strang, *SIAM J. Numer. Anal.* 5
+//! (1968)). It is symplectic and reversible for forces that depend on position, of second order otherwise,
+//! and exact for uniform gravity and for free bodies.
 //!
-//! Forces at the end of the step may depend on the velocities there. They are predicted with the forces of the
-//! beginning, v* = v + h a₀, and corrected, v ← v* + h/2 (a₁ − a₀).
+//! Forces at the end of the step may depend on the velocities there, which are predicted with the initial
+//! forces, v* = v + h a₀, and corrected, v = v* + h/2 (a₁ − a₀).
 //!
-//! Damping multiplies the velocities by e^(−c h/2) at both ends: exactly e^(−c h) in all.
+//! Damping multiplies the velocities by e^(−c h/2) at both ends, by e^(−c h) in total.
 
-use super::flow::{BodyIntegrator, Flow};
+use super::integration_context::{BodyIntegrator, IntegrationContext};
 use super::{StepResult, damp};
 use crate::force::Loads;
 use crate::motion::{Inertia, Motion, fly};
@@ -19,9 +20,10 @@ use glam::DVec3;
 
 pub(super) const NAME: &str = "splitting";
 
-/// Kick, fly, kick.
+/// Kick–drift–kick integrator.
 #[derive(Clone, Debug, Default)]
 pub struct Splitting {
+    /// Loads at the beginning of the step.
     first: Loads,
 }
 
@@ -37,26 +39,26 @@ impl BodyIntegrator for Splitting {
         Description { type_name: NAME.into(), properties: Properties::new() }
     }
 
-    fn advance(&mut self, flow: &mut Flow<'_>, h: f64) -> StepResult {
-        let t = flow.time();
-        if flow.loads_are_uniform() {
-            let g = flow.gather_loads(t).uniform_acceleration();
-            flow.move_in_blocks(|motion, inertia| fly_under(g, motion, inertia, h));
+    fn advance(&mut self, context: &mut IntegrationContext<'_>, h: f64) -> StepResult {
+        let t = context.time();
+        if context.loads_are_uniform() {
+            let g = context.gather_loads(t).uniform_acceleration();
+            context.move_in_blocks(|motion, inertia| drift_under(g, motion, inertia, h));
         } else {
-            self.predict(flow, t, h);
-            self.correct(flow, t + h, h);
+            self.predict(context, t, h);
+            self.correct(context, t + h, h);
         }
-        flow.count_substeps(1, 0);
+        context.count_substeps(1, 0);
         Ok(())
     }
 
-    fn in_blocks(&self, flow: &Flow<'_>) -> bool {
-        flow.loads_are_uniform()
+    fn in_blocks(&self, context: &IntegrationContext<'_>) -> bool {
+        context.loads_are_uniform()
     }
 }
 
-/// Kick, fly, kick under one acceleration that never changes.
-fn fly_under(g: DVec3, motion: &mut [Motion], inertia: &[Inertia], h: f64) {
+/// Kick–drift–kick under a constant uniform acceleration.
+fn drift_under(g: DVec3, motion: &mut [Motion], inertia: &[Inertia], h: f64) {
     for (body, inertia) in motion.iter_mut().zip(inertia) {
         damp(body, inertia, 0.5 * h);
         body.v += 0.5 * h * g;
@@ -69,9 +71,9 @@ fn fly_under(g: DVec3, motion: &mut [Motion], inertia: &[Inertia], h: f64) {
 }
 
 impl Splitting {
-    /// Kick and fly, and kick once more with the same forces: v* = v + h a₀.
-    fn predict(&mut self, flow: &mut Flow<'_>, t: f64, h: f64) {
-        let (motion, inertia, loads) = flow.gather_and_move(t);
+    /// Kick, drift, and a second kick with the same loads: v* = v + h a₀.
+    fn predict(&mut self, context: &mut IntegrationContext<'_>, t: f64, h: f64) {
+        let (motion, inertia, loads) = context.gather_and_move(t);
         self.first.copy_from(loads);
         let g = loads.uniform_acceleration();
         let kick_all = |motion: &mut [Motion]| {
@@ -89,9 +91,9 @@ impl Splitting {
         kick_all(motion);
     }
 
-    /// v ← v* + h/2 (a₁ − a₀), and the second half of the damping.
-    fn correct(&self, flow: &mut Flow<'_>, t: f64, h: f64) {
-        let (motion, inertia, loads) = flow.gather_and_move(t);
+    /// v = v* + h/2 (a₁ − a₀), and the second half of the damping.
+    fn correct(&self, context: &mut IntegrationContext<'_>, t: f64, h: f64) {
+        let (motion, inertia, loads) = context.gather_and_move(t);
         let change = loads.uniform_acceleration() - self.first.uniform_acceleration();
         for (index, (body, inertia)) in motion.iter_mut().zip(inertia).enumerate() {
             body.v += 0.5 * h * change;
@@ -105,7 +107,7 @@ impl Splitting {
 pub(super) fn register(integrators: &mut Catalogue<Box<dyn BodyIntegrator>>) -> Result<(), RegistryError> {
     integrators.register(Entry::new(
         NAME,
-        "Kick, exact flight, kick: second order, exact for free bodies and uniform gravity (the default)",
+        "Kick-drift-kick splitting with exact drift: order 2, exact for free bodies and uniform gravity (the default)",
         Vec::new(),
         |_| Ok(Box::new(Splitting::default()) as Box<dyn BodyIntegrator>),
     ))

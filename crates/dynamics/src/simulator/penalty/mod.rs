@@ -1,15 +1,18 @@
-//! Penalty simulation: contacts are springs and dampers, taken at the end of each sub-step.
+//! Penalty simulator: contacts are springs and dampers, integrated implicitly.
 //!
-//! A contact that has sunk in by −gap pushes with F = −k gap − c u_n, if that is positive, and resists slip by Coulomb's law. With both
-//! taken at the end of a sub-step of length h, gap + h u and u, the impulse is
+//! A contact with gap < 0 pushes with F = −k gap − c u_n if that is positive, with Coulomb friction. With gap
+//! and velocity at the end of a sub-step of length h, gap + h u and u (implicit Euler), the impulse is
 //!
 //!   p = h F = −ρ (u + k h gap/ρ),   ρ = k h² + c h   (without c while there is a gap),
 //!
-//! a soft contact of [`rattleback_numerics::lcp::blocks`], all of which are solved together: stable for any k, c and h.
-//! The stiffness follows from what is asked for. With m the mass the contact feels (1/m = n·K n), it sinks by at most δ under the
-//! acceleration g if k = m g/δ, and a body that arrives with u_n sinks by about δ if k = m u_n²/δ². The larger one is taken, at most
-//! β m/h², the stiffness whose period is a few sub-steps: beyond it the spring would only be a slower way of being rigid.
-//! c = 2 ζ √(k m) with ζ = −ln e/√(π² + ln² e): a free oscillation comes back with e times its speed.
+//! a soft contact of [`rattleback_numerics::lcp::blocks`]; all contacts are one problem, stable for any k, c
+//! and h. The stiffness follows from an admissible penetration δ. With m the effective mass of the contact
+//! (1/m = n·K n), the static penetration under the acceleration g is δ for k = m g/δ, and that of an impact
+//! at u_n about δ for k = m u_n²/δ². The larger k is taken, at most β m/h², whose period is a few sub-steps:
+//! a stiffer spring is not resolved by them. c = 2 ζ √(k m) with ζ = −ln e/√(π² + ln² e): half a period of
+//! free oscillation multiplies the speed by −e.
+
+mod tuning;
 
 use crate::component;
 use crate::contact::{Contactor, collision_matrix};
@@ -19,36 +22,44 @@ use crate::motion::Motion;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::constraint::ContactForce;
-use crate::simulator::constraint::force::{Course, Forces, Wish, follow, loads_of};
+use crate::simulator::constraint::force_solver::{ContactTarget, ForceSolver};
 use crate::simulator::constraint::island::islands;
-use crate::simulator::constraint::roster::Roster;
-use crate::simulator::constraint::roster_state::RosterState;
-use crate::simulator::constraint::touch::{Touch, gather};
+use crate::simulator::constraint::manifold_point::{ManifoldPoint, gather};
+use crate::simulator::constraint::mirror_state::MirrorState;
+use crate::simulator::constraint::trajectory::{Trajectory, evaluate};
 use crate::simulator::constraint::work::add_contact_work;
+use crate::simulator::constraint::world_mirror::WorldMirror;
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
 use crate::world::{SnapshotError, Status, WorkEntry, World};
 use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
+use tuning::{
+    BOUNDS_MARGIN, SIZE_PER_TOLERANCE, SOLVER_TOLERANCE, SOLVER_UPDATES, TANGENTIAL_DAMPING, TOUCH_GAP,
+};
 
 component! {
     /// Springs and dampers at contacts, integrated implicitly.
     pub struct PenaltySettings as "penalty" {
-        /// Sub-steps in a step.
+        /// Sub-steps of equal length in a step, at least 1.
         substeps: i64 = 4, "", Allowed::Within(1.0, 1048576.0);
-        /// δ: how far a contact may sink in under the weight of its own bodies, in parts of the smaller body's half-length.
+        /// δ: static penetration of a contact under the weight of its own bodies, as a fraction of the
+        /// smaller collider's half length; 1e-9 to 0.5.
         sink: f64 = 0.002, "", Allowed::Within(1e-9, 0.5);
-        /// β: largest stiffness, as a multiple of mass over sub-step squared.
+        /// β: largest contact stiffness, in units of effective mass over sub-step squared, above 0.
         stiffest: f64 = 1.0, "", Allowed::Positive;
-        /// Slip slower than this meets static friction.
+        /// Slip speed up to which the static coefficient of friction applies, m/s.
         stick_speed: f64 = 1e-3, "m/s", Allowed::NonNegative;
-        /// Broad phase: the name of a space.
+        /// Broad phase, by the name of a space.
         space: String = "dynamic-bvh", "", Allowed::Finite;
     }
 }
 
 impl PenaltySettings {
-    /// The settings themselves if every name in them is known and every number in its range, else which is not.
+    /// Validates the settings.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range or unknown.
     pub fn checked(self) -> Result<Self, PropertyError> {
         Self::with(&self.properties())?;
         self.space_kind()?;
@@ -65,11 +76,12 @@ impl PenaltySettings {
     }
 }
 
-/// (mass felt, gravity, approach speed, δ, β, sub-step) ⇒ stiffness of a contact, N/m.
+/// (effective mass, kg; gravity, m/s²; approach speed, m/s; δ, m; β; sub-step, s) ⇒ stiffness of a contact,
+/// N/m.
 ///
 /// ```
 /// use rattleback_dynamics::simulator::penalty::stiffness;
-/// // 2 kg at rest may sink by 1 mm; a short sub-step does not limit it.
+/// // 2 kg at rest penetrate by 1 mm; a short sub-step does not limit the stiffness.
 /// assert_eq!(stiffness(2.0, 10.0, 0.0, 1e-3, 1.0, 1e-4), 2e4);
 /// ```
 pub fn stiffness(mass: f64, gravity: f64, speed: f64, sink: f64, stiffest: f64, h: f64) -> f64 {
@@ -77,7 +89,7 @@ pub fn stiffness(mass: f64, gravity: f64, speed: f64, sink: f64, stiffest: f64, 
     wanted.min(stiffest * mass / (h * h))
 }
 
-/// Restitution ⇒ damping ratio ζ of an oscillator whose half period multiplies speed by −e.
+/// Restitution e ⇒ damping ratio ζ of an oscillator whose half period multiplies the speed by −e.
 pub fn damping_ratio(restitution: f64) -> f64 {
     if restitution <= 0.0 {
         return 1.0;
@@ -86,7 +98,7 @@ pub fn damping_ratio(restitution: f64) -> f64 {
     -log / (std::f64::consts::PI.powi(2) + log * log).sqrt()
 }
 
-/// Penalty simulator.
+/// Penalty simulator: spring–damper contacts.
 ///
 /// ```
 /// use rattleback_dynamics::simulator::Penalty;
@@ -108,14 +120,14 @@ pub fn damping_ratio(restitution: f64) -> f64 {
 #[derive(Debug)]
 pub struct Penalty {
     settings: PenaltySettings,
-    roster: Roster,
-    forces: Forces,
+    mirror: WorldMirror,
+    forces: ForceSolver,
     loads: Loads,
-    touches: Vec<Touch>,
+    points: Vec<ManifoldPoint>,
     contacts: Vec<ContactForce>,
-    /// Work of contacts in the step, if it is accounted for.
+    /// Work of contacts in the step, if the world keeps an energy ledger.
     works: Vec<WorkEntry>,
-    accounts: bool,
+    keeps_ledger: bool,
     before: Vec<Motion>,
 }
 
@@ -126,7 +138,10 @@ impl Default for Penalty {
 }
 
 impl Penalty {
-    /// Settings ⇒ simulator; refuses names that there are none of.
+    /// Settings ⇒ simulator.
+    ///
+    /// # Errors
+    /// If a number is out of its range or a name is unknown.
     pub fn new(settings: PenaltySettings) -> Result<Self, Error> {
         let settings = settings.checked()?;
         let kind = settings.space_kind()?;
@@ -136,23 +151,23 @@ impl Penalty {
     fn with_space(settings: PenaltySettings, kind: SpaceKind) -> Self {
         Self {
             settings,
-            roster: Roster::new(kind),
-            forces: Forces::default(),
+            mirror: WorldMirror::new(kind),
+            forces: ForceSolver::default(),
             loads: Loads::default(),
-            touches: Vec::new(),
+            points: Vec::new(),
             contacts: Vec::new(),
             works: Vec::new(),
-            accounts: false,
+            keeps_ledger: false,
             before: Vec::new(),
         }
     }
 
-    /// Settings in use.
+    /// The settings.
     pub const fn settings(&self) -> &PenaltySettings {
         &self.settings
     }
 
-    /// Where bodies touched in the last sub-step, with the forces there.
+    /// Contact points of the last sub-step, with their forces.
     pub fn contacts(&self) -> impl Iterator<Item = &ContactForce> {
         self.contacts.iter()
     }
@@ -161,111 +176,116 @@ impl Penalty {
         let mut loads = std::mem::take(&mut self.loads);
         world.gather_loads(begin, &mut loads);
         let uniform = loads.uniform_acceleration();
-        let mut start = Vec::with_capacity(self.roster.actors.len());
-        let mut free = Vec::with_capacity(self.roster.actors.len());
-        for (index, actor) in self.roster.actors.iter().enumerate() {
-            let present = world.bodies().motion(actor.status)[actor.place];
-            let course = match actor.status {
-                Status::Dynamic => loads_of(loads.wrench(actor.place), uniform, actor.inertia.inverse_mass),
-                Status::Animated => Course::Scripted,
-                Status::Fixed | Status::Inactive => Course::Still,
+        let mut start = Vec::with_capacity(self.mirror.bodies.len());
+        let mut free = Vec::with_capacity(self.mirror.bodies.len());
+        for (index, body) in self.mirror.bodies.iter().enumerate() {
+            let present = world.bodies().motion(body.status)[body.slot];
+            let trajectory = match body.status {
+                Status::Dynamic => {
+                    Trajectory::ballistic(loads.wrench(body.slot), uniform, body.inertia.inverse_mass)
+                }
+                Status::Animated => Trajectory::Kinematic,
+                Status::Fixed | Status::Inactive => Trajectory::Still,
             };
-            let scripted = actor.status == Status::Animated;
-            start.push(if scripted { actor.scripted(begin, &present) } else { present });
-            free.push(follow(&self.roster, index, &start[index], course, begin, h));
+            let kinematic = body.status == Status::Animated;
+            start.push(if kinematic { body.kinematic_state(begin, &present) } else { present });
+            free.push(evaluate(&self.mirror, index, &start[index], trajectory, begin, h));
         }
         self.loads = loads;
-        self.roster.look(world, &start, &free, 1e-3 + uniform.length() * h * h)?;
+        self.mirror.update_pairs(world, &start, &free, BOUNDS_MARGIN + uniform.length() * h * h)?;
         let pairs: Vec<[u32; 2]> =
-            islands(&self.roster).into_iter().flat_map(|island| island.pairs).collect();
-        gather(&mut self.roster, &pairs, &start, h, 1e-6, &mut self.touches);
-        self.push(&start, &mut free, uniform.length(), h);
+            islands(&self.mirror).into_iter().flat_map(|island| island.pairs).collect();
+        gather(&mut self.mirror, &pairs, &start, h, TOUCH_GAP, &mut self.points);
+        self.solve_contacts(&start, &mut free, uniform.length(), h);
         let motion = world.bodies_mut().dynamic_mut().0;
-        for (actor, end) in self.roster.actors.iter().zip(&free) {
-            if actor.is_dynamic() {
-                motion[actor.place] = *end;
+        for (body, end) in self.mirror.bodies.iter().zip(&free) {
+            if body.is_dynamic() {
+                motion[body.slot] = *end;
             }
         }
         Ok(())
     }
 
-    /// Solves the springs and puts whoever they push where the velocities at the end lead.
-    fn push(&mut self, start: &[Motion], end: &mut [Motion], gravity: f64, h: f64) {
-        let Self { settings, roster, forces, touches, contacts, works, accounts, .. } = self;
-        let springs: Vec<Wish> =
-            touches.iter().map(|touch| spring(settings, roster, start, touch, gravity, h)).collect();
-        forces.pose(roster, start, end, touches, |index, _| springs[index]);
+    /// Solves the contacts, and moves the bodies they push with their end velocities.
+    fn solve_contacts(&mut self, start: &[Motion], end: &mut [Motion], gravity: f64, h: f64) {
+        let Self { settings, mirror, forces, points, contacts, works, keeps_ledger, .. } = self;
+        let springs: Vec<ContactTarget> =
+            points.iter().map(|point| spring(settings, mirror, start, point, gravity, h)).collect();
+        forces.assemble(mirror, start, end, points, |index, _| springs[index]);
         forces.impulse.clear();
-        forces.solve(&BlockSettings { tolerance: 1e-10, updates: 30, ..BlockSettings::default() });
+        forces.solve(&BlockSettings {
+            tolerance: SOLVER_TOLERANCE,
+            updates: SOLVER_UPDATES,
+            ..BlockSettings::default()
+        });
         contacts.clear();
         let mut pushed = vec![false; start.len()];
-        for (touch, p) in touches.iter().zip(&forces.impulse) {
+        for (point, p) in points.iter().zip(&forces.impulse) {
             if p.x > 0.0 {
-                let bodies = touch.actors.map(|actor| roster.actors[actor as usize].id);
-                let (shapes, point, normal, gap) = (touch.name.0, touch.point, touch.normal(), touch.gap);
+                let bodies = point.bodies.map(|body| mirror.bodies[body as usize].id);
                 contacts.push(ContactForce {
                     bodies,
-                    shapes,
-                    point,
-                    normal,
-                    gap,
-                    force: touch.frame * *p / h,
+                    shapes: point.key.0,
+                    point: point.position,
+                    normal: point.normal(),
+                    gap: point.gap,
+                    force: point.frame * *p / h,
                 });
-                for actor in touch.actors {
-                    pushed[actor as usize] = true;
+                for body in point.bodies {
+                    pushed[body as usize] = true;
                 }
             }
         }
-        for (actor, [v, omega]) in forces.solved() {
-            if pushed[actor] {
-                let moved = follow(roster, actor, &start[actor], Course::Led { v, omega }, 0.0, h);
-                end[actor] = Motion { v, omega, ..moved };
+        for (body, [v, omega]) in forces.velocities() {
+            if pushed[body] {
+                let moved = evaluate(mirror, body, &start[body], Trajectory::Uniform { v, omega }, 0.0, h);
+                end[body] = Motion { v, omega, ..moved };
             }
         }
-        if *accounts {
-            for (touch, p) in touches.iter().zip(&forces.impulse) {
-                add_contact_work(works, roster, (touch, *p), (start, end));
+        if *keeps_ledger {
+            for (point, p) in points.iter().zip(&forces.impulse) {
+                add_contact_work(works, mirror, (point, *p), (start, end));
             }
         }
     }
 }
 
-/// The spring and damper of one contact.
+/// Spring and damper of one contact.
 fn spring(
     settings: &PenaltySettings,
-    roster: &Roster,
+    mirror: &WorldMirror,
     start: &[Motion],
-    touch: &Touch,
+    point: &ManifoldPoint,
     gravity: f64,
     h: f64,
-) -> Wish {
+) -> ContactTarget {
     let side = |side: usize| {
-        let actor = touch.actors[side] as usize;
-        let (body, inertia) = (&start[actor], &roster.actors[actor].inertia);
+        let body = point.bodies[side] as usize;
+        let (body, inertia) = (&start[body], &mirror.bodies[body].inertia);
         let axes = DMat3::from_quat(body.q);
         Contactor {
             inverse_mass: inertia.inverse_mass,
             inverse_inertia: axes * DMat3::from_diagonal(inertia.inverse_moments) * axes.transpose(),
-            r: touch.point - body.x,
+            r: point.position - body.x,
             v: body.v,
             omega: body.omega,
         }
     };
-    let n = touch.normal();
+    let n = point.normal();
     let mass = 1.0 / n.dot(collision_matrix(&side(0), &side(1)) * n);
-    let u = touch.relative_velocity(start);
-    // The touching tolerance of the contacts is a millionth of the smaller body.
-    let sink = settings.sink * 1e6 * touch.tolerance;
+    let u = point.relative_velocity(start);
+    let sink = settings.sink * SIZE_PER_TOLERANCE * point.tolerance;
     let k = stiffness(mass, gravity, (-u.x).max(0.0), sink, settings.stiffest, h);
-    let c = 2.0 * damping_ratio(touch.restitution) * (k * mass).sqrt();
+    let c = 2.0 * damping_ratio(point.restitution) * (k * mass).sqrt();
     let damped = k * h * h + c * h;
-    let rho = if touch.gap > 0.0 { k * h * h } else { damped };
+    let rho = if point.gap > 0.0 { k * h * h } else { damped };
     let slow = u.y.hypot(u.z) <= settings.stick_speed;
-    Wish {
-        normal: if rho > 0.0 { -k * h * touch.gap / rho } else { 0.0 },
-        friction: if slow { touch.static_friction } else { touch.kinetic_friction },
-        // Slip is resisted as hard as it can be without a spring: it creeps, but by less than a thousandth of a sub-step's fall.
-        stiffness: Stiffness::Soft([rho, 1e3 * mass]),
+    ContactTarget {
+        normal: if rho > 0.0 { -k * h * point.gap / rho } else { 0.0 },
+        friction: if slow { point.static_friction } else { point.kinetic_friction },
+        // Tangential damping instead of a spring: a sticking contact creeps, by less than a thousandth of the
+        // free fall in a sub-step.
+        stiffness: Stiffness::Soft([rho, TANGENTIAL_DAMPING * mass]),
     }
 }
 
@@ -280,14 +300,14 @@ impl Simulator for Penalty {
         refuse_one_way("penalty", world)?;
         world.begin_step();
         self.works.clear();
-        self.accounts = world.begin_elastic_account();
+        self.keeps_ledger = world.begin_elastic_account();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
         let substeps = self.settings.substeps.max(1);
         let h = dt / substeps as f64;
         let begin = world.time();
         let outcome = self
-            .roster
+            .mirror
             .sync(world)
             .and_then(|()| (0..substeps).try_for_each(|k| self.sub_step(world, begin + k as f64 * h, h)));
         if let Err(error) = outcome {
@@ -307,16 +327,16 @@ impl Simulator for Penalty {
     }
 
     fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&self.roster.state()).unwrap_or_default()
+        postcard::to_allocvec(&self.mirror.state()).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let state = match memory {
-            [] => RosterState::default(),
+            [] => MirrorState::default(),
             bytes => postcard::from_bytes(bytes)
-                .map_err(|_| SnapshotError::Malformed("memory of the penalty simulator"))?,
+                .map_err(|_| SnapshotError::Malformed("state of the penalty simulator"))?,
         };
-        self.roster.recall(state);
+        self.mirror.restore(state);
         Ok(())
     }
 }

@@ -1,23 +1,26 @@
-//! Sequential simulation: the textbook way of a game engine, kept simple to learn from and to compare with.
+//! Sequential impulses: the textbook solver of a game engine, kept simple to learn from and to compare with.
 //!
-//! A step, retroactively:
+//! A step moves first and corrects afterwards:
 //!
-//! 1. Forces kick, everybody flies for the whole step, and may end up inside of others.
-//! 2. Who overlaps whom is found out (`find_touches`), and every contact and joint becomes a list of discrepancies.
-//! 3. Joints that have drifted too far apart break.
-//! 4. k times over all joints and contacts, there and back: each takes a fraction f of its wrong velocity away, with the bodies as
-//!    those before it left them. Whoever was pushed is put where the new velocity leads from where it stood: else what friction
-//!    holds would slip by g h² in every step.
-//! 5. The same for positions, by displacements that add nothing to the velocities.
+//! 1. Loads kick all bodies, which move freely for the whole step and may come to overlap.
+//! 2. Contacts of overlapping shapes are found; contacts and joints become lists of constraint errors.
+//! 3. Joints whose anchors have drifted too far apart break.
+//! 4. k iterations over all joints and contacts, alternately forwards and backwards: each removes a fraction
+//!    f of its velocity error, with the bodies as the constraints before it left them (projected
+//!    Gauss–Seidel). Bodies whose velocity changed are moved again from their start with the new velocity;
+//!    otherwise sticking contacts would slip by g h² in every step.
+//! 5. k iterations over the position errors, by displacements that do not change the velocities.
 //!
-//! With `shock`, 4 and 5 end with a pass through the storeys of what stands on each other.
+//! With `shock`, 4 and 5 end with a pass through the levels of stacks (`shock_propagation`).
 //!
-//! Nothing is remembered from step to step, so resting contacts are found anew every time: more iterations make stacks stiffer.
+//! There is no warm start: resting contacts are solved anew in every step, and more iterations make stacks
+//! stiffer.
 
-mod contact;
-mod discrepancy;
-mod link;
-mod shock;
+mod contact_constraint;
+mod joint_constraint;
+mod shock_propagation;
+mod solver_body;
+mod tuning;
 mod work;
 
 use crate::component;
@@ -29,44 +32,49 @@ use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
 use crate::world::{BodyId, JointId, ShapeId, Status, World};
-use contact::Touch;
-use discrepancy::{Mass, Relaxation};
+use contact_constraint::PointContact;
 use glam::{DQuat, DVec3};
-use link::Link;
+use joint_constraint::AnchorJoint;
 use rattleback_geometry::contact::{ContactCache, Contacts, collide};
 use rattleback_geometry::space::{Mobility, PairChanges, SpaceKind, everywhere};
 use rattleback_geometry::{Pose, Shape};
-use shock::Storeys;
+use shock_propagation::StackLevels;
+use solver_body::{Relaxation, SequentialBody};
 use std::collections::HashMap;
-use work::{Account, Part};
+use tuning::{MIN_REST_SPEED, REST_SPEED_PER_KICK};
+use work::{SolverStage, WorkAccount};
 
 component! {
-    /// Discrepancies of contacts and joints, taken away one after the other.
+    /// Sequential impulses: velocity and position errors of contacts and joints, removed one after the other.
     pub struct SequentialSettings as "sequential" {
-        /// Iterations over all discrepancies.
+        /// Iterations over all contacts and joints, for velocities and again for positions; 1 to 100000.
         iterations: i64 = 10, "", Allowed::Within(1.0, 100000.0);
-        /// Fraction of every discrepancy that is to be taken away.
+        /// Fraction of every constraint error to remove in a step; 0 to 1.
         beta: f64 = 1.0, "", Allowed::Within(0.0, 1.0);
-        /// The same for those of joints.
+        /// Further factor of that fraction for joints; 0 to 1.
         joint_beta: f64 = 0.8, "", Allowed::Within(0.0, 1.0);
-        /// The same for those of contacts.
+        /// Further factor of that fraction for contacts; 0 to 1.
         contact_beta: f64 = 0.8, "", Allowed::Within(0.0, 1.0);
-        /// What an iteration takes of that: `full`, `remaining` (in equal parts of what is left) or `fraction` (one in so many as
-        /// there are iterations, which is soft).
+        /// How iterations divide that fraction β: `full` (β in each), `remaining` (β divided by the number of
+        /// iterations that remain) or `fraction` (β divided by the number of iterations, which is soft).
         relaxation: String = "full", "", Allowed::Finite;
-        /// Distance of the anchors of hinges and rigid joints from their middle.
+        /// Distance of the anchors of hinges and rigid joints from the joint origin, m, above 0.
         anchor_arm: f64 = 0.5, "m", Allowed::Positive;
-        /// Overlap that is left alone, so that contacts stay contacts.
+        /// Overlap that is not corrected, so that resting contacts persist, m.
         slop: f64 = 1e-4, "m", Allowed::NonNegative;
-        /// Whether stacks are gone through once more from the ground up, which makes high ones stand with few iterations.
+        /// Whether a last pass solves stacks from the ground up (shock propagation), so that high ones stand
+        /// with few iterations.
         shock: bool = false, "", Allowed::Finite;
-        /// Broad phase: the name of a space.
+        /// Broad phase, by the name of a space.
         space: String = "dynamic-bvh", "", Allowed::Finite;
     }
 }
 
 impl SequentialSettings {
-    /// The settings themselves if every name in them is known and every number in its range, else which is not.
+    /// Validates the settings.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range or unknown.
     pub fn checked(self) -> Result<Self, PropertyError> {
         Self::with(&self.properties())?;
         self.space_kind()?;
@@ -95,7 +103,7 @@ impl SequentialSettings {
     }
 }
 
-/// Sequential simulator.
+/// Sequential-impulse simulator.
 ///
 /// ```
 /// use rattleback_dynamics::simulator::Sequential;
@@ -121,8 +129,8 @@ pub struct Sequential {
     loads: Loads,
     before: Vec<Motion>,
     touching: Vec<TouchPoint>,
-    /// What contacts and joints have done in the step, if it is accounted for.
-    account: Option<Account>,
+    /// Changes by contacts and joints in the step, if the world keeps an energy ledger.
+    account: Option<WorkAccount>,
 }
 
 impl Default for Sequential {
@@ -131,45 +139,49 @@ impl Default for Sequential {
     }
 }
 
-/// Everybody during a step, by place: dynamic bodies first, the world last.
-struct Cast {
-    masses: Vec<Mass>,
+/// All bodies during a step: dynamic ones first, in the order of the world; the world itself last.
+struct BodyTable {
+    bodies: Vec<SequentialBody>,
     ids: Vec<Option<BodyId>>,
-    places: HashMap<BodyId, usize>,
+    index_of: HashMap<BodyId, usize>,
 }
 
-impl Cast {
+impl BodyTable {
     fn new(world: &World) -> Self {
-        let mut cast = Self { masses: Vec::new(), ids: Vec::new(), places: HashMap::new() };
+        let mut table = Self { bodies: Vec::new(), ids: Vec::new(), index_of: HashMap::new() };
         for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
             let bodies = world.bodies();
             let states = bodies.motion(status).iter().zip(bodies.inertia(status));
             for (id, (motion, inertia)) in bodies.ids(status).iter().zip(states) {
-                cast.places.insert(*id, cast.masses.len());
-                cast.ids.push(Some(*id));
-                cast.masses.push(Mass {
+                table.index_of.insert(*id, table.bodies.len());
+                table.ids.push(Some(*id));
+                table.bodies.push(SequentialBody {
                     motion: *motion,
                     inertia: *inertia,
                     movable: status == Status::Dynamic,
                 });
             }
         }
-        cast.ids.push(None);
-        cast.masses.push(Mass {
+        table.ids.push(None);
+        table.bodies.push(SequentialBody {
             motion: Motion { q: DQuat::IDENTITY, ..Motion::default() },
             inertia: Inertia::default(),
             movable: false,
         });
-        cast
+        table
     }
 
-    fn place(&self, body: Option<BodyId>) -> Option<usize> {
-        body.map_or(Some(self.masses.len() - 1), |id| self.places.get(&id).copied())
+    /// Index of a body, or of the world for `None`; `None` for a disabled body.
+    fn index(&self, body: Option<BodyId>) -> Option<usize> {
+        body.map_or(Some(self.bodies.len() - 1), |id| self.index_of.get(&id).copied())
     }
 }
 
 impl Sequential {
-    /// Settings ⇒ simulator; refuses names that there are none of.
+    /// Settings ⇒ simulator.
+    ///
+    /// # Errors
+    /// If a number is out of its range or a name is unknown.
     pub fn new(settings: SequentialSettings) -> Result<Self, Error> {
         let settings = settings.checked()?;
         let (space, relaxation) = (settings.space_kind()?, settings.relaxation_kind()?);
@@ -181,13 +193,13 @@ impl Sequential {
         Self { settings, space, relaxation, loads, before, touching, account: None }
     }
 
-    /// Settings in use.
+    /// The settings.
     pub const fn settings(&self) -> &SequentialSettings {
         &self.settings
     }
 
-    /// Lets forces kick and everybody fly.
-    fn fly(&mut self, world: &mut World, h: f64) -> f64 {
+    /// Kick and free flight over the step ⇒ |g|, m/s².
+    fn move_freely(&mut self, world: &mut World, h: f64) -> f64 {
         let mut loads = std::mem::take(&mut self.loads);
         world.gather_loads(world.time(), &mut loads);
         let g = loads.uniform_acceleration();
@@ -204,140 +216,152 @@ impl Sequential {
         g.length()
     }
 
-    /// Who overlaps whom, in the order of the shapes.
-    fn find_touches(&self, world: &World, cast: &Cast) -> Result<Vec<Touch>, Error> {
+    /// Contact points of overlapping shapes, in the order of the broad phase.
+    fn find_contacts(&self, world: &World, table: &BodyTable) -> Result<Vec<PointContact>, Error> {
         let mut space = self.space.create();
-        let mut parts: Vec<(ShapeId, usize, Pose)> = Vec::new();
+        let mut colliders: Vec<(ShapeId, usize, Pose)> = Vec::new();
         for (id, attached) in world.iter_shapes() {
-            let Some(place) = cast.place(Some(attached.body)) else { continue };
-            let mass = &cast.masses[place];
-            if attached.sensor || !mass.motion.is_finite() {
+            let Some(place) = table.index(Some(attached.body)) else { continue };
+            let body = &table.bodies[place];
+            if attached.sensor || !body.motion.is_finite() {
                 continue;
             }
-            let pose = mass.motion.pose()
+            let pose = body.motion.pose()
                 * (world.body(attached.body)?.body_from_principal().inverse() * attached.pose);
             let bounds = attached.shape.aabb(&pose).unwrap_or_else(everywhere);
-            let mobility = if mass.movable { Mobility::Moving } else { Mobility::Fixed };
-            // What lies beyond any space touches nobody.
-            if space.insert(&bounds, mobility, parts.len() as u64).is_ok() {
-                parts.push((id, place, pose));
+            let mobility = if body.movable { Mobility::Moving } else { Mobility::Fixed };
+            // A shape outside the range of the broad phase has no contacts.
+            if space.insert(&bounds, mobility, colliders.len() as u64).is_ok() {
+                colliders.push((id, place, pose));
             }
         }
         let mut changes = PairChanges::default();
         space.step(1, &mut changes);
-        let mut touches = Vec::new();
+        let mut contacts = Vec::new();
         for pair in &changes.appeared {
-            let number = |id| space.user(id).ok().and_then(|user| parts.get(user as usize));
+            let number = |id| space.user(id).ok().and_then(|user| colliders.get(user as usize));
             let (Some(one), Some(other)) = (number(pair.a), number(pair.b)) else { continue };
             if world.admit_pair(one.0, other.0)? {
-                add_touches(world, cast, one, other, &mut touches)?;
+                add_contacts(world, table, one, other, &mut contacts)?;
             }
         }
-        Ok(touches)
+        Ok(contacts)
     }
 
-    /// The joints as discrepancies; those that have drifted too far go to `broken`.
-    fn find_links(
+    /// Joints as anchor points and rows; those that have drifted too far go to `broken`.
+    fn find_joints(
         &self,
         world: &World,
-        cast: &Cast,
+        table: &BodyTable,
         h: f64,
         broken: &mut Vec<JointId>,
-    ) -> Result<Vec<Link>, Error> {
-        let mut links = Vec::new();
+    ) -> Result<Vec<AnchorJoint>, Error> {
+        let mut joints = Vec::new();
         for (id, record) in world.iter_joints() {
-            let [Some(a), Some(b)] = record.bodies.map(|body| cast.place(body)) else { continue };
-            let Some(mut link) = Link::new(id, record, [a, b], self.settings.anchor_arm) else {
+            let [Some(a), Some(b)] = record.bodies.map(|body| table.index(body)) else { continue };
+            let Some(mut joint) = AnchorJoint::new(id, record, [a, b], self.settings.anchor_arm) else {
                 return Err(Error::Unsupported {
                     simulator: "sequential",
-                    what: "joints that slide",
+                    what: "joints with a sliding axis",
                     instead: "use `realtime`, or spherical, revolute, rigid and distance joints",
                 });
             };
-            if link.drift(&cast.masses) >= record.breaking.drift {
+            if joint.drift(&table.bodies) >= record.breaking.drift {
                 broken.push(id);
                 continue;
             }
-            link.read_rows(record, &cast.masses, world.time(), h);
-            links.push(link);
+            joint.evaluate_rows(record, &table.bodies, world.time(), h);
+            joints.push(joint);
         }
-        Ok(links)
+        Ok(joints)
     }
 
-    fn solve(&mut self, cast: &mut Cast, links: &mut [Link], touches: &mut [Touch], h: f64, v_rest: f64) {
+    /// Velocity iterations, new positions, position iterations.
+    fn solve(
+        &mut self,
+        table: &mut BodyTable,
+        joints: &mut [AnchorJoint],
+        contacts: &mut [PointContact],
+        h: f64,
+        v_rest: f64,
+    ) {
         let k = self.settings.iterations.max(1) as usize;
         let mut account = self.account.take();
         let fraction = |beta: f64, l: usize| self.relaxation.fraction(self.settings.beta * beta, l, k);
-        let masses = &mut cast.masses[..];
-        let flown: Vec<Motion> = masses.iter().map(|mass| mass.motion).collect();
-        for touch in touches.iter_mut() {
-            touch.aim(masses, v_rest);
+        let bodies = &mut table.bodies[..];
+        let free: Vec<Motion> = bodies.iter().map(|body| body.motion).collect();
+        for contact in contacts.iter_mut() {
+            contact.set_target(bodies, v_rest);
         }
         for l in 0..k {
-            let (joint, contact) =
+            let (joint_fraction, contact_fraction) =
                 (fraction(self.settings.joint_beta, l), fraction(self.settings.contact_beta, l));
-            there_and_back(links, l, |link| link.solve(masses, joint, h));
-            note(&mut account, Part::Joints, masses);
-            there_and_back(touches, l, |touch| touch.solve(masses, contact));
-            note(&mut account, Part::Contacts, masses);
+            alternate(joints, l, |joint| joint.solve(bodies, joint_fraction, h));
+            record(&mut account, SolverStage::Joints, bodies);
+            alternate(contacts, l, |contact| contact.solve(bodies, contact_fraction));
+            record(&mut account, SolverStage::Contacts, bodies);
         }
-        let storeys = self.settings.shock.then(|| Storeys::new(masses, touches));
+        let levels = self.settings.shock.then(|| StackLevels::new(bodies, contacts));
         let last = self.settings.beta * self.settings.contact_beta;
-        if let Some(storeys) = &storeys {
-            storeys.rise(masses, touches, k, |touch, masses| touch.solve(masses, last));
-            note(&mut account, Part::Contacts, masses);
+        if let Some(levels) = &levels {
+            levels.solve_upwards(bodies, contacts, k, |contact, bodies| contact.solve(bodies, last));
+            record(&mut account, SolverStage::Contacts, bodies);
         }
-        for ((mass, flown), start) in masses.iter_mut().zip(&flown).zip(&self.before) {
-            let Mass { motion, .. } = mass;
-            if motion.v != flown.v || motion.omega != flown.omega {
+        for ((body, free), start) in bodies.iter_mut().zip(&free).zip(&self.before) {
+            let motion = &mut body.motion;
+            if motion.v != free.v || motion.omega != free.omega {
                 motion.x = start.x + motion.v * h;
                 motion.q = (DQuat::from_scaled_axis(motion.omega * h) * start.q).normalize();
             }
         }
-        note(&mut account, Part::Flight, masses);
+        record(&mut account, SolverStage::Positions, bodies);
         for l in 0..k {
-            let (joint, contact) =
+            let (joint_fraction, contact_fraction) =
                 (fraction(self.settings.joint_beta, l), fraction(self.settings.contact_beta, l));
-            there_and_back(links, l, |link| link.mend(masses, joint));
-            note(&mut account, Part::Joints, masses);
-            there_and_back(touches, l, |touch| touch.mend(masses, contact, self.settings.slop));
-            note(&mut account, Part::Contacts, masses);
+            alternate(joints, l, |joint| joint.correct_position(bodies, joint_fraction));
+            record(&mut account, SolverStage::Joints, bodies);
+            alternate(contacts, l, |contact| {
+                contact.correct_position(bodies, contact_fraction, self.settings.slop)
+            });
+            record(&mut account, SolverStage::Contacts, bodies);
         }
-        if let Some(storeys) = &storeys {
-            storeys.rise(masses, touches, k, |touch, masses| touch.mend(masses, last, self.settings.slop));
-            note(&mut account, Part::Contacts, masses);
+        if let Some(levels) = &levels {
+            levels.solve_upwards(bodies, contacts, k, |contact, bodies| {
+                contact.correct_position(bodies, last, self.settings.slop)
+            });
+            record(&mut account, SolverStage::Contacts, bodies);
         }
         self.account = account;
     }
 
     fn advance(&mut self, world: &mut World, h: f64, broken: &mut Vec<JointId>) -> Result<(), Error> {
-        let gravity = self.fly(world, h);
-        let mut cast = Cast::new(world);
-        let mut touches = self.find_touches(world, &cast)?;
-        let mut links = self.find_links(world, &cast, h, broken)?;
-        let v_rest = (2.0 * gravity * h).max(0.01);
-        self.account = world.keeps_ledger().then(|| Account::new(&cast.masses));
-        self.solve(&mut cast, &mut links, &mut touches, h, v_rest);
-        for link in &links {
-            let breaks = |record: &JointRecord| link.impulse.length() > record.breaking.force * h;
-            if world.joint(link.id).is_ok_and(breaks) {
-                broken.push(link.id);
+        let gravity = self.move_freely(world, h);
+        let mut table = BodyTable::new(world);
+        let mut contacts = self.find_contacts(world, &table)?;
+        let mut joints = self.find_joints(world, &table, h, broken)?;
+        let v_rest = (REST_SPEED_PER_KICK * gravity * h).max(MIN_REST_SPEED);
+        self.account = world.keeps_ledger().then(|| WorkAccount::new(&table.bodies));
+        self.solve(&mut table, &mut joints, &mut contacts, h, v_rest);
+        for joint in &joints {
+            let breaks = |record: &JointRecord| joint.impulse.length() > record.breaking.force * h;
+            if world.joint(joint.id).is_ok_and(breaks) {
+                broken.push(joint.id);
             }
         }
-        self.post_work(world, &cast, &links, &touches);
+        self.post_work(world, &table, &joints, &contacts);
         let motion = world.bodies_mut().dynamic_mut().0;
-        for (motion, mass) in motion.iter_mut().zip(&cast.masses) {
-            *motion = mass.motion;
+        for (motion, body) in motion.iter_mut().zip(&table.bodies) {
+            *motion = body.motion;
         }
         self.touching.clear();
-        for touch in touches.iter().filter(|touch| touch.gap <= 0.0) {
-            if let [Some(a), Some(b)] = touch.bodies.map(|body| cast.ids[body]) {
+        for contact in contacts.iter().filter(|contact| contact.gap <= 0.0) {
+            if let [Some(a), Some(b)] = contact.bodies.map(|body| table.ids[body]) {
                 self.touching.push(TouchPoint {
                     bodies: [a, b],
-                    normal: touch.normal,
-                    point: touch.point,
-                    gap: touch.gap,
-                    force: touch.load / h,
+                    normal: contact.normal,
+                    point: contact.point,
+                    gap: contact.gap,
+                    force: contact.normal_impulse / h,
                 });
             }
         }
@@ -345,15 +369,15 @@ impl Sequential {
     }
 }
 
-/// Notes what has changed since the last time, if it is accounted for.
-fn note(account: &mut Option<Account>, part: Part, masses: &[Mass]) {
+/// Records the changes of a stage, if the world keeps an energy ledger.
+fn record(account: &mut Option<WorkAccount>, stage: SolverStage, bodies: &[SequentialBody]) {
     if let Some(account) = account {
-        account.note(part, masses);
+        account.record(stage, bodies);
     }
 }
 
-/// Everyone in order in even iterations, the other way round in odd ones: nobody is always the first.
-fn there_and_back<T>(list: &mut [T], iteration: usize, act: impl FnMut(&mut T)) {
+/// Visits a list forwards in even iterations and backwards in odd ones, which reduces the bias of the order.
+fn alternate<T>(list: &mut [T], iteration: usize, act: impl FnMut(&mut T)) {
     if iteration.is_multiple_of(2) {
         list.iter_mut().for_each(act);
     } else {
@@ -361,29 +385,36 @@ fn there_and_back<T>(list: &mut [T], iteration: usize, act: impl FnMut(&mut T)) 
     }
 }
 
-/// Adds the points in which two parts overlap or all but do.
-fn add_touches(
+/// Adds the contact points of two shapes that overlap.
+fn add_contacts(
     world: &World,
-    cast: &Cast,
+    table: &BodyTable,
     one: &(ShapeId, usize, Pose),
     other: &(ShapeId, usize, Pose),
-    touches: &mut Vec<Touch>,
+    contacts: &mut Vec<PointContact>,
 ) -> Result<(), Error> {
-    let shape =
-        |part: &(ShapeId, usize, Pose)| -> Result<Shape, Error> { Ok(world.shape(part.0)?.shape.clone()) };
+    let shape = |collider: &(ShapeId, usize, Pose)| -> Result<Shape, Error> {
+        Ok(world.shape(collider.0)?.shape.clone())
+    };
     let (a, b) = (shape(one)?, shape(other)?);
     let (mut cache, mut found) = (ContactCache::default(), Contacts::default());
-    // What cannot be told counts as no contact.
+    // A pair that the narrow phase cannot handle has no contacts.
     if collide(&a, &b, &one.2.relative(&other.2), 0.0, &mut cache, &mut found).is_err() {
         return Ok(());
     }
     let material = world.mixed_material(one.0, other.0)?;
-    let poses = [one.1, other.1].map(|place| cast.masses[place].motion.pose());
+    let poses = [one.1, other.1].map(|place| table.bodies[place].motion.pose());
     for manifold in found.manifolds() {
         let normal: DVec3 = one.2.vector(manifold.normal);
         for point in manifold.points() {
             let points = [one.2.point(point.point_a), one.2.point(point.point_b)];
-            touches.push(Touch::new([one.1, other.1], [&poses[0], &poses[1]], normal, points, material));
+            contacts.push(PointContact::new(
+                [one.1, other.1],
+                [&poses[0], &poses[1]],
+                normal,
+                points,
+                material,
+            ));
         }
     }
     Ok(())

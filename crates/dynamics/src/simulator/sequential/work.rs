@@ -1,73 +1,81 @@
-//! Work of contacts and joints, for the energy ledger.
+//! Work of contacts and joints for the energy ledger.
 //!
-//! With Δp what all passes over the contacts (or joints) have added to the momentum of a body, their work on it is Δp·(v⁻ + v⁺)/2 with the
-//! velocities at both ends of the step, and likewise for its rotation; moving bodies apart by Δx costs −F·Δx against the loads F.
+//! With Δp the momentum that all iterations over the contacts (or joints) have added to a body, their work on
+//! it is Δp·(v⁻ + v⁺)/2 with the velocities at both ends of the step, and likewise for its rotation; a
+//! position correction Δx does the work −F·Δx against the loads F.
 
-use super::contact::Touch;
-use super::discrepancy::Mass;
-use super::link::Link;
-use super::{Cast, Sequential};
+use super::contact_constraint::PointContact;
+use super::joint_constraint::AnchorJoint;
+use super::solver_body::SequentialBody;
+use super::{BodyTable, Sequential};
 use crate::motion::Motion;
 use crate::world::{WorkCategory, WorkEntry, WorkSource, World};
 use glam::DVec3;
 
-/// What has changed bodies.
+/// Stage of the solver that changed the bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum SolverStage {
     Joints,
     Contacts,
-    /// New places from new velocities; no work of either.
-    Flight,
+    /// Positions from the new velocities; no work.
+    Positions,
 }
 
-/// Changes of velocity, angular velocity and place of every body.
+/// Changes of velocity, angular velocity and position of every body.
 type Changes = Vec<[DVec3; 3]>;
 
-/// What joints and contacts have done to each body since the beginning of the solution.
+/// Changes of each body by joints and by contacts since the beginning of the solution.
 #[derive(Clone, Debug)]
-pub(super) struct Account {
+pub(super) struct WorkAccount {
     last: Vec<Motion>,
     joints: Changes,
     contacts: Changes,
 }
 
-impl Account {
-    pub fn new(masses: &[Mass]) -> Self {
-        let none = vec![[DVec3::ZERO; 3]; masses.len()];
-        let last = masses.iter().map(|mass| mass.motion).collect();
+impl WorkAccount {
+    pub fn new(bodies: &[SequentialBody]) -> Self {
+        let none = vec![[DVec3::ZERO; 3]; bodies.len()];
+        let last = bodies.iter().map(|body| body.motion).collect();
         Self { last, joints: none.clone(), contacts: none }
     }
 
-    pub fn note(&mut self, part: Part, masses: &[Mass]) {
-        for (index, (mass, last)) in masses.iter().zip(&mut self.last).enumerate() {
-            let changes = match part {
-                Part::Joints => Some(&mut self.joints[index]),
-                Part::Contacts => Some(&mut self.contacts[index]),
-                Part::Flight => None,
+    /// Adds the changes since the last call to those of a stage.
+    pub fn record(&mut self, stage: SolverStage, bodies: &[SequentialBody]) {
+        for (index, (body, last)) in bodies.iter().zip(&mut self.last).enumerate() {
+            let changes = match stage {
+                SolverStage::Joints => Some(&mut self.joints[index]),
+                SolverStage::Contacts => Some(&mut self.contacts[index]),
+                SolverStage::Positions => None,
             };
             if let Some([v, omega, x]) = changes {
-                *v += mass.motion.v - last.v;
-                *omega += mass.motion.omega - last.omega;
-                *x += mass.motion.x - last.x;
+                *v += body.motion.v - last.v;
+                *omega += body.motion.omega - last.omega;
+                *x += body.motion.x - last.x;
             }
-            *last = mass.motion;
+            *last = body.motion;
         }
     }
 }
 
 impl Sequential {
-    /// Posts the work of the step, with the bodies as they are at its end.
-    pub(super) fn post_work(&mut self, world: &mut World, cast: &Cast, links: &[Link], touches: &[Touch]) {
+    /// Posts the work of the step; bodies are in their end states.
+    pub(super) fn post_work(
+        &mut self,
+        world: &mut World,
+        table: &BodyTable,
+        joints: &[AnchorJoint],
+        contacts: &[PointContact],
+    ) {
         let Some(account) = self.account.take() else { return };
         let g = self.loads.uniform_acceleration();
         let mean = |place: usize| {
-            let now = cast.masses[place].motion;
+            let now = table.bodies[place].motion;
             let then = self.before.get(place).unwrap_or(&now);
             Motion { v: 0.5 * (then.v + now.v), omega: 0.5 * (then.omega + now.omega), ..now }
         };
         let work = |changes: &Changes| -> f64 {
             let on = |(place, [v, omega, x]): (usize, &[DVec3; 3])| {
-                let (inertia, mean) = (&cast.masses[place].inertia, mean(place));
+                let (inertia, mean) = (&table.bodies[place].inertia, mean(place));
                 let force = g * inertia.mass() + self.loads.wrench(place).force;
                 inertia.mass() * v.dot(mean.v) + inertia.angular_momentum(mean.q, *omega).dot(mean.omega)
                     - force.dot(*x)
@@ -76,30 +84,35 @@ impl Sequential {
         };
         let (mut friction, mut kinematic, mut most) =
             (0.0, 0.0, (f64::NEG_INFINITY, WorkSource::World, None));
-        for touch in touches.iter().filter(|touch| touch.load > 0.0) {
-            let u = touch.bodies.map(|body| mean(body).velocity_at(touch.point));
-            let (grip, push) = (touch.grip.dot(u[1] - u[0]), touch.load * touch.normal.dot(u[1] - u[0]));
-            friction += grip;
-            let impulse = touch.load * touch.normal + touch.grip;
+        for contact in contacts.iter().filter(|contact| contact.normal_impulse > 0.0) {
+            let u = contact.bodies.map(|body| mean(body).velocity_at(contact.point));
+            let (tangential, normal) = (
+                contact.friction_impulse.dot(u[1] - u[0]),
+                contact.normal_impulse * contact.normal.dot(u[1] - u[0]),
+            );
+            friction += tangential;
+            let impulse = contact.normal_impulse * contact.normal + contact.friction_impulse;
             for (side, sign) in [(0, 1.0), (1, -1.0)] {
-                if !cast.masses[touch.bodies[side]].movable {
+                if !table.bodies[contact.bodies[side]].movable {
                     kinematic += sign * impulse.dot(u[side]);
                 }
             }
             if let ([Some(a), Some(b)], true) =
-                (touch.bodies.map(|body| cast.ids[body]), grip + push > most.0)
+                (contact.bodies.map(|body| table.ids[body]), tangential + normal > most.0)
             {
-                most = (grip + push, WorkSource::Pair([a, b]), Some(touch.point));
+                most = (tangential + normal, WorkSource::Pair([a, b]), Some(contact.point));
             }
         }
         let contact = work(&account.contacts) - friction - kinematic;
-        // Impulses of a joint are not told apart by row.
-        let motor =
-            links.iter().find(|link| world.joint(link.id).is_ok_and(|record| record.kind().can_add_energy()));
-        let (category, joint) = match (motor, links.first()) {
+        // Impulses are not separated by joint row: all work is attributed to the first motor, else to the
+        // first joint.
+        let motor = joints
+            .iter()
+            .find(|joint| world.joint(joint.id).is_ok_and(|record| record.kind().can_add_energy()));
+        let (category, joint) = match (motor, joints.first()) {
             (Some(motor), _) => (WorkCategory::Motor, WorkSource::Joint(motor.id)),
             (None, first) => {
-                (WorkCategory::Joint, first.map_or(WorkSource::World, |link| WorkSource::Joint(link.id)))
+                (WorkCategory::Joint, first.map_or(WorkSource::World, |joint| WorkSource::Joint(joint.id)))
             }
         };
         let joints = work(&account.joints);

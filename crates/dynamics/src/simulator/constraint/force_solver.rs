@@ -1,165 +1,115 @@
-//! Contact forces over an interval, all contacts of an island together.
+//! Contact and joint impulses of an island, in one problem.
 //!
-//! Without contacts the bodies would have the velocities v* after the time h. Contact impulses p = h F are to make them
-//! M (v − v*) = Jᵀ p with 0 ≤ p_n ⟂ u_n + gap/h ≥ 0 (u_n ≥ 0 where it touches) and Coulomb friction at the velocities u = J v at the end: in terms of accelerations,
-//! a_n h + u_n(0) ≥ −gap/h, so that what is at rest stays at rest and errors of earlier steps are not carried along. μ is the static
-//! coefficient where the slip at the beginning is small, the kinetic one elsewhere.
+//! With v* the velocities without constraints at the end of an interval h, impulses p = h F satisfy
 //!
-//! Places follow from the mean velocity ½(v₀ + v): exact for constant accelerations. Where that would lead bodies into each other (they
-//! have just landed, have drifted, or turn while they touch), the nearest velocity that does not leads them instead; it moves them only
-//! and is forgotten then.
+//!   M (v − v*) = Jᵀ p,   0 ≤ p_n ⟂ u_n + g/h ≥ 0,   |p_τ| ≤ μ p_n, opposite to the slip where u_τ ≠ 0,
+//!
+//! where u = J v are the relative velocities at the end, and g is the gap, or 0 for touching points. In terms
+//! of accelerations, a_n h + u_n(0) ≥ −g/h: bodies at rest stay at rest, and velocity errors of earlier steps
+//! do not accumulate (D. E. Stewart & J. C. Trinkle, *Int. J. Numer. Methods Eng.* 39 (1996)). μ is the
+//! static coefficient for slow slip at the beginning, the kinetic one otherwise. Joint rows are J v = r with
+//! bounds on their impulses, or soft.
 
-use super::bond::Tied;
-use super::roster::Roster;
-use super::touch::{Memory, Touch, remembered};
-use crate::motion::{Motion, Wrench, fly};
+use super::joint_rows::ConstraintRow;
+use super::manifold_point::{ManifoldPoint, WarmStartCache, warm_start_force};
+use super::world_mirror::WorldMirror;
+use crate::motion::Motion;
 use glam::{DMat3, DVec3};
-use rattleback_numerics::damping::Damping;
 use rattleback_numerics::lcp::blocks::{
     Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, BlockTie, Stiffness,
 };
 use rattleback_numerics::lcp::{Friction, FrictionContact, FrictionProblem, Outcome, SquareMatrix, baraff};
 
-/// How a body gets from the beginning of an interval to its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::simulator) enum Course {
-    /// It does not move.
-    #[default]
-    Still,
-    /// Along its path.
-    Scripted,
-    /// As if it were alone, under these loads: acceleration and torque.
-    Free { acceleration: DVec3, torque: DVec3 },
-    /// With constant velocities, to be replaced by others at the end.
-    Led { v: DVec3, omega: DVec3 },
-    /// Along its track, with the assembly it is part of.
-    Flown,
-}
-
-/// Where a body is after a time on its course.
-pub(in crate::simulator) fn follow(
-    roster: &Roster,
-    actor: usize,
-    start: &Motion,
-    course: Course,
-    begin: f64,
-    time: f64,
-) -> Motion {
-    match course {
-        Course::Still => *start,
-        Course::Scripted => roster.actors[actor].scripted(begin + time, start),
-        Course::Flown => roster.tracks[actor].at(begin + time).unwrap_or(*start),
-        Course::Free { acceleration, torque } => {
-            let inertia = &roster.actors[actor].inertia;
-            let mut motion = *start;
-            damp(&mut motion, inertia, 0.5 * time);
-            motion.v += 0.5 * time * acceleration;
-            if torque != DVec3::ZERO {
-                motion.omega += inertia.angular_velocity(motion.q, 0.5 * time * torque);
-            }
-            fly(std::slice::from_mut(&mut motion), std::slice::from_ref(inertia), time);
-            motion.v += 0.5 * time * acceleration;
-            if torque != DVec3::ZERO {
-                motion.omega += inertia.angular_velocity(motion.q, 0.5 * time * torque);
-            }
-            damp(&mut motion, inertia, 0.5 * time);
-            motion
-        }
-        Course::Led { v, omega } => {
-            let turn = glam::DQuat::from_scaled_axis(time * omega);
-            Motion { x: start.x + time * v, q: (turn * start.q).normalize(), ..*start }
-        }
-    }
-}
-
-fn damp(motion: &mut Motion, inertia: &crate::motion::Inertia, h: f64) {
-    if inertia.linear_damping > 0.0 {
-        motion.v *= Damping::Exponential.factor(inertia.linear_damping, h);
-    }
-    if inertia.angular_damping > 0.0 {
-        motion.omega *= Damping::Exponential.factor(inertia.angular_damping, h);
-    }
-}
-
-/// What the world does to a body: acceleration and torque.
-pub(in crate::simulator) fn loads_of(wrench: Wrench, uniform: DVec3, inverse_mass: f64) -> Course {
-    Course::Free { acceleration: uniform + inverse_mass * wrench.force, torque: wrench.torque }
-}
-
-/// What it took.
+/// Convergence of a solution.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::simulator) struct ForceReport {
+    /// Newton steps or pivots.
     pub steps: usize,
+    /// Residual, m/s.
     pub residual: f64,
     pub converged: bool,
-    /// Contacts for which no finite force exists.
+    /// Whether no finite force exists (Painlevé's paradox).
     pub unbounded: bool,
 }
 
-/// Puts contacts into equations and solves them; keeps its memory.
+/// Assembles and solves contact problems, with reusable storage.
 #[derive(Debug, Default)]
-pub(in crate::simulator) struct Forces {
+pub(in crate::simulator) struct ForceSolver {
     solver: BlockSolver,
     problem: BlockProblem,
-    /// Block of each actor in the present problem.
+    /// Block of each body in the present problem.
     block_of: Vec<Option<usize>>,
-    actor_of: Vec<usize>,
+    /// Body of each block.
+    body_of: Vec<usize>,
+    /// Impulse of each point in its contact frame, N s.
     pub impulse: Vec<DVec3>,
-    /// Impulses of ties, as they were when somebody kept them.
-    pub tied: Vec<f64>,
+    /// Impulses of the joint rows at the last [`store_row_impulses`](Self::store_row_impulses).
+    pub stored_row_impulses: Vec<f64>,
+    /// v and ω of each block.
     pub velocity: Vec<[DVec3; 2]>,
 }
 
-/// How each contact is to be met.
+/// Right-hand side of a contact.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::simulator) struct Wish {
-    /// Velocity along the normal that is allowed at least.
+pub(in crate::simulator) struct ContactTarget {
+    /// Least normal velocity, m/s.
     pub normal: f64,
+    /// μ.
     pub friction: f64,
     pub stiffness: Stiffness,
 }
 
-/// How a row of a joint is to be met.
+/// Right-hand side of a joint row.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::simulator) struct TieWish {
-    pub tied: Tied,
-    /// What J v is to be.
+pub(in crate::simulator) struct RowTarget {
+    pub constraint: ConstraintRow,
+    /// r in J v = r, m/s or rad/s.
     pub value: f64,
+    /// Least and largest impulse.
     pub bounds: [f64; 2],
+    /// ρ of a soft row p = −ρ (J v − r); `None` for a rigid one.
     pub softness: Option<f64>,
 }
 
-impl Forces {
-    /// Adds rows of joints to equations that have been posed, with the bodies they hold.
-    pub fn tie(&mut self, roster: &Roster, motion: &[Motion], free: &[Motion], ties: &[TieWish]) {
-        for wish in ties {
-            let actors = roster.bonds[wish.tied.bond].actors.map(|actor| actor.map(|actor| actor as usize));
-            for actor in actors.into_iter().flatten() {
-                self.take(roster, motion, free, actor);
+impl ForceSolver {
+    /// Adds joint rows and their bodies to the equations.
+    pub fn add_rows(
+        &mut self,
+        mirror: &WorldMirror,
+        motion: &[Motion],
+        free: &[Motion],
+        row_targets: &[RowTarget],
+    ) {
+        for target in row_targets {
+            let bodies =
+                mirror.joints[target.constraint.joint].bodies.map(|body| body.map(|body| body as usize));
+            for body in bodies.into_iter().flatten() {
+                self.add_block(mirror, motion, free, body);
             }
             let mut tie = BlockTie {
                 blocks: [None; 2],
-                rows: [wish.tied.side(0), wish.tied.side(1)],
-                target: wish.value,
-                bounds: wish.bounds,
-                softness: wish.softness,
+                rows: [target.constraint.side(0), target.constraint.side(1)],
+                target: target.value,
+                bounds: target.bounds,
+                softness: target.softness,
             };
-            for (side, actor) in actors.into_iter().enumerate() {
-                let Some(actor) = actor else { continue };
-                tie.blocks[side] = self.block_of[actor];
-                if self.block_of[actor].is_none() {
+            for (side, body) in bodies.into_iter().enumerate() {
+                let Some(body) = body else { continue };
+                tie.blocks[side] = self.block_of[body];
+                if self.block_of[body].is_none() {
                     let [linear, angular] = tie.rows[side];
-                    tie.target -= linear.dot(motion[actor].v) + angular.dot(motion[actor].omega);
+                    tie.target -= linear.dot(motion[body].v) + angular.dot(motion[body].omega);
                 }
             }
             self.problem.ties.push(tie);
         }
     }
 
-    /// Makes equations of the conditions of contacts: normals hold with any impulse, tangents with one up to `most` ⇒ where their ties begin.
-    pub fn hold(&mut self, most: &[f64]) -> usize {
+    /// Turns all contacts into rows: normals with any impulse, tangents with one up to `max_friction` ⇒ index
+    /// of the first of these rows.
+    pub fn make_bilateral(&mut self, max_friction: &[f64]) -> usize {
         let begin = self.problem.ties.len();
-        for (contact, most) in self.problem.contacts.drain(..).zip(most) {
+        for (contact, most) in self.problem.contacts.drain(..).zip(max_friction) {
             for (axis, most) in [f64::INFINITY, *most, *most].into_iter().enumerate() {
                 self.problem.ties.push(BlockTie {
                     blocks: contact.blocks,
@@ -173,92 +123,94 @@ impl Forces {
         begin
     }
 
-    /// Impulses of the ties as they were solved last.
-    pub fn tie_impulses(&self) -> &[f64] {
+    /// Impulses of the rows in the last solution.
+    pub fn row_impulses(&self) -> &[f64] {
         self.solver.tie_impulses()
     }
 
-    /// Remembers the impulses of the ties while others are solved for.
-    pub fn keep_ties(&mut self) {
-        self.tied.clear();
-        self.tied.extend_from_slice(self.solver.tie_impulses());
+    /// Keeps the impulses of the rows while other problems are solved.
+    pub fn store_row_impulses(&mut self) {
+        self.stored_row_impulses.clear();
+        self.stored_row_impulses.extend_from_slice(self.solver.tie_impulses());
     }
 
-    /// Makes a body part of the equations if it is moved by them.
-    fn take(&mut self, roster: &Roster, motion: &[Motion], free: &[Motion], actor: usize) {
-        if !roster.actors[actor].is_dynamic() || self.block_of[actor].is_some() {
+    /// Adds a dynamic body to the equations, once.
+    fn add_block(&mut self, mirror: &WorldMirror, motion: &[Motion], free: &[Motion], body: usize) {
+        if !mirror.bodies[body].is_dynamic() || self.block_of[body].is_some() {
             return;
         }
-        self.block_of[actor] = Some(self.problem.blocks.len());
-        self.actor_of.push(actor);
-        let inertia = &roster.actors[actor].inertia;
-        let axes = DMat3::from_quat(motion[actor].q);
+        self.block_of[body] = Some(self.problem.blocks.len());
+        self.body_of.push(body);
+        let inertia = &mirror.bodies[body].inertia;
+        let axes = DMat3::from_quat(motion[body].q);
         let turned = |moments: DVec3| axes * DMat3::from_diagonal(moments) * axes.transpose();
         self.problem.blocks.push(Block::rigid(
             inertia.mass(),
             turned(inertia.moments),
             turned(inertia.inverse_moments),
-            free[actor].v,
-            free[actor].omega,
+            free[body].v,
+            free[body].omega,
         ));
     }
 
-    /// Equations for contacts, with the velocities `free` that bodies have without them.
-    pub fn pose(
+    /// Begins the equations with contacts; v* are the velocities of `free`, arms and inertia those at
+    /// `motion`.
+    pub fn assemble(
         &mut self,
-        roster: &Roster,
+        mirror: &WorldMirror,
         motion: &[Motion],
         free: &[Motion],
-        touches: &[Touch],
-        wish: impl Fn(usize, &Touch) -> Wish,
+        points: &[ManifoldPoint],
+        target: impl Fn(usize, &ManifoldPoint) -> ContactTarget,
     ) {
         self.block_of.clear();
         self.block_of.resize(motion.len(), None);
-        self.actor_of.clear();
+        self.body_of.clear();
         self.problem.blocks.clear();
         self.problem.contacts.clear();
         self.problem.ties.clear();
-        for (index, touch) in touches.iter().enumerate() {
-            for actor in touch.actors {
-                self.take(roster, motion, free, actor as usize);
+        for (index, point) in points.iter().enumerate() {
+            for body in point.bodies {
+                self.add_block(mirror, motion, free, body as usize);
             }
-            let row = self.row(motion, touch, wish(index, touch));
+            let row = self.row(motion, point, target(index, point));
             self.problem.contacts.push(row);
         }
     }
 
-    fn row(&self, motion: &[Motion], touch: &Touch, wish: Wish) -> BlockContact {
+    fn row(&self, motion: &[Motion], point: &ManifoldPoint, target: ContactTarget) -> BlockContact {
         let mut rows = [[[DVec3::ZERO; 2]; 3]; 2];
-        let mut target = DVec3::new(wish.normal, 0.0, 0.0);
+        let mut right = DVec3::new(target.normal, 0.0, 0.0);
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
-            let actor = touch.actors[side] as usize;
-            if self.block_of[actor].is_none() {
-                // Whoever no contact moves moves the target.
-                target -= sign * (touch.frame.transpose() * motion[actor].velocity_at(touch.point));
+            let body = point.bodies[side] as usize;
+            if self.block_of[body].is_none() {
+                // The known velocity of a body that is not dynamic goes to the right-hand side.
+                right -= sign * (point.frame.transpose() * motion[body].velocity_at(point.position));
                 continue;
             }
             for (axis, row) in rows[side].iter_mut().enumerate() {
-                let d = sign * touch.frame.col(axis);
-                *row = [d, (touch.point - motion[actor].x).cross(d)];
+                let d = sign * point.frame.col(axis);
+                *row = [d, (point.position - motion[body].x).cross(d)];
             }
         }
         BlockContact {
-            blocks: touch.actors.map(|actor| self.block_of[actor as usize]),
+            blocks: point.bodies.map(|body| self.block_of[body as usize]),
             rows,
-            target,
-            friction: wish.friction,
-            stiffness: wish.stiffness,
+            target: right,
+            friction: target.friction,
+            stiffness: target.stiffness,
         }
     }
 
-    /// Starts from remembered forces held for a time.
-    pub fn remember(&mut self, memory: &Memory, touches: &[Touch], time: f64) {
+    /// Starts with the cached forces acting for a time.
+    pub fn warm_start(&mut self, cache: &WarmStartCache, points: &[ManifoldPoint], time: f64) {
         self.impulse.clear();
-        self.impulse
-            .extend(touches.iter().map(|touch| time * (touch.frame.transpose() * remembered(memory, touch))));
+        self.impulse.extend(
+            points.iter().map(|point| time * (point.frame.transpose() * warm_start_force(cache, point))),
+        );
     }
 
-    /// Solves what was posed.
+    /// Solves the equations.
     pub fn solve(&mut self, settings: &BlockSettings) -> ForceReport {
         if let Ok(report) = self.solver.solve(&self.problem, settings, &mut self.impulse, &mut self.velocity)
         {
@@ -269,7 +221,7 @@ impl Forces {
                 unbounded: false,
             };
         }
-        // A body with numbers that are none; it will be quarantined.
+        // A state is not finite: no impulses; the world quarantines the body.
         self.impulse.clear();
         self.impulse.resize(self.problem.contacts.len(), DVec3::ZERO);
         self.velocity.clear();
@@ -277,9 +229,9 @@ impl Forces {
         ForceReport { residual: f64::INFINITY, ..ForceReport::default() }
     }
 
-    /// The same by pivoting, with friction along t and k on their own. Contacts that slide at the start (`sliding`) keep sliding along t;
-    /// those that would be turned round within the step stick instead.
-    /// Ties are left to the other solver.
+    /// Solves by pivoting, with friction along t and k independently. Contacts that slide at the beginning
+    /// (`sliding`) keep sliding along t; those whose slip would reverse within the interval stick instead.
+    /// Problems with joint rows are solved by [`solve`](Self::solve).
     pub fn solve_by_pivots(&mut self, mut sliding: Vec<bool>, settings: &BlockSettings) -> ForceReport {
         if !self.problem.ties.is_empty() {
             return self.solve(settings);
@@ -299,7 +251,7 @@ impl Forces {
         self.pivot(&sliding, settings)
     }
 
-    /// u of one row after the solution.
+    /// u of one axis of a contact after the solution.
     fn solved_velocity(&self, contact: &BlockContact, axis: usize) -> f64 {
         let side = |side: usize| {
             let [v, omega] = self.velocity.get(contact.blocks[side]?)?;
@@ -309,14 +261,14 @@ impl Forces {
         side(0).unwrap_or(0.0) + side(1).unwrap_or(0.0) - contact.target[axis]
     }
 
-    /// Adds to the velocities u of all contacts: n, t, k.
+    /// Adds to u of all contacts, along n, t, k.
     pub fn shift_targets(&mut self, more: &[DVec3]) {
         for (contact, more) in self.problem.contacts.iter_mut().zip(more) {
             contact.target -= *more;
         }
     }
 
-    /// u = A p + b of what was posed, rows n, t, k of each contact.
+    /// A and b in u = A p + b, rows n, t, k of each contact.
     pub fn equations(&self) -> (SquareMatrix, Vec<f64>) {
         let contacts = &self.problem.contacts;
         let n = 3 * contacts.len();
@@ -345,7 +297,7 @@ impl Forces {
         let Ok(problem) = FrictionProblem::new(a, b, kinds.collect()) else { return self.solve(settings) };
         let found = baraff(&problem);
         if found.outcome != Outcome::Solved {
-            // No finite force, or given up: the impulsive answer, which always exists.
+            // No finite force, or too many pivots: the impulsive solution exists always.
             let unbounded = matches!(found.outcome, Outcome::Unbounded { .. });
             return ForceReport { unbounded, ..self.solve(settings) };
         }
@@ -366,6 +318,7 @@ impl Forces {
         ForceReport { steps: found.iterations, residual, converged: true, unbounded: false }
     }
 
+    /// J v* of one axis of a contact.
     fn row_velocity(&self, contact: &BlockContact, axis: usize) -> f64 {
         let side = |side: usize| {
             let block = &self.problem.blocks[contact.blocks[side]?];
@@ -375,7 +328,7 @@ impl Forces {
         side(0).unwrap_or(0.0) + side(1).unwrap_or(0.0)
     }
 
-    /// What a unit impulse of another contact's axis does to a contact's.
+    /// Entry of A: change of u along an axis of one contact per unit impulse along an axis of another.
     fn coupling(&self, one: &BlockContact, row: usize, other: &BlockContact, column: usize) -> f64 {
         let mut sum = 0.0;
         for (side, block) in one.blocks.iter().enumerate() {
@@ -392,9 +345,9 @@ impl Forces {
         sum
     }
 
-    /// Body by body: actor and its velocities after the solution.
-    pub fn solved(&self) -> impl Iterator<Item = (usize, [DVec3; 2])> + '_ {
-        self.actor_of.iter().copied().zip(self.velocity.iter().copied())
+    /// Bodies with their v and ω in the solution.
+    pub fn velocities(&self) -> impl Iterator<Item = (usize, [DVec3; 2])> + '_ {
+        self.body_of.iter().copied().zip(self.velocity.iter().copied())
     }
 }
 
@@ -405,9 +358,10 @@ mod tests {
     use rattleback_geometry::space::SpaceKind;
     use rattleback_geometry::{MassProperties, Shape};
 
-    /// MC-6: the matrix of a random cluster is what unit impulses do to the velocities at all contacts, one by one.
+    /// MC-6: the entries of A for a random cluster are the velocity changes by unit impulses, applied one by
+    /// one.
     #[test]
-    fn couplings_are_what_impulses_do() {
+    fn couplings_are_velocity_changes_by_unit_impulses() {
         let mut world = World::weightless();
         let mut number = 1.0_f64;
         let mut next = || {
@@ -424,20 +378,20 @@ mod tests {
         let shape = Shape::sphere(0.1).unwrap();
         let floor = world.add_body(Body::fixed().with_shape(shape)).unwrap();
         let shape = world.body(floor).unwrap().shapes()[0];
-        let mut roster = Roster::new(SpaceKind::default());
-        roster.sync(&world).unwrap();
+        let mut mirror = WorldMirror::new(SpaceKind::default());
+        mirror.sync(&world).unwrap();
         let motion: Vec<Motion> = world.iter_bodies().map(|body| *body.motion()).collect();
         let pairs = [[0, 1], [1, 2], [2, 0], [3, 6], [3, 4], [4, 5], [5, 0], [6, 1], [1, 2]];
-        let touches: Vec<Touch> = pairs
+        let points: Vec<ManifoldPoint> = pairs
             .iter()
-            .map(|actors| {
+            .map(|bodies| {
                 let n = vector().normalize();
                 let t = n.any_orthonormal_vector();
-                Touch {
-                    name: ([shape; 2], [0; 2], 0),
+                ManifoldPoint {
+                    key: ([shape; 2], [0; 2], 0),
                     pair: [0; 2],
-                    actors: *actors,
-                    point: vector(),
+                    bodies: *bodies,
+                    position: vector(),
                     frame: DMat3::from_cols(n, t, n.cross(t)),
                     gap: 0.0,
                     tolerance: 0.0,
@@ -447,22 +401,25 @@ mod tests {
                 }
             })
             .collect();
-        let mut forces = Forces::default();
-        let wish = |_: usize, _: &Touch| Wish { normal: 0.0, friction: 0.0, stiffness: Stiffness::Rigid };
-        forces.pose(&roster, &motion, &motion, &touches, wish);
-        for (j, other) in touches.iter().enumerate() {
+        let mut forces = ForceSolver::default();
+        let target = |_: usize, _: &ManifoldPoint| ContactTarget {
+            normal: 0.0,
+            friction: 0.0,
+            stiffness: Stiffness::Rigid,
+        };
+        forces.assemble(&mirror, &motion, &motion, &points, target);
+        for (j, other) in points.iter().enumerate() {
             for column in 0..3 {
                 let impulse = other.frame.col(column);
                 let mut struck = motion.clone();
                 for (side, sign) in [(0, -1.0), (1, 1.0)] {
-                    let actor = other.actors[side] as usize;
-                    let inertia = &roster.actors[actor].inertia;
-                    struck[actor].v += sign * inertia.inverse_mass * impulse;
-                    let arm = other.point - motion[actor].x;
-                    struck[actor].omega +=
-                        inertia.angular_velocity(motion[actor].q, sign * arm.cross(impulse));
+                    let body = other.bodies[side] as usize;
+                    let inertia = &mirror.bodies[body].inertia;
+                    struck[body].v += sign * inertia.inverse_mass * impulse;
+                    let arm = other.position - motion[body].x;
+                    struck[body].omega += inertia.angular_velocity(motion[body].q, sign * arm.cross(impulse));
                 }
-                for (i, one) in touches.iter().enumerate() {
+                for (i, one) in points.iter().enumerate() {
                     let change = one.relative_velocity(&struck) - one.relative_velocity(&motion);
                     for row in 0..3 {
                         let contacts = &forces.problem.contacts;

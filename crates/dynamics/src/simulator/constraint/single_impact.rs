@@ -1,67 +1,68 @@
-//! A single collision with friction along two axes, each with its own coefficient.
+//! A single impact with friction along two axes, each with its own coefficient.
 //!
-//! In the contact frame (n, t, k) an impulse P changes the relative velocity by K P. The normal ends with u⁺_n = −e u_n. Each tangent
-//! sticks (u⁺_τ = 0, |P_τ| ≤ μ_τ P_n) or slides to one side (P_τ = σ μ_τ P_n, σ u⁺_τ ≤ 0): nine choices, each a 3×3 system, of which one is
-//! consistent. Energy changes by ½ P·(u + u⁺); Newton's restitution with friction can make that positive, then e is reduced.
+//! In the contact frame (n, t, k) an impulse P changes the relative velocity by K P. The normal ends with
+//! u⁺_n = −e u_n. Each tangent sticks (u⁺_τ = 0, |P_τ| ≤ μ_τ P_n) or slides to one side (P_τ = σ μ_τ P_n, σ
+//! u⁺_τ ≤ 0): nine cases, each a 3×3 system, of which one is consistent. Energy changes by ½ P·(u + u⁺);
+//! Newton's restitution with friction can make that positive, then e is reduced.
 //!
-//! After Coutinho (2013), §4.11, whose comparison with a critical coefficient of friction fails where the normal impulse itself
-//! turns the slip round.
+//! M. G. Coutinho (2013), §4.11; his comparison with a critical coefficient of friction fails where the
+//! normal impulse itself reverses the slip.
 
 use glam::{DMat3, DVec3};
 
-/// Why a collision has no answer.
+/// Why an impact has no solution.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImpactError {
-    /// The bodies part already.
+    /// The bodies separate already.
     #[error("the bodies do not approach each other: u_n = {normal_velocity} m/s")]
     Separating {
-        /// u_n.
+        /// u_n, m/s.
         normal_velocity: f64,
     },
-    /// A coefficient is out of range or a number is none.
+    /// A coefficient is out of range or a number is not finite.
     #[error("restitution must be in [0, 1], friction ≥ 0, K symmetric positive definite, all finite")]
     Parameter,
 }
 
-/// What a tangent does.
+/// State of a tangent direction after the impact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TangentState {
-    /// No slip is left.
+    /// No slip remains.
     Sticks,
-    /// Friction pushes along +.
+    /// It slides; the friction impulse is positive.
     SlidesPushedForward,
-    /// Friction pushes along −.
+    /// It slides; the friction impulse is negative.
     SlidesPushedBack,
 }
 
-/// A collision in its contact frame: n, t, k.
+/// An impact in its contact frame n, t, k.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectionalImpact {
-    /// K.
+    /// K, 1/kg: change of relative velocity per unit impulse.
     pub k: DMat3,
-    /// u, u_n < 0.
+    /// u, relative velocity before the impact, m/s; u_n < 0.
     pub u: DVec3,
-    /// e.
+    /// e, in [0, 1].
     pub restitution: f64,
-    /// μ_t, μ_k.
+    /// μ_t and μ_k, at least 0.
     pub friction: [f64; 2],
 }
 
-/// The answer to a collision.
+/// Solution of an impact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImpactOutcome {
-    /// P, on the body that u belongs to.
+    /// P, on the body whose velocity relative to the other is u, N s.
     pub impulse: DVec3,
-    /// u⁺.
+    /// u⁺, m/s.
     pub velocity: DVec3,
-    /// What t and k do.
+    /// States of t and k.
     pub states: [TangentState; 2],
-    /// ΔT, J.
+    /// Change of kinetic energy, J.
     pub energy: f64,
-    /// e as it was used: less than asked for if that would have created energy.
+    /// e used: less than the given one if that would have created energy.
     pub restitution: f64,
-    /// By how much the nearest of the nine misses its own conditions; 0 for a consistent one.
+    /// Violation of the conditions of the case taken, m/s; 0 for a consistent one.
     pub inconsistency: f64,
 }
 
@@ -69,7 +70,10 @@ const STATES: [TangentState; 3] =
     [TangentState::Sticks, TangentState::SlidesPushedForward, TangentState::SlidesPushedBack];
 
 impl DirectionalImpact {
-    /// Collision ⇒ impulse; `clamp_energy` reduces e where energy would be created.
+    /// Impact ⇒ impulse; `clamp_energy` reduces e where energy would be created.
+    ///
+    /// # Errors
+    /// If the bodies separate, or a parameter is out of range.
     ///
     /// ```
     /// use glam::{DMat3, DVec3};
@@ -132,7 +136,7 @@ impl DirectionalImpact {
         })
     }
 
-    /// The impulse if t and k do this; nothing if the equations have no solution.
+    /// Solution for given states of t and k; `None` if the equations are singular.
     fn assume(&self, states: [TangentState; 2], e: f64) -> Option<ImpactOutcome> {
         let row = |i: usize| DVec3::new(self.k.x_axis[i], self.k.y_axis[i], self.k.z_axis[i]);
         let mut rows = [row(0), DVec3::ZERO, DVec3::ZERO];
@@ -172,6 +176,7 @@ impl DirectionalImpact {
     }
 }
 
+/// σ of a state.
 fn side(state: TangentState) -> f64 {
     match state {
         TangentState::Sticks => 0.0,

@@ -1,61 +1,63 @@
-//! Joints as rows: what each row misses, how fast that changes, and how its rate changes by itself.
+//! Joints as constraint rows: position error C, rate Ċ = J v, and the bias J̇ v of the acceleration equation.
 //!
-//! A row is a function C of two poses with Ċ = d·(v_B − v_A) + b·ω_B − a·ω_A (see [`crate::joint`]) and C̈ = J v̇ + J̇ v. For a lock along an axis
-//! a of A, C = a·(p_B − p_A), with s = p_B − p_A and arms r,
+//! A row is a function C of two poses with Ċ = d·(v_B − v_A) + b·ω_B − a·ω_A (see [`crate::joint`]) and C̈ = J
+//! v̇ + J̇ v. For a lock along an axis a of A, C = a·(p_B − p_A), with s = p_B − p_A and arms r,
 //!
 //!   J̇ v = (ω_A × (ω_A × a))·s + 2 (ω_A × a)·ṡ + a·(ω_B × (ω_B × r_B) − ω_A × (ω_A × r_A)).
 //!
-//! For a lock of rotation, an axis a of A stays across an axis b of B: C = a·b, J = (b × a) on ω_B − ω_A, and
+//! For a locked rotation, an axis a of A stays perpendicular to an axis b of B: C = a·b, J = (b × a) on ω_B −
+//! ω_A, and
 //!
 //!   J̇ v = (ω_B − ω_A)·((ω_B × b) × a + b × (ω_A × a)).
 //!
-//! For rows that a joint adds by itself, J̇ v is the difference of Ċ a moment later and earlier on straight courses.
+//! For rows that a joint defines itself (limits, motors, springs, ratios), J̇ v is the central difference of Ċ
+//! along uniform motion.
 
-use super::roster::Roster;
+use super::tuning::ROW_PROBE;
+use super::world_mirror::WorldMirror;
 use crate::joint::{Effect, JointFrame, JointRecord, JointState, Locks, Row, Rows};
 use crate::motion::Motion;
 use crate::world::{JointId, World};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::Pose;
 
-/// Keys of locks begin here; those of other rows lie below.
-const LOCKS: u8 = 128;
-/// Turns, and metres, between the two looks at a row whose change is wanted.
-const DIFFERENCE: f64 = 2e-5;
+/// First key of the rows of locked directions; the keys of other rows are smaller.
+const FIRST_LOCK_KEY: u8 = 128;
 
-/// A joint with at least one body that it moves.
+/// A joint with at least one dynamic body.
 #[derive(Clone, Debug)]
-pub(in crate::simulator) struct Bond {
+pub(in crate::simulator) struct SolverJoint {
     pub id: JointId,
-    /// None is the world.
-    pub actors: [Option<u32>; 2],
-    /// In the principal frames of the bodies.
+    /// A and B, by index in the mirror; `None` is the world.
+    pub bodies: [Option<u32>; 2],
+    /// Joint frames in the principal frames of the bodies.
     pub frames: [Pose; 2],
     pub locks: Locks,
+    /// Whether the joint defines rows besides its locks.
     pub has_rows: bool,
 }
 
-/// One row at one state.
+/// A row evaluated at one state.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::simulator) struct Tied {
-    /// Place of the joint in the roster.
-    pub bond: usize,
+pub(in crate::simulator) struct ConstraintRow {
+    /// Index of the joint in the mirror.
+    pub joint: usize,
     pub row: Row,
-    /// Ċ, less the speed of a motor.
+    /// Ċ minus the target speed of a motor, m/s or rad/s.
     pub rate: f64,
-    /// J̇ v, less the change of that speed; zero if it was not asked for.
+    /// J̇ v minus the rate of that speed, m/s² or rad/s²; zero if not requested.
     pub bias: f64,
-    /// Where force and torque of the joint are measured.
+    /// Reference point of force and torque of the joint, m.
     pub anchor: DVec3,
 }
 
-impl Tied {
-    /// Whether it is held at zero whatever it takes.
-    pub fn is_hold(&self) -> bool {
+impl ConstraintRow {
+    /// Whether it is a locked direction, held at zero without a force limit.
+    pub fn is_locked(&self) -> bool {
         matches!(self.row.effect, Effect::Hold)
     }
 
-    /// The row of one side: what multiplies v and ω of A (0) or B (1).
+    /// J of one side: the factors of v and ω of A (0) or B (1).
     pub fn side(&self, side: usize) -> [DVec3; 2] {
         if side == 0 {
             [-self.row.linear, -self.row.angular[0]]
@@ -64,72 +66,91 @@ impl Tied {
         }
     }
 
-    /// Force and torque about the anchor that an impulse 1 of this row has on B.
-    pub fn wrench(&self, motion: &[Motion], roster: &Roster) -> [DVec3; 2] {
-        let bond = &roster.bonds[self.bond];
-        let (sign, actor) = match bond.actors {
+    /// Force and torque about the anchor on B, per unit of the row's multiplier.
+    pub fn wrench(&self, motion: &[Motion], mirror: &WorldMirror) -> [DVec3; 2] {
+        let joint = &mirror.joints[self.joint];
+        let (sign, body) = match joint.bodies {
             [_, Some(b)] => (1.0, Some(b)),
             [a, None] => (-1.0, a),
         };
-        let [force, torque] = if sign > 0.0 { self.side(1) } else { self.side(0).map(|part| -part) };
-        let center = actor.map_or(self.anchor, |actor| motion[actor as usize].x);
+        let [force, torque] = if sign > 0.0 { self.side(1) } else { self.side(0).map(|vector| -vector) };
+        let center = body.map_or(self.anchor, |body| motion[body as usize].x);
         [force, torque - (self.anchor - center).cross(force)]
     }
 }
 
-/// When rows are wanted, and for a step of which length.
+/// Time and step length for which rows are evaluated, s.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::simulator) struct Moment {
+pub(in crate::simulator) struct RowContext {
     pub time: f64,
     pub dt: f64,
-    /// Whether J̇ v is wanted.
+    /// Whether to compute J̇ v.
     pub bias: bool,
 }
 
-impl Bond {
+impl SolverJoint {
     fn frames(&self, motion: &[Motion]) -> [JointFrame; 2] {
-        [0, 1].map(|side| match self.actors[side] {
-            Some(actor) => JointFrame::on(&motion[actor as usize], &self.frames[side]),
+        [0, 1].map(|side| match self.bodies[side] {
+            Some(body) => JointFrame::on(&motion[body as usize], &self.frames[side]),
             None => JointFrame::fixed(&self.frames[side]),
         })
     }
 
-    /// Adds the rows of the joint where its bodies are.
-    pub fn rows(&self, bond: usize, world: &World, motion: &[Motion], moment: Moment, tied: &mut Vec<Tied>) {
+    /// Appends the rows of the joint at these states.
+    pub fn evaluate_rows(
+        &self,
+        joint: usize,
+        world: &World,
+        motion: &[Motion],
+        context: RowContext,
+        evaluated: &mut Vec<ConstraintRow>,
+    ) {
         let frames = self.frames(motion);
-        self.add_locks(bond, &frames, moment.bias, tied);
+        self.add_locks(joint, &frames, context.bias, evaluated);
         if !self.has_rows {
             return;
         }
         let Ok(record) = world.joint(self.id) else { return };
         let mut rows = Rows::default();
-        let state = state_of(record, frames, moment.time, moment.dt);
+        let state = state_of(record, frames, context.time, context.dt);
         record.kind().rows(&state, &mut rows);
-        let first = tied.len();
+        let first = evaluated.len();
         for row in rows.as_slice() {
             let rate = state.rate(row) - speed(row);
-            tied.push(Tied { bond, row: *row, rate, bias: 0.0, anchor: frames[1].origin });
+            evaluated.push(ConstraintRow { joint, row: *row, rate, bias: 0.0, anchor: frames[1].origin });
         }
-        if moment.bias && tied.len() > first {
-            add_bias(record, &frames, moment, &mut tied[first..]);
+        if context.bias && evaluated.len() > first {
+            add_bias(record, &frames, context, &mut evaluated[first..]);
         }
     }
 
-    fn add_locks(&self, bond: usize, frames: &[JointFrame; 2], bias: bool, tied: &mut Vec<Tied>) {
+    fn add_locks(
+        &self,
+        joint: usize,
+        frames: &[JointFrame; 2],
+        bias: bool,
+        evaluated: &mut Vec<ConstraintRow>,
+    ) {
         let state = JointState { time: 0.0, dt: 0.0, frames: *frames, turned: [0.0; 3] };
         let [a, b] = frames.map(|frame| frame.axes());
         let bits = self.locks.bits();
         let mut push = |row: Row, bias: f64| {
-            tied.push(Tied { bond, row, rate: state.rate(&row), bias, anchor: frames[1].origin });
+            evaluated.push(ConstraintRow {
+                joint,
+                row,
+                rate: state.rate(&row),
+                bias,
+                anchor: frames[1].origin,
+            });
         };
         for k in 0..3 {
             if bits & (1 << k) != 0 {
                 let axis = a.col(k);
-                let row = state.along(LOCKS + k as u8, axis, axis.dot(state.offset()));
+                let row = state.along(FIRST_LOCK_KEY + k as u8, axis, axis.dot(state.offset()));
                 push(row, if bias { bias_along(frames, axis) } else { 0.0 });
             }
         }
-        // (bit, axis of A, axis of B, sign): small rotations about x, y and z, and z of A across x of B.
+        // (bit, axis of A, axis of B, sign): rotations about x, y and z, and z of A perpendicular to x of B.
         let across = [
             (3, a.y_axis, b.z_axis, -1.0),
             (4, a.x_axis, b.z_axis, 1.0),
@@ -138,17 +159,19 @@ impl Bond {
         ];
         for (bit, on_a, on_b, sign) in across {
             if bits & (1 << bit) != 0 {
-                let row = state.about(LOCKS + bit, sign * on_b.cross(on_a), sign * on_a.dot(on_b));
+                let row = state.about(FIRST_LOCK_KEY + bit, sign * on_b.cross(on_a), sign * on_a.dot(on_b));
                 push(row, if bias { sign * bias_across(frames, on_a, on_b) } else { 0.0 });
             }
         }
     }
 }
 
+/// Target speed of a motor; 0 for any other row.
 fn speed(row: &Row) -> f64 {
     if let Effect::Drive { speed, .. } = row.effect { speed } else { 0.0 }
 }
 
+/// J̇ v of a lock along an axis of A.
 fn bias_along([a, b]: &[JointFrame; 2], axis: DVec3) -> f64 {
     let arms = [a.origin - a.center, b.origin - b.center];
     let turning = a.omega.cross(axis);
@@ -158,6 +181,7 @@ fn bias_along([a, b]: &[JointFrame; 2], axis: DVec3) -> f64 {
     a.omega.cross(turning).dot(apart) + 2.0 * turning.dot(parting) + axis.dot(inward)
 }
 
+/// J̇ v of a locked rotation.
 fn bias_across([a, b]: &[JointFrame; 2], on_a: DVec3, on_b: DVec3) -> f64 {
     let change = b.omega.cross(on_b).cross(on_a) + on_b.cross(a.omega.cross(on_a));
     (b.omega - a.omega).dot(change)
@@ -168,20 +192,26 @@ fn state_of(record: &JointRecord, frames: [JointFrame; 2], time: f64, dt: f64) -
     JointState { time, dt, frames, turned }
 }
 
-/// J̇ v of rows that a joint has added, from how their rates differ on either side of now.
-fn add_bias(record: &JointRecord, frames: &[JointFrame; 2], moment: Moment, tied: &mut [Tied]) {
+/// Adds J̇ v to rows that the joint defines, as the central difference of their rates.
+fn add_bias(
+    record: &JointRecord,
+    frames: &[JointFrame; 2],
+    context: RowContext,
+    evaluated: &mut [ConstraintRow],
+) {
     let fastest = frames.iter().map(|frame| frame.omega.length()).fold(0.0, f64::max);
-    let s = DIFFERENCE / (1.0 + fastest);
+    let s = ROW_PROBE / (1.0 + fastest);
     for (when, sign) in [(s, 1.0), (-s, -1.0)] {
         let mut rows = Rows::default();
-        let state = state_of(record, frames.map(|frame| moved(&frame, when)), moment.time + when, moment.dt);
+        let state =
+            state_of(record, frames.map(|frame| moved(&frame, when)), context.time + when, context.dt);
         record.kind().rows(&state, &mut rows);
-        for known in tied.iter_mut() {
+        for known in evaluated.iter_mut() {
             let same = |row: &&Row| {
                 let kind = std::mem::discriminant(&row.effect) == std::mem::discriminant(&known.row.effect);
                 row.key == known.row.key && kind
             };
-            // Whatever is not there a moment later does not change.
+            // A row that is absent at the displaced state counts as constant.
             let rate =
                 rows.as_slice().iter().find(same).map_or(known.rate, |row| state.rate(row) - speed(row));
             known.bias += sign * rate / (2.0 * s);
@@ -189,7 +219,7 @@ fn add_bias(record: &JointRecord, frames: &[JointFrame; 2], moment: Moment, tied
     }
 }
 
-/// A frame after a time on a straight course.
+/// A frame after a time of uniform motion.
 fn moved(frame: &JointFrame, time: f64) -> JointFrame {
     let turn = DQuat::from_scaled_axis(time * frame.omega);
     let center = frame.center + time * frame.velocity;
@@ -208,8 +238,8 @@ mod tests {
     use crate::world::Body;
     use rattleback_geometry::Shape;
 
-    /// A world with one joint between two bodies that move anyhow, and the states of both.
-    fn thrown(joint: Box<dyn Joint>) -> (World, Bond, [Motion; 2]) {
+    /// A world with one joint between two bodies, and states that violate it in position and velocity.
+    fn moving_pair(joint: Box<dyn Joint>) -> (World, SolverJoint, [Motion; 2]) {
         let mut world = World::weightless();
         let shape = Shape::cuboid(DVec3::new(0.3, 0.2, 0.1)).unwrap();
         let a = world.add_body(Body::dynamic().at(-0.5, 0.1, 0.0).with_shape(shape.clone())).unwrap();
@@ -219,21 +249,22 @@ mod tests {
         world.follow_joints();
         let record = world.joint(id).unwrap();
         let (locks, has_rows) = (record.kind().locks(), record.kind().has_rows());
-        let bond = Bond { id, actors: [Some(0), Some(1)], frames: record.frames, locks, has_rows };
-        let thrown = |id, v: [f64; 3], omega: [f64; 3]| {
+        let joint = SolverJoint { id, bodies: [Some(0), Some(1)], frames: record.frames, locks, has_rows };
+        let moving = |id, v: [f64; 3], omega: [f64; 3]| {
             let motion = *world.body(id).unwrap().motion();
             let q = DQuat::from_scaled_axis(DVec3::from_array(v) * 0.2) * motion.q;
             Motion { q, v: v.into(), omega: omega.into(), ..motion }
         };
         let motions =
-            [thrown(a, [0.3, -0.2, 0.5], [1.0, 0.7, -0.4]), thrown(b, [-0.6, 0.1, 0.2], [-0.5, 1.1, 0.8])];
-        (world, bond, motions)
+            [moving(a, [0.3, -0.2, 0.5], [1.0, 0.7, -0.4]), moving(b, [-0.6, 0.1, 0.2], [-0.5, 1.1, 0.8])];
+        (world, joint, motions)
     }
 
-    /// J-1, J-7: every joint has its number of rows, and their rates and changes of rate are those of C on straight courses. (Gears count turns about
-    /// axes that something else holds; tumbling freely they have no such C.)
+    /// J-1, J-7: every joint has its number of rows, and their rates and biases are the derivatives of C
+    /// along uniform motion. (Gears count turns about axes held by other joints; in free rotation they have
+    /// no such C.)
     #[test]
-    fn rows_change_as_they_say() {
+    fn rates_and_biases_are_the_derivatives_of_c() {
         let joints: [(Box<dyn Joint>, usize); 6] = [
             (Box::new(Spherical::default()), 3),
             (Box::new(Universal::default()), 4),
@@ -244,15 +275,21 @@ mod tests {
         ];
         for (joint, count) in joints {
             let name = joint.type_name();
-            let (world, bond, motions) = thrown(joint);
+            let (world, joint, motions) = moving_pair(joint);
             let at = |time: f64| {
                 let motions = motions.map(|motion| {
                     let turn = DQuat::from_scaled_axis(time * motion.omega);
                     Motion { x: motion.x + time * motion.v, q: turn * motion.q, ..motion }
                 });
-                let mut tied = Vec::new();
-                bond.rows(0, &world, &motions, Moment { time, dt: 0.01, bias: true }, &mut tied);
-                tied
+                let mut evaluated = Vec::new();
+                joint.evaluate_rows(
+                    0,
+                    &world,
+                    &motions,
+                    RowContext { time, dt: 0.01, bias: true },
+                    &mut evaluated,
+                );
+                evaluated
             };
             let h = 1e-4;
             let [before, now, after] = [-h, 0.0, h].map(at);
@@ -266,10 +303,10 @@ mod tests {
         }
     }
 
-    /// MJ-1: eight bodies, eight ball joints, a tail of two on a loop of six: where joints share a body, what translation couples them by has the sign of the book,
-    /// and all other pairs of joints are not coupled.
+    /// MJ-1: eight bodies, eight ball joints, a tail of two on a loop of six: the translational coupling of
+    /// joints that share a body has the sign given by Coutinho, and other joints are not coupled.
     #[test]
-    fn the_loop_of_eight_has_its_signs() {
+    fn couplings_in_the_loop_of_eight_have_their_signs() {
         let mut world = World::weightless();
         let shape = Shape::cuboid(DVec3::new(0.3, 0.2, 0.1)).unwrap();
         let ids: Vec<_> = (0..8)
@@ -282,22 +319,22 @@ mod tests {
             world.add_joint(Mount::between(ids[a - 1], ids[b - 1]), Spherical::default()).unwrap();
         }
         world.follow_joints();
-        let mut roster = Roster::new(rattleback_geometry::space::SpaceKind::default());
-        roster.sync(&world).unwrap();
+        let mut mirror = WorldMirror::new(rattleback_geometry::space::SpaceKind::default());
+        mirror.sync(&world).unwrap();
         let motion: Vec<Motion> = ids.iter().map(|id| *world.body(*id).unwrap().motion()).collect();
-        let rows: Vec<Vec<Tied>> = (0..8)
-            .map(|bond| {
-                let mut tied = Vec::new();
-                let moment = Moment { time: 0.0, dt: 0.01, bias: false };
-                roster.bonds[bond].rows(bond, &world, &motion, moment, &mut tied);
-                tied
+        let rows: Vec<Vec<ConstraintRow>> = (0..8)
+            .map(|joint| {
+                let mut evaluated = Vec::new();
+                let context = RowContext { time: 0.0, dt: 0.01, bias: false };
+                mirror.joints[joint].evaluate_rows(joint, &world, &motion, context, &mut evaluated);
+                evaluated
             })
             .collect();
         let coupling = |one: usize, other: usize| -> f64 {
             let mut sum = 0.0;
-            for (side, actor) in roster.bonds[one].actors.into_iter().enumerate() {
-                for (opposite, shared) in roster.bonds[other].actors.into_iter().enumerate() {
-                    if actor == shared {
+            for (side, body) in mirror.joints[one].bodies.into_iter().enumerate() {
+                for (opposite, shared) in mirror.joints[other].bodies.into_iter().enumerate() {
+                    if body == shared {
                         sum += (0..3)
                             .map(|k| rows[one][k].side(side)[0].dot(rows[other][k].side(opposite)[0]))
                             .sum::<f64>();

@@ -1,32 +1,37 @@
-//! Joints as discrepancies: one pair of points for a ball joint, two on the axis for a hinge, three for a rigid joint; limits,
-//! springs and motors as single rows.
+//! Joints in the sequential solver: pairs of anchor points that should coincide, one for a ball joint, two on
+//! the axis of a hinge, three for a rigid joint; limits, springs and motors as scalar rows.
+//!
+//! A spring row is the implicit soft constraint of frequency ω and damping ratio ζ: with s = h ω (2 ζ + h ω),
+//! its impulse over a step h is λ = −s (Ċ + C ω/(2 ζ + h ω))/K at the velocities after the step.
 
-use super::discrepancy::{Mass, both, k_matrix};
+use super::solver_body::{SequentialBody, k_matrix, pair_mut};
 use crate::joint::{Effect, JointFrame, JointRecord, JointState, Locks, Row, Rows};
 use crate::world::JointId;
 use glam::DVec3;
 use rattleback_geometry::Pose;
 
-/// A row that is no pair of points, with its impulse so far.
+/// A scalar row with its accumulated impulse.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct ScalarRow {
     row: Row,
     impulse: f64,
 }
 
-/// A joint while it is solved.
+/// A joint as pairs of anchor points and scalar rows.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct AnchorJoint {
     pub id: JointId,
+    /// Indices of the bodies.
     pub bodies: [usize; 2],
-    /// Points of both bodies, in their principal frames.
+    /// Anchor points in the principal frames of both bodies.
     anchors: Vec<[DVec3; 2]>,
-    lines: Vec<Line>,
-    /// Sum of the impulses at the anchors.
+    rows: Vec<ScalarRow>,
+    /// Sum of the impulses at the anchors, N s.
     pub impulse: DVec3,
 }
 
-/// Points of a frame that have to coincide with those of the other: origin, along z, along x.
+/// (locks, distance of the anchors from the origin, m) ⇒ anchor points in the joint frame; `None` for locks
+/// that points cannot express.
 fn points(locks: Locks, arm: f64) -> Option<Vec<DVec3>> {
     let at = |list: &[DVec3]| Some(list.iter().map(|point| *point * arm).collect());
     match locks {
@@ -40,41 +45,42 @@ fn points(locks: Locks, arm: f64) -> Option<Vec<DVec3>> {
     }
 }
 
-impl Link {
-    /// (joint, its bodies by place, how far anchors stand apart) ⇒ its discrepancies; nothing if it locks what points cannot.
+impl AnchorJoint {
+    /// (joint, indices of its bodies, distance of the anchors from the origin, m) ⇒ its constraints; `None`
+    /// for locks that points cannot express.
     pub fn new(id: JointId, record: &JointRecord, bodies: [usize; 2], arm: f64) -> Option<Self> {
         let anchors = points(record.kind().locks(), arm)?
             .into_iter()
             .map(|point| record.frames.map(|frame: Pose| frame.point(point)))
             .collect();
-        Some(Self { id, bodies, anchors, lines: Vec::new(), impulse: DVec3::ZERO })
+        Some(Self { id, bodies, anchors, rows: Vec::new(), impulse: DVec3::ZERO })
     }
 
-    /// Largest distance of two points that should coincide.
-    pub fn drift(&self, masses: &[Mass]) -> f64 {
-        let [a, b] = self.bodies.map(|body| masses[body].motion.pose());
+    /// Largest distance of two anchors that should coincide, m.
+    pub fn drift(&self, bodies: &[SequentialBody]) -> f64 {
+        let [a, b] = self.bodies.map(|body| bodies[body].motion.pose());
         let gap = |anchor: &[DVec3; 2]| a.point(anchor[0]).distance(b.point(anchor[1]));
         self.anchors.iter().map(gap).fold(0.0, f64::max)
     }
 
-    /// Asks the joint for its rows in the present state.
-    pub fn read_rows(&mut self, record: &JointRecord, masses: &[Mass], time: f64, h: f64) {
-        self.lines.clear();
+    /// Evaluates the scalar rows at the present state.
+    pub fn evaluate_rows(&mut self, record: &JointRecord, bodies: &[SequentialBody], time: f64, h: f64) {
+        self.rows.clear();
         if !record.kind().has_rows() {
             return;
         }
-        let frame = |k: usize| JointFrame::on(&masses[self.bodies[k]].motion, &record.frames[k]);
+        let frame = |k: usize| JointFrame::on(&bodies[self.bodies[k]].motion, &record.frames[k]);
         let state = JointState { time, dt: h, frames: [frame(0), frame(1)], turned: record.turned };
         let mut rows = Rows::default();
         record.kind().rows(&state, &mut rows);
-        self.lines.extend(rows.as_slice().iter().map(|row| Line { row: *row, impulse: 0.0 }));
+        self.rows.extend(rows.as_slice().iter().map(|row| ScalarRow { row: *row, impulse: 0.0 }));
     }
 
-    /// One iteration over the velocities.
-    pub fn solve(&mut self, masses: &mut [Mass], f: f64, h: f64) {
-        let Some((one, other)) = both(masses, self.bodies) else { return };
-        for line in &mut self.lines {
-            line.solve(one, other, f, h);
+    /// One velocity iteration that removes the fraction f of the error.
+    pub fn solve(&mut self, bodies: &mut [SequentialBody], f: f64, h: f64) {
+        let Some((one, other)) = pair_mut(bodies, self.bodies) else { return };
+        for row in &mut self.rows {
+            row.solve(one, other, f, h);
         }
         for anchor in &self.anchors {
             let ends = [one.motion.pose().point(anchor[0]), other.motion.pose().point(anchor[1])];
@@ -83,35 +89,35 @@ impl Link {
             if k.determinant() > 0.0 {
                 let impulse = k.inverse() * (velocity * -f);
                 self.impulse += impulse;
-                one.push(-impulse, ends[0], DVec3::ZERO);
-                other.push(impulse, ends[1], DVec3::ZERO);
+                one.apply_impulse(-impulse, ends[0], DVec3::ZERO);
+                other.apply_impulse(impulse, ends[1], DVec3::ZERO);
             }
         }
     }
 
-    /// One iteration over the positions.
-    pub fn mend(&self, masses: &mut [Mass], f: f64) {
-        let Some((one, other)) = both(masses, self.bodies) else { return };
+    /// One position iteration that removes the fraction f of the error.
+    pub fn correct_position(&self, bodies: &mut [SequentialBody], f: f64) {
+        let Some((one, other)) = pair_mut(bodies, self.bodies) else { return };
         for anchor in &self.anchors {
             let ends = [one.motion.pose().point(anchor[0]), other.motion.pose().point(anchor[1])];
             let k = k_matrix(one, other, ends);
             if k.determinant() > 0.0 {
                 let shift = k.inverse() * ((ends[1] - ends[0]) * -f);
-                one.shift(-shift, ends[0], DVec3::ZERO);
-                other.shift(shift, ends[1], DVec3::ZERO);
+                one.apply_displacement(-shift, ends[0], DVec3::ZERO);
+                other.apply_displacement(shift, ends[1], DVec3::ZERO);
             }
         }
     }
 }
 
-impl Line {
-    fn solve(&mut self, one: &mut Mass, other: &mut Mass, f: f64, h: f64) {
+impl ScalarRow {
+    fn solve(&mut self, one: &mut SequentialBody, other: &mut SequentialBody, f: f64, h: f64) {
         let Row { linear: d, angular: [a, b], error, effect, .. } = self.row;
         let [x1, x2] = [one.motion.x, other.motion.x];
-        let response = |mass: &Mass, turning: DVec3| {
-            let mut pushed = *mass;
-            pushed.push(d, mass.motion.x, turning);
-            d.dot(pushed.motion.v - mass.motion.v) + turning.dot(pushed.motion.omega - mass.motion.omega)
+        let response = |body: &SequentialBody, turning: DVec3| {
+            let mut pushed = *body;
+            pushed.apply_impulse(d, body.motion.x, turning);
+            d.dot(pushed.motion.v - body.motion.v) + turning.dot(pushed.motion.omega - body.motion.omega)
         };
         let k = response(one, a) + response(other, b);
         if !(k > 0.0 && k.is_finite() && error.is_finite()) {
@@ -120,7 +126,7 @@ impl Line {
         let rate = d.dot(other.motion.v - one.motion.v) + b.dot(other.motion.omega) - a.dot(one.motion.omega);
         let (change, least, most) = match effect {
             Effect::Hold => (-f * (rate + error / h) / k, f64::MIN, f64::MAX),
-            // Open limits may be closed within the step; beyond, they are pushed back.
+            // A limit may be reached within the step; beyond it the error is removed.
             Effect::Limit => (-f * (rate + error / h) / k, 0.0, f64::MAX),
             Effect::Drive { speed, most } => (f * (speed - rate) / k, -most * h, most * h),
             Effect::Spring { frequency, damping_ratio, most } => {
@@ -134,7 +140,7 @@ impl Line {
         let impulse = (self.impulse + change).clamp(least, most);
         let change = impulse - self.impulse;
         self.impulse = impulse;
-        one.push(d * -change, x1, a * -change);
-        other.push(d * change, x2, b * change);
+        one.apply_impulse(d * -change, x1, a * -change);
+        other.apply_impulse(d * change, x2, b * change);
     }
 }

@@ -1,0 +1,47 @@
+//! State of the mirror that outlasts a step and cannot be computed from the world: what a snapshot stores of
+//! it.
+//!
+//! The narrow phase starts from the features found last, and its last bits depend on where it started; the
+//! caches of pairs are therefore part of the state. The pairs themselves follow from the bounds of a sub-step
+//! (`ColliderPair::near`).
+
+use super::world_mirror::WorldMirror;
+use rattleback_geometry::contact::CacheMemory;
+use serde::{Deserialize, Serialize};
+
+/// State of a [`WorldMirror`] between two steps.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(in crate::simulator) struct MirrorState {
+    /// Revision of the world it belongs to; for any other revision it is discarded.
+    pub(super) revision: Option<u64>,
+    /// Whether redundant joints have yet to be reported.
+    pub(super) rebuilt: bool,
+    /// Contact caches of near pairs, sorted by the indices of their colliders.
+    pairs: Vec<([u32; 2], CacheMemory)>,
+}
+
+impl MirrorState {
+    /// The contact cache of a pair.
+    pub(super) fn cache(&self, colliders: [u32; 2]) -> Option<&CacheMemory> {
+        let place = self.pairs.binary_search_by_key(&colliders, |(key, _)| *key).ok()?;
+        Some(&self.pairs[place].1)
+    }
+}
+
+impl WorldMirror {
+    /// What the next step depends on besides the world.
+    pub fn state(&self) -> MirrorState {
+        if let Some(restored) = &self.restored {
+            return restored.clone();
+        }
+        let near = self.pairs.iter().filter(|(_, pair)| pair.near);
+        let pairs = near.map(|(key, pair)| (*key, pair.cache.memory())).collect();
+        MirrorState { revision: self.revision, rebuilt: self.rebuilt, pairs }
+    }
+
+    /// Continues from a saved state with the next step.
+    pub fn restore(&mut self, state: MirrorState) {
+        self.clear();
+        self.restored = Some(state);
+    }
+}
