@@ -1,14 +1,20 @@
-//! How long two parts that are apart need not be looked at.
+//! Lower bounds on the distance of two separated colliders, which let the narrow phase skip the pair.
 //!
-//! A box around each part, turned with it, gives a distance d that the parts cannot fall short of: along each of the six normals n of
-//! their faces the boxes are |n·Δc| − Σᵢ hᵢ|n·aᵢ| − Σⱼ kⱼ|n·bⱼ| apart, Δc between their middles, h and k half of their sides along a
-//! and b; so are the balls around them, |Δc| − r − s. The largest of these counts.
+//! The oriented bounding boxes of the colliders give a distance d that the colliders cannot fall short of.
+//! Along each of the six face normals n (the face axes of the separating axis test, Gottschalk, Lin & Manocha
+//! 1996) the boxes are
 //!
-//! In a step a point of a body within r of its centre of mass goes no farther than Δx and 2r sin(θ/2) = 2r|q⃗| with it, q⃗ the vector
-//! part of the turn. Hence d ← d − |Δx_a − Δx_b| − 2r_a|q⃗_a| − 2r_b|q⃗_b| without a look at the parts, and as long as that is more
-//! than how far contacts look ahead, they need not be looked at. What bodies that fall side by side have in common cancels.
+//!   |n·Δc| − Σᵢ hᵢ|n·aᵢ| − Σⱼ kⱼ|n·bⱼ|
 //!
-//! Single precision would round up now and then; the bounds are taken a little smaller.
+//! apart, with Δc between the box centres and h, k the half extents along the box axes a and b. The bounding
+//! spheres are |Δc| − r − s apart. The largest of these values is the bound.
+//!
+//! In a step, a point of a body within r of its centre of mass moves by at most |Δx| + 2r sin(θ/2) = |Δx| +
+//! 2r|q⃗|, with q⃗ the vector part of the rotation of the step. The bound therefore shrinks to d − |Δx_a −
+//! Δx_b| − 2r_a|q⃗_a| − 2r_b|q⃗_b| without reading the shapes. As long as it exceeds the speculative margin,
+//! the pair needs no narrow phase. Motion that two bodies have in common (free fall) cancels.
+//!
+//! Single precision may round up; the bounds are reduced by a few ulp.
 
 use super::roster::Part;
 use crate::motion::Motion;
@@ -16,25 +22,27 @@ use glam::{DMat3, DVec3, Vec3};
 use rattleback_geometry::{Pose, Shape};
 use serde::{Deserialize, Serialize};
 
-/// How a body went in the last step, and how it moves.
+/// Displacement of a body in the last step and its present velocity, packed in single precision for the pair
+/// loop.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Path {
-    /// Of the centre of mass, m.
+    /// Displacement of the centre of mass, m.
     moved: Vec3,
-    /// How far rotation has taken any point, m.
+    /// Bound on the displacement of any point of the body by rotation, m.
     turned: f32,
     velocity: Vec3,
-    /// How fast rotation takes any point, m/s.
+    /// Bound on the speed of any point of the body by rotation, m/s.
     spin: f32,
 }
 
 impl Path {
-    /// Of what never moves.
+    /// A body that never moves.
     pub const REST: Self = Self { moved: Vec3::ZERO, turned: 0.0, velocity: Vec3::ZERO, spin: 0.0 };
-    /// It may have gone anywhere.
+    /// Unknown displacement: invalidates every bound.
     pub const UNKNOWN: Self = Self { turned: f32::INFINITY, ..Self::REST };
 
-    /// From one state to the next, of a body that reaches so far from its centre of mass.
+    /// (states before and after the step, largest distance of the surface from the centre of mass in m) ⇒
+    /// displacement.
     #[inline]
     pub fn new(before: &Motion, now: &Motion, reach: f64) -> Self {
         let turn = before.q.conjugate() * now.q;
@@ -47,28 +55,29 @@ impl Path {
     }
 }
 
-/// More than rounding can take from a sum of a few terms.
+/// Factors that bound the rounding error of a sum of a few terms from below and above.
 const LESS: f32 = 1.0 - 4.0 * f32::EPSILON;
 const MORE: f32 = 1.0 + 16.0 * f32::EPSILON;
 
-/// What is left of a distance after both have gone on.
+/// (separation bound, displacements of the last step) ⇒ separation bound after the step, m.
 #[inline]
 pub(super) fn left(apart: f32, [a, b]: [&Path; 2]) -> f32 {
     LESS * (apart - MORE * ((a.moved - b.moved).length() + a.turned + b.turned))
 }
 
-/// How far they may come towards each other within a time.
+/// (displacements, length of the coming step in s) ⇒ bound on the approach in that step, m.
 #[inline]
 pub(super) fn approach([a, b]: [&Path; 2], dt: f64) -> f32 {
     MORE * dt as f32 * ((a.velocity - b.velocity).length() + a.spin + b.spin)
 }
 
-/// Axes of the box around a part.
+/// Axes of the oriented bounding box of a collider.
 fn axes((part, pose): (&Part, &Pose)) -> DMat3 {
     DMat3::from_quat(pose.rotation * part.place.rotation)
 }
 
-/// Least distance of two parts of bodies at these poses; not positive or not a number if it cannot be told.
+/// Lower bound on the distance of two colliders of bodies at these poses, m; not positive or NaN if none is
+/// known.
 #[inline]
 pub(super) fn distance(a: (&Part, &Pose), b: (&Part, &Pose)) -> f64 {
     let middle = |(part, pose): (&Part, &Pose)| pose.point(part.middle);
@@ -83,7 +92,7 @@ pub(super) fn distance(a: (&Part, &Pose), b: (&Part, &Pose)) -> f64 {
     let between = middle(b) - middle(a);
     let balls = between.length() - a.0.radius - b.0.radius;
     let (axes_a, axes_b) = (axes(a), axes(b));
-    // Columns are B's axes as A sees them; rows are A's as B sees them.
+    // Columns are B's axes in A's frame; rows are A's axes in B's frame.
     let turn = axes_a.transpose() * axes_b;
     let size = DMat3::from_cols(turn.x_axis.abs(), turn.y_axis.abs(), turn.z_axis.abs());
     let (half_a, half_b) = (a.0.half, b.0.half);
@@ -133,7 +142,7 @@ mod tests {
     }
 
     proptest! {
-        /// Neither the boxes nor what is left of them after a step ever promise more than there is.
+        /// Neither the bound nor what remains of it after a step exceeds the exact distance.
         #[test]
         fn distances_are_never_too_large(
             kinds in [0..4_usize, 0..5_usize],
@@ -158,7 +167,7 @@ mod tests {
             prop_assert!(rest.is_nan() || f64::from(rest) <= gap(&after).max(0.0) + 1e-6);
         }
 
-        /// Boxes with parallel faces are told apart exactly along a face, balls always.
+        /// The bound is exact for boxes with parallel faces along a face normal, and for spheres.
         #[test]
         fn distances_are_exact_where_they_can_be(gap in 0.01..5.0_f64, way in poses()) {
             let cube = part(&Shape::cuboid(DVec3::splat(0.5)).unwrap(), Pose::IDENTITY);
@@ -169,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Whoever may be anywhere has nothing left; whoever rests keeps all but a rounding.
+    /// An unknown displacement uses up any bound; bodies at rest keep it up to rounding.
     #[test]
     fn the_unknown_uses_everything_up() {
         assert!(left(1e30, [&Path::UNKNOWN, &Path::REST]) < 0.0);

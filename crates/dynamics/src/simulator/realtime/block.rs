@@ -1,23 +1,24 @@
-//! Eight contacts side by side, as the solver sees them.
+//! Contact constraints in solver coordinates, eight manifolds side by side.
 //!
 //! A body moves in coordinates in which its mass matrix is the identity,
 //!
-//!   y = (√m v, √I Rᵀ ω),   I = diag(I₁, I₂, I₃) in its principal frame R, kept over the step,
+//!   y = (√m v, √I Rᵀ ω),   I = diag(I₁, I₂, I₃) in its principal frame R, constant over the step,
 //!
-//! so that a row of a constraint is one vector j for each body: it feels j_A·y_A + j_B·y_B, and an impulse λ changes y by j λ. For a
-//! normal n in a point r from the centre of mass, j = (± n/√m, ± diag(1/√I) Rᵀ (r × n)). Neither masses nor inertias appear in the
-//! rows. What cannot be moved has j = 0; how it moves by itself is added where it matters ([`Drive`]).
+//! so that a constraint row is one vector j for each body: its velocity is j_A·y_A + j_B·y_B, and an impulse
+//! λ changes y by j λ. For a normal n at a point r from the centre of mass, j = (± n/√m, ± diag(1/√I) Rᵀ (r ×
+//! n)). Neither masses nor inertias appear in the rows. Immovable bodies have j = 0; the velocity of
+//! kinematic ones is added separately ([`SurfaceVelocity`]).
 //!
-//! Over a step the rows do not change, so the gap of a contact is its gap at the beginning plus j·∫y dt: the integral is kept with
-//! the body, in the same coordinates.
+//! Rows are constant over a step, so the gap of a contact is its gap at the beginning plus j·∫y dt: the
+//! integral is stored with the body, in the same coordinates.
 
 use super::lanes::{LANES, Row};
 use serde::{Deserialize, Serialize};
 
-/// Most points in a manifold.
+/// Largest number of points in a manifold.
 pub(super) const POINTS: usize = 4;
 
-/// A body in the solver: y and ∫y dt. Lanes 0–2 belong to its translation, 4–6 to its rotation.
+/// A body in the solver: y and ∫y dt.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Mover {
@@ -25,37 +26,40 @@ pub(super) struct Mover {
     pub shift: Row,
 }
 
-/// How a body's coordinates lie in the world.
+/// Map from the solver coordinates of a body to the world, constant over a step.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub(super) struct Frame {
-    /// First and second column of R, first two numbers of the third.
+    /// First and second column of R, first two entries of the third.
     pub axes: Row,
-    /// Last number of the third column; 1/√I; 1/√m.
+    /// Last entry of the third column of R; 1/√I; 1/√m; three unused lanes.
     pub rest: Row,
-    /// v and ω of a body that moves by itself; zero for all others.
+    /// v and ω of a kinematic body; zero for all others.
     pub drive: Row,
 }
 
-/// A manifold as it lives from step to step. Vectors belong to the principal frame of a body, or to the world's axes if the body
-/// is fixed.
+/// A contact manifold with its accumulated impulses, persistent over steps. Vectors are in the principal
+/// frame of a body, or in world axes if the body is static.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[repr(C, align(32))]
 pub(super) struct Patch {
-    /// Normal in A's axes; x_B − x_A in the world's.
+    /// Normal in A's axes; x_B − x_A in world axes, m; two unused lanes.
     pub head: Row,
-    /// Friction impulse in A's axes, impulse about the normal, impulse against rolling in A's axes.
+    /// Friction impulse in A's axes, N·s; impulse about the normal, N·m·s; rolling resistance impulse in A's
+    /// axes, N·m·s; one unused lane.
     pub grip: Row,
-    /// μ at rest, μ sliding, lever arms against spinning and rolling, 1 if one side cannot be moved, how many points.
+    /// Coefficients of static and kinetic friction; lever arms of spinning and rolling friction, m; 1 if one
+    /// body is immovable; number of points; two unused lanes.
     pub surface: Row,
-    /// Point on A, point on B, impulse, gap.
+    /// The contact points.
     pub points: [Row; POINTS],
-    /// Names of the points.
+    /// Feature ids of the points, for matching with the previous manifold.
     pub ids: [u32; POINTS],
     pub count: u32,
 }
 
-/// Eight points: rows of A and B (rotation only; translation follows from the normal), gap, share/(j·j), impulse.
+/// One contact point of eight manifolds: rotation parts of the rows of A and B (the translation part follows
+/// from the normal), gap, effective mass times the Jacobi scale, impulse.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub(super) struct PointRows {
@@ -66,7 +70,7 @@ pub(super) struct PointRows {
     pub impulse: Row,
 }
 
-/// Resistance against rolling: two rows of rotation, as those of friction.
+/// Rolling resistance of eight manifolds: two rows of pure rotation, along the two tangents.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub(super) struct RollingRows {
@@ -77,7 +81,7 @@ pub(super) struct RollingRows {
     pub lever: Row,
 }
 
-/// What bodies that move by themselves add to the velocities of the rows.
+/// Velocity of kinematic bodies along the rows of eight manifolds.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub(super) struct Drive {
@@ -86,7 +90,7 @@ pub(super) struct Drive {
     pub twist: Row,
 }
 
-/// Eight manifolds.
+/// Eight manifolds of one colour.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub(super) struct Block {
@@ -94,43 +98,42 @@ pub(super) struct Block {
     pub b: [u32; LANES],
     pub normal: [Row; 3],
     pub tangent: [Row; 3],
-    /// 1/√m.
+    /// 1/√m of A and B.
     pub scale: [Row; 2],
-    /// Rotation parts of friction along the tangent and across, of A and B.
+    /// Rotation parts of the two friction rows, of A and B.
     pub friction_a: [[Row; 3]; 2],
     pub friction_b: [[Row; 3]; 2],
-    /// Inverse of the 2×2 matrix of friction.
+    /// Inverse of the 2×2 matrix K of the friction rows: entries 11, 12, 22.
     pub friction_mass: [Row; 3],
     pub friction: [Row; 2],
-    /// Rotation about the normal.
+    /// Row and impulse of spinning friction, about the normal.
     pub twist_a: [Row; 3],
     pub twist_b: [Row; 3],
     pub twist_mass: Row,
     pub twist: Row,
-    /// μ at rest, μ sliding, lever arm against spinning.
+    /// Coefficients of static and kinetic friction, and the lever arm of spinning friction, m.
     pub limits: [Row; 3],
-    /// 1 where one side cannot be moved.
+    /// 1 where one body is immovable.
     pub stiff: Row,
-    /// Part of its own answer that each point gives that touches, as all answer at once.
+    /// Damping factor of the Jacobi iteration over the points of a manifold, for points in contact.
     pub share: Row,
-    /// Where its points, rolling rows and drives are; [`NONE`](super::roster::NONE) for none.
+    /// First point and number of points, index of its rolling rows and of its surface velocities;
+    /// [`NONE`](super::sim_bodies::NONE) for none.
     pub first_point: u32,
     pub points: u32,
     pub rolling: u32,
     pub drive: u32,
-    /// Which links it is made of.
+    /// First manifold, and number of manifolds.
     pub first_link: u32,
     pub links: u32,
-    /// Whether one of its manifolds has several points and held nothing yet.
+    /// Whether one of its manifolds has several points and no impulse yet.
     pub fresh: bool,
 }
 
-/// How rows answer to violations: a damped spring that is stable at any stiffness.
-///
-/// With ω = 2π f and sub-step h the implicit spring gives λ' = −m̂ (u + ω/(2ζ + hω) s) M − (1 − m̂) λ, m̂ = hω(2ζ + hω)/(1 + …).
+/// Coefficients of a soft constraint for one sub-step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Softness {
-    /// Part of a violation mended per second.
+    /// Fraction of the position error corrected per second, 1/s.
     pub rate: f32,
     pub mass: f32,
     pub impulse: f32,
@@ -145,19 +148,19 @@ impl Softness {
     }
 }
 
-/// What is the same for every contact of a sub-step.
+/// Parameters of a sweep that are the same for all constraints.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sweep {
-    /// Sub-steps per second.
+    /// Sub-steps per second, 1/h.
     pub rate: f32,
-    /// Between movable bodies, and with one that is not.
+    /// Contacts between two movable bodies, and contacts with an immovable one.
     pub soft: Softness,
     pub stiff: Softness,
-    /// Locks of joints.
+    /// Locked axes of joints.
     pub bond: Softness,
     pub push_speed: f32,
-    /// Seconds since the beginning of the step.
+    /// Time since the beginning of the step, s.
     pub elapsed: f32,
-    /// Movers below this one are not moved by impulses.
+    /// Solver bodies below this index are not changed by impulses (static and kinematic).
     pub first_free: u32,
 }

@@ -1,10 +1,15 @@
-//! Joints as the solver sees them, eight side by side, and what is kept of them from step to step.
+//! Joint constraints: eight joints side by side, and the impulses kept from step to step for warm starting.
 //!
-//! Unlike the rows of contacts, those of locks follow the bodies from sub-step to sub-step: with θ the rotation since the
-//! beginning of the step, an arm is exp(θ) r, so chains may whirl without being drawn apart. What a sub-step h does to the anchors
-//! is told by the arms in its middle, exp(θ + ½hω) r, since exp(hω) r − r is h ω × that, to third order; but impulses act on the
-//! arms as they stand at its beginning, and after the move, when velocities are made to fit, at its end. That is the method
-//! called RATTLE: it is the same forwards and backwards in time, so a pendulum neither gains nor loses energy.
+//! For locked axes the position error C is the offset of the anchors x_B + r_B − x_A − r_A, or the rotation
+//! between the frames; Ċ = J v with J = (−1, [r_A]×, 1, −[r_B]×) for the anchors, and K = J M⁻¹ Jᵀ is
+//! inverted per joint (see `joint_kernel`).
+//!
+//! Unlike contact rows, these rows follow the bodies from sub-step to sub-step: with θ the rotation since the
+//! beginning of the step, an arm is exp(θ) r, so that fast chains do not stretch. The displacement of the
+//! anchors in a sub-step h follows from the arms at its middle, exp(θ + ½hω) r, since exp(hω) r − r is h ω ×
+//! that to third order; impulses act on the arms at its beginning and, in the relaxation after the drift, at
+//! its end. This is the structure of RATTLE (Andersen 1983): it is symmetric in time, so that a pendulum
+//! neither gains nor loses energy in the mean.
 
 use super::lanes::{LANES, Row};
 use super::roster::{Life, NONE, Roster};
@@ -14,10 +19,9 @@ use crate::world::{Handle, JointId, Status, World};
 use glam::{DMat3, DQuat, DVec3, Vec3};
 use rattleback_geometry::Pose;
 
-/// Most rows of a joint that are remembered.
 const KEYS: usize = 24;
 
-/// One joint.
+/// One joint of the world, with its accumulated impulses.
 #[derive(Clone, Debug)]
 pub(super) struct Bond {
     pub id: JointId,
@@ -27,23 +31,23 @@ pub(super) struct Bond {
     has_rows: bool,
     pub driven: bool,
     breakable: bool,
-    /// In principal frames.
+    /// Joint frames in the principal frames of the bodies.
     frames: [Pose; 2],
-    /// Impulses of a sub-step: of the locks, and of rows by their key.
+    /// Impulses of a sub-step: of the locked axes, N·s and N·m·s, and of further rows by their key.
     pub linear: Vec3,
     pub angular: Vec3,
     pub rows: Option<Box<[f32; KEYS]>>,
 }
 
-/// One side of a joint in a step.
+/// One side of a joint at the beginning of a step.
 pub(super) struct Side<'w> {
-    /// Where arms are measured from.
+    /// Point from which arms are measured.
     pub origin: DVec3,
-    /// How its principal axes stand in the world; not at all if the side cannot turn.
+    /// Orientation of its principal axes; identity if the side cannot rotate.
     pub rotation: DQuat,
-    /// Anchor in principal axes, or zero if the side cannot turn.
+    /// Anchor in principal axes, m; zero if the side cannot rotate.
     pub arm: DVec3,
-    /// Frame in principal axes, or in the world's.
+    /// Joint frame in principal axes, or in world axes if the side cannot rotate.
     pub axes: DMat3,
     moving: Option<(&'w Motion, &'w Inertia)>,
 }
@@ -54,50 +58,50 @@ impl Side<'_> {
     }
 }
 
-/// Eight joints.
+/// Eight joints of one colour with the same locked axes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub(super) struct BondBlock {
     pub a: [u32; LANES],
     pub b: [u32; LANES],
-    /// Arms in principal axes, then in the world's at the beginning of the step.
+    /// Arms in principal axes, after `prepare` in world axes at the beginning of the step.
     pub arm: [[Row; 3]; 2],
-    /// x_B − x_A.
+    /// x_B − x_A, m.
     pub apart: [Row; 3],
     /// Columns of R diag(1/√I): angular velocity in the world = Σ spin_k y_k.
     pub spin: [[[Row; 3]; 3]; 2],
     pub scale: [Row; 2],
-    /// Inverse of the 3×3 matrix of the anchors, as of the present sub-step.
+    /// Inverse of the 3×3 matrix K of the anchors in the present sub-step.
     pub inverse: [Row; 6],
     pub linear: [Row; 3],
     pub angular: [Row; 3],
-    /// The same in all lanes.
+    /// Locked axes, the same in all lanes.
     pub locks: Locks,
-    /// 1 where there is a joint.
+    /// 1 in lanes that hold a joint.
     pub there: Row,
-    /// Where its axes and rows are.
+    /// Index of its axes, and range of its rows.
     pub axes: u32,
     pub first_row: u32,
     pub rows: u32,
     pub first_link: u32,
     pub links: u32,
-    /// Whether a side moves by itself.
+    /// Whether a side is kinematic.
     pub driven: bool,
 }
 
-/// Axes of both frames of eight joints, like arms.
+/// Axes of both joint frames of eight joints; like the arms, first in principal and then in world axes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub(super) struct BondAxes {
     pub axes: [[[Row; 3]; 3]; 2],
 }
 
-/// One row of eight joints; it stays as it is over a step.
+/// One further row (limit, spring, motor, friction, coupling) of eight joints; constant over a step.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub(super) struct BondRow {
     pub linear: [Row; 3],
-    /// diag(1/√I) Rᵀ of the angular parts, A's with its sign.
+    /// diag(1/√I) Rᵀ times the angular parts, A's with its sign.
     pub a: [Row; 3],
     pub b: [Row; 3],
     pub gap: Row,
@@ -105,21 +109,21 @@ pub(super) struct BondRow {
     pub impulse: Row,
     pub least: Row,
     pub most: Row,
-    /// Softness, and the speed to be kept.
+    /// Coefficients of the soft constraint, and the target speed.
     pub rate: Row,
     pub soft: Row,
     pub leak: Row,
     pub speed: Row,
-    /// What bodies that move by themselves add to the rate.
+    /// Contribution of kinematic bodies to Ċ.
     pub own: Row,
-    /// 1 for limits, which do nothing while the gap is open.
+    /// 1 for limits, which are inactive while the gap is open.
     pub one_sided: Row,
     /// 1 for springs and motors, which act in every sweep.
     pub always: Row,
     pub keys: [u8; LANES],
 }
 
-/// All joints of the world, in the order of their ids.
+/// All joints of the world, sorted by id.
 #[derive(Debug, Default)]
 pub(super) struct Bonds {
     pub all: Vec<Bond>,
@@ -127,7 +131,8 @@ pub(super) struct Bonds {
 }
 
 impl Bonds {
-    /// Takes over what changed ⇒ whether anything has; joints that stay keep their impulses.
+    /// Synchronises with the joints of the world ⇒ whether anything changed; joints that remain keep their
+    /// impulses.
     pub fn sync(&mut self, world: &World) -> bool {
         if self.revision == Some(world.joints().revision) {
             return false;
@@ -163,7 +168,7 @@ impl Bonds {
         true
     }
 
-    /// Joints with a body that is awake, by place.
+    /// Indices of the joints with an awake body.
     pub fn active<'s>(&'s self, roster: &'s Roster) -> impl Iterator<Item = usize> + 's {
         let life = |slot: u32| roster.lives.get(slot as usize).copied().unwrap_or_default();
         self.all
@@ -173,7 +178,7 @@ impl Bonds {
             .map(|(place, _)| place)
     }
 
-    /// Loads of the last step against what joints bear ⇒ those that break.
+    /// Compares the reactions of the last step with the break thresholds ⇒ joints that break.
     pub fn broken(&self, world: &World, rate: impl Fn(&Bond) -> f64, broken: &mut Vec<JointId>) {
         broken.clear();
         for bond in self.all.iter().filter(|bond| bond.breakable) {
@@ -193,7 +198,7 @@ impl Bonds {
     }
 }
 
-/// A joint's frames as they are now.
+/// Present frames of a joint.
 pub(super) fn state(world: &World, record: &crate::joint::JointRecord, dt: f64) -> Option<JointState> {
     let frame = |k: usize| match record.bodies[k] {
         None => Some(JointFrame::fixed(&record.frames[k])),
@@ -202,7 +207,7 @@ pub(super) fn state(world: &World, record: &crate::joint::JointRecord, dt: f64) 
     Some(JointState { time: world.time(), dt, frames: [frame(0)?, frame(1)?], turned: record.turned })
 }
 
-/// What the solver needs besides the block's own memory.
+/// What is needed to compute joint blocks.
 pub(super) struct Filling<'s> {
     pub world: &'s World,
     pub roster: &'s Roster,
@@ -259,7 +264,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Ċ as far as sides that no impulse moves make it.
+    /// Part of Ċ that is due to kinematic sides.
     fn own_rate(&self, bond: &Bond, state: &JointState, row: &crate::joint::Row) -> f64 {
         let mut state = *state;
         for (slot, frame) in bond.actors.iter().zip(&mut state.frames) {
@@ -270,7 +275,7 @@ impl Filling<'_> {
         state.rate(row)
     }
 
-    /// Writes the rows of a joint into a lane, from a place on.
+    /// Writes the further rows of a joint into a lane, starting at row `first`.
     pub fn fill_rows(
         &self,
         bond: &Bond,

@@ -1,7 +1,9 @@
-//! The inner loops of joints: eight in one go. See `bond` for what follows the bodies and what does not.
+//! Joint kernels: eight joints at a time. `joint_constraint` describes which rows follow the bodies within a
+//! step.
 //!
-//! The anchors of a ball joint are one 3-vector equation: with u = v_B + ω_B × r_B − v_A − ω_A × r_A and
-//! K = Σ (1/m) 1 − [r]× I⁻¹ [r]×, the impulse is −K⁻¹ (u + rate·gap). Rotations likewise, with K = I_A⁻¹ + I_B⁻¹.
+//! The anchors of a ball joint are one vector equation C = x_B + r_B − x_A − r_A = 0: with Ċ = u = v_B + ω_B
+//! × r_B − v_A − ω_A × r_A and K = Σ (1/m) 1 − [r]× I⁻¹ [r]×, the impulse is −K⁻¹ (u + rate·C), softened as
+//! in `softness`. Locked rotations likewise, with K = I_A⁻¹ + I_B⁻¹.
 
 use super::block::{Frame, Mover, Sweep};
 use super::bond::{BondAxes, BondBlock, BondRow};
@@ -11,19 +13,20 @@ use super::roster::NONE;
 use crate::joint::Locks;
 use rattleback_numerics::team::Shared;
 
-/// Everything these kernels touch; the rules are those of the contacts' arena.
+/// Data that the joint kernels access; the rules are those of
+/// [`ContactArena`](super::contact_kernel::ContactArena).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BondArena<'s> {
     pub movers: Shared<'s, Mover>,
     pub frames: Shared<'s, Frame>,
-    /// By mover: what joints have done to it in the present sub-step.
+    /// By solver body: velocity change by joints in the present sub-step.
     pub held: Shared<'s, Row>,
     pub blocks: Shared<'s, BondBlock>,
     pub axes: Shared<'s, BondAxes>,
     pub rows: Shared<'s, BondRow>,
 }
 
-/// Columns of a 3×3 matrix, eight times.
+/// Columns of eight 3×3 matrices.
 type Matrix<L> = [Vector<L>; 3];
 
 #[inline(always)]
@@ -43,7 +46,7 @@ fn transposed_times<L: Lanes>(m: &Matrix<L>, v: Vector<L>) -> Vector<L> {
     Vector::new(m[0].dot(v), m[1].dot(v), m[2].dot(v))
 }
 
-/// ±1/(2k + 1)! and ±1/(2k + 2)!.
+/// Coefficients ±1/(2k + 1)! and ±1/(2k + 2)! of the power series below.
 const SINE: [f32; 8] = [
     1.0,
     -1.0 / 6.0,
@@ -65,7 +68,8 @@ const COSINE: [f32; 8] = [
     -1.0 / 20_922_789_888_000.0,
 ];
 
-/// exp(θ) as a function: v + s θ × v + c θ × (θ × v), with s = sin|θ|/|θ| and c = (1 − cos|θ|)/|θ|² by their series.
+/// The rotation exp(θ) by Rodrigues' formula: v + s θ × v + c θ × (θ × v), with s = sin|θ|/|θ| and c = (1 −
+/// cos|θ|)/|θ|² by their power series in |θ|².
 #[derive(Clone, Copy)]
 struct Turn<L> {
     theta: Vector<L>,
@@ -73,9 +77,9 @@ struct Turn<L> {
     c: L,
 }
 
-/// Σ terms_k xᵏ.
+/// Σ terms_k xᵏ by Horner's scheme.
 ///
-/// Written out without closures: what is not inlined for certain is compiled for machines without wide registers.
+/// Without closures: a function that is not certainly inlined is compiled without AVX.
 #[inline(always)]
 fn series<L: Lanes>(terms: &[f32; 8], x: L) -> L {
     let mut sum = L::splat(terms[7]);
@@ -88,7 +92,8 @@ fn series<L: Lanes>(terms: &[f32; 8], x: L) -> L {
 impl<L: Lanes> Turn<L> {
     #[inline(always)]
     fn new(theta: Vector<L>) -> Self {
-        // The series end a little beyond half a turn, and so does what a step can follow.
+        // The series are accurate up to |θ| = 4, a little more than half a turn, which also limits the
+        // rotation that a step can follow.
         let x = theta.dot(theta).smaller(L::splat(16.0));
         Self { theta, s: series(&SINE, x), c: series(&COSINE, x) }
     }
@@ -106,7 +111,7 @@ type Symmetric<L> = [L; 6];
 
 #[inline(always)]
 fn symmetric_inverse<L: Lanes>(k: Symmetric<L>) -> Symmetric<L> {
-    // Brought to the size of one first, so that neither light nor heavy bodies leave the range of numbers.
+    // Scaled by the trace first, so that neither light nor heavy bodies overflow or underflow.
     let trace = k[0] + k[3] + k[5];
     let scale = inverse(trace);
     let [xx, xy, xz, yy, yz, zz] = k;
@@ -133,7 +138,8 @@ fn symmetric_times<L: Lanes>(m: &Symmetric<L>, v: Vector<L>) -> Vector<L> {
     )
 }
 
-/// Adds I⁻¹ in the world, and −[r]× I⁻¹ [r]×, where I⁻¹ = Σ spin_k spin_kᵀ.
+/// Adds Σ v vᵀ over the columns v: I⁻¹ in world axes for the columns spin_k, −[r]× I⁻¹ [r]× for the columns r
+/// × spin_k, where I⁻¹ = Σ spin_k spin_kᵀ.
 #[inline(always)]
 fn add_outer<L: Lanes>(k: &mut Symmetric<L>, columns: &Matrix<L>) {
     for v in columns {
@@ -146,7 +152,7 @@ fn add_outer<L: Lanes>(k: &mut Symmetric<L>, columns: &Matrix<L>) {
     }
 }
 
-/// Makes eight joints ready: arms and axes into the world's axes, and the scaling of their bodies.
+/// Prepares eight joints: arms and axes in world axes, and the scaling of their bodies.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn prepare<L: Lanes>(arena: &BondArena<'_>, index: usize) {
@@ -154,7 +160,7 @@ unsafe fn prepare<L: Lanes>(arena: &BondArena<'_>, index: usize) {
     let block = unsafe { arena.blocks.get_mut(index) };
     for side in 0..2 {
         let bodies = if side == 0 { block.a } else { block.b };
-        // SAFETY: frames do not change while blocks are made.
+        // SAFETY: frames do not change while blocks are prepared.
         let frame: Axes<L> = unsafe { Axes::gather(&arena.frames, &bodies) };
         frame.out(Vector::load(&block.arm[side])).store(&mut block.arm[side]);
         frame.x.scaled(frame.root.x).store(&mut block.spin[side][0]);
@@ -171,12 +177,12 @@ unsafe fn prepare<L: Lanes>(arena: &BondArena<'_>, index: usize) {
     }
 }
 
-/// Two bodies of eight joints while they are at work.
+/// Velocities and scaling of the two bodies of eight joints during a sweep.
 struct Work<L> {
     y: Pair<L>,
     spin: [Matrix<L>; 2],
     scale: [L; 2],
-    /// Angular velocities of sides that move by themselves, and velocities of their centres.
+    /// v_A, ω_A, v_B, ω_B of kinematic sides.
     own: Option<[Vector<L>; 4]>,
 }
 
@@ -195,7 +201,8 @@ impl<L: Lanes> Work<L> {
         Self { y, spin: [matrix(&block.spin[0]), matrix(&block.spin[1])], scale, own }
     }
 
-    /// Shifts since the beginning of the step ⇒ rotations, and how far B's centre has come against A's.
+    /// Shifts since the beginning of the step ⇒ rotation vectors of both sides, and displacement of B's
+    /// centre relative to A's.
     #[inline(always)]
     fn come(&self, [da, ea, db, eb]: [Vector<L>; 4], sweep: &Sweep) -> ([Vector<L>; 2], Vector<L>) {
         let mut theta = [times(&self.spin[0], ea), times(&self.spin[1], eb)];
@@ -223,7 +230,7 @@ impl<L: Lanes> Work<L> {
         omegas
     }
 
-    /// Velocity of B's centre against A's.
+    /// Velocity of B's centre relative to A's.
     #[inline(always)]
     fn parting(&self) -> Vector<L> {
         let mut parting = self.y.vb.scaled(self.scale[1]) - self.y.va.scaled(self.scale[0]);
@@ -239,7 +246,7 @@ impl<L: Lanes> Work<L> {
         self.y.vb = self.y.vb + impulse.scaled(self.scale[1]);
     }
 
-    /// Angular impulses on A (against) and B.
+    /// Applies the angular impulses −a to A and b to B.
     #[inline(always)]
     fn twist(&mut self, a: Vector<L>, b: Vector<L>) {
         self.y.wa = self.y.wa - transposed_times(&self.spin[0], a);
@@ -247,7 +254,7 @@ impl<L: Lanes> Work<L> {
     }
 }
 
-/// Where arms and axes of a block stand: turned by θ of each side.
+/// Arms and axes of a block, rotated by θ of each side.
 struct Stance<L> {
     turns: [Turn<L>; 2],
     arms: [Vector<L>; 2],
@@ -260,20 +267,20 @@ impl<L: Lanes> Stance<L> {
     }
 }
 
-/// Of two rows of rotation: the sum over both bodies.
+/// Product of two rows of pure rotation, summed over both bodies.
 #[inline(always)]
 fn product<L: Lanes>(one: &[Vector<L>; 2], other: &[Vector<L>; 2]) -> L {
     one[0].dot(other[0]) + one[1].dot(other[1])
 }
 
-/// How hard a sweep pulls.
+/// Coefficients of the soft constraint in a sweep.
 struct Pull<L> {
     rate: L,
     soft: L,
     leak: L,
 }
 
-/// One sweep over eight joints: mends what has drifted (`PUSH`), or only stops.
+/// One sweep over eight joints, with the bias that corrects drift (`BIASED`) or without.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn sweep_block<L: Lanes, const PUSH: bool>(arena: &BondArena<'_>, index: usize, sweep: &Sweep) {
@@ -321,7 +328,7 @@ unsafe fn sweep_block<L: Lanes, const PUSH: bool>(arena: &BondArena<'_>, index: 
     unsafe { work.y.add_since(&y, &arena.movers, &arena.held, [&block.a, &block.b], sweep.first_free) };
 }
 
-/// The anchors of a ball joint.
+/// The anchors of a ball joint (three locked translations).
 #[inline(always)]
 fn point<L: Lanes, const PUSH: bool>(
     block: &mut BondBlock,
@@ -367,7 +374,8 @@ fn point<L: Lanes, const PUSH: bool>(
     work.twist(arms[0].cross(change), arms[1].cross(change));
 }
 
-/// Not longer than so many times the speed at which contacts push: what is far off comes home without a blow.
+/// Limits the correction velocity to a multiple of the maximum depenetration speed, so that large errors are
+/// corrected without a jolt.
 #[inline(always)]
 fn bounded<L: Lanes>(v: Vector<L>, push_speed: f32) -> Vector<L> {
     let (length, most) = (v.dot(v).root(), L::splat(4.0 * push_speed));
@@ -434,7 +442,7 @@ fn rotation<L: Lanes>(
     }
 }
 
-/// Locked translations along axes that turn with A.
+/// Locked translations along axes that rotate with A.
 #[inline(always)]
 fn translation<L: Lanes>(
     block: &mut BondBlock,
@@ -465,7 +473,7 @@ fn translation<L: Lanes>(
     }
 }
 
-/// One row that stays as it is over the step.
+/// One row that is constant over the step.
 #[inline(always)]
 fn along_row<L: Lanes, const PUSH: bool>(
     row: &mut BondRow,
@@ -486,7 +494,7 @@ fn along_row<L: Lanes, const PUSH: bool>(
         + own * L::splat(sweep.elapsed);
     let (mass, old, always) = (L::load(&row.mass), L::load(&row.impulse), L::load(&row.always));
     let open = L::load(&row.one_sided) * gap.if_positive(one, zero);
-    // Springs and motors act in every sweep, locks and limits mend only while pushing.
+    // Springs and motors act in every sweep; locks and limits have a bias only in the biased one.
     let mends = if PUSH { one } else { always };
     let foreseen = gap * L::splat(sweep.rate);
     let bias = open.if_positive(foreseen, L::load(&row.rate) * gap * mends);
@@ -500,7 +508,7 @@ fn along_row<L: Lanes, const PUSH: bool>(
     work.y.turn(a, b, change);
 }
 
-/// Applies the impulses eight joints begin a sub-step with.
+/// Warm start: applies the impulses that eight joints begin a sub-step with.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn warm<L: Lanes>(arena: &BondArena<'_>, index: usize, sweep: &Sweep) {
@@ -555,7 +563,7 @@ unsafe fn warm<L: Lanes>(arena: &BondArena<'_>, index: usize, sweep: &Sweep) {
     unsafe { work.y.add_since(&y, &arena.movers, &arena.held, [&block.a, &block.b], sweep.first_free) };
 }
 
-/// The sweeps a worker can be asked for.
+/// Passes over the joint blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BondTask {
     Prepare,
@@ -573,7 +581,7 @@ unsafe fn run<L: Lanes>(
     sweep: &Sweep,
 ) {
     for index in blocks {
-        // SAFETY: the caller has these blocks for itself.
+        // SAFETY: the caller has exclusive access to these blocks.
         unsafe {
             match task {
                 BondTask::Prepare => prepare::<L>(arena, index),
@@ -589,11 +597,11 @@ unsafe fn run<L: Lanes>(
 #[target_feature(enable = "avx2")]
 #[allow(unsafe_code)]
 unsafe fn run_wide(task: BondTask, arena: &BondArena<'_>, blocks: std::ops::Range<usize>, sweep: &Sweep) {
-    // SAFETY: as of the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { run::<super::lanes::Wide>(task, arena, blocks, sweep) }
 }
 
-/// Does a task for some blocks, which nobody else may touch meanwhile.
+/// Runs a pass over a range of blocks, to which the caller has exclusive access.
 #[allow(unsafe_code)]
 pub(super) unsafe fn perform(
     wide: bool,
@@ -604,10 +612,10 @@ pub(super) unsafe fn perform(
 ) {
     #[cfg(target_arch = "x86_64")]
     if wide {
-        // SAFETY: the processor was asked.
+        // SAFETY: AVX2 support was detected.
         return unsafe { run_wide(task, arena, blocks, sweep) };
     }
     let _ = wide;
-    // SAFETY: as of the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { run::<super::lanes::Eight>(task, arena, blocks, sweep) }
 }

@@ -1,4 +1,5 @@
-//! The joints of a solver: coloured, in blocks of eight, swept before the contacts.
+//! Joint graph of a solver: joints are coloured (see `solver`), grouped into blocks of eight, and swept
+//! before the contacts. Trees of joints are taken out and solved exactly (`joint_tree`).
 
 use super::block::{Frame, Mover, Sweep};
 use super::bond::{Bond, BondAxes, BondBlock, BondRow, Filling};
@@ -11,28 +12,26 @@ use crate::joint::{Locks, Rows};
 use rattleback_numerics::team::{Shared, Worker, each};
 use std::ops::Range;
 
-/// Colours; what finds none of them free is solved one by one.
 const COLORS: usize = 64;
 
-/// Blocks in a stretch.
 const STRETCH: usize = 8;
 
-/// Rows of some blocks, before they are put behind those of others, and of the joint that is asked for them.
+/// Rows of a chunk of blocks before they are concatenated, and scratch memory for the rows of one joint.
 #[derive(Debug, Default)]
 struct Stretch {
     rows: Vec<BondRow>,
     scratch: Rows,
 }
 
-/// Memory for the joints of a solver, used again in every step.
+/// Joints of a solver, with buffers that are reused in every step.
 #[derive(Debug, Default)]
 pub(super) struct BondSet {
-    /// Places of joints among all, with their bodies' movers.
+    /// Indices of the joints, with the indices of their solver bodies.
     links: Vec<(u32, [u32; 2])>,
-    /// The same as of the step in which they were last sorted.
+    /// The same in the step of the last colouring.
     known: Vec<(u32, [u32; 2])>,
     sorted: Vec<u32>,
-    /// Where each colour ends in `sorted`.
+    /// End of each colour in `sorted`.
     ends: Vec<u32>,
     masks: Vec<u64>,
     keys: Vec<(u16, u32)>,
@@ -42,9 +41,9 @@ pub(super) struct BondSet {
     stretches: Vec<Stretch>,
     colors: Vec<Range<usize>>,
     loners: Range<usize>,
-    /// Joints whose locks are solved tree by tree.
+    /// Joints whose locked axes are solved exactly as trees.
     trees: Trees,
-    /// By link: whether it is one of them.
+    /// By edge: whether a tree solves it.
     in_tree: Vec<bool>,
 }
 
@@ -61,7 +60,8 @@ impl BondSet {
         self.links.push((place as u32, movers));
     }
 
-    /// Sorts joints by colour and kind, if they are not the same as in the last step.
+    /// Colours the joints and sorts them by colour and locked axes, if they are not the same as in the last
+    /// step.
     fn sort(&mut self, all: &[Bond], movers: usize, first_free: u32, fewest: usize) {
         if self.links == self.known {
             return;
@@ -91,7 +91,7 @@ impl BondSet {
         }
     }
 
-    /// Puts all joints into blocks.
+    /// Computes the blocks of all joints.
     pub fn fill(
         &mut self,
         all: &[Bond],
@@ -107,7 +107,7 @@ impl BondSet {
         self.fill_blocks(all, filling, threads);
     }
 
-    /// Which joints make which block.
+    /// Assigns joints to blocks.
     fn lay_out(&mut self, all: &[Bond], first_free: u32) {
         self.blocks.clear();
         self.colors.clear();
@@ -154,8 +154,8 @@ impl BondSet {
         self.axes.resize(axes as usize, BondAxes::default());
     }
 
-    /// Writes all joints into their blocks. How many rows a block has is known only then: every stretch of blocks has a list of its own,
-    /// and they are put one behind the other.
+    /// Writes all joints into their blocks. The number of rows of a block is known only then: every chunk of
+    /// blocks has a list of its own, and the lists are concatenated.
     #[allow(unsafe_code)]
     fn fill_blocks(&mut self, all: &[Bond], filling: &Filling<'_>, threads: usize) {
         let count = self.blocks.len().div_ceil(STRETCH);
@@ -168,7 +168,7 @@ impl BondSet {
             each(threads, &mut stretches[..count], |k, stretch| {
                 stretch.rows.clear();
                 for index in k * STRETCH..blocks.len().min((k + 1) * STRETCH) {
-                    // SAFETY: stretches do not overlap, and axes belong to one block only.
+                    // SAFETY: chunks do not overlap, and axes belong to one block only.
                     let block = unsafe { blocks.get_mut(index) };
                     block.first_row = stretch.rows.len() as u32;
                     for lane in 0..block.links as usize {
@@ -192,7 +192,7 @@ impl BondSet {
         }
     }
 
-    /// Writes the impulses back.
+    /// Stores the impulses for warm starting.
     pub fn keep(&self, all: &mut [Bond]) {
         self.trees.keep(&self.links, all);
         for block in &self.blocks {
@@ -217,7 +217,7 @@ impl BondSet {
         }
     }
 
-    /// A step as every thread sees it.
+    /// The joints as seen by every worker thread during a step.
     pub fn round<'s>(
         &'s mut self,
         movers: Shared<'s, Mover>,
@@ -254,13 +254,13 @@ pub(super) struct BondRound<'s> {
 #[allow(unsafe_code)]
 impl BondRound<'_> {
     pub fn prepare(&self, worker: &Worker<'_>, wide: bool, sweep: &Sweep) {
-        // SAFETY: pieces do not overlap.
+        // SAFETY: ranges do not overlap.
         let prepare = |blocks| unsafe { perform(wide, BondTask::Prepare, &self.arena, blocks, sweep) };
         worker.stage(0..self.blocks, LEAST_BLOCKS, prepare);
     }
 
     pub fn sweep(&self, worker: &Worker<'_>, wide: bool, task: BondTask, sweep: &Sweep) {
-        // SAFETY: pieces do not overlap, and blocks of a colour share no mover that is written.
+        // SAFETY: ranges do not overlap, and blocks of a colour share no solver body that is written.
         let go = |blocks| unsafe { perform(wide, task, &self.arena, blocks, sweep) };
         for color in self.colors {
             worker.stage(color.clone(), LEAST_BLOCKS, go);

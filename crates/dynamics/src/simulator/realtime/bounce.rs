@@ -1,22 +1,23 @@
-//! Impacts: bodies with restitution that hit each other during the step.
+//! Impacts with restitution, resolved in order of time within the step.
 //!
-//! The gap of two bodies in a point r of each is, from the beginning of the step (see `course`),
+//! The gap of two bodies at a contact point, with arms r, is (see `impact_body`)
 //!
 //!   s(t) = s₀ + n·[(c + v̂ t + ½ a t²)_B + (c′ + ω t)_B × r_B − the same of A],
 //!
-//! a parabola, whose first falling root is about when they hit. There the poses are calculated exactly and the manifold is made
-//! anew, and Newton's iteration takes the time to where the gap vanishes, so that an impact happens in the pose, with the lever arms
-//! and with the velocities that it has. Impacts are answered one after the other in the order of time, each by the full collision
-//! law (restitution by `restitution_law`, Coulomb friction), so a row of touching balls passes a blow on, no bounce depends on
-//! where in a step it happens, and none creates energy.
+//! a parabola whose first falling root predicts the time of impact. There the poses are computed exactly and
+//! the manifold is recomputed, and Newton's iteration moves the time to where the gap vanishes, so that an
+//! impact happens with the exact pose, lever arms and velocities. Impacts are resolved one after the other in
+//! the order of time, each by the full collision law (restitution by `restitution_law`, Coulomb friction): a
+//! row of touching spheres passes an impulse on, no bounce depends on its phase within the step, and none
+//! creates energy.
 //!
 //! # Impact or contact
 //!
-//! The solver stops whatever would touch within a sub-step h by braking it to s/h *beforehand*: for a body that is to bounce, it
-//! takes away the momentum that the impact in the first sub-step of the next step would have turned round. So a contact with
-//! restitution is the solver's only where it approaches slowly, by less than gravity does in a step (`bounce_threshold`): such
-//! bodies are at rest on each other. An approach that is faster is an impact. If it ends after this step, nothing holds the bodies
-//! apart in this one, and nothing has to.
+//! The solver stops a speculative contact within a sub-step h by braking the approach to s/h *beforehand*: of
+//! a body that is to bounce it would remove the momentum that the impact in the next step should reverse. A
+//! contact with restitution is therefore left to the solver only if its approach is slower than the speed
+//! that gravity adds in a step (`bounce_threshold`): such bodies rest on each other. A faster approach is an
+//! impact. If it happens after this step, no constraint is needed in this step.
 
 use super::Realtime;
 use super::contact::Contact;
@@ -29,32 +30,32 @@ use glam::{DQuat, DVec3};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Two bodies that may hit each other, in up to four points.
+/// A manifold whose bodies may collide in this step.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     contact: u32,
     courses: [u32; 2],
     normal: DVec3,
-    /// Arms of A and B, gap, at the beginning of the step.
+    /// Arms of A and B, and gap, at the beginning of the step.
     points: [(DVec3, DVec3, f64); 4],
     count: usize,
     e: f64,
     mu: f64,
-    /// How often its bodies have been hit: what is on the agenda of an earlier time is void.
+    /// Number of impacts of its bodies so far: queue entries of another version are stale.
     version: u32,
-    /// Whether it has hit in this step.
+    /// Whether it has collided in this step.
     hit: bool,
-    /// Whether it hits so often that the solver has to hold it.
+    /// Whether it exceeded the limit of impacts, so that the solver has to handle it.
     rattles: bool,
 }
 
-/// An appointment.
+/// A predicted impact in the event queue.
 #[derive(Clone, Copy, Debug)]
 struct Hit {
     time: f64,
     candidate: u32,
     version: u32,
-    /// Whether the time is that of the exact poses.
+    /// Whether the time was refined with exact poses.
     exact: bool,
 }
 
@@ -78,52 +79,47 @@ impl Ord for Hit {
     }
 }
 
-/// A point in which two bodies touch, or several that they touch in at once, in their middle.
+/// The point of an impact; the mean of several points that touch at once.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     normal: DVec3,
     point: DVec3,
     gap: f64,
-    /// How long until the gap vanishes, s; negative if it has vanished already.
+    /// Time until the gap vanishes, s; negative if it has vanished already.
     wait: f64,
-    /// Of A and B.
+    /// States of A and B.
     states: [Motion; 2],
 }
 
-/// Most hits in a step: a row of balls of which k hit n others passes k n blows on, and has fewer candidates than that. Where many bodies
-/// rattle against each other, a few hits of each bound the cost; what comes after is left to the solver.
 const MOST_HITS: usize = 1024;
 const MOST_HITS_EACH: usize = 3;
-/// Most rounds in the search for the time of an impact. Newton's iteration doubles the digits in each.
 const ROUNDS: usize = 12;
-/// A gap that counts as none, and points that touch at once, in sizes of the smaller part.
 const NO_GAP: f64 = 1e-10;
 const AT_ONCE: f64 = 1e-5;
-/// How far features that touch may reach away, in the same sizes.
 const FEATURES: f64 = 1e-2;
-/// Turning between two looks at a pair whose parabolas do not show a hit, and most looks.
 const LOOK_EVERY: f64 = 0.25;
 const MOST_LOOKS: f64 = 16.0;
-/// Approaches slower than this never bounce, m/s.
 const STANDSTILL: f64 = 1e-6;
 
-/// Memory of the stage.
+/// Buffers of the stage.
 #[derive(Debug, Default)]
 pub(super) struct Bounces {
     courses: Vec<Course>,
     candidates: Vec<Candidate>,
-    /// Of one contact, on their way to the others.
+    /// Candidates of one contact, before they are added to the others.
     made: Vec<Candidate>,
     agenda: BinaryHeap<Reverse<Hit>>,
-    /// Candidates of each course.
+    /// Candidates by body.
     of_course: Vec<Vec<u32>>,
     by_actor: std::collections::HashMap<u32, u32>,
-    /// Bodies that were hit: place, translation and rotation vector that the solver has to add, state at the end if it does not.
+    /// Bodies with impacts: index, translation and rotation vector to be added to the result of the solver,
+    /// state at the end of the step without solver.
     pub bends: Vec<(u32, DVec3, DVec3, Motion)>,
 }
 
 impl Realtime {
-    /// Lets bodies bounce that will in this step. Contacts of which the solver has to know nothing are left out of it.
+    /// Resolves the impacts of this step, and excludes their contacts from the solver where it has nothing to
+    /// do.
     pub(super) fn bounce(&mut self, world: &mut World, dt: f64) {
         self.bounces.clear();
         let stamp = world.counters().steps + 1;
@@ -156,7 +152,7 @@ impl Realtime {
             }
             left -= 1;
             let Some((time, touch)) = self.time_impact(&candidate, hit.time, dt) else { continue };
-            // Another pair may hit first after all.
+            // With the refined time another pair may be first.
             let later =
                 self.bounces.agenda.peek().is_some_and(|Reverse(next)| next.time < time && hit.time < time);
             if later && !hit.exact {
@@ -192,7 +188,7 @@ impl Realtime {
         }
     }
 
-    /// Lists bodies asleep that something will hit in this step.
+    /// Lists sleeping bodies that will be hit in this step.
     pub(super) fn list_struck(&mut self, world: &World, stamp: u64) {
         let asleep = |slot: u32| self.roster.actor(slot).is_some_and(|actor| actor.asleep);
         let fall = self.loads.uniform_acceleration().length() * self.dt * self.dt;
@@ -252,7 +248,7 @@ impl Realtime {
         self.bounces.made = made;
     }
 
-    /// Puts a hit on the agenda that the parabolas of a pair do not show because its bodies turn.
+    /// Queues an impact that the parabolas of a pair do not show because its bodies rotate.
     fn look_for_turning(&mut self, index: usize, now: f64, dt: f64) {
         let candidate = self.bounces.candidates[index];
         let courses = candidate.courses.map(|course| &self.bounces.courses[course as usize]);
@@ -278,7 +274,7 @@ impl Realtime {
         }
     }
 
-    /// Where two bodies that approach touch next, as seen from a time: the point whose gap vanishes first.
+    /// Point of a pair whose gap vanishes first, as seen from a time within the step.
     fn touch(&self, candidate: &Candidate, time: f64, margin: f64) -> Option<Touch> {
         let contact = self.table.contacts.get(candidate.contact as usize)?.as_ref()?;
         let parts = [self.roster.part(contact.parts[0])?, self.roster.part(contact.parts[1])?];
@@ -300,7 +296,7 @@ impl Realtime {
                 }
                 let touch = Touch { normal, point, gap, wait, states };
                 match &mut best {
-                    // Points that touch at once as far as can be told are hit in their middle.
+                    // Points that touch at once within the tolerance are replaced by their mean.
                     Some((first, count))
                         if group == Some(number) && (gap - first.gap).abs() <= AT_ONCE * size =>
                     {
@@ -318,7 +314,7 @@ impl Realtime {
         best.map(|(touch, _)| touch)
     }
 
-    /// When a pair hits, exactly, about a time; nothing if not in this step.
+    /// Exact time and point of impact of a pair near a predicted time; `None` if not in this step.
     fn time_impact(&self, candidate: &Candidate, about: f64, dt: f64) -> Option<(f64, Touch)> {
         let contact = self.table.contacts.get(candidate.contact as usize)?.as_ref()?;
         let [a, b] = contact.parts.map(|part| self.roster.part(part).map_or(0.0, |part| part.radius));
@@ -330,7 +326,7 @@ impl Realtime {
         let mut margin = f64::INFINITY;
         for _ in 0..ROUNDS {
             if touch.gap.abs() <= NO_GAP * size || (touch.gap < 0.0 && time <= earliest) {
-                // A manifold with room for more than the features that touch may do without some of these.
+                // With a large margin manifold reduction may drop some of the touching features.
                 if margin > FEATURES * size
                     && let Some(sharper) = self.touch(candidate, time, FEATURES * size)
                 {
@@ -352,7 +348,7 @@ impl Realtime {
         Some((time, touch))
     }
 
-    /// Plans anew what may happen to two bodies after they were hit.
+    /// Predicts the impacts of two bodies again after they collided.
     fn plan_around(&mut self, courses: [u32; 2], now: f64, dt: f64) {
         for course in courses {
             if !self.bounces.courses[course as usize].hit {
@@ -370,10 +366,10 @@ impl Realtime {
         }
     }
 
-    /// Leaves contacts out of the solver that are impacts, of this step or a later one, or none at all.
+    /// Excludes contacts from the solver that are impacts, of this step or a later one, or stay separated.
     fn leave_out(&mut self, stamp: u64, dt: f64) {
         let (margin, threshold) = (0.1 * self.settings.foresight, self.settings.bounce_threshold);
-        // The manifolds of a contact follow each other.
+        // The manifolds of a contact are consecutive.
         let mut rest = &self.bounces.candidates[..];
         while let Some(first) = rest.first() {
             let count = rest.iter().take_while(|candidate| candidate.contact == first.contact).count();
@@ -396,7 +392,7 @@ impl Realtime {
     }
 }
 
-/// The manifolds of a contact as candidates, without courses yet.
+/// The manifolds of a contact as candidates, bodies not assigned yet.
 fn candidates(contact: &Contact, index: u32, sides: [(&Actor, &Motion); 2], made: &mut Vec<Candidate>) {
     let axes =
         sides.map(|(actor, motion)| if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q });
@@ -447,7 +443,7 @@ impl Bounces {
         number
     }
 
-    /// Gap of a point as s + u t + ½ a t², t from the beginning of the step.
+    /// Gap of a point as s + u t + ½ a t², t from the beginning of the step ⇒ [s, u, a].
     fn parabola(&self, candidate: &Candidate, k: usize) -> [f64; 3] {
         let [a, b] = candidate.courses.map(|course| &self.courses[course as usize]);
         let (ra, rb, gap) = candidate.points[k];
@@ -457,14 +453,15 @@ impl Bounces {
         [s, u, n.dot(b.a - a.a)]
     }
 
-    /// How far the bodies of a pair may come towards each other in a step, m.
+    /// Bound on the approach of a pair in a step, m.
     fn travel(&self, candidate: &Candidate, dt: f64) -> f64 {
         let [a, b] = candidate.courses.map(|course| &self.courses[course as usize]);
         dt * ((b.v - a.v).length() + a.swing() + b.swing() + (b.a - a.a).length() * dt)
     }
 
-    /// Approaches up to this speed do not bounce, m/s: what loads make of bodies that rest on each other within a step. The loads of a
-    /// body that something supports are borne by its contacts and may come onto this one, whatever the other body does.
+    /// Approach speed up to which a pair does not bounce, m/s: the speed that loads add in a step to bodies
+    /// that rest on each other. The loads of a supported body are carried by its contacts and may act on this
+    /// one, whatever the other body does.
     fn slow(&self, candidate: &Candidate, dt: f64, threshold: f64) -> f64 {
         let [a, b] = candidate.courses.map(|course| &self.courses[course as usize]);
         let n = candidate.normal;
@@ -473,8 +470,8 @@ impl Bounces {
         threshold * load * dt + STANDSTILL
     }
 
-    /// Whether the solver need not know of a pair that was not hit: all of its points part, or come no nearer than `margin`, or
-    /// approach so fast that they bounce.
+    /// Whether the solver can skip a pair without impact: all of its points separate, or stay farther apart
+    /// than `margin`, or approach so fast that they bounce.
     fn stays_clear(&self, candidate: &Candidate, dt: f64, margin: f64, threshold: f64) -> bool {
         let slow = self.slow(candidate, dt, threshold);
         (0..candidate.count).all(|k| {
@@ -485,8 +482,9 @@ impl Bounces {
         })
     }
 
-    /// Whether every point of a pair that was hit ends the step apart or parting, or approaches so fast that it bounces. What falls back
-    /// slowly within the step is the solver's: left out of it, a body that rests on hits would sink by ½ g dt² in every step.
+    /// Whether every point of a pair with an impact ends the step separated or separating, or approaches so
+    /// fast that it bounces. A slow approach within the step is left to the solver: excluded from it, a body
+    /// at rest would sink by ½ g dt² in every step.
     fn is_apart_after(&self, candidate: &Candidate, dt: f64, threshold: f64) -> bool {
         let slow = self.slow(candidate, dt, threshold);
         (0..candidate.count).all(|k| {
@@ -496,7 +494,7 @@ impl Bounces {
         })
     }
 
-    /// Puts the next hit of a candidate after `now` on the agenda ⇒ whether there is one.
+    /// Queues the next predicted impact of a candidate after `now` ⇒ whether there is one.
     fn plan(&mut self, index: usize, now: f64, dt: f64, threshold: f64) -> bool {
         let candidate = self.candidates[index];
         let slow = self.slow(&candidate, dt, threshold);
@@ -515,7 +513,7 @@ impl Bounces {
         time.is_finite()
     }
 
-    /// Lets two bodies hit each other ⇒ with what impulse.
+    /// Resolves an impact ⇒ its impulse, N·s.
     fn strike(&mut self, index: usize, t: f64, touch: &Touch, restitution: Restitution) -> Option<DVec3> {
         let candidate = self.candidates[index];
         let sides = [0, 1].map(|k| {
@@ -552,7 +550,8 @@ impl Bounces {
     }
 }
 
-/// How long until a gap that changes as s + u t + ½ a t² vanishes while falling, s: negative if it has, infinite if it never does.
+/// Time until a gap s + u t + ½ a t² vanishes while falling, s: negative if it has vanished, infinite if it
+/// never does.
 fn wait(s: f64, u: f64, a: f64) -> f64 {
     if s > 0.0 {
         return first_root(s, u, a, 0.0);
@@ -560,7 +559,7 @@ fn wait(s: f64, u: f64, a: f64) -> f64 {
     if u < 0.0 { (-s / u).min(0.0) } else { f64::INFINITY }
 }
 
-/// The first t ≥ now at which s + u t + ½ a t² ≤ 0 while falling; infinite if there is none.
+/// First t ≥ now at which s + u t + ½ a t² ≤ 0 while falling; infinite if there is none.
 fn first_root(s: f64, u: f64, a: f64, now: f64) -> f64 {
     let (value, slope) = (s + now * (u + 0.5 * a * now), u + a * now);
     if value <= 0.0 {
@@ -572,7 +571,7 @@ fn first_root(s: f64, u: f64, a: f64, now: f64) -> f64 {
         return f64::INFINITY;
     }
     let root = discriminant.sqrt();
-    // The root at which the parabola falls, in the form that does not cancel.
+    // The root at which the parabola falls, in the form without cancellation.
     let t = if slope < 0.0 { 2.0 * value / (root - slope) } else { -(slope + root) / a };
     if t >= 0.0 { now + t } else { f64::INFINITY }
 }

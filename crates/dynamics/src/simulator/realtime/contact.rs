@@ -1,14 +1,18 @@
-//! Contacts that live from step to step.
+//! Persistent contacts: the manifolds of a pair of colliders, and their reuse from step to step.
 //!
-//! A contact begins when two boxes come near and ends when they part. Far most of them never touch: as long as the parts are known to be
-//! farther apart than anybody looks (`apart`), there is but a summary of it. From the first time that they come near it keeps its manifold, the impulses that held it in
-//! the last step, and what the search for it found. As long as two parts have moved against each other by less than a tolerance τ
-//! since the manifold was made, only its gaps are measured anew, between the points that were marked on both bodies; with τ at most
-//! half the foresight nothing can come to touch unseen.
+//! A pair begins when two bounding boxes overlap and ends when they separate. Most pairs never touch: as long
+//! as the separation bound (`separation_bound`) exceeds the speculative margin, the pair is only a
+//! [`ContactPair`](super::contact_graph::ContactPair). Once the colliders come within the margin, a
+//! [`Contact`] keeps the manifolds, the impulses of the last step for warm starting, and the cache of the
+//! narrow phase.
 //!
-//! A part that lies within r of its middle m, seen from the other body, has moved by at most |Δm| + r|Δθ|. The smaller part of the
-//! two is the one that is watched: where the rest of its body goes does not matter, so that a log at the foot of a falling tree
-//! counts as slow as it is.
+//! Contact recycling: as long as two colliders have moved relative to each other by less than a tolerance τ
+//! since the manifold was computed, only its gaps are updated, between anchors fixed to both bodies. With τ
+//! at most half the speculative margin no contact can be missed.
+//!
+//! A collider within r of its centre m, seen from the other body, has moved by at most |Δm| + r|Δθ|. The
+//! smaller collider of the two is the one that is tracked: the motion of the rest of its body does not
+//! matter, so that a log at the foot of a falling tree counts as slow as it is.
 
 use super::apart::{approach, distance, left};
 use super::block::{POINTS, Patch};
@@ -28,57 +32,55 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// How a contact is looked for. Pieces are what there is most of, so they pay no way to the heap.
+/// Cache of the narrow phase. Convex pairs are by far the most frequent, so that their variant is not boxed.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)]
 enum Search {
     /// Two convex pieces: one manifold at most.
     Pieces(PieceCache),
-    /// Anything else.
+    /// Any other pair of shapes.
     Shapes(Box<(ContactCache, Found)>),
 }
 
-/// Two parts that are near each other.
+/// Manifolds of two colliders within the speculative margin.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Contact {
-    /// The first belongs to the fixed body, if there is one.
+    /// Colliders, by proxy slot; the first belongs to the static body, if there is one.
     pub parts: [u32; 2],
     pub actors: [u32; 2],
     pub material: MixedMaterial,
     pub sensor: bool,
-    /// One of them has `one_way`, and the other comes along it.
+    /// Whether a one-sided collider lets the other pass at present.
     passing: bool,
-    /// Whether they touch, and whether they did before this step.
+    /// Whether the colliders touch, are within the margin, and touched before this step.
     pub touching: bool,
     near: bool,
     pub touched: bool,
-    /// Step in which a bounce answered it.
+    /// Number of the step in which the impact stage handled this contact, so that the solver skips it.
     pub answered: u64,
-    /// Manifolds: one, or the first and others.
+    /// The first manifold, and further ones of non-convex shapes; the previous ones, for warm starting.
     pub patch: Patch,
     pub others: Vec<Patch>,
     old: Vec<Patch>,
     search: Search,
-    /// B in A's frame when the manifolds were made.
+    /// Pose of B in A's frame when the manifolds were computed.
     seen: Option<Pose>,
-    /// Where the anchors of a fixed body are measured from.
+    /// Origin of the anchors on a static body.
     origin: DVec3,
     foresight: f64,
     tolerance: f64,
-    /// Which of the two is smaller.
+    /// Index (0 or 1) of the smaller collider.
     small: u8,
-    /// Whether one of them is round somewhere, so that turning alone moves the point of contact over it.
+    /// Whether one of the shapes is curved, so that rotation alone moves the contact point over it.
     round: bool,
-    /// Whether B is round and may roll on A, a plane or a box, so that the point of contact moves over it.
+    /// Whether B is round and may roll on A, a half-space or a box.
     pub rolls: bool,
 }
 
-/// Speed, m/s, from which on a round part that turns is looked at in every step. A marked point goes round with the body while the
-/// contact does not, and where it is held the load brakes the rolling: with v̇ = −g φ by an angle φ. Slower bodies are about to sleep.
 const ROLLS: f64 = 0.02;
 
-/// Whether a shape is curved where it may touch.
+/// Whether a shape has a curved surface.
 fn is_curved(shape: &Shape) -> bool {
     match shape {
         Shape::Sphere(_)
@@ -92,7 +94,7 @@ fn is_curved(shape: &Shape) -> bool {
     }
 }
 
-/// Whether the contact of a part moves over its body as this rolls: not so of a ball about the centre of mass.
+/// Whether the contact point moves over the body as it rolls; not so for a sphere about the centre of mass.
 fn is_rolling_shape(part: &Part) -> bool {
     match part.shape {
         Shape::Sphere(_) => part.middle.length() > 1e-9 * part.radius,
@@ -101,7 +103,7 @@ fn is_rolling_shape(part: &Part) -> bool {
     }
 }
 
-/// What was found, to be written down.
+/// Saved cache of the narrow phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)]
 enum SearchMemory {
@@ -109,10 +111,9 @@ enum SearchMemory {
     Shapes(CacheMemory),
 }
 
-/// Least cosine between the direction of a shape with one side and the normal of whom it resists.
 const AGAINST: f64 = 0.5;
 
-/// A contact without its shapes and what follows from them.
+/// Saved contact, without its shapes and derived values.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct ContactMemory {
@@ -134,7 +135,7 @@ impl ContactMemory {
         self.parts
     }
 
-    /// The contact it was; nothing if it cannot have been one of these bodies.
+    /// The restored contact; `None` if it does not fit these bodies.
     pub fn recalled(self, roster: &Roster, settings: &RealtimeSettings) -> Option<Contact> {
         let [a, b] = [roster.part(self.parts[0])?, roster.part(self.parts[1])?];
         let usable = is_usable(&self.material) && sane(&self.patches) && self.origin.is_finite();
@@ -161,22 +162,22 @@ impl ContactMemory {
     }
 }
 
-/// What looking at a contact takes.
+/// What the narrow phase needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sight<'s> {
     pub world: &'s World,
     pub roster: &'s Roster,
     /// Length of the step, s.
     pub dt: f64,
-    /// How far contacts look ahead, m, and how far parts may move before they are looked for anew, in sizes.
+    /// Speculative margin, m, and tolerance of contact recycling, as a fraction of the radius.
     pub foresight: f64,
     pub recycling: f64,
-    /// How far gravity takes a body from rest in a step, m.
+    /// Distance that gravity moves a body from rest in a step, m.
     pub fall: f64,
 }
 
 impl Contact {
-    /// Two parts that have come near.
+    /// The contact of two colliders that have come within the margin.
     fn between(parts: [u32; 2], sight: &Sight<'_>) -> Option<Self> {
         let (a, b) = (sight.roster.part(parts[0])?, sight.roster.part(parts[1])?);
         let material = sight.world.mixed_material(a.id, b.id).ok()?;
@@ -219,7 +220,7 @@ impl Contact {
         }
     }
 
-    /// What has to be remembered of it.
+    /// State to be saved.
     pub fn memory(&self) -> ContactMemory {
         ContactMemory {
             parts: self.parts,
@@ -244,23 +245,23 @@ impl Contact {
         std::iter::once(&self.patch).filter(|patch| patch.count > 0).chain(&self.others)
     }
 
-    /// All manifolds, to be changed.
+    /// All manifolds, mutable.
     pub fn patches_mut(&mut self) -> impl Iterator<Item = &mut Patch> {
         std::iter::once(&mut self.patch).filter(|patch| patch.count > 0).chain(&mut self.others)
     }
 
-    /// Whether there is anything to solve.
+    /// Whether there is a manifold to solve.
     pub fn is_near(&self) -> bool {
         self.near && self.patch.count > 0
     }
 
-    /// Brings the manifolds up to date with where the bodies are.
+    /// Updates the manifolds for the present poses of the bodies.
     pub fn look(&mut self, sight: &Sight<'_>) {
         let Some([a, b]) = self.sides(sight) else { return };
         let relative = a.motion.pose().relative(&b.motion.pose());
         let smaller = [&a, &b][usize::from(self.small)];
         let Part { middle, radius: reach, .. } = *smaller.part;
-        // Who comes fast has to be seen coming; who bounces, from any distance.
+        // The margin covers the approach in this step; with restitution, at any distance.
         let middle = smaller.motion.pose().point(middle);
         let velocity = |side: &Side<'_>| side.motion.v + side.motion.omega.cross(middle - side.motion.x);
         let turning = (b.motion.omega - a.motion.omega).length();
@@ -268,7 +269,7 @@ impl Contact {
             && self.seen.is_some_and(|seen| self.is_close(&seen, &relative, smaller.part.middle, reach));
         let swing = sight.dt * turning * reach;
         let margin = if self.is_bouncy() {
-            // One of the two may bounce off something else first, and come back at the other.
+            // One of the two may bounce off a third body first and return.
             sight.dt * (velocity(&a).length() + velocity(&b).length()) + swing + sight.fall
         } else {
             (sight.dt * (velocity(&b) - velocity(&a)).length() + swing).min(0.5 * reach)
@@ -285,12 +286,13 @@ impl Contact {
         }
     }
 
-    /// Is not to be felt, as long as a joint holds the two bodies together.
+    /// Clears the contact state while a joint excludes the pair.
     fn keep_quiet(&mut self) {
         (self.touched, self.touching, self.near, self.seen) = (self.touching, false, false, None);
     }
 
-    /// Lets pass who does not come against the direction of a shape with one side, until it is free and comes from there.
+    /// One-sided colliders: lets the other collider pass unless it approaches against the direction of the
+    /// one-sided shape, and until it is separated and does.
     fn let_pass(&mut self, a: &Side<'_>, b: &Side<'_>) {
         let gap = self.least_gap();
         let lowest = |patch: &&Patch| {
@@ -311,12 +313,12 @@ impl Contact {
         }
     }
 
-    /// Where the points of a fixed body are measured from.
+    /// Origin of the anchors on a static body.
     pub const fn origin(&self) -> DVec3 {
         self.origin
     }
 
-    /// Whether bodies that come together here bounce.
+    /// Whether the restitution of this contact is positive and active.
     pub fn is_bouncy(&self) -> bool {
         self.material.restitution > 0.0 && !self.sensor && !self.passing
     }
@@ -336,11 +338,12 @@ impl Contact {
         Some([side(0)?, side(1)?])
     }
 
-    /// Whether no point of the smaller part, of that middle in its body's frame and that radius, can have moved by more than the tolerance.
+    /// Whether no point of the smaller collider, with this centre in its body's frame and this radius, can
+    /// have moved by more than the tolerance.
     fn is_close(&self, seen: &Pose, now: &Pose, middle: DVec3, reach: f64) -> bool {
         let turn = seen.rotation.conjugate() * now.rotation;
         let angle = 2.0 * (turn.x * turn.x + turn.y * turn.y + turn.z * turn.z).sqrt();
-        // Where the middle is: of B in A's frame, or of A in B's.
+        // Centre of the smaller collider: of B in A's frame, or of A in B's.
         let place = |pose: &Pose| {
             if self.small == 1 { pose.point(middle) } else { pose.inverse_point(middle) }
         };
@@ -348,7 +351,7 @@ impl Contact {
         slid + angle * reach < self.tolerance
     }
 
-    /// Makes the manifolds anew. What cannot be told counts as no contact.
+    /// Recomputes the manifolds. A failed query counts as no contact.
     fn look_again(&mut self, a: &Side<'_>, b: &Side<'_>, margin: f64) {
         self.old.clear();
         if self.patch.count > 0 {
@@ -385,8 +388,8 @@ impl Contact {
         }
     }
 
-    /// Shows the points of the manifolds that the parts have at other poses of their bodies: number of the manifold, its normal, the
-    /// middle between the two surfaces, the gap. All of it in the world's frame and in full precision.
+    /// Visits the contact points of the colliders at other poses of their bodies: index of the manifold, its
+    /// normal, the midpoint between the two surfaces, the gap; in world axes and double precision.
     pub fn probe(
         &self,
         [(a, pose_a), (b, pose_b)]: [(&Part, &Pose); 2],
@@ -424,7 +427,7 @@ impl Contact {
         }
     }
 
-    /// Where the bodies are against each other now. Gaps come out of the solver; those who may not get there are measured here.
+    /// Updates the offset of the bodies, and the gaps where they are needed before the solver computes them.
     fn measure(&mut self, a: &Side<'_>, b: &Side<'_>) {
         let place = |side: &Side<'_>| if side.fixed { self.origin } else { side.motion.x };
         let apart = place(b) - place(a);
@@ -447,7 +450,8 @@ impl Contact {
                 row.0[7] = normal.dot(gap) as f32;
             }
         }
-        // The solver lets nobody get there who only comes near; bounces and sensors have to wait for it.
+        // Speculative contacts stop an approaching body ahead of contact; impacts and sensors need the
+        // contact itself.
         self.near = plain || f64::from(self.least_gap()) <= self.foresight;
     }
 
@@ -456,7 +460,7 @@ impl Contact {
         points.map(|row| row.0[7]).fold(f32::INFINITY, f32::min)
     }
 
-    /// Least gap of the points marked on the bodies, if these stood elsewhere, m; nothing stands for a fixed body.
+    /// Smallest gap of the anchors if the bodies had these states, m; `None` stands for a static body.
     pub fn gap_at(&self, motions: &[Option<Motion>; 2]) -> f64 {
         let [a, b] = motions
             .map(|motion| motion.map_or((self.origin, DQuat::IDENTITY), |motion| (motion.x, motion.q)));
@@ -471,7 +475,8 @@ impl Contact {
         least
     }
 
-    /// Notes how it was while B rolled on A in its deepest point: impulse of a sub-step on B, normal, gap.
+    /// Stores the result of rolling (`rolling`) in the deepest point: impulse of a sub-step on B, N·s,
+    /// normal, gap, m.
     pub fn keep_rolling(&mut self, impulse: DVec3, normal: DVec3, gap: f64) {
         let patch = &mut self.patch;
         let pressure = impulse.dot(normal);
@@ -486,7 +491,8 @@ impl Contact {
         }
     }
 
-    /// Decides whether the bodies touch; it takes more to part than to meet.
+    /// Updates the touching state, with hysteresis: the distance to separate is larger than the distance to
+    /// touch.
     fn feel(&mut self) {
         self.touched = self.touching;
         let limit = if self.touched { 0.5 } else { 0.1 } * self.foresight;
@@ -494,7 +500,7 @@ impl Contact {
     }
 }
 
-/// One of two bodies in contact.
+/// One of the two colliders of a contact.
 #[derive(Clone, Copy, Debug)]
 struct Side<'s> {
     part: &'s Part,
@@ -508,7 +514,7 @@ impl Side<'_> {
         if self.fixed { DQuat::IDENTITY } else { self.motion.q }
     }
 
-    /// A point of the world as seen from the body.
+    /// A point of the world relative to the body.
     fn anchor(&self, point: DVec3, origin: DVec3) -> DVec3 {
         if self.fixed { point - origin } else { self.motion.q.conjugate() * (point - self.motion.x) }
     }
@@ -542,7 +548,8 @@ fn make_patch(
         0.0,
         0.0,
     ]);
-    // Points on triangles are named after their own already; the manifold is named after the deepest one, which changes.
+    // Point ids on triangle meshes contain the triangle already; the manifold's own part index is that of the
+    // deepest triangle, which changes.
     let surface = |side: &Side<'_>| matches!(side.part.shape, Shape::Mesh(_) | Shape::HeightField(_));
     let whole = |side: &Side<'_>| !matches!(side.part.shape, Shape::Compound(_));
     let part = if (surface(a) && whole(b)) || (surface(b) && whole(a)) {
@@ -571,26 +578,27 @@ fn make_patch(
     patch
 }
 
-/// What most stages have to know of a contact, side by side in memory.
+/// A pair of colliders with overlapping bounding boxes: the fields that most stages need, contiguous in
+/// memory.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Summary {
-    /// Those of the fixed body come first, if there is one.
+    /// Colliders and bodies, by slot; those of the static body come first, if there is one.
     pub parts: [u32; 2],
     pub actors: [u32; 2],
-    /// Step in which it was last looked at.
+    /// Number of the step in which it was last updated.
     pub stamp: u64,
-    /// How far the parts are from each other at least, as long as nothing else is known of them, m.
+    /// Separation bound, m; 0 if unknown.
     apart: f32,
-    /// The contact, if they have ever been so near that there is one, else [`NONE`].
+    /// Index of the contact, if the colliders have been within the margin, else [`NONE`].
     pub contact: u32,
-    /// Whether they have just come so near for the first time.
+    /// Whether a contact has to be created in this step.
     pub wanting: bool,
-    /// Not to be felt as long as a joint holds the two bodies together.
+    /// Excluded as long as a joint between the bodies excludes collisions.
     muted: bool,
-    /// Whether there is anything to solve.
+    /// Whether there is a manifold to solve.
     pub near: bool,
-    /// Whether the bodies began or ceased to touch.
+    /// Whether the touching state changed in this step.
     pub changed: bool,
     pub bouncy: bool,
     /// Whether one of the bodies may roll on the other.
@@ -616,12 +624,12 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// Whether its slot belongs to nobody.
+    /// Whether the slot is unused.
     pub const fn is_free(&self) -> bool {
         self.parts[0] == NONE
     }
 
-    /// Brings it up to date with its contact.
+    /// Updates the contact, and the fields derived from it.
     #[inline]
     pub fn look(&mut self, contact: &mut Contact, sight: &Sight<'_>) {
         if self.muted {
@@ -634,13 +642,13 @@ impl Summary {
         self.may_roll = contact.rolls;
         self.changed = contact.touching != contact.touched;
         if contact.patch.count == 0 && !contact.touching && !self.changed {
-            // Nothing to be seen: from now on it is enough to know how far they are apart.
+            // No manifold: from now on the separation bound decides.
             self.apart = self.distance(sight);
             self.bouncy &= self.apart <= 0.0;
         }
     }
 
-    /// Whether the parts are farther from each other than a contact looks.
+    /// Whether the colliders are farther apart than the speculative margin.
     #[inline]
     pub fn is_far(&mut self, sight: &Sight<'_>) -> bool {
         if self.contact != NONE && self.apart <= 0.0 {
@@ -663,19 +671,19 @@ impl Summary {
         true
     }
 
-    /// Least distance of the parts as far as their boxes tell, m; nothing if they do not.
+    /// Separation bound by the bounding boxes, m; 0 if there is none.
     fn distance(&self, sight: &Sight<'_>) -> f32 {
         let side = |k: usize| {
             let motion = sight.roster.actor(self.actors[k])?.motion(sight.world)?;
             Some((sight.roster.part(self.parts[k])?, motion.pose()))
         };
         let (Some((a, pose_a)), Some((b, pose_b))) = (side(0), side(1)) else { return 0.0 };
-        // Not the nearest number, but one that is not larger.
+        // Rounded down, so that it stays a lower bound.
         let least = (distance((a, &pose_a), (b, &pose_b)) as f32).next_down();
         if least > 0.0 { least } else { 0.0 }
     }
 
-    /// How far the bodies may come towards each other in this step, by what they do now.
+    /// Bound on the approach of the bodies in this step by their present velocities, m.
     fn approach(&self, sight: &Sight<'_>) -> f64 {
         let [a, b] = self.actors.map(|slot| {
             let actor = sight.roster.actor(slot)?;
@@ -688,7 +696,8 @@ impl Summary {
     }
 }
 
-/// All pairs, in slots that are used again, and the contacts of those that have been near, in slots of their own.
+/// Contact graph: all pairs of colliders with overlapping bounding boxes, in reused slots, and the contacts
+/// of those within the margin, in slots of their own.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub summaries: Vec<Summary>,
@@ -698,7 +707,7 @@ pub(super) struct Table {
     by_parts: HashMap<(u32, u32), u32, BuildHasherDefault<PairHasher>>,
 }
 
-/// Two small numbers ⇒ a large one; nobody can choose slots so that they get into each other's way.
+/// Hash of a pair of slots (multiplicative; slots cannot be chosen by an adversary).
 #[derive(Clone, Copy, Debug, Default)]
 struct PairHasher(u64);
 
@@ -719,7 +728,7 @@ impl Hasher for PairHasher {
 }
 
 impl Table {
-    /// Begins the contact of two parts, if they may touch.
+    /// Begins a pair, if the filters allow it.
     pub fn begin(&mut self, sight: &Sight<'_>, one: u32, other: u32) {
         let (Some(a), Some(b)) = (sight.roster.part(one), sight.roster.part(other)) else { return };
         if a.actor == b.actor || (a.sensor && b.sensor) {
@@ -746,7 +755,7 @@ impl Table {
         self.by_parts.insert((one.min(other), one.max(other)), slot);
     }
 
-    /// Makes the contact of a pair that has come near ⇒ whether there can be one.
+    /// Creates the contact of a pair ⇒ whether there can be one.
     pub fn make(&mut self, slot: u32, sight: &Sight<'_>) -> bool {
         let summary = &mut self.summaries[slot as usize];
         summary.wanting = false;
@@ -760,7 +769,7 @@ impl Table {
         true
     }
 
-    /// Fills the next slot with what was remembered of it.
+    /// Restores the next slot.
     pub fn put(&mut self, summary: Summary) {
         let slot = self.summaries.len() as u32;
         if !summary.is_free() {
@@ -770,7 +779,7 @@ impl Table {
         self.summaries.push(summary);
     }
 
-    /// Joints have come or gone: mutes and unmutes contacts.
+    /// Updates which pairs joints exclude, after joints were added or removed.
     pub fn listen(&mut self, sight: &Sight<'_>) {
         for summary in self.summaries.iter_mut().filter(|summary| !summary.is_free()) {
             let [Some(a), Some(b)] = summary.actors.map(|slot| sight.roster.actor(slot)) else { continue };
@@ -778,7 +787,7 @@ impl Table {
         }
     }
 
-    /// Ends it ⇒ whose it was.
+    /// Ends a pair ⇒ slots of its bodies.
     pub fn end(&mut self, one: u32, other: u32) -> Option<[u32; 2]> {
         let slot = self.by_parts.remove(&(one.min(other), one.max(other)))?;
         self.free.push(slot);
@@ -799,7 +808,7 @@ impl Table {
         self.contacts.get(summary.contact as usize).and_then(Option::as_ref)
     }
 
-    /// Whether two parts were so near at the beginning of a step that the solver holds them apart.
+    /// Whether the solver had a constraint between two colliders in a step.
     pub fn is_held(&self, one: u32, other: u32, stamp: u64) -> bool {
         let slot = self.by_parts.get(&(one.min(other), one.max(other)));
         slot.is_some_and(|slot| {
@@ -808,14 +817,14 @@ impl Table {
         })
     }
 
-    /// Whether one of two parts lets the other pass, as far as is known.
+    /// Whether a one-sided collider of the two lets the other pass at present.
     pub fn is_passing(&self, one: u32, other: u32) -> bool {
         let slot = self.by_parts.get(&(one.min(other), one.max(other)));
         let contact = slot.and_then(|slot| self.contact(&self.summaries[*slot as usize]));
         contact.is_some_and(|contact| contact.passing)
     }
 
-    /// Contacts with something to solve that were looked at in a step, by slot.
+    /// Pairs with manifolds to solve in a step, by slot.
     pub fn near(&self, stamp: u64) -> impl Iterator<Item = (usize, &Summary)> {
         self.summaries.iter().enumerate().filter(move |(_, summary)| summary.near && summary.stamp == stamp)
     }

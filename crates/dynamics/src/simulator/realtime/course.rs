@@ -1,35 +1,36 @@
-//! The course of a body within a step, bent where it is hit.
+//! Ballistic trajectory of one body within a step, with velocity jumps at its impacts.
 
 use crate::motion::{Inertia, Motion, fly};
 use crate::world::Status;
 use glam::{DMat3, DQuat, DVec3};
 
-/// Where a body goes in this step as far as impacts and constant forces tell.
+/// A body during the impact stage: its trajectory under constant loads and the impacts resolved so far.
 ///
-/// From its last impact on it flies exactly: half a kick, free flight, the other half. For predictions there is a second form,
-/// reckoned from the beginning of the step: x(t) = x₀ + c + v̂ t + ½ a t² and likewise an angle c′ + ω t, where an impact at τ that
-/// changes the velocity by Δ makes v̂ ← v̂ + Δ and c ← c − Δ τ. That form is exact but for the turning of lever arms, and it is
-/// what the solver starts with where a body touches others as well.
+/// From its last impact on, the body flies exactly: half a kick, free flight, half a kick. Predictions use a
+/// second form, with times t from the beginning of the step: x(t) = x₀ + c + v̂ t + ½ a t², and likewise a
+/// rotation vector c′ + ω t. An impact at time τ that changes the velocity by Δ updates v̂ ← v̂ + Δ and c ← c
+/// − Δ τ. This form is exact up to the rotation of the lever arms; the solver starts from it where the body
+/// is also in contact with others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Course {
-    /// Slot of the body, its status and its place among the bodies of that status.
+    /// Slot of the body, its status, and its index among the bodies of that status.
     pub actor: u32,
     pub status: Status,
     pub place: u32,
     pub inertia: Inertia,
-    /// By forces, m/s² and N m, the same all through the step.
+    /// Acceleration, m/s², and torque, N·m, by external loads; constant over the step.
     pub a: DVec3,
     pub torque: DVec3,
     /// Largest distance of its surface from the centre of mass, m.
     pub reach: f64,
-    /// Whether the solver pushed it in the last step: it lies on something, or hangs on a joint.
+    /// Whether the solver applied impulses to it in the last step: it rests on something or hangs on a joint.
     pub supported: bool,
-    /// Whether it was hit in this step.
+    /// Whether an impact of this step changed its velocity.
     pub hit: bool,
-    /// State at the last impact, and when that was.
+    /// State at the last impact, and the time of that impact from the beginning of the step, s.
     pub state: Motion,
     pub since: f64,
-    /// v̂, ω, c, c′.
+    /// v̂ (m/s), ω (rad/s), c (m), c′ (rad).
     pub v: DVec3,
     pub omega: DVec3,
     pub moved: DVec3,
@@ -37,7 +38,8 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// (slot, status, place, state at the beginning of the step, inertia, acceleration, torque) ⇒ course without impacts.
+    /// (slot, status, index; state at the beginning of the step; inertia; acceleration; torque) ⇒ trajectory
+    /// without impacts.
     pub fn new(
         (actor, status, place): (u32, Status, u32),
         state: &Motion,
@@ -65,7 +67,7 @@ impl Course {
         }
     }
 
-    /// State at a time within the step, not before the last impact.
+    /// State at a time t within the step, s, not before the last impact.
     pub fn at(&self, t: f64) -> Motion {
         let (mut state, h) = (self.state, t - self.since);
         if h <= 0.0 || self.status == Status::Fixed {
@@ -80,13 +82,13 @@ impl Course {
         state
     }
 
-    /// I⁻¹ in the world's axes.
+    /// I⁻¹ in world axes, for the orientation q.
     pub fn inverse_inertia(&self, q: DQuat) -> DMat3 {
         let r = DMat3::from_quat(q);
         r * DMat3::from_diagonal(self.inertia.inverse_moments) * r.transpose()
     }
 
-    /// Goes on from a state at τ with other velocities.
+    /// Continues from a state at time t with new velocities (after an impact).
     pub fn bend(&mut self, t: f64, state: &Motion, v: DVec3, omega: DVec3) {
         let (dv, dw) = (v - state.v, omega - state.omega);
         self.v += dv;
@@ -98,32 +100,34 @@ impl Course {
         self.hit = true;
     }
 
-    /// How fast turning takes any point of it, m/s.
+    /// Bound on the speed of any point of the body by rotation, m/s.
     pub fn swing(&self) -> f64 {
-        // What has no end need not turn to get anywhere.
+        // An unbounded body (half-space) has infinite reach; without rotation the product must be zero, not
+        // NaN.
         if self.omega == DVec3::ZERO { 0.0 } else { self.omega.length() * self.reach }
     }
 
-    /// How far a point of it may be from where a constant angular velocity and a fixed lever arm put it after a time, m: ½ ω² r t².
+    /// Bound on the error of the prediction with constant ω and fixed lever arms after a time t, m: ½ ω² r
+    /// t².
     pub fn bulge(&self, t: f64) -> f64 {
         0.5 * t * t * self.omega.length() * self.swing()
     }
 }
 
-/// Free flight under constant loads: half a kick, exact flight, half a kick. The centre of mass of an undamped body follows its
-/// parabola exactly.
+/// Free flight under constant loads over a time h, s: half a kick, exact free flight, half a kick. The centre
+/// of mass of an undamped body follows its parabola exactly.
 pub(super) fn drift(motion: &mut Motion, inertia: &Inertia, a: DVec3, torque: DVec3, h: f64) {
     kick(motion, inertia, a, torque, h);
     fly(std::slice::from_mut(motion), std::slice::from_ref(inertia), h);
     kick(motion, inertia, a, torque, h);
 }
 
-/// Half of what constant loads do to the velocities in a time h.
+/// Half a kick: the velocity change by constant loads in a time h/2, with exponential damping.
 #[inline]
 pub(super) fn kick(motion: &mut Motion, inertia: &Inertia, a: DVec3, torque: DVec3, h: f64) {
     motion.v += a * (0.5 * h);
     motion.omega += inertia.angular_velocity(motion.q, torque * (0.5 * h));
-    // Most are not damped, and e⁰ takes as long as any other power.
+    // Most bodies are undamped; skipping e⁰ saves its cost.
     if inertia.linear_damping > 0.0 {
         motion.v *= (-0.5 * h * inertia.linear_damping).exp();
     }

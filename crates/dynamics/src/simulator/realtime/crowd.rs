@@ -1,9 +1,10 @@
-//! Crowds: bodies put into each other by the thousand.
+//! Limit on the number of overlapping bodies that are added at once.
 //!
-//! n boxes in one place are n²/2 pairs: a hundred thousand would take all the memory there is before anything could push them
-//! apart. So newcomers are counted, by the place and size of their boxes: in a cell of side 2^k along each axis, boxes with sides
-//! between 2^(k−1) and 2^k fit eight times side by side, and all that have their middle in it overlap or nearly so. Where many times
-//! that number would be, the last to come are taken out of the simulation and reported; everybody else goes on.
+//! n boxes in one place are n²/2 pairs: a hundred thousand would exhaust memory before the solver could
+//! separate them. New bodies are therefore counted by the position and size of their bounding boxes: in a
+//! cell of side 2^k along each axis, eight boxes with sides between 2^(k−1) and 2^k fit side by side, and all
+//! boxes with their centre in the cell overlap or nearly do. Where a multiple of that number would be, the
+//! bodies added last are quarantined and reported; the simulation continues with the others.
 
 use super::Realtime;
 use super::roster::Roster;
@@ -12,15 +13,15 @@ use crate::world::{BodyId, Handle, Status, World};
 use rattleback_geometry::Aabb;
 use std::collections::HashMap;
 
-/// So many newcomers are taken without counting.
 const UNCOUNTED: usize = 256;
-/// Most boxes of a cell: eight times what fits side by side, and half of that again and again while there are too many pairs.
+/// Most boxes of a cell: eight times what fits side by side, and half of that again and again while there are
+/// too many pairs.
 const MOST: [u32; 4] = [64, 32, 16, 8];
 /// Pairs that are never too many, and how many more for each body.
 const PAIRS: f64 = 1e6;
 const PAIRS_EACH: f64 = 32.0;
 
-/// Size and place of a box along each axis.
+/// Size class and cell coordinate of a box along each axis.
 type Cell = [(i32, i64); 3];
 
 fn cell(bounds: &Aabb) -> Cell {
@@ -31,14 +32,14 @@ fn cell(bounds: &Aabb) -> Cell {
     })
 }
 
-/// How many boxes there are in each cell.
+/// Numbers of boxes per cell.
 struct Census {
     cells: HashMap<Cell, u32>,
     most: u32,
 }
 
 impl Census {
-    /// Counts a body's boxes, unless one of their cells is full ⇒ whether there was room.
+    /// Counts the boxes of a body unless one of their cells is full ⇒ whether there was room.
     fn admit(&mut self, boxes: &[Aabb], always: bool) -> bool {
         let full = |bounds: &Aabb| self.cells.get(&cell(bounds)).is_some_and(|count| *count >= self.most);
         if !always && boxes.iter().any(full) {
@@ -50,14 +51,14 @@ impl Census {
         true
     }
 
-    /// Pairs to be expected: a box meets those of its own cell and of the ones around it.
+    /// Expected number of pairs: a box overlaps those of its own and of the neighbouring cells.
     fn pairs(&self) -> f64 {
         self.cells.values().map(|count| 4.0 * f64::from(*count).powi(2)).sum()
     }
 }
 
 impl Realtime {
-    /// Takes out newcomers for whom there is no room.
+    /// Quarantines new bodies that exceed the limit.
     pub(super) fn thin_crowds(&mut self, world: &World) -> Result<(), Error> {
         if self.roster.newcomers.len() < UNCOUNTED {
             return Ok(());

@@ -1,16 +1,19 @@
-//! Small islands with large ratios of mass, solved as a whole.
+//! Direct solution of small islands with high mass ratio.
 //!
-//! A sweep passes a load on from contact to contact, each time by a part that falls with the ratio of the masses; and a spring as
-//! stiff as the lighter of two bodies allows gives way by the load over its own stiffness. A tower whose masses grow by a factor of two
-//! from box to box is harmless pair by pair and sinks by a third of a box as a whole: what counts is the load of the whole island on its
-//! lightest body. So islands of few bodies that weigh more than [`RATIO`] times the lightest of them are solved in one go: with M the
-//! masses, J the rows of all points and h the step,
+//! A sweep propagates a load from contact to contact by a fraction that falls with the mass ratio, and a soft
+//! contact as stiff as the lighter of two bodies allows yields by the load over its stiffness. A tower whose
+//! masses double from box to box is harmless pair by pair and sinks by a third of a box as a whole: what
+//! counts is the load of the whole island on its lightest body. Islands of few bodies with a total mass of
+//! more than [`DIRECT_MASS_RATIO`] times the lightest are therefore solved as a whole: with M the mass
+//! matrix, J the rows of all points and h the step,
 //!
-//!   M (v − v*) = Jᵀ p,   0 ≤ p_n ⟂ u_n + s/h ≥ 0,   p_τ within the friction cone,
+//!   M (v − v*) = Jᵀ p,   0 ≤ p_n ⟂ u_n + s/h ≥ 0,   p_τ within the friction cone
 //!
-//! by Newton's method on all contacts together (`numerics::lcp::blocks`), in double precision and without springs. Positions are
-//! moved by velocities that also take a part of every overlap s < 0 back, velocities kept are those that do not, so that
-//! mending an overlap leaves no motion behind. What the solver does not find within its bounds is left to the sweeps.
+//! (the time-stepping scheme of Stewart & Trinkle 1996), by a Newton method on all contacts together
+//! (`numerics::lcp::blocks`), in double precision and without softness. Positions are integrated with
+//! velocities that also correct a fraction of every overlap s < 0, the velocities kept are those without the
+//! correction, so that it adds no momentum. Islands for which the method does not converge are left to the
+//! sweeps.
 
 use super::Realtime;
 use super::block::Patch;
@@ -24,27 +27,20 @@ use rattleback_numerics::lcp::blocks::{
 };
 use rattleback_numerics::team::each;
 
-/// Ratio of the mass of an island to its lightest body from which on it is solved as a whole: a tower of equal boxes as high as an
-/// island may be is not.
 const RATIO: f64 = 25.0;
-/// Most bodies and points of such an island: what it costs grows faster than these.
 const MOST_BODIES: usize = 24;
 const MOST_POINTS: usize = 160;
-/// Ratio of masses in the world below which no such island is looked for, and most pairs in a world in which it is: where more touch,
-/// finding islands would cost more than they are worth.
 const WORTH: f64 = 1.2;
 const MOST_PAIRS: usize = 4096;
-/// Part of an overlap taken back in a step.
 const RECOVERY: f64 = 0.3;
-/// Overlap, m, that is none.
 const SLOP: f64 = 1e-6;
 
-/// An island in the present step.
+/// An island that is solved directly in the present step.
 #[derive(Debug, Default)]
 struct Island {
-    /// Slots and places of the bodies.
+    /// Slots and indices of the bodies.
     bodies: Vec<(u32, u32)>,
-    /// Pairs of parts, by place in the table.
+    /// Pairs, by slot in the contact graph.
     pairs: Vec<u32>,
     problem: BlockProblem,
     gaps: Vec<f64>,
@@ -58,14 +54,14 @@ struct Island {
     done: bool,
 }
 
-/// Memory of the stage.
+/// Buffers of the stage.
 #[derive(Debug, Default)]
 pub(super) struct Direct {
     islands: Vec<Island>,
     count: usize,
     /// By root of an island.
     roots: Vec<Root>,
-    /// Revision of the bodies for which `uneven` was found.
+    /// Revision of the bodies for which `masses_differ` was computed.
     known: Option<u64>,
     /// Whether masses in the world differ at all.
     uneven: bool,
@@ -73,11 +69,11 @@ pub(super) struct Direct {
 
 #[derive(Clone, Copy, Debug)]
 struct Root {
-    /// Mass of the island, and 1/m of its lightest body.
+    /// Mass of the island, kg, and 1/m of its lightest body, 1/kg.
     mass: f64,
     lightest: f64,
     bodies: u32,
-    /// Whether something in it is not for this solver.
+    /// Whether something in it excludes it from this solver.
     unfit: bool,
     island: u32,
 }
@@ -85,7 +81,7 @@ struct Root {
 const ALONE: Root = Root { mass: 0.0, lightest: 0.0, bodies: 0, unfit: false, island: NONE };
 
 impl Realtime {
-    /// Solves uneven islands ⇒ whether there are any; their bodies are marked as [`EXACT`].
+    /// Solves islands with high mass ratio ⇒ whether there are any; their bodies are marked as [`EXACT`].
     pub(super) fn run_direct(&mut self, world: &World, dt: f64) -> bool {
         self.find_uneven(world);
         if self.direct.count == 0 {
@@ -143,7 +139,7 @@ impl Realtime {
                         omega: velocity[1],
                     });
                 }
-                // Where nothing pushes, bodies fly freely, which the other path does exactly.
+                // Without impulses bodies fly freely, which free flight integrates exactly.
                 let pushes = island.impulses.iter().any(|impulse| *impulse != DVec3::ZERO);
                 island.done = pushes && island.motions.iter().all(Motion::is_finite);
             }
@@ -176,7 +172,7 @@ impl Realtime {
                         row.0[7] = *gap as f32;
                         index += 1;
                     }
-                    // What the next step begins with, in A's axes as sweeps keep it.
+                    // Warm start of the next step, in A's axes as the sweeps store it.
                     let own = (island.axes_of_a.get(manifold).copied().unwrap_or_default() * along
                         / substeps)
                         .as_vec3();
@@ -188,7 +184,7 @@ impl Realtime {
         any
     }
 
-    /// Puts what was found into the world.
+    /// Writes the solutions to the world.
     pub(super) fn place_direct(&mut self, world: &mut World) {
         let motion = world.bodies_mut().dynamic_mut().0;
         for island in self.direct.islands[..self.direct.count].iter().filter(|island| island.done) {
@@ -198,7 +194,7 @@ impl Realtime {
         }
     }
 
-    /// Lists the islands to be solved here.
+    /// Lists the islands to be solved directly.
     fn find_uneven(&mut self, world: &World) {
         let stamp = world.counters().steps + 1;
         let Self { direct, roster, table, islands, bonds, bounces, .. } = self;
@@ -285,7 +281,7 @@ impl Realtime {
             let root = direct.roots[islands.root(place as u32) as usize];
             if root.island != NONE {
                 let island = &mut direct.islands[root.island as usize];
-                // An island that turned out to be unfit has no bodies, and is left alone.
+                // An island that turned out to be excluded has no bodies, and is skipped.
                 if root.unfit {
                     island.pairs.clear();
                 } else {
@@ -296,7 +292,7 @@ impl Realtime {
     }
 }
 
-/// A body with the velocity it would have without contacts.
+/// A body with its velocity without contacts.
 fn block(motion: &Motion, inertia: &Inertia, acceleration: DVec3, torque: DVec3, dt: f64) -> Block {
     let l = inertia.angular_momentum(motion.q, motion.omega) + torque * dt;
     let q = rotate_freely(motion.q, l, inertia.inverse_moments, dt);
@@ -310,7 +306,7 @@ fn block(motion: &Motion, inertia: &Inertia, acceleration: DVec3, torque: DVec3,
 }
 
 impl Island {
-    /// The points of a manifold as contacts of the problem.
+    /// Adds the points of a manifold as contacts of the problem.
     fn lay(
         &mut self,
         patch: &Patch,
@@ -343,7 +339,7 @@ impl Island {
                 })
             };
             let slip = (speed(1) - speed(0)).reject_from_normalized(n).length();
-            // What slides faster than friction stops in a step goes on sliding.
+            // A point that slides faster than friction can stop in a step keeps sliding.
             let [rest, sliding] = [f64::from(patch.surface.0[0]), f64::from(patch.surface.0[1])];
             self.gaps.push(n.dot(pb - pa));
             let friction = if slip > 20.0 * rest * dt { sliding } else { rest };
@@ -360,12 +356,13 @@ impl Island {
         }
     }
 
-    /// Velocities to move with, and those to keep ⇒ whether they were found.
+    /// Solves for the velocities to integrate with, and those to keep ⇒ whether the method converged.
     fn solve(&mut self, dt: f64, push_speed: f64) -> bool {
         if self.bodies.is_empty() || self.problem.contacts.len() > MOST_POINTS {
             return false;
         }
-        // ρ is a multiple of the mass a contact feels, and has to hold what the heaviest body brings through the lightest.
+        // The penalty ρ is a multiple of the effective mass of a contact, and has to cover the load of the
+        // heaviest body on the lightest.
         let settings = BlockSettings {
             tolerance: 1e-9,
             updates: 60,
@@ -391,8 +388,8 @@ impl Island {
             }
             let into = if mending { &mut self.moving } else { &mut self.velocities };
             match self.solver.solve(&self.problem, &settings, &mut self.impulses, into) {
-                // What is missed by less than a fiftieth of what a second of fall makes in a step is found in the next steps, which begin
-                // where this one ends.
+                // A residual below a fiftieth of the speed that gravity adds in a step is corrected in the
+                // next steps, which start from this solution.
                 Ok(report) if report.converged || report.residual < 1e-4 + 0.2 * dt => {}
                 _ => return false,
             }

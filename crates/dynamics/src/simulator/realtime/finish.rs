@@ -1,7 +1,7 @@
-//! Moving the bodies at the end of a step.
+//! End of a step: integration of free bodies, reading back the solver, and new bounding boxes.
 //!
-//! Who touches nothing flies exactly; the others get back from the solver how far they came. Whoever moved gets a new box, and what
-//! contacts have to know of its way.
+//! Bodies without contact fly exactly; the displacements of the others come from the solver. Every body that
+//! moved gets a new bounding box and a new displacement for the separation bounds.
 
 use super::Realtime;
 use super::apart::Path;
@@ -18,12 +18,10 @@ use rattleback_geometry::Pose;
 use rattleback_numerics::team::{Shared, spread};
 use std::ops::Range;
 
-/// How far a body that keeps still may stray, in parts of how far the fastest that counts as still would go in the time it takes to
-/// fall asleep; and by what angle. Speed alone does not tell rest from slow rolling, nor from the spinning of a small body.
 const STAY: f64 = 0.2;
 const STAY_ANGLE: f64 = 0.1;
 
-/// A body that comes back from a solver.
+/// A body that is read back from a solver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seat {
     place: u32,
@@ -32,11 +30,10 @@ pub(super) struct Seat {
     pub(super) delicate: bool,
 }
 
-/// Bodies that fly one after the other, at most.
 const FLIGHT: usize = 64;
 
 impl Realtime {
-    /// Moves the bodies that nothing touches: exactly.
+    /// Integrates the bodies without contact, exactly.
     #[allow(unsafe_code)]
     pub(super) fn fly_free(&mut self, world: &mut World, dt: f64) {
         let threads = self.threads();
@@ -65,7 +62,7 @@ impl Realtime {
             kick(motion, inertia, g + wrench.force * inertia.inverse_mass, wrench.torque, dt);
         };
         let fly_together = |flight: &Range<usize>| {
-            // SAFETY: flights do not overlap.
+            // SAFETY: ranges do not overlap.
             let motion = unsafe { shared.range_mut(flight.clone()) };
             flight.clone().zip(&mut *motion).for_each(|(place, motion)| kick(place, motion));
             fly(motion, &inertia[flight.clone()], dt);
@@ -76,7 +73,7 @@ impl Realtime {
         });
     }
 
-    /// Takes the solved bodies back into the world, and gives everybody who moved a new box.
+    /// Writes the solved bodies to the world, and updates all bounding boxes.
     pub(super) fn finish(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         self.take_back(world, dt);
         self.begin_stage(world);
@@ -115,8 +112,9 @@ impl Realtime {
         self.move_animated(world, dt)
     }
 
-    /// Takes the solved bodies back into the world. Bodies that nothing pushed have flown, and fly exactly: single precision and the
-    /// sub-steps of the solver, whose semi-implicit steps fall by ½ g h dt too far, are for those that something holds.
+    /// Writes the solved bodies to the world. Bodies on which no impulse acted are integrated exactly
+    /// instead: single precision and the semi-implicit sub-steps, which fall by ½ g h dt too far, are only
+    /// for bodies with constraints.
     #[allow(unsafe_code)]
     fn take_back(&mut self, world: &mut World, dt: f64) {
         let threads = self.threads();
@@ -175,7 +173,7 @@ impl Realtime {
         }
     }
 
-    /// Finds out how everybody went, who keeps still, and what boxes they need now.
+    /// Updates displacements, still times and bounding boxes.
     #[allow(unsafe_code)]
     fn measure(&mut self, world: &World, dt: f64) {
         let threads = self.threads();
@@ -193,7 +191,7 @@ impl Realtime {
             if slot >= actors.len() {
                 return;
             }
-            // SAFETY: every body is listed once, and its parts are its own.
+            // SAFETY: every body is listed once, and its colliders are its own.
             let (actor, path) = unsafe { (actors.get_mut(slot), paths.get_mut(slot)) };
             let Some(actor) = actor else { return };
             if actor.asleep {
@@ -226,7 +224,7 @@ impl Realtime {
         });
     }
 
-    /// Animated bodies go where their paths lead; their boxes go ahead.
+    /// Bounding boxes of kinematic bodies at the end of the next step.
     fn move_animated(&mut self, world: &World, dt: f64) -> Result<(), Error> {
         for id in world.bodies().ids(Status::Animated) {
             if let Some(actor) = self.roster.actor_mut(id.slot()) {
@@ -249,14 +247,14 @@ impl Realtime {
     }
 }
 
-/// Whether a body is where it was, within a distance and the angle of [`STAY_ANGLE`].
+/// Whether two poses agree within a distance, m, and the angle [`STILL_ANGLE`].
 fn is_near(anchor: &Pose, now: &Pose, distance: f64) -> bool {
     let turn = anchor.rotation.conjugate() * now.rotation;
     let half_sine = DVec3::new(turn.x, turn.y, turn.z).length();
     anchor.translation.distance(now.translation) <= distance && 2.0 * half_sine <= STAY_ANGLE
 }
 
-/// Whether a body in the solver has moved by its forces alone, to the last bit: no row has pushed it.
+/// Whether a solver body moved by its kicks alone, to the last bit: no row acted on it.
 fn has_flown(motion: &Motion, inertia: &Inertia, mover: &Mover, kick: &Row, substeps: usize, h: f32) -> bool {
     let (v, w) = coordinates(motion, inertia);
     let mut y = [v.x as f32, v.y as f32, v.z as f32, 0.0, w.x as f32, w.y as f32, w.z as f32, 0.0];
@@ -271,18 +269,19 @@ fn has_flown(motion: &Motion, inertia: &Inertia, mover: &Mover, kick: &Row, subs
     y == mover.velocity.0 && shift == mover.shift.0
 }
 
-/// What a body that slides or rolls on one other has moved too little or too much along it.
+/// Correction of the displacement of a body that slides or rolls on one other.
 ///
-/// Sub-steps move it by h v with v at their end, Σ h v_k over n of them, where a velocity that changes evenly makes Σ h (v_k₋₁ + v_k)/2:
-/// ½ h Δv too much, in a slide with friction half a sub-step of the whole deceleration. A contact that held nothing before has no
-/// friction until the first of them has moved. Along the normal nothing is mended, as velocities change at once there.
+/// Sub-steps drift by h v with the velocity at their end, Σ h v_k over n of them, where a velocity that
+/// changes uniformly gives Σ h (v_k₋₁ + v_k)/2: ½ h Δv too much, in sliding with friction half a sub-step of
+/// the whole deceleration. A contact without impulse before the step has no friction until after the drift of
+/// the first sub-step. Along the normal nothing is corrected, as velocities change instantaneously there.
 fn late(change: DVec3, a: DVec3, normal: DVec3, cold: bool, h: f64, dt: f64) -> DVec3 {
     let along = |v: DVec3| v - normal * normal.dot(v);
     let friction = if cold { along(change) * (h / dt) - along(a) * h } else { DVec3::ZERO };
     h * (friction - 0.5 * along(change))
 }
 
-/// Solver coordinates ⇒ body.
+/// Solver coordinates ⇒ state of the body.
 fn leave(motion: &mut Motion, mover: &Mover, frame: &Frame) {
     let root = frame.rest.vector(1);
     let scale = f64::from(frame.rest.0[4]);

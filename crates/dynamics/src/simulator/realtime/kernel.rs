@@ -1,14 +1,16 @@
-//! The inner loops: eight contacts in one go.
+//! Contact kernels: eight manifolds at a time.
 //!
-//! `prepare` turns patches into rows, `warm` applies the impulses known from before, `push` is the sweep that mends violations by
-//! soft springs, `relax` the one that takes the speed of mending out again and lets friction act, `keep` writes impulses back.
+//! `prepare` computes the rows from the manifolds, `warm_start` applies the impulses of the last step,
+//! `solve` is the sweep that corrects overlap by soft constraints, `relax` the one without bias, which
+//! removes the velocity that the correction added and applies friction, `store_impulses` writes impulses
+//! back. The order (solve with bias, integrate, relax) is that of soft-step solvers (Catto 2024, Solver2D).
 //!
-//! Friction acts in one point of the manifold, the middle of its load, as a 2-vector inside the circle of radius μ Σλ; the impulse
-//! about the normal is bounded by Σλ times the mean lever arm of the points.
+//! Friction acts at one point of the manifold, the centre of pressure, as a 2-vector inside the disc of
+//! radius μ Σλ; the impulse about the normal is bounded by μ Σλ times the mean lever arm of the points.
 //!
-//! The points of a manifold answer all at once, each with a part of what it would do alone. One after the other they would have an
-//! order, and a box that settles on four corners would always be tilted towards the same one: a wall of boxes, which stands on soft
-//! springs, sways for minutes after that.
+//! The points of a manifold are updated by a damped Jacobi iteration. Updated one after the other
+//! (Gauss–Seidel), a box that settles on four corners would always tilt towards the same one, and a wall of
+//! boxes on soft contacts would sway for minutes.
 
 use super::block::{Block, Drive, Frame, Mover, POINTS, Patch, PointRows, RollingRows, Sweep};
 use super::lanes::{Eight, LANES, Lanes, Row, Vector};
@@ -16,14 +18,15 @@ use super::roster::NONE;
 use super::solver::PatchPlace;
 use rattleback_numerics::team::Shared;
 
-/// The bodies of a manifold on its way into the solver: slots at first, then movers.
+/// The two bodies of a manifold that enters the solver: body slots at first, then solver body indices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub a: u32,
     pub b: u32,
 }
 
-/// Everything the kernels touch. Two threads never hold the same block, and blocks of one colour share no mover that is written.
+/// Data that the contact kernels access. Two threads never hold the same block, and blocks of one colour
+/// share no solver body that is written (graph colouring, see `solver`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arena<'s> {
     pub movers: Shared<'s, Mover>,
@@ -35,7 +38,7 @@ pub(super) struct Arena<'s> {
     pub drives: Shared<'s, Drive>,
 }
 
-/// y of two bodies, eight times.
+/// Velocities y of the two bodies of eight constraints.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<L> {
     pub va: Vector<L>,
@@ -49,7 +52,7 @@ fn columns<L: Lanes>(rows: [L; LANES]) -> [L; LANES] {
     L::transpose(rows)
 }
 
-/// The velocities of eight bodies.
+/// Gathers the velocities of eight bodies ⇒ (translation, rotation).
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn velocities<L: Lanes>(movers: &Shared<'_, Mover>, index: &[u32; LANES]) -> (Vector<L>, Vector<L>) {
@@ -77,14 +80,14 @@ pub(super) unsafe fn shifts<L: Lanes>(
     (Vector::new(x, y, z), Vector::new(u, v, w))
 }
 
-/// The velocities of eight bodies that move by themselves; zero for others.
+/// Gathers the velocities of eight kinematic bodies ⇒ (v, ω); zero for others.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(super) unsafe fn drives<L: Lanes>(
     frames: &Shared<'_, Frame>,
     index: &[u32; LANES],
 ) -> (Vector<L>, Vector<L>) {
-    // SAFETY: frames are only read while blocks are made.
+    // SAFETY: frames are only read while blocks are prepared.
     let [x, y, z, _, u, v, w, _] = columns(index.map(|i| L::load(unsafe { &frames.get(i as usize).drive })));
     (Vector::new(x, y, z), Vector::new(u, v, w))
 }
@@ -119,7 +122,7 @@ impl<L: Lanes> Pair<L> {
         }
     }
 
-    /// Adds what has changed since `before` to the velocities, and to the account of what joints have done.
+    /// Adds the change since `before` to the velocities and to the accumulated effect of joints.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub unsafe fn add_since(
@@ -166,7 +169,7 @@ impl<L: Lanes> Pair<L> {
     }
 }
 
-/// R and its scaling, eight times.
+/// R, 1/√I and 1/√m of eight bodies.
 #[derive(Clone, Copy)]
 pub(super) struct Axes<L> {
     pub x: Vector<L>,
@@ -180,7 +183,7 @@ impl<L: Lanes> Axes<L> {
     #[inline(always)]
     #[allow(unsafe_code)]
     pub unsafe fn gather(frames: &Shared<'_, Frame>, index: &[u32; LANES]) -> Self {
-        // SAFETY: frames are only read while blocks are made.
+        // SAFETY: frames are only read while blocks are prepared.
         let [a, b, c, d, e, f, g, h] =
             columns(index.map(|i| L::load(unsafe { &frames.get(i as usize).axes })));
         // SAFETY: as above.
@@ -219,14 +222,14 @@ pub(super) fn inverse<L: Lanes>(k: L) -> L {
     k.if_positive(one / k.if_positive(k, one), zero)
 }
 
-/// Inverse of a symmetric 2×2 matrix; zero if it has none.
+/// Inverse of a symmetric 2×2 matrix; zero if it is singular.
 #[inline(always)]
 pub(super) fn inverse_2x2<L: Lanes>(k11: L, k12: L, k22: L) -> [L; 3] {
     let scale = inverse(k11 * k22 - k12 * k12);
     [k22 * scale, -(k12 * scale), k11 * scale]
 }
 
-/// A unit vector across the unit vector n, without a branch (Duff et al. 2017).
+/// A unit vector orthogonal to the unit vector n, without a branch (Duff et al. 2017).
 #[inline(always)]
 fn across<L: Lanes>(n: Vector<L>) -> Vector<L> {
     let one = L::splat(1.0);
@@ -236,7 +239,7 @@ fn across<L: Lanes>(n: Vector<L>) -> Vector<L> {
     Vector::new(one + sign * n.x * n.x * a, sign * b, -(sign * n.x))
 }
 
-/// Makes the rows of a block.
+/// Computes the rows of a block.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn prepare<L: Lanes>(arena: &Arena<'_>, index: usize) {
@@ -245,13 +248,13 @@ unsafe fn prepare<L: Lanes>(arena: &Arena<'_>, index: usize) {
     let empty = Patch::default();
     let patch: [&Patch; LANES] = std::array::from_fn(|lane| {
         if lane < block.links as usize {
-            // SAFETY: a link belongs to one block, and its patch to one link.
+            // SAFETY: a manifold belongs to one block only.
             unsafe { &*arena.patches.get(block.first_link as usize + lane).0 }
         } else {
             &empty
         }
     });
-    // SAFETY: frames do not change while blocks are made.
+    // SAFETY: frames do not change while blocks are prepared.
     let (a, b): (Axes<L>, Axes<L>) =
         unsafe { (Axes::gather(&arena.frames, &block.a), Axes::gather(&arena.frames, &block.b)) };
     let zero = L::splat(0.0);
@@ -290,7 +293,7 @@ unsafe fn prepare<L: Lanes>(arena: &Arena<'_>, index: usize) {
     }
     // SAFETY: the points of a block belong to it.
     unsafe { share_out(&arena.points, block, linear) }.store(&mut block.share);
-    // Friction acts in the middle of the load; without any load yet, in the middle of the points.
+    // Friction acts at the centre of pressure; without any load yet, at the centroid of the points.
     let small = load * L::splat(1e-3) + L::splat(1e-12);
     let (mut weights, mut center_a, mut center_b) =
         (zero, Vector::new(zero, zero, zero), Vector::new(zero, zero, zero));
@@ -364,7 +367,7 @@ unsafe fn prepare<L: Lanes>(arena: &Arena<'_>, index: usize) {
     if driven {
         // SAFETY: as above.
         let drive = unsafe { arena.drives.get_mut(block.drive as usize) };
-        // SAFETY: frames do not change while blocks are made.
+        // SAFETY: frames do not change while blocks are prepared.
         let ((va, wa), (vb, wb)) =
             unsafe { (drives(&arena.frames, &block.a), drives(&arena.frames, &block.b)) };
         for (k, (ra, rb, _)) in arms.iter().enumerate().take(block.points as usize) {
@@ -377,13 +380,15 @@ unsafe fn prepare<L: Lanes>(arena: &Arena<'_>, index: usize) {
     }
 }
 
-/// Bounds the answer of points that all answer at once ⇒ the part of its own that each gives which touches.
+/// Scales the effective masses of the points of a manifold for a Jacobi iteration ⇒ scale of the points in
+/// contact.
 ///
-/// With K the matrix of what impulses do to the speeds of the points, and D its diagonal, repeated answers of a part f converge as
-/// long as f < 2/λ, λ the largest eigenvalue of D⁻¹K. That is at most the largest Σ_l |K_kl| / K_kk; f is 3/2 over this sum, so that
-/// no motion is overdone by more than a half, and what all points share, the load of a tower, is mended nearly as fast as point by
-/// point: less, and a heavy body on light ones would bounce for long. Points that touch need not heed those that only may come to
-/// touch: a card that leans on its edge is held as if its other edge were not there.
+/// With K = J M⁻¹ Jᵀ of the points and D its diagonal, an iteration damped by f converges for f < 2/λ, λ the
+/// largest eigenvalue of D⁻¹K. By Gershgorin's theorem λ ≤ max_k Σ_l |K_kl| / K_kk; f is 3/2 over this bound,
+/// so that no mode overshoots by more than a half and the common mode of all points, the load of a stack,
+/// converges nearly as fast as with Gauss–Seidel (with less, a heavy body on light ones would bounce for
+/// long). Points in contact take only each other into account, not the speculative ones: a card that leans on
+/// its edge is solved as if its other edge were absent.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn share_out<L: Lanes>(points: &Shared<'_, PointRows>, block: &Block, linear: L) -> L {
@@ -391,7 +396,7 @@ unsafe fn share_out<L: Lanes>(points: &Shared<'_, PointRows>, block: &Block, lin
     let (first, count) = (block.first_point as usize, block.points as usize);
     // SAFETY: the points of a block belong to it.
     let row = |k: usize| unsafe { points.get(first + k) };
-    // 1 for those that touch.
+    // 1 for points in contact, 0 for speculative ones.
     let touch =
         |row: &PointRows| L::load(&row.impulse).if_positive(one, L::load(&row.gap).if_positive(zero, one));
     let (mut sums, mut touching) = ([one; POINTS], [one; POINTS]);
@@ -401,7 +406,7 @@ unsafe fn share_out<L: Lanes>(points: &Shared<'_, PointRows>, block: &Block, lin
         for l in 0..k {
             let k_kl = linear + ja.dot(Vector::load(&row(l).a)) + jb.dot(Vector::load(&row(l).b));
             let size = k_kl.larger(-k_kl);
-            // A point that is not there has no mass, and nobody has to heed it.
+            // An absent point has zero mass and does not contribute.
             let mass_l = L::load(&row(l).mass);
             let (on_k, on_l) = (mass_l.if_positive(size * mass, zero), mass.if_positive(size * mass_l, zero));
             sums[k] = sums[k] + on_k;
@@ -422,7 +427,7 @@ unsafe fn share_out<L: Lanes>(points: &Shared<'_, PointRows>, block: &Block, lin
     of_touching
 }
 
-/// Applies the impulses a block begins with.
+/// Warm start: applies the impulses that a block begins with.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn warm<L: Lanes>(arena: &Arena<'_>, index: usize, first_free: u32) {
@@ -459,10 +464,10 @@ unsafe fn warm<L: Lanes>(arena: &Arena<'_>, index: usize, first_free: u32) {
     unsafe { y.scatter(&arena.movers, &block.a, &block.b, first_free) };
 }
 
-/// Stops whole manifolds at once, by the mean of their normal rows.
+/// Stops a whole manifold at once, by the mean of its normal rows.
 ///
-/// Point by point, the first corner of a box that lands flat would take the whole blow and set it tumbling; and it would be the
-/// first to give the blow back in the next sub-step, which begins with the impulses of the last.
+/// Point by point, the first corner of a box that lands flat would take the whole impulse and set the box
+/// rotating; with warm starting it would also be the first to return it in the next sub-step.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn land<L: Lanes>(arena: &Arena<'_>, block: &Block, y: &mut Pair<L>, sweep: &Sweep) {
@@ -492,7 +497,7 @@ unsafe fn land<L: Lanes>(arena: &Arena<'_>, block: &Block, y: &mut Pair<L>, swee
     let share = inverse(count);
     let (ja, jb) = (sum_a.scaled(share), sum_b.scaled(share));
     let mass = inverse(na.dot(na) + nb.dot(nb) + ja.dot(ja) + jb.dot(jb));
-    // No point can give back more than it holds.
+    // No point can return more than its accumulated impulse.
     let spare = -(least * count);
     let impulse = count.if_positive((-(mass * approach * share)).larger(spare), zero);
     for k in 0..block.points as usize {
@@ -504,7 +509,7 @@ unsafe fn land<L: Lanes>(arena: &Arena<'_>, block: &Block, y: &mut Pair<L>, swee
     y.push_along(na, nb, ja, jb, impulse);
 }
 
-/// One sweep over the normal rows of a block, with springs (`PUSH`) or without.
+/// One sweep over the normal rows of a block, with the bias of the soft constraint (`BIASED`) or without.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn normals<L: Lanes, const PUSH: bool>(
@@ -560,7 +565,7 @@ unsafe fn normals<L: Lanes, const PUSH: bool>(
     y.vb = y.vb + nb.scaled(sum);
 }
 
-/// Mends violations.
+/// The sweep that corrects overlap.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn push<L: Lanes>(arena: &Arena<'_>, index: usize, sweep: &Sweep) {
@@ -576,7 +581,7 @@ unsafe fn push<L: Lanes>(arena: &Arena<'_>, index: usize, sweep: &Sweep) {
     }
 }
 
-/// Takes out the speed of mending; friction, spinning and rolling.
+/// The sweep without bias; rolling, spinning and sliding friction.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn relax<L: Lanes>(arena: &Arena<'_>, index: usize, sweep: &Sweep) {
@@ -648,13 +653,15 @@ unsafe fn relax<L: Lanes>(arena: &Arena<'_>, index: usize, sweep: &Sweep) {
     }
 }
 
-/// The impulse in a plane that stops the sliding, if it is no larger than `hold`, else one of the size `slide` against the sliding.
+/// Projects a 2-vector impulse onto Coulomb's friction disc: the impulse that stops the sliding if it is not
+/// larger than `static_limit`, else one of the size `kinetic_limit` against the sliding velocity.
 ///
-/// With K the matrix of what impulses do to the sliding velocity u, −K⁻¹u would stop it; but where it is too large, cutting it down
-/// leaves it along K⁻¹u, aslant to u wherever the body turns more easily about one axis than about the other, and a block would
-/// leave its straight way. Coulomb's friction is along −u. So a sliding impulse is moved by −m u with a number m, and then cut
-/// down: what that leaves unchanged is along −u. It converges for m up to the inverse of the largest eigenvalue of K; det K⁻¹ / tr K⁻¹
-/// is at least half of that.
+/// With K the 2×2 matrix of the rows and u the sliding velocity, −K⁻¹u would stop it. Where that is too
+/// large, scaling it down leaves it along K⁻¹u, oblique to u wherever the body rotates more easily about one
+/// axis than about the other, and a sliding block would leave its straight path; Coulomb friction is along
+/// −u. A sliding impulse is therefore changed by −m u with a scalar m and then scaled to the limit: the fixed
+/// points of this iteration are along −u. It converges for m up to the inverse of the largest eigenvalue of
+/// K; det K⁻¹ / tr K⁻¹ is at least half of that.
 #[inline(always)]
 fn within_circle<L: Lanes>(mass: &[Row; 3], speeds: [L; 2], old: &[Row; 2], hold: L, slide: L) -> [L; 2] {
     let [m11, m12, m22] = [L::load(&mass[0]), L::load(&mass[1]), L::load(&mass[2])];
@@ -668,7 +675,7 @@ fn within_circle<L: Lanes>(mass: &[Row; 3], speeds: [L; 2], old: &[Row; 2], hold
     [over.if_positive(against_x * factor, x), over.if_positive(against_z * factor, z)]
 }
 
-/// Impulses along the tangents as vectors in A's axes.
+/// Impulses along the two tangents as vectors in A's axes.
 #[inline(always)]
 fn in_axes<L: Lanes>(a: &Axes<L>, t: Vector<L>, s: Vector<L>, rows: &[Row; 2]) -> [Row; 3] {
     let mut out = [Row::default(); 3];
@@ -676,7 +683,7 @@ fn in_axes<L: Lanes>(a: &Axes<L>, t: Vector<L>, s: Vector<L>, rows: &[Row; 2]) -
     out
 }
 
-/// Writes the impulses of a block, and the gaps it began with, back into its patches.
+/// Writes the impulses of a block, and the gaps at the beginning of the step, back into its manifolds.
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn keep<L: Lanes>(arena: &Arena<'_>, index: usize) {
@@ -695,7 +702,7 @@ unsafe fn keep<L: Lanes>(arena: &Arena<'_>, index: usize) {
         in_axes(&a, t, s, unsafe { &arena.rolling.get(block.rolling as usize).impulse })
     };
     for lane in 0..block.links as usize {
-        // SAFETY: a link belongs to one block, and its patch to one link.
+        // SAFETY: a manifold belongs to one block only.
         let patch = unsafe { &mut *arena.patches.get(block.first_link as usize + lane).0 };
         for k in 0..3 {
             patch.grip.0[k] = grip[k].0[lane];
@@ -711,7 +718,7 @@ unsafe fn keep<L: Lanes>(arena: &Arena<'_>, index: usize) {
     }
 }
 
-/// The sweeps a worker can be asked for.
+/// Passes over the contact blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
     Prepare,
@@ -724,7 +731,7 @@ pub(super) enum Task {
 #[inline(always)]
 #[allow(unsafe_code)]
 unsafe fn run<L: Lanes>(task: Task, arena: &Arena<'_>, blocks: std::ops::Range<usize>, sweep: &Sweep) {
-    // SAFETY: the caller has these blocks for itself.
+    // SAFETY: the caller has exclusive access to these blocks.
     unsafe {
         match task {
             Task::Prepare => {
@@ -760,11 +767,11 @@ unsafe fn run<L: Lanes>(task: Task, arena: &Arena<'_>, blocks: std::ops::Range<u
 #[target_feature(enable = "avx2")]
 #[allow(unsafe_code)]
 unsafe fn run_wide(task: Task, arena: &Arena<'_>, blocks: std::ops::Range<usize>, sweep: &Sweep) {
-    // SAFETY: as of the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { run::<super::lanes::Wide>(task, arena, blocks, sweep) }
 }
 
-/// Does a task for some blocks, which nobody else may touch meanwhile.
+/// Runs a pass over a range of blocks, to which the caller has exclusive access.
 #[allow(unsafe_code)]
 pub(super) unsafe fn perform(
     wide: bool,
@@ -775,10 +782,10 @@ pub(super) unsafe fn perform(
 ) {
     #[cfg(target_arch = "x86_64")]
     if wide {
-        // SAFETY: the processor was asked.
+        // SAFETY: AVX2 support was detected.
         return unsafe { run_wide(task, arena, blocks, sweep) };
     }
     let _ = wide;
-    // SAFETY: as of the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { run::<Eight>(task, arena, blocks, sweep) }
 }

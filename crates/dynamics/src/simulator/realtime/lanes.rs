@@ -1,50 +1,50 @@
-//! Arithmetic for eight contacts at once, with the same bits on every machine.
+//! Eight-lane single-precision arithmetic with the same bits on every machine.
 //!
-//! [`Eight`] is a plain array for any machine, [`Wide`] one 256-bit register. No operation is fused and none is approximate, so
-//! that the machine does not show in the result.
+//! [`PortableLanes`] is a plain array for any target, [`AvxLanes`] one 256-bit register. No operation is
+//! fused or approximate, so that results do not depend on the machine.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// How many.
+/// Number of lanes.
 pub(super) const LANES: usize = 8;
 
-/// Eight numbers in memory.
+/// Eight numbers in memory, aligned for register loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[repr(C, align(32))]
 pub(super) struct Row(pub [f32; LANES]);
 
 impl Row {
-    /// The vector that begins in a lane.
+    /// The 3-vector in three consecutive lanes.
     pub fn vector(&self, lane: usize) -> DVec3 {
         DVec3::new(self.0[lane].into(), self.0[lane + 1].into(), self.0[lane + 2].into())
     }
 }
 
-/// Eight numbers to calculate with.
+/// Arithmetic on eight lanes.
 pub(super) trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// The same number everywhere.
+    /// The same number in all lanes.
     fn splat(value: f32) -> Self;
-    /// From memory.
+    /// Loads from memory.
     fn load(row: &Row) -> Self;
-    /// To memory.
+    /// Stores to memory.
     fn store(self, row: &mut Row);
-    /// The larger of the two; the other if self is not a number.
+    /// Lane-wise maximum; `other` where self is NaN.
     fn larger(self, other: Self) -> Self;
-    /// The smaller of the two; the other if self is not a number.
+    /// Lane-wise minimum; `other` where self is NaN.
     fn smaller(self, other: Self) -> Self;
-    /// Square root.
+    /// Lane-wise square root.
     fn root(self) -> Self;
-    /// `yes` where self > 0, else `no`.
+    /// `yes` in lanes where self > 0, else `no`.
     fn if_positive(self, yes: Self, no: Self) -> Self;
-    /// Eight rows ⇒ eight columns, and back.
+    /// Transposes eight rows into eight columns, and back.
     fn transpose(rows: [Self; LANES]) -> [Self; LANES];
 }
 
-/// Eight numbers side by side.
+/// Eight lanes as a plain array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Eight([f32; LANES]);
 
@@ -111,7 +111,7 @@ impl Lanes for Eight {
 #[cfg(target_arch = "x86_64")]
 pub(super) use wide::Wide;
 
-/// Eight numbers in one register.
+/// Eight lanes in one AVX register.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod wide {
@@ -124,7 +124,8 @@ mod wide {
     };
     use std::ops::{Add, Div, Mul, Neg, Sub};
 
-    /// Only to be made inside functions that are called after a look at the processor: every method counts on AVX.
+    /// Constructed only inside functions that are called after AVX support was detected; every method relies
+    /// on it.
     #[derive(Clone, Copy, Debug)]
     pub(in super::super) struct Wide(__m256);
 
@@ -134,7 +135,7 @@ mod wide {
                 type Output = Self;
                 #[inline(always)]
                 fn $method(self, other: Self) -> Self {
-                    // SAFETY: whoever holds a `Wide` has looked for AVX.
+                    // SAFETY: values of this type exist only after AVX was detected.
                     Self(unsafe { $instruction(self.0, other.0) })
                 }
             }
@@ -158,12 +159,12 @@ mod wide {
     impl Lanes for Wide {
         #[inline(always)]
         fn splat(value: f32) -> Self {
-            // SAFETY: the kernels that use `Wide` run only where there is AVX.
+            // SAFETY: the kernels that use `AvxLanes` run only where AVX was detected.
             Self(unsafe { _mm256_set1_ps(value) })
         }
         #[inline(always)]
         fn load(row: &Row) -> Self {
-            // SAFETY: as above; a row is aligned to 32 bytes.
+            // SAFETY: as above; `F32x8` is aligned to 32 bytes.
             Self(unsafe { _mm256_load_ps(row.0.as_ptr()) })
         }
         #[inline(always)]
@@ -230,7 +231,7 @@ mod wide {
     }
 }
 
-/// Eight vectors.
+/// Eight 3-vectors, one in each lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vector<L> {
     pub x: L,
@@ -287,7 +288,7 @@ impl<L: Lanes> Sub for Vector<L> {
     }
 }
 
-/// Whether this machine has wide registers.
+/// Whether the processor has AVX2.
 pub(super) fn has_wide() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

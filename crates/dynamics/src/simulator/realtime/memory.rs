@@ -1,9 +1,9 @@
-//! What has to be remembered so that a run taken up from a snapshot goes on bit for bit.
+//! Saved state of the simulator: a run restored from a snapshot continues bit for bit.
 //!
-//! Shapes, masses and joints are the world's. Remembered is who sleeps with whom and who has kept still for how long, which pairs
-//! are near and in which order they are solved, their manifolds with the impulses that held them, what the searches for
-//! them had found, the impulses of joints, and the enlarged boxes that decide when pairs come and go. Which pairs had been told of
-//! can then be compared with those that a fresh space finds.
+//! Shapes, masses and joints are part of the world. Saved here are sleeping islands and still times, the
+//! pairs and their order, their manifolds with impulses, the caches of the narrow phase, impulses of joints,
+//! and the enlarged bounding boxes that decide when pairs begin and end. The pairs that the broad phase had
+//! reported are saved for comparison with those that a new one finds.
 
 use super::apart::Path;
 use super::block::Patch;
@@ -18,7 +18,7 @@ use rattleback_geometry::space::{Mobility, Pair, PairChanges, Space};
 use rattleback_geometry::{Aabb, Pose, Shape};
 use serde::{Deserialize, Serialize};
 
-/// What a body was doing.
+/// Saved body.
 #[derive(Debug, Serialize, Deserialize)]
 struct ActorMemory {
     id: BodyId,
@@ -33,7 +33,7 @@ struct ActorMemory {
     path: Path,
 }
 
-/// A part and the boxes a space had for it.
+/// Saved collider, with its boxes in the broad phase.
 #[derive(Debug, Serialize, Deserialize)]
 struct PartMemory {
     id: ShapeId,
@@ -43,7 +43,7 @@ struct PartMemory {
     enlarged: Aabb,
 }
 
-/// Impulses of a joint.
+/// Saved impulses of a joint.
 #[derive(Debug, Serialize, Deserialize)]
 struct BondMemory {
     id: JointId,
@@ -52,7 +52,7 @@ struct BondMemory {
     rows: Option<Vec<f32>>,
 }
 
-/// The state of a simulator between two steps.
+/// State of the simulator between two steps. The order of the fields is the serialised layout.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Memory {
     revision: Option<u64>,
@@ -62,11 +62,11 @@ pub(super) struct Memory {
     newcomers: Vec<BodyId>,
     actors: Vec<Option<ActorMemory>>,
     parts: Vec<Option<PartMemory>>,
-    /// Slots of the space in the order in which they are given away again, the last first.
+    /// Unused proxy slots in the order of their reuse, last first.
     free_parts: Vec<u32>,
-    /// Pairs that the space had told of.
+    /// Pairs that the broad phase had reported.
     pairs: Vec<[u32; 2]>,
-    /// Those of free slots belong to nobody.
+    /// Pairs by slot, unused ones included.
     summaries: Vec<Summary>,
     free_summaries: Vec<u32>,
     contacts: Vec<Option<ContactMemory>>,
@@ -80,7 +80,7 @@ pub(super) struct Memory {
 }
 
 impl Realtime {
-    /// Simulator ⇒ what has to be remembered of it.
+    /// Simulator ⇒ state to be saved.
     pub(super) fn remember(&self) -> Memory {
         let actor = |actor: &Actor| ActorMemory {
             id: actor.id,
@@ -130,7 +130,7 @@ impl Realtime {
         }
     }
 
-    /// Takes up a remembered state of this world; begins anew if the two do not fit.
+    /// Restores a saved state of this world; starts from the world alone if the two do not fit.
     pub(super) fn take_up(&mut self, memory: Memory, world: &World) -> Result<(), Error> {
         self.start_over()?;
         if memory.fits() && self.put_back(memory, world).is_none() {
@@ -139,7 +139,7 @@ impl Realtime {
         Ok(())
     }
 
-    /// Nothing if something does not fit after all; the simulator is half done then.
+    /// `None` if something does not fit after all; the simulator is then partially restored.
     fn put_back(&mut self, memory: Memory, world: &World) -> Option<()> {
         self.roster = memory.roster(world, &mut *self.space)?;
         self.roster.revision = memory.revision;
@@ -179,7 +179,7 @@ impl Realtime {
         Some(())
     }
 
-    /// The first time after a state was taken up: what has changed since then, as the old space would have told it.
+    /// After a restore: changes of the pairs since the save, as the old broad phase would have reported them.
     pub(super) fn compare_pairs(&self, told: &[[u32; 2]], changes: &mut PairChanges) {
         let now = self.space.pairs();
         let key = |pair: &Pair| [pair.a.index(), pair.b.index()];
@@ -192,7 +192,7 @@ impl Realtime {
 }
 
 impl Memory {
-    /// Whether nothing in it points outside of it.
+    /// Whether all indices in it are valid.
     fn fits(&self) -> bool {
         let (actors, parts) = (self.actors.len(), self.parts.len());
         let (contacts, summaries) = (self.contacts.len(), self.summaries.len());
@@ -234,7 +234,7 @@ impl Memory {
             && self.dt.is_finite()
     }
 
-    /// Whether every pair is one of known parts, and has its contact for itself.
+    /// Whether every pair is of existing colliders and has a contact of its own.
     fn contacts_fit(&self) -> bool {
         let actor = |slot: u32| self.parts.get(slot as usize).and_then(Option::as_ref).map(|part| part.actor);
         let mut taken = vec![false; self.contacts.len()];
@@ -255,7 +255,7 @@ impl Memory {
         self.summaries.iter().all(fits)
     }
 
-    /// Everybody on stage, with the same parts in the same slots of the space.
+    /// Mirror of the bodies, with the same colliders in the same proxy slots.
     fn roster(&self, world: &World, space: &mut dyn Space) -> Option<Roster> {
         let mut roster = Roster::default();
         for (slot, memory) in self.actors.iter().enumerate() {
@@ -302,7 +302,8 @@ impl Memory {
                 return None;
             }
             roster.parts.push(memory.as_ref().and_then(|memory| {
-                // Who has gone meanwhile is taken out in the next step; it only has to be there.
+                // A body that was removed meanwhile is dropped in the next synchronisation; until then a
+                // placeholder keeps its slot.
                 Some(match (world.shape(memory.id), self.actors[memory.actor as usize].as_ref()) {
                     (Ok(attached), Some(actor)) if attached.body == actor.id => {
                         let principal = world.body(actor.id).ok()?.body_from_principal().inverse();
@@ -329,12 +330,12 @@ impl Memory {
     }
 }
 
-/// The numbers of a contact that its shapes do not tell.
+/// Whether the numbers of points are in range.
 pub(super) fn sane(patches: &[Patch]) -> bool {
     patches.iter().all(|patch| patch.count as usize <= patch.points.len())
 }
 
-/// Whether a material holds only numbers that friction and bounces can do with.
+/// Whether a material holds only finite, non-negative numbers in range.
 pub(super) fn is_usable(material: &MixedMaterial) -> bool {
     [
         material.restitution,

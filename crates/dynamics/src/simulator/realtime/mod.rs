@@ -1,17 +1,22 @@
-//! Real-time simulation: soft constraints in sub-steps, for games, animation and robots.
+//! Real-time simulation: soft constraints in sub-steps, for games, animation and robotics.
 //!
 //! A step, stage by stage:
 //!
-//! 1. What changed in the world is taken over (`roster`); boxes that came near or parted begin and end contacts (`contact`).
-//! 2. Contacts of bodies that are awake are looked at: most only measure their gaps, the others make their manifolds anew.
-//! 3. Bodies about to hit each other bounce now, by the exact collision law, each at its own time within the step (`bounce`).
-//! 4. Bodies that touch nothing fly exactly. Mechanisms, rolling bodies and small islands with large ratios of mass are integrated or
-//!    solved by themselves (`mechanism`, `rolling`, `direct`). All others are solved together in sub-steps (`solver`, `kernel`), eight contacts at a
-//!    time, colour by colour.
-//! 5. Fast bodies are stopped where they would have passed through something (`sweep`).
-//! 6. Bodies that kept still long enough, with all they touch, fall asleep (`sleep`).
+//! 1. Changes of the world are mirrored (`sim_bodies`); the broad phase begins and ends pairs
+//!    (`contact_graph`).
+//! 2. The narrow phase updates the contacts of awake bodies: most only measure their gaps, the others
+//!    recompute their manifolds (`contact`).
+//! 3. Impacts with restitution are resolved by the exact collision law, each at its time within the step
+//!    (`restitution`).
+//! 4. Bodies without contact fly exactly. Mechanisms, rolling bodies and small islands with high mass ratio
+//!    are integrated or solved separately (`mechanism`, `rolling`, `direct`). All others are solved together
+//!    in sub-steps (`solver`, `contact_kernel`, `joint_kernel`), eight constraints at a time, colour by
+//!    colour.
+//! 5. Fast bodies are stopped at their first contact (`continuous`).
+//! 6. Islands that have been still long enough fall asleep (`sleep`).
 //!
-//! State is in double precision; the solver works in single precision on velocities and on motion within a step.
+//! State is in double precision; the solver works in single precision on velocities and on displacements
+//! within a step.
 
 mod apart;
 mod block;
@@ -68,45 +73,45 @@ use step::Entrant;
 use sweep::Sweeps;
 use work::Account;
 
-/// Why the simulator cannot go on.
+/// Why a step of the real-time simulator failed.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum RealtimeError {
-    /// A part could not be put into the space.
+    /// A collider could not be inserted into the broad phase.
     #[error("broad phase: {source}")]
     Space {
-        /// Why.
+        /// Error of the broad phase.
         source: SpaceError,
     },
 }
 
-/// One point in which two bodies touch.
+/// A contact point of two bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TouchPoint {
-    /// Who.
+    /// The bodies.
     pub bodies: [BodyId; 2],
-    /// From the first to the second.
+    /// Unit normal, from the first body to the second.
     pub normal: DVec3,
-    /// Where, m.
+    /// Position, m.
     pub point: DVec3,
-    /// Negative is how deep, m.
+    /// Gap, m; negative is the penetration depth.
     pub gap: f64,
-    /// Along the normal, N.
+    /// Normal force, N.
     pub force: f64,
 }
 
-/// What a step did.
+/// Counters of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealtimeCounters {
-    /// Pairs whose boxes are near.
+    /// Pairs with overlapping bounding boxes.
     pub contacts: usize,
-    /// Manifolds that were solved.
+    /// Manifolds in the solver.
     pub manifolds: usize,
-    /// Joints that were solved.
+    /// Joints with an awake body.
     pub joints: usize,
-    /// Bodies that were solved, others flew or slept.
+    /// Bodies in the solver; the others flew freely or slept.
     pub solved: usize,
-    /// Bodies asleep.
+    /// Sleeping bodies.
     pub asleep: usize,
 }
 
@@ -136,7 +141,7 @@ pub struct Realtime {
     roster: Roster,
     table: Table,
     islands: Islands,
-    /// One for everybody, one for islands with large ratios of mass.
+    /// The solver of all islands, and the solver of islands with high mass ratio.
     solvers: [Solver; 2],
     /// Their sub-steps in the last step.
     substeps: [usize; 2],
@@ -145,15 +150,15 @@ pub struct Realtime {
     rolling: Rolling,
     direct: Direct,
     broken: Vec<JointId>,
-    /// Joints with a body awake, by place, in the present step.
+    /// Indices of joints with an awake body, in the present step.
     active: Vec<u32>,
-    /// Dynamic bodies in solvers.
+    /// Dynamic bodies that enter the solvers.
     entrants: Vec<Entrant>,
-    /// Places of bodies that fly side by side in the present step.
+    /// Index ranges of bodies that fly freely in the present step.
     flights: Vec<Range<usize>>,
-    /// Bodies that come back from a solver.
+    /// Bodies that are read back from the solvers.
     seats: Vec<finish::Seat>,
-    /// By part: the box it needs from now on.
+    /// By collider: its new bounding box.
     boxes: Vec<Option<Aabb>>,
     bounces: Bounces,
     account: Account,
@@ -165,20 +170,20 @@ pub struct Realtime {
     times: StageTimes,
     /// Length of the last step, s.
     dt: f64,
-    /// Places of bodies that cannot be calculated with.
+    /// Indices of bodies with non-finite state or loads.
     sick: Vec<usize>,
     sick_bodies: Vec<BodyId>,
-    /// Slots of bodies asleep that were touched in the present step.
+    /// Slots of sleeping bodies that are touched in the present step.
     sleepers: Vec<u32>,
-    /// Slots of pairs that have come near for the first time in the present step.
+    /// Slots of pairs that need a contact for the first time.
     newly_near: Vec<u32>,
-    /// Slots of bodies in islands with large ratios of mass.
+    /// Slots of bodies in islands with high mass ratio.
     delicate: Vec<u32>,
-    /// By root of an island: whether it is one.
+    /// By root of an island: whether it has a high mass ratio.
     marked: Vec<bool>,
-    /// A state to be taken up in the next step.
+    /// A saved state to be restored in the next step.
     recalled: Option<Memory>,
-    /// Pairs that had been told of before a state was taken up.
+    /// Pairs that the broad phase had reported before a restored state was saved.
     told: Option<Vec<[u32; 2]>>,
 }
 
@@ -189,7 +194,10 @@ impl Default for Realtime {
 }
 
 impl Realtime {
-    /// Settings ⇒ simulator; refuses a space that there is none of.
+    /// Settings ⇒ simulator.
+    ///
+    /// # Errors
+    /// Returns an error if a setting is out of range or names an unknown broad phase.
     pub fn new(settings: RealtimeSettings) -> Result<Self, Error> {
         let settings = settings.checked()?;
         let kind = settings.space_kind()?;
@@ -236,23 +244,23 @@ impl Realtime {
         }
     }
 
-    /// Settings in use.
+    /// The settings.
     pub const fn settings(&self) -> &RealtimeSettings {
         &self.settings
     }
 
-    /// What the last step did.
+    /// Counters of the last step.
     pub const fn counters(&self) -> &RealtimeCounters {
         &self.counters
     }
 
-    /// Whether a body sleeps.
+    /// Whether a body is asleep.
     pub fn is_asleep(&self, body: BodyId) -> bool {
         self.roster.actor(body.slot()).is_some_and(|actor| actor.id == body && actor.asleep)
     }
 
-    /// Takes the bodies out that could not be calculated with. The step may have taken out others already, which then moved
-    /// the rest to other places; so they go by name.
+    /// Quarantines the bodies with non-finite state. The step may have removed others already and thereby
+    /// changed indices; so they are located by id.
     fn quarantine(&mut self, world: &mut World, time: f64) {
         let sick = std::mem::take(&mut self.sick_bodies);
         let located = |id: &BodyId| match world.bodies().locate(*id) {
@@ -263,7 +271,7 @@ impl Realtime {
         world.quarantine(&mut places, time);
     }
 
-    /// Takes out the joints that bore too much.
+    /// Removes the joints whose reactions exceeded their break thresholds.
     fn break_joints(&mut self, world: &mut World, time: f64) {
         let (roster, substeps, dt) = (&self.roster, self.substeps, self.dt);
         let rate = |bond: &bond::Bond| {
@@ -277,7 +285,7 @@ impl Realtime {
         }
     }
 
-    /// Where bodies touch, with the forces of the last step.
+    /// Contact points, with the forces of the last step.
     pub fn touch_points<'s>(&'s self, world: &'s World) -> impl Iterator<Item = TouchPoint> + 's {
         self.table
             .iter()
@@ -304,7 +312,7 @@ impl Simulator for Realtime {
         }
         let end = world.time() + dt;
         world.report(&mut self.events);
-        // Before anybody changes places.
+        // Before removals change the indices.
         self.sick_bodies.clear();
         self.sick_bodies.extend(self.sick.iter().map(|place| world.bodies().ids(Status::Dynamic)[*place]));
         let motion = world.bodies_mut().dynamic_mut().0;
@@ -336,7 +344,7 @@ impl Simulator for Realtime {
     }
 
     fn memory(&self) -> Vec<u8> {
-        // A vector of bytes grows as long as there is memory.
+        // Writing to a growing vector cannot fail.
         let written = match &self.recalled {
             Some(memory) => postcard::to_allocvec(memory),
             None => postcard::to_allocvec(&self.remember()),

@@ -1,23 +1,26 @@
-//! Bodies that roll without slip on a plane and touch nothing else: coins, eggs, rattlebacks, loaded balls.
+//! Single bodies that roll without slip on a plane and touch nothing else: coins, eggs, rattlebacks, loaded
+//! balls.
 //!
-//! The point of contact of a body that is not a centred ball moves over its surface while it rolls. Rows that stay as they are over a
-//! step miss that, and each new set of rows stops a velocity that was right: energy is lost in proportion to the step, and a
-//! spinning egg dies within seconds. So a single body that sticks to a plane in one point is integrated in double precision with
-//! the rolling constraint itself. With r(q) the arm from the centre of mass to the lowest point, s the height of that point, and
-//! u = v + ω × r the velocity of the material there, a base step h from a state with u = 0 is
+//! The contact point of a body that is not a centred sphere moves over its surface while it rolls. Rows that
+//! are constant over a step miss that, and each new set of rows removes velocity that was right: energy is
+//! lost in proportion to the step, and a spinning egg stops within seconds. A single body that sticks to a
+//! plane at one point is therefore integrated in double precision with the rolling constraint itself. With
+//! r(q) the arm from the centre of mass to the lowest point, s the height of that point, and u = v + ω × r
+//! the velocity of the material there, a base step h from a state with u = 0 is
 //!
 //!   1. half a kick;
-//!   2. an impulse P in the point of contact *at the beginning*, free flight (exact rotation) over h, with P chosen so that the height
-//!      s stays what it was and the slip at both ends cancels, (u₀⁺ + u₁⁻)·t = 0 for tangents t: P ← P − K⁻¹ e;
-//!   3. half a kick, and an impulse Q in the point of contact *at the end* so that u = 0 there.
+//!   2. an impulse P at the contact point *at the beginning*, free flight (exact rotation) over h, with P such that
+//!      the height s is kept and the slip at both ends cancels, (u₀⁺ + u₁⁻)·t = 0 for tangents t: P ← P − K⁻¹ e;
+//!   3. half a kick, and an impulse Q at the contact point *at the end* so that u = 0 there.
 //!
-//! K = 1/m − [r]× I⁻¹ [r]×. Read backwards it is the same method, so the motion of a reversible system neither gains nor
-//! loses energy in the mean (as RATTLE does for joints; McLachlan & Perlmutter 2006 for rolling), and five base steps are composed
-//! to fourth order like those of `mechanism::rattle`.
+//! K = 1/m − [r]× I⁻¹ [r]×. The method is symmetric in time, so that the motion of a reversible system
+//! neither gains nor loses energy in the mean (as RATTLE for holonomic joints; McLachlan & Perlmutter 2006
+//! for nonholonomic constraints), and five base steps are composed to fourth order like those of
+//! `mechanism::rattle`.
 //!
-//! Where the impulses over a piece of the step pull, or lie outside the friction cone, where the contact leaves its plane or jumps over the
-//! body (a coin that tips from one edge to the other), the body slides, lifts off or hits: the step is left to the sweeps, from the
-//! state it began with.
+//! Where the impulses over a piece of the step pull, or lie outside the friction cone, where the contact
+//! leaves its plane or jumps over the body (a coin that tips from one edge to the other), the body slides,
+//! lifts off or collides: the step is left to the sweeps, from the state it began with.
 
 use super::Realtime;
 use super::contact::Contact;
@@ -29,69 +32,62 @@ use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
 use rattleback_geometry::{Pose, Shape};
 use rattleback_numerics::team::each;
 
-/// Shares of a step in Suzuki's composition of fourth order.
+/// Fractions of a step in Suzuki's composition of fourth order.
 const SHARES: [f64; 5] = {
     const P: f64 = 0.414_490_771_794_375_7;
     [P, P, 1.0 - 4.0 * P, P, P]
 };
-/// Largest rotation of the body, or of the contact about it, that one composition follows, rad.
 const REACH: f64 = 0.25;
-/// Most compositions in a step; what needs more is left to the sweeps.
 const MOST_PIECES: f64 = 64.0;
-/// How often the number of compositions is doubled, and the work of the ground that passes, in parts of the energy of motion a second.
 const ATTEMPTS: usize = 4;
 const WORK: f64 = 1e-4;
-/// Most corrections of P.
 const CORRECTIONS: usize = 24;
-/// Part of a wrong height that is taken back in a base step.
 const RECOVERY: f64 = 0.1;
-/// Farthest that a contact may move over the body in a base step, in arms.
 const JUMP: f64 = 0.2;
 
-/// Points that are lower than this above the lowest, in arms, carry with it.
 const SEVERAL: f64 = 1e-3;
 
-/// A body that may roll in the present step, and what became of it.
+/// A body that may roll in the present step, and the result.
 #[derive(Debug)]
 struct Roller {
     slot: u32,
     place: u32,
     contact: u32,
-    /// Part of the body.
+    /// Collider of the body.
     part: u32,
-    /// Plane: normal, and n·x of its points.
+    /// Plane: normal, and n·x of its points, m.
     normal: DVec3,
     height: f64,
-    /// Of a box's face: its pose, half sides and the axis along the normal.
+    /// For the face of a box: its pose, half extents and the axis along the normal.
     face: Option<(Pose, DVec3, usize)>,
     friction: f64,
     motion: Motion,
     impulse: DVec3,
     gap: f64,
-    /// Gaps of the points of the manifold, and how many there are.
+    /// Gaps of the points of the manifold, and their number.
     gaps: [f32; 4],
     points: usize,
     done: bool,
 }
 
-/// Memory of the stage.
+/// Buffers of the stage.
 #[derive(Debug, Default)]
 pub(super) struct Rolling {
     rollers: Vec<Roller>,
-    /// Slots of bodies with more than one contact, or with one and a joint.
+    /// By slot: number of contacts, plus two for every joint.
     busy: Vec<u32>,
 }
 
-/// The lowest point of a part.
+/// The support point of a collider on the plane.
 #[derive(Clone, Copy)]
 struct Foot {
-    /// From the centre of mass.
+    /// From the centre of mass, m.
     arm: DVec3,
-    /// Above the plane.
+    /// Height above the plane, m.
     gap: f64,
 }
 
-/// Everything about a body that stays as it is over a step.
+/// Constants of a rolling body over a step.
 struct Setup<'s> {
     shape: Piece<'s>,
     place: Pose,
@@ -105,7 +101,8 @@ struct Setup<'s> {
 
 impl Setup<'_> {
     fn foot(&self, motion: &Motion) -> Option<Foot> {
-        // Seen from the point of the plane below the body, so that no digits are lost far from the origin.
+        // Relative to the projection of the centre of mass onto the plane, so that no digits are lost far
+        // from the origin.
         let below = motion.x - (self.normal.dot(motion.x) - self.height) * self.normal;
         let body = Pose::new(motion.q, motion.x - below) * self.place;
         let plane = Piece::try_from(&self.plane).ok()?;
@@ -113,7 +110,8 @@ impl Setup<'_> {
         Some(Foot { arm: nearest.point_b + below - motion.x, gap: nearest.distance })
     }
 
-    /// Whether forces account for the change of the kinetic energy: Σ F·Δx, as they are the same over the step.
+    /// Whether external loads account for the change of the kinetic energy: Σ F·Δx, as they are constant over
+    /// the step.
     fn ground_is_idle(&self, before: &State, now: &State, lifted: f64, dt: f64) -> bool {
         let damped = self.inertia.linear_damping > 0.0 || self.inertia.angular_damping > 0.0;
         if damped || self.torque != DVec3::ZERO {
@@ -126,7 +124,7 @@ impl Setup<'_> {
         (to - from - given).abs() <= WORK * dt * (from + to + fall)
     }
 
-    /// 1/m − [r]× I⁻¹ [r]×, inverted.
+    /// Inverse of K = 1/m − [r]× I⁻¹ [r]×.
     fn mass_at(&self, motion: &Motion, arm: DVec3) -> DMat3 {
         let columns = DVec3::AXES.map(|axis| {
             let spin = self.inertia.angular_velocity(motion.q, arm.cross(axis));
@@ -136,17 +134,17 @@ impl Setup<'_> {
     }
 }
 
-/// What became of a step.
+/// Result of a step.
 enum Rolled {
-    /// It rolled, by this impulse of the ground.
+    /// Rolled, with this impulse of the plane, N·s.
     By(DVec3),
-    /// It slides or lifts off.
+    /// Slides or lifts off.
     Away,
-    /// The pieces were too long to tell.
+    /// Undecided: the pieces were too long.
     Unknown,
 }
 
-/// A body on its way, with its angular momentum.
+/// State of a body, with its angular momentum.
 #[derive(Clone, Copy)]
 struct State {
     motion: Motion,
@@ -188,7 +186,7 @@ impl State {
 }
 
 impl Realtime {
-    /// Carries bodies that roll over the step ⇒ whether there are any; they are marked as [`EXACT`].
+    /// Integrates rolling bodies over the step ⇒ whether there are any; they are marked as [`EXACT`].
     pub(super) fn run_rolling(&mut self, world: &World, dt: f64) -> bool {
         self.find_rolling(world);
         if self.rolling.rollers.is_empty() {
@@ -232,7 +230,7 @@ impl Realtime {
         any
     }
 
-    /// Puts the states that rolling bodies have come to into the world.
+    /// Writes the states of rolling bodies to the world.
     pub(super) fn place_rolling(&mut self, world: &mut World) {
         let motion = world.bodies_mut().dynamic_mut().0;
         for roller in self.rolling.rollers.iter().filter(|roller| roller.done) {
@@ -257,7 +255,7 @@ impl Realtime {
         if rolling.rollers.is_empty() {
             return;
         }
-        // Whatever else touches or holds them is the sweeps' business.
+        // Bodies with other contacts or joints are left to the sweeps.
         let Rolling { rollers, busy } = rolling;
         busy.clear();
         busy.resize(roster.actors.len(), 0);
@@ -274,7 +272,7 @@ impl Realtime {
 }
 
 impl Roller {
-    /// A contact in which a body may roll, if it is one.
+    /// The rolling body of a contact, if it is one.
     fn new(contact: &Contact, stamp: u64, roster: &Roster, world: &World) -> Option<Self> {
         let [ground, slot] = contact.actors;
         let material = &contact.material;
@@ -331,7 +329,7 @@ impl Roller {
         })
     }
 
-    /// Rolls over a step ⇒ nothing if the body does not roll all the time.
+    /// Integrates over a step ⇒ `None` if the body does not roll throughout.
     fn roll(&mut self, setup: &Setup<'_>, dt: f64) -> Option<()> {
         let n = self.normal;
         let mut state = State { motion: self.motion, l: DVec3::ZERO };
@@ -343,14 +341,14 @@ impl Roller {
         {
             return None;
         }
-        // What stands or lies on several points does not roll over one.
+        // A body that stands or lies on several points does not roll over one.
         let near = (foot.gap + SEVERAL * foot.arm.length()) as f32;
         if self.gaps[..self.points].iter().filter(|gap| **gap < near).count() > 1 {
             return None;
         }
         self.gap = foot.gap;
         let pieces = self.pieces(setup, &state, &foot, weight, dt)?;
-        // What slides by less than friction stops within the step, or comes down by less than the weight does, sticks.
+        // A body sticks if friction stops its slip within the step and its impact is smaller than its weight.
         let slip = state.slip(foot.arm);
         let stop = -(setup.mass_at(&state.motion, foot.arm) * slip);
         let carried = weight * dt / setup.inertia.inverse_mass;
@@ -365,7 +363,8 @@ impl Roller {
         for attempt in 0..ATTEMPTS {
             (state, foot) = (began, first);
             let rolled = self.go(setup, &mut state, &mut foot, dt, pieces);
-            // The ground does no work; what it seems to have done is the error of pieces that are too long. (Mending a height does.)
+            // The plane does no work; apparent work is the error of pieces that are too long. (Correcting the
+            // height does work.)
             let lifted = weight * (foot.gap - first.gap);
             let last = attempt + 1 == ATTEMPTS;
             match rolled {
@@ -392,10 +391,10 @@ impl Roller {
         Some(())
     }
 
-    /// Rolls over a step in so many pieces.
+    /// Integrates over a step in this many pieces.
     fn go(&self, setup: &Setup<'_>, state: &mut State, foot: &mut Foot, dt: f64, pieces: usize) -> Rolled {
         let (n, h) = (self.normal, dt / pieces as f64);
-        // The impulses of a base step are in proportion to its length.
+        // The impulses of a base step are proportional to its length.
         let (mut per_share, mut impulse) = (DVec3::ZERO, DVec3::ZERO);
         for _ in 0..pieces {
             let mut sum = DVec3::ZERO;
@@ -415,15 +414,17 @@ impl Roller {
         Rolled::By(impulse)
     }
 
-    /// In how many pieces: neither the body, nor the contact about it, nor its rocking goes on by more than [`REACH`] in one.
+    /// Number of pieces: neither the body, nor the contact point on it, nor its rocking advances by more than
+    /// [`ROLLING_PIECE_ANGLE`] in one.
     ///
-    /// A body whose surface has the radius of curvature ρ rocks with at most √(g ρ/(k² + r²)), k its smallest radius of gyration.
+    /// A body whose surface has the radius of curvature ρ rocks with at most √(g ρ/(k² + r²)), k its smallest
+    /// radius of gyration.
     fn pieces(&self, setup: &Setup<'_>, state: &State, foot: &Foot, weight: f64, dt: f64) -> Option<usize> {
         let (arm, here, motion) = (foot.arm.length(), foot.arm, &state.motion);
         let tilted = |axis: DVec3, angle: f64| {
             let turned = glam::DQuat::from_scaled_axis(axis * angle);
             let foot = setup.foot(&Motion { q: turned * motion.q, ..*motion })?;
-            // Along the surface: against the material that has turned with the body.
+            // Along the surface: relative to the material that has rotated with the body.
             Some(((foot.arm - turned * here).length() / angle, foot.arm))
         };
         let small = 1e-5;

@@ -1,4 +1,4 @@
-//! Who takes part: the bodies of the world and the parts they are made of, kept up to date by the world's journal.
+//! Mirror of the world's bodies and colliders in contiguous arrays, synchronised by the world's change log.
 
 use super::apart::Path;
 use crate::error::Error;
@@ -8,75 +8,75 @@ use glam::DVec3;
 use rattleback_geometry::space::{Mobility, ProxyId, Space, SpaceError, everywhere};
 use rattleback_geometry::{Aabb, Pose, Shape};
 
-/// No such thing.
+/// Null index.
 pub(super) const NONE: u32 = u32::MAX;
-/// In place of a mover: the body is carried over the present step outside the sweeps.
+/// In place of a solver index: the body is integrated over the present step outside the sweeps.
 pub(super) const EXACT: u32 = NONE - 2;
 
-/// One shape of a body.
+/// One collider of a body.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub shape: Shape,
-    /// Shape → principal frame.
+    /// Shape → principal frame of the body.
     pub place: Pose,
     pub id: ShapeId,
     /// Slot of its body.
     pub actor: u32,
     pub proxy: ProxyId,
     pub sensor: bool,
-    /// Resists only what comes against this direction of the principal frame.
+    /// One-sided collider: resists only what approaches against this direction of the principal frame.
     pub one_way: Option<DVec3>,
-    /// Its middle, in the principal frame.
+    /// Centre of its bounding box, in the principal frame.
     pub middle: DVec3,
-    /// Largest distance of a point from the middle; infinite for a half-space.
+    /// Largest distance of a point from the centre, m; infinite for a half-space.
     pub radius: f64,
-    /// Half of the sides of the box around it in its own frame; infinite for a half-space.
+    /// Half extents of its bounding box in its own frame, m; infinite for a half-space.
     pub half: DVec3,
-    /// Half of its smallest extent: moving less than that in a step it cannot pass through anything unseen.
+    /// Half of its smallest extent, m: moving less than that in a step it cannot pass through anything.
     pub core: f64,
 }
 
-/// One body.
+/// One body of the simulator.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Actor {
     pub id: BodyId,
     pub status: Status,
-    /// Place among the bodies of its status.
+    /// Index among the bodies of its status.
     pub place: u32,
     pub parts: Vec<u32>,
     pub can_sleep: bool,
     pub asleep: bool,
-    /// With whom it sleeps.
+    /// Its sleeping island, or [`NONE`].
     pub island: u32,
-    /// How long it has kept still, s.
+    /// Time for which it has been still, s.
     pub still: f32,
-    /// Where it has been near since then.
+    /// Pose near which it has stayed since then.
     pub anchor: Pose,
-    /// Whether contacts or joints pushed it in the last step; else it flew.
+    /// Whether contacts or joints acted on it in the last step; else it flew freely.
     pub pushed: bool,
-    /// Place in its solver during the present step.
+    /// Index in its solver during the present step.
     pub mover: u32,
-    /// Whether it takes part in an island with large ratios of mass during the present step.
+    /// Whether its island has a high mass ratio in the present step, and is solved with more sub-steps.
     pub delicate: bool,
     /// Whether a joint of it is solved in the present step.
     pub joined: bool,
-    /// Largest distance of its surface from the centre of mass.
+    /// Largest distance of its surface from the centre of mass, m; smallest half extent of its colliders, m.
     pub reach: f64,
     pub core: f64,
-    /// The same moment of inertia about every axis: it never wobbles.
+    /// The same moment of inertia about every axis: free rotation keeps ω constant.
     pub round: bool,
 }
 
 impl Part {
-    /// (shape, body → principal frame, its name, slot of its body, place in the space) ⇒ part.
+    /// (shape, body → principal frame, id, slot of its body, proxy in the broad phase) ⇒ collider.
     pub fn new(attached: &AttachedShape, principal: &Pose, id: ShapeId, actor: u32, proxy: ProxyId) -> Self {
         let one_way = attached.one_way.map(|way| principal.vector(way));
         let (shape, place) = (attached.shape.clone(), *principal * attached.pose);
         Self { sensor: attached.sensor, one_way, ..Self::plain(shape, place, id, actor, proxy) }
     }
 
-    /// A shape with two sides, that resists.
+    /// A two-sided collider that is not a sensor.
     pub fn plain(shape: Shape, place: Pose, id: ShapeId, actor: u32, proxy: ProxyId) -> Self {
         let own = shape.aabb(&Pose::IDENTITY);
         let middle = own.map_or(DVec3::ZERO, |bounds| bounds.center());
@@ -99,8 +99,9 @@ impl Part {
         }
     }
 
-    /// A box around it, enlarged on all sides by a margin, and by where it goes in the next step if that is farther. A body that comes
-    /// fast, or turns fast, has to be seen before it touches, or its impact cannot be answered at its time.
+    /// Bounding box for the next step: enlarged on all sides by a margin, and by the displacement of the next
+    /// step if that is larger. Fast bodies must be found before they touch, so that impacts are resolved at
+    /// their time.
     #[inline]
     pub fn box_of_step(&self, motion: &Motion, a: DVec3, dt: f64, margin: f64) -> Option<Aabb> {
         let tight = self.shape.aabb(&(motion.pose() * self.place))?;
@@ -112,7 +113,7 @@ impl Part {
         Some(if far { roomy.swept(travel).unwrap_or(tight) } else { roomy })
     }
 
-    /// Velocity of its middle.
+    /// Velocity of its centre.
     #[inline]
     pub fn velocity(&self, motion: &Motion) -> DVec3 {
         motion.v + motion.omega.cross(motion.q * self.middle)
@@ -127,22 +128,22 @@ impl Actor {
     }
 }
 
-/// In a word what a contact has to know of a body.
+/// Activity of a body, packed for the pair loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Life {
-    /// Fixed, or gone.
+    /// Static, or removed.
     #[default]
     Fixed,
-    /// Animated, and standing still at present.
+    /// Kinematic, at rest at present.
     Still,
     Asleep,
     Awake,
-    /// Moved by its path.
+    /// Kinematic, moving.
     Driven,
 }
 
 impl Life {
-    /// Whether its contacts have to be looked at.
+    /// Whether its contacts have to be updated.
     pub const fn stirs(self) -> bool {
         matches!(self, Self::Awake | Self::Driven)
     }
@@ -153,26 +154,26 @@ impl Life {
     }
 }
 
-/// All of them, by slot.
+/// All bodies and colliders.
 #[derive(Debug, Default)]
 pub(super) struct Roster {
     pub actors: Vec<Option<Actor>>,
-    /// The same in a word each: side by side, since contacts ask often.
+    /// By slot: activity, contiguous for the pair loop.
     pub lives: Vec<Life>,
-    /// How they went in the last step.
+    /// By slot: displacement in the last step.
     pub paths: Vec<Path>,
-    /// Parts by the slot of their proxy.
+    /// Colliders, by slot of their proxy.
     pub parts: Vec<Option<Part>>,
     pub revision: Option<u64>,
-    /// Bodies whose status a step itself has changed.
+    /// Bodies whose status the step itself has changed.
     pub pending: Vec<BodyId>,
-    /// Bodies to be woken, filled by `sync`.
+    /// Slots of bodies to be woken, filled by `sync`.
     pub disturbed: Vec<u32>,
-    /// Dynamic bodies that have come since they were last counted.
+    /// Dynamic bodies added since the last check of the overlap limit.
     pub newcomers: Vec<BodyId>,
-    /// Whether a fixed body has gone, so that another may have taken its place.
+    /// Whether a static body was removed, so that another may have taken its index.
     fixed_went: bool,
-    /// How many bodies of each status there were when last looked at.
+    /// Number of bodies of each status at the last synchronisation.
     pub counts: [usize; 4],
 }
 
@@ -192,7 +193,7 @@ impl Roster {
         self.parts.get(slot as usize).and_then(Option::as_ref)
     }
 
-    /// Notes which animated bodies move at present.
+    /// Updates the activity of kinematic bodies.
     pub fn note_driven(&mut self, world: &World) {
         for (id, motion) in
             world.bodies().ids(Status::Animated).iter().zip(world.bodies().motion(Status::Animated))
@@ -204,15 +205,15 @@ impl Roster {
         }
     }
 
-    /// Whether more has changed in the world than can be told.
+    /// Whether the change log does not reach back to the last synchronisation.
     pub fn has_lost_track(&self, world: &World) -> bool {
         let Some(revision) = self.revision else { return false };
-        // A world of the same revision and other numbers is another world.
+        // The same revision with other counts is a different world.
         let other = revision == world.revision() && self.pending.is_empty() && self.counts != counts(world);
         other || world.changed_since(revision).is_none()
     }
 
-    /// Takes over what changed in the world since the last time.
+    /// Synchronises with the changes of the world since the last step.
     pub fn sync(&mut self, world: &World, space: &mut dyn Space, dt: f64) -> Result<(), Error> {
         self.disturbed.clear();
         let revision = world.revision();
@@ -238,7 +239,7 @@ impl Roster {
         for id in &changed {
             self.take_on(world, *id, space, dt)?;
         }
-        // Removals move other bodies into the place that became free.
+        // Removals move other bodies to the index that became free.
         let fixed = std::mem::take(&mut self.fixed_went).then_some(Status::Fixed);
         for status in [Status::Dynamic, Status::Animated].into_iter().chain(fixed) {
             for (place, id) in world.bodies().ids(status).iter().enumerate() {
@@ -255,7 +256,7 @@ impl Roster {
         Ok(())
     }
 
-    /// Brings one body up to date.
+    /// Synchronises one body.
     fn take_on(&mut self, world: &World, id: BodyId, space: &mut dyn Space, dt: f64) -> Result<(), Error> {
         let slot = id.slot();
         let Ok(body) = world.body(id) else {
@@ -351,7 +352,7 @@ impl Roster {
         Ok(())
     }
 
-    /// Finds out how far a body reaches and how thin it is.
+    /// Computes the extents of a body from its colliders.
     pub fn measure(&mut self, slot: u32) {
         let Self { actors, parts, .. } = self;
         let Some(actor) = actors.get_mut(slot as usize).and_then(Option::as_mut) else { return };
@@ -376,14 +377,14 @@ impl Roster {
     }
 }
 
-/// Gives a part its box at a pose, enlarged on all sides.
+/// Sets the bounding box of a collider at a pose, enlarged on all sides by a margin, m.
 pub(super) fn place_box(space: &mut dyn Space, part: &Part, pose: &Pose, margin: f64) -> Result<(), Error> {
     let Some(bounds) = part.shape.aabb(&(*pose * part.place)) else { return Ok(()) };
     let bounds = if margin > 0.0 { bounds.enlarged(margin).unwrap_or(bounds) } else { bounds };
     set_box(space, part, &bounds)
 }
 
-/// Whoever gets farther than a space can tell may meet anybody.
+/// Sets the bounding box of a collider; one beyond the range of the broad phase is treated as everywhere.
 pub(super) fn set_box(space: &mut dyn Space, part: &Part, bounds: &Aabb) -> Result<(), Error> {
     match space.update(part.proxy, bounds) {
         Err(SpaceError::Enormous { .. }) => space.update(part.proxy, &everywhere()).map_err(refuse),

@@ -1,4 +1,8 @@
-//! Islands: bodies that touch, directly or through others, fall asleep and wake together.
+//! Islands and sleeping: bodies connected by contacts or joints fall asleep and wake together.
+//!
+//! Islands are the connected components of the graph of contacts and joints between dynamic bodies, found by
+//! union–find with path halving (Tarjan & van Leeuwen 1984). An island falls asleep when every body in it has
+//! been still for `sleep_time`.
 
 use super::apart::Path;
 use super::bond::Bonds;
@@ -7,27 +11,27 @@ use super::roster::{Life, NONE, Roster};
 use crate::world::{Event, Handle, Status, World};
 use serde::{Deserialize, Serialize};
 
-/// What ties bodies together.
+/// The edges of the island graph.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ties<'s> {
     pub table: &'s Table,
     pub bonds: &'s Bonds,
 }
 
-/// Bodies asleep, by island.
+/// Sleeping islands, and the union–find that other stages share.
 #[derive(Debug, Default)]
 pub(super) struct Islands {
     members: Vec<Vec<u32>>,
     free: Vec<u32>,
-    /// By place among the dynamic bodies.
+    /// Union–find parents, by index among the dynamic bodies.
     parents: Vec<u32>,
-    /// By root: whether somebody in the island cannot sleep yet.
+    /// By root: whether a body of the island prevents sleep.
     restless: Vec<bool>,
-    /// By root: the island it becomes.
+    /// By root: number of the sleeping island that it becomes.
     island_of: Vec<u32>,
 }
 
-/// Who sleeps with whom.
+/// Saved members of the sleeping islands.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct IslandMemory {
     members: Vec<Vec<u32>>,
@@ -43,7 +47,7 @@ impl IslandMemory {
         self.members.iter().flatten().copied()
     }
 
-    /// Whether the islands that are free are there, and empty.
+    /// Whether every unused island number exists and has no members.
     pub fn is_consistent(&self) -> bool {
         self.free.iter().all(|island| self.members.get(*island as usize).is_some_and(Vec::is_empty))
     }
@@ -58,7 +62,7 @@ impl Islands {
         (self.members, self.free) = (memory.members, memory.free);
     }
 
-    /// Wakes a body with all of its island; tells whether it had slept.
+    /// Wakes a body with its whole island ⇒ whether it was asleep.
     pub fn wake(&mut self, roster: &mut Roster, slot: u32, time: f64, events: &mut Vec<Event>) -> bool {
         let Some(actor) = roster.actor_mut(slot) else { return false };
         actor.still = 0.0;
@@ -83,14 +87,14 @@ impl Islands {
         true
     }
 
-    /// Everybody alone; bodies are named by their place among the dynamic ones.
+    /// Resets the union–find to single bodies, numbered by index among the dynamic bodies.
     pub fn part(&mut self, bodies: usize) {
         self.parents.clear();
         self.parents.extend(0..bodies as u32);
     }
 
     pub fn root(&mut self, place: u32) -> u32 {
-        // A damaged snapshot may name places that do not exist.
+        // A damaged snapshot may contain indices that do not exist.
         let mut place = place.min(self.parents.len().saturating_sub(1) as u32);
         while self.parents[place as usize] != place {
             let grandparent = self.parents[self.parents[place as usize] as usize];
@@ -102,11 +106,12 @@ impl Islands {
 
     pub fn unite(&mut self, one: u32, other: u32) {
         let (a, b) = (self.root(one), self.root(other));
-        // The smaller place becomes the root, whatever the order of the contacts.
+        // The smaller index becomes the root, so that the result does not depend on the order of the
+        // contacts.
         self.parents[a.max(b) as usize] = a.min(b);
     }
 
-    /// Lets islands fall asleep in which everybody has kept still for `patience` seconds.
+    /// Puts to sleep the islands in which every body has been still for `sleep_time` seconds.
     pub fn settle(
         &mut self,
         world: &mut World,

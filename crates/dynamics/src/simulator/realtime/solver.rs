@@ -1,13 +1,24 @@
-//! One step of the solver: sub-steps of kick, push, move, relax.
+//! Sub-stepping solver: kick, solve, integrate, relax.
 //!
-//! In a sub-step h: y += h ẏ_free, the impulses of the last sub-step are applied again, one sweep over all rows mends violations
-//! by soft springs, ∫y dt grows by h y, and one sweep without springs takes the speed of mending out again.
+//! In each sub-step h: y += h ẏ_free; the impulses of the last sub-step are applied again (warm start); one
+//! sweep over all rows corrects position errors by soft constraints; ∫y dt grows by h y; one sweep without
+//! bias removes the velocity that the correction added. Small steps instead of many iterations: Macklin et
+//! al. 2019; soft constraints with relaxation: Catto 2024 (Solver2D). The order of kick and drift is
+//! semi-implicit Euler.
 //!
-//! The impulses of the last sub-step need no sweep of their own: rows do not change over a step, so what they do to a body, Σ j λ, is
-//! what all sweeps of the step so far have done to it. Hence W ← y − y_kicked at the end of each sub-step, and y ← y_kicked + W
-//! at the beginning of the next.
+//! Warm starting within a step needs no sweep of its own: rows do not change over a step, so the effect of
+//! the accumulated impulses on a body, Σ j λ, is the sum of what all sweeps of the step so far did to it.
+//! Hence W ← y − y_kicked at the end of each sub-step, and y ← y_kicked + W at the beginning of the next.
 //!
-//! Rows that share no movable body have the same colour and are swept at the same time, eight to a block.
+//! # Graph colouring
+//!
+//! Two constraints may be solved at the same time if they share no body that impulses change. With bodies as
+//! vertices and constraints as edges this is an edge colouring; constraints of one colour run in parallel,
+//! eight to a block. The colouring is greedy: each body has a bit mask of the colours at it, and a constraint
+//! takes the lowest colour free at both of its bodies. A greedy edge colouring of a graph of maximum degree Δ
+//! needs at most 2Δ − 1 colours; constraints that find none of the [`COLORS`] colours free go to the
+//! overflow, which is solved sequentially. Static and kinematic bodies are only read and are ignored. The
+//! order of constraints, and with it the result, does not depend on the number of threads.
 
 use super::block::{Block, Drive, Frame, Mover, Patch, PointRows, RollingRows, Sweep};
 use super::bond_kernel::BondTask;
@@ -21,33 +32,32 @@ use glam::{DMat3, DVec3};
 use rattleback_numerics::team::{Shared, Worker, together};
 use std::ops::Range;
 
-/// Colours; what finds none of them free is solved one by one.
 const COLORS: usize = 64;
 
-/// Blocks and movers that are not worth another thread.
 pub(super) const LEAST_BLOCKS: usize = 8;
 const LEAST_MOVERS: usize = 256;
 
-/// A patch somewhere among the contacts, for the duration of a step.
+/// Pointer to a manifold of the contact graph, valid during one step.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct PatchPlace(pub *mut Patch);
 
-// SAFETY: places are followed only during the step in which they were taken, each by one thread.
+// SAFETY: pointers are dereferenced only during the step in which they were taken, each by one thread.
 #[allow(unsafe_code)]
 unsafe impl Send for PatchPlace {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
 unsafe impl Sync for PatchPlace {}
 
-/// What blocks have to know of a patch: read while it is at hand, for patches lie far apart.
+/// Properties of a manifold that the blocks need: read while it is in the cache, since manifolds are
+/// scattered in memory.
 #[derive(Clone, Copy, Debug)]
 struct Note {
-    /// One to four.
+    /// Number of points, 1 to 4.
     points: u8,
-    /// Several points, and no impulse yet.
+    /// Several points, and no impulse yet: the bodies land on each other in this step.
     fresh: bool,
-    /// No impulse yet.
+    /// No impulse yet (cold start).
     cold: bool,
     rolls: bool,
 }
@@ -65,15 +75,15 @@ impl Note {
     }
 }
 
-/// Memory of the solver, used again in every step.
+/// Solver with its buffers, which are reused in every step.
 #[derive(Debug, Default)]
 pub(super) struct Solver {
     movers: Vec<Mover>,
     frames: Vec<Frame>,
-    /// h ẏ of a sub-step, and what is left of velocities after its damping in lane 3 (translation) and 7 (rotation).
+    /// By solver body: the kick of a sub-step.
     kicks: Vec<Row>,
     kicked: Vec<Row>,
-    /// What joints have done in the present sub-step; nobody has any if it is empty.
+    /// By solver body: velocity change by joints in the present sub-step; empty without joints.
     held: Vec<Row>,
     links: Vec<Link>,
     places: Vec<PatchPlace>,
@@ -86,22 +96,22 @@ pub(super) struct Solver {
     /// Movers below this one are not moved by impulses.
     first_free: u32,
     masks: Vec<u64>,
-    /// By mover: the last of its links.
+    /// By solver body: index of the last of its manifolds.
     last_link: Vec<u32>,
-    /// What blocks have to know of the patch of each link.
+    /// By manifold: properties that the blocks need.
     notes: Vec<Note>,
     keys: Vec<u16>,
-    /// Blocks of each colour; the last ones are to be done one by one.
+    /// Blocks of each colour, and the overflow blocks that are solved sequentially.
     colors: Vec<Range<usize>>,
     loners: Range<usize>,
-    /// Work on every mover; empty unless it is accounted for.
+    /// By solver body: work done on it; empty unless an energy ledger is open.
     works: Vec<MoverWork>,
     pub accounts: bool,
     pub bonds: BondSet,
     pub spinners: Vec<Spinner>,
 }
 
-/// Sub-steps of a step.
+/// Sub-steps and parameters of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub substeps: usize,
@@ -111,7 +121,7 @@ pub(super) struct Plan {
 }
 
 impl Solver {
-    /// Begins a step: nobody is there but what never moves.
+    /// Begins a step with the static body (index 0) only.
     pub fn clear(&mut self) {
         self.links.clear();
         self.bonds.clear();
@@ -125,7 +135,7 @@ impl Solver {
         self.enter(Mover::default(), Frame::fixed(), Row::default());
     }
 
-    /// (body, its frame, what forces do to it) ⇒ its place.
+    /// (body, its frame, kick of a sub-step) ⇒ its index.
     pub fn enter(&mut self, mover: Mover, frame: Frame, kick: Row) -> u32 {
         self.movers.push(mover);
         self.frames.push(frame);
@@ -133,12 +143,12 @@ impl Solver {
         (self.movers.len() - 1) as u32
     }
 
-    /// Everybody's numbers, to be filled in.
+    /// All bodies, frames and kicks, to be filled in parallel.
     pub fn seats(&mut self) -> (Shared<'_, Mover>, Shared<'_, Frame>, Shared<'_, Row>) {
         (Shared::new(&mut self.movers), Shared::new(&mut self.frames), Shared::new(&mut self.kicks))
     }
 
-    /// Whoever enters from now on is moved by impulses.
+    /// Bodies added from now on are changed by impulses.
     pub fn begin_free(&mut self) {
         self.first_free = self.movers.len() as u32;
     }
@@ -155,29 +165,30 @@ impl Solver {
         self.movers.len() - self.first_free as usize
     }
 
-    /// Place ⇒ what forces do to the body in a sub-step.
+    /// Index ⇒ kick of a sub-step.
     pub fn kick_of(&self, place: u32) -> &Row {
         &self.kicks[place as usize]
     }
 
-    /// Place ⇒ what contacts and joints have done to the body, if that is accounted for.
+    /// Index ⇒ work of contacts and joints on the body, if an energy ledger is open.
     pub fn work(&self, place: u32) -> Option<&MoverWork> {
         self.works.get(place as usize)
     }
 
-    /// Place ⇒ the body after the step.
+    /// Index ⇒ the body after the step.
     pub fn leave(&self, place: u32) -> (&Mover, &Frame) {
         (&self.movers[place as usize], &self.frames[place as usize])
     }
 
-    /// Place ⇒ the normal of the only manifold that a body has, and whether it held nothing before the step; nothing if it has several.
+    /// Index ⇒ normal of the only manifold of a body, and whether that had no impulse before the step; `None`
+    /// if it has several.
     #[allow(unsafe_code)]
     pub fn only_normal(&self, place: u32) -> Option<(DVec3, bool)> {
         if self.masks.get(place as usize)?.count_ones() != 1 {
             return None;
         }
         let index = self.last_link[place as usize] as usize;
-        // SAFETY: patches stay where they are during a step, and are not written to after the sweeps.
+        // SAFETY: manifolds are neither moved nor, after the sweeps, written during a step.
         let head = unsafe { (*self.places[index].0).head };
         let axes = &self.frames[self.links[index].a as usize];
         let (a, b) = (axes.axes.0.map(f64::from), f64::from(axes.rest.0[0]));
@@ -196,7 +207,7 @@ impl Solver {
         &mut self.links
     }
 
-    /// Gives every link a colour, and sorts them by colour and then by their number of points.
+    /// Colours the manifolds, and sorts them by colour and then by number of points.
     fn color(&mut self, first_free: u32) {
         self.masks.clear();
         self.masks.resize(self.movers.len(), 0);
@@ -227,7 +238,7 @@ impl Solver {
             self.sorted[*place as usize] = index as u32;
             *place += 1;
         }
-        // After the placing a count is where its bucket ends.
+        // After this counting sort each count is the end of its bucket.
         self.make_blocks(first_free, &std::array::from_fn(|color| counts[color * 4 + 3]));
     }
 
@@ -284,7 +295,7 @@ impl Solver {
         self.drives.resize(drives as usize, Drive::default());
     }
 
-    /// Carries all movers through the step.
+    /// Integrates all solver bodies over the step.
     pub fn solve(&mut self, plan: &Plan) {
         if self.links.is_empty() && self.bonds.is_empty() {
             return;
@@ -328,7 +339,7 @@ impl Solver {
     }
 }
 
-/// A step as every thread sees it.
+/// A step as seen by every worker thread.
 struct Round<'s> {
     plan: &'s Plan,
     wide: bool,
@@ -349,7 +360,7 @@ struct Round<'s> {
 impl Round<'_> {
     fn run(&self, worker: &Worker<'_>) {
         let mut sweep = self.plan.sweep;
-        // SAFETY: pieces do not overlap.
+        // SAFETY: ranges do not overlap.
         let each_block = |task, sweep: &Sweep| {
             worker.stage(0..self.blocks, LEAST_BLOCKS, |blocks| unsafe {
                 perform(self.wide, task, &self.arena, blocks, sweep);
@@ -373,7 +384,7 @@ impl Round<'_> {
             });
             worker.stage(0..self.spinners.len(), LEAST_BLOCKS, |spinners| {
                 for spinner in &self.spinners[spinners] {
-                    // SAFETY: pieces do not overlap.
+                    // SAFETY: ranges do not overlap.
                     unsafe { spinner.turn(&self.arena.movers, &self.kicked, self.plan.h.into()) };
                 }
             });
@@ -390,7 +401,7 @@ impl Round<'_> {
     }
 
     fn sweep(&self, worker: &Worker<'_>, task: Task, sweep: &Sweep) {
-        // SAFETY: pieces do not overlap, and blocks of a colour share no mover that is written.
+        // SAFETY: ranges do not overlap, and blocks of a colour share no solver body that is written.
         let go = |blocks| unsafe { perform(self.wide, task, &self.arena, blocks, sweep) };
         for color in self.colors {
             worker.stage(color.clone(), LEAST_BLOCKS, go);
@@ -400,11 +411,11 @@ impl Round<'_> {
         }
     }
 
-    /// y ← damped y + h ẏ, and what the sweeps over contacts have done in the last sub-step once more. Joints turn with their
-    /// bodies, so what they have done is not what they do now.
+    /// Kick: y ← damped y + h ẏ, plus the warm start, the effect of the contact sweeps of the last sub-step.
+    /// Joint rows follow their bodies from sub-step to sub-step, so their effect is not applied again here.
     #[inline(always)]
     fn kick(&self, mover: usize, again: bool) {
-        // SAFETY: shares do not overlap.
+        // SAFETY: ranges do not overlap.
         let (y, kicked) =
             unsafe { (&mut self.arena.movers.get_mut(mover).velocity.0, &mut self.kicked.get_mut(mover).0) };
         let kick = &self.kicks[mover].0;
@@ -430,9 +441,9 @@ impl Round<'_> {
         }
     }
 
-    /// Closes the account of the last sub-step.
+    /// Adds the work of the last sub-step.
     fn close(&self, mover: usize) {
-        // SAFETY: shares do not overlap.
+        // SAFETY: ranges do not overlap.
         let (y, kicked, work) = unsafe {
             (
                 &self.arena.movers.get_mut(mover).velocity,
@@ -450,7 +461,7 @@ impl Round<'_> {
 
     #[inline(always)]
     fn advance(&self, index: usize) {
-        // SAFETY: shares do not overlap.
+        // SAFETY: ranges do not overlap.
         let mover = unsafe { self.arena.movers.get_mut(index) };
         if self.works.len() > index {
             // SAFETY: as above.

@@ -1,10 +1,15 @@
-//! Bodies on joints that spin so fast that their axes turn a good deal within a step: tops, gyroscopes, flywheels.
+//! Gyroscopic motion of jointed bodies whose angular velocity direction changes considerably within a step:
+//! tops, gyroscopes, flywheels.
 //!
-//! All others get what free rotation does to ω in a step spread evenly over it. A top nutates many times in that time, so it is
-//! turned anew in every sub-step h: from q = q₀ exp(θ) with L = I(q) ω, free rotation by h leads to q', and ω' = I(q')⁻¹ L.
-//! Sub-steps are made short enough for that: ν h ≤ [`NUTATION`]. About its axis k a body nutates with ω_k times the root of
-//! (I_k − I_i)(I_k − I_j) / (I_i I_j), by Euler's equations; ν is the length of these three. A rod that whirls end over end does
-//! not nutate at all, a disc that spins does.
+//! For all other bodies the change of ω by free rotation over the step is distributed evenly over the
+//! sub-steps. A fast top nutates many times within a step; its rotation is therefore integrated in every
+//! sub-step h: from q = q₀ exp(θ) with L = I(q) ω, exact free rotation over h leads to q′, and ω′ = I(q′)⁻¹
+//! L.
+//!
+//! Sub-steps are made short enough that ν h ≤ [`MAX_NUTATION_ANGLE`]. By Euler's equations linearised about
+//! rotation around the principal axis k, a body nutates with ω_k √|(I_k − I_i)(I_k − I_j) / (I_i I_j)|
+//! (Goldstein, Classical Mechanics, §5.6); ν is the norm of these three rates. A rod that rotates end over
+//! end does not nutate, a spinning disc does.
 
 use super::block::Mover;
 use super::lanes::Row;
@@ -15,7 +20,7 @@ use rattleback_numerics::team::Shared;
 /// Largest nutation in a sub-step, rad.
 const NUTATION: f64 = 0.1;
 
-/// ν of a body, rad/s.
+/// Nutation rate ν of a body, rad/s.
 pub(super) fn nutation_rate(motion: &Motion, inertia: &Inertia) -> f64 {
     let (own, moments) = (motion.q.conjugate() * motion.omega, inertia.moments);
     let squared = |k: usize| {
@@ -25,12 +30,13 @@ pub(super) fn nutation_rate(motion: &Motion, inertia: &Inertia) -> f64 {
     (squared(0) + squared(1) + squared(2)).sqrt()
 }
 
-/// (ν, length of the step, sub-steps) ⇒ how many times as many sub-steps it takes.
+/// (nutation rate in rad/s, length of the step in s, sub-steps) ⇒ factor by which the number of sub-steps has
+/// to grow.
 pub(super) fn times_finer(rate: f64, dt: f64, substeps: usize) -> f64 {
     rate * dt / (substeps as f64 * NUTATION)
 }
 
-/// One such body.
+/// A body whose rotation is integrated in every sub-step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spinner {
     pub mover: u32,
@@ -39,10 +45,11 @@ pub(super) struct Spinner {
 }
 
 impl Spinner {
-    /// Replaces the move of a sub-step h, which has turned it with its ω, by free rotation from where it stood before.
+    /// Replaces the rotation of the last sub-step h, which used a constant ω, by exact free rotation from the
+    /// orientation before it.
     ///
     /// # Safety
-    /// Nobody else touches its mover meanwhile.
+    /// No other thread accesses its solver body meanwhile.
     #[allow(unsafe_code)]
     pub unsafe fn turn(&self, movers: &Shared<'_, Mover>, kicked: &Shared<'_, Row>, h: f64) {
         // SAFETY: promised by the caller.
@@ -60,7 +67,7 @@ impl Spinner {
         for (k, place) in [4, 5, 6].into_iter().enumerate() {
             mover.shift.0[place] = turned[k] as f32;
             mover.velocity.0[place] += change[k] as f32;
-            // Not something that contacts have done.
+            // Not an effect of contacts: excluded from the difference that the next sub-step applies again.
             kicked.0[place] += change[k] as f32;
         }
     }

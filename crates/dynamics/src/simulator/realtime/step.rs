@@ -1,4 +1,4 @@
-//! The stages of a step.
+//! The stages of a step: pairs, contacts, building the constraints, solving.
 
 use super::block::{Frame, Mover, Softness, Sweep};
 use super::bond::{Bonds, Filling};
@@ -19,28 +19,23 @@ use glam::{DQuat, DVec3, Mat3};
 use rattleback_numerics::team::{Portions, Shared, spread, together};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Between two searches for islands that may sleep, in steps.
 const SETTLE_EVERY: u64 = 8;
-/// A mover that has been asked for and not yet been placed.
+/// In place of a solver index: the body needs one that is not assigned yet.
 const WANTED: u32 = NONE - 1;
-/// Ratio of two masses in contact from which on their island gets more sub-steps.
 const DELICATE_RATIO: f64 = 25.0;
 
-/// Bodies that are not worth another thread.
 pub(super) const LEAST_BODIES: usize = 128;
 
-/// So many pairs before one is looked at, its contact is sent for.
 const AHEAD: usize = 4;
-/// Pairs that are not worth another thread.
 const LEAST_LOOKS: usize = 16;
 
-/// A dynamic body on its way into a solver.
+/// A dynamic body that enters a solver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entrant {
     place: u32,
     mover: u32,
     delicate: bool,
-    /// Whether its angular velocity stays as it is when nothing turns it.
+    /// Whether its angular velocity is constant without torque, or integrated per sub-step (`gyroscopic`).
     round: bool,
 }
 
@@ -96,7 +91,7 @@ impl Realtime {
         Ok(())
     }
 
-    /// Forgets everything about the world.
+    /// Drops everything that mirrors the world.
     pub(super) fn start_over(&mut self) -> Result<(), Error> {
         self.space = self.settings.space_kind()?.create();
         self.roster = Roster::default();
@@ -112,7 +107,7 @@ impl Realtime {
         self.settings.threads.clamp(1, 256) as usize
     }
 
-    /// Begins and ends contacts.
+    /// Updates the broad phase; begins and ends pairs.
     fn meet(&mut self, world: &World, time: f64) {
         self.space.step(self.threads(), &mut self.changes);
         if let Some(told) = self.told.take() {
@@ -132,7 +127,7 @@ impl Realtime {
         }
     }
 
-    /// Looks at the contacts of everybody who is awake, and wakes whom they touch.
+    /// Updates the contacts of active bodies, and wakes the sleeping bodies they touch, until none is left.
     fn look(&mut self, world: &World, time: f64) {
         let stamp = world.counters().steps + 1;
         loop {
@@ -162,13 +157,14 @@ impl Realtime {
         let wanting = AtomicBool::new(false);
         {
             let (contacts, summaries) = (Shared::new(&mut table.contacts), Shared::new(&mut table.summaries));
-            // Looking again takes a hundred times as long as finding that nothing has changed.
+            // Recomputing a manifold costs about a hundred times as much as reusing it; so the range is split
+            // dynamically.
             let portions = Portions::new(summaries.len());
             together(threads, |_| {
                 while let Some(portion) = portions.take() {
                     for index in portion.clone() {
                         if index + AHEAD < portion.end {
-                            // SAFETY: portions do not overlap.
+                            // SAFETY: chunks do not overlap.
                             contacts.fetch(unsafe { summaries.get(index + AHEAD) }.contact as usize);
                         }
                         // SAFETY: as above.
@@ -196,7 +192,7 @@ impl Realtime {
         if !wanting.into_inner() {
             return;
         }
-        // In order, so that everybody gets the same place whoever finds them.
+        // In order, so that slots do not depend on the number of threads.
         newly_near.clear();
         newly_near
             .extend((0..table.summaries.len() as u32).filter(|slot| table.summaries[*slot as usize].wanting));
@@ -234,7 +230,7 @@ impl Realtime {
         }
     }
 
-    /// Puts the manifolds that count, and the bodies they belong to, into the solvers.
+    /// Adds the manifolds and joints of the present step, and the bodies they act on, to the solvers.
     fn enlist_movers(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
         let any_exact =
@@ -292,7 +288,7 @@ impl Realtime {
             let Some(actor) = roster.actor_mut(id.slot()) else { continue };
             if actor.mover == WANTED {
                 let frame = Frame::driven(&world.bodies().motion(Status::Animated)[place]);
-                // It may meet bodies of both kinds, and has the same place with both.
+                // It may be in contact with bodies of both solvers, and has the same index in both.
                 for solver in solvers.iter_mut() {
                     actor.mover = solver.enter(Mover::default(), frame, Row::default());
                 }
@@ -322,7 +318,7 @@ impl Realtime {
         }
         for link in solvers.iter_mut().flat_map(Solver::links_mut) {
             for side in [&mut link.a, &mut link.b] {
-                // What is fixed has no mover of its own.
+                // Static bodies share index 0.
                 *side =
                     roster.actor(*side).map_or(0, |actor| if actor.mover == NONE { 0 } else { actor.mover });
             }
@@ -346,7 +342,7 @@ impl Realtime {
         };
     }
 
-    /// Gives everybody in the solvers the numbers that they solve for.
+    /// Computes the solver coordinates of all bodies in the solvers.
     #[allow(unsafe_code)]
     fn enter_all(&mut self, world: &World, dt: f64) {
         let (motion, inertia) =
@@ -361,7 +357,8 @@ impl Realtime {
             let h = dt / substeps[usize::from(entrant.delicate)] as f64;
             let entered =
                 enter(&motion[place], &inertia[place], acceleration, wrench.torque, entrant.round, h, dt);
-            // Numbers that are none must not get among the others: they would spread through every contact.
+            // Non-finite numbers would spread through every contact; such a body enters at rest and is
+            // quarantined.
             if entered.0.is_sane() && is_sane(&entered.2) {
                 return (entered, true);
             }
@@ -378,7 +375,7 @@ impl Realtime {
                 }
                 let (movers, frames, kicks) = &seats[usize::from(entrant.delicate)];
                 let seat = entrant.mover as usize;
-                // SAFETY: everybody has a seat of their own.
+                // SAFETY: every body has an index of its own.
                 unsafe {
                     *movers.get_mut(seat) = mover;
                     *frames.get_mut(seat) = frame;
@@ -393,8 +390,8 @@ impl Realtime {
         }
     }
 
-    /// Marks the bodies of islands in which a body meets a much lighter one or hangs on a joint and spins fast ⇒ how many times
-    /// as many sub-steps they need.
+    /// Marks the bodies of islands with a high mass ratio between bodies in contact, or with a jointed body
+    /// that nutates fast ⇒ factor for the number of sub-steps.
     fn mark_delicate(&mut self, world: &World, stamp: u64) -> usize {
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
@@ -410,7 +407,8 @@ impl Realtime {
             let actor = roster.actor(slot).filter(movable)?;
             Some(actor.place).filter(|place| (*place as usize) < inertia.len())
         };
-        // A small step needs more care with the root of the ratio: the stiffness of a contact grows with the square of the sub-steps.
+        // The factor grows with the square root of the ratio, as the stiffness of a contact grows with the
+        // square of the sub-step rate.
         let uneven = |[a, b]: [u32; 2]| {
             let (a, b) = (inertia[a as usize].inverse_mass, inertia[b as usize].inverse_mass);
             (a.max(b) / a.min(b) / DELICATE_RATIO).sqrt()
@@ -449,13 +447,13 @@ impl Realtime {
         worst.ceil().clamp(1.0, 16.0) as usize
     }
 
-    /// Makes the joints ready for their solvers.
+    /// Prepares the joints of the solvers.
     fn fill_bonds(&mut self, world: &World, dt: f64) {
         let threads = self.threads();
         for (group, (solver, substeps)) in self.solvers.iter_mut().zip(self.substeps).enumerate() {
             let h = dt / substeps as f64;
             let stiffness = joint_softness(&self.settings, h);
-            // Between very different masses sweeps get nowhere, however few joints there are.
+            // With a high mass ratio sweeps converge slowly, however few joints there are.
             let fewest = if group == 1 { 1 } else { self.settings.exact_joints.max(1) as usize };
             let filling = Filling { world, roster: &self.roster, dt, h, stiffness };
             let (movers, first_free) = (solver.mover_count(), solver.first_free());
@@ -487,7 +485,7 @@ impl Realtime {
         }
     }
 
-    /// The points of a contact as a user sees them.
+    /// Contact points of a contact, for the user.
     pub(super) fn points_of<'s>(
         &'s self,
         world: &'s World,
@@ -498,7 +496,7 @@ impl Realtime {
         let delicate = sides.iter().flatten().any(|actor| actor.delicate);
         let per_second = self.substeps[usize::from(delicate)] as f64 / self.dt;
         known.into_iter().flat_map(move |(a, b)| {
-            // By name: the world may have changed since the step.
+            // By id: the world may have changed since the step.
             let motions = world.bodies().motion_of(a.id).zip(world.bodies().motion_of(b.id));
             motions.into_iter().flat_map(move |(one, other)| {
                 contact.patches().flat_map(move |patch| {
@@ -527,13 +525,13 @@ fn sight<'s>(world: &'s World, roster: &'s Roster, settings: &super::RealtimeSet
     Sight { world, roster, dt, foresight: settings.foresight, recycling: settings.recycling, fall: 0.0 }
 }
 
-/// A body ⇒ y = (√m v, √I Rᵀ ω).
+/// Body ⇒ y = (√m v, √I Rᵀ ω).
 pub(super) fn coordinates(motion: &Motion, inertia: &Inertia) -> (DVec3, DVec3) {
     let (scale, root) = (inertia.inverse_mass.sqrt(), inertia.inverse_moments.map(f64::sqrt));
     (motion.v / scale, (motion.q.conjugate() * motion.omega) / root)
 }
 
-/// A body ⇒ its solver coordinates, how they lie in the world, and what forces do to them in a sub-step h.
+/// Body ⇒ (solver coordinates, frame, kick of a sub-step h).
 fn enter(
     motion: &Motion,
     inertia: &Inertia,
@@ -548,7 +546,7 @@ fn enter(
     let (v, w) = coordinates(motion, inertia);
     let mut turning = (own * torque) * root * h;
     if !round {
-        // What a free body's angular velocity would do in this step, spread over it.
+        // Change of ω by free rotation over the step, distributed evenly over the sub-steps.
         let l = inertia.angular_momentum(motion.q, motion.omega);
         let q = rotate_freely(motion.q, l, inertia.inverse_moments, dt);
         let change = inertia.angular_velocity(q, l) - motion.omega;
@@ -564,17 +562,18 @@ fn enter(
     (mover, Frame::new(motion.q, root, scale), row(push, damping[0], turning, damping[1]))
 }
 
-/// Locks of joints that are swept.
+/// Soft constraint of joints that are solved iteratively.
 ///
-/// In a long chain a sweep gets only a small part ε of a slow mode done, and what it pulls for adds up from sub-step to
-/// sub-step. With β the part of the drift taken back and γ the part of the impulse that leaks away, such a mode obeys
-/// D³ + (2ε + γ)D² + ε(1 + β)D + εβ = 0, which is stable for every ε if γ(1 + β) > β: at a frequency of at most 1/(2πh). A
-/// swept chain of a hundred links stays bounded at twice that; the default is in between.
+/// In a long chain a sweep reduces a slow mode only by a small fraction ε, and its impulse accumulates from
+/// sub-step to sub-step. With β the fraction of the drift corrected and γ the fraction of the impulse that is
+/// removed per sub-step, such a mode obeys D³ + (2ε + γ)D² + ε(1 + β)D + εβ = 0, which by the Routh–Hurwitz
+/// criterion is stable for every ε if γ(1 + β) > β: at a frequency of at most 1/(2πh). A chain of a hundred
+/// links stays bounded at twice that; the default is in between.
 fn joint_softness(settings: &super::RealtimeSettings, h: f64) -> Softness {
     Softness::new(settings.joint_frequency / (std::f64::consts::TAU * h), settings.joint_damping, h)
 }
 
-/// Whether single precision can bear it.
+/// Whether all lanes are within the range of single precision.
 fn is_sane(row: &Row) -> bool {
     row.0.iter().all(|number| number.abs() < 1e15)
 }
@@ -586,7 +585,7 @@ impl Mover {
 }
 
 impl Frame {
-    /// Of what never moves.
+    /// Frame of a static body.
     pub(super) fn fixed() -> Self {
         Self::new(DQuat::IDENTITY, DVec3::ZERO, 0.0)
     }

@@ -1,18 +1,19 @@
-//! Fast bodies do not pass through others.
+//! Continuous collision detection: fast bodies are stopped at their time of impact.
 //!
-//! A part that moves farther in a step than half its thinnest extent could be on the other side of a wall without ever having
-//! touched it. Its way is therefore followed from the beginning of the step to its end, straight and turning evenly, against
-//! everything whose way it may cross; where it first comes to touch, it is stopped, with the velocity it has. The next step finds it in
-//! contact.
+//! A collider that moves farther in a step than half its smallest extent could pass through a wall. Its
+//! motion from the beginning to the end of the step, linear with constant angular velocity, is therefore
+//! swept against everything in its swept bounding box (conservative advancement, Mirtich 1996); at the first
+//! contact the body is stopped there with its velocity, and the next step finds it in contact.
 //!
-//! Parts that touch from the start, or nearly so, are held by the solver: were they stopped where they touch, a body that slides or
-//! tips over would never get on. But the solver knows only how they turn at that moment: a rod that spins fast may dip into what it
-//! touches. Then a ball that fits into it, about the centre of mass (about its own middle, if there are other parts), is followed
-//! instead, so that the middle of a body stays on its side. So it is with bodies that hang on joints: stopped alone, a limb would be
-//! torn from its neighbours by all they still go.
+//! Colliders in contact at the beginning are left to the solver: stopped at contact, a body that slides or
+//! tips over would not move at all. But the solver uses the rows of the beginning of the step: a rod that
+//! spins fast may penetrate what it touches. For such pairs the core sphere is swept instead, a sphere inside
+//! the collider about the centre of mass (about the collider's own centre if the body has several), so that
+//! the centre of a body stays on its side. The same holds for jointed bodies: stopped alone, a limb would be
+//! torn from its neighbours.
 //!
-//! Who is stopped is in the way of others from then on. So hits are taken in the order of time, and whoever may meet a body that
-//! was stopped is followed anew.
+//! A stopped body is an obstacle for others. Impacts are therefore processed in the order of time, and pairs
+//! with a stopped body are swept again.
 
 use super::Realtime;
 use super::roster::{Actor, NONE, Part, set_box};
@@ -27,78 +28,74 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-/// A fast body on its way.
+/// A fast body and its motion in the step.
 #[derive(Clone, Copy, Debug)]
 struct Runner {
     place: u32,
     slot: u32,
     way: Motion,
-    /// Where it begins and where it ends.
+    /// Poses at the beginning and the end of the step.
     ends: [Pose; 2],
-    /// Part of the way it may go.
+    /// Fraction of the motion after which it is stopped, 0 to 1.
     stop: f64,
 }
 
-/// Two parts that may meet.
+/// Two colliders with overlapping swept bounding boxes.
 #[derive(Clone, Copy, Debug)]
 struct Meeting {
     runner: u32,
     part: u32,
     other: u32,
-    /// The other's way, and which runner it is, if it is one.
+    /// Motion of the other body, and its index among the fast bodies, if it is one.
     way: Motion,
     rival: Option<u32>,
-    /// Whether the solver holds them apart already, or has to because the runner hangs on a joint.
+    /// Whether the solver has a constraint between them, or the fast body is jointed: only the core sphere is
+    /// swept.
     held: bool,
-    /// When they touch first, with everybody stopped where they are known to be.
+    /// Time of impact as a fraction of the step, with all stops known so far; 1 for none.
     time: f64,
 }
 
-/// Memory of the stage.
+/// Buffers of the stage.
 #[derive(Debug, Default)]
 pub(super) struct Sweeps {
     runners: Vec<Runner>,
     meetings: Vec<Meeting>,
-    /// What each stretch of runners found.
+    /// Pairs found by each chunk.
     stretches: Vec<Stretch>,
-    /// By slot of a body: which runner it is, [`NONE`] for all others.
+    /// By body slot: its index among the fast bodies, [`NONE`] for all others.
     by_slot: Vec<u32>,
-    /// Ways of parts that go far: runner, part, and a box around it.
+    /// Swept AABBs of fast colliders: index of the fast body, collider, box.
     ways: Vec<(u32, u32, Aabb)>,
-    /// Meetings to come, the first first; those whose time has changed since are there again.
+    /// Event queue of pairs by time of impact; entries whose time has changed since are stale and skipped.
     agenda: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Meetings by runner, and where those of each begin.
+    /// Pairs by fast body, and the start of each list.
     of_runner: Vec<u32>,
     starts: Vec<u32>,
-    /// Places of fast bodies, filled before.
+    /// Indices of fast bodies, filled before the stage.
     pub fast: Vec<u32>,
-    /// By slot: whether a body hangs on a joint.
+    /// By slot: whether a body is jointed.
     joined: Vec<bool>,
 }
 
-/// Whom some runners may meet.
+/// Pairs of a chunk of swept colliders, and scratch memory of the query.
 #[derive(Debug, Default)]
 struct Stretch {
     meetings: Vec<Meeting>,
     found: Vec<u32>,
 }
 
-/// Runners in a stretch.
 const STRETCH: usize = 32;
-/// Meetings that are not worth another thread.
 const LEAST_MEETINGS: usize = 16;
-/// Nearer than this, in parts of the thinnest extent, counts as touching.
 const TOUCH: f64 = 1e-4;
-/// Radius of the ball in the middle of a body, in parts of half its thinnest extent.
 const HEART: f64 = 0.5;
-/// A body is stopped at most so often in the search of one step, for each fast body.
 const MOST_ROUNDS: usize = 8;
 
 impl Realtime {
-    /// Whether a part of a body has gone so far that it may have missed something.
+    /// Whether a collider of a body has moved so far that it may have passed through something.
     pub(super) fn is_fast(&self, actor: &Actor, before: &State, now: &State, dt: f64) -> bool {
         let turn = now.omega.length().max(before.omega.length()) * dt;
-        // Nobody looks at all parts of a body that is slow as a whole.
+        // Early exit for bodies that are slow as a whole.
         let (moved, swing) = ((now.x - before.x).length(), turn * actor.reach);
         if moved + swing <= actor.core {
             return false;
@@ -111,7 +108,7 @@ impl Realtime {
         actor.parts.iter().filter_map(|index| self.roster.part(*index)).any(fast)
     }
 
-    /// Stops the fast bodies where they first touch.
+    /// Stops the fast bodies at their first contact.
     pub(super) fn stop_fast(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         self.sweeps.runners.clear();
         self.sweeps.meetings.clear();
@@ -161,7 +158,7 @@ impl Realtime {
         }
     }
 
-    /// Tells the space where a runner may be during this step.
+    /// Sets the swept AABBs of a fast body in the broad phase.
     fn clear_the_way(&mut self, index: usize) -> Result<(), Error> {
         let runner = self.sweeps.runners[index];
         let Some(actor) = self.roster.actor(runner.slot) else { return Ok(()) };
@@ -177,7 +174,7 @@ impl Realtime {
         Ok(())
     }
 
-    /// Lists who may meet whom.
+    /// Finds the pairs of swept colliders.
     fn expect_meetings(&mut self, world: &World, dt: f64) {
         let (threads, ways) = (self.threads(), self.sweeps.ways.len());
         let mut stretches = std::mem::take(&mut self.sweeps.stretches);
@@ -197,7 +194,7 @@ impl Realtime {
         self.sweeps.stretches = stretches;
     }
 
-    /// Finds out when everybody meets whom they may meet.
+    /// Computes the time of impact of every pair.
     #[allow(unsafe_code)]
     fn time_meetings(&mut self) {
         let mut meetings = std::mem::take(&mut self.sweeps.meetings);
@@ -211,7 +208,7 @@ impl Realtime {
         self.sweeps.meetings = meetings;
     }
 
-    /// Puts all meetings on the agenda, and lists those of each runner.
+    /// Fills the event queue, and lists the pairs of each fast body.
     fn list_by_runner(&mut self) {
         let Sweeps { runners, meetings, agenda, of_runner, starts, .. } = &mut self.sweeps;
         let runners_of = |meeting: &Meeting| [Some(meeting.runner), meeting.rival].into_iter().flatten();
@@ -231,7 +228,7 @@ impl Realtime {
         }
         of_runner.clear();
         of_runner.resize(total as usize, 0);
-        // From the back, after which a start is where its list begins.
+        // Filled from the back; afterwards each start is the begin of its list.
         for (index, meeting) in meetings.iter().enumerate().rev() {
             for runner in runners_of(meeting) {
                 let start = &mut starts[runner as usize];
@@ -241,7 +238,7 @@ impl Realtime {
         }
     }
 
-    /// The first meeting still to come.
+    /// The next valid pair of the event queue.
     fn next_meeting(&mut self) -> Option<u32> {
         let Sweeps { meetings, agenda, .. } = &mut self.sweeps;
         while let Some(Reverse((time, index))) = agenda.pop() {
@@ -252,7 +249,7 @@ impl Realtime {
         None
     }
 
-    /// Lists whom a part of a runner may meet.
+    /// Lists the pairs of one swept collider.
     fn expect(&self, world: &World, way: &(u32, u32, Aabb), dt: f64, into: &mut Stretch) {
         let Stretch { meetings, found } = into;
         let (index, number, bounds) = way;
@@ -269,7 +266,7 @@ impl Realtime {
         for other in found.iter() {
             let Some(peer) = self.roster.part(*other) else { continue };
             let rival = self.sweeps.by_slot.get(peer.actor as usize).copied().filter(|rival| *rival != NONE);
-            // Two runners are listed once.
+            // A pair of two fast bodies is listed once.
             let listed = rival.is_some_and(|rival| rival < *index);
             if peer.sensor || peer.actor == part.actor || listed {
                 continue;
@@ -277,7 +274,7 @@ impl Realtime {
             let Some(way) = self.way_of(world, peer, rival, dt) else { continue };
             let ends = rival.map(|rival| self.sweeps.runners[rival as usize].ends);
             let [from, to] = ends.unwrap_or_else(|| [way.pose(0.0), way.pose(1.0)]);
-            // Who moves along with it is seen by the contacts of the next step early enough.
+            // With little relative motion the contacts of the next step are early enough.
             let along = to.point(from.inverse_point(start));
             let swing = (runner.way.turn().length() + way.turn().length()) * part.radius;
             let passing = end.distance(along) + swing;
@@ -312,7 +309,7 @@ impl Realtime {
         match actor.status {
             Status::Dynamic => way_between(self.before.get(actor.place as usize)?, now, dt),
             Status::Animated => {
-                // It goes where its path leads at the end of the step.
+                // A kinematic body moves to the pose of its path at the end of the step.
                 let body = world.body(actor.id).ok()?;
                 let (path, start) = body.path()?;
                 let end = path.at(&start, world.time() + dt).pose * *body.body_from_principal();
@@ -322,7 +319,7 @@ impl Realtime {
         }
     }
 
-    /// When two parts touch first after `from`; 1 if they do not, or did so all the time.
+    /// Time of impact of two colliders after `from`; 1 if they do not touch, or touch from the start.
     fn first_touch(&self, meeting: &Meeting, from: f64) -> f64 {
         let (Some(part), Some(peer)) = (self.roster.part(meeting.part), self.roster.part(meeting.other))
         else {
@@ -366,7 +363,7 @@ impl Realtime {
         1.0
     }
 
-    /// When the middle of a body that touches another from the start comes to touch it.
+    /// Time of impact of the core sphere of a body that touches the other from the start.
     fn heart_touch(&self, meeting: &Meeting, peer: &Part) -> f64 {
         let runner = &self.sweeps.runners[meeting.runner as usize];
         let (Some(actor), Some(part)) = (self.roster.actor(runner.slot), self.roster.part(meeting.part))
@@ -380,7 +377,7 @@ impl Realtime {
         let hit = cast_shapes(&heart, &way, &peer.shape, &meeting.way.of_part(&peer.place), &settings);
         match hit {
             Ok(Some(hit)) if hit.contact.time > 0.0 => hit.contact.time,
-            // It is there already: it may only go away.
+            // In contact already: only separating motion is allowed.
             Ok(Some(hit)) => {
                 let moved = way.pose(1.0).translation - way.pose(0.0).translation;
                 let towards = |n: DVec3| n.dot(moved - meeting.way.displacement()) > 0.0;
@@ -390,7 +387,7 @@ impl Realtime {
         }
     }
 
-    /// Lets the two of a meeting stop, and follows those anew who may meet them.
+    /// Stops the two bodies of a pair, and sweeps their other pairs again.
     fn stop_at(&mut self, index: usize) {
         let meeting = self.sweeps.meetings[index];
         self.sweeps.meetings[index].time = 1.0;
@@ -403,7 +400,8 @@ impl Realtime {
             let list = self.sweeps.starts[runner as usize]..self.sweeps.starts[runner as usize + 1];
             for place in list {
                 let k = self.sweeps.of_runner[place as usize] as usize;
-                // Between the two themselves all is said; who meets both is listed with the first.
+                // Pairs between the two bodies themselves are settled; pairs with both are handled with the
+                // first.
                 let other = self.sweeps.meetings[k];
                 let met_before = meeting.rival == Some(runner)
                     && (other.runner == meeting.runner || other.rival == Some(meeting.runner));
@@ -413,7 +411,7 @@ impl Realtime {
                 let time = self.first_touch(&other, 0.0);
                 let stop = self.sweeps.runners[other.runner as usize].stop;
                 let rival_stop = other.rival.map_or(1.0, |rival| self.sweeps.runners[rival as usize].stop);
-                // Nothing is left to stop if neither moves any more by then.
+                // Nothing to stop if neither body moves any more at that time.
                 let moving = time < stop || (other.rival.is_some() && time < rival_stop);
                 let time = if moving { time } else { 1.0 };
                 self.sweeps.meetings[k].time = time;
@@ -425,7 +423,7 @@ impl Realtime {
     }
 }
 
-/// The way between two states: straight, and turning evenly, as often as the angular velocity says.
+/// Motion between two states: linear, with constant angular velocity, including whole turns.
 fn way_between(before: &State, now: &State, dt: f64) -> Option<Motion> {
     let short = rotation_vector(before.q, now.q);
     let spin = now.omega * dt;
@@ -441,12 +439,12 @@ fn way_between(before: &State, now: &State, dt: f64) -> Option<Motion> {
     Motion::new(before.pose(), DVec3::ZERO, now.x - before.x, turn).ok()
 }
 
-/// Whether a part of a body with that pose has only one side, and what moves by that against it does not come from there.
+/// Whether a one-sided collider at this pose lets a body pass that moves by `moved` relative to it.
 fn lets_pass(part: &Part, pose: &Pose, moved: DVec3) -> bool {
     part.one_way.is_some_and(|way| pose.vector(way).dot(moved) >= 0.0)
 }
 
-/// Whether a part that was moved and turned so far may have missed something.
+/// Whether a collider with this displacement, m, and rotation, rad, may have passed through something.
 fn is_far(part: &Part, moved: f64, turn: f64) -> bool {
     let swing = turn * part.radius;
     moved > part.core || (swing.is_finite() && swing > part.core)
@@ -459,11 +457,11 @@ impl Runner {
     }
 }
 
-/// A box around the whole way of a part.
+/// Swept AABB of a collider.
 fn bounds_of(way: &Motion, ends: &[Pose; 2], part: &Part) -> Option<Aabb> {
     let [start, end] = ends.map(|pose| pose * part.place);
     let both = part.shape.aabb(&start)?.union(&part.shape.aabb(&end)?);
-    // Turning, no point leaves the ball about the centre of mass.
+    // Rotating, no point leaves the sphere about the centre of mass.
     let turn = way.turn().length();
     let reach = part.middle.length() + part.radius;
     let bulge = if turn < std::f64::consts::PI { reach * (1.0 - (0.5 * turn).cos()) } else { 2.0 * reach };

@@ -1,14 +1,19 @@
-//! Joints solved exactly, tree by tree: long chains and large ratios of mass, which sweeps take forever to get through.
+//! Exact solution of trees of joints in linear time: for long chains and large mass ratios, where iterative
+//! sweeps converge slowly.
 //!
-//! In the solver's coordinates masses are one, so the impulses λ of all locks satisfy J Jᵀ λ = r, r = −(J y + rate·gap), and
-//! Δy = Jᵀ λ. In a tree of bodies each but the root has one joint to its parent, with rows J (child) and P (parent), and the
-//! system falls apart from the leaves up. With H Δy = f + Jᵀ λ for a body whose children are done (H = 1, f = 0 for a leaf):
+//! In solver coordinates the mass matrix is the identity, so the impulses λ of all locked axes satisfy J Jᵀ λ
+//! = r with r = −(J y + rate·C), and Δy = Jᵀ λ. In a tree of bodies each body except the root has one joint
+//! to its parent, with rows J (child) and P (parent), and block elimination from the leaves to the root
+//! causes no fill-in. With H Δy = f + Jᵀ λ for a body whose children are eliminated (H = 1, f = 0 for a
+//! leaf):
 //!
 //!   U = H⁻¹ Jᵀ,  D = J U,  q = r − Uᵀ f,  λ = D⁻¹ (q − P Δy_parent),
 //!   H_parent += Pᵀ D⁻¹ P,  f_parent += Pᵀ D⁻¹ q,
 //!
-//! and from the root down Δy = H⁻¹ f + U λ. All in time proportional to the number of joints. Joints that close a loop, and
-//! everything one-sided or soft, are left to the sweeps.
+//! and from the root to the leaves Δy = H⁻¹ f + U λ. The cost is proportional to the number of joints. This
+//! is the sparse factorisation of Baraff (1996, Linear-time dynamics using Lagrange multipliers), equivalent
+//! to articulated-body recursions (Featherstone 2008). Joints that close a loop, and one-sided or soft rows,
+//! are left to the sweeps.
 
 use super::block::{Frame, Mover, Sweep};
 use super::bond::{Bond, Filling, Side};
@@ -21,31 +26,31 @@ use std::ops::Range;
 
 type Six = [f64; 6];
 
-/// Branches that are not worth another thread.
 const LEAST_BRANCHES: usize = 64;
 
-/// A body in a tree, and the joint to its parent.
+/// A body of a tree, and the joint to its parent.
 #[derive(Clone, Debug)]
 struct Branch {
     mover: u32,
-    /// Its parent among the branches, or [`NONE`] if that cannot be moved or there is none.
+    /// Index of its parent among the links, or [`NONE`] if the parent is immovable or there is none.
     parent: u32,
-    /// The joint to the parent, by place among all; [`NONE`] for the root of a tree that nothing holds.
+    /// Index of the joint to the parent; [`NONE`] for the root of a floating tree.
     bond: u32,
     locks: Locks,
-    /// Mover of the parent's side of the joint.
+    /// Solver body of the parent's side of the joint.
     other: u32,
-    /// Whether the child is A.
+    /// Whether the child is body A of the joint.
     child_is_a: bool,
     joint: Geometry,
     rows: usize,
-    /// Rows of child and parent.
+    /// Rows of child and parent; position error; velocity of kinematic bodies along the rows; accumulated
+    /// impulse.
     child: [Six; 6],
     above: [Six; 6],
     error: Six,
     own: Six,
     impulse: Six,
-    /// H⁻¹, U and D⁻¹.
+    /// H⁻¹, U, D⁻¹, f, q and Δy of the derivation above.
     h: [Six; 6],
     u: [Six; 6],
     d: [Six; 6],
@@ -54,7 +59,7 @@ struct Branch {
     change: Six,
 }
 
-/// A joint at the beginning of the step, in the world's axes.
+/// Geometry of a joint at the beginning of the step, in world axes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Geometry {
     arms: [DVec3; 2],
@@ -65,18 +70,19 @@ struct Geometry {
 /// All trees of a solver.
 #[derive(Debug, Default)]
 pub(super) struct Trees {
-    /// Parents before children, tree by tree.
+    /// Links, tree by tree, parents before children.
     branches: Vec<Branch>,
     ranges: Vec<Range<usize>>,
-    /// By mover: its branch.
+    /// By solver body: its link.
     branch_of: Vec<u32>,
-    /// Joints by mover: where each list begins, and the lists.
+    /// Joints by solver body: start of each list, and the lists.
     starts: Vec<u32>,
     lists: Vec<u32>,
 }
 
 impl Trees {
-    /// (joints with their movers, all joints, how many movers, fewest joints of a tree) ⇒ marks those that the trees take over.
+    /// (joints with their solver bodies, all joints, number of solver bodies, smallest number of joints of a
+    /// tree) ⇒ trees; marks the joints that they solve.
     pub fn grow(
         &mut self,
         links: &[(u32, [u32; 2])],
@@ -96,7 +102,7 @@ impl Trees {
         self.list(links, movers, first_free);
         self.branch_of.clear();
         self.branch_of.resize(movers, NONE);
-        // Trees begin at joints to what cannot be moved, then anywhere.
+        // Trees start at joints to immovable bodies, then anywhere.
         for (index, (_, sides)) in links.iter().enumerate() {
             let free = sides.map(|mover| mover >= first_free);
             if free[0] != free[1] && all[links[index].0 as usize].locks != Locks::NONE {
@@ -111,7 +117,7 @@ impl Trees {
         }
     }
 
-    /// Lists the joints of each mover.
+    /// Lists the joints of each solver body.
     fn list(&mut self, links: &[(u32, [u32; 2])], movers: usize, first_free: u32) {
         self.starts.clear();
         self.starts.resize(movers + 2, 0);
@@ -132,7 +138,7 @@ impl Trees {
         }
     }
 
-    /// Grows one tree from a body that is in none yet.
+    /// Builds the tree that contains a body, breadth first, unless the body is in a tree already.
     #[allow(clippy::too_many_arguments)]
     fn plant(
         &mut self,
@@ -168,7 +174,7 @@ impl Trees {
             next += 1;
         }
         let tree = start..self.branches.len();
-        // Every joint but those to what cannot be moved has been met from both sides.
+        // Every joint between movable bodies was visited from both sides.
         let loops = met.saturating_sub(2 * (tree.len() - 1)) / 2;
         let joints = tree.len() - usize::from(foot.is_none());
         if joints < fewest || loops * 8 > joints {
@@ -215,7 +221,7 @@ impl Trees {
         });
     }
 
-    /// Takes over where the joints are at the beginning of a step.
+    /// Updates the geometry of the joints at the beginning of a step.
     pub fn fill(&mut self, links: &[(u32, [u32; 2])], all: &[Bond], filling: &Filling<'_>, threads: usize) {
         each(threads.min(1 + self.branches.len() / LEAST_BRANCHES), &mut self.branches, |_, branch| {
             if branch.bond == NONE {
@@ -233,7 +239,8 @@ impl Trees {
         });
     }
 
-    /// Writes the impulses back, as those of locks swept in blocks: of the anchors and of the rotation, in the world's axes.
+    /// Stores the impulses in the form that the blocks use: of the anchors and of the rotation, in world
+    /// axes.
     pub fn keep(&self, links: &[(u32, [u32; 2])], all: &mut [Bond]) {
         for branch in self.branches.iter().filter(|branch| branch.bond != NONE) {
             let bond = &mut all[links[branch.bond as usize].0 as usize];
@@ -261,13 +268,13 @@ impl Trees {
 pub(super) struct TreeRound<'s> {
     movers: Shared<'s, Mover>,
     frames: Shared<'s, Frame>,
-    /// By mover: what joints have done to it in the present sub-step.
+    /// By solver body: velocity change by joints in the present sub-step.
     held: Shared<'s, Row>,
     branches: Shared<'s, Branch>,
     trees: &'s [Range<usize>],
 }
 
-/// A body during a step: its scaling, how far it has come, and how it moves by itself.
+/// State of a body within a step, in double precision.
 struct Body {
     scale: f64,
     /// Columns of R diag(1/√I).
@@ -280,14 +287,15 @@ struct Body {
 
 #[allow(unsafe_code)]
 impl TreeRound<'_> {
-    /// One sweep: mends what has drifted (`push`), or only stops. All trees are solved exactly for the present velocities.
+    /// Solves all trees exactly for the present velocities, with the bias that corrects drift (`biased`) or
+    /// without.
     pub fn sweep(&self, worker: &Worker<'_>, push: bool, sweep: &Sweep) {
         worker.stage(0..self.trees.len(), 1, |trees| self.sweep_trees(&self.trees[trees], push, sweep));
     }
 
     fn sweep_trees(&self, trees: &[Range<usize>], push: bool, sweep: &Sweep) {
         for tree in trees {
-            // SAFETY: a tree belongs to one thread, and its movers to it alone.
+            // SAFETY: a tree, and the solver bodies in it, belong to one thread.
             let branches: &mut [Branch] =
                 unsafe { std::slice::from_raw_parts_mut(self.branches.get_mut(tree.start), tree.len()) };
             for branch in branches.iter_mut() {
@@ -306,7 +314,7 @@ impl TreeRound<'_> {
     }
 
     fn body(&self, mover: u32, sweep: &Sweep) -> Body {
-        // SAFETY: the mover belongs to this tree or is not written.
+        // SAFETY: the solver body belongs to this tree or is not written.
         let (mover, frame) = unsafe { (self.movers.get(mover as usize), self.frames.get(mover as usize)) };
         let (axes, rest) = (&frame.axes.0, &frame.rest.0);
         let number = |x: f32| f64::from(x);
@@ -330,15 +338,15 @@ impl TreeRound<'_> {
         }
     }
 
-    /// The rows of a joint where its bodies are now.
+    /// Computes the rows of a joint at the present poses of its bodies.
     ///
-    /// Nothing that was done in the sub-step before is applied again: an exact solution needs no beginning.
+    /// Impulses of the last sub-step are not applied again: an exact solution needs no warm start.
     fn lay_rows(&self, branch: &mut Branch, push: bool, sweep: &Sweep) {
         let (child, above) = (self.body(branch.mover, sweep), self.body(branch.other, sweep));
         let [a, b] = if branch.child_is_a { [&child, &above] } else { [&above, &child] };
         let arms = [a.turned * branch.joint.arms[0], b.turned * branch.joint.arms[1]];
         let gap = branch.joint.apart + b.moved - a.moved + arms[1] - arms[0];
-        // How anchors move over a sub-step is told by the arms in its middle.
+        // The displacement of the anchors over a sub-step follows from the arms at its middle.
         let half = if push { 0.5 / f64::from(sweep.rate) } else { 0.0 };
         let ahead = [0, 1].map(|k| DQuat::from_scaled_axis([a, b][k].omega * half) * arms[k] - arms[k]);
         let bend = b.omega.cross(ahead[1]) - a.omega.cross(ahead[0]);
@@ -380,13 +388,13 @@ impl TreeRound<'_> {
     }
 
     fn velocity(&self, mover: u32) -> Six {
-        // SAFETY: the mover belongs to this tree or is not written.
+        // SAFETY: the solver body belongs to this tree or is not written.
         let y = unsafe { &self.movers.get(mover as usize).velocity };
         let (v, w) = (y.vector(0), y.vector(4));
         [v.x, v.y, v.z, w.x, w.y, w.z]
     }
 
-    /// From the leaves up and from the root down.
+    /// Forward elimination from the leaves to the root, back substitution from the root to the leaves.
     fn solve(&self, branches: &mut [Branch], start: usize, rate: f64) {
         for branch in branches.iter_mut() {
             branch.f = [0.0; 6];
@@ -427,7 +435,7 @@ impl TreeRound<'_> {
                 let u = branch.u[k];
                 add(&mut branch.change, &u, impulse);
             }
-            // SAFETY: the mover belongs to this tree.
+            // SAFETY: the solver body belongs to this tree.
             let (y, held) = unsafe {
                 let place = branch.mover as usize;
                 (&mut self.movers.get_mut(place).velocity.0, &mut self.held.get_mut(place).0)
@@ -441,7 +449,7 @@ impl TreeRound<'_> {
     }
 }
 
-/// Rows being laid: d, (a, b), error.
+/// Rows of the locked axes of a joint: d, (a, b), error.
 struct Laid {
     rows: usize,
     entries: [(DVec3, [DVec3; 2], f64); 6],
@@ -464,7 +472,7 @@ fn add(to: &mut Six, what: &Six, times: f64) {
     }
 }
 
-/// Prepares the matrices of a tree.
+/// Computes H⁻¹, U and D⁻¹ of a tree.
 fn factor(branches: &mut [Branch], start: usize) {
     for branch in branches.iter_mut() {
         branch.h = std::array::from_fn(|i| std::array::from_fn(|k| f64::from(u8::from(i == k))));
@@ -499,7 +507,8 @@ fn factor(branches: &mut [Branch], start: usize) {
     }
 }
 
-/// Inverse of a symmetric positive matrix of n rows by Cholesky; rows that depend on others come out as zero.
+/// Inverse of the leading n×n block of a symmetric positive semidefinite matrix by Cholesky factorisation;
+/// linearly dependent rows give zero.
 fn inverse(m: &[Six; 6], n: usize) -> [Six; 6] {
     let mut l = [[0.0; 6]; 6];
     for i in 0..n {

@@ -1,15 +1,17 @@
 //! Work of contacts, joints and motors, for the energy ledger.
 //!
-//! In a sub-step a body comes from y₀ to y₁ = y₀ + kick + c + b, with c what contacts and b what joints have added to its coordinates, in
-//! which the mass is one. Their work on it is c·(y₀ + y₁)/2 and b·(y₀ + y₁)/2; with that of the kick they sum to ΔK. Bodies move with the
-//! velocity y* before the last sweep, which mends overlap and drift: against the loads that costs kick·(y₁ − y*), and counts as work of
-//! what mends.
+//! In a sub-step a body comes from y₀ to y₁ = y₀ + kick + c + b, with c the change by contacts and b the
+//! change by joints in coordinates of unit mass. Their work on it is c·(y₀ + y₁)/2 and b·(y₀ + y₁)/2; with
+//! that of the kick they sum to ΔK. Bodies drift with the velocity y* before the relaxation, which includes
+//! the correction of overlap and drift: against the loads that costs kick·(y₁ − y*), and counts as work of
+//! the correcting constraints.
 //!
-//! Impulses of single rows are known of the last sub-step only. How the work of contacts is shared by normal force, friction and kinematic
-//! bodies, and that of joints by locks and motors, is therefore told as if all sub-steps were like the last one; the sums are exact.
+//! Impulses of single rows are known for the last sub-step only. The split of contact work into normal force,
+//! friction and kinematic bodies, and of joint work into locks and motors, is therefore computed as if all
+//! sub-steps were like the last one; the sums are exact.
 //!
-//! Bounces, fast bodies that are stopped and bodies that fall asleep change states between the stages of a step. Their work is the change of
-//! K − F·x, F the loads at the beginning of the step.
+//! Impacts, continuous collision and sleeping change states between the stages of a step. Their work is the
+//! change of K − F·x, F the loads at the beginning of the step.
 
 use super::Realtime;
 use super::bond::state;
@@ -25,7 +27,7 @@ use glam::{DQuat, DVec3};
 pub(super) struct MoverWork {
     /// y at the beginning of the sub-step.
     start: Row,
-    /// kick·y of the velocity it moved with.
+    /// kick·y of the velocity of the drift, J.
     moved: f64,
     pub contact: f64,
     pub joint: f64,
@@ -36,17 +38,17 @@ fn dot(a: &Row, b: &Row, lanes: std::ops::Range<usize>) -> f64 {
 }
 
 impl MoverWork {
-    /// A sub-step begins.
+    /// Begins a sub-step.
     pub const fn begin(&mut self, y: &Row) {
         self.start = *y;
     }
 
-    /// The body moves with these velocities.
+    /// Records the velocities of the drift.
     pub fn moves(&mut self, kick: &Row, y: &Row) {
         self.moved = dot(kick, y, 0..4);
     }
 
-    /// A sub-step is over: velocities now, after the kick, and what joints have done.
+    /// Ends a sub-step: present velocities, velocities after the kick, change by joints.
     pub fn end(&mut self, y: &Row, kicked: &Row, bonded: &Row, kick: &Row) {
         let mean = Row(std::array::from_fn(|i| 0.5 * (self.start.0[i] + y.0[i])));
         let pushed = Row(std::array::from_fn(|i| y.0[i] - kicked.0[i] - bonded.0[i]));
@@ -61,17 +63,17 @@ impl MoverWork {
     }
 }
 
-/// Account of a step.
+/// Work between the stages of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
     pub open: bool,
-    /// K − F·x where a stage began.
+    /// K − F·x at the beginning of a stage, J.
     mark: f64,
-    /// Work between the stages.
+    /// Work of contacts between the stages, J.
     contact: f64,
 }
 
-/// Two bodies in contact, and what is known of it.
+/// Work of one manifold, J.
 struct Grip {
     bodies: [BodyId; 2],
     point: DVec3,
@@ -81,7 +83,7 @@ struct Grip {
 }
 
 impl Realtime {
-    /// K − F·x of all bodies.
+    /// K − F·x of all bodies, J.
     fn stage_energy(&self, world: &World) -> f64 {
         let g = self.loads.uniform_acceleration();
         let (motion, inertia) =
@@ -93,7 +95,7 @@ impl Realtime {
         motion.iter().zip(inertia).enumerate().map(energy).sum()
     }
 
-    /// Begins the account of a step.
+    /// Begins a step.
     pub(super) fn begin_account(&mut self, world: &World) {
         self.account = Account { open: world.keeps_ledger(), ..Account::default() };
         for solver in &mut self.solvers {
@@ -101,21 +103,21 @@ impl Realtime {
         }
     }
 
-    /// A stage begins that may change states.
+    /// Begins a stage that may change states.
     pub(super) fn begin_stage(&mut self, world: &World) {
         if self.account.open {
             self.account.mark = self.stage_energy(world);
         }
     }
 
-    /// It is over: what it did is the work of contacts.
+    /// Ends a stage: its work counts as work of contacts.
     pub(super) fn end_stage(&mut self, world: &World) {
         if self.account.open {
             self.account.contact += self.stage_energy(world) - self.account.mark;
         }
     }
 
-    /// Posts the work of the step, at the end of it.
+    /// Adds the work of the step to the ledger.
     pub(super) fn post_work(&self, world: &mut World) {
         if !self.account.open {
             return;
@@ -153,7 +155,7 @@ impl Realtime {
         }
     }
 
-    /// A body in the middle of the step: mean velocities, pose of the beginning.
+    /// A body with the mean velocities of the step and the pose at its beginning.
     fn mean(&self, world: &World, actor: &Actor) -> Option<Motion> {
         let now = *world.bodies().motion_of(actor.id)?;
         if actor.status != Status::Dynamic {
@@ -163,7 +165,7 @@ impl Realtime {
         Some(Motion { v: 0.5 * (then.v + now.v), omega: 0.5 * (then.omega + now.omega), ..*then })
     }
 
-    /// Manifolds that were solved, with the works of their impulses.
+    /// Manifolds in the solver, with the work of their impulses.
     fn grips<'s>(&'s self, world: &'s World) -> impl Iterator<Item = Grip> + 's {
         let stamp = world.counters().steps + 1;
         let contacts = self.table.near(stamp).filter_map(|(_, summary)| self.table.contact(summary));
@@ -211,7 +213,7 @@ impl Realtime {
         })
     }
 
-    /// Work of motors and springs of joints, and which did most.
+    /// (work of motors and springs of joints in J, joint with the largest).
     fn motors(&self, world: &World) -> (f64, WorkSource) {
         let (mut sum, mut most) = (0.0, (0.0, WorkSource::World));
         let mut rows = Rows::default();
@@ -246,7 +248,7 @@ impl Realtime {
         (sum, most.1)
     }
 
-    /// The frames of a joint at the beginning of the step.
+    /// Frames of a joint at the beginning of the step.
     fn joint_before(&self, world: &World, record: &crate::joint::JointRecord) -> Option<JointState> {
         let frame = |k: usize| {
             let Some(id) = record.bodies[k] else { return Some(JointFrame::fixed(&record.frames[k])) };

@@ -1,13 +1,16 @@
-//! Mechanisms: few bodies on passive joints that touch nothing, such as pendulums, tops, gyroscopes and linkages.
+//! Mechanisms: few bodies on passive joints without contact, such as pendulums, tops, gyroscopes and
+//! linkages.
 //!
-//! Joints that do no work must not change the energy, for as long as one cares to watch. Swept joints cannot promise that: they give
-//! way, their rows and rotations are followed to first order within a sub-step, and velocities are in single precision. So groups of
-//! bodies that joints connect are taken out of the sweeps while nothing but their joints and the forces of the world acts on them, and
-//! are integrated in double precision by a symplectic method (`rattle`), with as many pieces as their fastest motion needs.
+//! Joints that do no work must not change the energy over any time. Iteratively solved joints cannot
+//! guarantee that: they are compliant, their rows and rotations are first order within a sub-step, and
+//! velocities are in single precision. Groups of jointed bodies are therefore taken out of the sweeps while
+//! only their joints and external loads act on them, and are integrated in double precision by a symplectic
+//! method (`rattle`), with as many pieces as their fastest motion needs.
 //!
-//! A group goes back to the sweeps for any step in which one of its bodies touches something, or a limit of a joint may be
-//! reached; motors, springs, friction, gears and joints to bodies on paths belong to the sweeps for good. Groups of more than
-//! [`MOST_ROWS`] equations do too: what they would cost grows with the third power.
+//! A mechanism returns to the sweeps for any step in which one of its bodies touches something, or a joint
+//! limit may be reached; motors, springs, friction, gears and joints to kinematic bodies are always left to
+//! the sweeps. So are mechanisms of more than [`MECHANISM_MAX_ROWS`] rows: the cost grows with the third
+//! power.
 
 mod rattle;
 mod rows;
@@ -25,46 +28,43 @@ use rattle::{Node, Rattle};
 use rattleback_numerics::team::each;
 use rows::{Besides, Link, Linkage, Side, besides};
 
-/// Most equations of a mechanism.
 const MOST_ROWS: usize = 64;
-/// Largest rotation that one composition of base steps follows, rad.
 const REACH: f64 = 0.3;
-/// Most compositions in a step to begin with, and how often their number is doubled.
 const MOST_PIECES: f64 = 64.0;
 const ATTEMPTS: usize = 6;
-/// Work of the joints that passes, in parts of the energy of motion a second.
 const WORK: f64 = 3e-5;
 
-/// Bodies that joints connect.
+/// A group of bodies connected by joints.
 #[derive(Debug, Default)]
 struct Group {
-    /// Joints, by place among all.
+    /// Joints, by index.
     bonds: Vec<u32>,
     /// Slots of the bodies.
     slots: Vec<u32>,
-    /// Pairs of parts near each other, by place in the table, in the present step.
+    /// Pairs within the margin in the present step, by slot in the contact graph.
     contacts: Vec<u32>,
     linkage: Linkage,
     rattle: Rattle,
     /// The bodies at the beginning of the step.
     start: Vec<Node>,
     scratch: Rows,
-    /// Whether the present step is done.
+    /// Whether the present step succeeded.
     done: bool,
 }
 
 /// All mechanisms of a world.
 #[derive(Debug, Default)]
 pub(super) struct Mechanisms {
-    /// Revisions of joints and bodies they were found for.
+    /// Revisions of joints and bodies for which they were found.
     known: Option<(Option<u64>, Option<u64>)>,
     groups: Vec<Group>,
-    /// By slot: its group, or [`NONE`].
+    /// By slot: its mechanism, or [`NONE`].
     group_of: Vec<u32>,
 }
 
 impl Realtime {
-    /// Carries mechanisms over the step ⇒ whether there are any; their bodies are marked as [`EXACT`] and keep their new state here.
+    /// Integrates mechanisms over the step ⇒ whether there are any; their bodies are marked as [`EXACT`], the
+    /// new states are kept here.
     pub(super) fn run_mechanisms(&mut self, world: &World, dt: f64) -> bool {
         self.find_mechanisms(world);
         if self.mechanisms.groups.is_empty() {
@@ -113,7 +113,7 @@ impl Realtime {
         any
     }
 
-    /// Puts the states that mechanisms have come to into the world.
+    /// Writes the states of mechanisms to the world.
     pub(super) fn place_mechanisms(&mut self, world: &mut World) {
         let motion = world.bodies_mut().dynamic_mut().0;
         for group in self.mechanisms.groups.iter().filter(|group| group.done) {
@@ -123,7 +123,7 @@ impl Realtime {
         }
     }
 
-    /// Finds the groups anew if joints or bodies have changed.
+    /// Finds the mechanisms, if joints or bodies have changed.
     fn find_mechanisms(&mut self, world: &World) {
         let Self { mechanisms, roster, bonds, islands, .. } = self;
         let now = Some((bonds.revision, roster.revision));
@@ -150,7 +150,7 @@ impl Realtime {
                 islands.unite(a, b);
             }
         }
-        // Groups in the order of their first joint; which are too large or have more than locks is known after all joints.
+        // In the order of the first joint; size and kind of a group are known only after all joints.
         let mut found = vec![NONE; world.bodies().count(Status::Dynamic)];
         let mut rows: Vec<usize> = Vec::new();
         let mut scratch = Rows::default();
@@ -191,7 +191,7 @@ impl Realtime {
 }
 
 impl Group {
-    /// Takes over bodies and joints ⇒ whether nothing but these acts.
+    /// Reads bodies and joints ⇒ whether nothing else acts.
     fn gather(&mut self, world: &World, roster: &Roster, all: &[Bond], loads: &Loads, dt: f64) -> bool {
         self.rattle.nodes.clear();
         self.linkage.links.clear();
@@ -224,7 +224,7 @@ impl Group {
                 let node = self.slots.iter().position(|slot| *slot == bond.actors[k]);
                 node.map_or(Side::Still(state.frames[k]), |node| Side::On(node as u32, record.frames[k]))
             });
-            // What moves by itself is not a matter of joints alone.
+            // Kinematic sides are left to the sweeps.
             let still = |k: usize| match sides[k] {
                 Side::On(..) => true,
                 Side::Still(_) => {
@@ -239,11 +239,12 @@ impl Group {
         true
     }
 
-    /// Carries the bodies over the step, in more pieces if the joints come out having done work ⇒ whether they held.
+    /// Integrates the bodies over the step, in more pieces if the joints appear to do work ⇒ whether the
+    /// joints held.
     ///
-    /// A link may whip round within a step that began slowly. Forces are the same over the step, so what they did is Σ F·Δx, and joints
-    /// did the rest of ΔE: nothing, if the pieces are short enough. (Torques and damping do work of another kind; there the rate of
-    /// turning alone decides.)
+    /// A link may accelerate strongly within a step that began slowly. Loads are constant over the step, so
+    /// their work is Σ F·Δx, and the rest of ΔE is the work of the joints: zero, if the pieces are short
+    /// enough. (Torques and damping do work of another kind; there the rotation rate alone decides.)
     fn run(&mut self, dt: f64, fastest: f64) -> bool {
         let mut pieces = self.pieces(dt);
         self.start.clone_from(&self.rattle.nodes);
@@ -261,7 +262,7 @@ impl Group {
                         + to
                         + mass * before.acceleration.length() * dt * dt * before.acceleration.length();
                 }
-                // Joints that are put right, or have to stop something first, do work in earnest.
+                // Joints that correct an error, or have to stop a motion first, do real work.
                 let settled = self.rattle.disturbance > 1e-6 * scale;
                 if !conservative || settled || work.abs() <= WORK * dt * scale || attempt + 1 == ATTEMPTS {
                     return true;
@@ -272,10 +273,11 @@ impl Group {
         false
     }
 
-    /// In how many pieces a step is done: none turns arms, or nutates, by more than [`REACH`].
+    /// Number of pieces of a step: none rotates arms, or nutates, by more than [`MECHANISM_PIECE_ANGLE`].
     ///
-    /// A body turns the arms of its joints with the part of ω across them and nutates with ν. From rest it swings with at most
-    /// √(a l/(k² + l²)), a the acceleration by forces, l an arm and k the smallest radius of gyration.
+    /// A body rotates the arms of its joints with the component of ω orthogonal to them and nutates with ν.
+    /// From rest it swings with at most √(a l/(k² + l²)), a the acceleration by loads, l an arm and k the
+    /// smallest radius of gyration.
     fn pieces(&self, dt: f64) -> usize {
         let mut fastest = 0.0_f64;
         for (index, Node { motion, inertia, acceleration, .. }) in self.rattle.nodes.iter().enumerate() {
@@ -299,7 +301,7 @@ impl Group {
         (dt * fastest / REACH).ceil().clamp(1.0, MOST_PIECES) as usize
     }
 
-    /// Whether a contact that was open stays so; what else takes part must not move.
+    /// Whether an open contact stays open; the other body must be static.
     fn stays_open(&self, contact: &Contact, roster: &Roster) -> bool {
         let mut motions: [Option<Motion>; 2] = [None; 2];
         for (slot, motion) in contact.actors.iter().zip(&mut motions) {
@@ -312,7 +314,7 @@ impl Group {
         contact.gap_at(&motions) > 0.0
     }
 
-    /// Writes the impulses into the joints, as sweeps do: those of one sub-step, of which a step has 1/`share`.
+    /// Stores the impulses as the sweeps do: those of one sub-step, `share` of a step.
     fn keep(&self, all: &mut [Bond], share: f64) {
         for index in &self.bonds {
             let bond = &mut all[*index as usize];

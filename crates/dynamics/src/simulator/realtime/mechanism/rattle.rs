@@ -1,47 +1,47 @@
-//! RATTLE for rigid bodies on joints: second order, symmetric in time, symplectic; composed to fourth order.
+//! RATTLE for jointed rigid bodies: second order, symmetric in time, symplectic; composed to fourth order.
 //!
-//! Joints are equations g(x, q) = 0 with rows J, ġ = J·(v, ω). A base step h from a state with g = 0 and J v = 0:
+//! Joints are equations g(x, q) = 0 with rows J, ġ = J·(v, ω). A base step h from a state with g = 0 and J v
+//! = 0:
 //!
 //!   1. half a kick: v += ½h F/m, L += ½h τ;
-//!   2. an impulse Jₙᵀλ along the rows *at the beginning*, free flight over h (straight lines, exact torque-free rotation), with λ
-//!      chosen so that g = 0 at the end: λ ← λ − K⁻¹ g/h, K = Jₙ M⁻¹ Jₙᵀ, which converges by a factor of about hω a turn;
+//!   2. an impulse Jₙᵀλ along the rows *at the beginning*, free flight over h (straight lines, exact torque-free
+//!      rotation), with λ such that g = 0 at the end: λ ← λ − K⁻¹ g/h, K = Jₙ M⁻¹ Jₙᵀ, which converges linearly with a
+//!      factor of about hω;
 //!   3. half a kick, and an impulse Jᵀμ along the rows *at the end* so that J v = 0 there.
 //!
-//! Forwards and backwards in time this is the same, and each of its parts is the flow of a Hamiltonian or a projection along the
-//! constraint forces (Andersen 1983; Leimkuhler & Skeel 1994). So there is a nearby energy that it conserves, and the energy
-//! itself neither drifts nor grows, but swings by O(h²). Free rotation is exact, so a spin about an axis of symmetry costs no accuracy.
-//! No impulse is kept from step to step: the state is that of the world.
+//! The method is symmetric in time, and each of its parts is the flow of a Hamiltonian or a projection along
+//! the constraint forces (Andersen 1983; Leimkuhler & Skeel 1994). It therefore conserves a nearby energy,
+//! and the energy itself does not drift but oscillates by O(h²). Free rotation is exact, so a spin about an
+//! axis of symmetry costs no accuracy. No impulse is kept from step to step: the state is that of the world.
 //!
-//! The five base steps p, p, 1 − 4p, p, p with p = 1/(4 − 4^⅓) cancel the error of second order (Suzuki 1990). What is left is so
-//! small that the number of steps may change from one world step to the next without the energy noticing.
+//! The five base steps p, p, 1 − 4p, p, p with p = 1/(4 − 4^⅓) cancel the error of second order (Suzuki
+//! 1990). The remaining error is so small that the number of steps may change from one world step to the next
+//! without a visible change of energy.
 
 use super::rows::{JointRow, Linkage};
 use crate::motion::{Inertia, Motion, rotate_freely};
 use glam::DVec3;
 
-/// Shares of a step in Suzuki's composition.
+/// Fractions of a step in Suzuki's composition.
 const SHARES: [f64; 5] = {
     const P: f64 = 0.414_490_771_794_375_7;
     [P, P, 1.0 - 4.0 * P, P, P]
 };
-/// Most corrections of the impulses in a base step.
 const CORRECTIONS: usize = 16;
-/// Errors of joints, m or rad: below the first they are rounding, above the second a step has failed.
 const ROUNDING: f64 = 1e-13;
 const FAILED: f64 = 1e-8;
-/// Part of an error found at the beginning of a base step that is taken back in it.
 const RECOVERY: f64 = 0.2;
 
-/// A body of a mechanism: state, what forces do to it, and its place among the dynamic bodies.
+/// A body of a mechanism: state, loads, and its index among the dynamic bodies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub place: u32,
     pub motion: Motion,
     pub inertia: Inertia,
-    /// F/m and τ, the same over the world step.
+    /// F/m, m/s², and τ, N·m; constant over the world step.
     pub acceleration: DVec3,
     pub torque: DVec3,
-    /// Angular momentum.
+    /// Angular momentum, kg·m²/s.
     l: DVec3,
 }
 
@@ -51,7 +51,7 @@ impl Node {
         Self { place, motion, inertia, acceleration, torque, l }
     }
 
-    /// Whether nothing but a force that is the same everywhere acts on it.
+    /// Whether only a uniform force acts on it.
     pub fn is_conservative(&self) -> bool {
         self.torque == DVec3::ZERO
             && self.inertia.linear_damping == 0.0
@@ -69,7 +69,7 @@ impl Node {
         }
     }
 
-    /// λ times a row whose parts for this body are (d, a).
+    /// Applies λ times a row whose parts for this body are (d, a).
     fn push(&mut self, d: DVec3, a: DVec3, lambda: f64) {
         self.motion.v += d * (lambda * self.inertia.inverse_mass);
         self.l += a * lambda;
@@ -85,7 +85,7 @@ impl Node {
     }
 }
 
-/// Memory of the integrator.
+/// The integrator with its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Rattle {
     pub nodes: Vec<Node>,
@@ -99,12 +99,13 @@ pub(super) struct Rattle {
     target: Vec<f64>,
     /// Sum of the impulses of each row over the step.
     impulse: Vec<f64>,
-    /// Energy that the first stop took, and more for errors that were found, J.
+    /// Energy removed by the initial projection, J; infinite if position errors were found.
     pub disturbance: f64,
 }
 
 impl Rattle {
-    /// Carries the nodes over a step, in so many compositions ⇒ whether the joints held.
+    /// Integrates the bodies over a step in this many compositions, correcting errors with at most
+    /// `max_speed`, m/s ⇒ whether the joints held.
     pub fn run(&mut self, linkage: &Linkage, dt: f64, pieces: usize, fastest: f64) -> bool {
         for node in &mut self.nodes {
             node.turn();
@@ -115,7 +116,7 @@ impl Rattle {
         self.lambda.clear();
         self.lambda.resize(self.rows.len(), 0.0);
         self.factor();
-        // What is not yet moving as its joints allow is made to: inelastically, so that energy is lost, if anything.
+        // Initial projection of the velocities: inelastic, so that energy is removed, if anything.
         let kinetic =
             |nodes: &[Node]| nodes.iter().map(|node| node.inertia.kinetic_energy(&node.motion)).sum::<f64>();
         self.disturbance = kinetic(&self.nodes);
@@ -128,7 +129,8 @@ impl Rattle {
         let mut last = f64::INFINITY;
         for piece in 0..pieces * SHARES.len() {
             let share = SHARES[piece % SHARES.len()];
-            // The first guess is what stopping took at the end of the last base step: half of all, and in proportion to its length.
+            // Initial guess: the projection at the end of the last base step, half of the whole impulse and
+            // proportional to its length.
             self.lambda.iter_mut().for_each(|lambda| *lambda *= share / last);
             last = share;
             if !self.step(linkage, h * share, fastest) {
@@ -197,7 +199,8 @@ impl Rattle {
         true
     }
 
-    /// Impulses along the present rows so that J v = 0; they are the first guess of the next base step.
+    /// Velocity projection: impulses along the present rows so that J v = 0; they are the initial guess of
+    /// the next base step.
     fn stop(&mut self) {
         self.change.clear();
         self.change.extend(self.rows.iter().map(|row| -row.rate(&self.nodes)));
@@ -212,7 +215,7 @@ impl Rattle {
         self.lambda.copy_from_slice(&self.change);
     }
 
-    /// K = J M⁻¹ Jᵀ of the present rows and its Cholesky factor. Rows that depend on others get no impulse.
+    /// K = J M⁻¹ Jᵀ of the present rows and its Cholesky factor. Linearly dependent rows get no impulse.
     fn factor(&mut self) {
         let n = self.rows.len();
         self.matrix.clear();
@@ -241,7 +244,7 @@ impl Rattle {
     }
 }
 
-/// x ← K⁻¹ x, with the factor of K.
+/// x ← K⁻¹ x, with the Cholesky factor of K.
 fn solve(matrix: &[f64], x: &mut [f64]) {
     let n = x.len();
     for i in 0..n {

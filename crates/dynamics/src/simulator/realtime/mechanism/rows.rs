@@ -1,4 +1,4 @@
-//! The equations of the joints of a mechanism, anew wherever its bodies are.
+//! Constraint rows of the joints of a mechanism, evaluated at the present poses of its bodies.
 
 use super::rattle::Node;
 use crate::joint::{Effect, JointFrame, JointState, Locks, Rows};
@@ -6,21 +6,21 @@ use crate::world::{JointId, World};
 use glam::DVec3;
 use rattleback_geometry::Pose;
 
-/// One equation: ġ = d·(v_B − v_A) + b·ω_B − a·ω_A.
+/// One constraint row: ġ = d·(v_B − v_A) + b·ω_B − a·ω_A.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JointRow {
-    /// Nodes of A and B; none for what does not move.
+    /// Bodies A and B; `None` for immovable ones.
     pub nodes: [Option<u32>; 2],
     /// d, and (a, b).
     pub linear: DVec3,
     pub angular: [DVec3; 2],
     /// g, m or rad.
     pub error: f64,
-    /// Which impulse of its joint it is: 0–2 along axes, 3–5 about axes, from 6 on a row of the joint's own.
+    /// Impulse of its joint: 0–2 along axes, 3–5 about axes, from 6 on a further row.
     pub key: u8,
-    /// Its joint among those of the mechanism.
+    /// Index of its joint in the mechanism.
     pub link: u32,
-    /// Largest number that g is a difference of, m: what rounding makes of it.
+    /// Magnitude of the numbers whose difference is g, m, which determines its rounding error.
     size: f64,
 }
 
@@ -36,12 +36,12 @@ impl JointRow {
         rate
     }
 
-    /// An error in parts of the size of what it is the difference of.
+    /// An error relative to the magnitude of the numbers it is the difference of.
     pub fn scaled(&self, error: f64) -> f64 {
         error / self.size.max(1.0)
     }
 
-    /// M⁻¹ times the row, of both bodies.
+    /// M⁻¹ times the row, for both bodies.
     pub fn felt(&self, nodes: &[Node]) -> [[DVec3; 2]; 2] {
         [0, 1].map(|side| match self.nodes[side] {
             None => [DVec3::ZERO; 2],
@@ -52,7 +52,7 @@ impl JointRow {
         })
     }
 
-    /// With what another row feels: J M⁻¹ Jᵀ.
+    /// Entry of J M⁻¹ Jᵀ, with M⁻¹ times this row.
     pub fn product(&self, felt: &[[DVec3; 2]; 2], other: &Self) -> f64 {
         let mut sum = 0.0;
         for (side, [linear, angular]) in felt.iter().enumerate() {
@@ -73,7 +73,7 @@ impl JointRow {
 /// One side of a joint.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
-    /// In principal coordinates of a node.
+    /// On a body, in its principal frame.
     On(u32, Pose),
     Still(JointFrame),
 }
@@ -99,7 +99,7 @@ impl Side {
 pub(super) struct Link {
     pub sides: [Side; 2],
     pub locks: Locks,
-    /// A rod: anchors this far apart.
+    /// Length of a rod between the anchors, m.
     pub rod: Option<f64>,
 }
 
@@ -132,7 +132,7 @@ impl Link {
         let (arm_a, reach_a, arm_b) = (a.origin - a.center, b.origin - a.center, b.origin - b.center);
         if let Some(length) = self.rod {
             let distance = offset.length();
-            // Anchors that coincide part any way.
+            // For coincident anchors any direction is valid.
             let d = if distance > 0.0 { offset / distance } else { DVec3::Z };
             push(6, d, [reach_a.cross(d), arm_b.cross(d)], distance - length);
         }
@@ -164,11 +164,11 @@ impl Link {
     }
 }
 
-/// What a joint besides its locks asks for at present.
+/// Further rows of a joint besides its locked axes, at present.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Besides {
     Nothing,
-    /// A rod of this length.
+    /// A rod of this length, m.
     Rod(f64),
     /// A limit is near.
     Limit,
@@ -176,7 +176,7 @@ pub(super) enum Besides {
     More,
 }
 
-/// (joint, where it is) ⇒ what it asks for besides its locks.
+/// (joint, its frames) ⇒ further rows besides its locked axes.
 pub(super) fn besides(world: &World, id: JointId, state: &JointState, scratch: &mut Rows) -> Besides {
     let Ok(record) = world.joint(id) else { return Besides::More };
     let joint = record.kind();
