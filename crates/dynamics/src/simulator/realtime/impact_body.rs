@@ -12,11 +12,11 @@ use glam::{DMat3, DQuat, DVec3};
 /// − Δ τ. This form is exact up to the rotation of the lever arms; the solver starts from it where the body
 /// is also in contact with others.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Course {
+pub(super) struct ImpactBody {
     /// Slot of the body, its status, and its index among the bodies of that status.
-    pub actor: u32,
+    pub slot: u32,
     pub status: Status,
-    pub place: u32,
+    pub index: u32,
     pub inertia: Inertia,
     /// Acceleration, m/s², and torque, N·m, by external loads; constant over the step.
     pub a: DVec3,
@@ -26,22 +26,22 @@ pub(super) struct Course {
     /// Whether the solver applied impulses to it in the last step: it rests on something or hangs on a joint.
     pub supported: bool,
     /// Whether an impact of this step changed its velocity.
-    pub hit: bool,
+    pub collided: bool,
     /// State at the last impact, and the time of that impact from the beginning of the step, s.
     pub state: Motion,
-    pub since: f64,
+    pub last_impact: f64,
     /// v̂ (m/s), ω (rad/s), c (m), c′ (rad).
     pub v: DVec3,
     pub omega: DVec3,
-    pub moved: DVec3,
-    pub turned: DVec3,
+    pub offset: DVec3,
+    pub rotation_offset: DVec3,
 }
 
-impl Course {
+impl ImpactBody {
     /// (slot, status, index; state at the beginning of the step; inertia; acceleration; torque) ⇒ trajectory
     /// without impacts.
     pub fn new(
-        (actor, status, place): (u32, Status, u32),
+        (slot, status, index): (u32, Status, u32),
         state: &Motion,
         inertia: &Inertia,
         a: DVec3,
@@ -49,32 +49,32 @@ impl Course {
     ) -> Self {
         let free = status == Status::Dynamic;
         Self {
-            actor,
+            slot,
             status,
-            place,
+            index,
             inertia: if free { *inertia } else { Inertia::default() },
             a: if free { a } else { DVec3::ZERO },
             torque: if free { torque } else { DVec3::ZERO },
             reach: 0.0,
             supported: false,
-            hit: false,
+            collided: false,
             state: *state,
-            since: 0.0,
+            last_impact: 0.0,
             v: state.v,
             omega: state.omega,
-            moved: DVec3::ZERO,
-            turned: DVec3::ZERO,
+            offset: DVec3::ZERO,
+            rotation_offset: DVec3::ZERO,
         }
     }
 
     /// State at a time t within the step, s, not before the last impact.
-    pub fn at(&self, t: f64) -> Motion {
-        let (mut state, h) = (self.state, t - self.since);
+    pub fn state_at(&self, t: f64) -> Motion {
+        let (mut state, h) = (self.state, t - self.last_impact);
         if h <= 0.0 || self.status == Status::Fixed {
             return state;
         }
         if self.status == Status::Dynamic {
-            drift(&mut state, &self.inertia, self.a, self.torque, h);
+            fly_under_loads(&mut state, &self.inertia, self.a, self.torque, h);
         } else {
             state.x += h * state.v;
             state.q = (DQuat::from_scaled_axis(h * state.omega) * state.q).normalize();
@@ -89,19 +89,19 @@ impl Course {
     }
 
     /// Continues from a state at time t with new velocities (after an impact).
-    pub fn bend(&mut self, t: f64, state: &Motion, v: DVec3, omega: DVec3) {
+    pub fn apply_impact(&mut self, t: f64, state: &Motion, v: DVec3, omega: DVec3) {
         let (dv, dw) = (v - state.v, omega - state.omega);
         self.v += dv;
         self.omega += dw;
-        self.moved -= dv * t;
-        self.turned -= dw * t;
+        self.offset -= dv * t;
+        self.rotation_offset -= dw * t;
         self.state = Motion { v, omega, ..*state };
-        self.since = t;
-        self.hit = true;
+        self.last_impact = t;
+        self.collided = true;
     }
 
     /// Bound on the speed of any point of the body by rotation, m/s.
-    pub fn swing(&self) -> f64 {
+    pub fn rotation_speed(&self) -> f64 {
         // An unbounded body (half-space) has infinite reach; without rotation the product must be zero, not
         // NaN.
         if self.omega == DVec3::ZERO { 0.0 } else { self.omega.length() * self.reach }
@@ -109,22 +109,22 @@ impl Course {
 
     /// Bound on the error of the prediction with constant ω and fixed lever arms after a time t, m: ½ ω² r
     /// t².
-    pub fn bulge(&self, t: f64) -> f64 {
-        0.5 * t * t * self.omega.length() * self.swing()
+    pub fn rotation_error(&self, t: f64) -> f64 {
+        0.5 * t * t * self.omega.length() * self.rotation_speed()
     }
 }
 
 /// Free flight under constant loads over a time h, s: half a kick, exact free flight, half a kick. The centre
 /// of mass of an undamped body follows its parabola exactly.
-pub(super) fn drift(motion: &mut Motion, inertia: &Inertia, a: DVec3, torque: DVec3, h: f64) {
-    kick(motion, inertia, a, torque, h);
+pub(super) fn fly_under_loads(motion: &mut Motion, inertia: &Inertia, a: DVec3, torque: DVec3, h: f64) {
+    half_kick(motion, inertia, a, torque, h);
     fly(std::slice::from_mut(motion), std::slice::from_ref(inertia), h);
-    kick(motion, inertia, a, torque, h);
+    half_kick(motion, inertia, a, torque, h);
 }
 
 /// Half a kick: the velocity change by constant loads in a time h/2, with exponential damping.
 #[inline]
-pub(super) fn kick(motion: &mut Motion, inertia: &Inertia, a: DVec3, torque: DVec3, h: f64) {
+pub(super) fn half_kick(motion: &mut Motion, inertia: &Inertia, a: DVec3, torque: DVec3, h: f64) {
     motion.v += a * (0.5 * h);
     motion.omega += inertia.angular_velocity(motion.q, torque * (0.5 * h));
     // Most bodies are undamped; skipping e⁰ saves its cost.

@@ -16,7 +16,7 @@
 //!
 //! Single precision may round up; the bounds are reduced by a few ulp.
 
-use super::roster::Part;
+use super::sim_bodies::SimCollider;
 use crate::motion::Motion;
 use glam::{DMat3, DVec3, Vec3};
 use rattleback_geometry::{Pose, Shape};
@@ -25,21 +25,22 @@ use serde::{Deserialize, Serialize};
 /// Displacement of a body in the last step and its present velocity, packed in single precision for the pair
 /// loop.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Path {
+pub(super) struct StepDisplacement {
     /// Displacement of the centre of mass, m.
-    moved: Vec3,
+    translation: Vec3,
     /// Bound on the displacement of any point of the body by rotation, m.
-    turned: f32,
+    rotation: f32,
     velocity: Vec3,
     /// Bound on the speed of any point of the body by rotation, m/s.
-    spin: f32,
+    rotation_speed: f32,
 }
 
-impl Path {
+impl StepDisplacement {
     /// A body that never moves.
-    pub const REST: Self = Self { moved: Vec3::ZERO, turned: 0.0, velocity: Vec3::ZERO, spin: 0.0 };
+    pub const REST: Self =
+        Self { translation: Vec3::ZERO, rotation: 0.0, velocity: Vec3::ZERO, rotation_speed: 0.0 };
     /// Unknown displacement: invalidates every bound.
-    pub const UNKNOWN: Self = Self { turned: f32::INFINITY, ..Self::REST };
+    pub const UNKNOWN: Self = Self { rotation: f32::INFINITY, ..Self::REST };
 
     /// (states before and after the step, largest distance of the surface from the centre of mass in m) ⇒
     /// displacement.
@@ -47,55 +48,55 @@ impl Path {
     pub fn new(before: &Motion, now: &Motion, reach: f64) -> Self {
         let turn = before.q.conjugate() * now.q;
         Self {
-            moved: (now.x - before.x).as_vec3(),
-            turned: (2.0 * reach * DVec3::new(turn.x, turn.y, turn.z).length()) as f32,
+            translation: (now.x - before.x).as_vec3(),
+            rotation: (2.0 * reach * DVec3::new(turn.x, turn.y, turn.z).length()) as f32,
             velocity: now.v.as_vec3(),
-            spin: (reach * now.omega.length()) as f32,
+            rotation_speed: (reach * now.omega.length()) as f32,
         }
     }
 }
 
 /// Factors that bound the rounding error of a sum of a few terms from below and above.
-const LESS: f32 = 1.0 - 4.0 * f32::EPSILON;
-const MORE: f32 = 1.0 + 16.0 * f32::EPSILON;
+const ROUND_DOWN: f32 = 1.0 - 4.0 * f32::EPSILON;
+const ROUND_UP: f32 = 1.0 + 16.0 * f32::EPSILON;
 
 /// (separation bound, displacements of the last step) ⇒ separation bound after the step, m.
 #[inline]
-pub(super) fn left(apart: f32, [a, b]: [&Path; 2]) -> f32 {
-    LESS * (apart - MORE * ((a.moved - b.moved).length() + a.turned + b.turned))
+pub(super) fn remaining(bound: f32, [a, b]: [&StepDisplacement; 2]) -> f32 {
+    ROUND_DOWN * (bound - ROUND_UP * ((a.translation - b.translation).length() + a.rotation + b.rotation))
 }
 
 /// (displacements, length of the coming step in s) ⇒ bound on the approach in that step, m.
 #[inline]
-pub(super) fn approach([a, b]: [&Path; 2], dt: f64) -> f32 {
-    MORE * dt as f32 * ((a.velocity - b.velocity).length() + a.spin + b.spin)
+pub(super) fn approach([a, b]: [&StepDisplacement; 2], dt: f64) -> f32 {
+    ROUND_UP * dt as f32 * ((a.velocity - b.velocity).length() + a.rotation_speed + b.rotation_speed)
 }
 
 /// Axes of the oriented bounding box of a collider.
-fn axes((part, pose): (&Part, &Pose)) -> DMat3 {
-    DMat3::from_quat(pose.rotation * part.place.rotation)
+fn axes((collider, pose): (&SimCollider, &Pose)) -> DMat3 {
+    DMat3::from_quat(pose.rotation * collider.place.rotation)
 }
 
 /// Lower bound on the distance of two colliders of bodies at these poses, m; not positive or NaN if none is
 /// known.
 #[inline]
-pub(super) fn distance(a: (&Part, &Pose), b: (&Part, &Pose)) -> f64 {
-    let middle = |(part, pose): (&Part, &Pose)| pose.point(part.middle);
+pub(super) fn separation_bound(a: (&SimCollider, &Pose), b: (&SimCollider, &Pose)) -> f64 {
+    let center = |(collider, pose): (&SimCollider, &Pose)| pose.point(collider.center);
     for (wall, other) in [(a, b), (b, a)] {
         if let Shape::HalfSpace(half_space) = &wall.0.shape {
             let plane = *wall.1 * wall.0.place;
             let normal = plane.vector(half_space.normal());
             let across = axes(other).transpose() * normal;
-            return normal.dot(middle(other) - plane.translation) - across.abs().dot(other.0.half);
+            return normal.dot(center(other) - plane.translation) - across.abs().dot(other.0.half_extents);
         }
     }
-    let between = middle(b) - middle(a);
+    let between = center(b) - center(a);
     let balls = between.length() - a.0.radius - b.0.radius;
     let (axes_a, axes_b) = (axes(a), axes(b));
     // Columns are B's axes in A's frame; rows are A's axes in B's frame.
     let turn = axes_a.transpose() * axes_b;
     let size = DMat3::from_cols(turn.x_axis.abs(), turn.y_axis.abs(), turn.z_axis.abs());
-    let (half_a, half_b) = (a.0.half, b.0.half);
+    let (half_a, half_b) = (a.0.half_extents, b.0.half_extents);
     let along_a = (axes_a.transpose() * between).abs() - half_a - size * half_b;
     let along_b = (axes_b.transpose() * between).abs() - half_b - size.transpose() * half_a;
     let boxes = along_a.max(along_b).max_element();
@@ -108,15 +109,15 @@ mod tests {
     use crate::world::{Body, Handle, World};
     use glam::DQuat;
     use proptest::prelude::*;
-    use rattleback_geometry::contact::distance as exact;
+    use rattleback_geometry::contact::separation_bound as exact;
     use rattleback_geometry::space::{Mobility, SpaceKind, everywhere};
 
-    fn part(shape: &Shape, place: Pose) -> Part {
+    fn collider(shape: &Shape, place: Pose) -> SimCollider {
         let mut world = World::default();
         let body = world.add_body(Body::fixed().with_shape(shape.clone())).unwrap();
         let id = world.body(body).unwrap().shapes()[0];
         let proxy = SpaceKind::default().create().insert(&everywhere(), Mobility::Moving, 0).unwrap();
-        Part::plain(shape.clone(), place, id, body.slot(), proxy)
+        SimCollider::plain(shape.clone(), place, id, body.slot(), proxy)
     }
 
     fn poses() -> impl Strategy<Value = Pose> {
@@ -151,37 +152,37 @@ mod tests {
             after in [poses(), poses()],
         ) {
             let shapes = shapes();
-            let parts = [part(&shapes[kinds[0]], places[0]), part(&shapes[kinds[1]], places[1])];
+            let colliders = [collider(&shapes[kinds[0]], places[0]), collider(&shapes[kinds[1]], places[1])];
             let gap = |at: &[Pose; 2]| {
                 let [a, b] = [at[0] * places[0], at[1] * places[1]];
-                exact(&shapes[kinds[0]], &shapes[kinds[1]], &a.relative(&b)).map_or(0.0, |found| found.distance)
+                exact(&shapes[kinds[0]], &shapes[kinds[1]], &a.relative(&b)).map_or(0.0, |found| found.separation_bound)
             };
-            let known = distance((&parts[0], &before[0]), (&parts[1], &before[1]));
+            let known = separation_bound((&colliders[0], &before[0]), (&colliders[1], &before[1]));
             prop_assert!(known <= gap(&before).max(0.0) + 1e-9, "{} of {}", known, gap(&before));
-            let path = |k: usize| {
-                let reach = parts[k].middle.length() + parts[k].radius;
+            let displacement = |k: usize| {
+                let reach = colliders[k].center.length() + colliders[k].radius;
                 let [then, now] = [&before[k], &after[k]].map(|pose| motion(pose, DVec3::ZERO, DVec3::ZERO));
-                Path::new(&then, &now, reach)
+                StepDisplacement::new(&then, &now, reach)
             };
-            let rest = left(known as f32, [&path(0), &path(1)]);
+            let rest = remaining(known as f32, [&displacement(0), &displacement(1)]);
             prop_assert!(rest.is_nan() || f64::from(rest) <= gap(&after).max(0.0) + 1e-6);
         }
 
         /// The bound is exact for boxes with parallel faces along a face normal, and for spheres.
         #[test]
         fn distances_are_exact_where_they_can_be(gap in 0.01..5.0_f64, way in poses()) {
-            let cube = part(&Shape::cuboid(DVec3::splat(0.5)).unwrap(), Pose::IDENTITY);
+            let cube = collider(&Shape::cuboid(DVec3::splat(0.5)).unwrap(), Pose::IDENTITY);
             let beside = way * Pose { translation: (1.0 + gap) * DVec3::Y, rotation: DQuat::IDENTITY };
-            prop_assert!((distance((&cube, &way), (&cube, &beside)) - gap).abs() < 1e-12);
-            let ball = part(&Shape::sphere(0.5).unwrap(), Pose::IDENTITY);
-            prop_assert!((distance((&ball, &way), (&ball, &beside)) - gap).abs() < 1e-12);
+            prop_assert!((separation_bound((&cube, &way), (&cube, &beside)) - gap).abs() < 1e-12);
+            let ball = collider(&Shape::sphere(0.5).unwrap(), Pose::IDENTITY);
+            prop_assert!((separation_bound((&ball, &way), (&ball, &beside)) - gap).abs() < 1e-12);
         }
     }
 
     /// An unknown displacement uses up any bound; bodies at rest keep it up to rounding.
     #[test]
     fn the_unknown_uses_everything_up() {
-        assert!(left(1e30, [&Path::UNKNOWN, &Path::REST]) < 0.0);
-        assert!(left(1.0, [&Path::REST, &Path::REST]) > 0.999_999);
+        assert!(remaining(1e30, [&StepDisplacement::UNKNOWN, &StepDisplacement::REST]) < 0.0);
+        assert!(remaining(1.0, [&StepDisplacement::REST, &StepDisplacement::REST]) > 0.999_999);
     }
 }

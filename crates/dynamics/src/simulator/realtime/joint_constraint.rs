@@ -11,22 +11,21 @@
 //! its end. This is the structure of RATTLE (Andersen 1983): it is symmetric in time, so that a pendulum
 //! neither gains nor loses energy in the mean.
 
-use super::lanes::{LANES, Row};
-use super::roster::{Life, NONE, Roster};
+use super::lanes::{F32x8, LANES};
+use super::sim_bodies::{Activity, NONE, SimBodies};
+use super::tuning::MAX_KEYED_ROWS;
 use crate::joint::{Effect, JointFrame, JointState, Locks, Rows};
 use crate::motion::{Inertia, Motion};
 use crate::world::{Handle, JointId, Status, World};
 use glam::{DMat3, DQuat, DVec3, Vec3};
 use rattleback_geometry::Pose;
 
-const KEYS: usize = 24;
-
 /// One joint of the world, with its accumulated impulses.
 #[derive(Clone, Debug)]
-pub(super) struct Bond {
+pub(super) struct JointConstraint {
     pub id: JointId,
     /// Slots of the bodies, or [`NONE`] for the world.
-    pub actors: [u32; 2],
+    pub bodies: [u32; 2],
     pub locks: Locks,
     has_rows: bool,
     pub driven: bool,
@@ -36,11 +35,11 @@ pub(super) struct Bond {
     /// Impulses of a sub-step: of the locked axes, N·s and N·m·s, and of further rows by their key.
     pub linear: Vec3,
     pub angular: Vec3,
-    pub rows: Option<Box<[f32; KEYS]>>,
+    pub rows: Option<Box<[f32; MAX_KEYED_ROWS]>>,
 }
 
 /// One side of a joint at the beginning of a step.
-pub(super) struct Side<'w> {
+pub(super) struct JointSide<'w> {
     /// Point from which arms are measured.
     pub origin: DVec3,
     /// Orientation of its principal axes; identity if the side cannot rotate.
@@ -49,42 +48,42 @@ pub(super) struct Side<'w> {
     pub arm: DVec3,
     /// Joint frame in principal axes, or in world axes if the side cannot rotate.
     pub axes: DMat3,
-    moving: Option<(&'w Motion, &'w Inertia)>,
+    movable: Option<(&'w Motion, &'w Inertia)>,
 }
 
-impl Side<'_> {
-    const fn still(origin: DVec3, axes: DMat3) -> Self {
-        Self { origin, rotation: DQuat::IDENTITY, arm: DVec3::ZERO, axes, moving: None }
+impl JointSide<'_> {
+    const fn immovable(origin: DVec3, axes: DMat3) -> Self {
+        Self { origin, rotation: DQuat::IDENTITY, arm: DVec3::ZERO, axes, movable: None }
     }
 }
 
 /// Eight joints of one colour with the same locked axes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
-pub(super) struct BondBlock {
+pub(super) struct JointBlock {
     pub a: [u32; LANES],
     pub b: [u32; LANES],
     /// Arms in principal axes, after `prepare` in world axes at the beginning of the step.
-    pub arm: [[Row; 3]; 2],
+    pub arm: [[F32x8; 3]; 2],
     /// x_B − x_A, m.
-    pub apart: [Row; 3],
+    pub offset: [F32x8; 3],
     /// Columns of R diag(1/√I): angular velocity in the world = Σ spin_k y_k.
-    pub spin: [[[Row; 3]; 3]; 2],
-    pub scale: [Row; 2],
+    pub spin: [[[F32x8; 3]; 3]; 2],
+    pub inverse_sqrt_mass: [F32x8; 2],
     /// Inverse of the 3×3 matrix K of the anchors in the present sub-step.
-    pub inverse: [Row; 6],
-    pub linear: [Row; 3],
-    pub angular: [Row; 3],
+    pub inverse: [F32x8; 6],
+    pub linear: [F32x8; 3],
+    pub angular: [F32x8; 3],
     /// Locked axes, the same in all lanes.
     pub locks: Locks,
     /// 1 in lanes that hold a joint.
-    pub there: Row,
+    pub present: F32x8,
     /// Index of its axes, and range of its rows.
     pub axes: u32,
     pub first_row: u32,
     pub rows: u32,
-    pub first_link: u32,
-    pub links: u32,
+    pub first_edge: u32,
+    pub edge_count: u32,
     /// Whether a side is kinematic.
     pub driven: bool,
 }
@@ -92,45 +91,45 @@ pub(super) struct BondBlock {
 /// Axes of both joint frames of eight joints; like the arms, first in principal and then in world axes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
-pub(super) struct BondAxes {
-    pub axes: [[[Row; 3]; 3]; 2],
+pub(super) struct JointBlockAxes {
+    pub axes: [[[F32x8; 3]; 3]; 2],
 }
 
 /// One further row (limit, spring, motor, friction, coupling) of eight joints; constant over a step.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
-pub(super) struct BondRow {
-    pub linear: [Row; 3],
+pub(super) struct JointBlockRow {
+    pub linear: [F32x8; 3],
     /// diag(1/√I) Rᵀ times the angular parts, A's with its sign.
-    pub a: [Row; 3],
-    pub b: [Row; 3],
-    pub gap: Row,
-    pub mass: Row,
-    pub impulse: Row,
-    pub least: Row,
-    pub most: Row,
+    pub a: [F32x8; 3],
+    pub b: [F32x8; 3],
+    pub gap: F32x8,
+    pub mass: F32x8,
+    pub impulse: F32x8,
+    pub min_impulse: F32x8,
+    pub max_impulse: F32x8,
     /// Coefficients of the soft constraint, and the target speed.
-    pub rate: Row,
-    pub soft: Row,
-    pub leak: Row,
-    pub speed: Row,
+    pub bias_rate: F32x8,
+    pub mass_scale: F32x8,
+    pub impulse_scale: F32x8,
+    pub target_speed: F32x8,
     /// Contribution of kinematic bodies to Ċ.
-    pub own: Row,
+    pub kinematic_rate: F32x8,
     /// 1 for limits, which are inactive while the gap is open.
-    pub one_sided: Row,
+    pub one_sided: F32x8,
     /// 1 for springs and motors, which act in every sweep.
-    pub always: Row,
+    pub acts_in_relax: F32x8,
     pub keys: [u8; LANES],
 }
 
 /// All joints of the world, sorted by id.
 #[derive(Debug, Default)]
-pub(super) struct Bonds {
-    pub all: Vec<Bond>,
+pub(super) struct JointConstraints {
+    pub all: Vec<JointConstraint>,
     pub revision: Option<u64>,
 }
 
-impl Bonds {
+impl JointConstraints {
     /// Synchronises with the joints of the world ⇒ whether anything changed; joints that remain keep their
     /// impulses.
     pub fn sync(&mut self, world: &World) -> bool {
@@ -140,14 +139,14 @@ impl Bonds {
         self.revision = Some(world.joints().revision);
         let mut old = std::mem::take(&mut self.all).into_iter().peekable();
         for (id, record) in world.iter_joints() {
-            while old.next_if(|bond| bond.id < id).is_some() {}
-            let kept = old.next_if(|bond| bond.id == id);
-            let joint = record.kind();
-            let actors = record.bodies.map(|body| body.map_or(NONE, Handle::slot));
-            let mut bond = kept.unwrap_or_else(|| Bond {
+            while old.next_if(|joint| joint.id < id).is_some() {}
+            let kept = old.next_if(|joint| joint.id == id);
+            let kind = record.kind();
+            let bodies = record.bodies.map(|body| body.map_or(NONE, Handle::slot));
+            let mut joint = kept.unwrap_or_else(|| JointConstraint {
                 id,
-                actors,
-                locks: joint.locks(),
+                bodies,
+                locks: kind.locks(),
                 has_rows: false,
                 driven: false,
                 breakable: false,
@@ -156,43 +155,43 @@ impl Bonds {
                 angular: Vec3::ZERO,
                 rows: None,
             });
-            bond.locks = joint.locks();
-            bond.has_rows = joint.has_rows();
-            bond.driven = joint.is_driven();
-            bond.breakable = !record.breaking.is_never();
-            if bond.has_rows && bond.rows.is_none() {
-                bond.rows = Some(Box::new([0.0; KEYS]));
+            joint.locks = kind.locks();
+            joint.has_rows = kind.has_rows();
+            joint.driven = kind.is_driven();
+            joint.breakable = !record.breaking.is_never();
+            if joint.has_rows && joint.rows.is_none() {
+                joint.rows = Some(Box::new([0.0; MAX_KEYED_ROWS]));
             }
-            self.all.push(bond);
+            self.all.push(joint);
         }
         true
     }
 
     /// Indices of the joints with an awake body.
-    pub fn active<'s>(&'s self, roster: &'s Roster) -> impl Iterator<Item = usize> + 's {
-        let life = |slot: u32| roster.lives.get(slot as usize).copied().unwrap_or_default();
+    pub fn active<'s>(&'s self, sim_bodies: &'s SimBodies) -> impl Iterator<Item = usize> + 's {
+        let activity = |slot: u32| sim_bodies.activities.get(slot as usize).copied().unwrap_or_default();
         self.all
             .iter()
             .enumerate()
-            .filter(move |(_, bond)| bond.actors.iter().any(|slot| life(*slot) == Life::Awake))
-            .map(|(place, _)| place)
+            .filter(move |(_, joint)| joint.bodies.iter().any(|slot| activity(*slot) == Activity::Awake))
+            .map(|(index, _)| index)
     }
 
     /// Compares the reactions of the last step with the break thresholds ⇒ joints that break.
-    pub fn broken(&self, world: &World, rate: impl Fn(&Bond) -> f64, broken: &mut Vec<JointId>) {
+    pub fn broken(&self, world: &World, rate: impl Fn(&JointConstraint) -> f64, broken: &mut Vec<JointId>) {
         broken.clear();
-        for bond in self.all.iter().filter(|bond| bond.breakable) {
-            let Ok(record) = world.joint(bond.id) else { continue };
-            let (breaking, rate) = (record.breaking(), rate(bond));
-            let force = f64::from(bond.linear.length()) * rate;
-            let torque = f64::from(bond.angular.length()) * rate;
-            let drift = if breaking.drift.is_finite() && bond.locks.has(Locks::POINT) {
+        for joint in self.all.iter().filter(|joint| joint.breakable) {
+            let Ok(record) = world.joint(joint.id) else { continue };
+            let (breaking, rate) = (record.breaking(), rate(joint));
+            let force = f64::from(joint.linear.length()) * rate;
+            let torque = f64::from(joint.angular.length()) * rate;
+            let drift = if breaking.drift.is_finite() && joint.locks.has(Locks::POINT) {
                 state(world, record, 0.0).map_or(0.0, |state| state.offset().length())
             } else {
                 0.0
             };
             if force > breaking.force || torque > breaking.torque || drift > breaking.drift {
-                broken.push(bond.id);
+                broken.push(joint.id);
             }
         }
     }
@@ -208,53 +207,59 @@ pub(super) fn state(world: &World, record: &crate::joint::JointRecord, dt: f64) 
 }
 
 /// What is needed to compute joint blocks.
-pub(super) struct Filling<'s> {
+pub(super) struct JointContext<'s> {
     pub world: &'s World,
-    pub roster: &'s Roster,
+    pub sim_bodies: &'s SimBodies,
     pub dt: f64,
     pub h: f64,
-    pub stiffness: super::block::Softness,
+    pub softness: Softness,
 }
 
-impl Filling<'_> {
-    pub fn side(&self, bond: &Bond, k: usize) -> Option<Side<'_>> {
-        let frame = &bond.frames[k];
-        if bond.actors[k] == NONE {
+impl JointContext<'_> {
+    pub fn side(&self, joint: &JointConstraint, k: usize) -> Option<JointSide<'_>> {
+        let frame = &joint.frames[k];
+        if joint.bodies[k] == NONE {
             let axes = DMat3::from_quat(frame.rotation);
-            return Some(Side::still(frame.translation, axes));
+            return Some(JointSide::immovable(frame.translation, axes));
         }
-        let actor = self.roster.actor(bond.actors[k])?;
-        let motion = actor.motion(self.world)?;
-        if actor.status == Status::Fixed {
+        let sim_body = self.sim_bodies.body(joint.bodies[k])?;
+        let motion = sim_body.motion(self.world)?;
+        if sim_body.status == Status::Fixed {
             let pose = motion.pose() * *frame;
             let axes = DMat3::from_quat(pose.rotation);
-            return Some(Side::still(pose.translation, axes));
+            return Some(JointSide::immovable(pose.translation, axes));
         }
-        let inertia = (actor.status == Status::Dynamic)
-            .then(|| &self.world.bodies().inertia(Status::Dynamic)[actor.place as usize]);
-        Some(Side {
+        let inertia = (sim_body.status == Status::Dynamic)
+            .then(|| &self.world.bodies().inertia(Status::Dynamic)[sim_body.index as usize]);
+        Some(JointSide {
             origin: motion.x,
             rotation: motion.q,
             arm: frame.translation,
             axes: DMat3::from_quat(frame.rotation),
-            moving: inertia.map(|inertia| (motion, inertia)),
+            movable: inertia.map(|inertia| (motion, inertia)),
         })
     }
 
     /// Writes a joint into a lane of its block.
-    pub fn fill(&self, bond: &Bond, lane: usize, block: &mut BondBlock, axes: Option<&mut BondAxes>) {
-        let (Some(a), Some(b)) = (self.side(bond, 0), self.side(bond, 1)) else { return };
-        block.there.0[lane] = 1.0;
-        let set = |rows: &mut [Row; 3], v: Vec3| {
+    pub fn fill(
+        &self,
+        joint: &JointConstraint,
+        lane: usize,
+        block: &mut JointBlock,
+        axes: Option<&mut JointBlockAxes>,
+    ) {
+        let (Some(a), Some(b)) = (self.side(joint, 0), self.side(joint, 1)) else { return };
+        block.present.0[lane] = 1.0;
+        let set = |rows: &mut [F32x8; 3], v: Vec3| {
             for k in 0..3 {
                 rows[k].0[lane] = v[k];
             }
         };
         set(&mut block.arm[0], a.arm.as_vec3());
         set(&mut block.arm[1], b.arm.as_vec3());
-        set(&mut block.apart, (b.origin - a.origin).as_vec3());
-        set(&mut block.linear, bond.linear);
-        set(&mut block.angular, bond.angular);
+        set(&mut block.offset, (b.origin - a.origin).as_vec3());
+        set(&mut block.linear, joint.linear);
+        set(&mut block.angular, joint.angular);
         if let Some(axes) = axes {
             for (side, from) in [&a, &b].into_iter().enumerate() {
                 for k in 0..3 {
@@ -265,10 +270,15 @@ impl Filling<'_> {
     }
 
     /// Part of Ċ that is due to kinematic sides.
-    fn own_rate(&self, bond: &Bond, state: &JointState, row: &crate::joint::Row) -> f64 {
+    fn kinematic_rate_of(
+        &self,
+        joint: &JointConstraint,
+        state: &JointState,
+        row: &crate::joint::F32x8,
+    ) -> f64 {
         let mut state = *state;
-        for (slot, frame) in bond.actors.iter().zip(&mut state.frames) {
-            if self.roster.actor(*slot).is_none_or(|actor| actor.status != Status::Animated) {
+        for (slot, frame) in joint.bodies.iter().zip(&mut state.frames) {
+            if self.sim_bodies.body(*slot).is_none_or(|sim_body| sim_body.status != Status::Animated) {
                 (frame.velocity, frame.omega) = (DVec3::ZERO, DVec3::ZERO);
             }
         }
@@ -278,69 +288,70 @@ impl Filling<'_> {
     /// Writes the further rows of a joint into a lane, starting at row `first`.
     pub fn fill_rows(
         &self,
-        bond: &Bond,
+        joint: &JointConstraint,
         lane: usize,
         first: usize,
         scratch: &mut Rows,
-        out: &mut Vec<BondRow>,
+        out: &mut Vec<JointBlockRow>,
     ) {
         scratch.clear();
-        if !bond.has_rows {
+        if !joint.has_rows {
             return;
         }
-        let Ok(record) = self.world.joint(bond.id) else { return };
+        let Ok(record) = self.world.joint(joint.id) else { return };
         let Some(state) = state(self.world, record, self.dt) else { return };
-        let (Some(a), Some(b)) = (self.side(bond, 0), self.side(bond, 1)) else { return };
+        let (Some(a), Some(b)) = (self.side(joint, 0), self.side(joint, 1)) else { return };
         record.kind().rows(&state, scratch);
         for (index, row) in scratch.as_slice().iter().enumerate() {
             if out.len() <= first + index {
-                out.push(BondRow::default());
+                out.push(JointBlockRow::default());
             }
-            let place = &mut out[first + index];
-            let angular = |side: &Side<'_>, v: DVec3| {
-                side.moving.map_or(DVec3::ZERO, |(motion, inertia)| {
+            let out_row = &mut out[first + index];
+            let angular = |side: &JointSide<'_>, v: DVec3| {
+                side.movable.map_or(DVec3::ZERO, |(motion, inertia)| {
                     (motion.q.conjugate() * v) * inertia.inverse_moments.map(f64::sqrt)
                 })
             };
             let (ja, jb) = (-angular(&a, row.angular[0]), angular(&b, row.angular[1]));
-            let masses: f64 =
-                [&a, &b].iter().filter_map(|side| side.moving).map(|(_, inertia)| inertia.inverse_mass).sum();
+            let masses: f64 = [&a, &b]
+                .iter()
+                .filter_map(|side| side.movable)
+                .map(|(_, inertia)| inertia.inverse_mass)
+                .sum();
             let k = row.linear.length_squared() * masses + ja.length_squared() + jb.length_squared();
             if !(k > 0.0 && k.is_finite() && row.error.is_finite()) {
                 continue;
             }
             for i in 0..3 {
-                place.linear[i].0[lane] = row.linear[i] as f32;
-                place.a[i].0[lane] = ja[i] as f32;
-                place.b[i].0[lane] = jb[i] as f32;
+                out_row.linear[i].0[lane] = row.linear[i] as f32;
+                out_row.a[i].0[lane] = ja[i] as f32;
+                out_row.b[i].0[lane] = jb[i] as f32;
             }
-            place.own.0[lane] = self.own_rate(bond, &state, row) as f32;
-            place.gap.0[lane] = row.error as f32;
-            place.mass.0[lane] = (1.0 / k) as f32;
-            place.keys[lane] = row.key;
-            let held = bond.rows.as_ref().and_then(|rows| rows.get(row.key as usize)).copied();
-            place.impulse.0[lane] = held.unwrap_or(0.0);
+            out_row.kinematic_rate.0[lane] = self.kinematic_rate_of(joint, &state, row) as f32;
+            out_row.gap.0[lane] = row.error as f32;
+            out_row.mass.0[lane] = (1.0 / k) as f32;
+            out_row.keys[lane] = row.key;
+            let warm_impulse = joint.rows.as_ref().and_then(|rows| rows.get(row.key as usize)).copied();
+            out_row.impulse.0[lane] = warm_impulse.unwrap_or(0.0);
             let limit = |most: f64| (most * self.h).min(1e30) as f32;
-            let (softness, range, always) = match row.effect {
-                Effect::Hold => (self.stiffness, (f32::MIN, f32::MAX), false),
-                Effect::Limit => (self.stiffness, (0.0, f32::MAX), false),
-                Effect::Spring { frequency, damping_ratio, most } => (
-                    super::block::Softness::new(frequency, damping_ratio, self.h),
-                    (-limit(most), limit(most)),
-                    true,
-                ),
+            let (softness, range, acts_in_relax) = match row.effect {
+                Effect::Hold => (self.softness, (f32::MIN, f32::MAX), false),
+                Effect::Limit => (self.softness, (0.0, f32::MAX), false),
+                Effect::Spring { frequency, damping_ratio, most } => {
+                    (Softness::new(frequency, damping_ratio, self.h), (-limit(most), limit(most)), true)
+                }
                 Effect::Drive { speed, most } => {
-                    place.speed.0[lane] = speed as f32;
-                    let hard = super::block::Softness { rate: 0.0, mass: 1.0, impulse: 0.0 };
+                    out_row.target_speed.0[lane] = speed as f32;
+                    let hard = Softness { bias_rate: 0.0, mass_scale: 1.0, impulse_scale: 0.0 };
                     (hard, (-limit(most), limit(most)), true)
                 }
             };
-            (place.least.0[lane], place.most.0[lane]) = range;
-            place.rate.0[lane] = softness.rate;
-            place.soft.0[lane] = softness.mass;
-            place.leak.0[lane] = softness.impulse;
-            place.one_sided.0[lane] = f32::from(u8::from(row.effect == Effect::Limit));
-            place.always.0[lane] = f32::from(u8::from(always));
+            (out_row.min_impulse.0[lane], out_row.max_impulse.0[lane]) = range;
+            out_row.bias_rate.0[lane] = softness.bias_rate;
+            out_row.mass_scale.0[lane] = softness.mass_scale;
+            out_row.impulse_scale.0[lane] = softness.impulse_scale;
+            out_row.one_sided.0[lane] = f32::from(u8::from(row.effect == Effect::Limit));
+            out_row.acts_in_relax.0[lane] = f32::from(u8::from(acts_in_relax));
         }
     }
 }

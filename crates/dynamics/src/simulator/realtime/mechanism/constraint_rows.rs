@@ -1,6 +1,6 @@
 //! Constraint rows of the joints of a mechanism, evaluated at the present poses of its bodies.
 
-use super::rattle::Node;
+use super::rattle::MechanismBody;
 use crate::joint::{Effect, JointFrame, JointState, Locks, Rows};
 use crate::world::{JointId, World};
 use glam::DVec3;
@@ -8,9 +8,9 @@ use rattleback_geometry::Pose;
 
 /// One constraint row: ġ = d·(v_B − v_A) + b·ω_B − a·ω_A.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct JointRow {
+pub(super) struct MechanismRow {
     /// Bodies A and B; `None` for immovable ones.
-    pub nodes: [Option<u32>; 2],
+    pub bodies: [Option<u32>; 2],
     /// d, and (a, b).
     pub linear: DVec3,
     pub angular: [DVec3; 2],
@@ -19,17 +19,17 @@ pub(super) struct JointRow {
     /// Impulse of its joint: 0–2 along axes, 3–5 about axes, from 6 on a further row.
     pub key: u8,
     /// Index of its joint in the mechanism.
-    pub link: u32,
+    pub joint: u32,
     /// Magnitude of the numbers whose difference is g, m, which determines its rounding error.
-    size: f64,
+    magnitude: f64,
 }
 
-impl JointRow {
-    pub fn rate(&self, nodes: &[Node]) -> f64 {
+impl MechanismRow {
+    pub fn rate(&self, bodies: &[MechanismBody]) -> f64 {
         let mut rate = 0.0;
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
-            if let Some(node) = self.nodes[side] {
-                let motion = &nodes[node as usize].motion;
+            if let Some(body) = self.bodies[side] {
+                let motion = &bodies[body as usize].motion;
                 rate += sign * (self.linear.dot(motion.v) + self.angular[side].dot(motion.omega));
             }
         }
@@ -38,31 +38,31 @@ impl JointRow {
 
     /// An error relative to the magnitude of the numbers it is the difference of.
     pub fn scaled(&self, error: f64) -> f64 {
-        error / self.size.max(1.0)
+        error / self.magnitude.max(1.0)
     }
 
     /// M⁻¹ times the row, for both bodies.
-    pub fn felt(&self, nodes: &[Node]) -> [[DVec3; 2]; 2] {
-        [0, 1].map(|side| match self.nodes[side] {
+    pub fn inverse_mass_times(&self, bodies: &[MechanismBody]) -> [[DVec3; 2]; 2] {
+        [0, 1].map(|side| match self.bodies[side] {
             None => [DVec3::ZERO; 2],
-            Some(node) => {
-                let Node { motion, inertia, .. } = &nodes[node as usize];
+            Some(body) => {
+                let MechanismBody { motion, inertia, .. } = &bodies[body as usize];
                 [self.linear * inertia.inverse_mass, inertia.angular_velocity(motion.q, self.angular[side])]
             }
         })
     }
 
     /// Entry of J M⁻¹ Jᵀ, with M⁻¹ times this row.
-    pub fn product(&self, felt: &[[DVec3; 2]; 2], other: &Self) -> f64 {
+    pub fn product(&self, inverse_mass_row: &[[DVec3; 2]; 2], other: &Self) -> f64 {
         let mut sum = 0.0;
-        for (side, [linear, angular]) in felt.iter().enumerate() {
-            if self.nodes[side].is_none() {
+        for (side, [linear, angular]) in inverse_mass_row.iter().enumerate() {
+            if self.bodies[side].is_none() {
                 continue;
             }
-            for far in 0..2 {
-                if self.nodes[side] == other.nodes[far] {
-                    let sign = if side == far { 1.0 } else { -1.0 };
-                    sum += sign * (linear.dot(other.linear) + angular.dot(other.angular[far]));
+            for other_side in 0..2 {
+                if self.bodies[side] == other.bodies[other_side] {
+                    let sign = if side == other_side { 1.0 } else { -1.0 };
+                    sum += sign * (linear.dot(other.linear) + angular.dot(other.angular[other_side]));
                 }
             }
         }
@@ -72,32 +72,32 @@ impl JointRow {
 
 /// One side of a joint.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Side {
+pub(super) enum MechanismSide {
     /// On a body, in its principal frame.
     On(u32, Pose),
-    Still(JointFrame),
+    Immovable(JointFrame),
 }
 
-impl Side {
-    fn frame(&self, nodes: &[Node]) -> JointFrame {
+impl MechanismSide {
+    fn frame(&self, bodies: &[MechanismBody]) -> JointFrame {
         match self {
-            Self::On(node, place) => JointFrame::on(&nodes[*node as usize].motion, place),
-            Self::Still(frame) => *frame,
+            Self::On(body, local_frame) => JointFrame::on(&bodies[*body as usize].motion, local_frame),
+            Self::Immovable(frame) => *frame,
         }
     }
 
-    const fn node(&self) -> Option<u32> {
+    const fn body(&self) -> Option<u32> {
         match self {
-            Self::On(node, _) => Some(*node),
-            Self::Still(_) => None,
+            Self::On(body, _) => Some(*body),
+            Self::Immovable(_) => None,
         }
     }
 }
 
 /// A joint of a mechanism in the present step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
-    pub sides: [Side; 2],
+pub(super) struct MechanismJoint {
+    pub sides: [MechanismSide; 2],
     pub locks: Locks,
     /// Length of a rod between the anchors, m.
     pub rod: Option<f64>,
@@ -105,28 +105,28 @@ pub(super) struct Link {
 
 /// All joints of a mechanism.
 #[derive(Debug, Default)]
-pub(super) struct Linkage {
-    pub links: Vec<Link>,
+pub(super) struct MechanismJoints {
+    pub joints: Vec<MechanismJoint>,
 }
 
-impl Linkage {
+impl MechanismJoints {
     /// Writes the rows of all joints, in order.
-    pub fn rows(&self, nodes: &[Node], out: &mut Vec<JointRow>) {
+    pub fn rows(&self, bodies: &[MechanismBody], out: &mut Vec<MechanismRow>) {
         out.clear();
-        for (index, link) in self.links.iter().enumerate() {
-            link.rows(index as u32, nodes, out);
+        for (index, joint) in self.joints.iter().enumerate() {
+            joint.rows(index as u32, bodies, out);
         }
     }
 }
 
-impl Link {
-    fn rows(&self, link: u32, nodes: &[Node], out: &mut Vec<JointRow>) {
-        let [a, b] = [0, 1].map(|side| self.sides[side].frame(nodes));
-        let sides = [0, 1].map(|side| self.sides[side].node());
-        let size = a.origin.abs().max(b.origin.abs()).max_element();
+impl MechanismJoint {
+    fn rows(&self, joint: u32, bodies: &[MechanismBody], out: &mut Vec<MechanismRow>) {
+        let [a, b] = [0, 1].map(|side| self.sides[side].frame(bodies));
+        let sides = [0, 1].map(|side| self.sides[side].body());
+        let magnitude = a.origin.abs().max(b.origin.abs()).max_element();
         let mut push = |key: u8, linear: DVec3, angular: [DVec3; 2], error: f64| {
-            let size = if (3..6).contains(&key) { 1.0 } else { size };
-            out.push(JointRow { nodes: sides, linear, angular, error, key, link, size });
+            let magnitude = if (3..6).contains(&key) { 1.0 } else { magnitude };
+            out.push(MechanismRow { bodies: sides, linear, angular, error, key, joint, magnitude });
         };
         let offset = b.origin - a.origin;
         let (arm_a, reach_a, arm_b) = (a.origin - a.center, b.origin - a.center, b.origin - b.center);
@@ -166,31 +166,31 @@ impl Link {
 
 /// Further rows of a joint besides its locked axes, at present.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Besides {
+pub(super) enum ExtraRows {
     Nothing,
     /// A rod of this length, m.
     Rod(f64),
     /// A limit is near.
     Limit,
     /// Springs, motors, friction or couplings.
-    More,
+    Other,
 }
 
 /// (joint, its frames) ⇒ further rows besides its locked axes.
-pub(super) fn besides(world: &World, id: JointId, state: &JointState, scratch: &mut Rows) -> Besides {
-    let Ok(record) = world.joint(id) else { return Besides::More };
-    let joint = record.kind();
-    if !joint.has_rows() {
-        return Besides::Nothing;
+pub(super) fn extra_rows(world: &World, id: JointId, state: &JointState, scratch: &mut Rows) -> ExtraRows {
+    let Ok(record) = world.joint(id) else { return ExtraRows::Other };
+    let kind = record.kind();
+    if !kind.has_rows() {
+        return ExtraRows::Nothing;
     }
     scratch.clear();
-    joint.rows(state, scratch);
+    kind.rows(state, scratch);
     match scratch.as_slice() {
-        [] => Besides::Nothing,
-        [row] if row.effect == Effect::Hold && joint.type_name() == "distance" => {
-            Besides::Rod(state.offset().length() - row.error)
+        [] => ExtraRows::Nothing,
+        [row] if row.effect == Effect::Hold && kind.type_name() == "distance" => {
+            ExtraRows::Rod(state.offset().length() - row.error)
         }
-        rows if rows.iter().all(|row| row.effect == Effect::Limit) => Besides::Limit,
-        _ => Besides::More,
+        rows if rows.iter().all(|row| row.effect == Effect::Limit) => ExtraRows::Limit,
+        _ => ExtraRows::Other,
     }
 }

@@ -7,41 +7,34 @@
 //! bodies added last are quarantined and reported; the simulation continues with the others.
 
 use super::Realtime;
-use super::roster::Roster;
+use super::sim_bodies::SimBodies;
+use super::tuning::{OVERLAP_CHECK_BODIES, OVERLAP_LIMITS, OVERLAP_PAIRS, OVERLAP_PAIRS_PER_BODY};
 use crate::error::Error;
 use crate::world::{BodyId, Handle, Status, World};
 use rattleback_geometry::Aabb;
 use std::collections::HashMap;
 
-const UNCOUNTED: usize = 256;
-/// Most boxes of a cell: eight times what fits side by side, and half of that again and again while there are
-/// too many pairs.
-const MOST: [u32; 4] = [64, 32, 16, 8];
-/// Pairs that are never too many, and how many more for each body.
-const PAIRS: f64 = 1e6;
-const PAIRS_EACH: f64 = 32.0;
-
 /// Size class and cell coordinate of a box along each axis.
 type Cell = [(i32, i64); 3];
 
 fn cell(bounds: &Aabb) -> Cell {
-    let (sides, middle) = (bounds.max() - bounds.min(), bounds.center());
+    let (sides, center) = (bounds.max() - bounds.min(), bounds.center());
     std::array::from_fn(|axis| {
         let class = sides[axis].max(1e-12).log2().ceil().clamp(-40.0, 60.0) as i32;
-        (class, (middle[axis] / f64::from(class).exp2()).floor() as i64)
+        (class, (center[axis] / f64::from(class).exp2()).floor() as i64)
     })
 }
 
 /// Numbers of boxes per cell.
-struct Census {
+struct CellCounts {
     cells: HashMap<Cell, u32>,
-    most: u32,
+    limit: u32,
 }
 
-impl Census {
+impl CellCounts {
     /// Counts the boxes of a body unless one of their cells is full ⇒ whether there was room.
     fn admit(&mut self, boxes: &[Aabb], always: bool) -> bool {
-        let full = |bounds: &Aabb| self.cells.get(&cell(bounds)).is_some_and(|count| *count >= self.most);
+        let full = |bounds: &Aabb| self.cells.get(&cell(bounds)).is_some_and(|count| *count >= self.limit);
         if !always && boxes.iter().any(full) {
             return false;
         }
@@ -59,36 +52,36 @@ impl Census {
 
 impl Realtime {
     /// Quarantines new bodies that exceed the limit.
-    pub(super) fn thin_crowds(&mut self, world: &World) -> Result<(), Error> {
-        if self.roster.newcomers.len() < UNCOUNTED {
+    pub(super) fn limit_overlaps(&mut self, world: &World) -> Result<(), Error> {
+        if self.sim_bodies.added.len() < OVERLAP_CHECK_BODIES {
             return Ok(());
         }
-        let mut newcomers = std::mem::take(&mut self.roster.newcomers);
-        newcomers.sort_unstable();
-        newcomers.dedup();
+        let mut added = std::mem::take(&mut self.sim_bodies.added);
+        added.sort_unstable();
+        added.dedup();
         let mut surplus = Vec::new();
-        for most in MOST {
+        for limit in OVERLAP_LIMITS {
             surplus.clear();
-            let mut census = Census { cells: HashMap::new(), most };
+            let mut census = CellCounts { cells: HashMap::new(), limit };
             let (mut boxes, bodies) = (Vec::new(), world.bodies().ids(Status::Dynamic));
-            for id in bodies.iter().filter(|id| newcomers.binary_search(id).is_err()) {
+            for id in bodies.iter().filter(|id| added.binary_search(id).is_err()) {
                 self.boxes_of(*id, &mut boxes);
                 census.admit(&boxes, true);
             }
-            for id in &newcomers {
+            for id in &added {
                 self.boxes_of(*id, &mut boxes);
                 if !census.admit(&boxes, false) {
                     surplus.push(*id);
                 }
             }
-            if census.pairs() <= PAIRS + PAIRS_EACH * bodies.len() as f64 {
+            if census.pairs() <= OVERLAP_PAIRS + OVERLAP_PAIRS_PER_BODY * bodies.len() as f64 {
                 break;
             }
         }
         for id in surplus {
-            if let Some((Status::Dynamic, place)) = world.bodies().locate(id) {
-                self.roster.dismiss(id.slot(), &mut *self.space)?;
-                self.sick.push(place);
+            if let Some((Status::Dynamic, index)) = world.bodies().locate(id) {
+                self.sim_bodies.remove_body(id.slot(), &mut *self.space)?;
+                self.non_finite.push(index);
             }
         }
         Ok(())
@@ -96,10 +89,13 @@ impl Realtime {
 
     fn boxes_of(&self, id: BodyId, boxes: &mut Vec<Aabb>) {
         boxes.clear();
-        let Roster { actors, parts, .. } = &self.roster;
-        let actor = actors.get(id.slot() as usize).and_then(Option::as_ref).filter(|actor| actor.id == id);
-        let parts =
-            actor.iter().flat_map(|actor| &actor.parts).filter_map(|part| parts[*part as usize].as_ref());
-        boxes.extend(parts.filter_map(|part| self.space.bounds(part.proxy).ok()));
+        let SimBodies { bodies, colliders, .. } = &self.sim_bodies;
+        let sim_body =
+            bodies.get(id.slot() as usize).and_then(Option::as_ref).filter(|sim_body| sim_body.id == id);
+        let colliders = sim_body
+            .iter()
+            .flat_map(|sim_body| &sim_body.colliders)
+            .filter_map(|collider| colliders[*collider as usize].as_ref());
+        boxes.extend(colliders.filter_map(|collider| self.space.bounds(collider.proxy).ok()));
     }
 }

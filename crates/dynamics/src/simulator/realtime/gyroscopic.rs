@@ -11,14 +11,11 @@
 //! (Goldstein, Classical Mechanics, §5.6); ν is the norm of these three rates. A rod that rotates end over
 //! end does not nutate, a spinning disc does.
 
-use super::block::Mover;
-use super::lanes::Row;
+use super::solver_body::{ANGULAR_LANES, BodyRow, SolverBody};
+use super::tuning::MAX_NUTATION_ANGLE;
 use crate::motion::{Inertia, Motion, rotate_freely};
 use glam::{DQuat, DVec3};
 use rattleback_numerics::team::Shared;
-
-/// Largest nutation in a sub-step, rad.
-const NUTATION: f64 = 0.1;
 
 /// Nutation rate ν of a body, rad/s.
 pub(super) fn nutation_rate(motion: &Motion, inertia: &Inertia) -> f64 {
@@ -32,43 +29,49 @@ pub(super) fn nutation_rate(motion: &Motion, inertia: &Inertia) -> f64 {
 
 /// (nutation rate in rad/s, length of the step in s, sub-steps) ⇒ factor by which the number of sub-steps has
 /// to grow.
-pub(super) fn times_finer(rate: f64, dt: f64, substeps: usize) -> f64 {
-    rate * dt / (substeps as f64 * NUTATION)
+pub(super) fn substep_factor(rate: f64, dt: f64, substeps: usize) -> f64 {
+    rate * dt / (substeps as f64 * MAX_NUTATION_ANGLE)
 }
 
 /// A body whose rotation is integrated in every sub-step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spinner {
-    pub mover: u32,
+pub(super) struct GyroscopicBody {
+    pub solver_index: u32,
     pub q: DQuat,
     pub inertia: Inertia,
 }
 
-impl Spinner {
+impl GyroscopicBody {
     /// Replaces the rotation of the last sub-step h, which used a constant ω, by exact free rotation from the
     /// orientation before it.
     ///
     /// # Safety
     /// No other thread accesses its solver body meanwhile.
     #[allow(unsafe_code)]
-    pub unsafe fn turn(&self, movers: &Shared<'_, Mover>, kicked: &Shared<'_, Row>, h: f64) {
+    pub unsafe fn integrate_rotation(
+        &self,
+        solver_bodies: &Shared<'_, SolverBody>,
+        kicked: &Shared<'_, BodyRow>,
+        h: f64,
+    ) {
         // SAFETY: promised by the caller.
-        let (mover, kicked) =
-            unsafe { (movers.get_mut(self.mover as usize), kicked.get_mut(self.mover as usize)) };
+        let (solver_body, kicked) = unsafe {
+            (solver_bodies.get_mut(self.solver_index as usize), kicked.get_mut(self.solver_index as usize))
+        };
         let root: DVec3 = self.inertia.inverse_moments.map(f64::sqrt);
-        let velocity = mover.velocity.vector(4);
-        let before = (mover.shift.vector(4) - velocity * h) * root;
+        let velocity = solver_body.velocity.angular();
+        let before = (solver_body.shift.angular() - velocity * h) * root;
         let q = self.q * DQuat::from_scaled_axis(before);
         let l = self.inertia.angular_momentum(q, self.q * (velocity * root));
         let next = rotate_freely(q, l, self.inertia.inverse_moments, h);
         let turned = self.q.conjugate() * next;
         let turned = (if turned.w < 0.0 { -turned } else { turned }).to_scaled_axis() / root;
         let change = (self.q.conjugate() * self.inertia.angular_velocity(next, l)) / root - velocity;
-        for (k, place) in [4, 5, 6].into_iter().enumerate() {
-            mover.shift.0[place] = turned[k] as f32;
-            mover.velocity.0[place] += change[k] as f32;
+        for (k, lane) in ANGULAR_LANES.into_iter().enumerate() {
+            solver_body.shift.lanes_mut()[lane] = turned[k] as f32;
+            solver_body.velocity.lanes_mut()[lane] += change[k] as f32;
             // Not an effect of contacts: excluded from the difference that the next sub-step applies again.
-            kicked.0[place] += change[k] as f32;
+            kicked.lanes_mut()[lane] += change[k] as f32;
         }
     }
 }
