@@ -1,7 +1,7 @@
 //! Contact graph: the pairs of colliders that the broad phase reports, and their contacts.
 //!
-//! Bodies are the vertices, pairs the edges. Pairs lie contiguous in memory, since most of them are separated and need
-//! no more than a comparison of their separation bound; the contacts of the others are stored apart.
+//! Bodies are the vertices, pairs the edges. Pairs lie contiguous in memory, since most of them are separated
+//! and need no more than a comparison of their separation bound; the contacts of the others are stored apart.
 
 use super::contact::{Contact, NarrowPhaseContext};
 use super::separation_bound::{approach, remaining, separation_bound};

@@ -210,13 +210,13 @@ impl Realtime {
         {
             return;
         }
-        let index = |slot: u32| {
+        let index_of = |slot: u32| {
             let sim_body = sim_bodies.body(slot).filter(|sim_body| sim_body.status == Status::Dynamic)?;
             Some(sim_body.index).filter(|index| (*index as usize) < inertia.len())
         };
         islands.reset(inertia.len());
         for (_, pair) in contact_graph.near(stamp) {
-            if let [Some(a), Some(b)] = pair.bodies.map(index) {
+            if let [Some(a), Some(b)] = pair.bodies.map(index_of) {
                 islands.unite(a, b);
             }
         }
@@ -224,8 +224,8 @@ impl Realtime {
         direct.roots.resize(inertia.len(), EMPTY);
         for (index, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
             let root = &mut direct.roots[islands.root(index as u32) as usize];
-            let own = inertia[index].inverse_mass;
-            (root.mass, root.lightest) = (root.mass + 1.0 / own, root.lightest.max(own));
+            let inverse_mass = inertia[index].inverse_mass;
+            (root.mass, root.lightest) = (root.mass + 1.0 / inverse_mass, root.lightest.max(inverse_mass));
             root.bodies += 1;
             let is_known = sim_bodies.body(id.slot()).is_some_and(|sim_body| sim_body.solver_index != EXACT);
             root.excluded |= !is_known || sim_bodies.activities[id.slot() as usize] != Activity::Awake;
@@ -239,7 +239,7 @@ impl Realtime {
             return;
         }
         for slot in joints.all.iter().flat_map(|joint| joint.bodies) {
-            if let Some(index) = place(slot) {
+            if let Some(index) = index_of(slot) {
                 direct.roots[islands.root(index) as usize].excluded = true;
             }
         }
@@ -247,22 +247,22 @@ impl Realtime {
             direct.roots[islands.root(*index) as usize].excluded = true;
         }
         for (index, pair) in contact_graph.near(stamp) {
-            let Some(one) = pair.bodies.iter().find_map(|slot| place(*slot)) else { continue };
+            let Some(one) = pair.bodies.iter().find_map(|slot| index_of(*slot)) else { continue };
             let root = islands.root(one) as usize;
             if !is_direct(&direct.roots[root]) {
                 continue;
             }
-            let is_supported = |slot: u32| {
+            let is_accepted = |slot: u32| {
                 let status = sim_bodies.body(slot).map(|sim_body| sim_body.status);
                 status == Some(Status::Fixed) || status == Some(Status::Dynamic)
             };
             let contact = contact_graph.contact(pair);
             let is_plain = contact.is_some_and(|contact| {
                 let material = &contact.material;
-                let impact_step = pair.bouncy && contact.impact_step == stamp;
-                !impact_step && material.rolling_friction == 0.0 && material.spinning_friction == 0.0
+                let is_impact = pair.bouncy && contact.impact_step == stamp;
+                !is_impact && material.rolling_friction == 0.0 && material.spinning_friction == 0.0
             });
-            if !(is_plain && pair.bodies.iter().all(|slot| is_supported(*slot))) {
+            if !(is_plain && pair.bodies.iter().all(|slot| is_accepted(*slot))) {
                 direct.roots[root].excluded = true;
                 continue;
             }

@@ -13,6 +13,7 @@
 
 use super::lanes::{F32x8, LANES};
 use super::sim_bodies::{Activity, NONE, SimBodies};
+use super::softness::Softness;
 use super::tuning::MAX_KEYED_ROWS;
 use crate::joint::{Effect, JointFrame, JointState, Locks, Rows};
 use crate::motion::{Inertia, Motion};
@@ -85,7 +86,7 @@ pub(super) struct JointBlock {
     pub first_edge: u32,
     pub edge_count: u32,
     /// Whether a side is kinematic.
-    pub driven: bool,
+    pub has_kinematic: bool,
 }
 
 /// Axes of both joint frames of eight joints; like the arms, first in principal and then in world axes.
@@ -270,12 +271,7 @@ impl JointContext<'_> {
     }
 
     /// Part of Ċ that is due to kinematic sides.
-    fn kinematic_rate_of(
-        &self,
-        joint: &JointConstraint,
-        state: &JointState,
-        row: &crate::joint::F32x8,
-    ) -> f64 {
+    fn kinematic_rate_of(&self, joint: &JointConstraint, state: &JointState, row: &crate::joint::Row) -> f64 {
         let mut state = *state;
         for (slot, frame) in joint.bodies.iter().zip(&mut state.frames) {
             if self.sim_bodies.body(*slot).is_none_or(|sim_body| sim_body.status != Status::Animated) {
@@ -342,8 +338,7 @@ impl JointContext<'_> {
                 }
                 Effect::Drive { speed, most } => {
                     out_row.target_speed.0[lane] = speed as f32;
-                    let hard = Softness { bias_rate: 0.0, mass_scale: 1.0, impulse_scale: 0.0 };
-                    (hard, (-limit(most), limit(most)), true)
+                    (Softness::RIGID, (-limit(most), limit(most)), true)
                 }
             };
             (out_row.min_impulse.0[lane], out_row.max_impulse.0[lane]) = range;

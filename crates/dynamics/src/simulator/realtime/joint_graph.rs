@@ -7,7 +7,6 @@ use super::joint_kernel::{JointArena, JointTask, run_task};
 use super::joint_tree::{JointTrees, TreePass};
 use super::lanes::LANES;
 use super::sim_bodies::NONE;
-use super::solver::MIN_BLOCKS_PER_THREAD;
 use super::solver_body::{BodyRow, SolverBody, SolverFrame};
 use super::tuning::{BLOCKS_PER_CHUNK, COLORS, MIN_BLOCKS_PER_THREAD};
 use crate::joint::{Locks, Rows};
@@ -75,7 +74,7 @@ impl JointGraph {
         self.masks.clear();
         self.masks.resize(solver_bodies, 0);
         self.keys.clear();
-        for (index, (index, sides)) in self.edges.iter().enumerate() {
+        for (edge, (index, sides)) in self.edges.iter().enumerate() {
             let used = |body: u32| if body >= first_movable { self.masks[body as usize] } else { 0 };
             let color = (!(used(sides[0]) | used(sides[1]))).trailing_zeros() as usize;
             if color < COLORS {
@@ -83,8 +82,8 @@ impl JointGraph {
                     self.masks[*body as usize] |= 1 << color;
                 }
             }
-            let kind = if self.in_tree[index] { 0 } else { all[*index as usize].locks.bits() };
-            self.keys.push(((color as u16) << 8 | u16::from(kind), index as u32));
+            let kind = if self.in_tree[edge] { 0 } else { all[*index as usize].locks.bits() };
+            self.keys.push(((color as u16) << 8 | u16::from(kind), edge as u32));
         }
         self.keys.sort_unstable();
         self.sorted.clear();
@@ -121,13 +120,13 @@ impl JointGraph {
             let width = if color < COLORS { LANES } else { 1 };
             let mut first = start;
             while first < end {
-                let kind = |index: usize| {
-                    let index = self.sorted[index] as usize;
-                    if self.in_tree[index] { Locks::NONE } else { all[self.edges[index].0 as usize].locks }
+                let kind = |position: usize| {
+                    let edge = self.sorted[position] as usize;
+                    if self.in_tree[edge] { Locks::NONE } else { all[self.edges[edge].0 as usize].locks }
                 };
                 let locks = kind(first);
                 let edge_count =
-                    (first..end.min(first + width)).take_while(|index| kind(*index) == locks).count();
+                    (first..end.min(first + width)).take_while(|position| kind(*position) == locks).count();
                 let mut block = JointBlock {
                     locks,
                     axes: NONE,

@@ -1,7 +1,7 @@
 //! A contact manifold with its accumulated impulses, persistent over steps for warm starting.
 //!
-//! The numbers are grouped into rows of eight lanes, so that a kernel loads eight manifolds and transposes them;
-//! everything else reads them by name.
+//! The numbers are grouped into rows of eight lanes, so that a kernel loads eight manifolds and transposes
+//! them; everything else reads them by name.
 
 use super::lanes::F32x8;
 use glam::{DVec3, Vec3};
@@ -62,11 +62,11 @@ impl ManifoldPoint {
 pub(super) struct ManifoldConstraint {
     /// Normal in A's axes; x_B − x_A in world axes, m; two unused lanes.
     pub head: F32x8,
-    /// Friction impulse in A's axes, N·s; impulse about the normal, N·m·s; rolling resistance impulse in A's axes,
-    /// N·m·s; one unused lane.
+    /// Friction impulse in A's axes, N·s; impulse about the normal, N·m·s; rolling resistance impulse in A's
+    /// axes, N·m·s; one unused lane.
     pub friction: F32x8,
-    /// Coefficients of static and kinetic friction; lever arms of spinning and rolling friction, m; 1 if one body
-    /// is immovable; number of points; two unused lanes.
+    /// Coefficients of static and kinetic friction; lever arms of spinning and rolling friction, m; 1 if one
+    /// body is immovable; number of points; two unused lanes.
     pub surface: F32x8,
     /// The contact points.
     pub points: [ManifoldPoint; MAX_POINTS],

@@ -279,7 +279,7 @@ impl Realtime {
     /// Removes the joints whose reactions exceeded their break thresholds.
     fn break_joints(&mut self, world: &mut World, time: f64) {
         let (sim_bodies, substeps, dt) = (&self.sim_bodies, self.substeps, self.dt);
-        let rate = |joint: &joint::JointConstraint| {
+        let rate = |joint: &joint_constraint::JointConstraint| {
             let high_mass_ratio = joint
                 .bodies
                 .iter()

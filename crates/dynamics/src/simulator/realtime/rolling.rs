@@ -9,8 +9,9 @@
 //! the velocity of the material there, a base step h from a state with u = 0 is
 //!
 //!   1. half a kick;
-//!   2. an impulse P at the contact point *at the beginning*, free flight (exact rotation) over h, with P such that
-//!      the height s is kept and the slip at both ends cancels, (u₀⁺ + u₁⁻)·t = 0 for tangents t: P ← P − K⁻¹ e;
+//!   2. an impulse P at the contact point *at the beginning*, free flight (exact rotation) over h, with P such
+//!      that the height s is kept and the slip at both ends cancels, (u₀⁺ + u₁⁻)·t = 0 for tangents t:
+//!      P ← P − K⁻¹ e;
 //!   3. half a kick, and an impulse Q at the contact point *at the end* so that u = 0 there.
 //!
 //! K = 1/m − [r]× I⁻¹ [r]×. The method is symmetric in time, so that the motion of a reversible system

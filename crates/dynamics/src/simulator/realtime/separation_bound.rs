@@ -74,7 +74,7 @@ pub(super) fn approach([a, b]: [&StepDisplacement; 2], dt: f64) -> f32 {
 
 /// Axes of the oriented bounding box of a collider.
 fn axes((collider, pose): (&SimCollider, &Pose)) -> DMat3 {
-    DMat3::from_quat(pose.rotation * collider.place.rotation)
+    DMat3::from_quat(pose.rotation * collider.local_pose.rotation)
 }
 
 /// Lower bound on the distance of two colliders of bodies at these poses, m; not positive or NaN if none is
@@ -84,23 +84,23 @@ pub(super) fn separation_bound(a: (&SimCollider, &Pose), b: (&SimCollider, &Pose
     let center = |(collider, pose): (&SimCollider, &Pose)| pose.point(collider.center);
     for (wall, other) in [(a, b), (b, a)] {
         if let Shape::HalfSpace(half_space) = &wall.0.shape {
-            let plane = *wall.1 * wall.0.place;
+            let plane = *wall.1 * wall.0.local_pose;
             let normal = plane.vector(half_space.normal());
             let across = axes(other).transpose() * normal;
             return normal.dot(center(other) - plane.translation) - across.abs().dot(other.0.half_extents);
         }
     }
     let between = center(b) - center(a);
-    let balls = between.length() - a.0.radius - b.0.radius;
+    let spheres = between.length() - a.0.radius - b.0.radius;
     let (axes_a, axes_b) = (axes(a), axes(b));
     // Columns are B's axes in A's frame; rows are A's axes in B's frame.
-    let turn = axes_a.transpose() * axes_b;
-    let size = DMat3::from_cols(turn.x_axis.abs(), turn.y_axis.abs(), turn.z_axis.abs());
+    let relative = axes_a.transpose() * axes_b;
+    let size = DMat3::from_cols(relative.x_axis.abs(), relative.y_axis.abs(), relative.z_axis.abs());
     let (half_a, half_b) = (a.0.half_extents, b.0.half_extents);
     let along_a = (axes_a.transpose() * between).abs() - half_a - size * half_b;
     let along_b = (axes_b.transpose() * between).abs() - half_b - size.transpose() * half_a;
     let boxes = along_a.max(along_b).max_element();
-    if boxes > balls { boxes } else { balls }
+    if boxes > spheres { boxes } else { spheres }
 }
 
 #[cfg(test)]
@@ -109,15 +109,15 @@ mod tests {
     use crate::world::{Body, Handle, World};
     use glam::DQuat;
     use proptest::prelude::*;
-    use rattleback_geometry::contact::separation_bound as exact;
+    use rattleback_geometry::contact::distance as exact;
     use rattleback_geometry::space::{Mobility, SpaceKind, everywhere};
 
-    fn collider(shape: &Shape, place: Pose) -> SimCollider {
+    fn collider(shape: &Shape, local_pose: Pose) -> SimCollider {
         let mut world = World::default();
         let body = world.add_body(Body::fixed().with_shape(shape.clone())).unwrap();
         let id = world.body(body).unwrap().shapes()[0];
         let proxy = SpaceKind::default().create().insert(&everywhere(), Mobility::Moving, 0).unwrap();
-        SimCollider::plain(shape.clone(), place, id, body.slot(), proxy)
+        SimCollider::plain(shape.clone(), local_pose, id, body.slot(), proxy)
     }
 
     fn poses() -> impl Strategy<Value = Pose> {
@@ -145,43 +145,44 @@ mod tests {
     proptest! {
         /// Neither the bound nor what remains of it after a step exceeds the exact distance.
         #[test]
-        fn distances_are_never_too_large(
+        fn bounds_never_exceed_the_distance(
             kinds in [0..4_usize, 0..5_usize],
-            places in [poses(), poses()],
+            local_poses in [poses(), poses()],
             before in [poses(), poses()],
             after in [poses(), poses()],
         ) {
             let shapes = shapes();
-            let colliders = [collider(&shapes[kinds[0]], places[0]), collider(&shapes[kinds[1]], places[1])];
+            let colliders = [0, 1].map(|k| collider(&shapes[kinds[k]], local_poses[k]));
             let gap = |at: &[Pose; 2]| {
-                let [a, b] = [at[0] * places[0], at[1] * places[1]];
-                exact(&shapes[kinds[0]], &shapes[kinds[1]], &a.relative(&b)).map_or(0.0, |found| found.separation_bound)
+                let [a, b] = [at[0] * local_poses[0], at[1] * local_poses[1]];
+                let found = exact(&shapes[kinds[0]], &shapes[kinds[1]], &a.relative(&b));
+                found.map_or(0.0, |found| found.distance)
             };
-            let known = separation_bound((&colliders[0], &before[0]), (&colliders[1], &before[1]));
-            prop_assert!(known <= gap(&before).max(0.0) + 1e-9, "{} of {}", known, gap(&before));
+            let bound = separation_bound((&colliders[0], &before[0]), (&colliders[1], &before[1]));
+            prop_assert!(bound <= gap(&before).max(0.0) + 1e-9, "{} of {}", bound, gap(&before));
             let displacement = |k: usize| {
                 let reach = colliders[k].center.length() + colliders[k].radius;
                 let [then, now] = [&before[k], &after[k]].map(|pose| motion(pose, DVec3::ZERO, DVec3::ZERO));
                 StepDisplacement::new(&then, &now, reach)
             };
-            let rest = remaining(known as f32, [&displacement(0), &displacement(1)]);
+            let rest = remaining(bound as f32, [&displacement(0), &displacement(1)]);
             prop_assert!(rest.is_nan() || f64::from(rest) <= gap(&after).max(0.0) + 1e-6);
         }
 
         /// The bound is exact for boxes with parallel faces along a face normal, and for spheres.
         #[test]
-        fn distances_are_exact_where_they_can_be(gap in 0.01..5.0_f64, way in poses()) {
+        fn bounds_are_exact_for_parallel_faces_and_spheres(gap in 0.01..5.0_f64, pose in poses()) {
             let cube = collider(&Shape::cuboid(DVec3::splat(0.5)).unwrap(), Pose::IDENTITY);
-            let beside = way * Pose { translation: (1.0 + gap) * DVec3::Y, rotation: DQuat::IDENTITY };
-            prop_assert!((separation_bound((&cube, &way), (&cube, &beside)) - gap).abs() < 1e-12);
+            let beside = pose * Pose { translation: (1.0 + gap) * DVec3::Y, rotation: DQuat::IDENTITY };
+            prop_assert!((separation_bound((&cube, &pose), (&cube, &beside)) - gap).abs() < 1e-12);
             let ball = collider(&Shape::sphere(0.5).unwrap(), Pose::IDENTITY);
-            prop_assert!((separation_bound((&ball, &way), (&ball, &beside)) - gap).abs() < 1e-12);
+            prop_assert!((separation_bound((&ball, &pose), (&ball, &beside)) - gap).abs() < 1e-12);
         }
     }
 
     /// An unknown displacement uses up any bound; bodies at rest keep it up to rounding.
     #[test]
-    fn the_unknown_uses_everything_up() {
+    fn an_unknown_displacement_invalidates_a_bound() {
         assert!(remaining(1e30, [&StepDisplacement::UNKNOWN, &StepDisplacement::REST]) < 0.0);
         assert!(remaining(1.0, [&StepDisplacement::REST, &StepDisplacement::REST]) > 0.999_999);
     }

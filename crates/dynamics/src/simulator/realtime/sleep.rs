@@ -132,7 +132,7 @@ impl Islands {
         self.reset(count);
         self.cannot_sleep.clear();
         self.cannot_sleep.resize(count, false);
-        let index = |sim_bodies: &SimBodies, slot: u32| {
+        let index_of = |sim_bodies: &SimBodies, slot: u32| {
             sim_bodies.body(slot).map_or(0, |sim_body| sim_body.index).min(count.saturating_sub(1) as u32)
         };
         let activity = |sim_bodies: &SimBodies, slot: u32| {
@@ -142,7 +142,7 @@ impl Islands {
         let pairs = || near().map(|pair| pair.bodies).chain(joints.all.iter().map(|joint| joint.bodies));
         for [a, b] in pairs() {
             if activity(sim_bodies, a) == Activity::Awake && activity(sim_bodies, b) == Activity::Awake {
-                self.unite(index(sim_bodies, a), index(sim_bodies, b));
+                self.unite(index_of(sim_bodies, a), index_of(sim_bodies, b));
             }
         }
         for [a, b] in pairs() {
@@ -150,14 +150,14 @@ impl Islands {
                 if activity(sim_bodies, one).is_dynamic()
                     && activity(sim_bodies, other) == Activity::KinematicMoving
                 {
-                    let root = self.root(index(sim_bodies, one));
+                    let root = self.root(index_of(sim_bodies, one));
                     self.cannot_sleep[root as usize] = true;
                 }
             }
         }
         for slot in joints.all.iter().filter(|joint| joint.driven).flat_map(|joint| joint.bodies) {
             if activity(sim_bodies, slot).is_dynamic() {
-                let root = self.root(index(sim_bodies, slot));
+                let root = self.root(index_of(sim_bodies, slot));
                 self.cannot_sleep[root as usize] = true;
             }
         }

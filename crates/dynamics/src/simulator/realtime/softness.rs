@@ -1,9 +1,9 @@
 //! Soft constraints: implicit damped springs that are stable at any stiffness.
 //!
-//! A constraint with position error C, Ċ = u and effective mass m = 1/(J M⁻¹ Jᵀ) is given the frequency f and the
-//! damping ratio ζ of a spring–damper: with ω = 2πf, stiffness k = m ω² and damping c = 2 m ζ ω. Implicit Euler over
-//! a sub-step h, λ = −h (k (C + h u′) + c u′) with u′ the velocity after the impulse, is equivalent to the
-//! constraint u′ + β/h C + γ λ = 0 (Catto 2011, Soft Constraints) with
+//! A constraint with position error C, Ċ = u and effective mass m = 1/(J M⁻¹ Jᵀ) is given the frequency f and
+//! the damping ratio ζ of a spring–damper: with ω = 2πf, stiffness k = m ω² and damping c = 2 m ζ ω. Implicit
+//! Euler over a sub-step h, λ = −h (k (C + h u′) + c u′) with u′ the velocity after the impulse, is
+//! equivalent to the constraint u′ + β/h C + γ λ = 0 (Catto 2011, Soft Constraints) with
 //!
 //!   γ = 1 / (h (c + h k)),   β = h k / (c + h k).
 //!
@@ -12,8 +12,8 @@
 //!   λ′ − λ = −m · mass_scale · (u + bias_rate · C) − impulse_scale · λ,
 //!   bias_rate = ω/a,   mass_scale = b/(1 + b),   impulse_scale = 1/(1 + b).
 //!
-//! For f → ∞ this is the rigid constraint with Baumgarte's correction of C/h; the coefficients depend neither on
-//! the mass nor on the load.
+//! For f → ∞ this is the rigid constraint with Baumgarte's correction of C/h; the coefficients depend neither
+//! on the mass nor on the load.
 
 /// Coefficients of a soft constraint for one sub-step.
 #[derive(Clone, Copy, Debug, PartialEq)]

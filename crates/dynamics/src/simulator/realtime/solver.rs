@@ -25,13 +25,12 @@ use super::contact_kernel::{ContactArena, ContactTask, ManifoldBodies, run_task}
 use super::gyroscopic::GyroscopicBody;
 use super::joint_graph::{JointGraph, JointPass};
 use super::joint_kernel::JointTask;
-use super::lanes::{F32x8, LANES, has_avx2};
+use super::lanes::{LANES, has_avx2};
 use super::manifold_constraint::ManifoldConstraint;
-use super::sim_bodies::NONE;
 use super::solver_body::{BodyRow, Kick, SolverBody, SolverFrame};
 use super::tuning::{COLORS, MIN_BLOCKS_PER_THREAD, MIN_BODIES_PER_THREAD};
 use super::work::BodyWork;
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 use rattleback_numerics::team::{Shared, Worker, together};
 use std::ops::Range;
 
@@ -210,13 +209,13 @@ impl SubstepSolver {
         self.last_manifold.resize(self.solver_bodies.len(), 0);
         self.keys.clear();
         let mut counts = [0_u32; (COLORS + 1) * 4];
-        for (index, (link, info)) in self.manifold_bodies.iter().zip(&self.infos).enumerate() {
-            let used = |index: u32| if index >= first_movable { self.masks[index as usize] } else { 0 };
-            let color = (!(used(link.a) | used(link.b))).trailing_zeros() as usize;
+        for (manifold, (bodies, info)) in self.manifold_bodies.iter().zip(&self.infos).enumerate() {
+            let used = |body: u32| if body >= first_movable { self.masks[body as usize] } else { 0 };
+            let color = (!(used(bodies.a) | used(bodies.b))).trailing_zeros() as usize;
             if color < COLORS {
-                for index in [link.a, link.b] {
-                    self.masks[index as usize] |= 1 << color;
-                    self.last_manifold[index as usize] = index as u32;
+                for body in [bodies.a, bodies.b] {
+                    self.masks[body as usize] |= 1 << color;
+                    self.last_manifold[body as usize] = manifold as u32;
                 }
             }
             let key = color * 4 + (4 - usize::from(info.points));
@@ -230,9 +229,9 @@ impl SubstepSolver {
         self.sorted.clear();
         self.sorted.resize(self.manifold_bodies.len(), 0);
         for (index, key) in self.keys.iter().enumerate() {
-            let place = &mut counts[*key as usize];
-            self.sorted[*place as usize] = index as u32;
-            *place += 1;
+            let position = &mut counts[*key as usize];
+            self.sorted[*position as usize] = index as u32;
+            *position += 1;
         }
         // After this counting sort each count is the end of its bucket.
         self.build_blocks(first_movable, &std::array::from_fn(|color| counts[color * 4 + 3]));
@@ -250,20 +249,21 @@ impl SubstepSolver {
             let width = if color < COLORS { LANES } else { 1 };
             let mut first = start as usize;
             while first < *end as usize {
-                let links = width.min(*end as usize - first);
+                let manifold_count = width.min(*end as usize - first);
                 let mut block = ContactBlock::empty();
                 block.first_manifold = first as u32;
-                block.manifold_count = links as u32;
+                block.manifold_count = manifold_count as u32;
                 let (mut max_points, mut rolls, mut has_kinematic) = (0, false, false);
-                for lane in 0..links {
-                    let link = &self.manifold_bodies[self.sorted[first + lane] as usize];
-                    block.a[lane] = link.a;
-                    block.b[lane] = link.b;
+                for lane in 0..manifold_count {
+                    let bodies = &self.manifold_bodies[self.sorted[first + lane] as usize];
+                    block.a[lane] = bodies.a;
+                    block.b[lane] = bodies.b;
                     let info = self.infos[self.sorted[first + lane] as usize];
                     max_points = max_points.max(info.points.into());
                     block.landing |= info.landing;
                     rolls |= info.rolls;
-                    has_kinematic |= [link.a, link.b].iter().any(|index| (1..first_movable).contains(index));
+                    has_kinematic |=
+                        [bodies.a, bodies.b].iter().any(|body| (1..first_movable).contains(body));
                 }
                 (block.first_point, block.points) = (points, max_points);
                 points += max_points;
@@ -276,7 +276,7 @@ impl SubstepSolver {
                     surface_velocities += 1;
                 }
                 self.blocks.push(block);
-                first += links;
+                first += manifold_count;
             }
             start = *end;
             let blocks = first_block..self.blocks.len();

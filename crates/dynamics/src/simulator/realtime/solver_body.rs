@@ -67,8 +67,8 @@ impl BodyRow {
     }
 }
 
-/// Effect of external loads and damping in a sub-step: h ẏ, with the damping factors e^(−h d) of translation and
-/// rotation in the padding lanes.
+/// Effect of external loads and damping in a sub-step: h ẏ, with the damping factors e^(−h d) of translation
+/// and rotation in the padding lanes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
 pub(super) struct Kick(BodyRow);

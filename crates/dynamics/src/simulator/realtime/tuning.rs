@@ -1,4 +1,5 @@
-//! Tuning constants of the real-time simulator: thresholds, iteration limits and work sizes that are not settings.
+//! Tuning constants of the real-time simulator: thresholds, iteration limits and work sizes that are not
+//! settings.
 //!
 //! Lengths are in m, angles in rad, speeds in m/s, masses in kg; ratios are dimensionless.
 
@@ -6,8 +7,8 @@
 
 /// Fewer new bodies than this are added without counting overlaps.
 pub(super) const OVERLAP_CHECK_BODIES: usize = 256;
-/// Largest number of boxes in a cell: eight times what fits side by side, and halved while the expected number
-/// of pairs is too large.
+/// Largest number of boxes in a cell: eight times what fits side by side, and halved while the expected
+/// number of pairs is too large.
 pub(super) const OVERLAP_LIMITS: [u32; 4] = [64, 32, 16, 8];
 /// Accepted number of expected pairs, and the increment per body.
 pub(super) const OVERLAP_PAIRS: f64 = 1e6;
@@ -19,13 +20,14 @@ pub(super) const REBUILD_CHANGES: usize = 1000;
 
 /// Largest speculative margin, as a fraction of the radius of the smaller collider.
 pub(super) const MARGIN_PER_RADIUS: f64 = 0.25;
-/// Largest tolerance of contact recycling, as a fraction of the margin: below 1, so that no contact is missed.
+/// Largest tolerance of contact recycling, as a fraction of the margin: below 1, so that no contact is
+/// missed.
 pub(super) const RECYCLING_PER_MARGIN: f64 = 0.5;
 /// Gap up to which colliders touch, as a fraction of the margin: to begin touching, and to keep touching.
 pub(super) const TOUCH_BEGIN: f64 = 0.1;
 pub(super) const TOUCH_END: f64 = 0.5;
-/// Speed of a curved surface by rotation, m/s, above which its manifold is recomputed in every step. An anchor
-/// rotates with the body while the contact point does not, and a lagging anchor brakes the rolling by
+/// Speed of a curved surface by rotation, m/s, above which its manifold is recomputed in every step. An
+/// anchor rotates with the body while the contact point does not, and a lagging anchor brakes the rolling by
 /// v̇ = −g φ at an angle φ. Slower bodies are about to sleep.
 pub(super) const ROLLING_SPEED: f64 = 0.02;
 /// Smallest cosine between the direction of a one-sided collider and the contact normal at which it resists.
@@ -119,7 +121,8 @@ pub(super) const MECHANISM_ATTEMPTS: usize = 6;
 pub(super) const MECHANISM_WORK_TOLERANCE: f64 = 3e-5;
 /// Largest number of iterations for the impulses of a base step.
 pub(super) const RATTLE_ITERATIONS: usize = 16;
-/// Position errors of joints, m or rad: below the first they are rounding, above the second a step has failed.
+/// Position errors of joints, m or rad: below the first they are rounding, above the second a step has
+/// failed.
 pub(super) const RATTLE_ROUNDING: f64 = 1e-13;
 pub(super) const RATTLE_FAILED: f64 = 1e-8;
 /// Fraction of a position error at the beginning of a base step that is corrected in it.
@@ -149,8 +152,8 @@ pub(super) const TOI_TOLERANCE: f64 = 1e-4;
 pub(super) const TOI_TOLERANCE_RANGE: [f64; 2] = [1e-8, 1e-6];
 /// Largest number of iterations of conservative advancement.
 pub(super) const TOI_ITERATIONS: u32 = 200;
-/// Radius of the core sphere, as a fraction of the smallest half extent, and its tolerance as a fraction of the
-/// radius.
+/// Radius of the core sphere, as a fraction of the smallest half extent, and its tolerance as a fraction of
+/// the radius.
 pub(super) const CORE_SPHERE_RADIUS: f64 = 0.5;
 pub(super) const CORE_SPHERE_TOLERANCE: f64 = 0.1;
 /// Largest number of stops in a step, per fast body.
@@ -160,8 +163,8 @@ pub(super) const MAX_STOPS_PER_BODY: usize = 8;
 
 /// Steps between two searches for islands that may sleep.
 pub(super) const SLEEP_CHECK_INTERVAL: u64 = 8;
-/// Largest drift of a still body, as a fraction of `sleep_speed` × `sleep_time`, and its largest rotation, rad.
-/// Speed alone tells neither rest from slow rolling nor from the spinning of a small body.
+/// Largest drift of a still body, as a fraction of `sleep_speed` × `sleep_time`, and its largest rotation,
+/// rad. Speed alone tells neither rest from slow rolling nor from the spinning of a small body.
 pub(super) const STILL_DISTANCE: f64 = 0.2;
 pub(super) const STILL_ANGLE: f64 = 0.1;
 

@@ -4,9 +4,9 @@
 //! = 0:
 //!
 //!   1. half a kick: v += ½h F/m, L += ½h τ;
-//!   2. an impulse Jₙᵀλ along the rows *at the beginning*, free flight over h (straight lines, exact torque-free
-//!      rotation), with λ such that g = 0 at the end: λ ← λ − K⁻¹ g/h, K = Jₙ M⁻¹ Jₙᵀ, which converges linearly with a
-//!      factor of about hω;
+//!   2. an impulse Jₙᵀλ along the rows *at the beginning*, free flight over h (straight lines, exact
+//!      torque-free rotation), with λ such that g = 0 at the end: λ ← λ − K⁻¹ g/h, K = Jₙ M⁻¹ Jₙᵀ, which
+//!      converges linearly with a factor of about hω;
 //!   3. half a kick, and an impulse Jᵀμ along the rows *at the end* so that J v = 0 there.
 //!
 //! The method is symmetric in time, and each of its parts is the flow of a Hamiltonian or a projection along
