@@ -364,7 +364,7 @@ impl Simulator for Realtime {
         self.pending_restore = if memory.is_empty() {
             None
         } else {
-            let malformed = |_| SnapshotError::Malformed("memory of the real-time simulator");
+            let malformed = |_| SnapshotError::Malformed("state of the real-time simulator");
             Some(postcard::from_bytes(memory).map_err(malformed)?)
         };
         Ok(())
