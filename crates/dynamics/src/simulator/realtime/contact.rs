@@ -188,6 +188,8 @@ impl Contact {
         ))
     }
 
+    /// (colliders with their slots, material, speculative margin in m, recycling tolerance) ⇒ contact without
+    /// manifolds.
     fn new(
         colliders: [(u32, &SimCollider); 2],
         material: MixedMaterial,
@@ -342,6 +344,7 @@ impl Contact {
         self.material.restitution > 0.0 && !self.sensor && !self.passing
     }
 
+    /// Colliders and states of both bodies.
     fn sides<'s>(&self, context: &NarrowPhaseContext<'s>) -> Option<[ContactSide<'s>; 2]> {
         let side = |k: usize| {
             let collider = context.sim_bodies.collider(self.colliders[k])?;
@@ -476,6 +479,7 @@ impl Contact {
         self.near = skips_gaps || f64::from(self.min_gap()) <= self.foresight;
     }
 
+    /// Smallest gap of all points, m.
     fn min_gap(&self) -> f32 {
         let points = self.manifolds().flat_map(ManifoldConstraint::points);
         points.map(ManifoldPoint::gap).fold(f32::INFINITY, f32::min)
@@ -531,6 +535,7 @@ struct ContactSide<'s> {
 }
 
 impl ContactSide<'_> {
+    /// Orientation of the axes of the anchors; identity for a static body.
     fn axes(&self) -> DQuat {
         if self.is_static { DQuat::IDENTITY } else { self.motion.q }
     }

@@ -244,6 +244,7 @@ impl ContactGraph {
         Some(pair.bodies)
     }
 
+    /// All contacts.
     pub fn iter(&self) -> impl Iterator<Item = &Contact> {
         self.contacts.iter().flatten()
     }

@@ -50,6 +50,7 @@ pub(super) struct BodyPairLanes<L> {
     pub wb: Vec3Lanes<L>,
 }
 
+/// Transposes eight rows into eight columns.
 #[inline(always)]
 fn columns<L: F32Lanes>(rows: [L; LANES]) -> [L; LANES] {
     L::transpose(rows)
@@ -71,6 +72,7 @@ unsafe fn velocities<L: F32Lanes>(
     (Vec3Lanes::new(x, y, z), Vec3Lanes::new(u, v, w))
 }
 
+/// Gathers the shifts ∫y dt of eight bodies ⇒ (translation, rotation).
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(super) unsafe fn shifts<L: F32Lanes>(
@@ -100,6 +102,7 @@ pub(super) unsafe fn kinematic_velocities<L: F32Lanes>(
 }
 
 impl<L: F32Lanes> BodyPairLanes<L> {
+    /// Reads the velocities of both bodies.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub unsafe fn gather(solver_bodies: &Shared<'_, SolverBody>, a: &[u32; LANES], b: &[u32; LANES]) -> Self {
@@ -108,6 +111,7 @@ impl<L: F32Lanes> BodyPairLanes<L> {
         Self { va, wa, vb, wb }
     }
 
+    /// Writes the velocities back to the bodies that impulses may change.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub unsafe fn scatter(
@@ -161,6 +165,7 @@ impl<L: F32Lanes> BodyPairLanes<L> {
         }
     }
 
+    /// Applies an impulse along a row with linear parts (na, nb) and angular parts (a, b).
     #[inline(always)]
     fn apply_along(
         &mut self,
@@ -175,12 +180,14 @@ impl<L: F32Lanes> BodyPairLanes<L> {
         self.apply_angular(a, b, impulse);
     }
 
+    /// Applies an impulse along a row of pure rotation.
     #[inline(always)]
     pub fn apply_angular(&mut self, a: Vec3Lanes<L>, b: Vec3Lanes<L>, impulse: L) {
         self.wa = self.wa + a.scaled(impulse);
         self.wb = self.wb + b.scaled(impulse);
     }
 
+    /// Velocity along the angular part of a row.
     #[inline(always)]
     pub fn angular_rate(&self, a: Vec3Lanes<L>, b: Vec3Lanes<L>) -> L {
         a.dot(self.wa) + b.dot(self.wb)
@@ -198,6 +205,7 @@ pub(super) struct FrameLanes<L> {
 }
 
 impl<L: F32Lanes> FrameLanes<L> {
+    /// Reads the frames of eight bodies.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub unsafe fn gather(frames: &Shared<'_, SolverFrame>, index: &[u32; LANES]) -> Self {
@@ -239,6 +247,7 @@ impl<L: F32Lanes> FrameLanes<L> {
     }
 }
 
+/// 1/k where k > 0, else 0.
 #[inline(always)]
 pub(super) fn inverse<L: F32Lanes>(k: L) -> L {
     let (zero, one) = (L::splat(0.0), L::splat(1.0));

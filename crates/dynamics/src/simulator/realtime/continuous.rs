@@ -145,6 +145,7 @@ impl Realtime {
         Ok(())
     }
 
+    /// Marks the bodies with joints.
     fn mark_jointed(&mut self) {
         let jointed = &mut self.continuous.jointed;
         jointed.clear();
@@ -313,6 +314,7 @@ impl Realtime {
         }
     }
 
+    /// Motion of the body of a collider in this step.
     fn motion_of(
         &self,
         world: &World,
@@ -491,6 +493,7 @@ fn may_tunnel(collider: &SimCollider, moved: f64, rotation: f64) -> bool {
 }
 
 impl FastBody {
+    /// Whether a collider of this body may have passed through something.
     fn may_tunnel(&self, collider: &SimCollider) -> bool {
         let [start, end] = self.ends.map(|pose| pose.point(collider.center));
         may_tunnel(collider, start.distance(end), self.motion.turn().length())

@@ -62,6 +62,7 @@ pub(super) struct DirectSolver {
     masses_differ: bool,
 }
 
+/// Totals of an island, by its root.
 #[derive(Clone, Copy, Debug)]
 struct IslandTotals {
     /// Mass of the island, kg, and 1/m of its lightest body, 1/kg.

@@ -53,6 +53,7 @@ pub(super) struct JointSide<'w> {
 }
 
 impl JointSide<'_> {
+    /// A side on a static body or the world.
     const fn immovable(origin: DVec3, axes: DMat3) -> Self {
         Self { origin, rotation: DQuat::IDENTITY, arm: DVec3::ZERO, axes, movable: None }
     }
@@ -217,6 +218,7 @@ pub(super) struct JointContext<'s> {
 }
 
 impl JointContext<'_> {
+    /// Side k of a joint at the beginning of the step.
     pub fn side(&self, joint: &JointConstraint, k: usize) -> Option<JointSide<'_>> {
         let frame = &joint.frames[k];
         if joint.bodies[k] == NONE {

@@ -45,6 +45,7 @@ pub(super) struct JointGraph {
 }
 
 impl JointGraph {
+    /// Removes all joints.
     pub fn clear(&mut self) {
         self.edges.clear();
     }
@@ -53,6 +54,7 @@ impl JointGraph {
         self.edges.is_empty()
     }
 
+    /// Adds a joint, by index, with the solver bodies of its sides.
     pub fn add(&mut self, index: usize, solver_bodies: [u32; 2]) {
         self.edges.push((index as u32, solver_bodies));
     }
@@ -257,12 +259,14 @@ pub(super) struct JointPass<'s> {
 
 #[allow(unsafe_code)]
 impl JointPass<'_> {
+    /// Prepares all blocks.
     pub fn prepare(&self, worker: &Worker<'_>, avx: bool, parameters: &SweepParameters) {
         // SAFETY: ranges do not overlap.
         let prepare = |blocks| unsafe { run_task(avx, JointTask::Prepare, &self.arena, blocks, parameters) };
         worker.stage(0..self.blocks, MIN_BLOCKS_PER_THREAD, prepare);
     }
 
+    /// Runs a pass over all blocks, colour by colour, then over the trees.
     pub fn sweep(&self, worker: &Worker<'_>, avx: bool, task: JointTask, parameters: &SweepParameters) {
         // SAFETY: ranges do not overlap, and blocks of a colour share no solver body that is written.
         let go = |blocks| unsafe { run_task(avx, task, &self.arena, blocks, parameters) };

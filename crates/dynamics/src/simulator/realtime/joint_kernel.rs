@@ -31,6 +31,7 @@ pub(super) struct JointArena<'s> {
 /// Columns of eight 3×3 matrices.
 type Mat3Lanes<L> = [Vec3Lanes<L>; 3];
 
+/// Loads a matrix by columns.
 #[inline(always)]
 fn matrix<L: F32Lanes>(rows: &[[F32x8; 3]; 3]) -> Mat3Lanes<L> {
     [Vec3Lanes::load(&rows[0]), Vec3Lanes::load(&rows[1]), Vec3Lanes::load(&rows[2])]
@@ -100,6 +101,7 @@ impl<L: F32Lanes> RotationLanes<L> {
         Self { theta, s: series(&SINE_SERIES, x), c: series(&COSINE_SERIES, x) }
     }
 
+    /// Rotates a vector.
     #[inline(always)]
     fn of(&self, v: Vec3Lanes<L>) -> Vec3Lanes<L> {
         let once = self.theta.cross(v);
@@ -111,6 +113,7 @@ impl<L: F32Lanes> RotationLanes<L> {
 /// Symmetric 3×3 matrix: xx, xy, xz, yy, yz, zz.
 type SymmetricLanes<L> = [L; 6];
 
+/// Inverse by cofactors; zero if the matrix is singular.
 #[inline(always)]
 fn symmetric_inverse<L: F32Lanes>(k: SymmetricLanes<L>) -> SymmetricLanes<L> {
     // Scaled by the trace first, so that neither light nor heavy bodies overflow or underflow.
@@ -131,6 +134,7 @@ fn symmetric_inverse<L: F32Lanes>(k: SymmetricLanes<L>) -> SymmetricLanes<L> {
     ]
 }
 
+/// M v.
 #[inline(always)]
 fn symmetric_times<L: F32Lanes>(m: &SymmetricLanes<L>, v: Vec3Lanes<L>) -> Vec3Lanes<L> {
     Vec3Lanes::new(
@@ -231,6 +235,7 @@ impl<L: F32Lanes> JointBodies<L> {
         [transposed_times(&self.spin[0], d), transposed_times(&self.spin[1], d)]
     }
 
+    /// Angular velocities of both sides, rad/s.
     #[inline(always)]
     fn omegas(&self) -> [Vec3Lanes<L>; 2] {
         let mut omegas = [times(&self.spin[0], self.y.wa), times(&self.spin[1], self.y.wb)];
@@ -251,6 +256,7 @@ impl<L: F32Lanes> JointBodies<L> {
         relative_velocity
     }
 
+    /// Applies a linear impulse to B and its opposite to A.
     #[inline(always)]
     fn apply_linear(&mut self, impulse: Vec3Lanes<L>) {
         self.y.va = self.y.va - impulse.scaled(self.inverse_sqrt_mass[0]);
@@ -272,6 +278,7 @@ struct LockGeometry<L> {
 }
 
 impl<L: F32Lanes> LockGeometry<L> {
+    /// Axis k of the joint frame of a side, rotated.
     #[inline(always)]
     fn axis(&self, axes: &JointBlockAxes, side: usize, k: usize) -> Vec3Lanes<L> {
         self.rotations[side].of(Vec3Lanes::load(&axes.axes[side][k]))

@@ -196,6 +196,7 @@ impl JointTrees {
         self.ranges.push(tree);
     }
 
+    /// Adds a body to the tree under construction.
     fn add_link(
         &mut self,
         edges: &[(u32, [u32; 2])],
@@ -267,6 +268,7 @@ impl JointTrees {
         }
     }
 
+    /// The trees as seen by every worker thread during a step.
     pub fn pass<'s>(
         &'s mut self,
         solver_bodies: Shared<'s, SolverBody>,
@@ -313,6 +315,7 @@ impl TreePass<'_> {
             .stage(0..self.trees.len(), 1, |trees| self.sweep_trees(&self.trees[trees], biased, parameters));
     }
 
+    /// Solves some trees.
     fn sweep_trees(&self, trees: &[Range<usize>], biased: bool, parameters: &SweepParameters) {
         for tree in trees {
             // SAFETY: a tree, and the solver bodies in it, belong to one thread.
@@ -333,6 +336,7 @@ impl TreePass<'_> {
         }
     }
 
+    /// Present state of a solver body.
     fn body(&self, body: u32, parameters: &SweepParameters) -> TreeBody {
         // SAFETY: the solver body belongs to this tree or is not written.
         let (solver_body, frame) =
@@ -403,6 +407,7 @@ impl TreePass<'_> {
         }
     }
 
+    /// Velocity y of a solver body.
     fn velocity(&self, body: u32) -> Vec6 {
         // SAFETY: the solver body belongs to this tree or is not written.
         let y = unsafe { &self.solver_bodies.get(body as usize).velocity };
@@ -486,6 +491,7 @@ fn dot(a: &Vec6, b: &Vec6) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+/// to += times · what.
 fn add(to: &mut Vec6, what: &Vec6, times: f64) {
     for (to, what) in to.iter_mut().zip(what) {
         *to += what * times;

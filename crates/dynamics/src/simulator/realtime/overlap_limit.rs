@@ -17,6 +17,7 @@ use std::collections::HashMap;
 /// Size class and cell coordinate of a box along each axis.
 type Cell = [(i32, i64); 3];
 
+/// Cell of a box.
 fn cell(bounds: &Aabb) -> Cell {
     let (sides, center) = (bounds.max() - bounds.min(), bounds.center());
     std::array::from_fn(|axis| {
@@ -87,6 +88,7 @@ impl Realtime {
         Ok(())
     }
 
+    /// Bounding boxes of the colliders of a body.
     fn boxes_of(&self, id: BodyId, boxes: &mut Vec<Aabb>) {
         boxes.clear();
         let SimBodies { bodies, colliders, .. } = &self.sim_bodies;

@@ -227,6 +227,7 @@ impl Realtime {
         self.impacts.new_candidates = new_candidates;
     }
 
+    /// Adds the manifolds of a contact as candidates.
     fn add_candidates(&mut self, world: &World, index: u32, g: DVec3) {
         let Some(Some(contact)) = self.contact_graph.contacts.get(index as usize) else { return };
         let [Some(a), Some(b)] = contact.bodies.map(|slot| self.sim_bodies.body(slot)) else { return };
@@ -464,6 +465,7 @@ impl ImpactStage {
         self.outcomes.clear();
     }
 
+    /// Index of the impact body of a slot, created on first use.
     fn body_index(&mut self, slot: u32, make: impl FnOnce() -> ImpactBody) -> u32 {
         if let Some(known) = self.by_slot.get(&slot) {
             return *known;

@@ -91,6 +91,7 @@ struct RollingProblem<'s> {
 }
 
 impl RollingProblem<'_> {
+    /// Support point of the collider for a state of the body.
     fn support(&self, motion: &Motion) -> Option<SupportPoint> {
         // Relative to the projection of the centre of mass onto the plane, so that no digits are lost far
         // from the origin.
@@ -177,6 +178,7 @@ impl RollingState {
         self.update_omega(problem);
     }
 
+    /// Velocity of the material at an arm, m/s.
     fn slip(&self, arm: DVec3) -> DVec3 {
         self.motion.v + self.motion.omega.cross(arm)
     }

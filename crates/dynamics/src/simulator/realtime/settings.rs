@@ -84,6 +84,7 @@ impl RealtimeSettings {
         LAWS.iter().find(|(name, _)| *name == self.restitution_law).map(|law| law.1).unwrap_or_default()
     }
 
+    /// The broad phase.
     pub(super) fn space_kind(&self) -> Result<SpaceKind, PropertyError> {
         SpaceKind::from_name(&self.space).map_err(|_| PropertyError::Range {
             component: "realtime".into(),

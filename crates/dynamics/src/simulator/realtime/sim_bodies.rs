@@ -408,10 +408,12 @@ pub(super) fn update_bounds(
     }
 }
 
+/// Error of the broad phase as an error of the simulator.
 pub(super) fn broad_phase_error(source: SpaceError) -> Error {
     super::RealtimeError::Space { source }.into()
 }
 
+/// Number of bodies of each status.
 fn counts(world: &World) -> [usize; 4] {
     Status::ALL.map(|status| world.bodies().count(status))
 }

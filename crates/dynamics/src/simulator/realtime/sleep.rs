@@ -39,10 +39,12 @@ pub(super) struct SavedIslands {
 }
 
 impl SavedIslands {
+    /// Whether an island number exists.
     pub fn has(&self, island: u32) -> bool {
         (island as usize) < self.members.len()
     }
 
+    /// Slots of all members.
     pub fn members(&self) -> impl Iterator<Item = u32> {
         self.members.iter().flatten().copied()
     }
@@ -54,10 +56,12 @@ impl SavedIslands {
 }
 
 impl Islands {
+    /// State to be saved.
     pub fn saved(&self) -> SavedIslands {
         SavedIslands { members: self.members.clone(), free: self.free.clone() }
     }
 
+    /// Restores a saved state.
     pub fn restore(&mut self, saved: SavedIslands) {
         (self.members, self.free) = (saved.members, saved.free);
     }
@@ -99,6 +103,7 @@ impl Islands {
         self.parents.extend(0..bodies as u32);
     }
 
+    /// Root of the island of a body.
     pub fn root(&mut self, index: u32) -> u32 {
         // A damaged snapshot may contain indices that do not exist.
         let mut index = index.min(self.parents.len().saturating_sub(1) as u32);
@@ -110,6 +115,7 @@ impl Islands {
         index
     }
 
+    /// Unites the islands of two bodies.
     pub fn unite(&mut self, one: u32, other: u32) {
         let (a, b) = (self.root(one), self.root(other));
         // The smaller index becomes the root, so that the result does not depend on the order of the

@@ -192,6 +192,7 @@ impl SubstepSolver {
         Some(((frame.rotation() * normal).normalize_or_zero(), self.infos[index].cold))
     }
 
+    /// Adds a manifold, with the slots of its bodies.
     pub fn add_manifold(&mut self, link: ManifoldBodies, manifold: &mut ManifoldConstraint) {
         self.manifold_bodies.push(link);
         self.infos.push(ManifoldInfo::of(manifold));
@@ -237,6 +238,7 @@ impl SubstepSolver {
         self.build_blocks(first_movable, &std::array::from_fn(|color| counts[color * 4 + 3]));
     }
 
+    /// Groups the manifolds of each colour into blocks; `ends` are the ends of the colours in `sorted`.
     fn build_blocks(&mut self, first_movable: u32, ends: &[u32; COLORS + 1]) {
         self.manifolds.clear();
         self.manifolds.extend(self.sorted.iter().map(|index| self.unsorted_manifolds[*index as usize]));
@@ -357,6 +359,7 @@ struct SolverPass<'s> {
 
 #[allow(unsafe_code)]
 impl SolverPass<'_> {
+    /// All sub-steps of a step.
     fn run(&self, worker: &Worker<'_>) {
         let mut parameters = self.plan.parameters;
         // SAFETY: ranges do not overlap.
@@ -405,6 +408,7 @@ impl SolverPass<'_> {
         }
     }
 
+    /// Runs a pass over all blocks, colour by colour, then over the overflow.
     fn sweep(&self, worker: &Worker<'_>, task: ContactTask, parameters: &SweepParameters) {
         // SAFETY: ranges do not overlap, and blocks of a colour share no solver body that is written.
         let go = |blocks| unsafe { run_task(self.avx, task, &self.arena, blocks, parameters) };
@@ -466,6 +470,7 @@ impl SolverPass<'_> {
         work.end(y, kicked, &joint_change, &self.kicks[index]);
     }
 
+    /// Drift: ∫y dt grows by h y.
     #[inline(always)]
     fn integrate(&self, index: usize) {
         // SAFETY: ranges do not overlap.

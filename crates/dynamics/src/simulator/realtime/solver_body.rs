@@ -50,11 +50,13 @@ impl BodyRow {
         &mut self.0.0
     }
 
+    /// Translation.
     #[inline]
     pub fn linear(&self) -> DVec3 {
         self.0.vector(0)
     }
 
+    /// Rotation.
     #[inline]
     pub fn angular(&self) -> DVec3 {
         self.0.vector(4)
@@ -74,6 +76,7 @@ impl BodyRow {
 pub(super) struct Kick(BodyRow);
 
 impl Kick {
+    /// (change of translation, its damping factor, change of rotation, its damping factor) ⇒ kick.
     #[inline]
     pub fn new(linear: DVec3, linear_damping: f64, angular: DVec3, angular_damping: f64) -> Self {
         let mut row = BodyRow::new(linear, angular);

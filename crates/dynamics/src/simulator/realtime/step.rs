@@ -39,6 +39,7 @@ pub(super) struct GatheredBody {
 }
 
 impl Realtime {
+    /// All stages of a step.
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         let mut watch = Stopwatch::start();
         self.dt = dt;
@@ -114,6 +115,7 @@ impl Realtime {
         Ok(())
     }
 
+    /// Number of worker threads.
     pub(super) fn threads(&self) -> usize {
         self.settings.threads.clamp(1, 256) as usize
     }
@@ -158,6 +160,7 @@ impl Realtime {
         }
     }
 
+    /// Updates the contacts of active bodies that were not updated in this step yet.
     #[allow(unsafe_code)]
     fn update_contacts_once(&mut self, world: &World, stamp: u64) {
         let threads = self.threads();
@@ -226,6 +229,7 @@ impl Realtime {
         });
     }
 
+    /// Reports contacts that began or ended.
     fn report_contacts(&mut self, stamp: u64, time: f64) {
         let sim_bodies = &self.sim_bodies;
         for pair in &self.contact_graph.pairs {
@@ -515,6 +519,7 @@ impl Realtime {
         }
     }
 
+    /// Runs both solvers.
     fn solve(&mut self, dt: f64) {
         let threads = self.threads();
         for (solver, substeps) in self.solvers.iter_mut().zip(self.substeps) {

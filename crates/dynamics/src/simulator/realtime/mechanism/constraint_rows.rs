@@ -25,6 +25,7 @@ pub(super) struct MechanismRow {
 }
 
 impl MechanismRow {
+    /// ġ of the row.
     pub fn rate(&self, bodies: &[MechanismBody]) -> f64 {
         let mut rate = 0.0;
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
@@ -120,6 +121,7 @@ impl MechanismJoints {
 }
 
 impl MechanismJoint {
+    /// Writes the rows of one joint.
     fn rows(&self, joint: u32, bodies: &[MechanismBody], out: &mut Vec<MechanismRow>) {
         let [a, b] = [0, 1].map(|side| self.sides[side].frame(bodies));
         let sides = [0, 1].map(|side| self.sides[side].body());
