@@ -1,5 +1,5 @@
-//! How well joints hold in real time:
-//! `cargo run --release -p rattleback-dynamics --example joint_quality [fewest joints solved exactly] [frequency]`.
+//! Drift and energy of joints in the real-time simulator: `cargo run --release -p rattleback-dynamics
+//! --example joint_quality [exact_joints] [joint_frequency]`.
 
 use glam::DVec3;
 use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
@@ -9,7 +9,8 @@ use rattleback_geometry::Shape;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Links of length 1 hang from the world, the last a ball that weighs `ratio` times as much ⇒ (world, bodies).
+/// A chain of links of length 1 m on the world, the last a sphere with `ratio` times the mass of a link ⇒
+/// (world, bodies).
 fn chain(links: usize, ratio: f64, sideways: bool) -> Outcome<(World, Vec<BodyId>)> {
     let mut world = World::default();
     let direction = if sideways { DVec3::X } else { DVec3::NEG_Z };
@@ -32,7 +33,7 @@ fn chain(links: usize, ratio: f64, sideways: bool) -> Outcome<(World, Vec<BodyId
     Ok((world, bodies))
 }
 
-/// Largest distance of two anchors that should coincide.
+/// Largest distance of two anchors that should coincide, m.
 fn drift(world: &World, bodies: &[BodyId], sideways: bool) -> Outcome<f64> {
     let arm = if sideways { DVec3::X } else { DVec3::NEG_Z } * 0.5;
     let mut worst = 0.0_f64;

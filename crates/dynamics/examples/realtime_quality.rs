@@ -1,4 +1,4 @@
-//! How well the real-time simulator stands, stops and stays outside: prints a table.
+//! Sag of stacks, settling and tunnelling in the real-time simulator: prints a table.
 //!
 //! `cargo run --release -p rattleback-dynamics --example realtime_quality [launches]`
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for sleep in [false, true] {
         for (since, moved) in pyramid(30, sleep)? {
             println!(
-                "pyramid 30 high, 60 s, sleep {}: since {since:>2} s never more than {:.3} mm along, {:.3} mm across, {:.3} mm down",
+                "pyramid 30 high, 60 s, sleep {}: after {since:>2} s at most {:.3} mm along, {:.3} mm across, {:.3} mm down",
                 if sleep { "on " } else { "off" },
                 1e3 * moved.x,
                 1e3 * moved.y,
@@ -41,11 +41,11 @@ fn ground(world: &mut World) -> Result<BodyId, Box<dyn std::error::Error>> {
     Ok(world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?))?)
 }
 
-fn wakeful() -> Result<Realtime, Error> {
+fn without_sleep() -> Result<Realtime, Error> {
     Realtime::new(RealtimeSettings { sleep: false, ..RealtimeSettings::default() })
 }
 
-/// Mass of the top box ⇒ how far it sinks and moves aside.
+/// Mass of the top box, kg ⇒ [how far it sinks, how far it moves sideways], m.
 fn tower(heavy: f64) -> Result<[f64; 2], Box<dyn std::error::Error>> {
     let mut world = World::default();
     ground(&mut world)?;
@@ -55,7 +55,7 @@ fn tower(heavy: f64) -> Result<[f64; 2], Box<dyn std::error::Error>> {
             Body::dynamic().at(0.0, 0.0, 0.5 + f64::from(k)).with_shape(Shape::cuboid(DVec3::splat(0.5))?);
         top = Some(world.add_body(body.mass(if k == 9 { heavy } else { 1.0 }))?);
     }
-    let mut simulator = wakeful()?;
+    let mut simulator = without_sleep()?;
     for _ in 0..3600 {
         simulator.step(&mut world, DT)?;
     }
@@ -63,11 +63,11 @@ fn tower(heavy: f64) -> Result<[f64; 2], Box<dyn std::error::Error>> {
     Ok([9.5 - p.z, p.truncate().length()])
 }
 
-/// Since which second, and how far at most.
+/// Start of the observation, s, and largest displacement since then, m.
 type Drift = (u32, DVec3);
 
-/// (height, whether bodies may sleep) ⇒ since some seconds: how far a box was at most, at any later tenth of a second of the minute, from where it
-/// was then: in the plane the pyramid stands in, across it and up or down.
+/// (rows, whether bodies may sleep) ⇒ for several starts of the observation, the largest displacement of a
+/// box at any later tenth of a second of the minute: in the plane of the pyramid, across it and vertically.
 fn pyramid(base: u32, sleep: bool) -> Result<Vec<Drift>, Box<dyn std::error::Error>> {
     let mut world = World::default();
     ground(&mut world)?;
@@ -81,7 +81,7 @@ fn pyramid(base: u32, sleep: bool) -> Result<Vec<Drift>, Box<dyn std::error::Err
         }
     }
     let mut simulator = Realtime::new(RealtimeSettings { sleep, ..RealtimeSettings::default() })?;
-    let (mut before, mut told) = (Vec::<Vec<DVec3>>::new(), Vec::<Drift>::new());
+    let (mut before, mut drifts) = (Vec::<Vec<DVec3>>::new(), Vec::<Drift>::new());
     for tenth in 1..=600 {
         for _ in 0..6 {
             simulator.step(&mut world, DT)?;
@@ -90,19 +90,19 @@ fn pyramid(base: u32, sleep: bool) -> Result<Vec<Drift>, Box<dyn std::error::Err
             .iter()
             .map(|id| world.body(*id).map(|body| body.position()))
             .collect::<Result<Vec<_>, _>>()?;
-        for (then, (_, most)) in before.iter().zip(&mut told) {
+        for (then, (_, most)) in before.iter().zip(&mut drifts) {
             let moved = then.iter().zip(&now).map(|(then, now)| (*now - *then).abs());
             *most = moved.fold(*most, DVec3::max);
         }
         if [20, 60, 100].contains(&tenth) {
             before.push(now);
-            told.push((tenth / 10, DVec3::ZERO));
+            drifts.push((tenth / 10, DVec3::ZERO));
         }
     }
-    Ok(told)
+    Ok(drifts)
 }
 
-/// Launches at a wall or at each other ⇒ how many got to the other side.
+/// Launches at a wall or at each other ⇒ number of bodies that passed through.
 fn passes(launches: u32) -> Result<u32, Box<dyn std::error::Error>> {
     let mut state = 12345_u64;
     let mut uniform = || {
@@ -125,8 +125,8 @@ fn passes(launches: u32) -> Result<u32, Box<dyn std::error::Error>> {
         let bullet =
             Body::dynamic().position(start).velocity(speed * aim).angular_velocity(spin).with_shape(shape);
         let id = world.add_body(bullet)?;
-        let rival = if launch % 4 == 3 {
-            // Comes the same way from the other side, so that they meet in the open.
+        let opponent = if launch % 4 == 3 {
+            // Launched from the other side on the same line.
             let back = Body::dynamic().position(start + 7.0 * aim).velocity(-speed * (0.2 + uniform()) * aim);
             Some(world.add_body(back.with_shape(Shape::sphere(0.005)?))?)
         } else {
@@ -138,8 +138,8 @@ fn passes(launches: u32) -> Result<u32, Box<dyn std::error::Error>> {
             simulator.step(&mut world, DT)?;
         }
         let at = world.body(id)?.position();
-        passed += u32::from(match rival {
-            Some(rival) => (world.body(rival)?.position() - at).dot(aim) < 0.0,
+        passed += u32::from(match opponent {
+            Some(opponent) => (world.body(opponent)?.position() - at).dot(aim) < 0.0,
             None => at.x > 0.0,
         });
     }

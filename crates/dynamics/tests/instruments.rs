@@ -1,10 +1,10 @@
-//! What any simulator tells an onlooker: who touches, how hard, and who sleeps.
+//! Contacts and sleeping bodies as reported by the simulators.
 
 use glam::DVec3;
 use rattleback_dynamics::{Body, Properties, Registry, World};
 use rattleback_geometry::Shape;
 
-/// Contacts of a box at rest carry its weight, m g upwards, and in the end it sleeps; whichever simulator moves it.
+/// Contacts of a box at rest carry its weight, m g upwards, and finally it sleeps; with every simulator.
 #[test]
 fn contacts_carry_the_weight_of_a_box_at_rest() {
     let registry = Registry::default();

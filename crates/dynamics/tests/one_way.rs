@@ -1,11 +1,11 @@
-//! Shapes with one side: they hold what comes against their direction, and let everything else pass.
+//! One-sided colliders: they stop what approaches against their direction, and let everything else pass.
 
 use glam::DVec3;
 use rattleback_dynamics::simulator::{Constraint, Impulse, Penalty, Realtime, Sequential};
 use rattleback_dynamics::{Body, BodyId, Error, ShapePart, Simulator, World};
 use rattleback_geometry::Shape;
 
-/// A platform of 10 cm with its top at 1 m that holds from above only, and a floor.
+/// A platform of 10 cm with its top at 1 m that resists from above only, and a floor.
 fn platform() -> World {
     let mut world = World::default();
     let slab = Shape::cuboid(DVec3::new(1.0, 1.0, 0.05)).unwrap();
@@ -30,9 +30,9 @@ fn heights(world: &mut World, id: BodyId, steps: usize) -> Vec<f64> {
     seen
 }
 
-/// From above it is a floor: for slow ones, and for those that would be through within a step.
+/// From above it is a floor, for slow bodies and for those that would pass through it within a step.
 #[test]
-fn holds_from_above() {
+fn stops_bodies_from_above() {
     for speed in [0.0, 5.0, 500.0] {
         let mut world = platform();
         let id = ball(&mut world, DVec3::new(0.2, 0.0, 1.6), DVec3::Z * -speed);
@@ -42,7 +42,7 @@ fn holds_from_above() {
     }
 }
 
-/// From below it is nothing: the ball rises as high as without, v²/2g, and comes to rest on top.
+/// From below it has no effect: the ball rises as high as without it, v²/2g, and comes to rest on top.
 #[test]
 fn lets_pass_from_below() {
     let mut world = platform();
@@ -52,17 +52,17 @@ fn lets_pass_from_below() {
     let top = seen.iter().copied().fold(0.0, f64::max);
     assert!((top - apex).abs() < 5e-3, "{top} instead of {apex}");
     assert!((seen[299] - 1.1).abs() < 2e-3, "{}", seen[299]);
-    // Through within a step, and never back.
+    // Through within one step, without return.
     let mut world = platform();
     let id = ball(&mut world, DVec3::new(0.2, 0.0, 0.3), DVec3::Z * 300.0);
     assert!(heights(&mut world, id, 1)[0] > 5.0);
 }
 
-/// One that does not get through falls back: what is in the platform is not pushed out on the wrong side.
+/// A ball that reverses inside the platform falls back: it is not pushed out on the wrong side.
 #[test]
-fn who_turns_round_within_falls_back() {
+fn a_ball_that_reverses_inside_falls_back() {
     let mut world = platform();
-    // v²/2g = 0.65 m: its middle comes to the middle of the platform.
+    // v²/2g = 0.65 m: its centre reaches the centre of the platform.
     let id = ball(&mut world, DVec3::new(0.2, 0.0, 0.3), DVec3::Z * (2.0 * 9.80665 * 0.65_f64).sqrt());
     let seen = heights(&mut world, id, 240);
     let top = seen.iter().copied().fold(0.0, f64::max);
@@ -70,7 +70,7 @@ fn who_turns_round_within_falls_back() {
     assert!((seen[239] - 0.1).abs() < 2e-3, "{}", seen[239]);
 }
 
-/// From the side, too, one passes.
+/// A ball passes from the side, too.
 #[test]
 fn lets_pass_from_the_side() {
     let mut world = platform();
@@ -81,12 +81,13 @@ fn lets_pass_from_the_side() {
     assert!((body.position() - DVec3::new(3.0, 0.0, 0.95)).length() < 1e-6, "{}", body.position());
 }
 
-/// A direction that is none is refused, and so are such shapes by simulators that do not know them.
+/// A direction that is zero or not finite is an error, and so is a one-sided collider in simulators that do
+/// not support them.
 #[test]
-fn is_refused_where_it_means_nothing() {
+fn invalid_directions_and_unsupported_simulators_are_errors() {
     let mut world = World::default();
-    for way in [DVec3::ZERO, DVec3::NAN, DVec3::INFINITY] {
-        let part = ShapePart { one_way: Some(way), ..ShapePart::from(Shape::sphere(1.0).unwrap()) };
+    for direction in [DVec3::ZERO, DVec3::NAN, DVec3::INFINITY] {
+        let part = ShapePart { one_way: Some(direction), ..ShapePart::from(Shape::sphere(1.0).unwrap()) };
         assert!(matches!(world.add_body(Body::fixed().with_part(part)), Err(Error::Parameter { .. })));
     }
     let others: [Box<dyn Simulator>; 4] = [

@@ -1,4 +1,4 @@
-//! The real-time simulator against closed forms and against what must not happen.
+//! The real-time simulator against closed forms, and cases that must not fail.
 
 use glam::DVec3;
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
@@ -24,7 +24,7 @@ fn run(simulator: &mut Realtime, world: &mut World, seconds: f64) {
 }
 
 #[test]
-fn a_box_comes_to_rest_where_it_must_and_sleeps() {
+fn a_box_comes_to_rest_on_the_floor_and_sleeps() {
     let mut world = World::default();
     floor(&mut world);
     let id = cube(&mut world, 0.5, DVec3::new(0.0, 0.0, 1.0));
@@ -48,7 +48,7 @@ fn a_tower_of_ten_stands() {
     }
 }
 
-/// Stops after v²/(2 μ g), in every direction.
+/// A sliding block stops after v²/(2 μ g), in every direction.
 #[test]
 fn friction_stops_a_block_where_coulomb_says() {
     for heading in [0.0_f64, 0.3, 0.7, 1.2] {
@@ -72,7 +72,7 @@ fn friction_stops_a_block_where_coulomb_says() {
     }
 }
 
-/// The apex after each bounce is e² times the last, whatever the phase of the step.
+/// The apex after each bounce is e² times the last, whatever the phase of the impact within the step.
 #[test]
 fn a_ball_bounces_to_e_squared() {
     for e in [0.5, 0.9, 1.0_f64] {
@@ -114,7 +114,7 @@ fn a_ball_bounces_to_e_squared() {
     }
 }
 
-/// Five touching balls: the last one leaves with the speed of the first, the others rest.
+/// Newton's cradle of five touching spheres: the last leaves with the speed of the first, the others rest.
 #[test]
 fn newtons_cradle() {
     let mut world = World::weightless();
@@ -133,9 +133,9 @@ fn newtons_cradle() {
     assert!((speeds[4] - 1.0).abs() < 1e-6 && speeds[..4].iter().all(|v| v.abs() < 1e-6), "{speeds:?}");
 }
 
-/// A free body keeps energy and momentum.
+/// A free body conserves energy and momentum.
 #[test]
-fn a_free_body_keeps_its_energy() {
+fn a_free_body_conserves_its_energy() {
     let mut world = World::weightless();
     let shape = Shape::cuboid(DVec3::new(0.1, 0.2, 0.3)).unwrap();
     world.add_body(Body::dynamic().angular_velocity(DVec3::new(0.6, 6.0, 0.3)).with_shape(shape)).unwrap();
@@ -169,8 +169,8 @@ fn a_heavy_box_on_nine_light_ones() {
     assert!((top - DVec3::new(0.0, 0.0, 9.5)).length() < 0.1, "{top}");
 }
 
-/// A pyramid of thirty rows, awake for a minute: once it has settled, after six seconds, no box is ever a millimetre from where it
-/// was, and at no time does the wall sway across its plane, which nothing pushes it out of.
+/// A pyramid of thirty rows, without sleeping, for a minute: after six seconds of settling, no box moves by
+/// more than a millimetre, and the pyramid never moves out of its plane, in which all forces lie.
 #[test]
 fn a_pyramid_of_thirty_rows_stands() {
     let mut world = World::default();
@@ -200,7 +200,7 @@ fn a_pyramid_of_thirty_rows_stands() {
     }
 }
 
-/// Small bullets at up to 1000 m/s against a thin wall, spinning rods, and bullets against each other: nobody passes.
+/// Small bullets at up to 1000 m/s against a thin wall, and spinning rods: none passes.
 #[test]
 fn nothing_tunnels() {
     let mut random = 12345_u64;
@@ -244,7 +244,7 @@ fn nothing_tunnels() {
     assert_eq!(passed, 0);
 }
 
-/// Two bullets that fly at each other meet.
+/// Two bullets on the same line in opposite directions collide.
 #[test]
 fn bullets_hit_each_other() {
     for speed in [50.0, 300.0, 1000.0] {
@@ -263,9 +263,9 @@ fn bullets_hit_each_other() {
     }
 }
 
-/// The same bits for any number of threads.
+/// The result is the same, bit for bit, for any number of threads.
 #[test]
-fn threads_do_not_show() {
+fn the_result_does_not_depend_on_threads() {
     let mut ends = Vec::new();
     for threads in [1, 2, 4] {
         let mut world = World::default();
@@ -281,9 +281,9 @@ fn threads_do_not_show() {
     assert!(ends[0] == ends[1] && ends[0] == ends[2]);
 }
 
-/// Bodies that come, go and are changed between steps; spawns inside each other; enormous velocities; NaN forces.
+/// Bodies added, removed and changed between steps, bodies spawned inside each other, extreme velocities.
 #[test]
-fn faults_stay_where_they_are() {
+fn extreme_bodies_do_not_affect_others() {
     let mut world = World::default();
     floor(&mut world);
     let ids: Vec<_> =
@@ -308,7 +308,7 @@ fn faults_stay_where_they_are() {
     }
 }
 
-/// A belt carries a box along at its own speed; a platter turns what stands on it.
+/// A conveyor belt carries a box at its own speed.
 #[test]
 fn a_belt_carries() {
     use rattleback_dynamics::Path;
@@ -323,9 +323,9 @@ fn a_belt_carries() {
     assert!((v - DVec3::X).length() < 1e-3, "{v}");
 }
 
-/// What sleeps wakes when its support is taken away or something hits it.
+/// A sleeping body wakes when its support is removed or something hits it.
 #[test]
-fn sleepers_wake() {
+fn sleeping_bodies_wake() {
     let mut world = World::default();
     floor(&mut world);
     let low = cube(&mut world, 0.5, DVec3::new(0.0, 0.0, 0.5));
@@ -340,14 +340,14 @@ fn sleepers_wake() {
         Body::dynamic().at(-3.0, 0.0, 0.5).velocity(DVec3::X * 10.0).with_shape(Shape::sphere(0.2).unwrap());
     world.add_body(shot).unwrap();
     run(&mut simulator, &mut world, 1.0);
-    // 33.5 kg at 10 m/s give 1000 kg a third of a metre per second, which friction takes away within a centimetre.
+    // 33.5 kg at 10 m/s give 1000 kg a third of a metre per second, which friction stops within a centimetre.
     let x = world.body(high).unwrap().position().x;
     assert!((0.004..0.02).contains(&x), "{x}");
 }
 
-/// A fixed body that goes makes another one move up in memory; contacts, and questions between steps, follow.
+/// Removing a static body moves another one to its index; contacts, and queries between steps, follow.
 #[test]
-fn supports_come_and_go() {
+fn contacts_follow_removed_static_bodies() {
     let mut world = World::default();
     let slab = |world: &mut World, x: f64| {
         let shape = Shape::cuboid(DVec3::new(1.0, 1.0, 0.5)).unwrap();
@@ -364,7 +364,7 @@ fn supports_come_and_go() {
     assert!(z(&world, 0) < 0.0 && (z(&world, 1) - 0.5).abs() < 1e-2 && (z(&world, 2) - 0.5).abs() < 1e-2);
     world.remove_body(boxes[1]).unwrap();
     assert!(simulator.touch_points(&world).all(|point| !point.bodies.contains(&boxes[1])));
-    // Another world altogether.
+    // A different world.
     let mut other = World::default();
     floor(&mut other);
     let id = cube(&mut other, 0.5, DVec3::new(0.0, 0.0, 0.6));
@@ -372,15 +372,16 @@ fn supports_come_and_go() {
     assert!((other.body(id).unwrap().position().z - 0.5).abs() < 1e-2);
 }
 
-/// Thousands of bodies spawned in one place: most are taken out and reported, memory and time stay bounded, and what stands
-/// elsewhere goes on standing. `cargo run --release -p rattleback-dynamics --example crowd` does the same with a hundred thousand.
+/// Thousands of bodies spawned in one place: most are quarantined and reported, memory and time stay bounded,
+/// and a tower elsewhere is not affected. `cargo run --release -p rattleback-dynamics --example
+/// overlap_limit` does the same with a hundred thousand.
 #[test]
-fn a_crowd_in_one_place_is_thinned() {
+fn overlapping_bodies_beyond_the_limit_are_quarantined() {
     let mut world = World::default();
     floor(&mut world);
     let tower: Vec<_> =
         (0..3).map(|k| cube(&mut world, 0.5, DVec3::new(20.0, 0.0, 0.5 + f64::from(k)))).collect();
-    let crowd: Vec<_> = (0..3000)
+    let overlapping: Vec<_> = (0..3000)
         .map(|k| {
             cube(&mut world, 0.5, DVec3::new(1e-3 * f64::from(k % 10), 1e-3 * f64::from(k / 10 % 10), 2.0))
         })
@@ -394,17 +395,17 @@ fn a_crowd_in_one_place_is_thinned() {
         .count();
     assert!(simulator.counters().contacts < 40_000, "{}", simulator.counters().contacts);
     assert!((2000..3000).contains(&reported), "{reported}");
-    let left = |world: &World, status| {
-        crowd.iter().filter(|id| world.body(**id).unwrap().status() == status).count()
+    let remaining = |world: &World, status| {
+        overlapping.iter().filter(|id| world.body(**id).unwrap().status() == status).count()
     };
-    assert_eq!(left(&world, rattleback_dynamics::Status::Inactive), reported);
+    assert_eq!(remaining(&world, rattleback_dynamics::Status::Inactive), reported);
     run(&mut simulator, &mut world, 2.0);
     for (k, id) in tower.iter().enumerate() {
         let p = world.body(*id).unwrap().position();
         assert!((p - DVec3::new(20.0, 0.0, 0.5 + k as f64)).length() < 0.01, "{p}");
     }
-    assert!(crowd.iter().all(|id| world.body(*id).unwrap().position().is_finite()));
-    // Bodies side by side are no crowd, however many come at once.
+    assert!(overlapping.iter().all(|id| world.body(*id).unwrap().position().is_finite()));
+    // Bodies side by side are all accepted, however many are added at once.
     let mut plain = World::default();
     floor(&mut plain);
     for k in 0..1000 {
@@ -419,30 +420,31 @@ fn a_crowd_in_one_place_is_thinned() {
     assert_eq!(plain.bodies().count(rattleback_dynamics::Status::Dynamic), 1000);
 }
 
-/// A callback only sees the world; what it wants gone goes between two steps, also in the middle of a pile.
+/// A filter callback has read access only; bodies that it selects are removed between two steps, also in the
+/// middle of a pile.
 #[test]
-fn what_a_callback_wants_gone_goes_after_the_step() {
+fn bodies_selected_by_a_filter_callback_are_removed_between_steps() {
     use std::sync::{Arc, Mutex};
     let mut world = World::default();
     floor(&mut world);
-    let wanted: Arc<Mutex<Vec<BodyId>>> = Arc::default();
-    let list = Arc::clone(&wanted);
-    world.pair_filter_mut().set_callback(move |world, meeting| {
-        let heavy = |id: &&BodyId| world.body(**id).is_ok_and(|body| body.name() == Some("doomed"));
-        list.lock().unwrap().extend(meeting.bodies.iter().filter(heavy));
-        meeting.allowed
+    let selected: Arc<Mutex<Vec<BodyId>>> = Arc::default();
+    let list = Arc::clone(&selected);
+    world.pair_filter_mut().set_callback(move |world, pair| {
+        let is_selected = |id: &&BodyId| world.body(**id).is_ok_and(|body| body.name() == Some("selected"));
+        list.lock().unwrap().extend(pair.bodies.iter().filter(is_selected));
+        pair.allowed
     });
     for k in 0..60 {
         let shape = Shape::cuboid(DVec3::splat(0.25)).unwrap();
         let body =
             Body::dynamic().at(0.1 * f64::from(k % 3), 0.0, 0.3 + 0.4 * f64::from(k)).with_shape(shape);
-        world.add_body(if k % 4 == 0 { body.named("doomed") } else { body }).unwrap();
+        world.add_body(if k % 4 == 0 { body.named("selected") } else { body }).unwrap();
     }
     let mut simulator = Realtime::default();
     for _ in 0..600 {
         simulator.step(&mut world, DT).unwrap();
-        for id in std::mem::take(&mut *wanted.lock().unwrap()) {
-            // It may have been named twice.
+        for id in std::mem::take(&mut *selected.lock().unwrap()) {
+            // It may have been listed twice.
             let _ = world.remove_body(id);
         }
     }

@@ -1,5 +1,5 @@
-//! How deep the bodies of random piles overlap under `realtime`, judged from their poses by exact distances instead of by what the
-//! simulator believes: contacts that were never seen count as well.
+//! Overlap of the bodies of random piles under `realtime`, measured from their poses by exact distances
+//! instead of the simulator's contacts: missed contacts count as well.
 
 use glam::{DQuat, DVec3};
 use rand_pcg::Pcg64;
@@ -10,7 +10,7 @@ use rattleback_geometry::contact::distance;
 use rattleback_geometry::{Pose, Shape};
 
 const DT: f64 = 1.0 / 60.0;
-/// Bodies along each side of a layer, and layers.
+/// Bodies along each side of a layer, and number of layers.
 const SIDE: usize = 4;
 const LAYERS: usize = 5;
 
@@ -24,7 +24,7 @@ fn vector(random: &mut Pcg64) -> DVec3 {
     DVec3::from_array(std::array::from_fn(|_| within(random, [-1.0, 1.0])))
 }
 
-/// A hull, a box, a capsule or a ball within a radius of its middle.
+/// A convex hull, a box, a capsule or a sphere within a radius of its centre.
 fn shape(random: &mut Pcg64, kind: usize, radius: f64) -> Shape {
     match kind {
         0 => {
@@ -39,7 +39,8 @@ fn shape(random: &mut Pcg64, kind: usize, radius: f64) -> Shape {
     }
 }
 
-/// A bin of plane walls with bodies of one kind, or of all (`kind` 4), thrown into it ⇒ world and largest radius.
+/// A bin of plane walls with bodies of one kind, or of all (`kind` 4), thrown into it ⇒ world and largest
+/// radius.
 fn pile(seed: u64, kind: usize) -> (World, f64) {
     let random = &mut Pcg64::new(seed.into(), 17);
     let mut world = World::default();
@@ -66,7 +67,7 @@ fn pile(seed: u64, kind: usize) -> (World, f64) {
     (world, radius)
 }
 
-/// Overlaps of all pairs that overlap, m.
+/// Overlap depths of all overlapping pairs, m.
 fn overlaps(world: &World) -> Vec<f64> {
     let parts: Vec<(BodyId, Pose, &Shape)> = world
         .iter_bodies()
@@ -100,8 +101,8 @@ fn overlaps(world: &World) -> Vec<f64> {
     depths
 }
 
-/// Piles that have come to lie are hardly deeper than contacts give way under their load (0.09 mm for each body above, whatever its
-/// size), nothing stays wedged in anything, and overlaps stay small while they fall.
+/// Settled piles are hardly deeper than the compliance of the contacts under load (0.09 mm for each body
+/// above, whatever its size), no body stays wedged in another, and overlaps stay small during the fall.
 #[test]
 fn random_piles_do_not_sink_into_themselves() {
     for (kind, seed) in (0..5).flat_map(|kind| (0..4).map(move |seed| (kind, seed))) {

@@ -1,5 +1,6 @@
-//! What the real-time simulator integrates or solves outside its sweeps: mechanisms, rolling bodies, islands with large ratios of mass.
-//! Small samples; `rattleback validate contact/joints`, `contact/rolling` and `contact/stacks` draw large ones.
+//! What the real-time simulator integrates or solves outside its sweeps: mechanisms, rolling bodies, islands
+//! with high mass ratio. Small samples; `rattleback validate contact/joints`, `contact/rolling` and
+//! `contact/stacks` use large ones.
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::joint::{Distance, Mount, Revolute, Spherical, Universal};
@@ -10,10 +11,10 @@ use rattleback_geometry::{MassProperties, Pose, Shape};
 
 const STEPS: [f64; 3] = [1.0 / 60.0, 1.0 / 240.0, 1e-3];
 
-/// A name, a world, and how long it is watched, s.
+/// A name, a world, and the scale of its energy, J.
 type Maker = (&'static str, fn() -> World, f64);
 
-/// Kinetic energy and m g z.
+/// Kinetic energy and m g z, J.
 fn energy(world: &World) -> f64 {
     let of =
         |(inertia, motion): (&rattleback_dynamics::motion::Inertia, &rattleback_dynamics::motion::Motion)| {
@@ -30,7 +31,8 @@ fn run(world: &mut World, dt: f64, seconds: f64, mut each: impl FnMut(&World)) {
     }
 }
 
-/// A body of those moments that spins about an axis through the origin it stands on.
+/// A top: a body with these moments of inertia on a ball joint at the origin, with its spin in rad/s and its
+/// lean in rad.
 fn top(moments: DVec3, spin: f64, lean: f64) -> World {
     let mut world = World::default();
     let q = DQuat::from_rotation_y(lean);
@@ -44,7 +46,7 @@ fn top(moments: DVec3, spin: f64, lean: f64) -> World {
     world
 }
 
-/// Links one behind the other on all kinds of joints.
+/// A pendulum of links on various joints.
 fn pendulum(links: usize) -> World {
     let mut world = World::default();
     let (mut above, mut at) = (None, DVec3::ZERO);
@@ -54,7 +56,7 @@ fn pendulum(links: usize) -> World {
         let center = at + direction * 0.3;
         let shape = Shape::cuboid(DVec3::new(0.05, 0.1, 0.02)).unwrap();
         let body = Body::dynamic().position(center).orientation(DQuat::from_rotation_x(angle));
-        // Links that hit each other would lose energy in earnest.
+        // Collisions between links would dissipate energy.
         let body = body.groups(CollisionGroups { member_of: 2, touches: !2 });
         let id = world.add_body(body.with_shape(shape).mass(1.0 + k as f64).can_sleep(false)).unwrap();
         let mount = above.map_or(Mount::to_world(id), |above| Mount::between(above, id)).at(at);
@@ -70,9 +72,10 @@ fn pendulum(links: usize) -> World {
     world
 }
 
-/// Tops, fast and slow, round and not, and pendulums: in twenty seconds the energy changes by less than a thousandth of what moves.
+/// Tops, fast and slow, symmetric and not, and pendulums: in twenty seconds the energy changes by less than a
+/// thousandth of its scale.
 #[test]
-fn joints_that_do_no_work_do_no_work() {
+fn passive_joints_conserve_energy() {
     let makers: [Maker; 6] = [
         ("fast top", || top(DVec3::new(0.0025, 0.0025, 0.005), 200.0, 0.5), 100.0),
         ("slow top", || top(DVec3::new(0.0025, 0.0025, 0.004), 40.0, 0.8), 4.0),
@@ -95,9 +98,9 @@ fn joints_that_do_no_work_do_no_work() {
     }
 }
 
-/// A ball that rolls goes on rolling, on a plane and on a box.
+/// A rolling sphere keeps its speed, on a half-space and on a box.
 #[test]
-fn balls_roll_on() {
+fn rolling_spheres_keep_their_speed() {
     for dt in STEPS {
         for ground in
             [Shape::half_space(DVec3::Z).unwrap(), Shape::cuboid(DVec3::new(50.0, 50.0, 1.0)).unwrap()]
@@ -116,9 +119,9 @@ fn balls_roll_on() {
     }
 }
 
-/// Eggs and coins that roll without slip keep their energy.
+/// Ellipsoids and discs that roll without slip conserve energy.
 #[test]
-fn what_rolls_keeps_its_energy() {
+fn rolling_without_slip_conserves_energy() {
     let egg = Shape::ellipsoid(DVec3::new(0.1, 0.05, 0.03)).unwrap();
     let coin = Shape::cylinder(0.1, 0.01).unwrap();
     for dt in STEPS {
@@ -133,7 +136,7 @@ fn what_rolls_keeps_its_energy() {
             let q = DQuat::from_rotation_x(tilt);
             let gap = distance(&ground, shape, &Pose::new(q, DVec3::Z)).unwrap();
             let (x, arm) = (DVec3::Z * (1.0 - gap.distance), gap.point_b - DVec3::Z);
-            // A coin whose centre stands still while it wobbles: ω points along the arm.
+            // A coin whose centre is at rest while it wobbles: ω is along the arm.
             let omega =
                 if height.is_some() { -arm.normalize() * 2.0 * (98.1 * tilt.sin()).sqrt() } else { omega };
             let body = Body::dynamic().position(x).orientation(q).velocity(-omega.cross(arm));
@@ -152,7 +155,7 @@ fn what_rolls_keeps_its_energy() {
     }
 }
 
-/// Ten boxes with these masses on each other ⇒ the world and the boxes.
+/// Ten stacked boxes with these masses ⇒ the world and the boxes.
 fn tower(masses: &[f64; 10]) -> (World, Vec<BodyId>) {
     let mut world = World::default();
     world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
@@ -167,7 +170,8 @@ fn tower(masses: &[f64; 10]) -> (World, Vec<BodyId>) {
     (world, boxes)
 }
 
-/// Masses from 1 to 1000 kg, growing upwards, downwards and in any order, and 1000 kg on nine boxes of 1 kg.
+/// Masses from 1 to 1000 kg, increasing upwards, downwards and in mixed order, and 1000 kg on nine boxes of 1
+/// kg.
 #[test]
 fn towers_of_uneven_masses_stand() {
     let step = |k: usize| 1000_f64.powf(k as f64 / 9.0);
@@ -199,9 +203,9 @@ fn towers_of_uneven_masses_stand() {
     }
 }
 
-/// Whatever is integrated elsewhere goes on bit for bit after a restored snapshot.
+/// Bodies that are integrated outside the sweeps continue bit for bit after a restored snapshot.
 #[test]
-fn restored_worlds_go_on_with_the_same_bits() {
+fn restored_worlds_continue_bit_for_bit() {
     let step = |k: usize| 1000_f64.powf(k as f64 / 9.0);
     let worlds =
         [pendulum(3), top(DVec3::new(0.002, 0.003, 0.004), 90.0, 0.4), tower(&std::array::from_fn(step)).0];

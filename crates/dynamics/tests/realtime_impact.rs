@@ -1,4 +1,5 @@
-//! Impacts in the real-time simulator over random samples: heights, phases, steps, shapes, masses, directions.
+//! Impacts in the real-time simulator over random samples: heights, phases, steps, shapes, masses,
+//! directions.
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::contact::{Collision, CollisionSettings, Contactor, Restitution, resolve};
@@ -8,7 +9,7 @@ use rattleback_geometry::Shape;
 
 const STEPS: [f64; 7] = [1.0 / 24.0, 1.0 / 60.0, 1.0 / 120.0, 1.0 / 240.0, 1.0 / 480.0, 1e-3, 1e-4];
 
-/// Numbers that are the same in every run.
+/// Deterministic pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -22,7 +23,7 @@ impl Random {
         low + (high - low) * self.unit()
     }
 
-    /// Even in the logarithm.
+    /// Log-uniform.
     fn scale(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.unit())
     }
@@ -45,7 +46,8 @@ fn elastic(world: &mut World, e: f64, mu: f64) -> MaterialId {
     world.add_material(Material { restitution: e, ..Material::with_friction(mu) }).unwrap()
 }
 
-/// A body falling onto a plane so that it hits it without being turned: how far its lowest point is from its centre of mass.
+/// A body that falls onto a plane and hits it centrally ⇒ (shape, orientation, distance of its lowest point
+/// from the centre of mass).
 fn dropped(random: &mut Random, kind: usize, r: f64) -> (Shape, DQuat, f64) {
     let yaw = DQuat::from_rotation_z(random.within(0.0, 6.0));
     let h = DVec3::new(random.within(0.5, 1.0), random.within(0.5, 1.0), random.within(0.5, 1.0)) * r;
@@ -67,15 +69,15 @@ fn dropped(random: &mut Random, kind: usize, r: f64) -> (Shape, DQuat, f64) {
     }
 }
 
-/// Energy per weight above the ground, of a body at rest there.
+/// Mechanical energy per weight, as a height above the rest position, m.
 fn height(world: &World, body: BodyId, up: DVec3, low: f64) -> f64 {
     let body = world.body(body).unwrap();
     body.position().dot(up) - low + body.velocity().length_squared() / (2.0 * 9.81)
 }
 
-/// The first bounce of anything that falls straight onto its middle goes to e²h, at every phase and step.
+/// The first bounce after a central impact reaches e²h, at every phase and step.
 #[test]
-fn every_bounce_comes_back() {
+fn the_first_bounce_reaches_e_squared_of_the_drop() {
     let mut random = Random(17);
     let mut worst = [0.0_f64; STEPS.len()];
     let mut lost = [0; STEPS.len()];
@@ -84,7 +86,7 @@ fn every_bounce_comes_back() {
         for _ in 0..if dt < 5e-4 { count / 10 } else { count } {
             let (e, r) = (random.within(0.3, 1.0), random.scale(0.003, 1.0));
             let drop = random.scale(0.05, 2.0);
-            // Whatever bounces less than one step of gravity takes is at rest.
+            // A bounce lower than the fall in one step counts as rest.
             let drop = if e * (2.0 * 9.81 * drop).sqrt() < 3.0 * 9.81 * dt { drop + 1.0 } else { drop };
             let up = random.direction();
             let mut world = World::weightless();
@@ -125,9 +127,9 @@ fn every_bounce_comes_back() {
     assert!(worst.iter().all(|error| *error < 0.01), "{worst:?} {lost:?}");
 }
 
-/// Energy of elastic bodies over ten seconds.
+/// Elastic bodies conserve energy over ten seconds of bouncing.
 #[test]
-fn elastic_bodies_keep_bouncing() {
+fn elastic_bodies_conserve_energy() {
     let mut random = Random(5);
     let mut worst = 0.0_f64;
     for case in 0..40 {
@@ -157,7 +159,8 @@ fn elastic_bodies_keep_bouncing() {
     assert!(worst < 0.01, "{worst}");
 }
 
-/// A row of balls of which some are launched: velocities after all is over.
+/// A row of spheres of which some are launched ⇒ velocities after the last impact, relative to the launch
+/// speed.
 fn cradle([balls, launched]: [usize; 2], [gap, r, v, wait]: [f64; 4], way: DVec3, dt: f64) -> Vec<f64> {
     let mut world = World::weightless();
     let steel = elastic(&mut world, 1.0, 0.1);
@@ -180,7 +183,7 @@ fn cradle([balls, launched]: [usize; 2], [gap, r, v, wait]: [f64; 4], way: DVec3
 }
 
 #[test]
-fn cradles_pass_every_blow_on() {
+fn cradles_transmit_every_impulse() {
     let mut random = Random(3);
     let mut worst = 0.0_f64;
     for case in 0..150 {
@@ -190,7 +193,7 @@ fn cradles_pass_every_blow_on() {
         let gap = if random.unit() < 0.4 { 0.0 } else { random.scale(1e-6, 5e-3) };
         let (r, v) = (random.scale(0.005, 0.2), random.scale(0.2, 5.0));
         let way = random.direction();
-        // Some rows fall asleep before they are struck.
+        // Some rows fall asleep before they are hit.
         let wait = random.within(0.01, 1.0);
         let after = cradle([balls, launched], [gap, r, v, wait], way, dt);
         let expected = |k: usize| if k >= balls - launched { 1.0 } else { 0.0 };
@@ -205,7 +208,8 @@ fn cradles_pass_every_blow_on() {
     assert!(worst < 0.02, "{worst}");
 }
 
-/// A body thrown at a plane or at another body: velocities after one collision by the laws of the exact simulator.
+/// A body thrown at a plane ⇒ deviation of its velocities after one collision from the collision law at the
+/// exact time and pose of impact.
 fn thrown(random: &mut Random, law: &str, dt: f64) -> f64 {
     let mut world = World::weightless();
     let (e, mu) = (random.within(0.1, 1.0), random.within(0.0, 1.2));
@@ -245,7 +249,7 @@ fn thrown(random: &mut Random, law: &str, dt: f64) -> f64 {
     let energy = inertia.kinetic_energy(&before);
     let mut simulator =
         Realtime::new(RealtimeSettings { restitution_law: law.into(), ..Default::default() }).unwrap();
-    // Where and when it hits first, by small steps of the exact flight.
+    // Time and pose of the first contact, by bisection of the exact free flight.
     let gap_at = |t: f64| {
         let mut motion = before;
         rattleback_dynamics::motion::fly(std::slice::from_mut(&mut motion), &[inertia], t);
@@ -308,7 +312,7 @@ fn thrown(random: &mut Random, law: &str, dt: f64) -> f64 {
         / v.length()
 }
 
-/// One collision gives the velocities that the collision law gives at the exact time and place of the impact.
+/// One collision gives the velocities of the collision law at the exact time and pose of the impact.
 #[test]
 fn single_collisions_follow_the_law() {
     let mut random = Random(11);
@@ -326,9 +330,9 @@ fn single_collisions_follow_the_law() {
     assert!(worst < 1e-6, "{worst}");
 }
 
-/// Bodies that nothing holds never fall asleep while they move, however slowly, whatever sleeps beside them.
+/// Unconstrained bodies never fall asleep while they move, however slowly, whatever sleeps beside them.
 #[test]
-fn free_motion_does_not_sleep() {
+fn freely_moving_bodies_do_not_sleep() {
     let mut random = Random(23);
     for case in 0..12 {
         let mut world = World::weightless();
@@ -350,7 +354,7 @@ fn free_motion_does_not_sleep() {
             body.with_shape(shape)
         };
         let id = world.add_body(body).unwrap();
-        // A neighbour at rest, within reach of foresight but never touched.
+        // A neighbour at rest, within the speculative margin but never in contact.
         let away = 1.5 * small + random.within(0.001, 0.015);
         world
             .add_body(
@@ -377,9 +381,9 @@ fn free_motion_does_not_sleep() {
     }
 }
 
-/// A state taken up in the middle goes on bit for bit.
+/// A restored state continues bit for bit.
 #[test]
-fn restored_bounces_go_on() {
+fn restored_impacts_continue_bit_for_bit() {
     let mut random = Random(31);
     for case in 0..6 {
         let mut world = World::default();
@@ -412,7 +416,8 @@ fn restored_bounces_go_on() {
     }
 }
 
-/// Sliding of a point by Coulomb's law, v̇ = g_t − μ g_n v/|v|, in small steps until it stops ⇒ where and when.
+/// Sliding of a point by Coulomb's law, v̇ = g_t − μ g_n v/|v|, integrated in small steps until it stops ⇒
+/// (displacement, time).
 fn coulomb(v: DVec3, along: DVec3, mu_n: f64) -> (DVec3, f64) {
     let (mut x, mut v, mut t, h) = (DVec3::ZERO, v, 0.0, 2e-5);
     let rate = |v: DVec3| along - mu_n * v.normalize_or_zero();
@@ -425,7 +430,7 @@ fn coulomb(v: DVec3, along: DVec3, mu_n: f64) -> (DVec3, f64) {
     (x, t + v.length() / (mu_n + 1e-9))
 }
 
-/// A block of any direction on any slope stops where Coulomb's law says, and stays there.
+/// A block on a slope, sliding in any direction, stops where Coulomb's law says, and stays there.
 #[test]
 fn blocks_slide_as_far_as_coulomb_says() {
     let mut random = Random(41);
@@ -478,12 +483,13 @@ fn blocks_slide_as_far_as_coulomb_says() {
         creep = creep.max(crept);
     }
     println!("worst {worst} creep {creep}");
-    // Tall blocks with much friction pitch, and their load with them: 0.37 % at 1/60 s; all others are within 0.2 %.
+    // Tall blocks with high friction pitch, which redistributes their load: 0.37 % at 1/60 s; all others are
+    // within 0.2 %.
     assert!(worst < 4e-3 && creep < 1e-6, "{worst} {creep}");
 }
 
-/// What slides down a slope with restitution stays on it and slides as Coulomb's law says: impacts of a step must not keep the solver from
-/// carrying the body in the rest of it.
+/// A box with restitution that slides down a slope stays on it and slides as Coulomb's law says: impacts in a
+/// step must not keep the solver from supporting the body in the rest of it.
 #[test]
 fn boxes_with_restitution_slide_down_and_do_not_sink() {
     let mut random = Random(29);

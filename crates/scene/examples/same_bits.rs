@@ -1,7 +1,8 @@
-//! Runs scenes with one, two and four threads, stops and restores one of them halfway, and compares the bits:
-//! `cargo run --release -p rattleback-scene --example same_bits [STEPS] [SCENE …]`.
+//! Reproducibility: runs scenes with one, two and four threads, and once with a snapshot and restore halfway,
+//! and compares the states bit for bit: `cargo run --release -p rattleback-scene --example same_bits [STEPS]
+//! [SCENE …]`.
 //!
-//! Scenes are the large ones, or any that come along with the crate, by name. Nothing named: all the large ones.
+//! Scenes are the stress scenes or any built-in scene, by name; all stress scenes without arguments.
 
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Error, Registry, Simulator, Status, World};
@@ -9,11 +10,11 @@ use rattleback_scene::Scene;
 use rattleback_scene::stress::{STRESS_SCENES, StressScene};
 use std::time::Instant;
 
-/// States after 1000 steps, under x86-64 Linux.
+/// Hashes of the states after 1000 steps, under x86-64 Linux.
 const PINNED: [(&str, u64); 2] =
     [("large-pyramid", 0xd5c9_955c_c3be_8879), ("wide-pyramid", 0x02ef_ad7b_d0da_43df)];
 
-/// FNV-1a over all states.
+/// FNV-1a hash of all states.
 fn hash(world: &World) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for motion in world.bodies().motion(Status::Dynamic) {
@@ -25,7 +26,7 @@ fn hash(world: &World) -> u64 {
     hash
 }
 
-/// A scene that can be begun as often as one likes.
+/// A scene that can be built repeatedly.
 enum Kind {
     Large(StressScene),
     BuiltIn(Scene),
@@ -56,8 +57,8 @@ impl Kind {
         }
     }
 
-    /// Lets come who is due in a step.
-    fn arrive(&self, world: &mut World, step: usize) -> Result<(), Error> {
+    /// Adds the bodies that are due in a step.
+    fn add_due_bodies(&self, world: &mut World, step: usize) -> Result<(), Error> {
         match self {
             Self::Large(scene) => scene.arrive(world, step).map(|_| ()),
             Self::BuiltIn(_) => Ok(()),
@@ -73,7 +74,7 @@ fn run(kind: &Kind, steps: usize, threads: i64, stops: bool) -> Result<u64, Box<
             let saved = world.snapshot_with(&*simulator)?;
             (world, simulator) = World::restore_with(&saved, &Registry::default())?;
         }
-        kind.arrive(&mut world, step)?;
+        kind.add_due_bodies(&mut world, step)?;
         simulator.step(&mut world, 1.0 / 60.0)?;
     }
     Ok(hash(&world))

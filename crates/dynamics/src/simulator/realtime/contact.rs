@@ -1,84 +1,84 @@
-//! Contacts that live from step to step.
+//! Persistent contacts: the manifolds of a pair of colliders, and their reuse from step to step.
 //!
-//! A contact begins when two boxes come near and ends when they part. Far most of them never touch: as long as the parts are known to be
-//! farther apart than anybody looks (`apart`), there is but a summary of it. From the first time that they come near it keeps its manifold, the impulses that held it in
-//! the last step, and what the search for it found. As long as two parts have moved against each other by less than a tolerance τ
-//! since the manifold was made, only its gaps are measured anew, between the points that were marked on both bodies; with τ at most
-//! half the foresight nothing can come to touch unseen.
+//! A pair begins when two bounding boxes overlap and ends when they separate. Most pairs never touch: as long
+//! as the separation bound (`separation_bound`) exceeds the speculative margin, the pair is only a
+//! [`ContactPair`](super::contact_graph::ContactPair). Once the colliders come within the margin, a
+//! [`Contact`] keeps the manifolds, the impulses of the last step for warm starting, and the cache of the
+//! narrow phase.
 //!
-//! A part that lies within r of its middle m, seen from the other body, has moved by at most |Δm| + r|Δθ|. The smaller part of the
-//! two is the one that is watched: where the rest of its body goes does not matter, so that a log at the foot of a falling tree
-//! counts as slow as it is.
+//! Contact recycling: as long as two colliders have moved relative to each other by less than a tolerance τ
+//! since the manifold was computed, only its gaps are updated, between anchors fixed to both bodies. With τ
+//! at most half the speculative margin no contact can be missed.
+//!
+//! A collider within r of its centre m, seen from the other body, has moved by at most |Δm| + r|Δθ|. The
+//! smaller collider of the two is the one that is tracked: the motion of the rest of its body does not
+//! matter, so that a log at the foot of a falling tree counts as slow as it is.
 
-use super::apart::{approach, distance, left};
-use super::block::{POINTS, Patch};
-use super::lanes::Row;
-use super::memory::{is_usable, sane};
-use super::roster::{NONE, Part, Roster};
+use super::lanes::F32x8;
+use super::manifold_constraint::{MAX_POINTS, ManifoldConstraint, ManifoldPoint};
+use super::saved_state::{are_valid_manifolds, is_valid_material};
 use super::settings::RealtimeSettings;
-use crate::filter::{Exclusion, Rejection};
+use super::sim_bodies::{SimBodies, SimCollider};
+use super::tuning::{
+    MARGIN_PER_RADIUS, ONE_WAY_COSINE, RECYCLING_PER_MARGIN, ROLLING_SPEED, TOUCH_BEGIN, TOUCH_END,
+};
 use crate::motion::Motion;
 use crate::world::{MixedMaterial, Status, World};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::contact::{
-    CacheMemory, ContactCache, Contacts as Found, Manifold, Piece, PieceCache, collide, collide_pieces,
+    CacheMemory, ContactCache, Contacts as ShapeManifolds, Manifold, Piece, PieceCache, collide,
+    collide_pieces,
 };
 use rattleback_geometry::{Pose, Shape};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
-/// How a contact is looked for. Pieces are what there is most of, so they pay no way to the heap.
+/// Cache of the narrow phase. Convex pairs are by far the most frequent, so that their variant is not boxed.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)]
-enum Search {
+enum NarrowPhaseCache {
     /// Two convex pieces: one manifold at most.
     Pieces(PieceCache),
-    /// Anything else.
-    Shapes(Box<(ContactCache, Found)>),
+    /// Any other pair of shapes.
+    Shapes(Box<(ContactCache, ShapeManifolds)>),
 }
 
-/// Two parts that are near each other.
+/// Manifolds of two colliders within the speculative margin.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Contact {
-    /// The first belongs to the fixed body, if there is one.
-    pub parts: [u32; 2],
-    pub actors: [u32; 2],
+    /// Colliders, by proxy slot; the first belongs to the static body, if there is one.
+    pub colliders: [u32; 2],
+    pub bodies: [u32; 2],
     pub material: MixedMaterial,
     pub sensor: bool,
-    /// One of them has `one_way`, and the other comes along it.
-    passing: bool,
-    /// Whether they touch, and whether they did before this step.
+    /// Whether a one-sided collider lets the other pass at present.
+    pub passing: bool,
+    /// Whether the colliders touch, are within the margin, and touched before this step.
     pub touching: bool,
     near: bool,
-    pub touched: bool,
-    /// Step in which a bounce answered it.
-    pub answered: u64,
-    /// Manifolds: one, or the first and others.
-    pub patch: Patch,
-    pub others: Vec<Patch>,
-    old: Vec<Patch>,
-    search: Search,
-    /// B in A's frame when the manifolds were made.
-    seen: Option<Pose>,
-    /// Where the anchors of a fixed body are measured from.
+    pub was_touching: bool,
+    /// Number of the step in which the impact stage handled this contact, so that the solver skips it.
+    pub impact_step: u64,
+    /// The first manifold, and further ones of non-convex shapes; the previous ones, for warm starting.
+    pub first_manifold: ManifoldConstraint,
+    pub other_manifolds: Vec<ManifoldConstraint>,
+    old_manifolds: Vec<ManifoldConstraint>,
+    cache: NarrowPhaseCache,
+    /// Pose of B in A's frame when the manifolds were computed.
+    manifold_pose: Option<Pose>,
+    /// Origin of the anchors on a static body.
     origin: DVec3,
     foresight: f64,
     tolerance: f64,
-    /// Which of the two is smaller.
-    small: u8,
-    /// Whether one of them is round somewhere, so that turning alone moves the point of contact over it.
-    round: bool,
-    /// Whether B is round and may roll on A, a plane or a box, so that the point of contact moves over it.
-    pub rolls: bool,
+    /// Index (0 or 1) of the smaller collider.
+    smaller: u8,
+    /// Whether one of the shapes is curved, so that rotation alone moves the contact point over it.
+    curved: bool,
+    /// Whether B is round and may roll on A, a half-space or a box.
+    pub may_roll: bool,
 }
 
-/// Speed, m/s, from which on a round part that turns is looked at in every step. A marked point goes round with the body while the
-/// contact does not, and where it is held the load brakes the rolling: with v̇ = −g φ by an angle φ. Slower bodies are about to sleep.
-const ROLLS: f64 = 0.02;
-
-/// Whether a shape is curved where it may touch.
+/// Whether a shape has a curved surface.
 fn is_curved(shape: &Shape) -> bool {
     match shape {
         Shape::Sphere(_)
@@ -87,452 +87,486 @@ fn is_curved(shape: &Shape) -> bool {
         | Shape::Cone(_)
         | Shape::Ellipsoid(_)
         | Shape::Custom(_) => true,
-        Shape::Compound(compound) => compound.parts().iter().any(|(_, part)| is_curved(part)),
+        Shape::Compound(compound) => compound.parts().iter().any(|(_, child)| is_curved(child)),
         _ => false,
     }
 }
 
-/// Whether the contact of a part moves over its body as this rolls: not so of a ball about the centre of mass.
-fn is_rolling_shape(part: &Part) -> bool {
-    match part.shape {
-        Shape::Sphere(_) => part.middle.length() > 1e-9 * part.radius,
+/// Whether the contact point moves over the body as it rolls; not so for a sphere about the centre of mass.
+fn is_rolling_shape(collider: &SimCollider) -> bool {
+    match collider.shape {
+        Shape::Sphere(_) => collider.center.length() > 1e-9 * collider.radius,
         Shape::Cylinder(_) | Shape::Capsule(_) | Shape::Cone(_) | Shape::Ellipsoid(_) => true,
         _ => false,
     }
 }
 
-/// What was found, to be written down.
+/// Saved cache of the narrow phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)]
-enum SearchMemory {
+enum SavedNarrowPhase {
     Pieces(PieceCache),
     Shapes(CacheMemory),
 }
 
-/// Least cosine between the direction of a shape with one side and the normal of whom it resists.
-const AGAINST: f64 = 0.5;
-
-/// A contact without its shapes and what follows from them.
+/// Saved contact, without its shapes and derived values.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools)]
-pub(super) struct ContactMemory {
-    parts: [u32; 2],
+pub(super) struct SavedContact {
+    colliders: [u32; 2],
     material: MixedMaterial,
     passing: bool,
     touching: bool,
     near: bool,
-    touched: bool,
-    answered: u64,
-    patches: Vec<Patch>,
-    search: SearchMemory,
-    seen: Option<Pose>,
+    was_touching: bool,
+    impact_step: u64,
+    manifolds: Vec<ManifoldConstraint>,
+    cache: SavedNarrowPhase,
+    manifold_pose: Option<Pose>,
     origin: DVec3,
 }
 
-impl ContactMemory {
-    pub const fn parts(&self) -> [u32; 2] {
-        self.parts
+impl SavedContact {
+    pub const fn colliders(&self) -> [u32; 2] {
+        self.colliders
     }
 
-    /// The contact it was; nothing if it cannot have been one of these bodies.
-    pub fn recalled(self, roster: &Roster, settings: &RealtimeSettings) -> Option<Contact> {
-        let [a, b] = [roster.part(self.parts[0])?, roster.part(self.parts[1])?];
-        let usable = is_usable(&self.material) && sane(&self.patches) && self.origin.is_finite();
-        if a.actor == b.actor || !usable {
+    /// The restored contact; `None` if it does not fit these bodies.
+    pub fn restored(self, sim_bodies: &SimBodies, settings: &RealtimeSettings) -> Option<Contact> {
+        let [a, b] = [sim_bodies.collider(self.colliders[0])?, sim_bodies.collider(self.colliders[1])?];
+        let is_valid = is_valid_material(&self.material)
+            && are_valid_manifolds(&self.manifolds)
+            && self.origin.is_finite();
+        if a.body == b.body || !is_valid {
             return None;
         }
-        let sides = [(self.parts[0], a), (self.parts[1], b)];
+        let sides = [(self.colliders[0], a), (self.colliders[1], b)];
         let mut contact = Contact::new(sides, self.material, settings.foresight, settings.recycling);
-        contact.search = match (contact.search, self.search) {
-            (Search::Pieces(_), SearchMemory::Pieces(cache)) => Search::Pieces(cache),
-            (Search::Shapes(_), SearchMemory::Shapes(memory)) => {
+        contact.cache = match (contact.cache, self.cache) {
+            (NarrowPhaseCache::Pieces(_), SavedNarrowPhase::Pieces(cache)) => NarrowPhaseCache::Pieces(cache),
+            (NarrowPhaseCache::Shapes(_), SavedNarrowPhase::Shapes(memory)) => {
                 let cache = ContactCache::recalled(&memory, &a.shape, &b.shape);
-                Search::Shapes(Box::new((cache, Found::default())))
+                NarrowPhaseCache::Shapes(Box::new((cache, ShapeManifolds::default())))
             }
-            (fresh, _) => fresh,
+            (empty, _) => empty,
         };
         (contact.touching, contact.near) = (self.touching, self.near);
-        (contact.touched, contact.answered, contact.passing) = (self.touched, self.answered, self.passing);
-        (contact.seen, contact.origin) = (self.seen, self.origin);
-        let mut patches = self.patches.into_iter();
-        contact.patch = patches.next().unwrap_or_default();
-        contact.others.extend(patches);
+        (contact.was_touching, contact.impact_step, contact.passing) =
+            (self.was_touching, self.impact_step, self.passing);
+        (contact.manifold_pose, contact.origin) = (self.manifold_pose, self.origin);
+        let mut manifolds = self.manifolds.into_iter();
+        contact.first_manifold = manifolds.next().unwrap_or_default();
+        contact.other_manifolds.extend(manifolds);
         Some(contact)
     }
 }
 
-/// What looking at a contact takes.
+/// What the narrow phase needs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sight<'s> {
+pub(super) struct NarrowPhaseContext<'s> {
     pub world: &'s World,
-    pub roster: &'s Roster,
+    pub sim_bodies: &'s SimBodies,
     /// Length of the step, s.
     pub dt: f64,
-    /// How far contacts look ahead, m, and how far parts may move before they are looked for anew, in sizes.
+    /// Speculative margin, m, and tolerance of contact recycling, as a fraction of the radius.
     pub foresight: f64,
     pub recycling: f64,
-    /// How far gravity takes a body from rest in a step, m.
+    /// Distance that gravity moves a body from rest in a step, m.
     pub fall: f64,
 }
 
 impl Contact {
-    /// Two parts that have come near.
-    fn between(parts: [u32; 2], sight: &Sight<'_>) -> Option<Self> {
-        let (a, b) = (sight.roster.part(parts[0])?, sight.roster.part(parts[1])?);
-        let material = sight.world.mixed_material(a.id, b.id).ok()?;
-        Some(Self::new([(parts[0], a), (parts[1], b)], material, sight.foresight, sight.recycling))
+    /// The contact of two colliders that have come within the margin.
+    pub fn between(colliders: [u32; 2], context: &NarrowPhaseContext<'_>) -> Option<Self> {
+        let (a, b) = (context.sim_bodies.collider(colliders[0])?, context.sim_bodies.collider(colliders[1])?);
+        let material = context.world.mixed_material(a.id, b.id).ok()?;
+        Some(Self::new(
+            [(colliders[0], a), (colliders[1], b)],
+            material,
+            context.foresight,
+            context.recycling,
+        ))
     }
 
-    fn new(parts: [(u32, &Part); 2], material: MixedMaterial, foresight: f64, recycling: f64) -> Self {
-        let [a, b] = parts.map(|(_, part)| part);
+    /// (colliders with their slots, material, speculative margin in m, recycling tolerance) ⇒ contact without
+    /// manifolds.
+    fn new(
+        colliders: [(u32, &SimCollider); 2],
+        material: MixedMaterial,
+        foresight: f64,
+        recycling: f64,
+    ) -> Self {
+        let [a, b] = colliders.map(|(_, collider)| collider);
         let simple = |shape: &Shape| Piece::try_from(shape).is_ok();
-        let search = if simple(&a.shape) && simple(&b.shape) {
-            Search::Pieces(PieceCache::default())
+        let cache = if simple(&a.shape) && simple(&b.shape) {
+            NarrowPhaseCache::Pieces(PieceCache::default())
         } else {
-            Search::Shapes(Box::default())
+            NarrowPhaseCache::Shapes(Box::default())
         };
-        let small = usize::from(b.radius <= a.radius);
-        let reach = [a, b][small].radius;
-        let foresight = foresight.min(0.25 * reach);
-        let tolerance = (recycling * reach).min(0.5 * foresight);
+        let smaller = usize::from(b.radius <= a.radius);
+        let reach = [a, b][smaller].radius;
+        let foresight = foresight.min(MARGIN_PER_RADIUS * reach);
+        let tolerance = (recycling * reach).min(RECYCLING_PER_MARGIN * foresight);
         Self {
-            parts: parts.map(|(index, _)| index),
-            actors: [a.actor, b.actor],
+            colliders: colliders.map(|(index, _)| index),
+            bodies: [a.body, b.body],
             material,
             sensor: a.sensor || b.sensor,
             passing: false,
             touching: false,
             near: false,
-            touched: false,
-            answered: 0,
-            patch: Patch::default(),
-            others: Vec::new(),
-            old: Vec::new(),
-            search,
-            seen: None,
+            was_touching: false,
+            impact_step: 0,
+            first_manifold: ManifoldConstraint::default(),
+            other_manifolds: Vec::new(),
+            old_manifolds: Vec::new(),
+            cache,
+            manifold_pose: None,
             origin: DVec3::ZERO,
             foresight,
             tolerance,
-            small: small as u8,
-            round: is_curved(&a.shape) || is_curved(&b.shape),
-            rolls: matches!(a.shape, Shape::HalfSpace(_) | Shape::Cuboid(_)) && is_rolling_shape(b),
+            smaller: smaller as u8,
+            curved: is_curved(&a.shape) || is_curved(&b.shape),
+            may_roll: matches!(a.shape, Shape::HalfSpace(_) | Shape::Cuboid(_)) && is_rolling_shape(b),
         }
     }
 
-    /// What has to be remembered of it.
-    pub fn memory(&self) -> ContactMemory {
-        ContactMemory {
-            parts: self.parts,
+    /// State to be saved.
+    pub fn saved(&self) -> SavedContact {
+        SavedContact {
+            colliders: self.colliders,
             material: self.material,
             passing: self.passing,
             touching: self.touching,
             near: self.near,
-            touched: self.touched,
-            answered: self.answered,
-            patches: self.patches().copied().collect(),
-            search: match &self.search {
-                Search::Pieces(cache) => SearchMemory::Pieces(*cache),
-                Search::Shapes(memory) => SearchMemory::Shapes(memory.0.memory()),
+            was_touching: self.was_touching,
+            impact_step: self.impact_step,
+            manifolds: self.manifolds().copied().collect(),
+            cache: match &self.cache {
+                NarrowPhaseCache::Pieces(cache) => SavedNarrowPhase::Pieces(*cache),
+                NarrowPhaseCache::Shapes(memory) => SavedNarrowPhase::Shapes(memory.0.memory()),
             },
-            seen: self.seen,
+            manifold_pose: self.manifold_pose,
             origin: self.origin,
         }
     }
 
     /// All manifolds.
-    pub fn patches(&self) -> impl Iterator<Item = &Patch> {
-        std::iter::once(&self.patch).filter(|patch| patch.count > 0).chain(&self.others)
+    pub fn manifolds(&self) -> impl Iterator<Item = &ManifoldConstraint> {
+        std::iter::once(&self.first_manifold)
+            .filter(|manifold| manifold.count > 0)
+            .chain(&self.other_manifolds)
     }
 
-    /// All manifolds, to be changed.
-    pub fn patches_mut(&mut self) -> impl Iterator<Item = &mut Patch> {
-        std::iter::once(&mut self.patch).filter(|patch| patch.count > 0).chain(&mut self.others)
+    /// All manifolds, mutable.
+    pub fn manifolds_mut(&mut self) -> impl Iterator<Item = &mut ManifoldConstraint> {
+        std::iter::once(&mut self.first_manifold)
+            .filter(|manifold| manifold.count > 0)
+            .chain(&mut self.other_manifolds)
     }
 
-    /// Whether there is anything to solve.
+    /// Whether there is a manifold to solve.
     pub fn is_near(&self) -> bool {
-        self.near && self.patch.count > 0
+        self.near && self.first_manifold.count > 0
     }
 
-    /// Brings the manifolds up to date with where the bodies are.
-    pub fn look(&mut self, sight: &Sight<'_>) {
-        let Some([a, b]) = self.sides(sight) else { return };
+    /// Updates the manifolds for the present poses of the bodies.
+    pub fn update(&mut self, context: &NarrowPhaseContext<'_>) {
+        let Some([a, b]) = self.sides(context) else { return };
         let relative = a.motion.pose().relative(&b.motion.pose());
-        let smaller = [&a, &b][usize::from(self.small)];
-        let Part { middle, radius: reach, .. } = *smaller.part;
-        // Who comes fast has to be seen coming; who bounces, from any distance.
-        let middle = smaller.motion.pose().point(middle);
-        let velocity = |side: &Side<'_>| side.motion.v + side.motion.omega.cross(middle - side.motion.x);
-        let turning = (b.motion.omega - a.motion.omega).length();
-        let known = !(self.round && turning * reach > ROLLS)
-            && self.seen.is_some_and(|seen| self.is_close(&seen, &relative, smaller.part.middle, reach));
-        let swing = sight.dt * turning * reach;
+        let tracked = [&a, &b][usize::from(self.smaller)];
+        let SimCollider { center, radius: reach, .. } = *tracked.collider;
+        // The margin covers the approach in this step; with restitution, at any distance.
+        let center = tracked.motion.pose().point(center);
+        let velocity =
+            |side: &ContactSide<'_>| side.motion.v + side.motion.omega.cross(center - side.motion.x);
+        let rotation_speed = (b.motion.omega - a.motion.omega).length();
+        let reusable = !(self.curved && rotation_speed * reach > ROLLING_SPEED)
+            && self
+                .manifold_pose
+                .is_some_and(|pose| self.within_tolerance(&pose, &relative, tracked.collider.center, reach));
+        let rotation_travel = context.dt * rotation_speed * reach;
         let margin = if self.is_bouncy() {
-            // One of the two may bounce off something else first, and come back at the other.
-            sight.dt * (velocity(&a).length() + velocity(&b).length()) + swing + sight.fall
+            // One of the two may bounce off a third body first and return.
+            context.dt * (velocity(&a).length() + velocity(&b).length()) + rotation_travel + context.fall
         } else {
-            (sight.dt * (velocity(&b) - velocity(&a)).length() + swing).min(0.5 * reach)
+            (context.dt * (velocity(&b) - velocity(&a)).length() + rotation_travel).min(0.5 * reach)
         };
         let margin = self.foresight.max(margin);
-        if !known || margin > self.foresight {
-            self.seen = Some(relative);
-            self.look_again(&a, &b, margin);
+        if !reusable || margin > self.foresight {
+            self.manifold_pose = Some(relative);
+            self.rebuild_manifolds(&a, &b, margin);
         }
-        self.measure(&a, &b);
-        self.feel();
-        if a.part.one_way.is_some() || b.part.one_way.is_some() {
-            self.let_pass(&a, &b);
+        self.measure_gaps(&a, &b);
+        self.update_touching();
+        if a.collider.one_way.is_some() || b.collider.one_way.is_some() {
+            self.update_one_way(&a, &b);
         }
     }
 
-    /// Is not to be felt, as long as a joint holds the two bodies together.
-    fn keep_quiet(&mut self) {
-        (self.touched, self.touching, self.near, self.seen) = (self.touching, false, false, None);
+    /// Clears the contact state while a joint excludes the pair.
+    pub fn clear(&mut self) {
+        (self.was_touching, self.touching, self.near, self.manifold_pose) =
+            (self.touching, false, false, None);
     }
 
-    /// Lets pass who does not come against the direction of a shape with one side, until it is free and comes from there.
-    fn let_pass(&mut self, a: &Side<'_>, b: &Side<'_>) {
-        let gap = self.least_gap();
-        let lowest = |patch: &&Patch| {
-            patch.points[..patch.count as usize].iter().map(|row| row.0[7]).fold(f32::INFINITY, f32::min)
+    /// One-sided colliders: lets the other collider pass unless it approaches against the direction of the
+    /// one-sided shape, and until it is separated and does.
+    fn update_one_way(&mut self, a: &ContactSide<'_>, b: &ContactSide<'_>) {
+        let gap = self.min_gap();
+        let min_gap_of = |manifold: &&ManifoldConstraint| {
+            manifold.points().iter().map(ManifoldPoint::gap).fold(f32::INFINITY, f32::min)
         };
-        let deepest = self.patches().min_by(|p, q| lowest(p).total_cmp(&lowest(q)));
-        let Some(normal) = deepest.map(|patch| a.axes() * patch.head.vector(0)) else {
+        let deepest = self.manifolds().min_by(|p, q| min_gap_of(p).total_cmp(&min_gap_of(q)));
+        let Some(normal) = deepest.map(|manifold| a.axes() * manifold.normal()) else {
             self.passing = false;
             return;
         };
-        let against = |side: &Side<'_>, outward: DVec3| {
-            side.part.one_way.is_none_or(|way| (side.motion.q * way).dot(outward) > AGAINST)
+        let resisted_by = |side: &ContactSide<'_>, outward: DVec3| {
+            side.collider
+                .one_way
+                .is_none_or(|direction| (side.motion.q * direction).dot(outward) > ONE_WAY_COSINE)
         };
-        let resisted = against(a, normal) && against(b, -normal);
+        let resisted = resisted_by(a, normal) && resisted_by(b, -normal);
         self.passing = !resisted || (self.passing && gap < 0.0);
         if self.passing {
             (self.near, self.touching) = (false, false);
         }
     }
 
-    /// Where the points of a fixed body are measured from.
+    /// Origin of the anchors on a static body.
     pub const fn origin(&self) -> DVec3 {
         self.origin
     }
 
-    /// Whether bodies that come together here bounce.
+    /// Whether the restitution of this contact is positive and active.
     pub fn is_bouncy(&self) -> bool {
         self.material.restitution > 0.0 && !self.sensor && !self.passing
     }
 
-    fn sides<'s>(&self, sight: &Sight<'s>) -> Option<[Side<'s>; 2]> {
+    /// Colliders and states of both bodies.
+    fn sides<'s>(&self, context: &NarrowPhaseContext<'s>) -> Option<[ContactSide<'s>; 2]> {
         let side = |k: usize| {
-            let part = sight.roster.part(self.parts[k])?;
-            let actor = sight.roster.actor(self.actors[k])?;
-            let motion = actor.motion(sight.world)?;
-            Some(Side {
-                part,
+            let collider = context.sim_bodies.collider(self.colliders[k])?;
+            let sim_body = context.sim_bodies.body(self.bodies[k])?;
+            let motion = sim_body.motion(context.world)?;
+            Some(ContactSide {
+                collider,
                 motion,
-                fixed: actor.status == Status::Fixed,
-                movable: actor.status == Status::Dynamic,
+                is_static: sim_body.status == Status::Fixed,
+                is_dynamic: sim_body.status == Status::Dynamic,
             })
         };
         Some([side(0)?, side(1)?])
     }
 
-    /// Whether no point of the smaller part, of that middle in its body's frame and that radius, can have moved by more than the tolerance.
-    fn is_close(&self, seen: &Pose, now: &Pose, middle: DVec3, reach: f64) -> bool {
-        let turn = seen.rotation.conjugate() * now.rotation;
+    /// Whether no point of the smaller collider, with this centre in its body's frame and this radius, can
+    /// have moved by more than the tolerance.
+    fn within_tolerance(&self, manifold_pose: &Pose, now: &Pose, center: DVec3, reach: f64) -> bool {
+        let turn = manifold_pose.rotation.conjugate() * now.rotation;
         let angle = 2.0 * (turn.x * turn.x + turn.y * turn.y + turn.z * turn.z).sqrt();
-        // Where the middle is: of B in A's frame, or of A in B's.
-        let place = |pose: &Pose| {
-            if self.small == 1 { pose.point(middle) } else { pose.inverse_point(middle) }
+        // Centre of the smaller collider: of B in A's frame, or of A in B's.
+        let position = |pose: &Pose| {
+            if self.smaller == 1 { pose.point(center) } else { pose.inverse_point(center) }
         };
-        let slid = (place(now) - place(seen)).length();
-        slid + angle * reach < self.tolerance
+        let translation = (position(now) - position(manifold_pose)).length();
+        translation + angle * reach < self.tolerance
     }
 
-    /// Makes the manifolds anew. What cannot be told counts as no contact.
-    fn look_again(&mut self, a: &Side<'_>, b: &Side<'_>, margin: f64) {
-        self.old.clear();
-        if self.patch.count > 0 {
-            self.old.push(self.patch);
-            self.old.append(&mut self.others);
+    /// Recomputes the manifolds. A failed query counts as no contact.
+    fn rebuild_manifolds(&mut self, a: &ContactSide<'_>, b: &ContactSide<'_>, margin: f64) {
+        self.old_manifolds.clear();
+        if self.first_manifold.count > 0 {
+            self.old_manifolds.push(self.first_manifold);
+            self.old_manifolds.append(&mut self.other_manifolds);
         }
-        self.patch.count = 0;
-        let (place_a, place_b) = (a.motion.pose() * a.part.place, b.motion.pose() * b.part.place);
-        let relative = place_a.relative(&place_b);
-        let Self { search, patch, others, old, material, origin, .. } = self;
-        let mut take = |manifold: &Manifold, origin: DVec3| {
-            let made = make_patch(manifold, &place_a, a, b, old, material, origin);
-            if patch.count == 0 { *patch = made } else { others.push(made) }
+        self.first_manifold.count = 0;
+        let (pose_of_a, pose_of_b) =
+            (a.motion.pose() * a.collider.local_pose, b.motion.pose() * b.collider.local_pose);
+        let relative = pose_of_a.relative(&pose_of_b);
+        let Self { cache, first_manifold, other_manifolds, old_manifolds, material, origin, .. } = self;
+        let mut add_manifold = |manifold: &Manifold, origin: DVec3| {
+            let constraint = build_manifold(manifold, &pose_of_a, a, b, old_manifolds, material, origin);
+            if first_manifold.count == 0 {
+                *first_manifold = constraint
+            } else {
+                other_manifolds.push(constraint)
+            }
         };
-        match search {
-            Search::Pieces(cache) => {
+        match cache {
+            NarrowPhaseCache::Pieces(cache) => {
                 if let (Ok(piece_a), Ok(piece_b)) =
-                    (Piece::try_from(&a.part.shape), Piece::try_from(&b.part.shape))
+                    (Piece::try_from(&a.collider.shape), Piece::try_from(&b.collider.shape))
                     && let Ok(Some(manifold)) = collide_pieces(&piece_a, &piece_b, &relative, margin, cache)
                 {
-                    *origin = place_a.point(center(&manifold));
-                    take(&manifold, *origin);
+                    *origin = pose_of_a.point(centroid(&manifold));
+                    add_manifold(&manifold, *origin);
                 }
             }
-            Search::Shapes(memory) => {
+            NarrowPhaseCache::Shapes(memory) => {
                 let (cache, found) = &mut **memory;
-                if collide(&a.part.shape, &b.part.shape, &relative, margin, cache, found).is_ok() {
+                if collide(&a.collider.shape, &b.collider.shape, &relative, margin, cache, found).is_ok() {
                     if let Some(manifold) = found.manifolds().first() {
-                        *origin = place_a.point(center(manifold));
+                        *origin = pose_of_a.point(centroid(manifold));
                     }
-                    found.manifolds().iter().for_each(|manifold| take(manifold, *origin));
+                    found.manifolds().iter().for_each(|manifold| add_manifold(manifold, *origin));
                 }
             }
         }
     }
 
-    /// Shows the points of the manifolds that the parts have at other poses of their bodies: number of the manifold, its normal, the
-    /// middle between the two surfaces, the gap. All of it in the world's frame and in full precision.
-    pub fn probe(
+    /// Visits the contact points of the colliders at other poses of their bodies: index of the manifold, its
+    /// normal, the midpoint between the two surfaces, the gap; in world axes and double precision.
+    pub fn visit_points(
         &self,
-        [(a, pose_a), (b, pose_b)]: [(&Part, &Pose); 2],
+        [(a, pose_a), (b, pose_b)]: [(&SimCollider, &Pose); 2],
         margin: f64,
-        mut show: impl FnMut(usize, DVec3, DVec3, f64),
+        mut visit: impl FnMut(usize, DVec3, DVec3, f64),
     ) {
-        let (place_a, place_b) = (*pose_a * a.place, *pose_b * b.place);
-        let relative = place_a.relative(&place_b);
-        let mut show = |number: usize, manifold: &Manifold| {
-            let normal = place_a.vector(manifold.normal).normalize_or_zero();
+        let (pose_of_a, pose_of_b) = (*pose_a * a.local_pose, *pose_b * b.local_pose);
+        let relative = pose_of_a.relative(&pose_of_b);
+        let mut visit_manifold = |index: usize, manifold: &Manifold| {
+            let normal = pose_of_a.vector(manifold.normal).normalize_or_zero();
             for point in manifold.points() {
-                let middle = 0.5 * (point.point_a + point.point_b);
-                show(number, normal, place_a.point(middle), point.separation);
+                let center = 0.5 * (point.point_a + point.point_b);
+                visit(index, normal, pose_of_a.point(center), point.separation);
             }
         };
-        match &self.search {
-            Search::Pieces(cache) => {
+        match &self.cache {
+            NarrowPhaseCache::Pieces(cache) => {
                 if let (Ok(piece_a), Ok(piece_b)) = (Piece::try_from(&a.shape), Piece::try_from(&b.shape))
                     && let Ok(Some(manifold)) =
                         collide_pieces(&piece_a, &piece_b, &relative, margin, &mut { *cache })
                 {
-                    show(0, &manifold);
+                    visit_manifold(0, &manifold);
                 }
             }
-            Search::Shapes(_) => {
-                let (mut cache, mut found) = (ContactCache::default(), Found::default());
+            NarrowPhaseCache::Shapes(_) => {
+                let (mut cache, mut found) = (ContactCache::default(), ShapeManifolds::default());
                 if collide(&a.shape, &b.shape, &relative, margin, &mut cache, &mut found).is_ok() {
                     found
                         .manifolds()
                         .iter()
                         .enumerate()
-                        .for_each(|(number, manifold)| show(number, manifold));
+                        .for_each(|(index, manifold)| visit_manifold(index, manifold));
                 }
             }
         }
     }
 
-    /// Where the bodies are against each other now. Gaps come out of the solver; those who may not get there are measured here.
-    fn measure(&mut self, a: &Side<'_>, b: &Side<'_>) {
-        let place = |side: &Side<'_>| if side.fixed { self.origin } else { side.motion.x };
-        let apart = place(b) - place(a);
-        let here = apart.as_vec3();
+    /// Updates the offset of the bodies, and the gaps where they are needed before the solver computes them.
+    fn measure_gaps(&mut self, a: &ContactSide<'_>, b: &ContactSide<'_>) {
+        let origin = |side: &ContactSide<'_>| if side.is_static { self.origin } else { side.motion.x };
+        let offset = origin(b) - origin(a);
         self.near = true;
-        for patch in self.patches_mut() {
-            patch.head.0[3..6].copy_from_slice(&here.to_array());
+        for manifold in self.manifolds_mut() {
+            manifold.set_offset(offset.as_vec3());
         }
-        let plain = self.material.restitution == 0.0 && !self.sensor;
-        if plain && a.part.one_way.is_none() && b.part.one_way.is_none() {
+        let skips_gaps = self.material.restitution == 0.0 && !self.sensor;
+        if skips_gaps && a.collider.one_way.is_none() && b.collider.one_way.is_none() {
             return;
         }
-        let (turn_a, turn_b) = (DMat3::from_quat(a.axes()), DMat3::from_quat(b.axes()));
-        for patch in self.patches_mut() {
-            let [x, y, z, ..] = patch.head.0.map(f64::from);
-            let normal = turn_a * DVec3::new(x, y, z);
-            for row in &mut patch.points[..patch.count as usize] {
-                let [ax, ay, az, bx, by, bz, ..] = row.0.map(f64::from);
-                let gap = apart + turn_b * DVec3::new(bx, by, bz) - turn_a * DVec3::new(ax, ay, az);
-                row.0[7] = normal.dot(gap) as f32;
+        let (rotation_a, rotation_b) = (DMat3::from_quat(a.axes()), DMat3::from_quat(b.axes()));
+        for manifold in self.manifolds_mut() {
+            let normal = rotation_a * manifold.normal();
+            for point in manifold.points_mut() {
+                let gap = offset + rotation_b * point.anchor_b() - rotation_a * point.anchor_a();
+                point.set_gap(normal.dot(gap) as f32);
             }
         }
-        // The solver lets nobody get there who only comes near; bounces and sensors have to wait for it.
-        self.near = plain || f64::from(self.least_gap()) <= self.foresight;
+        // Speculative contacts stop an approaching body ahead of contact; impacts and sensors need the
+        // contact itself.
+        self.near = skips_gaps || f64::from(self.min_gap()) <= self.foresight;
     }
 
-    fn least_gap(&self) -> f32 {
-        let points = self.patches().flat_map(|patch| &patch.points[..patch.count as usize]);
-        points.map(|row| row.0[7]).fold(f32::INFINITY, f32::min)
+    /// Smallest gap of all points, m.
+    fn min_gap(&self) -> f32 {
+        let points = self.manifolds().flat_map(ManifoldConstraint::points);
+        points.map(ManifoldPoint::gap).fold(f32::INFINITY, f32::min)
     }
 
-    /// Least gap of the points marked on the bodies, if these stood elsewhere, m; nothing stands for a fixed body.
+    /// Smallest gap of the anchors if the bodies had these states, m; `None` stands for a static body.
     pub fn gap_at(&self, motions: &[Option<Motion>; 2]) -> f64 {
         let [a, b] = motions
             .map(|motion| motion.map_or((self.origin, DQuat::IDENTITY), |motion| (motion.x, motion.q)));
-        let mut least = f64::INFINITY;
-        for patch in self.patches() {
-            let normal = a.1 * patch.head.vector(0);
-            for row in &patch.points[..patch.count as usize] {
-                let apart = b.0 - a.0 + b.1 * row.vector(3) - a.1 * row.vector(0);
-                least = least.min(normal.dot(apart));
+        let mut smallest = f64::INFINITY;
+        for manifold in self.manifolds() {
+            let normal = a.1 * manifold.normal();
+            for point in manifold.points() {
+                let offset = b.0 - a.0 + b.1 * point.anchor_b() - a.1 * point.anchor_a();
+                smallest = smallest.min(normal.dot(offset));
             }
         }
-        least
+        smallest
     }
 
-    /// Notes how it was while B rolled on A in its deepest point: impulse of a sub-step on B, normal, gap.
-    pub fn keep_rolling(&mut self, impulse: DVec3, normal: DVec3, gap: f64) {
-        let patch = &mut self.patch;
-        let pressure = impulse.dot(normal);
-        let along = (impulse - pressure * normal).as_vec3();
-        patch.grip = Row([along.x, along.y, along.z, 0.0, 0.0, 0.0, 0.0, 0.0]);
-        let points = &mut patch.points[..patch.count as usize];
-        let deepest = (0..points.len()).min_by(|i, k| points[*i].0[7].total_cmp(&points[*k].0[7]));
-        for (index, row) in points.iter_mut().enumerate() {
-            let carries = deepest == Some(index);
-            row.0[6] = if carries { pressure as f32 } else { 0.0 };
-            row.0[7] = if carries { gap as f32 } else { row.0[7].max(gap as f32) };
+    /// Stores the result of rolling (`rolling`) in the deepest point: impulse of a sub-step on B, N·s,
+    /// normal, gap, m.
+    pub fn store_rolling(&mut self, impulse: DVec3, normal: DVec3, gap: f64) {
+        let manifold = &mut self.first_manifold;
+        let normal_impulse = impulse.dot(normal);
+        let tangent_impulse = (impulse - normal_impulse * normal).as_vec3();
+        manifold.reset_friction_impulse(tangent_impulse);
+        let points = manifold.points_mut();
+        let deepest = (0..points.len()).min_by(|i, k| points[*i].gap().total_cmp(&points[*k].gap()));
+        for (index, point) in points.iter_mut().enumerate() {
+            let is_deepest = deepest == Some(index);
+            point.set_impulse(if is_deepest { normal_impulse as f32 } else { 0.0 });
+            point.set_gap(if is_deepest { gap as f32 } else { point.gap().max(gap as f32) });
         }
     }
 
-    /// Decides whether the bodies touch; it takes more to part than to meet.
-    fn feel(&mut self) {
-        self.touched = self.touching;
-        let limit = if self.touched { 0.5 } else { 0.1 } * self.foresight;
-        self.touching = f64::from(self.least_gap()) <= limit;
+    /// Updates the touching state, with hysteresis: the distance to separate is larger than the distance to
+    /// touch.
+    fn update_touching(&mut self) {
+        self.was_touching = self.touching;
+        let limit = if self.was_touching { TOUCH_END } else { TOUCH_BEGIN } * self.foresight;
+        self.touching = f64::from(self.min_gap()) <= limit;
     }
 }
 
-/// One of two bodies in contact.
+/// One of the two colliders of a contact.
 #[derive(Clone, Copy, Debug)]
-struct Side<'s> {
-    part: &'s Part,
+struct ContactSide<'s> {
+    collider: &'s SimCollider,
     motion: &'s Motion,
-    fixed: bool,
-    movable: bool,
+    is_static: bool,
+    is_dynamic: bool,
 }
 
-impl Side<'_> {
+impl ContactSide<'_> {
+    /// Orientation of the axes of the anchors; identity for a static body.
     fn axes(&self) -> DQuat {
-        if self.fixed { DQuat::IDENTITY } else { self.motion.q }
+        if self.is_static { DQuat::IDENTITY } else { self.motion.q }
     }
 
-    /// A point of the world as seen from the body.
+    /// A point of the world relative to the body.
     fn anchor(&self, point: DVec3, origin: DVec3) -> DVec3 {
-        if self.fixed { point - origin } else { self.motion.q.conjugate() * (point - self.motion.x) }
+        if self.is_static { point - origin } else { self.motion.q.conjugate() * (point - self.motion.x) }
     }
 }
 
-fn center(manifold: &Manifold) -> DVec3 {
+/// Centroid of the points on A, in A's frame.
+fn centroid(manifold: &Manifold) -> DVec3 {
     let points = manifold.points();
     points.iter().map(|point| point.point_a).sum::<DVec3>() / points.len().max(1) as f64
 }
 
-fn make_patch(
+/// Manifold of the narrow phase ⇒ constraint, with the impulses of the matching old points.
+fn build_manifold(
     manifold: &Manifold,
-    place_a: &Pose,
-    a: &Side<'_>,
-    b: &Side<'_>,
-    old: &[Patch],
+    pose_of_a: &Pose,
+    a: &ContactSide<'_>,
+    b: &ContactSide<'_>,
+    old_manifolds: &[ManifoldConstraint],
     material: &MixedMaterial,
     origin: DVec3,
-) -> Patch {
-    let mut patch = Patch::default();
-    let normal = a.axes().conjugate() * place_a.vector(manifold.normal);
-    patch.head.0[..3].copy_from_slice(&normal.as_vec3().to_array());
-    let immovable = !(a.movable && b.movable);
-    patch.surface = Row([
+) -> ManifoldConstraint {
+    let mut constraint = ManifoldConstraint::default();
+    let normal = a.axes().conjugate() * pose_of_a.vector(manifold.normal);
+    constraint.set_normal(normal.as_vec3());
+    let immovable = !(a.is_dynamic && b.is_dynamic);
+    constraint.surface = F32x8([
         material.static_friction as f32,
         material.kinetic_friction as f32,
         material.spinning_friction as f32,
@@ -542,281 +576,33 @@ fn make_patch(
         0.0,
         0.0,
     ]);
-    // Points on triangles are named after their own already; the manifold is named after the deepest one, which changes.
-    let surface = |side: &Side<'_>| matches!(side.part.shape, Shape::Mesh(_) | Shape::HeightField(_));
-    let whole = |side: &Side<'_>| !matches!(side.part.shape, Shape::Compound(_));
-    let part = if (surface(a) && whole(b)) || (surface(b) && whole(a)) {
+    // Point ids on triangle meshes contain the triangle already; the manifold's own part index is that of the
+    // deepest triangle, which changes.
+    let surface =
+        |side: &ContactSide<'_>| matches!(side.collider.shape, Shape::Mesh(_) | Shape::HeightField(_));
+    let whole = |side: &ContactSide<'_>| !matches!(side.collider.shape, Shape::Compound(_));
+    let seed = if (surface(a) && whole(b)) || (surface(b) && whole(a)) {
         0
     } else {
         manifold.parts[0].wrapping_mul(0x9e37_79b9) ^ manifold.parts[1].wrapping_mul(0x85eb_ca6b)
     };
-    let mut known = None;
-    for (k, point) in manifold.points().iter().take(POINTS).enumerate() {
-        let pa = a.anchor(place_a.point(point.point_a), origin).as_vec3();
-        let pb = b.anchor(place_a.point(point.point_b), origin).as_vec3();
-        let id = point.id ^ part;
-        let held = old
+    let mut matched = None;
+    for (k, point) in manifold.points().iter().take(MAX_POINTS).enumerate() {
+        let pa = a.anchor(pose_of_a.point(point.point_a), origin).as_vec3();
+        let pb = b.anchor(pose_of_a.point(point.point_b), origin).as_vec3();
+        let id = point.id ^ seed;
+        let previous = old_manifolds
             .iter()
             .enumerate()
-            .find_map(|(i, patch)| (0..patch.count as usize).find(|j| patch.ids[*j] == id).map(|j| (i, j)));
-        let impulse = held.map_or(0.0, |(i, j)| old[i].points[j].0[6]);
-        known = known.or(held.map(|(i, _)| i));
-        patch.points[k] = Row([pa.x, pa.y, pa.z, pb.x, pb.y, pb.z, impulse, point.separation as f32]);
-        patch.ids[k] = id;
-        patch.count = k as u32 + 1;
+            .find_map(|(i, old)| (0..old.count as usize).find(|j| old.ids[*j] == id).map(|j| (i, j)));
+        let impulse = previous.map_or(0.0, |(i, j)| old_manifolds[i].points[j].impulse());
+        matched = matched.or(previous.map(|(i, _)| i));
+        constraint.points[k] = ManifoldPoint::new(pa, pb, impulse, point.separation as f32);
+        constraint.ids[k] = id;
+        constraint.count = k as u32 + 1;
     }
-    if let Some(i) = known {
-        patch.grip = old[i].grip;
+    if let Some(i) = matched {
+        constraint.friction = old_manifolds[i].friction;
     }
-    patch
-}
-
-/// What most stages have to know of a contact, side by side in memory.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[allow(clippy::struct_excessive_bools)]
-pub(super) struct Summary {
-    /// Those of the fixed body come first, if there is one.
-    pub parts: [u32; 2],
-    pub actors: [u32; 2],
-    /// Step in which it was last looked at.
-    pub stamp: u64,
-    /// How far the parts are from each other at least, as long as nothing else is known of them, m.
-    apart: f32,
-    /// The contact, if they have ever been so near that there is one, else [`NONE`].
-    pub contact: u32,
-    /// Whether they have just come so near for the first time.
-    pub wanting: bool,
-    /// Not to be felt as long as a joint holds the two bodies together.
-    muted: bool,
-    /// Whether there is anything to solve.
-    pub near: bool,
-    /// Whether the bodies began or ceased to touch.
-    pub changed: bool,
-    pub bouncy: bool,
-    /// Whether one of the bodies may roll on the other.
-    pub may_roll: bool,
-}
-
-impl Default for Summary {
-    fn default() -> Self {
-        Self {
-            parts: [NONE; 2],
-            actors: [0; 2],
-            stamp: 0,
-            apart: 0.0,
-            contact: NONE,
-            wanting: false,
-            muted: false,
-            near: false,
-            changed: false,
-            bouncy: false,
-            may_roll: false,
-        }
-    }
-}
-
-impl Summary {
-    /// Whether its slot belongs to nobody.
-    pub const fn is_free(&self) -> bool {
-        self.parts[0] == NONE
-    }
-
-    /// Brings it up to date with its contact.
-    #[inline]
-    pub fn look(&mut self, contact: &mut Contact, sight: &Sight<'_>) {
-        if self.muted {
-            contact.keep_quiet();
-        } else {
-            contact.look(sight);
-        }
-        self.near = contact.is_near() && !contact.sensor;
-        self.bouncy = contact.is_bouncy();
-        self.may_roll = contact.rolls;
-        self.changed = contact.touching != contact.touched;
-        if contact.patch.count == 0 && !contact.touching && !self.changed {
-            // Nothing to be seen: from now on it is enough to know how far they are apart.
-            self.apart = self.distance(sight);
-            self.bouncy &= self.apart <= 0.0;
-        }
-    }
-
-    /// Whether the parts are farther from each other than a contact looks.
-    #[inline]
-    pub fn is_far(&mut self, sight: &Sight<'_>) -> bool {
-        if self.contact != NONE && self.apart <= 0.0 {
-            return false;
-        }
-        if self.contact == NONE && self.muted {
-            return true;
-        }
-        let paths = self.actors.map(|actor| &sight.roster.paths[actor as usize]);
-        let margin = (approach(paths, sight.dt) + sight.fall as f32).max(sight.foresight as f32);
-        self.apart = left(self.apart, paths);
-        if self.apart > margin {
-            return true;
-        }
-        self.apart = self.distance(sight);
-        if self.apart <= 0.0 || self.apart <= sight.foresight.max(self.approach(sight) + sight.fall) as f32 {
-            self.apart = 0.0;
-            return false;
-        }
-        true
-    }
-
-    /// Least distance of the parts as far as their boxes tell, m; nothing if they do not.
-    fn distance(&self, sight: &Sight<'_>) -> f32 {
-        let side = |k: usize| {
-            let motion = sight.roster.actor(self.actors[k])?.motion(sight.world)?;
-            Some((sight.roster.part(self.parts[k])?, motion.pose()))
-        };
-        let (Some((a, pose_a)), Some((b, pose_b))) = (side(0), side(1)) else { return 0.0 };
-        // Not the nearest number, but one that is not larger.
-        let least = (distance((a, &pose_a), (b, &pose_b)) as f32).next_down();
-        if least > 0.0 { least } else { 0.0 }
-    }
-
-    /// How far the bodies may come towards each other in this step, by what they do now.
-    fn approach(&self, sight: &Sight<'_>) -> f64 {
-        let [a, b] = self.actors.map(|slot| {
-            let actor = sight.roster.actor(slot)?;
-            let motion = actor.motion(sight.world)?;
-            let turning = if motion.omega == DVec3::ZERO { 0.0 } else { motion.omega.length() * actor.reach };
-            Some((motion.v, turning))
-        });
-        let (Some((v, turning)), Some((w, other_turning))) = (a, b) else { return f64::INFINITY };
-        sight.dt * ((w - v).length() + turning + other_turning)
-    }
-}
-
-/// All pairs, in slots that are used again, and the contacts of those that have been near, in slots of their own.
-#[derive(Debug, Default)]
-pub(super) struct Table {
-    pub summaries: Vec<Summary>,
-    pub free: Vec<u32>,
-    pub contacts: Vec<Option<Contact>>,
-    pub free_contacts: Vec<u32>,
-    by_parts: HashMap<(u32, u32), u32, BuildHasherDefault<PairHasher>>,
-}
-
-/// Two small numbers ⇒ a large one; nobody can choose slots so that they get into each other's way.
-#[derive(Clone, Copy, Debug, Default)]
-struct PairHasher(u64);
-
-impl Hasher for PairHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u32((*byte).into());
-        }
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0.rotate_left(29) ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
-
-impl Table {
-    /// Begins the contact of two parts, if they may touch.
-    pub fn begin(&mut self, sight: &Sight<'_>, one: u32, other: u32) {
-        let (Some(a), Some(b)) = (sight.roster.part(one), sight.roster.part(other)) else { return };
-        if a.actor == b.actor || (a.sensor && b.sensor) {
-            return;
-        }
-        let muted = match sight.world.judge_pair(a.id, b.id) {
-            Ok(None) => false,
-            Ok(Some(Rejection::Excluded(Exclusion::Joint))) => true,
-            _ => return,
-        };
-        let status = |part: &Part| sight.roster.actor(part.actor).map(|actor| actor.status);
-        if status(a) != Some(Status::Dynamic) && status(b) != Some(Status::Dynamic) {
-            return;
-        }
-        let unbounded = |part: &Part| part.radius.is_infinite();
-        let first = status(b) == Some(Status::Fixed) || (unbounded(b) && status(a) == Some(Status::Dynamic));
-        let (parts, actors) =
-            if first { ([other, one], [b.actor, a.actor]) } else { ([one, other], [a.actor, b.actor]) };
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.summaries.push(Summary::default());
-            (self.summaries.len() - 1) as u32
-        });
-        self.summaries[slot as usize] = Summary { parts, actors, muted, ..Summary::default() };
-        self.by_parts.insert((one.min(other), one.max(other)), slot);
-    }
-
-    /// Makes the contact of a pair that has come near ⇒ whether there can be one.
-    pub fn make(&mut self, slot: u32, sight: &Sight<'_>) -> bool {
-        let summary = &mut self.summaries[slot as usize];
-        summary.wanting = false;
-        let Some(contact) = Contact::between(summary.parts, sight) else { return false };
-        summary.contact = self.free_contacts.pop().unwrap_or(self.contacts.len() as u32);
-        if let Some(place) = self.contacts.get_mut(summary.contact as usize) {
-            *place = Some(contact);
-        } else {
-            self.contacts.push(Some(contact));
-        }
-        true
-    }
-
-    /// Fills the next slot with what was remembered of it.
-    pub fn put(&mut self, summary: Summary) {
-        let slot = self.summaries.len() as u32;
-        if !summary.is_free() {
-            let [one, other] = summary.parts;
-            self.by_parts.insert((one.min(other), one.max(other)), slot);
-        }
-        self.summaries.push(summary);
-    }
-
-    /// Joints have come or gone: mutes and unmutes contacts.
-    pub fn listen(&mut self, sight: &Sight<'_>) {
-        for summary in self.summaries.iter_mut().filter(|summary| !summary.is_free()) {
-            let [Some(a), Some(b)] = summary.actors.map(|slot| sight.roster.actor(slot)) else { continue };
-            summary.muted = sight.world.pair_filter().exclusion(a.id, b.id) == Some(Exclusion::Joint);
-        }
-    }
-
-    /// Ends it ⇒ whose it was.
-    pub fn end(&mut self, one: u32, other: u32) -> Option<[u32; 2]> {
-        let slot = self.by_parts.remove(&(one.min(other), one.max(other)))?;
-        self.free.push(slot);
-        let summary = std::mem::take(&mut self.summaries[slot as usize]);
-        if let Some(contact) = self.contacts.get_mut(summary.contact as usize) {
-            *contact = None;
-            self.free_contacts.push(summary.contact);
-        }
-        Some(summary.actors)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &Contact> {
-        self.contacts.iter().flatten()
-    }
-
-    /// The contact of a pair, if there is one.
-    pub fn contact(&self, summary: &Summary) -> Option<&Contact> {
-        self.contacts.get(summary.contact as usize).and_then(Option::as_ref)
-    }
-
-    /// Whether two parts were so near at the beginning of a step that the solver holds them apart.
-    pub fn is_held(&self, one: u32, other: u32, stamp: u64) -> bool {
-        let slot = self.by_parts.get(&(one.min(other), one.max(other)));
-        slot.is_some_and(|slot| {
-            let summary = &self.summaries[*slot as usize];
-            summary.near && summary.stamp == stamp
-        })
-    }
-
-    /// Whether one of two parts lets the other pass, as far as is known.
-    pub fn is_passing(&self, one: u32, other: u32) -> bool {
-        let slot = self.by_parts.get(&(one.min(other), one.max(other)));
-        let contact = slot.and_then(|slot| self.contact(&self.summaries[*slot as usize]));
-        contact.is_some_and(|contact| contact.passing)
-    }
-
-    /// Contacts with something to solve that were looked at in a step, by slot.
-    pub fn near(&self, stamp: u64) -> impl Iterator<Item = (usize, &Summary)> {
-        self.summaries.iter().enumerate().filter(move |(_, summary)| summary.near && summary.stamp == stamp)
-    }
+    constraint
 }

@@ -1,56 +1,56 @@
-//! Arithmetic for eight contacts at once, with the same bits on every machine.
+//! Eight-lane single-precision arithmetic with the same bits on every machine.
 //!
-//! [`Eight`] is a plain array for any machine, [`Wide`] one 256-bit register. No operation is fused and none is approximate, so
-//! that the machine does not show in the result.
+//! [`PortableLanes`] is a plain array for any target, [`AvxLanes`] one 256-bit register. No operation is
+//! fused or approximate, so that results do not depend on the machine.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// How many.
+/// Number of lanes.
 pub(super) const LANES: usize = 8;
 
-/// Eight numbers in memory.
+/// Eight numbers in memory, aligned for register loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[repr(C, align(32))]
-pub(super) struct Row(pub [f32; LANES]);
+pub(super) struct F32x8(pub [f32; LANES]);
 
-impl Row {
-    /// The vector that begins in a lane.
+impl F32x8 {
+    /// The 3-vector in three consecutive lanes.
     pub fn vector(&self, lane: usize) -> DVec3 {
         DVec3::new(self.0[lane].into(), self.0[lane + 1].into(), self.0[lane + 2].into())
     }
 }
 
-/// Eight numbers to calculate with.
-pub(super) trait Lanes:
+/// Arithmetic on eight lanes.
+pub(super) trait F32Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// The same number everywhere.
+    /// The same number in all lanes.
     fn splat(value: f32) -> Self;
-    /// From memory.
-    fn load(row: &Row) -> Self;
-    /// To memory.
-    fn store(self, row: &mut Row);
-    /// The larger of the two; the other if self is not a number.
-    fn larger(self, other: Self) -> Self;
-    /// The smaller of the two; the other if self is not a number.
-    fn smaller(self, other: Self) -> Self;
-    /// Square root.
-    fn root(self) -> Self;
-    /// `yes` where self > 0, else `no`.
+    /// Loads from memory.
+    fn load(row: &F32x8) -> Self;
+    /// Stores to memory.
+    fn store(self, row: &mut F32x8);
+    /// Lane-wise maximum; `other` where self is NaN.
+    fn max(self, other: Self) -> Self;
+    /// Lane-wise minimum; `other` where self is NaN.
+    fn min(self, other: Self) -> Self;
+    /// Lane-wise square root.
+    fn sqrt(self) -> Self;
+    /// `yes` in lanes where self > 0, else `no`.
     fn if_positive(self, yes: Self, no: Self) -> Self;
-    /// Eight rows ⇒ eight columns, and back.
+    /// Transposes eight rows into eight columns, and back.
     fn transpose(rows: [Self; LANES]) -> [Self; LANES];
 }
 
-/// Eight numbers side by side.
+/// Eight lanes as a plain array.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Eight([f32; LANES]);
+pub(super) struct PortableLanes([f32; LANES]);
 
 macro_rules! by_lane {
     ($operation:ident, $method:ident, $symbol:tt) => {
-        impl $operation for Eight {
+        impl $operation for PortableLanes {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
@@ -65,7 +65,7 @@ by_lane!(Sub, sub, -);
 by_lane!(Mul, mul, *);
 by_lane!(Div, div, /);
 
-impl Neg for Eight {
+impl Neg for PortableLanes {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -73,29 +73,29 @@ impl Neg for Eight {
     }
 }
 
-impl Lanes for Eight {
+impl F32Lanes for PortableLanes {
     #[inline(always)]
     fn splat(value: f32) -> Self {
         Self([value; LANES])
     }
     #[inline(always)]
-    fn load(row: &Row) -> Self {
+    fn load(row: &F32x8) -> Self {
         Self(row.0)
     }
     #[inline(always)]
-    fn store(self, row: &mut Row) {
+    fn store(self, row: &mut F32x8) {
         row.0 = self.0;
     }
     #[inline(always)]
-    fn larger(self, other: Self) -> Self {
+    fn max(self, other: Self) -> Self {
         Self(std::array::from_fn(|i| if self.0[i] > other.0[i] { self.0[i] } else { other.0[i] }))
     }
     #[inline(always)]
-    fn smaller(self, other: Self) -> Self {
+    fn min(self, other: Self) -> Self {
         Self(std::array::from_fn(|i| if self.0[i] < other.0[i] { self.0[i] } else { other.0[i] }))
     }
     #[inline(always)]
-    fn root(self) -> Self {
+    fn sqrt(self) -> Self {
         Self(self.0.map(f32::sqrt))
     }
     #[inline(always)]
@@ -109,13 +109,13 @@ impl Lanes for Eight {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use wide::Wide;
+pub(super) use avx::AvxLanes;
 
-/// Eight numbers in one register.
+/// Eight lanes in one AVX register.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-mod wide {
-    use super::{LANES, Lanes, Row};
+mod avx {
+    use super::{F32Lanes, F32x8, LANES};
     use std::arch::x86_64::{
         __m256, _CMP_GT_OQ, _mm256_add_ps, _mm256_blendv_ps, _mm256_cmp_ps, _mm256_div_ps, _mm256_load_ps,
         _mm256_max_ps, _mm256_min_ps, _mm256_mul_ps, _mm256_permute2f128_ps, _mm256_set1_ps,
@@ -124,17 +124,18 @@ mod wide {
     };
     use std::ops::{Add, Div, Mul, Neg, Sub};
 
-    /// Only to be made inside functions that are called after a look at the processor: every method counts on AVX.
+    /// Constructed only inside functions that are called after AVX support was detected; every method relies
+    /// on it.
     #[derive(Clone, Copy, Debug)]
-    pub(in super::super) struct Wide(__m256);
+    pub(in super::super) struct AvxLanes(__m256);
 
     macro_rules! by_lane {
         ($operation:ident, $method:ident, $instruction:ident) => {
-            impl $operation for Wide {
+            impl $operation for AvxLanes {
                 type Output = Self;
                 #[inline(always)]
                 fn $method(self, other: Self) -> Self {
-                    // SAFETY: whoever holds a `Wide` has looked for AVX.
+                    // SAFETY: values of this type exist only after AVX was detected.
                     Self(unsafe { $instruction(self.0, other.0) })
                 }
             }
@@ -146,7 +147,7 @@ mod wide {
     by_lane!(Mul, mul, _mm256_mul_ps);
     by_lane!(Div, div, _mm256_div_ps);
 
-    impl Neg for Wide {
+    impl Neg for AvxLanes {
         type Output = Self;
         #[inline(always)]
         fn neg(self) -> Self {
@@ -155,34 +156,34 @@ mod wide {
         }
     }
 
-    impl Lanes for Wide {
+    impl F32Lanes for AvxLanes {
         #[inline(always)]
         fn splat(value: f32) -> Self {
-            // SAFETY: the kernels that use `Wide` run only where there is AVX.
+            // SAFETY: the kernels that use `AvxLanes` run only where AVX was detected.
             Self(unsafe { _mm256_set1_ps(value) })
         }
         #[inline(always)]
-        fn load(row: &Row) -> Self {
-            // SAFETY: as above; a row is aligned to 32 bytes.
+        fn load(row: &F32x8) -> Self {
+            // SAFETY: as above; `F32x8` is aligned to 32 bytes.
             Self(unsafe { _mm256_load_ps(row.0.as_ptr()) })
         }
         #[inline(always)]
-        fn store(self, row: &mut Row) {
+        fn store(self, row: &mut F32x8) {
             // SAFETY: as above.
             unsafe { _mm256_store_ps(row.0.as_mut_ptr(), self.0) }
         }
         #[inline(always)]
-        fn larger(self, other: Self) -> Self {
+        fn max(self, other: Self) -> Self {
             // SAFETY: as above.
             Self(unsafe { _mm256_max_ps(self.0, other.0) })
         }
         #[inline(always)]
-        fn smaller(self, other: Self) -> Self {
+        fn min(self, other: Self) -> Self {
             // SAFETY: as above.
             Self(unsafe { _mm256_min_ps(self.0, other.0) })
         }
         #[inline(always)]
-        fn root(self) -> Self {
+        fn sqrt(self) -> Self {
             // SAFETY: as above.
             Self(unsafe { _mm256_sqrt_ps(self.0) })
         }
@@ -230,25 +231,25 @@ mod wide {
     }
 }
 
-/// Eight vectors.
+/// Eight 3-vectors, one in each lane.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Vector<L> {
+pub(super) struct Vec3Lanes<L> {
     pub x: L,
     pub y: L,
     pub z: L,
 }
 
-impl<L: Lanes> Vector<L> {
+impl<L: F32Lanes> Vec3Lanes<L> {
     #[inline(always)]
     pub fn new(x: L, y: L, z: L) -> Self {
         Self { x, y, z }
     }
     #[inline(always)]
-    pub fn load(rows: &[Row; 3]) -> Self {
+    pub fn load(rows: &[F32x8; 3]) -> Self {
         Self { x: L::load(&rows[0]), y: L::load(&rows[1]), z: L::load(&rows[2]) }
     }
     #[inline(always)]
-    pub fn store(self, rows: &mut [Row; 3]) {
+    pub fn store(self, rows: &mut [F32x8; 3]) {
         self.x.store(&mut rows[0]);
         self.y.store(&mut rows[1]);
         self.z.store(&mut rows[2]);
@@ -271,7 +272,7 @@ impl<L: Lanes> Vector<L> {
     }
 }
 
-impl<L: Lanes> Add for Vector<L> {
+impl<L: F32Lanes> Add for Vec3Lanes<L> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
@@ -279,7 +280,7 @@ impl<L: Lanes> Add for Vector<L> {
     }
 }
 
-impl<L: Lanes> Sub for Vector<L> {
+impl<L: F32Lanes> Sub for Vec3Lanes<L> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
@@ -287,8 +288,8 @@ impl<L: Lanes> Sub for Vector<L> {
     }
 }
 
-/// Whether this machine has wide registers.
-pub(super) fn has_wide() -> bool {
+/// Whether the processor has AVX2.
+pub(super) fn has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         std::arch::is_x86_feature_detected!("avx2")
@@ -303,18 +304,18 @@ pub(super) fn has_wide() -> bool {
 mod tests {
     use super::*;
 
-    fn rows() -> [Row; LANES] {
-        std::array::from_fn(|i| Row(std::array::from_fn(|k| (i * 8 + k) as f32 - 20.5)))
+    fn rows() -> [F32x8; LANES] {
+        std::array::from_fn(|i| F32x8(std::array::from_fn(|k| (i * 8 + k) as f32 - 20.5)))
     }
 
-    fn exercise<L: Lanes>() -> Vec<[f32; LANES]> {
+    fn exercise<L: F32Lanes>() -> Vec<[f32; LANES]> {
         let lanes = rows().map(|row| L::load(&row));
         let columns = L::transpose(lanes);
-        let mixed = (columns[1] * columns[2] + columns[3] / columns[0] - columns[4]).larger(-columns[5]);
-        let chosen = mixed.if_positive(mixed.larger(L::splat(0.0)).root(), columns[6].smaller(columns[7]));
+        let mixed = (columns[1] * columns[2] + columns[3] / columns[0] - columns[4]).max(-columns[5]);
+        let chosen = mixed.if_positive(mixed.max(L::splat(0.0)).sqrt(), columns[6].min(columns[7]));
         let mut out = vec![];
         for lanes in columns.into_iter().chain([mixed, chosen]) {
-            let mut row = Row::default();
+            let mut row = F32x8::default();
             lanes.store(&mut row);
             out.push(row.0);
         }
@@ -323,11 +324,11 @@ mod tests {
 
     #[test]
     fn registers_and_arrays_give_the_same_bits() {
-        let plain = exercise::<Eight>();
+        let plain = exercise::<PortableLanes>();
         assert_eq!(plain[3][2], rows()[2].0[3]);
         #[cfg(target_arch = "x86_64")]
-        if has_wide() {
-            assert_eq!(plain, exercise::<Wide>());
+        if has_avx2() {
+            assert_eq!(plain, exercise::<AvxLanes>());
         }
     }
 }

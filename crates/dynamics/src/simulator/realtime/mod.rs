@@ -1,42 +1,52 @@
-//! Real-time simulation: soft constraints in sub-steps, for games, animation and robots.
+//! Real-time simulation: soft constraints in sub-steps, for games, animation and robotics.
 //!
 //! A step, stage by stage:
 //!
-//! 1. What changed in the world is taken over (`roster`); boxes that came near or parted begin and end contacts (`contact`).
-//! 2. Contacts of bodies that are awake are looked at: most only measure their gaps, the others make their manifolds anew.
-//! 3. Bodies about to hit each other bounce now, by the exact collision law, each at its own time within the step (`bounce`).
-//! 4. Bodies that touch nothing fly exactly. Mechanisms, rolling bodies and small islands with large ratios of mass are integrated or
-//!    solved by themselves (`mechanism`, `rolling`, `direct`). All others are solved together in sub-steps (`solver`, `kernel`), eight contacts at a
-//!    time, colour by colour.
-//! 5. Fast bodies are stopped where they would have passed through something (`sweep`).
-//! 6. Bodies that kept still long enough, with all they touch, fall asleep (`sleep`).
+//! 1. Changes of the world are mirrored (`sim_bodies`); the broad phase begins and ends pairs
+//!    (`contact_graph`).
+//! 2. The narrow phase updates the contacts of awake bodies: most only measure their gaps, the others
+//!    recompute their manifolds (`contact`).
+//! 3. Impacts with restitution are resolved by the exact collision law, each at its time within the step
+//!    (`restitution`).
+//! 4. Bodies without contact fly exactly. Mechanisms, rolling bodies and small islands with high mass ratio
+//!    are integrated or solved separately (`mechanism`, `rolling`, `direct`). All others are solved together
+//!    in sub-steps (`solver`, `contact_kernel`, `joint_kernel`), eight constraints at a time, colour by
+//!    colour.
+//! 5. Fast bodies are stopped at their first contact (`continuous`).
+//! 6. Islands that have been still long enough fall asleep (`sleep`).
 //!
-//! State is in double precision; the solver works in single precision on velocities and on motion within a step.
+//! State is in double precision; the solver works in single precision on velocities and on displacements
+//! within a step.
 
-mod apart;
-mod block;
-mod bond;
-mod bond_kernel;
-mod bond_set;
-mod bounce;
 mod contact;
-mod course;
-mod crowd;
+mod contact_block;
+mod contact_graph;
+mod contact_kernel;
+mod continuous;
 mod direct;
-mod finish;
-mod kernel;
+mod finalize;
+mod gyroscopic;
+mod impact_body;
+mod joint_constraint;
+mod joint_graph;
+mod joint_kernel;
+mod joint_tree;
 mod lanes;
+mod manifold_constraint;
 mod mechanism;
-mod memory;
+mod overlap_limit;
+mod restitution;
 mod rolling;
-mod roster;
+mod saved_state;
+mod separation_bound;
 mod settings;
+mod sim_bodies;
 mod sleep;
+mod softness;
 mod solver;
-mod spinner;
+mod solver_body;
 mod step;
-mod sweep;
-mod tree;
+mod tuning;
 mod work;
 
 pub use settings::RealtimeSettings;
@@ -48,65 +58,65 @@ use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, StageTimes, check_step};
 use crate::world::{BodyId, Event, Handle, JointId, SnapshotError, Status, World};
-use apart::Path;
-use bond::Bonds;
-use bounce::Bounces;
-use contact::Table;
-use direct::Direct;
+use contact_graph::ContactGraph;
+use continuous::ContinuousStage;
+use direct::DirectSolver;
 use glam::DVec3;
+use joint_constraint::JointConstraints;
 use mechanism::Mechanisms;
-use memory::Memory;
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{PairChanges, Space, SpaceError, SpaceKind};
-use rolling::Rolling;
-use roster::Roster;
+use restitution::ImpactStage;
+use rolling::RollingStage;
+use saved_state::SavedState;
+use separation_bound::StepDisplacement;
 use serde::{Deserialize, Serialize};
+use sim_bodies::SimBodies;
 use sleep::Islands;
-use solver::Solver;
+use solver::SubstepSolver;
 use std::ops::Range;
-use step::Entrant;
-use sweep::Sweeps;
-use work::Account;
+use step::GatheredBody;
+use work::WorkAccount;
 
-/// Why the simulator cannot go on.
+/// Why a step of the real-time simulator failed.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum RealtimeError {
-    /// A part could not be put into the space.
+    /// A collider could not be inserted into the broad phase.
     #[error("broad phase: {source}")]
     Space {
-        /// Why.
+        /// Error of the broad phase.
         source: SpaceError,
     },
 }
 
-/// One point in which two bodies touch.
+/// A contact point of two bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TouchPoint {
-    /// Who.
+    /// The bodies.
     pub bodies: [BodyId; 2],
-    /// From the first to the second.
+    /// Unit normal, from the first body to the second.
     pub normal: DVec3,
-    /// Where, m.
+    /// Position, m.
     pub point: DVec3,
-    /// Negative is how deep, m.
+    /// Gap, m; negative is the penetration depth.
     pub gap: f64,
-    /// Along the normal, N.
+    /// Normal force, N.
     pub force: f64,
 }
 
-/// What a step did.
+/// Counters of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealtimeCounters {
-    /// Pairs whose boxes are near.
+    /// Pairs with overlapping bounding boxes.
     pub contacts: usize,
-    /// Manifolds that were solved.
+    /// Manifolds in the solver.
     pub manifolds: usize,
-    /// Joints that were solved.
+    /// Joints with an awake body.
     pub joints: usize,
-    /// Bodies that were solved, others flew or slept.
+    /// Bodies in the solver; the others flew freely or slept.
     pub solved: usize,
-    /// Bodies asleep.
+    /// Sleeping bodies.
     pub asleep: usize,
 }
 
@@ -133,31 +143,31 @@ pub struct Realtime {
     settings: RealtimeSettings,
     space: Box<dyn Space>,
     changes: PairChanges,
-    roster: Roster,
-    table: Table,
+    sim_bodies: SimBodies,
+    contact_graph: ContactGraph,
     islands: Islands,
-    /// One for everybody, one for islands with large ratios of mass.
-    solvers: [Solver; 2],
+    /// The solver of all islands, and the solver of islands with high mass ratio.
+    solvers: [SubstepSolver; 2],
     /// Their sub-steps in the last step.
     substeps: [usize; 2],
-    bonds: Bonds,
+    joints: JointConstraints,
     mechanisms: Mechanisms,
-    rolling: Rolling,
-    direct: Direct,
+    rolling: RollingStage,
+    direct: DirectSolver,
     broken: Vec<JointId>,
-    /// Joints with a body awake, by place, in the present step.
+    /// Indices of joints with an awake body, in the present step.
     active: Vec<u32>,
-    /// Dynamic bodies in solvers.
-    entrants: Vec<Entrant>,
-    /// Places of bodies that fly side by side in the present step.
-    flights: Vec<Range<usize>>,
-    /// Bodies that come back from a solver.
-    seats: Vec<finish::Seat>,
-    /// By part: the box it needs from now on.
-    boxes: Vec<Option<Aabb>>,
-    bounces: Bounces,
-    account: Account,
-    sweeps: Sweeps,
+    /// Dynamic bodies that enter the solvers.
+    gathered: Vec<GatheredBody>,
+    /// Index ranges of bodies that fly freely in the present step.
+    flight_ranges: Vec<Range<usize>>,
+    /// Bodies that are read back from the solvers.
+    solved_bodies: Vec<finalize::SolvedBody>,
+    /// By collider: its new bounding box.
+    next_bounds: Vec<Option<Aabb>>,
+    impacts: ImpactStage,
+    work_account: WorkAccount,
+    continuous: ContinuousStage,
     loads: Loads,
     before: Vec<Motion>,
     events: Vec<Event>,
@@ -165,21 +175,21 @@ pub struct Realtime {
     times: StageTimes,
     /// Length of the last step, s.
     dt: f64,
-    /// Places of bodies that cannot be calculated with.
-    sick: Vec<usize>,
-    sick_bodies: Vec<BodyId>,
-    /// Slots of bodies asleep that were touched in the present step.
-    sleepers: Vec<u32>,
-    /// Slots of pairs that have come near for the first time in the present step.
-    newly_near: Vec<u32>,
-    /// Slots of bodies in islands with large ratios of mass.
-    delicate: Vec<u32>,
-    /// By root of an island: whether it is one.
-    marked: Vec<bool>,
-    /// A state to be taken up in the next step.
-    recalled: Option<Memory>,
-    /// Pairs that had been told of before a state was taken up.
-    told: Option<Vec<[u32; 2]>>,
+    /// Indices of bodies with non-finite state or loads.
+    non_finite: Vec<usize>,
+    non_finite_ids: Vec<BodyId>,
+    /// Slots of sleeping bodies that are touched in the present step.
+    touched_sleeping: Vec<u32>,
+    /// Slots of pairs that need a contact for the first time.
+    new_contacts: Vec<u32>,
+    /// Slots of bodies in islands with high mass ratio.
+    high_mass_ratio: Vec<u32>,
+    /// By root of an island: whether it has a high mass ratio.
+    marked_roots: Vec<bool>,
+    /// A saved state to be restored in the next step.
+    pending_restore: Option<SavedState>,
+    /// Pairs that the broad phase had reported before a restored state was saved.
+    reported_pairs: Option<Vec<[u32; 2]>>,
 }
 
 impl Default for Realtime {
@@ -189,7 +199,10 @@ impl Default for Realtime {
 }
 
 impl Realtime {
-    /// Settings ⇒ simulator; refuses a space that there is none of.
+    /// Settings ⇒ simulator.
+    ///
+    /// # Errors
+    /// Returns an error if a setting is out of range or names an unknown broad phase.
     pub fn new(settings: RealtimeSettings) -> Result<Self, Error> {
         let settings = settings.checked()?;
         let kind = settings.space_kind()?;
@@ -201,85 +214,87 @@ impl Realtime {
             settings,
             space: kind.create(),
             changes: PairChanges::default(),
-            roster: Roster::default(),
-            table: Table::default(),
+            sim_bodies: SimBodies::default(),
+            contact_graph: ContactGraph::default(),
             islands: Islands::default(),
             solvers: Default::default(),
             substeps: [1; 2],
-            bonds: Bonds::default(),
+            joints: JointConstraints::default(),
             mechanisms: Mechanisms::default(),
-            rolling: Rolling::default(),
-            direct: Direct::default(),
+            rolling: RollingStage::default(),
+            direct: DirectSolver::default(),
             broken: Vec::new(),
             active: Vec::new(),
-            entrants: Vec::new(),
-            flights: Vec::new(),
-            seats: Vec::new(),
-            boxes: Vec::new(),
-            bounces: Bounces::default(),
-            account: Account::default(),
-            sweeps: Sweeps::default(),
+            gathered: Vec::new(),
+            flight_ranges: Vec::new(),
+            solved_bodies: Vec::new(),
+            next_bounds: Vec::new(),
+            impacts: ImpactStage::default(),
+            work_account: WorkAccount::default(),
+            continuous: ContinuousStage::default(),
             loads: Loads::default(),
             before: Vec::new(),
             events: Vec::new(),
             counters: RealtimeCounters::default(),
             times: StageTimes::default(),
             dt: 0.0,
-            sick: Vec::new(),
-            sick_bodies: Vec::new(),
-            sleepers: Vec::new(),
-            newly_near: Vec::new(),
-            delicate: Vec::new(),
-            marked: Vec::new(),
-            recalled: None,
-            told: None,
+            non_finite: Vec::new(),
+            non_finite_ids: Vec::new(),
+            touched_sleeping: Vec::new(),
+            new_contacts: Vec::new(),
+            high_mass_ratio: Vec::new(),
+            marked_roots: Vec::new(),
+            pending_restore: None,
+            reported_pairs: None,
         }
     }
 
-    /// Settings in use.
+    /// The settings.
     pub const fn settings(&self) -> &RealtimeSettings {
         &self.settings
     }
 
-    /// What the last step did.
+    /// Counters of the last step.
     pub const fn counters(&self) -> &RealtimeCounters {
         &self.counters
     }
 
-    /// Whether a body sleeps.
+    /// Whether a body is asleep.
     pub fn is_asleep(&self, body: BodyId) -> bool {
-        self.roster.actor(body.slot()).is_some_and(|actor| actor.id == body && actor.asleep)
+        self.sim_bodies.body(body.slot()).is_some_and(|sim_body| sim_body.id == body && sim_body.asleep)
     }
 
-    /// Takes the bodies out that could not be calculated with. The step may have taken out others already, which then moved
-    /// the rest to other places; so they go by name.
+    /// Quarantines the bodies with non-finite state. The step may have removed others already and thereby
+    /// changed indices; so they are located by id.
     fn quarantine(&mut self, world: &mut World, time: f64) {
-        let sick = std::mem::take(&mut self.sick_bodies);
-        let located = |id: &BodyId| match world.bodies().locate(*id) {
+        let non_finite = std::mem::take(&mut self.non_finite_ids);
+        let index_of = |id: &BodyId| match world.bodies().locate(*id) {
             Some((Status::Dynamic, place)) => Some(place),
             _ => None,
         };
-        let mut places: Vec<usize> = sick.iter().filter_map(located).collect();
+        let mut places: Vec<usize> = non_finite.iter().filter_map(index_of).collect();
         world.quarantine(&mut places, time);
     }
 
-    /// Takes out the joints that bore too much.
+    /// Removes the joints whose reactions exceeded their break thresholds.
     fn break_joints(&mut self, world: &mut World, time: f64) {
-        let (roster, substeps, dt) = (&self.roster, self.substeps, self.dt);
-        let rate = |bond: &bond::Bond| {
-            let delicate =
-                bond.actors.iter().any(|slot| roster.actor(*slot).is_some_and(|actor| actor.delicate));
-            substeps[usize::from(delicate)] as f64 / dt
+        let (sim_bodies, substeps, dt) = (&self.sim_bodies, self.substeps, self.dt);
+        let rate = |joint: &joint_constraint::JointConstraint| {
+            let high_mass_ratio = joint
+                .bodies
+                .iter()
+                .any(|slot| sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.high_mass_ratio));
+            substeps[usize::from(high_mass_ratio)] as f64 / dt
         };
-        self.bonds.broken(world, rate, &mut self.broken);
+        self.joints.broken(world, rate, &mut self.broken);
         for joint in self.broken.drain(..) {
             world.break_joint(joint, time);
         }
     }
 
-    /// Where bodies touch, with the forces of the last step.
+    /// Contact points, with the forces of the last step.
     pub fn touch_points<'s>(&'s self, world: &'s World) -> impl Iterator<Item = TouchPoint> + 's {
-        self.table
+        self.contact_graph
             .iter()
             .filter(|contact| contact.touching)
             .flat_map(move |contact| self.points_of(world, contact))
@@ -299,17 +314,18 @@ impl Simulator for Realtime {
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
         if let Err(error) = self.advance(world, dt) {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
-            self.roster.paths.fill(Path::UNKNOWN);
+            self.sim_bodies.displacements.fill(StepDisplacement::UNKNOWN);
             return Err(error);
         }
         let end = world.time() + dt;
         world.report(&mut self.events);
-        // Before anybody changes places.
-        self.sick_bodies.clear();
-        self.sick_bodies.extend(self.sick.iter().map(|place| world.bodies().ids(Status::Dynamic)[*place]));
+        // Before removals change the indices.
+        self.non_finite_ids.clear();
+        self.non_finite_ids
+            .extend(self.non_finite.iter().map(|place| world.bodies().ids(Status::Dynamic)[*place]));
         let motion = world.bodies_mut().dynamic_mut().0;
-        for place in &self.sick {
-            motion[*place] = self.before[*place];
+        for index in &self.non_finite {
+            motion[*index] = self.before[*index];
         }
         world.end_step(end, Some(&self.before));
         self.quarantine(world, end);
@@ -317,7 +333,7 @@ impl Simulator for Realtime {
         self.break_joints(world, end);
         for event in world.events() {
             if let Event::Quarantined { body, .. } | Event::LeftBounds { body, .. } = event {
-                self.roster.pending.push(*body);
+                self.sim_bodies.pending.push(*body);
             }
         }
         Ok(())
@@ -336,19 +352,19 @@ impl Simulator for Realtime {
     }
 
     fn memory(&self) -> Vec<u8> {
-        // A vector of bytes grows as long as there is memory.
-        let written = match &self.recalled {
+        // Writing to a growing vector cannot fail.
+        let written = match &self.pending_restore {
             Some(memory) => postcard::to_allocvec(memory),
-            None => postcard::to_allocvec(&self.remember()),
+            None => postcard::to_allocvec(&self.saved_state()),
         };
         written.unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        self.recalled = if memory.is_empty() {
+        self.pending_restore = if memory.is_empty() {
             None
         } else {
-            let malformed = |_| SnapshotError::Malformed("memory of the real-time simulator");
+            let malformed = |_| SnapshotError::Malformed("state of the real-time simulator");
             Some(postcard::from_bytes(memory).map_err(malformed)?)
         };
         Ok(())

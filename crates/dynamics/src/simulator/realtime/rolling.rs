@@ -1,27 +1,35 @@
-//! Bodies that roll without slip on a plane and touch nothing else: coins, eggs, rattlebacks, loaded balls.
+//! Single bodies that roll without slip on a plane and touch nothing else: coins, eggs, rattlebacks, loaded
+//! balls.
 //!
-//! The point of contact of a body that is not a centred ball moves over its surface while it rolls. Rows that stay as they are over a
-//! step miss that, and each new set of rows stops a velocity that was right: energy is lost in proportion to the step, and a
-//! spinning egg dies within seconds. So a single body that sticks to a plane in one point is integrated in double precision with
-//! the rolling constraint itself. With r(q) the arm from the centre of mass to the lowest point, s the height of that point, and
-//! u = v + ω × r the velocity of the material there, a base step h from a state with u = 0 is
+//! The contact point of a body that is not a centred sphere moves over its surface while it rolls. Rows that
+//! are constant over a step miss that, and each new set of rows removes velocity that was right: energy is
+//! lost in proportion to the step, and a spinning egg stops within seconds. A single body that sticks to a
+//! plane at one point is therefore integrated in double precision with the rolling constraint itself. With
+//! r(q) the arm from the centre of mass to the lowest point, s the height of that point, and u = v + ω × r
+//! the velocity of the material there, a base step h from a state with u = 0 is
 //!
 //!   1. half a kick;
-//!   2. an impulse P in the point of contact *at the beginning*, free flight (exact rotation) over h, with P chosen so that the height
-//!      s stays what it was and the slip at both ends cancels, (u₀⁺ + u₁⁻)·t = 0 for tangents t: P ← P − K⁻¹ e;
-//!   3. half a kick, and an impulse Q in the point of contact *at the end* so that u = 0 there.
+//!   2. an impulse P at the contact point *at the beginning*, free flight (exact rotation) over h, with P such
+//!      that the height s is kept and the slip at both ends cancels, (u₀⁺ + u₁⁻)·t = 0 for tangents t:
+//!      P ← P − K⁻¹ e;
+//!   3. half a kick, and an impulse Q at the contact point *at the end* so that u = 0 there.
 //!
-//! K = 1/m − [r]× I⁻¹ [r]×. Read backwards it is the same method, so the motion of a reversible system neither gains nor
-//! loses energy in the mean (as RATTLE does for joints; McLachlan & Perlmutter 2006 for rolling), and five base steps are composed
-//! to fourth order like those of `mechanism::rattle`.
+//! K = 1/m − [r]× I⁻¹ [r]×. The method is symmetric in time, so that the motion of a reversible system
+//! neither gains nor loses energy in the mean (as RATTLE for holonomic joints; McLachlan & Perlmutter 2006
+//! for nonholonomic constraints), and five base steps are composed to fourth order like those of
+//! `mechanism::rattle`.
 //!
-//! Where the impulses over a piece of the step pull, or lie outside the friction cone, where the contact leaves its plane or jumps over the
-//! body (a coin that tips from one edge to the other), the body slides, lifts off or hits: the step is left to the sweeps, from the
-//! state it began with.
+//! Where the impulses over a piece of the step pull, or lie outside the friction cone, where the contact
+//! leaves its plane or jumps over the body (a coin that tips from one edge to the other), the body slides,
+//! lifts off or collides: the step is left to the sweeps, from the state it began with.
 
 use super::Realtime;
 use super::contact::Contact;
-use super::roster::{EXACT, Life, NONE, Roster};
+use super::sim_bodies::{Activity, EXACT, NONE, SimBodies};
+use super::tuning::{
+    ROLLING_ATTEMPTS, ROLLING_ITERATIONS, ROLLING_MAX_JUMP, ROLLING_MAX_PIECES, ROLLING_PIECE_ANGLE,
+    ROLLING_RECOVERY, ROLLING_SINGLE_POINT, ROLLING_WORK_TOLERANCE, SUZUKI_FRACTIONS,
+};
 use crate::motion::{Inertia, Motion, rotate_freely};
 use crate::world::{Status, World};
 use glam::{DMat3, DVec3};
@@ -29,72 +37,51 @@ use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
 use rattleback_geometry::{Pose, Shape};
 use rattleback_numerics::team::each;
 
-/// Shares of a step in Suzuki's composition of fourth order.
-const SHARES: [f64; 5] = {
-    const P: f64 = 0.414_490_771_794_375_7;
-    [P, P, 1.0 - 4.0 * P, P, P]
-};
-/// Largest rotation of the body, or of the contact about it, that one composition follows, rad.
-const REACH: f64 = 0.25;
-/// Most compositions in a step; what needs more is left to the sweeps.
-const MOST_PIECES: f64 = 64.0;
-/// How often the number of compositions is doubled, and the work of the ground that passes, in parts of the energy of motion a second.
-const ATTEMPTS: usize = 4;
-const WORK: f64 = 1e-4;
-/// Most corrections of P.
-const CORRECTIONS: usize = 24;
-/// Part of a wrong height that is taken back in a base step.
-const RECOVERY: f64 = 0.1;
-/// Farthest that a contact may move over the body in a base step, in arms.
-const JUMP: f64 = 0.2;
-
-/// Points that are lower than this above the lowest, in arms, carry with it.
-const SEVERAL: f64 = 1e-3;
-
-/// A body that may roll in the present step, and what became of it.
+/// A body that may roll in the present step, and the result.
 #[derive(Debug)]
-struct Roller {
+struct RollingBody {
     slot: u32,
-    place: u32,
+    index: u32,
     contact: u32,
-    /// Part of the body.
-    part: u32,
-    /// Plane: normal, and n·x of its points.
+    /// Collider of the body.
+    collider: u32,
+    /// Plane: normal, and n·x of its points, m.
     normal: DVec3,
     height: f64,
-    /// Of a box's face: its pose, half sides and the axis along the normal.
+    /// For the face of a box: its pose, half extents and the axis along the normal.
     face: Option<(Pose, DVec3, usize)>,
     friction: f64,
     motion: Motion,
     impulse: DVec3,
     gap: f64,
-    /// Gaps of the points of the manifold, and how many there are.
+    /// Gaps of the points of the manifold, and their number.
     gaps: [f32; 4],
     points: usize,
+    /// Whether it rolled over the whole step.
     done: bool,
 }
 
-/// Memory of the stage.
+/// Buffers of the stage.
 #[derive(Debug, Default)]
-pub(super) struct Rolling {
-    rollers: Vec<Roller>,
-    /// Slots of bodies with more than one contact, or with one and a joint.
-    busy: Vec<u32>,
+pub(super) struct RollingStage {
+    rolling_bodies: Vec<RollingBody>,
+    /// By slot: number of contacts, plus two for every joint.
+    constraint_counts: Vec<u32>,
 }
 
-/// The lowest point of a part.
+/// The support point of a collider on the plane.
 #[derive(Clone, Copy)]
-struct Foot {
-    /// From the centre of mass.
+struct SupportPoint {
+    /// From the centre of mass, m.
     arm: DVec3,
-    /// Above the plane.
+    /// Height above the plane, m.
     gap: f64,
 }
 
-/// Everything about a body that stays as it is over a step.
-struct Setup<'s> {
+/// Constants of a rolling body over a step.
+struct RollingProblem<'s> {
     shape: Piece<'s>,
-    place: Pose,
+    local_pose: Pose,
     plane: Shape,
     normal: DVec3,
     height: f64,
@@ -103,30 +90,39 @@ struct Setup<'s> {
     torque: DVec3,
 }
 
-impl Setup<'_> {
-    fn foot(&self, motion: &Motion) -> Option<Foot> {
-        // Seen from the point of the plane below the body, so that no digits are lost far from the origin.
+impl RollingProblem<'_> {
+    /// Support point of the collider for a state of the body.
+    fn support(&self, motion: &Motion) -> Option<SupportPoint> {
+        // Relative to the projection of the centre of mass onto the plane, so that no digits are lost far
+        // from the origin.
         let below = motion.x - (self.normal.dot(motion.x) - self.height) * self.normal;
-        let body = Pose::new(motion.q, motion.x - below) * self.place;
+        let body = Pose::new(motion.q, motion.x - below) * self.local_pose;
         let plane = Piece::try_from(&self.plane).ok()?;
         let nearest = distance_pieces(&plane, &self.shape, &body, &mut PieceCache::default()).ok()?;
-        Some(Foot { arm: nearest.point_b + below - motion.x, gap: nearest.distance })
+        Some(SupportPoint { arm: nearest.point_b + below - motion.x, gap: nearest.distance })
     }
 
-    /// Whether forces account for the change of the kinetic energy: Σ F·Δx, as they are the same over the step.
-    fn ground_is_idle(&self, before: &State, now: &State, lifted: f64, dt: f64) -> bool {
+    /// Whether external loads account for the change of the kinetic energy: Σ F·Δx, as they are constant over
+    /// the step.
+    fn plane_does_no_work(
+        &self,
+        before: &RollingState,
+        now: &RollingState,
+        height_work: f64,
+        dt: f64,
+    ) -> bool {
         let damped = self.inertia.linear_damping > 0.0 || self.inertia.angular_damping > 0.0;
         if damped || self.torque != DVec3::ZERO {
             return true;
         }
         let [from, to] = [before, now].map(|state| self.inertia.kinetic_energy(&state.motion));
         let mass = self.inertia.mass();
-        let given = mass * (self.acceleration.dot(now.motion.x - before.motion.x) + lifted);
+        let given = mass * (self.acceleration.dot(now.motion.x - before.motion.x) + height_work);
         let fall = mass * self.acceleration.length_squared() * dt * dt;
-        (to - from - given).abs() <= WORK * dt * (from + to + fall)
+        (to - from - given).abs() <= ROLLING_WORK_TOLERANCE * dt * (from + to + fall)
     }
 
-    /// 1/m − [r]× I⁻¹ [r]×, inverted.
+    /// Inverse of K = 1/m − [r]× I⁻¹ [r]×.
     fn mass_at(&self, motion: &Motion, arm: DVec3) -> DMat3 {
         let columns = DVec3::AXES.map(|axis| {
             let spin = self.inertia.angular_velocity(motion.q, arm.cross(axis));
@@ -136,167 +132,171 @@ impl Setup<'_> {
     }
 }
 
-/// What became of a step.
-enum Rolled {
-    /// It rolled, by this impulse of the ground.
-    By(DVec3),
-    /// It slides or lifts off.
-    Away,
-    /// The pieces were too long to tell.
-    Unknown,
+/// Result of a step.
+enum RollOutcome {
+    /// Rolled, with this impulse of the plane, N·s.
+    Rolled(DVec3),
+    /// Slides or lifts off.
+    NotRolling,
+    /// Undecided: the pieces were too long.
+    Undecided,
 }
 
-/// A body on its way, with its angular momentum.
+/// State of a body, with its angular momentum.
 #[derive(Clone, Copy)]
-struct State {
+struct RollingState {
     motion: Motion,
     l: DVec3,
 }
 
-impl State {
-    fn kick(&mut self, setup: &Setup<'_>, h: f64) {
-        self.motion.v += setup.acceleration * h;
-        self.l += setup.torque * h;
-        if setup.inertia.linear_damping > 0.0 {
-            self.motion.v *= (-h * setup.inertia.linear_damping).exp();
+impl RollingState {
+    fn kick(&mut self, problem: &RollingProblem<'_>, h: f64) {
+        self.motion.v += problem.acceleration * h;
+        self.l += problem.torque * h;
+        if problem.inertia.linear_damping > 0.0 {
+            self.motion.v *= (-h * problem.inertia.linear_damping).exp();
         }
-        if setup.inertia.angular_damping > 0.0 {
-            self.l *= (-h * setup.inertia.angular_damping).exp();
+        if problem.inertia.angular_damping > 0.0 {
+            self.l *= (-h * problem.inertia.angular_damping).exp();
         }
-        self.turn(setup);
+        self.update_omega(problem);
     }
 
-    fn push(&mut self, setup: &Setup<'_>, arm: DVec3, impulse: DVec3) {
-        self.motion.v += impulse * setup.inertia.inverse_mass;
+    fn apply_impulse(&mut self, problem: &RollingProblem<'_>, arm: DVec3, impulse: DVec3) {
+        self.motion.v += impulse * problem.inertia.inverse_mass;
         self.l += arm.cross(impulse);
-        self.turn(setup);
+        self.update_omega(problem);
     }
 
-    fn turn(&mut self, setup: &Setup<'_>) {
-        self.motion.omega = setup.inertia.angular_velocity(self.motion.q, self.l);
+    fn update_omega(&mut self, problem: &RollingProblem<'_>) {
+        self.motion.omega = problem.inertia.angular_velocity(self.motion.q, self.l);
     }
 
-    fn fly(&mut self, setup: &Setup<'_>, h: f64) {
+    fn fly(&mut self, problem: &RollingProblem<'_>, h: f64) {
         self.motion.x += self.motion.v * h;
-        self.motion.q = rotate_freely(self.motion.q, self.l, setup.inertia.inverse_moments, h);
-        self.turn(setup);
+        self.motion.q = rotate_freely(self.motion.q, self.l, problem.inertia.inverse_moments, h);
+        self.update_omega(problem);
     }
 
+    /// Velocity of the material at an arm, m/s.
     fn slip(&self, arm: DVec3) -> DVec3 {
         self.motion.v + self.motion.omega.cross(arm)
     }
 }
 
 impl Realtime {
-    /// Carries bodies that roll over the step ⇒ whether there are any; they are marked as [`EXACT`].
+    /// Integrates rolling bodies over the step ⇒ whether there are any; they are marked as [`EXACT`].
     pub(super) fn run_rolling(&mut self, world: &World, dt: f64) -> bool {
-        self.find_rolling(world);
-        if self.rolling.rollers.is_empty() {
+        self.find_rolling_bodies(world);
+        if self.rolling.rolling_bodies.is_empty() {
             return false;
         }
         let threads = self.threads();
-        let Self { rolling, roster, loads, table, settings, .. } = self;
+        let Self { rolling, sim_bodies, loads, contact_graph, settings, .. } = self;
         let inertia = world.bodies().inertia(Status::Dynamic);
-        let parts = &*roster;
-        each(threads.min(rolling.rollers.len()), &mut rolling.rollers, |_, roller| {
-            let (Some(part), Ok(plane)) = (parts.part(roller.part), Shape::half_space(roller.normal)) else {
+        let bodies = &*sim_bodies;
+        each(threads.min(rolling.rolling_bodies.len()), &mut rolling.rolling_bodies, |_, rolling_body| {
+            let (Some(collider), Ok(plane)) =
+                (bodies.collider(rolling_body.collider), Shape::half_space(rolling_body.normal))
+            else {
                 return;
             };
-            let Ok(shape) = Piece::try_from(&part.shape) else { return };
-            let wrench = loads.wrench(roller.place as usize);
-            let inertia = inertia[roller.place as usize];
-            let setup = Setup {
+            let Ok(shape) = Piece::try_from(&collider.shape) else { return };
+            let wrench = loads.wrench(rolling_body.index as usize);
+            let inertia = inertia[rolling_body.index as usize];
+            let problem = RollingProblem {
                 shape,
-                place: part.place,
+                local_pose: collider.local_pose,
                 plane,
-                normal: roller.normal,
-                height: roller.height,
+                normal: rolling_body.normal,
+                height: rolling_body.height,
                 inertia,
                 acceleration: loads.uniform_acceleration() + wrench.force * inertia.inverse_mass,
                 torque: wrench.torque,
             };
-            roller.done = roller.roll(&setup, dt).is_some();
+            rolling_body.done = rolling_body.roll(&problem, dt).is_some();
         });
         let mut any = false;
         let share = 1.0 / settings.substeps.max(1) as f64;
-        for roller in rolling.rollers.iter().filter(|roller| roller.done) {
+        for rolling_body in rolling.rolling_bodies.iter().filter(|rolling_body| rolling_body.done) {
             any = true;
-            if let Some(actor) = roster.actor_mut(roller.slot) {
-                actor.mover = EXACT;
+            if let Some(sim_body) = sim_bodies.body_mut(rolling_body.slot) {
+                sim_body.solver_index = EXACT;
             }
-            let contact = table.contacts.get_mut(roller.contact as usize).and_then(Option::as_mut);
+            let contact =
+                contact_graph.contacts.get_mut(rolling_body.contact as usize).and_then(Option::as_mut);
             if let Some(contact) = contact {
-                contact.keep_rolling(roller.impulse * share, roller.normal, roller.gap);
+                contact.store_rolling(rolling_body.impulse * share, rolling_body.normal, rolling_body.gap);
             }
         }
         any
     }
 
-    /// Puts the states that rolling bodies have come to into the world.
-    pub(super) fn place_rolling(&mut self, world: &mut World) {
+    /// Writes the states of rolling bodies to the world.
+    pub(super) fn write_rolling(&mut self, world: &mut World) {
         let motion = world.bodies_mut().dynamic_mut().0;
-        for roller in self.rolling.rollers.iter().filter(|roller| roller.done) {
-            motion[roller.place as usize] = roller.motion;
+        for rolling_body in self.rolling.rolling_bodies.iter().filter(|rolling_body| rolling_body.done) {
+            motion[rolling_body.index as usize] = rolling_body.motion;
         }
     }
 
     /// Lists bodies whose only contact is one in which they may roll.
-    fn find_rolling(&mut self, world: &World) {
+    fn find_rolling_bodies(&mut self, world: &World) {
         let stamp = world.counters().steps + 1;
-        let Self { rolling, roster, table, bonds, .. } = self;
-        rolling.rollers.clear();
-        for (_, summary) in table.near(stamp) {
-            if summary.may_roll
-                && let Some(contact) = table.contact(summary)
-                && let Some(mut roller) = Roller::new(contact, stamp, roster, world)
+        let Self { rolling, sim_bodies, contact_graph, joints, .. } = self;
+        rolling.rolling_bodies.clear();
+        for (_, pair) in contact_graph.near(stamp) {
+            if pair.may_roll
+                && let Some(contact) = contact_graph.contact(pair)
+                && let Some(mut rolling_body) = RollingBody::new(contact, stamp, sim_bodies, world)
             {
-                roller.contact = summary.contact;
-                rolling.rollers.push(roller);
+                rolling_body.contact = pair.contact;
+                rolling.rolling_bodies.push(rolling_body);
             }
         }
-        if rolling.rollers.is_empty() {
+        if rolling.rolling_bodies.is_empty() {
             return;
         }
-        // Whatever else touches or holds them is the sweeps' business.
-        let Rolling { rollers, busy } = rolling;
-        busy.clear();
-        busy.resize(roster.actors.len(), 0);
-        for (_, summary) in table.near(stamp) {
-            summary.actors.iter().for_each(|slot| busy[*slot as usize] += 1);
+        // Bodies with other contacts or joints are left to the sweeps.
+        let RollingStage { rolling_bodies, constraint_counts } = rolling;
+        constraint_counts.clear();
+        constraint_counts.resize(sim_bodies.bodies.len(), 0);
+        for (_, pair) in contact_graph.near(stamp) {
+            pair.bodies.iter().for_each(|slot| constraint_counts[*slot as usize] += 1);
         }
-        for slot in bonds.all.iter().flat_map(|bond| bond.actors).filter(|slot| *slot != NONE) {
-            if let Some(count) = busy.get_mut(slot as usize) {
+        for slot in joints.all.iter().flat_map(|joint| joint.bodies).filter(|slot| *slot != NONE) {
+            if let Some(count) = constraint_counts.get_mut(slot as usize) {
                 *count += 2;
             }
         }
-        rollers.retain(|roller| busy[roller.slot as usize] == 1);
+        rolling_bodies.retain(|rolling_body| constraint_counts[rolling_body.slot as usize] == 1);
     }
 }
 
-impl Roller {
-    /// A contact in which a body may roll, if it is one.
-    fn new(contact: &Contact, stamp: u64, roster: &Roster, world: &World) -> Option<Self> {
-        let [ground, slot] = contact.actors;
+impl RollingBody {
+    /// The rolling body of a contact, if it is one.
+    fn new(contact: &Contact, stamp: u64, sim_bodies: &SimBodies, world: &World) -> Option<Self> {
+        let [ground_slot, slot] = contact.bodies;
         let material = &contact.material;
         let resists = material.rolling_friction > 0.0 || material.spinning_friction > 0.0;
-        if resists || contact.sensor || contact.answered == stamp || !contact.others.is_empty() {
+        if resists || contact.sensor || contact.impact_step == stamp || !contact.other_manifolds.is_empty() {
             return None;
         }
-        let (fixed, body) = (roster.actor(ground)?, roster.actor(slot)?);
-        if fixed.status != Status::Fixed || roster.lives[slot as usize] != Life::Awake {
+        let (ground, body) = (sim_bodies.body(ground_slot)?, sim_bodies.body(slot)?);
+        if ground.status != Status::Fixed || sim_bodies.activities[slot as usize] != Activity::Awake {
             return None;
         }
         let motion = *body.motion(world)?;
-        let part = roster.part(contact.parts[0])?;
-        let pose = fixed.motion(world)?.pose() * part.place;
-        let (normal, height, face) = match &part.shape {
+        let collider = sim_bodies.collider(contact.colliders[0])?;
+        let pose = ground.motion(world)?.pose() * collider.local_pose;
+        let (normal, height, face) = match &collider.shape {
             Shape::HalfSpace(half_space) => {
                 let normal = pose.vector(half_space.normal());
                 (normal, normal.dot(pose.translation), None)
             }
             Shape::Cuboid(cuboid) => {
-                let own = pose.inverse_vector(contact.patch.head.vector(0));
-                let size = own.abs();
+                let local_normal = pose.inverse_vector(contact.first_manifold.normal());
+                let size = local_normal.abs();
                 let axis = if size.x > size.y.max(size.z) {
                     0
                 } else if size.y > size.z {
@@ -304,10 +304,10 @@ impl Roller {
                 } else {
                     2
                 };
-                if own[axis].abs() < 1.0 - 1e-6 {
+                if local_normal[axis].abs() < 1.0 - 1e-6 {
                     return None;
                 }
-                let normal = pose.vector(DVec3::AXES[axis] * own[axis].signum());
+                let normal = pose.vector(DVec3::AXES[axis] * local_normal[axis].signum());
                 let half = cuboid.half_extents();
                 (normal, normal.dot(pose.translation) + half[axis], Some((pose, half, axis)))
             }
@@ -315,9 +315,9 @@ impl Roller {
         };
         Some(Self {
             slot,
-            place: body.place,
+            index: body.index,
             contact: NONE,
-            part: contact.parts[1],
+            collider: contact.colliders[1],
             normal,
             height,
             face,
@@ -325,61 +325,68 @@ impl Roller {
             motion,
             impulse: DVec3::ZERO,
             gap: 0.0,
-            gaps: contact.patch.points.map(|row| row.0[7]),
-            points: contact.patch.count as usize,
+            gaps: contact.first_manifold.points.map(|point| point.gap()),
+            points: contact.first_manifold.count as usize,
             done: false,
         })
     }
 
-    /// Rolls over a step ⇒ nothing if the body does not roll all the time.
-    fn roll(&mut self, setup: &Setup<'_>, dt: f64) -> Option<()> {
+    /// Integrates over a step ⇒ `None` if the body does not roll throughout.
+    fn roll(&mut self, problem: &RollingProblem<'_>, dt: f64) -> Option<()> {
         let n = self.normal;
-        let mut state = State { motion: self.motion, l: DVec3::ZERO };
-        state.l = setup.inertia.angular_momentum(state.motion.q, state.motion.omega);
-        let mut foot = setup.foot(&state.motion)?;
-        let weight = -n.dot(setup.acceleration);
+        let mut state = RollingState { motion: self.motion, l: DVec3::ZERO };
+        state.l = problem.inertia.angular_momentum(state.motion.q, state.motion.omega);
+        let mut support = problem.support(&state.motion)?;
+        let weight = -n.dot(problem.acceleration);
         if !(weight > 0.0 && weight.is_finite())
-            || foot.gap > (0.5 * weight * dt * dt).max(1e-6 * foot.arm.length())
+            || support.gap > (0.5 * weight * dt * dt).max(1e-6 * support.arm.length())
         {
             return None;
         }
-        // What stands or lies on several points does not roll over one.
-        let near = (foot.gap + SEVERAL * foot.arm.length()) as f32;
-        if self.gaps[..self.points].iter().filter(|gap| **gap < near).count() > 1 {
+        // A body that stands or lies on several points does not roll over one.
+        let single_limit = (support.gap + ROLLING_SINGLE_POINT * support.arm.length()) as f32;
+        if self.gaps[..self.points].iter().filter(|gap| **gap < single_limit).count() > 1 {
             return None;
         }
-        self.gap = foot.gap;
-        let pieces = self.pieces(setup, &state, &foot, weight, dt)?;
-        // What slides by less than friction stops within the step, or comes down by less than the weight does, sticks.
-        let slip = state.slip(foot.arm);
-        let stop = -(setup.mass_at(&state.motion, foot.arm) * slip);
-        let carried = weight * dt / setup.inertia.inverse_mass;
-        if stop.reject_from_normalized(n).length() > 0.5 * self.friction * carried
-            || stop.dot(n).abs() > carried
+        self.gap = support.gap;
+        let pieces = self.pieces(problem, &state, &support, weight, dt)?;
+        // A body sticks if friction stops its slip within the step and its impact is smaller than its weight.
+        let slip = state.slip(support.arm);
+        let stopping_impulse = -(problem.mass_at(&state.motion, support.arm) * slip);
+        let carried = weight * dt / problem.inertia.inverse_mass;
+        if stopping_impulse.reject_from_normalized(n).length() > 0.5 * self.friction * carried
+            || stopping_impulse.dot(n).abs() > carried
         {
             return None;
         }
-        state.push(setup, foot.arm, stop);
-        let (began, first) = (state, foot);
+        state.apply_impulse(problem, support.arm, stopping_impulse);
+        let (start, start_support) = (state, support);
         let mut pieces = pieces;
-        for attempt in 0..ATTEMPTS {
-            (state, foot) = (began, first);
-            let rolled = self.go(setup, &mut state, &mut foot, dt, pieces);
-            // The ground does no work; what it seems to have done is the error of pieces that are too long. (Mending a height does.)
-            let lifted = weight * (foot.gap - first.gap);
-            let last = attempt + 1 == ATTEMPTS;
-            match rolled {
-                Rolled::Away => return None,
-                Rolled::By(impulse) if last || setup.ground_is_idle(&began, &state, lifted, dt) => {
-                    self.impulse = stop + impulse;
+        for attempt in 0..ROLLING_ATTEMPTS {
+            (state, support) = (start, start_support);
+            let outcome = self.integrate(problem, &mut state, &mut support, dt, pieces);
+            // The plane does no work; apparent work is the error of pieces that are too long. (Correcting the
+            // height does work.)
+            let height_work = weight * (support.gap - start_support.gap);
+            let last = attempt + 1 == ROLLING_ATTEMPTS;
+            match outcome {
+                RollOutcome::NotRolling => return None,
+                RollOutcome::Rolled(impulse)
+                    if last || problem.plane_does_no_work(&start, &state, height_work, dt) =>
+                {
+                    self.impulse = stopping_impulse + impulse;
                     break;
                 }
-                Rolled::Unknown | Rolled::By(_) if last || pieces as f64 > MOST_PIECES => return None,
-                Rolled::Unknown | Rolled::By(_) => pieces *= 2,
+                RollOutcome::Undecided | RollOutcome::Rolled(_)
+                    if last || pieces as f64 > ROLLING_MAX_PIECES =>
+                {
+                    return None;
+                }
+                RollOutcome::Undecided | RollOutcome::Rolled(_) => pieces *= 2,
             }
         }
         if let Some((pose, half, axis)) = self.face {
-            let point = pose.inverse_point(state.motion.x + foot.arm);
+            let point = pose.inverse_point(state.motion.x + support.arm);
             let inside = (0..3).all(|k| k == axis || point[k].abs() < half[k]);
             if !inside {
                 return None;
@@ -392,39 +399,58 @@ impl Roller {
         Some(())
     }
 
-    /// Rolls over a step in so many pieces.
-    fn go(&self, setup: &Setup<'_>, state: &mut State, foot: &mut Foot, dt: f64, pieces: usize) -> Rolled {
+    /// Integrates over a step in this many pieces.
+    fn integrate(
+        &self,
+        problem: &RollingProblem<'_>,
+        state: &mut RollingState,
+        support: &mut SupportPoint,
+        dt: f64,
+        pieces: usize,
+    ) -> RollOutcome {
         let (n, h) = (self.normal, dt / pieces as f64);
-        // The impulses of a base step are in proportion to its length.
-        let (mut per_share, mut impulse) = (DVec3::ZERO, DVec3::ZERO);
+        // The impulses of a base step are proportional to its length.
+        let (mut per_fraction, mut impulse) = (DVec3::ZERO, DVec3::ZERO);
         for _ in 0..pieces {
             let mut sum = DVec3::ZERO;
-            for share in SHARES {
-                let Some((p, q)) = base_step(setup, state, foot, share * h, per_share * share) else {
-                    return Rolled::Unknown;
+            for fraction in SUZUKI_FRACTIONS {
+                let Some((p, q)) = base_step(problem, state, support, fraction * h, per_fraction * fraction)
+                else {
+                    return RollOutcome::Undecided;
                 };
                 sum += p + q;
-                per_share = q / share;
+                per_fraction = q / fraction;
             }
-            let pressure = n.dot(sum);
-            if !(pressure > 0.0 && (sum - pressure * n).length() <= self.friction * pressure) {
-                return Rolled::Away;
+            let normal_impulse = n.dot(sum);
+            if !(normal_impulse > 0.0
+                && (sum - normal_impulse * n).length() <= self.friction * normal_impulse)
+            {
+                return RollOutcome::NotRolling;
             }
             impulse += sum;
         }
-        Rolled::By(impulse)
+        RollOutcome::Rolled(impulse)
     }
 
-    /// In how many pieces: neither the body, nor the contact about it, nor its rocking goes on by more than [`REACH`] in one.
+    /// Number of pieces: neither the body, nor the contact point on it, nor its rocking advances by more than
+    /// [`ROLLING_PIECE_ANGLE`] in one.
     ///
-    /// A body whose surface has the radius of curvature ρ rocks with at most √(g ρ/(k² + r²)), k its smallest radius of gyration.
-    fn pieces(&self, setup: &Setup<'_>, state: &State, foot: &Foot, weight: f64, dt: f64) -> Option<usize> {
-        let (arm, here, motion) = (foot.arm.length(), foot.arm, &state.motion);
+    /// A body whose surface has the radius of curvature ρ rocks with at most √(g ρ/(k² + r²)), k its smallest
+    /// radius of gyration.
+    fn pieces(
+        &self,
+        problem: &RollingProblem<'_>,
+        state: &RollingState,
+        support: &SupportPoint,
+        weight: f64,
+        dt: f64,
+    ) -> Option<usize> {
+        let (arm, here, motion) = (support.arm.length(), support.arm, &state.motion);
         let tilted = |axis: DVec3, angle: f64| {
-            let turned = glam::DQuat::from_scaled_axis(axis * angle);
-            let foot = setup.foot(&Motion { q: turned * motion.q, ..*motion })?;
-            // Along the surface: against the material that has turned with the body.
-            Some(((foot.arm - turned * here).length() / angle, foot.arm))
+            let rotation = glam::DQuat::from_scaled_axis(axis * angle);
+            let support = problem.support(&Motion { q: rotation * motion.q, ..*motion })?;
+            // Along the surface: relative to the material that has rotated with the body.
+            Some(((support.arm - rotation * here).length() / angle, support.arm))
         };
         let small = 1e-5;
         let (t, s) = self.normal.any_orthonormal_pair();
@@ -432,41 +458,41 @@ impl Roller {
         let spin = motion.omega.length();
         let mut contact = 0.0;
         if spin > 0.0 {
-            let moved = (tilted(motion.omega / spin, small)?.1 - foot.arm).length();
+            let moved = (tilted(motion.omega / spin, small)?.1 - support.arm).length();
             contact = spin * moved / (small * arm.max(1e-300));
         }
-        let gyration = setup.inertia.moments.min_element() * setup.inertia.inverse_mass;
+        let gyration = problem.inertia.moments.min_element() * problem.inertia.inverse_mass;
         let rocking = (weight * curvature.max(arm) / (gyration + arm * arm)).sqrt();
-        let pieces = (dt * spin.max(contact).max(rocking) / REACH).ceil();
-        (pieces <= MOST_PIECES).then(|| pieces.max(1.0) as usize)
+        let pieces = (dt * spin.max(contact).max(rocking) / ROLLING_PIECE_ANGLE).ceil();
+        (pieces <= ROLLING_MAX_PIECES).then(|| pieces.max(1.0) as usize)
     }
 }
 
 /// One base step ⇒ the impulses at its beginning and end.
 fn base_step(
-    setup: &Setup<'_>,
-    state: &mut State,
-    foot: &mut Foot,
+    problem: &RollingProblem<'_>,
+    state: &mut RollingState,
+    support: &mut SupportPoint,
     h: f64,
     guess: DVec3,
 ) -> Option<(DVec3, DVec3)> {
-    let n = setup.normal;
-    state.kick(setup, 0.5 * h);
-    let start = *state;
-    let mass = setup.mass_at(&start.motion, foot.arm);
-    let wanted = foot.gap * (1.0 - RECOVERY);
+    let n = problem.normal;
+    state.kick(problem, 0.5 * h);
+    let kicked = *state;
+    let mass = problem.mass_at(&kicked.motion, support.arm);
+    let target_gap = support.gap * (1.0 - ROLLING_RECOVERY);
     let (mut p, mut worst) = (guess, f64::INFINITY);
-    let size = foot.arm.length();
+    let size = support.arm.length();
     let mut found = None;
-    for _ in 0..CORRECTIONS {
-        *state = start;
-        state.push(setup, foot.arm, p);
-        let before = state.slip(foot.arm);
-        state.fly(setup, h);
-        let next = setup.foot(&state.motion)?;
+    for _ in 0..ROLLING_ITERATIONS {
+        *state = kicked;
+        state.apply_impulse(problem, support.arm, p);
+        let before = state.slip(support.arm);
+        state.fly(problem, h);
+        let next = problem.support(&state.motion)?;
         let slip = 0.5 * (before + state.slip(next.arm));
-        let miss = slip - slip.dot(n) * n + n * ((next.gap - wanted) / h);
-        let (last, now) = (worst, miss.length() * h.abs());
+        let residual = slip - slip.dot(n) * n + n * ((next.gap - target_gap) / h);
+        let (last, now) = (worst, residual.length() * h.abs());
         worst = now;
         found = Some(next);
         if !now.is_finite() {
@@ -475,15 +501,15 @@ fn base_step(
         if now < 1e-15 * size || now > 0.5 * last && now < 1e-11 * size {
             break;
         }
-        p -= mass * miss;
+        p -= mass * residual;
     }
     let next = found?;
-    if worst > 1e-9 * size || (next.arm - foot.arm).length() > JUMP * size {
+    if worst > 1e-9 * size || (next.arm - support.arm).length() > ROLLING_MAX_JUMP * size {
         return None;
     }
-    *foot = next;
-    state.kick(setup, 0.5 * h);
-    let q = -(setup.mass_at(&state.motion, foot.arm) * state.slip(foot.arm));
-    state.push(setup, foot.arm, q);
+    *support = next;
+    state.kick(problem, 0.5 * h);
+    let q = -(problem.mass_at(&state.motion, support.arm) * state.slip(support.arm));
+    state.apply_impulse(problem, support.arm, q);
     Some((p, q))
 }

@@ -1,159 +1,180 @@
-//! Islands: bodies that touch, directly or through others, fall asleep and wake together.
+//! Islands and sleeping: bodies connected by contacts or joints fall asleep and wake together.
+//!
+//! Islands are the connected components of the graph of contacts and joints between dynamic bodies, found by
+//! union–find with path halving (Tarjan & van Leeuwen 1984). An island falls asleep when every body in it has
+//! been still for `sleep_time`.
 
-use super::apart::Path;
-use super::bond::Bonds;
-use super::contact::Table;
-use super::roster::{Life, NONE, Roster};
+use super::contact_graph::ContactGraph;
+use super::joint_constraint::JointConstraints;
+use super::separation_bound::StepDisplacement;
+use super::sim_bodies::{Activity, NONE, SimBodies};
 use crate::world::{Event, Handle, Status, World};
 use serde::{Deserialize, Serialize};
 
-/// What ties bodies together.
+/// The edges of the island graph.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ties<'s> {
-    pub table: &'s Table,
-    pub bonds: &'s Bonds,
+pub(super) struct IslandEdges<'s> {
+    pub contact_graph: &'s ContactGraph,
+    pub joints: &'s JointConstraints,
 }
 
-/// Bodies asleep, by island.
+/// Sleeping islands, and the union–find that other stages share.
 #[derive(Debug, Default)]
 pub(super) struct Islands {
     members: Vec<Vec<u32>>,
     free: Vec<u32>,
-    /// By place among the dynamic bodies.
+    /// Union–find parents, by index among the dynamic bodies.
     parents: Vec<u32>,
-    /// By root: whether somebody in the island cannot sleep yet.
-    restless: Vec<bool>,
-    /// By root: the island it becomes.
+    /// By root: whether a body of the island prevents sleep.
+    cannot_sleep: Vec<bool>,
+    /// By root: number of the sleeping island that it becomes.
     island_of: Vec<u32>,
 }
 
-/// Who sleeps with whom.
+/// Saved members of the sleeping islands.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct IslandMemory {
+pub(super) struct SavedIslands {
     members: Vec<Vec<u32>>,
     free: Vec<u32>,
 }
 
-impl IslandMemory {
+impl SavedIslands {
+    /// Whether an island number exists.
     pub fn has(&self, island: u32) -> bool {
         (island as usize) < self.members.len()
     }
 
+    /// Slots of all members.
     pub fn members(&self) -> impl Iterator<Item = u32> {
         self.members.iter().flatten().copied()
     }
 
-    /// Whether the islands that are free are there, and empty.
+    /// Whether every unused island number exists and has no members.
     pub fn is_consistent(&self) -> bool {
         self.free.iter().all(|island| self.members.get(*island as usize).is_some_and(Vec::is_empty))
     }
 }
 
 impl Islands {
-    pub fn memory(&self) -> IslandMemory {
-        IslandMemory { members: self.members.clone(), free: self.free.clone() }
+    /// State to be saved.
+    pub fn saved(&self) -> SavedIslands {
+        SavedIslands { members: self.members.clone(), free: self.free.clone() }
     }
 
-    pub fn recall(&mut self, memory: IslandMemory) {
-        (self.members, self.free) = (memory.members, memory.free);
+    /// Restores a saved state.
+    pub fn restore(&mut self, saved: SavedIslands) {
+        (self.members, self.free) = (saved.members, saved.free);
     }
 
-    /// Wakes a body with all of its island; tells whether it had slept.
-    pub fn wake(&mut self, roster: &mut Roster, slot: u32, time: f64, events: &mut Vec<Event>) -> bool {
-        let Some(actor) = roster.actor_mut(slot) else { return false };
-        actor.still = 0.0;
-        if !actor.asleep {
+    /// Wakes a body with its whole island ⇒ whether it was asleep.
+    pub fn wake(
+        &mut self,
+        sim_bodies: &mut SimBodies,
+        slot: u32,
+        time: f64,
+        events: &mut Vec<Event>,
+    ) -> bool {
+        let Some(sim_body) = sim_bodies.body_mut(slot) else { return false };
+        sim_body.still_time = 0.0;
+        if !sim_body.asleep {
             return false;
         }
-        let island = actor.island;
+        let island = sim_body.island;
         for member in std::mem::take(&mut self.members[island as usize]) {
-            if let Some(actor) = roster.actor_mut(member)
-                && actor.asleep
-                && actor.island == island
+            if let Some(sim_body) = sim_bodies.body_mut(member)
+                && sim_body.asleep
+                && sim_body.island == island
             {
-                actor.asleep = false;
-                actor.island = NONE;
-                actor.still = 0.0;
-                events.push(Event::Woke { time, body: actor.id });
-                roster.lives[member as usize] = Life::Awake;
-                roster.paths[member as usize] = Path::UNKNOWN;
+                sim_body.asleep = false;
+                sim_body.island = NONE;
+                sim_body.still_time = 0.0;
+                events.push(Event::Woke { time, body: sim_body.id });
+                sim_bodies.activities[member as usize] = Activity::Awake;
+                sim_bodies.displacements[member as usize] = StepDisplacement::UNKNOWN;
             }
         }
         self.free.push(island);
         true
     }
 
-    /// Everybody alone; bodies are named by their place among the dynamic ones.
-    pub fn part(&mut self, bodies: usize) {
+    /// Resets the union–find to single bodies, numbered by index among the dynamic bodies.
+    pub fn reset(&mut self, bodies: usize) {
         self.parents.clear();
         self.parents.extend(0..bodies as u32);
     }
 
-    pub fn root(&mut self, place: u32) -> u32 {
-        // A damaged snapshot may name places that do not exist.
-        let mut place = place.min(self.parents.len().saturating_sub(1) as u32);
-        while self.parents[place as usize] != place {
-            let grandparent = self.parents[self.parents[place as usize] as usize];
-            self.parents[place as usize] = grandparent;
-            place = grandparent;
+    /// Root of the island of a body.
+    pub fn root(&mut self, index: u32) -> u32 {
+        // A damaged snapshot may contain indices that do not exist.
+        let mut index = index.min(self.parents.len().saturating_sub(1) as u32);
+        while self.parents[index as usize] != index {
+            let grandparent = self.parents[self.parents[index as usize] as usize];
+            self.parents[index as usize] = grandparent;
+            index = grandparent;
         }
-        place
+        index
     }
 
+    /// Unites the islands of two bodies.
     pub fn unite(&mut self, one: u32, other: u32) {
         let (a, b) = (self.root(one), self.root(other));
-        // The smaller place becomes the root, whatever the order of the contacts.
+        // The smaller index becomes the root, so that the result does not depend on the order of the
+        // contacts.
         self.parents[a.max(b) as usize] = a.min(b);
     }
 
-    /// Lets islands fall asleep in which everybody has kept still for `patience` seconds.
-    pub fn settle(
+    /// Puts to sleep the islands in which every body has been still for `sleep_time` seconds.
+    pub fn try_sleep(
         &mut self,
         world: &mut World,
-        roster: &mut Roster,
-        ties: &Ties<'_>,
-        patience: f32,
+        sim_bodies: &mut SimBodies,
+        edges: &IslandEdges<'_>,
+        sleep_time: f32,
         time: f64,
         events: &mut Vec<Event>,
     ) {
-        let Ties { table, bonds } = *ties;
+        let IslandEdges { contact_graph, joints } = *edges;
         let count = world.bodies().count(Status::Dynamic);
-        self.part(count);
-        self.restless.clear();
-        self.restless.resize(count, false);
-        let place = |roster: &Roster, slot: u32| {
-            roster.actor(slot).map_or(0, |actor| actor.place).min(count.saturating_sub(1) as u32)
+        self.reset(count);
+        self.cannot_sleep.clear();
+        self.cannot_sleep.resize(count, false);
+        let index_of = |sim_bodies: &SimBodies, slot: u32| {
+            sim_bodies.body(slot).map_or(0, |sim_body| sim_body.index).min(count.saturating_sub(1) as u32)
         };
-        let life = |roster: &Roster, slot: u32| roster.lives.get(slot as usize).copied().unwrap_or_default();
-        let near = || table.summaries.iter().filter(|summary| summary.near);
-        let pairs = || near().map(|summary| summary.actors).chain(bonds.all.iter().map(|bond| bond.actors));
+        let activity = |sim_bodies: &SimBodies, slot: u32| {
+            sim_bodies.activities.get(slot as usize).copied().unwrap_or_default()
+        };
+        let near = || contact_graph.pairs.iter().filter(|pair| pair.near);
+        let pairs = || near().map(|pair| pair.bodies).chain(joints.all.iter().map(|joint| joint.bodies));
         for [a, b] in pairs() {
-            if life(roster, a) == Life::Awake && life(roster, b) == Life::Awake {
-                self.unite(place(roster, a), place(roster, b));
+            if activity(sim_bodies, a) == Activity::Awake && activity(sim_bodies, b) == Activity::Awake {
+                self.unite(index_of(sim_bodies, a), index_of(sim_bodies, b));
             }
         }
         for [a, b] in pairs() {
             for (one, other) in [(a, b), (b, a)] {
-                if life(roster, one).is_dynamic() && life(roster, other) == Life::Driven {
-                    let root = self.root(place(roster, one));
-                    self.restless[root as usize] = true;
+                if activity(sim_bodies, one).is_dynamic()
+                    && activity(sim_bodies, other) == Activity::KinematicMoving
+                {
+                    let root = self.root(index_of(sim_bodies, one));
+                    self.cannot_sleep[root as usize] = true;
                 }
             }
         }
-        for slot in bonds.all.iter().filter(|bond| bond.driven).flat_map(|bond| bond.actors) {
-            if life(roster, slot).is_dynamic() {
-                let root = self.root(place(roster, slot));
-                self.restless[root as usize] = true;
+        for slot in joints.all.iter().filter(|joint| joint.driven).flat_map(|joint| joint.bodies) {
+            if activity(sim_bodies, slot).is_dynamic() {
+                let root = self.root(index_of(sim_bodies, slot));
+                self.cannot_sleep[root as usize] = true;
             }
         }
         for index in 0..count {
             let slot = world.bodies().ids(Status::Dynamic)[index].slot();
-            let ready = roster
-                .actor(slot)
-                .is_some_and(|actor| actor.can_sleep && actor.still > 0.0 && actor.still >= patience);
-            if life(roster, slot) == Life::Awake && !ready {
+            let ready = sim_bodies.body(slot).is_some_and(|sim_body| {
+                sim_body.can_sleep && sim_body.still_time > 0.0 && sim_body.still_time >= sleep_time
+            });
+            if activity(sim_bodies, slot) == Activity::Awake && !ready {
                 let root = self.root(index as u32);
-                self.restless[root as usize] = true;
+                self.cannot_sleep[root as usize] = true;
             }
         }
         self.island_of.clear();
@@ -161,7 +182,7 @@ impl Islands {
         for index in 0..count {
             let id = world.bodies().ids(Status::Dynamic)[index];
             let root = self.root(index as u32) as usize;
-            if life(roster, id.slot()) != Life::Awake || self.restless[root] {
+            if activity(sim_bodies, id.slot()) != Activity::Awake || self.cannot_sleep[root] {
                 continue;
             }
             if self.island_of[root] == NONE {
@@ -172,10 +193,10 @@ impl Islands {
             }
             let island = self.island_of[root];
             self.members[island as usize].push(id.slot());
-            if let Some(actor) = roster.actor_mut(id.slot()) {
-                (actor.asleep, actor.island) = (true, island);
+            if let Some(sim_body) = sim_bodies.body_mut(id.slot()) {
+                (sim_body.asleep, sim_body.island) = (true, island);
             }
-            roster.lives[id.slot() as usize] = Life::Asleep;
+            sim_bodies.activities[id.slot() as usize] = Activity::Asleep;
             events.push(Event::Slept { time, body: id });
             let motion = &mut world.bodies_mut().dynamic_mut().0[index];
             motion.v = glam::DVec3::ZERO;

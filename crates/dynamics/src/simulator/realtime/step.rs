@@ -1,94 +1,101 @@
-//! The stages of a step.
+//! The stages of a step: pairs, contacts, building the constraints, solving.
 
-use super::block::{Frame, Mover, Softness, Sweep};
-use super::bond::{Bonds, Filling};
-use super::contact::{Contact, Sight, Table};
-use super::kernel::Link;
-use super::lanes::Row;
+use super::contact::{Contact, NarrowPhaseContext};
+use super::contact_block::SweepParameters;
+use super::contact_graph::ContactGraph;
+use super::contact_kernel::ManifoldBodies;
+use super::gyroscopic::{GyroscopicBody, nutation_rate, substep_factor};
+use super::joint_constraint::{JointConstraints, JointContext};
 use super::mechanism::Mechanisms;
-use super::roster::{Actor, EXACT, Life, NONE, Roster};
-use super::sleep::{Islands, Ties};
-use super::solver::{Plan, Solver};
-use super::spinner::{Spinner, nutation_rate, times_finer};
+use super::sim_bodies::{Activity, EXACT, NONE, SimBodies, SimBody};
+use super::sleep::{IslandEdges, Islands};
+use super::softness::Softness;
+use super::solver::{SubstepPlan, SubstepSolver};
+use super::solver_body::{BodyRow, Kick, SolverBody, SolverFrame};
+use super::tuning::{
+    CONTACT_FREQUENCY_PER_RATE, HIGH_MASS_RATIO, MAX_SUBSTEP_FACTOR, MIN_NEW_CONTACTS_PER_THREAD,
+    MIN_STEP_BODIES_PER_THREAD, PREFETCH_DISTANCE, SLEEP_CHECK_INTERVAL,
+};
 use super::{Realtime, RealtimeCounters, TouchPoint};
 use crate::error::Error;
 use crate::motion::{Inertia, Motion, rotate_freely};
 use crate::simulator::stage_times::{StageTimes, Stopwatch};
 use crate::world::{Event, Handle, Status, World};
-use glam::{DQuat, DVec3, Mat3};
+use glam::{DQuat, DVec3};
 use rattleback_numerics::team::{Portions, Shared, spread, together};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Between two searches for islands that may sleep, in steps.
-const SETTLE_EVERY: u64 = 8;
-/// A mover that has been asked for and not yet been placed.
-const WANTED: u32 = NONE - 1;
-/// Ratio of two masses in contact from which on their island gets more sub-steps.
-const DELICATE_RATIO: f64 = 25.0;
+/// In place of a solver index: the body needs one that is not assigned yet.
+const PENDING: u32 = NONE - 1;
 
-/// Bodies that are not worth another thread.
-pub(super) const LEAST_BODIES: usize = 128;
-
-/// So many pairs before one is looked at, its contact is sent for.
-const AHEAD: usize = 4;
-/// Pairs that are not worth another thread.
-const LEAST_LOOKS: usize = 16;
-
-/// A dynamic body on its way into a solver.
+/// A dynamic body that enters a solver.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entrant {
-    place: u32,
-    mover: u32,
-    delicate: bool,
-    /// Whether its angular velocity stays as it is when nothing turns it.
-    round: bool,
+pub(super) struct GatheredBody {
+    index: u32,
+    solver_index: u32,
+    high_mass_ratio: bool,
+    /// Whether its angular velocity is constant without torque, or integrated per sub-step (`gyroscopic`).
+    equal_moments: bool,
 }
 
 impl Realtime {
+    /// All stages of a step.
     pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         let mut watch = Stopwatch::start();
         self.dt = dt;
-        self.sick.clear();
+        self.non_finite.clear();
         let time = world.time();
         world.gather_loads(time, &mut self.loads);
-        if let Some(memory) = self.recalled.take() {
-            self.take_up(memory, world)?;
+        if let Some(saved) = self.pending_restore.take() {
+            self.restore(saved, world)?;
         }
-        if self.roster.has_lost_track(world) {
-            self.start_over()?;
+        if self.sim_bodies.must_rebuild(world) {
+            self.reset()?;
         }
-        self.roster.sync(world, &mut *self.space, dt)?;
-        self.thin_crowds(world)?;
-        if self.bonds.sync(world) {
-            self.table.listen(&sight(world, &self.roster, &self.settings, dt));
+        self.sim_bodies.sync(world, &mut *self.space, dt)?;
+        self.limit_overlaps(world)?;
+        if self.joints.sync(world) {
+            self.contact_graph.update_joint_exclusions(&narrow_phase_context(
+                world,
+                &self.sim_bodies,
+                &self.settings,
+                dt,
+            ));
         }
-        for slot in std::mem::take(&mut self.roster.disturbed) {
-            self.islands.wake(&mut self.roster, slot, time, &mut self.events);
+        for slot in std::mem::take(&mut self.sim_bodies.to_wake) {
+            self.islands.wake(&mut self.sim_bodies, slot, time, &mut self.events);
         }
-        self.roster.note_driven(world);
-        self.meet(world, time);
+        self.sim_bodies.update_kinematic(world);
+        self.update_pairs(world, time);
         let pairs = watch.lap();
-        self.look(world, time);
-        self.begin_account(world);
+        self.update_contacts(world, time);
+        self.begin_work(world);
         self.begin_stage(world);
-        self.bounce(world, dt);
+        self.resolve_impacts(world, dt);
         self.end_stage(world);
         let contacts = watch.lap();
-        self.enlist_movers(world, dt);
-        self.enter_all(world, dt);
-        self.fill_bonds(world, dt);
-        self.fly_free(world, dt);
-        self.place_mechanisms(world);
-        self.place_rolling(world);
-        self.place_direct(world);
+        self.build_constraints(world, dt);
+        self.gather_bodies(world, dt);
+        self.prepare_joints(world, dt);
+        self.integrate_free_bodies(world, dt);
+        self.write_mechanisms(world);
+        self.write_rolling(world);
+        self.write_direct(world);
         self.solve(dt);
         let solve = watch.lap();
-        self.tell_contacts(world.counters().steps + 1, time);
-        self.finish(world, dt)?;
-        if self.settings.sleep && world.counters().steps.is_multiple_of(SETTLE_EVERY) {
-            let patience = self.settings.sleep_time as f32;
-            let Self { islands, roster, table, bonds, events, .. } = self;
-            islands.settle(world, roster, &Ties { table, bonds }, patience, time + dt, events);
+        self.report_contacts(world.counters().steps + 1, time);
+        self.finalize(world, dt)?;
+        if self.settings.sleep && world.counters().steps.is_multiple_of(SLEEP_CHECK_INTERVAL) {
+            let sleep_time = self.settings.sleep_time as f32;
+            let Self { islands, sim_bodies, contact_graph, joints, events, .. } = self;
+            islands.try_sleep(
+                world,
+                sim_bodies,
+                &IslandEdges { contact_graph, joints },
+                sleep_time,
+                time + dt,
+                events,
+            );
         }
         self.end_stage(world);
         self.post_work(world);
@@ -96,135 +103,148 @@ impl Realtime {
         Ok(())
     }
 
-    /// Forgets everything about the world.
-    pub(super) fn start_over(&mut self) -> Result<(), Error> {
+    /// Drops everything that mirrors the world.
+    pub(super) fn reset(&mut self) -> Result<(), Error> {
         self.space = self.settings.space_kind()?.create();
-        self.roster = Roster::default();
-        self.table = Table::default();
+        self.sim_bodies = SimBodies::default();
+        self.contact_graph = ContactGraph::default();
         self.islands = Islands::default();
-        self.bonds = Bonds::default();
+        self.joints = JointConstraints::default();
         self.mechanisms = Mechanisms::default();
-        self.told = None;
+        self.reported_pairs = None;
         Ok(())
     }
 
+    /// Number of worker threads.
     pub(super) fn threads(&self) -> usize {
         self.settings.threads.clamp(1, 256) as usize
     }
 
-    /// Begins and ends contacts.
-    fn meet(&mut self, world: &World, time: f64) {
+    /// Updates the broad phase; begins and ends pairs.
+    fn update_pairs(&mut self, world: &World, time: f64) {
         self.space.step(self.threads(), &mut self.changes);
-        if let Some(told) = self.told.take() {
+        if let Some(reported_pairs) = self.reported_pairs.take() {
             let mut changes = std::mem::take(&mut self.changes);
-            self.compare_pairs(&told, &mut changes);
+            self.pair_changes_since_save(&reported_pairs, &mut changes);
             self.changes = changes;
         }
         for pair in &self.changes.vanished {
-            let Some(actors) = self.table.end(pair.a.index(), pair.b.index()) else { continue };
-            for actor in actors {
-                self.islands.wake(&mut self.roster, actor, time, &mut self.events);
+            let Some(bodies) = self.contact_graph.end_pair(pair.a.index(), pair.b.index()) else { continue };
+            for slot in bodies {
+                self.islands.wake(&mut self.sim_bodies, slot, time, &mut self.events);
             }
         }
-        let sight = sight(world, &self.roster, &self.settings, self.dt);
+        let context = narrow_phase_context(world, &self.sim_bodies, &self.settings, self.dt);
         for pair in &self.changes.appeared {
-            self.table.begin(&sight, pair.a.index(), pair.b.index());
+            self.contact_graph.begin_pair(&context, pair.a.index(), pair.b.index());
         }
     }
 
-    /// Looks at the contacts of everybody who is awake, and wakes whom they touch.
-    fn look(&mut self, world: &World, time: f64) {
+    /// Updates the contacts of active bodies, and wakes the sleeping bodies they touch, until none is left.
+    fn update_contacts(&mut self, world: &World, time: f64) {
         let stamp = world.counters().steps + 1;
         loop {
-            self.look_once(world, stamp);
-            self.sleepers.clear();
-            let lives = &self.roster.lives;
-            let asleep = |slot: &u32| lives[*slot as usize] == Life::Asleep;
-            let touched = self.table.near(stamp).flat_map(|(_, summary)| summary.actors).filter(asleep);
-            self.sleepers.extend(touched);
-            self.list_struck(world, stamp);
-            if self.sleepers.is_empty() {
+            self.update_contacts_once(world, stamp);
+            self.touched_sleeping.clear();
+            let activities = &self.sim_bodies.activities;
+            let asleep = |slot: &u32| activities[*slot as usize] == Activity::Asleep;
+            let touched = self.contact_graph.near(stamp).flat_map(|(_, pair)| pair.bodies).filter(asleep);
+            self.touched_sleeping.extend(touched);
+            self.find_struck_sleeping(world, stamp);
+            if self.touched_sleeping.is_empty() {
                 break;
             }
-            for slot in &self.sleepers {
-                self.islands.wake(&mut self.roster, *slot, time, &mut self.events);
+            for slot in &self.touched_sleeping {
+                self.islands.wake(&mut self.sim_bodies, *slot, time, &mut self.events);
             }
         }
     }
 
+    /// Updates the contacts of active bodies that were not updated in this step yet.
     #[allow(unsafe_code)]
-    fn look_once(&mut self, world: &World, stamp: u64) {
+    fn update_contacts_once(&mut self, world: &World, stamp: u64) {
         let threads = self.threads();
-        let Self { table, roster, settings, dt, newly_near, loads, .. } = self;
+        let Self { contact_graph, sim_bodies, settings, dt, new_contacts, loads, .. } = self;
         let fall = 0.5 * *dt * *dt * loads.uniform_acceleration().length();
-        let sight = Sight { fall, ..sight(world, roster, settings, *dt) };
-        let lives = &roster.lives;
-        let wanting = AtomicBool::new(false);
+        let context = NarrowPhaseContext { fall, ..narrow_phase_context(world, sim_bodies, settings, *dt) };
+        let activities = &sim_bodies.activities;
+        let needs_contact = AtomicBool::new(false);
         {
-            let (contacts, summaries) = (Shared::new(&mut table.contacts), Shared::new(&mut table.summaries));
-            // Looking again takes a hundred times as long as finding that nothing has changed.
-            let portions = Portions::new(summaries.len());
+            let (contacts, pairs) =
+                (Shared::new(&mut contact_graph.contacts), Shared::new(&mut contact_graph.pairs));
+            // Recomputing a manifold costs about a hundred times as much as reusing it; so the range is split
+            // dynamically.
+            let chunks = Portions::new(pairs.len());
             together(threads, |_| {
-                while let Some(portion) = portions.take() {
-                    for index in portion.clone() {
-                        if index + AHEAD < portion.end {
-                            // SAFETY: portions do not overlap.
-                            contacts.fetch(unsafe { summaries.get(index + AHEAD) }.contact as usize);
+                while let Some(chunk) = chunks.take() {
+                    for index in chunk.clone() {
+                        if index + PREFETCH_DISTANCE < chunk.end {
+                            // SAFETY: chunks do not overlap.
+                            contacts.fetch(unsafe { pairs.get(index + PREFETCH_DISTANCE) }.contact as usize);
                         }
                         // SAFETY: as above.
-                        let summary = unsafe { summaries.get_mut(index) };
-                        let [a, b] = summary.actors.map(|slot| lives.get(slot as usize).copied());
-                        let stirs = |life: Option<Life>| life.is_some_and(Life::stirs);
-                        if summary.stamp == stamp || !(stirs(a) || stirs(b)) {
+                        let pair = unsafe { pairs.get_mut(index) };
+                        let [a, b] = pair.bodies.map(|slot| activities.get(slot as usize).copied());
+                        let is_active =
+                            |activity: Option<Activity>| activity.is_some_and(Activity::is_active);
+                        if pair.stamp == stamp || !(is_active(a) || is_active(b)) {
                             continue;
                         }
-                        summary.stamp = stamp;
-                        if summary.is_far(&sight) {
+                        pair.stamp = stamp;
+                        if pair.is_separated(&context) {
                             continue;
                         }
-                        if summary.contact == NONE {
-                            summary.wanting = true;
-                            wanting.store(true, Ordering::Relaxed);
+                        if pair.contact == NONE {
+                            pair.needs_contact = true;
+                            needs_contact.store(true, Ordering::Relaxed);
                         // SAFETY: a contact belongs to one pair only.
-                        } else if let Some(contact) = unsafe { contacts.get_mut(summary.contact as usize) } {
-                            summary.look(contact, &sight);
+                        } else if let Some(contact) = unsafe { contacts.get_mut(pair.contact as usize) } {
+                            pair.update(contact, &context);
                         }
                     }
                 }
             });
         }
-        if !wanting.into_inner() {
+        if !needs_contact.into_inner() {
             return;
         }
-        // In order, so that everybody gets the same place whoever finds them.
-        newly_near.clear();
-        newly_near
-            .extend((0..table.summaries.len() as u32).filter(|slot| table.summaries[*slot as usize].wanting));
-        newly_near.retain(|slot| table.make(*slot, &sight));
-        let (contacts, summaries) = (Shared::new(&mut table.contacts), Shared::new(&mut table.summaries));
-        spread(threads, newly_near.len(), LEAST_LOOKS, |range| {
-            for slot in &newly_near[range] {
+        // In order, so that slots do not depend on the number of threads.
+        new_contacts.clear();
+        new_contacts.extend(
+            (0..contact_graph.pairs.len() as u32)
+                .filter(|slot| contact_graph.pairs[*slot as usize].needs_contact),
+        );
+        new_contacts.retain(|slot| contact_graph.create_contact(*slot, &context));
+        let (contacts, pairs) =
+            (Shared::new(&mut contact_graph.contacts), Shared::new(&mut contact_graph.pairs));
+        spread(threads, new_contacts.len(), MIN_NEW_CONTACTS_PER_THREAD, |range| {
+            for slot in &new_contacts[range] {
                 // SAFETY: every pair is listed once, and has a contact of its own.
-                let summary = unsafe { summaries.get_mut(*slot as usize) };
+                let pair = unsafe { pairs.get_mut(*slot as usize) };
                 // SAFETY: as above.
-                if let Some(contact) = unsafe { contacts.get_mut(summary.contact as usize) } {
-                    summary.look(contact, &sight);
+                if let Some(contact) = unsafe { contacts.get_mut(pair.contact as usize) } {
+                    pair.update(contact, &context);
                 }
             }
         });
     }
 
-    fn tell_contacts(&mut self, stamp: u64, time: f64) {
-        let roster = &self.roster;
-        for summary in &self.table.summaries {
-            if summary.stamp != stamp || !summary.changed {
+    /// Reports contacts that began or ended.
+    fn report_contacts(&mut self, stamp: u64, time: f64) {
+        let sim_bodies = &self.sim_bodies;
+        for pair in &self.contact_graph.pairs {
+            if pair.stamp != stamp || !pair.touching_changed {
                 continue;
             }
-            let Some(contact) = self.table.contact(summary) else { continue };
-            let (Some(a), Some(b)) = (roster.part(contact.parts[0]), roster.part(contact.parts[1])) else {
+            let Some(contact) = self.contact_graph.contact(pair) else { continue };
+            let (Some(a), Some(b)) =
+                (sim_bodies.collider(contact.colliders[0]), sim_bodies.collider(contact.colliders[1]))
+            else {
                 continue;
             };
-            let (Some(one), Some(other)) = (roster.actor(a.actor), roster.actor(b.actor)) else { continue };
+            let (Some(one), Some(other)) = (sim_bodies.body(a.body), sim_bodies.body(b.body)) else {
+                continue;
+            };
             let (bodies, shapes) = ([one.id, other.id], [a.id, b.id]);
             self.events.push(if contact.touching {
                 Event::ContactBegan { time, bodies, shapes }
@@ -234,288 +254,325 @@ impl Realtime {
         }
     }
 
-    /// Puts the manifolds that count, and the bodies they belong to, into the solvers.
-    fn enlist_movers(&mut self, world: &World, dt: f64) {
+    /// Adds the manifolds and joints of the present step, and the bodies they act on, to the solvers.
+    fn build_constraints(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
         let any_exact =
             self.run_mechanisms(world, dt) | self.run_rolling(world, dt) | self.run_direct(world, dt);
-        let more = self.mark_delicate(world, stamp);
-        let Self { solvers, roster, table, bonds, active, entrants, .. } = self;
-        solvers.iter_mut().for_each(Solver::clear);
-        for summary in &table.summaries {
-            if !summary.near || summary.stamp != stamp {
+        let substep_factor_max = self.mark_high_mass_ratio(world, stamp);
+        let Self { solvers, sim_bodies, contact_graph, joints, active, gathered, .. } = self;
+        solvers.iter_mut().for_each(SubstepSolver::clear);
+        for pair in &contact_graph.pairs {
+            if !pair.near || pair.stamp != stamp {
                 continue;
             }
-            let Some(contact) = table.contacts.get_mut(summary.contact as usize).and_then(Option::as_mut)
+            let Some(contact) =
+                contact_graph.contacts.get_mut(pair.contact as usize).and_then(Option::as_mut)
             else {
                 continue;
             };
-            if summary.bouncy && contact.answered == stamp {
+            if pair.bouncy && contact.impact_step == stamp {
                 continue;
             }
-            let [a, b] = summary.actors;
-            let is_exact = |slot| roster.actor(slot).is_some_and(|actor| actor.mover == EXACT);
+            let [a, b] = pair.bodies;
+            let is_exact =
+                |slot| sim_bodies.body(slot).is_some_and(|sim_body| sim_body.solver_index == EXACT);
             if any_exact && (is_exact(a) || is_exact(b)) {
                 continue;
             }
-            let mut delicate = false;
+            let mut high_mass_ratio = false;
             for slot in [a, b] {
-                if roster.lives[slot as usize] == Life::Fixed {
+                if sim_bodies.activities[slot as usize] == Activity::Static {
                     continue;
                 }
-                if let Some(actor) = roster.actor_mut(slot) {
-                    actor.mover = WANTED;
-                    delicate |= actor.delicate;
+                if let Some(sim_body) = sim_bodies.body_mut(slot) {
+                    sim_body.solver_index = PENDING;
+                    high_mass_ratio |= sim_body.high_mass_ratio;
                 }
             }
-            let solver = &mut solvers[usize::from(delicate)];
-            for patch in contact.patches_mut() {
-                solver.add(Link { a, b }, patch);
+            let solver = &mut solvers[usize::from(high_mass_ratio)];
+            for manifold in contact.manifolds_mut() {
+                solver.add_manifold(ManifoldBodies { a, b }, manifold);
             }
         }
         active.clear();
-        active.extend(bonds.active(roster).map(|place| place as u32));
-        let joints = active.len();
+        active.extend(joints.active(sim_bodies).map(|index| index as u32));
+        let joint_count = active.len();
         if any_exact {
-            let is_exact = |slot: &u32| roster.actor(*slot).is_some_and(|actor| actor.mover == EXACT);
-            active.retain(|place| !bonds.all[*place as usize].actors.iter().any(is_exact));
+            let is_exact =
+                |slot: &u32| sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.solver_index == EXACT);
+            active.retain(|index| !joints.all[*index as usize].bodies.iter().any(is_exact));
         }
-        for place in active.iter() {
-            for slot in bonds.all[*place as usize].actors {
-                if let Some(actor) = roster.actor_mut(slot).filter(|actor| actor.status != Status::Fixed) {
-                    actor.mover = WANTED;
-                    actor.joined = true;
+        for index in active.iter() {
+            for slot in joints.all[*index as usize].bodies {
+                if let Some(sim_body) =
+                    sim_bodies.body_mut(slot).filter(|sim_body| sim_body.status != Status::Fixed)
+                {
+                    sim_body.solver_index = PENDING;
+                    sim_body.jointed = true;
                 }
             }
         }
-        for (place, id) in world.bodies().ids(Status::Animated).iter().enumerate() {
-            let Some(actor) = roster.actor_mut(id.slot()) else { continue };
-            if actor.mover == WANTED {
-                let frame = Frame::driven(&world.bodies().motion(Status::Animated)[place]);
-                // It may meet bodies of both kinds, and has the same place with both.
+        for (index, id) in world.bodies().ids(Status::Animated).iter().enumerate() {
+            let Some(sim_body) = sim_bodies.body_mut(id.slot()) else { continue };
+            if sim_body.solver_index == PENDING {
+                let frame = SolverFrame::kinematic(&world.bodies().motion(Status::Animated)[index]);
+                // It may be in contact with bodies of both solvers, and has the same index in both.
                 for solver in solvers.iter_mut() {
-                    actor.mover = solver.enter(Mover::default(), frame, Row::default());
+                    sim_body.solver_index = solver.add_body(SolverBody::default(), frame, Kick::default());
                 }
             }
         }
-        solvers.iter_mut().for_each(Solver::begin_free);
+        solvers.iter_mut().for_each(SubstepSolver::begin_movable);
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
         let substeps = self.settings.substeps.max(1) as usize;
-        self.substeps = [substeps, substeps * more];
-        entrants.clear();
-        for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
-            let Some(actor) = roster.actor_mut(id.slot()) else { continue };
-            if actor.mover != WANTED {
+        self.substeps = [substeps, substeps * substep_factor_max];
+        gathered.clear();
+        for (index, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
+            let Some(sim_body) = sim_bodies.body_mut(id.slot()) else { continue };
+            if sim_body.solver_index != PENDING {
                 continue;
             }
-            let solver = &mut solvers[usize::from(actor.delicate)];
-            let spins = actor.joined
-                && times_finer(nutation_rate(&motion[place], &inertia[place]), dt, substeps) > 1.0;
-            actor.mover = solver.enter(Mover::default(), Frame::fixed(), Row::default());
-            if spins {
-                let (q, inertia) = (motion[place].q, inertia[place]);
-                solver.spinners.push(Spinner { mover: actor.mover, q, inertia });
+            let solver = &mut solvers[usize::from(sim_body.high_mass_ratio)];
+            let nutates = sim_body.jointed
+                && substep_factor(nutation_rate(&motion[index], &inertia[index]), dt, substeps) > 1.0;
+            sim_body.solver_index =
+                solver.add_body(SolverBody::default(), SolverFrame::fixed(), Kick::default());
+            if nutates {
+                let (q, inertia) = (motion[index].q, inertia[index]);
+                solver.gyroscopic.push(GyroscopicBody { solver_index: sim_body.solver_index, q, inertia });
             }
-            let (mover, delicate, round) = (actor.mover, actor.delicate, actor.round || spins);
-            entrants.push(Entrant { place: place as u32, mover, delicate, round });
+            let (solver_index, high_mass_ratio, equal_moments) =
+                (sim_body.solver_index, sim_body.high_mass_ratio, sim_body.equal_moments || nutates);
+            gathered.push(GatheredBody { index: index as u32, solver_index, high_mass_ratio, equal_moments });
         }
-        for link in solvers.iter_mut().flat_map(Solver::links_mut) {
-            for side in [&mut link.a, &mut link.b] {
-                // What is fixed has no mover of its own.
-                *side =
-                    roster.actor(*side).map_or(0, |actor| if actor.mover == NONE { 0 } else { actor.mover });
+        for ends in solvers.iter_mut().flat_map(SubstepSolver::manifold_bodies_mut) {
+            for side in [&mut ends.a, &mut ends.b] {
+                // Static bodies share index 0.
+                *side = sim_bodies.body(*side).map_or(0, |sim_body| {
+                    if sim_body.solver_index == NONE { 0 } else { sim_body.solver_index }
+                });
             }
         }
-        for place in active.iter() {
-            let mover = |slot: u32| {
-                roster.actor(slot).map_or((0, false), |actor| {
-                    (if actor.mover == NONE { 0 } else { actor.mover }, actor.delicate)
+        for index in active.iter() {
+            let solver_index = |slot: u32| {
+                sim_bodies.body(slot).map_or((0, false), |sim_body| {
+                    (
+                        if sim_body.solver_index == NONE { 0 } else { sim_body.solver_index },
+                        sim_body.high_mass_ratio,
+                    )
                 })
             };
-            let sides = bonds.all[*place as usize].actors.map(mover);
-            let delicate = sides.iter().any(|(_, delicate)| *delicate);
-            solvers[usize::from(delicate)].bonds.add(*place as usize, sides.map(|(mover, _)| mover));
+            let sides = joints.all[*index as usize].bodies.map(solver_index);
+            let high_mass_ratio = sides.iter().any(|(_, high_mass_ratio)| *high_mass_ratio);
+            solvers[usize::from(high_mass_ratio)]
+                .joints
+                .add(*index as usize, sides.map(|(solver_index, _)| solver_index));
         }
         self.counters = RealtimeCounters {
-            joints,
-            contacts: table.summaries.len(),
-            manifolds: solvers.iter_mut().map(|solver| solver.links_mut().len()).sum(),
-            solved: solvers.iter().map(Solver::free_count).sum(),
+            joints: joint_count,
+            contacts: contact_graph.pairs.len(),
+            manifolds: solvers.iter_mut().map(|solver| solver.manifold_bodies_mut().len()).sum(),
+            solved: solvers.iter().map(SubstepSolver::movable_count).sum(),
             asleep: 0,
         };
     }
 
-    /// Gives everybody in the solvers the numbers that they solve for.
+    /// Computes the solver coordinates of all bodies in the solvers.
     #[allow(unsafe_code)]
-    fn enter_all(&mut self, world: &World, dt: f64) {
+    fn gather_bodies(&mut self, world: &World, dt: f64) {
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
         let threads = self.threads();
-        let Self { solvers, entrants, loads, substeps, sick, .. } = self;
+        let Self { solvers, gathered, loads, substeps, non_finite, .. } = self;
         let g = loads.uniform_acceleration();
-        let numbers = |entrant: &Entrant| {
-            let place = entrant.place as usize;
-            let wrench = loads.wrench(place);
-            let acceleration = g + wrench.force * inertia[place].inverse_mass;
-            let h = dt / substeps[usize::from(entrant.delicate)] as f64;
-            let entered =
-                enter(&motion[place], &inertia[place], acceleration, wrench.torque, entrant.round, h, dt);
-            // Numbers that are none must not get among the others: they would spread through every contact.
-            if entered.0.is_sane() && is_sane(&entered.2) {
-                return (entered, true);
+        let numbers_of = |gathered_body: &GatheredBody| {
+            let index = gathered_body.index as usize;
+            let wrench = loads.wrench(index);
+            let acceleration = g + wrench.force * inertia[index].inverse_mass;
+            let h = dt / substeps[usize::from(gathered_body.high_mass_ratio)] as f64;
+            let numbers = gather(
+                &motion[index],
+                &inertia[index],
+                acceleration,
+                wrench.torque,
+                gathered_body.equal_moments,
+                h,
+                dt,
+            );
+            // Non-finite numbers would spread through every contact; such a body enters at rest and is
+            // quarantined.
+            if numbers.0.velocity.is_in_range() && numbers.2.is_in_range() {
+                return (numbers, true);
             }
-            let still = Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..motion[place] };
-            (enter(&still, &inertia[place], DVec3::ZERO, DVec3::ZERO, true, h, dt), false)
+            let at_rest = Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..motion[index] };
+            (gather(&at_rest, &inertia[index], DVec3::ZERO, DVec3::ZERO, true, h, dt), false)
         };
-        let any_sick = AtomicBool::new(false);
-        let seats = solvers.each_mut().map(Solver::seats);
-        spread(threads, entrants.len(), LEAST_BODIES, |range| {
-            for entrant in &entrants[range] {
-                let ((mover, frame, kick), sane) = numbers(entrant);
-                if !sane {
-                    any_sick.store(true, Ordering::Relaxed);
+        let any_non_finite = AtomicBool::new(false);
+        let buffers = solvers.each_mut().map(SubstepSolver::buffers);
+        spread(threads, gathered.len(), MIN_STEP_BODIES_PER_THREAD, |range| {
+            for gathered_body in &gathered[range] {
+                let ((solver_body, frame, kick), finite) = numbers_of(gathered_body);
+                if !finite {
+                    any_non_finite.store(true, Ordering::Relaxed);
                 }
-                let (movers, frames, kicks) = &seats[usize::from(entrant.delicate)];
-                let seat = entrant.mover as usize;
-                // SAFETY: everybody has a seat of their own.
+                let (solver_bodies, frames, kicks) = &buffers[usize::from(gathered_body.high_mass_ratio)];
+                let solver_index = gathered_body.solver_index as usize;
+                // SAFETY: every body has an index of its own.
                 unsafe {
-                    *movers.get_mut(seat) = mover;
-                    *frames.get_mut(seat) = frame;
-                    *kicks.get_mut(seat) = kick;
+                    *solver_bodies.get_mut(solver_index) = solver_body;
+                    *frames.get_mut(solver_index) = frame;
+                    *kicks.get_mut(solver_index) = kick;
                 }
             }
         });
-        if any_sick.into_inner() {
-            sick.extend(
-                entrants.iter().filter(|entrant| !numbers(entrant).1).map(|entrant| entrant.place as usize),
+        if any_non_finite.into_inner() {
+            non_finite.extend(
+                gathered
+                    .iter()
+                    .filter(|gathered_body| !numbers_of(gathered_body).1)
+                    .map(|gathered_body| gathered_body.index as usize),
             );
         }
     }
 
-    /// Marks the bodies of islands in which a body meets a much lighter one or hangs on a joint and spins fast ⇒ how many times
-    /// as many sub-steps they need.
-    fn mark_delicate(&mut self, world: &World, stamp: u64) -> usize {
+    /// Marks the bodies of islands with a high mass ratio between bodies in contact, or with a jointed body
+    /// that nutates fast ⇒ factor for the number of sub-steps.
+    fn mark_high_mass_ratio(&mut self, world: &World, stamp: u64) -> usize {
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
         let (dt, substeps) = (self.dt, self.settings.substeps.max(1) as usize);
-        let Self { roster, table, islands, bonds, delicate, marked, .. } = self;
-        for slot in delicate.drain(..) {
-            if let Some(actor) = roster.actor_mut(slot) {
-                actor.delicate = false;
+        let Self { sim_bodies, contact_graph, islands, joints, high_mass_ratio, marked_roots, .. } = self;
+        for slot in high_mass_ratio.drain(..) {
+            if let Some(sim_body) = sim_bodies.body_mut(slot) {
+                sim_body.high_mass_ratio = false;
             }
         }
-        let place = |slot: u32| {
-            let movable = |actor: &&Actor| actor.status == Status::Dynamic && actor.mover != EXACT;
-            let actor = roster.actor(slot).filter(movable)?;
-            Some(actor.place).filter(|place| (*place as usize) < inertia.len())
+        let index_of = |slot: u32| {
+            let movable =
+                |sim_body: &&SimBody| sim_body.status == Status::Dynamic && sim_body.solver_index != EXACT;
+            let sim_body = sim_bodies.body(slot).filter(movable)?;
+            Some(sim_body.index).filter(|index| (*index as usize) < inertia.len())
         };
-        // A small step needs more care with the root of the ratio: the stiffness of a contact grows with the square of the sub-steps.
-        let uneven = |[a, b]: [u32; 2]| {
+        // The factor grows with the square root of the ratio, as the stiffness of a contact grows with the
+        // square of the sub-step rate.
+        let mass_ratio_factor = |[a, b]: [u32; 2]| {
             let (a, b) = (inertia[a as usize].inverse_mass, inertia[b as usize].inverse_mass);
-            (a.max(b) / a.min(b) / DELICATE_RATIO).sqrt()
+            (a.max(b) / a.min(b) / HIGH_MASS_RATIO).sqrt()
         };
-        let spins = |place: u32| {
-            let place = place as usize;
-            times_finer(nutation_rate(&motion[place], &inertia[place]), dt, substeps)
+        let nutation_factor = |index: u32| {
+            let index = index as usize;
+            substep_factor(nutation_rate(&motion[index], &inertia[index]), dt, substeps)
         };
-        let touching = || table.near(stamp).map(|(_, summary)| summary.actors);
-        let joined = || bonds.active(roster).map(|bond| bonds.all[bond].actors);
-        let met = || touching().chain(joined()).filter_map(|[a, b]| Some([place(a)?, place(b)?]));
-        let spinning = || joined().flatten().filter_map(place).filter(|place| spins(*place) > 1.0);
-        let worst = met().map(uneven).chain(spinning().map(spins)).fold(1.0, f64::max);
+        let touching = || contact_graph.near(stamp).map(|(_, pair)| pair.bodies);
+        let jointed = || joints.active(sim_bodies).map(|joint| joints.all[joint].bodies);
+        let connected =
+            || touching().chain(jointed()).filter_map(|[a, b]| Some([index_of(a)?, index_of(b)?]));
+        let nutating =
+            || jointed().flatten().filter_map(index_of).filter(|index| nutation_factor(*index) > 1.0);
+        let worst =
+            connected().map(mass_ratio_factor).chain(nutating().map(nutation_factor)).fold(1.0, f64::max);
         if worst <= 1.0 {
             return 1;
         }
-        islands.part(inertia.len());
-        met().for_each(|[a, b]| islands.unite(a, b));
-        marked.clear();
-        marked.resize(inertia.len(), false);
-        let uneven_pairs = met().filter(|pair| uneven(*pair) > 1.0).map(|pair| pair[0]);
-        for place in uneven_pairs.chain(spinning()) {
-            marked[islands.root(place) as usize] = true;
+        islands.reset(inertia.len());
+        connected().for_each(|[a, b]| islands.unite(a, b));
+        marked_roots.clear();
+        marked_roots.resize(inertia.len(), false);
+        let high_ratio_pairs = connected().filter(|pair| mass_ratio_factor(*pair) > 1.0).map(|pair| pair[0]);
+        for index in high_ratio_pairs.chain(nutating()) {
+            marked_roots[islands.root(index) as usize] = true;
         }
-        for (place, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
-            let root = islands.root(place as u32);
-            if marked[root as usize] {
-                delicate.push(id.slot());
+        for (index, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
+            let root = islands.root(index as u32);
+            if marked_roots[root as usize] {
+                high_mass_ratio.push(id.slot());
             }
         }
-        for slot in delicate.iter() {
-            if let Some(actor) = roster.actor_mut(*slot) {
-                actor.delicate = true;
+        for slot in high_mass_ratio.iter() {
+            if let Some(sim_body) = sim_bodies.body_mut(*slot) {
+                sim_body.high_mass_ratio = true;
             }
         }
-        worst.ceil().clamp(1.0, 16.0) as usize
+        worst.ceil().clamp(1.0, MAX_SUBSTEP_FACTOR) as usize
     }
 
-    /// Makes the joints ready for their solvers.
-    fn fill_bonds(&mut self, world: &World, dt: f64) {
+    /// Prepares the joints of the solvers.
+    fn prepare_joints(&mut self, world: &World, dt: f64) {
         let threads = self.threads();
         for (group, (solver, substeps)) in self.solvers.iter_mut().zip(self.substeps).enumerate() {
             let h = dt / substeps as f64;
-            let stiffness = joint_softness(&self.settings, h);
-            // Between very different masses sweeps get nowhere, however few joints there are.
-            let fewest = if group == 1 { 1 } else { self.settings.exact_joints.max(1) as usize };
-            let filling = Filling { world, roster: &self.roster, dt, h, stiffness };
-            let (movers, first_free) = (solver.mover_count(), solver.first_free());
-            solver.bonds.fill(&self.bonds.all, &filling, movers, first_free, fewest, threads);
+            let softness = joint_softness(&self.settings, h);
+            // With a high mass ratio sweeps converge slowly, however few joints there are.
+            let min_joints = if group == 1 { 1 } else { self.settings.exact_joints.max(1) as usize };
+            let context = JointContext { world, sim_bodies: &self.sim_bodies, dt, h, softness };
+            let (solver_bodies, first_movable) = (solver.body_count(), solver.first_movable());
+            solver.joints.prepare(
+                &self.joints.all,
+                &context,
+                solver_bodies,
+                first_movable,
+                min_joints,
+                threads,
+            );
         }
     }
 
+    /// Runs both solvers.
     fn solve(&mut self, dt: f64) {
         let threads = self.threads();
         for (solver, substeps) in self.solvers.iter_mut().zip(self.substeps) {
             let h = dt / substeps as f64;
-            let frequency = self.settings.contact_frequency * 0.25 / h;
+            let frequency = self.settings.contact_frequency * CONTACT_FREQUENCY_PER_RATE / h;
             let damping = self.settings.contact_damping;
-            solver.solve(&Plan {
+            solver.solve(&SubstepPlan {
                 substeps,
                 h: h as f32,
-                sweep: Sweep {
-                    rate: (1.0 / h) as f32,
-                    soft: Softness::new(frequency, damping, h),
-                    stiff: Softness::new(2.0 * frequency, damping, h),
-                    bond: joint_softness(&self.settings, h),
+                parameters: SweepParameters {
+                    substep_rate: (1.0 / h) as f32,
+                    contact: Softness::new(frequency, damping, h),
+                    immovable_contact: Softness::new(2.0 * frequency, damping, h),
+                    joint: joint_softness(&self.settings, h),
                     push_speed: self.settings.push_speed as f32,
                     elapsed: 0.0,
-                    first_free: 0,
+                    first_movable: 0,
                 },
                 threads,
             });
-            solver.bonds.keep(&mut self.bonds.all);
+            solver.joints.store_impulses(&mut self.joints.all);
         }
     }
 
-    /// The points of a contact as a user sees them.
+    /// Contact points of a contact, for the user.
     pub(super) fn points_of<'s>(
         &'s self,
         world: &'s World,
         contact: &'s Contact,
     ) -> impl Iterator<Item = TouchPoint> + 's {
-        let sides = contact.actors.map(|slot| self.roster.actor(slot));
-        let known = sides[0].zip(sides[1]);
-        let delicate = sides.iter().flatten().any(|actor| actor.delicate);
-        let per_second = self.substeps[usize::from(delicate)] as f64 / self.dt;
-        known.into_iter().flat_map(move |(a, b)| {
-            // By name: the world may have changed since the step.
+        let sides = contact.bodies.map(|slot| self.sim_bodies.body(slot));
+        let both = sides[0].zip(sides[1]);
+        let high_mass_ratio = sides.iter().flatten().any(|sim_body| sim_body.high_mass_ratio);
+        let per_second = self.substeps[usize::from(high_mass_ratio)] as f64 / self.dt;
+        both.into_iter().flat_map(move |(a, b)| {
+            // By id: the world may have changed since the step.
             let motions = world.bodies().motion_of(a.id).zip(world.bodies().motion_of(b.id));
             motions.into_iter().flat_map(move |(one, other)| {
-                contact.patches().flat_map(move |patch| {
-                    let axes = |actor: &super::roster::Actor, motion: &Motion| {
-                        if actor.status == Status::Fixed { DQuat::IDENTITY } else { motion.q }
+                contact.manifolds().flat_map(move |manifold| {
+                    let axes = |sim_body: &SimBody, motion: &Motion| {
+                        if sim_body.status == Status::Fixed { DQuat::IDENTITY } else { motion.q }
                     };
-                    let normal = axes(a, one) * patch.head.vector(0);
-                    patch.points[..patch.count as usize].iter().map(move |row| TouchPoint {
+                    let normal = axes(a, one) * manifold.normal();
+                    manifold.points().iter().map(move |contact_point| TouchPoint {
                         bodies: [a.id, b.id],
                         normal,
                         point: if b.status == Status::Fixed {
-                            one.x + axes(a, one) * row.vector(0)
+                            one.x + axes(a, one) * contact_point.anchor_a()
                         } else {
-                            other.x + axes(b, other) * row.vector(3)
+                            other.x + axes(b, other) * contact_point.anchor_b()
                         },
-                        gap: row.0[7].into(),
-                        force: f64::from(row.0[6]) * per_second,
+                        gap: contact_point.gap().into(),
+                        force: f64::from(contact_point.impulse()) * per_second,
                     })
                 })
             })
@@ -523,87 +580,64 @@ impl Realtime {
     }
 }
 
-fn sight<'s>(world: &'s World, roster: &'s Roster, settings: &super::RealtimeSettings, dt: f64) -> Sight<'s> {
-    Sight { world, roster, dt, foresight: settings.foresight, recycling: settings.recycling, fall: 0.0 }
+/// What the narrow phase needs, without the effect of gravity.
+fn narrow_phase_context<'s>(
+    world: &'s World,
+    sim_bodies: &'s SimBodies,
+    settings: &super::RealtimeSettings,
+    dt: f64,
+) -> NarrowPhaseContext<'s> {
+    NarrowPhaseContext {
+        world,
+        sim_bodies,
+        dt,
+        foresight: settings.foresight,
+        recycling: settings.recycling,
+        fall: 0.0,
+    }
 }
 
-/// A body ⇒ y = (√m v, √I Rᵀ ω).
+/// Body ⇒ y = (√m v, √I Rᵀ ω).
 pub(super) fn coordinates(motion: &Motion, inertia: &Inertia) -> (DVec3, DVec3) {
     let (scale, root) = (inertia.inverse_mass.sqrt(), inertia.inverse_moments.map(f64::sqrt));
     (motion.v / scale, (motion.q.conjugate() * motion.omega) / root)
 }
 
-/// A body ⇒ its solver coordinates, how they lie in the world, and what forces do to them in a sub-step h.
-fn enter(
+/// Body ⇒ (solver coordinates, frame, kick of a sub-step h).
+fn gather(
     motion: &Motion,
     inertia: &Inertia,
     acceleration: DVec3,
     torque: DVec3,
-    round: bool,
+    equal_moments: bool,
     h: f64,
     dt: f64,
-) -> (Mover, Frame, Row) {
+) -> (SolverBody, SolverFrame, Kick) {
     let (scale, root) = (inertia.inverse_mass.sqrt(), inertia.inverse_moments.map(f64::sqrt));
-    let own = motion.q.conjugate();
+    let to_body = motion.q.conjugate();
     let (v, w) = coordinates(motion, inertia);
-    let mut turning = (own * torque) * root * h;
-    if !round {
-        // What a free body's angular velocity would do in this step, spread over it.
+    let mut angular = (to_body * torque) * root * h;
+    if !equal_moments {
+        // Change of ω by free rotation over the step, distributed evenly over the sub-steps.
         let l = inertia.angular_momentum(motion.q, motion.omega);
         let q = rotate_freely(motion.q, l, inertia.inverse_moments, dt);
         let change = inertia.angular_velocity(q, l) - motion.omega;
-        turning += (own * change) / root * (h / dt);
+        angular += (to_body * change) / root * (h / dt);
     }
-    let push = acceleration / scale * h;
-    let row = |a: DVec3, p: f64, b: DVec3, q: f64| {
-        Row([a.x as f32, a.y as f32, a.z as f32, p as f32, b.x as f32, b.y as f32, b.z as f32, q as f32])
-    };
-    let mover = Mover { velocity: row(v, 0.0, w, 0.0), shift: Row::default() };
+    let linear = acceleration / scale * h;
+    let solver_body = SolverBody { velocity: BodyRow::new(v, w), shift: BodyRow::default() };
     let damping = [inertia.linear_damping, inertia.angular_damping]
         .map(|damping| if damping > 0.0 { (-h * damping).exp() } else { 1.0 });
-    (mover, Frame::new(motion.q, root, scale), row(push, damping[0], turning, damping[1]))
+    (solver_body, SolverFrame::new(motion.q, root, scale), Kick::new(linear, damping[0], angular, damping[1]))
 }
 
-/// Locks of joints that are swept.
+/// Soft constraint of joints that are solved iteratively.
 ///
-/// In a long chain a sweep gets only a small part ε of a slow mode done, and what it pulls for adds up from sub-step to
-/// sub-step. With β the part of the drift taken back and γ the part of the impulse that leaks away, such a mode obeys
-/// D³ + (2ε + γ)D² + ε(1 + β)D + εβ = 0, which is stable for every ε if γ(1 + β) > β: at a frequency of at most 1/(2πh). A
-/// swept chain of a hundred links stays bounded at twice that; the default is in between.
+/// In a long chain a sweep reduces a slow mode only by a small fraction ε, and its impulse accumulates from
+/// sub-step to sub-step. With β the fraction of the drift corrected and γ the fraction of the impulse that is
+/// removed per sub-step, such a mode obeys D³ + (2ε + γ)D² + ε(1 + β)D + εβ = 0, which by the Routh–Hurwitz
+/// criterion is stable for every ε if γ(1 + β) > β: at a frequency of at most 1/(2πh). A chain of a hundred
+/// links stays bounded at twice that; the default is in between.
 fn joint_softness(settings: &super::RealtimeSettings, h: f64) -> Softness {
     Softness::new(settings.joint_frequency / (std::f64::consts::TAU * h), settings.joint_damping, h)
-}
-
-/// Whether single precision can bear it.
-fn is_sane(row: &Row) -> bool {
-    row.0.iter().all(|number| number.abs() < 1e15)
-}
-
-impl Mover {
-    fn is_sane(&self) -> bool {
-        is_sane(&self.velocity)
-    }
-}
-
-impl Frame {
-    /// Of what never moves.
-    pub(super) fn fixed() -> Self {
-        Self::new(DQuat::IDENTITY, DVec3::ZERO, 0.0)
-    }
-
-    fn driven(motion: &Motion) -> Self {
-        let (v, w) = (motion.v.as_vec3(), motion.omega.as_vec3());
-        let drive = Row([v.x, v.y, v.z, 0.0, w.x, w.y, w.z, 0.0]);
-        Self { drive, ..Self::new(motion.q, DVec3::ZERO, 0.0) }
-    }
-
-    fn new(q: DQuat, root: DVec3, scale: f64) -> Self {
-        let r = Mat3::from_quat(q.as_quat()).to_cols_array();
-        let root = root.as_vec3();
-        Self {
-            axes: Row([r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]]),
-            rest: Row([r[8], root.x, root.y, root.z, scale as f32, 0.0, 0.0, 0.0]),
-            drive: Row::default(),
-        }
-    }
 }

@@ -1,269 +1,289 @@
-//! Mechanisms: few bodies on passive joints that touch nothing, such as pendulums, tops, gyroscopes and linkages.
+//! Mechanisms: few bodies on passive joints without contact, such as pendulums, tops, gyroscopes and
+//! linkages.
 //!
-//! Joints that do no work must not change the energy, for as long as one cares to watch. Swept joints cannot promise that: they give
-//! way, their rows and rotations are followed to first order within a sub-step, and velocities are in single precision. So groups of
-//! bodies that joints connect are taken out of the sweeps while nothing but their joints and the forces of the world acts on them, and
-//! are integrated in double precision by a symplectic method (`rattle`), with as many pieces as their fastest motion needs.
+//! Joints that do no work must not change the energy over any time. Iteratively solved joints cannot
+//! guarantee that: they are compliant, their rows and rotations are first order within a sub-step, and
+//! velocities are in single precision. Groups of jointed bodies are therefore taken out of the sweeps while
+//! only their joints and external loads act on them, and are integrated in double precision by a symplectic
+//! method (`rattle`), with as many pieces as their fastest motion needs.
 //!
-//! A group goes back to the sweeps for any step in which one of its bodies touches something, or a limit of a joint may be
-//! reached; motors, springs, friction, gears and joints to bodies on paths belong to the sweeps for good. Groups of more than
-//! [`MOST_ROWS`] equations do too: what they would cost grows with the third power.
+//! A mechanism returns to the sweeps for any step in which one of its bodies touches something, or a joint
+//! limit may be reached; motors, springs, friction, gears and joints to kinematic bodies are always left to
+//! the sweeps. So are mechanisms of more than [`MECHANISM_MAX_ROWS`] rows: the cost grows with the third
+//! power.
 
+mod constraint_rows;
 mod rattle;
-mod rows;
 
 use super::Realtime;
-use super::bond::{Bond, state};
 use super::contact::Contact;
-use super::roster::{EXACT, Life, NONE, Roster};
-use super::spinner::nutation_rate;
+use super::gyroscopic::nutation_rate;
+use super::joint_constraint::{JointConstraint, state};
+use super::sim_bodies::{Activity, EXACT, NONE, SimBodies};
+use super::tuning::{
+    JOINT_CORRECTION_FACTOR, MECHANISM_ATTEMPTS, MECHANISM_MAX_PIECES, MECHANISM_MAX_ROWS,
+    MECHANISM_PIECE_ANGLE, MECHANISM_WORK_TOLERANCE,
+};
 use crate::force::Loads;
 use crate::joint::Rows;
 use crate::motion::Motion;
 use crate::world::{Status, World};
-use rattle::{Node, Rattle};
+use constraint_rows::{ExtraRows, MechanismJoint, MechanismJoints, MechanismSide, extra_rows};
+use rattle::{MechanismBody, RattleIntegrator};
 use rattleback_numerics::team::each;
-use rows::{Besides, Link, Linkage, Side, besides};
 
-/// Most equations of a mechanism.
-const MOST_ROWS: usize = 64;
-/// Largest rotation that one composition of base steps follows, rad.
-const REACH: f64 = 0.3;
-/// Most compositions in a step to begin with, and how often their number is doubled.
-const MOST_PIECES: f64 = 64.0;
-const ATTEMPTS: usize = 6;
-/// Work of the joints that passes, in parts of the energy of motion a second.
-const WORK: f64 = 3e-5;
-
-/// Bodies that joints connect.
+/// A group of bodies connected by joints.
 #[derive(Debug, Default)]
-struct Group {
-    /// Joints, by place among all.
-    bonds: Vec<u32>,
+struct Mechanism {
+    /// Joints, by index.
+    joint_indices: Vec<u32>,
     /// Slots of the bodies.
     slots: Vec<u32>,
-    /// Pairs of parts near each other, by place in the table, in the present step.
+    /// Pairs within the margin in the present step, by slot in the contact graph.
     contacts: Vec<u32>,
-    linkage: Linkage,
-    rattle: Rattle,
+    equations: MechanismJoints,
+    rattle: RattleIntegrator,
     /// The bodies at the beginning of the step.
-    start: Vec<Node>,
+    start: Vec<MechanismBody>,
     scratch: Rows,
-    /// Whether the present step is done.
-    done: bool,
+    /// Whether the present step succeeded.
+    integrated: bool,
 }
 
 /// All mechanisms of a world.
 #[derive(Debug, Default)]
 pub(super) struct Mechanisms {
-    /// Revisions of joints and bodies they were found for.
-    known: Option<(Option<u64>, Option<u64>)>,
-    groups: Vec<Group>,
-    /// By slot: its group, or [`NONE`].
-    group_of: Vec<u32>,
+    /// Revisions of joints and bodies for which they were found.
+    revisions: Option<(Option<u64>, Option<u64>)>,
+    mechanisms: Vec<Mechanism>,
+    /// By slot: its mechanism, or [`NONE`].
+    mechanism_of: Vec<u32>,
 }
 
 impl Realtime {
-    /// Carries mechanisms over the step ⇒ whether there are any; their bodies are marked as [`EXACT`] and keep their new state here.
+    /// Integrates mechanisms over the step ⇒ whether there are any; their bodies are marked as [`EXACT`], the
+    /// new states are kept here.
     pub(super) fn run_mechanisms(&mut self, world: &World, dt: f64) -> bool {
         self.find_mechanisms(world);
-        if self.mechanisms.groups.is_empty() {
+        if self.mechanisms.mechanisms.is_empty() {
             return false;
         }
         let (stamp, threads) = (world.counters().steps + 1, self.threads());
-        let Self { mechanisms, roster, table, bonds, loads, settings, .. } = self;
-        let Mechanisms { groups, group_of, .. } = mechanisms;
-        for group in groups.iter_mut() {
-            group.contacts.clear();
+        let Self { mechanisms, sim_bodies, contact_graph, joints, loads, settings, .. } = self;
+        let Mechanisms { mechanisms, mechanism_of, .. } = mechanisms;
+        for mechanism in mechanisms.iter_mut() {
+            mechanism.contacts.clear();
         }
-        for (index, summary) in table.near(stamp) {
-            for slot in summary.actors {
-                let group = group_of.get(slot as usize).copied().unwrap_or(NONE);
-                if let Some(group) = groups.get_mut(group as usize) {
-                    group.contacts.push(index as u32);
+        for (index, pair) in contact_graph.near(stamp) {
+            for slot in pair.bodies {
+                let mechanism = mechanism_of.get(slot as usize).copied().unwrap_or(NONE);
+                if let Some(mechanism) = mechanisms.get_mut(mechanism as usize) {
+                    mechanism.contacts.push(index as u32);
                 }
             }
         }
-        let fastest = 4.0 * settings.push_speed;
-        let contact = |index: u32| table.contact(&table.summaries[index as usize]);
-        let (roster_now, all) = (&*roster, &bonds.all);
-        each(threads.min(groups.len()), groups, |_, group| {
-            let free = group
+        let max_speed = f64::from(JOINT_CORRECTION_FACTOR) * settings.push_speed;
+        let contact = |index: u32| contact_graph.contact(&contact_graph.pairs[index as usize]);
+        let (bodies_now, all) = (&*sim_bodies, &joints.all);
+        each(threads.min(mechanisms.len()), mechanisms, |_, mechanism| {
+            let free = mechanism
                 .contacts
                 .iter()
                 .all(|index| contact(*index).is_some_and(|contact| !contact.is_bouncy()));
-            group.done = free
-                && group.gather(world, roster_now, all, loads, dt)
-                && group.run(dt, fastest)
-                && group.contacts.iter().all(|index| {
-                    contact(*index).is_some_and(|contact| group.stays_open(contact, roster_now))
+            mechanism.integrated = free
+                && mechanism.gather(world, bodies_now, all, loads, dt)
+                && mechanism.run(dt, max_speed)
+                && mechanism.contacts.iter().all(|index| {
+                    contact(*index).is_some_and(|contact| mechanism.stays_separated(contact, bodies_now))
                 });
         });
         let mut any = false;
         let share = 1.0 / settings.substeps.max(1) as f64;
-        for group in groups.iter_mut().filter(|group| group.done) {
+        for mechanism in mechanisms.iter_mut().filter(|mechanism| mechanism.integrated) {
             any = true;
-            for slot in &group.slots {
-                if let Some(actor) = roster.actor_mut(*slot) {
-                    actor.mover = EXACT;
+            for slot in &mechanism.slots {
+                if let Some(sim_body) = sim_bodies.body_mut(*slot) {
+                    sim_body.solver_index = EXACT;
                 }
             }
-            group.keep(&mut bonds.all, share);
+            mechanism.store_impulses(&mut joints.all, share);
         }
         any
     }
 
-    /// Puts the states that mechanisms have come to into the world.
-    pub(super) fn place_mechanisms(&mut self, world: &mut World) {
+    /// Writes the states of mechanisms to the world.
+    pub(super) fn write_mechanisms(&mut self, world: &mut World) {
         let motion = world.bodies_mut().dynamic_mut().0;
-        for group in self.mechanisms.groups.iter().filter(|group| group.done) {
-            for node in &group.rattle.nodes {
-                motion[node.place as usize] = node.motion;
+        for mechanism in self.mechanisms.mechanisms.iter().filter(|mechanism| mechanism.integrated) {
+            for body in &mechanism.rattle.bodies {
+                motion[body.index as usize] = body.motion;
             }
         }
     }
 
-    /// Finds the groups anew if joints or bodies have changed.
+    /// Finds the mechanisms, if joints or bodies have changed.
     fn find_mechanisms(&mut self, world: &World) {
-        let Self { mechanisms, roster, bonds, islands, .. } = self;
-        let now = Some((bonds.revision, roster.revision));
-        if mechanisms.known == now && roster.pending.is_empty() {
-            for group in &mut mechanisms.groups {
-                group.done = false;
+        let Self { mechanisms, sim_bodies, joints, islands, .. } = self;
+        let now = Some((joints.revision, sim_bodies.revision));
+        if mechanisms.revisions == now && sim_bodies.pending.is_empty() {
+            for mechanism in &mut mechanisms.mechanisms {
+                mechanism.integrated = false;
             }
             return;
         }
-        mechanisms.known = now;
-        mechanisms.groups.clear();
-        mechanisms.group_of.clear();
-        mechanisms.group_of.resize(roster.actors.len(), NONE);
-        if bonds.all.is_empty() {
+        mechanisms.revisions = now;
+        mechanisms.mechanisms.clear();
+        mechanisms.mechanism_of.clear();
+        mechanisms.mechanism_of.resize(sim_bodies.bodies.len(), NONE);
+        if joints.all.is_empty() {
             return;
         }
-        islands.part(world.bodies().count(Status::Dynamic));
-        let place = |slot: u32| {
-            let actor = roster.actor(slot).filter(|actor| actor.status == Status::Dynamic);
-            actor.map(|actor| actor.place)
+        islands.reset(world.bodies().count(Status::Dynamic));
+        let index_of = |slot: u32| {
+            let sim_body = sim_bodies.body(slot).filter(|sim_body| sim_body.status == Status::Dynamic);
+            sim_body.map(|sim_body| sim_body.index)
         };
-        for bond in &bonds.all {
-            if let [Some(a), Some(b)] = bond.actors.map(place) {
+        for joint in &joints.all {
+            if let [Some(a), Some(b)] = joint.bodies.map(index_of) {
                 islands.unite(a, b);
             }
         }
-        // Groups in the order of their first joint; which are too large or have more than locks is known after all joints.
+        // In the order of the first joint; size and kind of a group are known only after all joints.
         let mut found = vec![NONE; world.bodies().count(Status::Dynamic)];
         let mut rows: Vec<usize> = Vec::new();
         let mut scratch = Rows::default();
-        for (index, bond) in bonds.all.iter().enumerate() {
-            let Some(one) = bond.actors.iter().find_map(|slot| place(*slot)) else { continue };
+        for (index, joint) in joints.all.iter().enumerate() {
+            let Some(one) = joint.bodies.iter().find_map(|slot| index_of(*slot)) else { continue };
             let root = islands.root(one) as usize;
             if found[root] == NONE {
-                found[root] = mechanisms.groups.len() as u32;
-                mechanisms.groups.push(Group::default());
+                found[root] = mechanisms.mechanisms.len() as u32;
+                mechanisms.mechanisms.push(Mechanism::default());
                 rows.push(0);
             }
-            let group = found[root] as usize;
-            let driven =
-                |slot: &u32| roster.actor(*slot).is_some_and(|actor| actor.status == Status::Animated);
-            let known = world.joint(bond.id).ok().and_then(|record| state(world, record, 0.0));
-            let passive =
-                known.is_some_and(|state| besides(world, bond.id, &state, &mut scratch) != Besides::More);
-            let count = (bond.locks.bits().count_ones() as usize).max(1);
-            rows[group] += if passive && !bond.actors.iter().any(driven) { count } else { MOST_ROWS + 1 };
-            if rows[group] > MOST_ROWS {
+            let mechanism = found[root] as usize;
+            let kinematic = |slot: &u32| {
+                sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.status == Status::Animated)
+            };
+            let state = world.joint(joint.id).ok().and_then(|record| state(world, record, 0.0));
+            let passive = state
+                .is_some_and(|state| extra_rows(world, joint.id, &state, &mut scratch) != ExtraRows::Other);
+            let count = (joint.locks.bits().count_ones() as usize).max(1);
+            rows[mechanism] +=
+                if passive && !joint.bodies.iter().any(kinematic) { count } else { MECHANISM_MAX_ROWS + 1 };
+            if rows[mechanism] > MECHANISM_MAX_ROWS {
                 continue;
             }
-            mechanisms.groups[group].bonds.push(index as u32);
-            for slot in bond.actors.iter().filter(|slot| place(**slot).is_some()) {
-                if !mechanisms.groups[group].slots.contains(slot) {
-                    mechanisms.groups[group].slots.push(*slot);
+            mechanisms.mechanisms[mechanism].joint_indices.push(index as u32);
+            for slot in joint.bodies.iter().filter(|slot| index_of(**slot).is_some()) {
+                if !mechanisms.mechanisms[mechanism].slots.contains(slot) {
+                    mechanisms.mechanisms[mechanism].slots.push(*slot);
                 }
             }
         }
-        let mut kept = rows.iter().map(|rows| *rows <= MOST_ROWS);
-        mechanisms.groups.retain(|_| kept.next().unwrap_or(false));
-        for (index, group) in mechanisms.groups.iter().enumerate() {
-            for slot in &group.slots {
-                mechanisms.group_of[*slot as usize] = index as u32;
+        let mut kept = rows.iter().map(|rows| *rows <= MECHANISM_MAX_ROWS);
+        mechanisms.mechanisms.retain(|_| kept.next().unwrap_or(false));
+        for (index, mechanism) in mechanisms.mechanisms.iter().enumerate() {
+            for slot in &mechanism.slots {
+                mechanisms.mechanism_of[*slot as usize] = index as u32;
             }
         }
     }
 }
 
-impl Group {
-    /// Takes over bodies and joints ⇒ whether nothing but these acts.
-    fn gather(&mut self, world: &World, roster: &Roster, all: &[Bond], loads: &Loads, dt: f64) -> bool {
-        self.rattle.nodes.clear();
-        self.linkage.links.clear();
+impl Mechanism {
+    /// Reads bodies and joints ⇒ whether nothing else acts.
+    fn gather(
+        &mut self,
+        world: &World,
+        sim_bodies: &SimBodies,
+        all: &[JointConstraint],
+        loads: &Loads,
+        dt: f64,
+    ) -> bool {
+        self.rattle.bodies.clear();
+        self.equations.joints.clear();
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
         for slot in &self.slots {
-            let Some(actor) = roster.actor(*slot) else { return false };
-            let place = actor.place as usize;
-            if roster.lives[*slot as usize] != Life::Awake || place >= motion.len() {
+            let Some(sim_body) = sim_bodies.body(*slot) else { return false };
+            let index = sim_body.index as usize;
+            if sim_bodies.activities[*slot as usize] != Activity::Awake || index >= motion.len() {
                 return false;
             }
-            let wrench = loads.wrench(place);
-            let acceleration = loads.uniform_acceleration() + wrench.force * inertia[place].inverse_mass;
-            if !(acceleration.is_finite() && wrench.torque.is_finite() && motion[place].is_finite()) {
+            let wrench = loads.wrench(index);
+            let acceleration = loads.uniform_acceleration() + wrench.force * inertia[index].inverse_mass;
+            if !(acceleration.is_finite() && wrench.torque.is_finite() && motion[index].is_finite()) {
                 return false;
             }
-            let node = Node::new(actor.place, motion[place], inertia[place], acceleration, wrench.torque);
-            self.rattle.nodes.push(node);
+            let body = MechanismBody::new(
+                sim_body.index,
+                motion[index],
+                inertia[index],
+                acceleration,
+                wrench.torque,
+            );
+            self.rattle.bodies.push(body);
         }
-        for bond in &self.bonds {
-            let bond = &all[*bond as usize];
-            let Ok(record) = world.joint(bond.id) else { return false };
+        for joint in &self.joint_indices {
+            let joint = &all[*joint as usize];
+            let Ok(record) = world.joint(joint.id) else { return false };
             let Some(state) = state(world, record, dt) else { return false };
-            let rod = match besides(world, bond.id, &state, &mut self.scratch) {
-                Besides::Nothing => None,
-                Besides::Rod(length) => Some(length),
-                Besides::Limit | Besides::More => return false,
+            let rod = match extra_rows(world, joint.id, &state, &mut self.scratch) {
+                ExtraRows::Nothing => None,
+                ExtraRows::Rod(length) => Some(length),
+                ExtraRows::Limit | ExtraRows::Other => return false,
             };
             let sides = [0, 1].map(|k| {
-                let node = self.slots.iter().position(|slot| *slot == bond.actors[k]);
-                node.map_or(Side::Still(state.frames[k]), |node| Side::On(node as u32, record.frames[k]))
+                let body = self.slots.iter().position(|slot| *slot == joint.bodies[k]);
+                body.map_or(MechanismSide::Immovable(state.frames[k]), |body| {
+                    MechanismSide::On(body as u32, record.frames[k])
+                })
             });
-            // What moves by itself is not a matter of joints alone.
-            let still = |k: usize| match sides[k] {
-                Side::On(..) => true,
-                Side::Still(_) => {
-                    roster.actor(bond.actors[k]).is_none_or(|actor| actor.status == Status::Fixed)
+            // Kinematic sides are left to the sweeps.
+            let is_immovable = |k: usize| match sides[k] {
+                MechanismSide::On(..) => true,
+                MechanismSide::Immovable(_) => {
+                    sim_bodies.body(joint.bodies[k]).is_none_or(|sim_body| sim_body.status == Status::Fixed)
                 }
             };
-            if !(still(0) && still(1)) {
+            if !(is_immovable(0) && is_immovable(1)) {
                 return false;
             }
-            self.linkage.links.push(Link { sides, locks: bond.locks, rod });
+            self.equations.joints.push(MechanismJoint { sides, locks: joint.locks, rod });
         }
         true
     }
 
-    /// Carries the bodies over the step, in more pieces if the joints come out having done work ⇒ whether they held.
+    /// Integrates the bodies over the step, in more pieces if the joints appear to do work ⇒ whether the
+    /// joints held.
     ///
-    /// A link may whip round within a step that began slowly. Forces are the same over the step, so what they did is Σ F·Δx, and joints
-    /// did the rest of ΔE: nothing, if the pieces are short enough. (Torques and damping do work of another kind; there the rate of
-    /// turning alone decides.)
-    fn run(&mut self, dt: f64, fastest: f64) -> bool {
+    /// A link may accelerate strongly within a step that began slowly. Loads are constant over the step, so
+    /// their work is Σ F·Δx, and the rest of ΔE is the work of the joints: zero, if the pieces are short
+    /// enough. (Torques and damping do work of another kind; there the rotation rate alone decides.)
+    fn run(&mut self, dt: f64, max_speed: f64) -> bool {
         let mut pieces = self.pieces(dt);
-        self.start.clone_from(&self.rattle.nodes);
-        let conservative = self.start.iter().all(Node::is_conservative);
-        for attempt in 0..ATTEMPTS {
-            self.rattle.nodes.clone_from(&self.start);
-            if self.rattle.run(&self.linkage, dt, pieces, fastest) {
+        self.start.clone_from(&self.rattle.bodies);
+        let conservative = self.start.iter().all(MechanismBody::is_conservative);
+        for attempt in 0..MECHANISM_ATTEMPTS {
+            self.rattle.bodies.clone_from(&self.start);
+            if self.rattle.run(&self.equations, dt, pieces, max_speed) {
                 let mut work = 0.0;
                 let mut scale = 0.0;
-                for (before, now) in self.start.iter().zip(&self.rattle.nodes) {
+                for (before, now) in self.start.iter().zip(&self.rattle.bodies) {
                     let mass = before.inertia.mass();
-                    let [from, to] = [before, now].map(|node| node.inertia.kinetic_energy(&node.motion));
+                    let [from, to] = [before, now].map(|body| body.inertia.kinetic_energy(&body.motion));
                     work += to - from - mass * before.acceleration.dot(now.motion.x - before.motion.x);
                     scale += from
                         + to
                         + mass * before.acceleration.length() * dt * dt * before.acceleration.length();
                 }
-                // Joints that are put right, or have to stop something first, do work in earnest.
-                let settled = self.rattle.disturbance > 1e-6 * scale;
-                if !conservative || settled || work.abs() <= WORK * dt * scale || attempt + 1 == ATTEMPTS {
+                // Joints that correct an error, or have to stop a motion first, do real work.
+                let disturbed = self.rattle.disturbance > 1e-6 * scale;
+                if !conservative
+                    || disturbed
+                    || work.abs() <= MECHANISM_WORK_TOLERANCE * dt * scale
+                    || attempt + 1 == MECHANISM_ATTEMPTS
+                {
                     return true;
                 }
             }
@@ -272,60 +292,63 @@ impl Group {
         false
     }
 
-    /// In how many pieces a step is done: none turns arms, or nutates, by more than [`REACH`].
+    /// Number of pieces of a step: none rotates arms, or nutates, by more than [`MECHANISM_PIECE_ANGLE`].
     ///
-    /// A body turns the arms of its joints with the part of ω across them and nutates with ν. From rest it swings with at most
-    /// √(a l/(k² + l²)), a the acceleration by forces, l an arm and k the smallest radius of gyration.
+    /// A body rotates the arms of its joints with the component of ω orthogonal to them and nutates with ν.
+    /// From rest it swings with at most √(a l/(k² + l²)), a the acceleration by loads, l an arm and k the
+    /// smallest radius of gyration.
     fn pieces(&self, dt: f64) -> usize {
-        let mut fastest = 0.0_f64;
-        for (index, Node { motion, inertia, acceleration, .. }) in self.rattle.nodes.iter().enumerate() {
+        let mut max_rate = 0.0_f64;
+        for (index, MechanismBody { motion, inertia, acceleration, .. }) in
+            self.rattle.bodies.iter().enumerate()
+        {
             let nutation = nutation_rate(motion, inertia);
-            fastest = fastest.max(nutation);
+            max_rate = max_rate.max(nutation);
             let gyration = inertia.moments.min_element() * inertia.inverse_mass;
-            for link in &self.linkage.links {
-                for side in &link.sides {
-                    let Side::On(node, place) = side else { continue };
-                    if *node as usize != index {
+            for joint in &self.equations.joints {
+                for side in &joint.sides {
+                    let MechanismSide::On(body, local_frame) = side else { continue };
+                    if *body as usize != index {
                         continue;
                     }
-                    let arm = place.translation;
+                    let arm = local_frame.translation;
                     let length = arm.length();
-                    let turning = motion.omega.cross(motion.q * arm.normalize_or_zero()).length();
+                    let rotation = motion.omega.cross(motion.q * arm.normalize_or_zero()).length();
                     let swing = acceleration.length() * length / (gyration + length * length).max(1e-300);
-                    fastest = fastest.max((turning * turning + swing).sqrt());
+                    max_rate = max_rate.max((rotation * rotation + swing).sqrt());
                 }
             }
         }
-        (dt * fastest / REACH).ceil().clamp(1.0, MOST_PIECES) as usize
+        (dt * max_rate / MECHANISM_PIECE_ANGLE).ceil().clamp(1.0, MECHANISM_MAX_PIECES) as usize
     }
 
-    /// Whether a contact that was open stays so; what else takes part must not move.
-    fn stays_open(&self, contact: &Contact, roster: &Roster) -> bool {
+    /// Whether an open contact stays open; the other body must be static.
+    fn stays_separated(&self, contact: &Contact, sim_bodies: &SimBodies) -> bool {
         let mut motions: [Option<Motion>; 2] = [None; 2];
-        for (slot, motion) in contact.actors.iter().zip(&mut motions) {
+        for (slot, motion) in contact.bodies.iter().zip(&mut motions) {
             match self.slots.iter().position(|own| own == slot) {
-                Some(node) => *motion = Some(self.rattle.nodes[node].motion),
-                None if roster.actor(*slot).is_some_and(|actor| actor.status == Status::Fixed) => {}
+                Some(body) => *motion = Some(self.rattle.bodies[body].motion),
+                None if sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.status == Status::Fixed) => {}
                 None => return false,
             }
         }
         contact.gap_at(&motions) > 0.0
     }
 
-    /// Writes the impulses into the joints, as sweeps do: those of one sub-step, of which a step has 1/`share`.
-    fn keep(&self, all: &mut [Bond], share: f64) {
-        for index in &self.bonds {
-            let bond = &mut all[*index as usize];
-            (bond.linear, bond.angular) = (glam::Vec3::ZERO, glam::Vec3::ZERO);
+    /// Stores the impulses as the sweeps do: those of one sub-step, `share` of a step.
+    fn store_impulses(&self, all: &mut [JointConstraint], share: f64) {
+        for index in &self.joint_indices {
+            let joint = &mut all[*index as usize];
+            (joint.linear, joint.angular) = (glam::Vec3::ZERO, glam::Vec3::ZERO);
         }
         for (row, impulse) in self.rattle.impulses() {
-            let bond = &mut all[self.bonds[row.link as usize] as usize];
+            let joint = &mut all[self.joint_indices[row.joint as usize] as usize];
             let impulse = (impulse * share) as f32;
             match row.key {
-                key @ 0..=2 => bond.linear[key as usize] = impulse,
-                key @ 3..=5 => bond.angular[key as usize - 3] = impulse,
+                key @ 0..=2 => joint.linear[key as usize] = impulse,
+                key @ 3..=5 => joint.angular[key as usize - 3] = impulse,
                 _ => {
-                    if let Some(rows) = &mut bond.rows {
+                    if let Some(rows) = &mut joint.rows {
                         rows[0] = impulse;
                     }
                 }

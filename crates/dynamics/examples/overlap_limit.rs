@@ -1,6 +1,7 @@
-//! A hundred thousand bodies spawned in one place, beside a tower that must not mind.
+//! Limit on overlapping bodies: a hundred thousand bodies spawned in one place, beside a tower that must not
+//! be affected.
 //!
-//! `cargo run --release -p rattleback-dynamics --example crowd [bodies]`
+//! `cargo run --release -p rattleback-dynamics --example overlap_limit [bodies]`
 
 use glam::DVec3;
 use rattleback_dynamics::simulator::Realtime;
@@ -28,9 +29,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = Instant::now();
         simulator.step(&mut world, 1.0 / 60.0)?;
         let taken = start.elapsed().as_secs_f64();
-        let gone = world.events().iter().filter(|event| matches!(event, Event::Quarantined { .. })).count();
-        if gone > 0 || step % 30 == 0 {
-            println!("step {step}: {:.1} ms, {gone} taken out, {:?}", 1e3 * taken, simulator.counters());
+        let quarantined =
+            world.events().iter().filter(|event| matches!(event, Event::Quarantined { .. })).count();
+        if quarantined > 0 || step % 30 == 0 {
+            println!(
+                "step {step}: {:.1} ms, {quarantined} quarantined, {:?}",
+                1e3 * taken,
+                simulator.counters()
+            );
         }
     }
     if let Some(top) = top {
