@@ -8,9 +8,9 @@
 use std::collections::HashMap;
 
 use glam::DVec3;
+use rattleback_numerics::UnionFind;
 
 use crate::VolumeIntegrals;
-use crate::mesh_report::DisjointSets;
 
 /// A triangle and the index of its plane's normal.
 #[derive(Clone, Copy, Debug)]
@@ -150,9 +150,9 @@ impl Part {
     /// The pieces that do not share an edge, each with its own vertices.
     pub fn separated(self) -> Vec<Self> {
         let short = self.short;
-        let mut sets = DisjointSets::new(self.faces.len());
+        let mut sets = UnionFind::new(self.faces.len());
         for (side, &twin) in (0u32..).zip(&self.twins) {
-            sets.join(side / 3, twin / 3);
+            sets.union(side / 3, twin / 3);
         }
         let mut pieces: Vec<Piece> = Vec::new();
         let mut piece_of = HashMap::new();

@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 
 use glam::DVec3;
+use rattleback_numerics::UnionFind;
 
 use super::DecompositionError;
-use crate::mesh_report::{DisjointSets, check_elements, has_repeated_corner};
+use crate::mesh_report::{check_elements, has_repeated_corner};
 use crate::orientation::orientation;
 use crate::{MeshError, MeshReport, PolygonSoup, TriangleMesh, polygon_area_vector, triangulate_face};
 
@@ -78,10 +79,10 @@ pub(super) fn check_shells(mesh: &TriangleMesh) -> Result<(), DecompositionError
 
 /// Triangles of each connected piece.
 fn shells(mesh: &TriangleMesh) -> Vec<Vec<usize>> {
-    let mut sets = DisjointSets::new(mesh.vertices().len());
+    let mut sets = UnionFind::new(mesh.vertices().len());
     for &[a, b, c] in mesh.triangles() {
-        sets.join(a, b);
-        sets.join(b, c);
+        sets.union(a, b);
+        sets.union(b, c);
     }
     let mut order: Vec<(u32, usize)> =
         mesh.triangles().iter().enumerate().map(|(f, t)| (sets.find(t[0]), f)).collect();

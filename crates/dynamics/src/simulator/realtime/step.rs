@@ -16,7 +16,7 @@ use crate::motion::{Inertia, Motion, rotate_freely};
 use crate::simulator::stage_times::{StageTimes, Stopwatch};
 use crate::world::{Event, Handle, Status, World};
 use glam::{DQuat, DVec3, Mat3};
-use rattleback_numerics::team::{Portions, Shared, spread, together};
+use rattleback_numerics::team::{Chunks, Shared, spread, together};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Between two searches for islands that may sleep, in steps.
@@ -163,13 +163,13 @@ impl Realtime {
         {
             let (contacts, summaries) = (Shared::new(&mut table.contacts), Shared::new(&mut table.summaries));
             // Looking again takes a hundred times as long as finding that nothing has changed.
-            let portions = Portions::new(summaries.len());
+            let portions = Chunks::new(summaries.len());
             together(threads, |_| {
                 while let Some(portion) = portions.take() {
                     for index in portion.clone() {
                         if index + AHEAD < portion.end {
                             // SAFETY: portions do not overlap.
-                            contacts.fetch(unsafe { summaries.get(index + AHEAD) }.contact as usize);
+                            contacts.prefetch(unsafe { summaries.get(index + AHEAD) }.contact as usize);
                         }
                         // SAFETY: as above.
                         let summary = unsafe { summaries.get_mut(index) };

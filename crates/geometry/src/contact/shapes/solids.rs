@@ -17,6 +17,7 @@
 //! One solid inside another has no crossing triangles: it leaves through the surface nearest to the middle of its box.
 
 use glam::DVec3;
+use rattleback_numerics::UnionFind;
 
 use super::ContactError;
 use super::cache::Workspace;
@@ -42,8 +43,8 @@ const LOOKS: f64 = 0.5;
 pub(super) struct SolidWork {
     /// Crossing triangles, ascending.
     crossing: Vec<[u32; 2]>,
-    /// For each crossing pair a smaller one of its region, or itself.
-    parent: Vec<u32>,
+    /// Regions of overlap, as sets of indices of crossing pairs.
+    regions: UnionFind,
     /// Crossing pairs of the region that is looked at.
     members: Vec<[u32; 2]>,
     points: Vec<RegionPoint>,
@@ -90,12 +91,12 @@ impl SurfacePair<'_> {
         }
         join_regions(&self.a, &self.b, solid);
         for first in 0..solid.crossing.len() {
-            if solid.parent[first] as usize != first {
+            if !solid.regions.is_root(first as u32) {
                 continue;
             }
             solid.members.clear();
             for i in first..solid.crossing.len() {
-                if root(&mut solid.parent, i as u32) as usize == first {
+                if solid.regions.find(i as u32) as usize == first {
                     solid.members.push(solid.crossing[i]);
                 }
             }
@@ -456,25 +457,15 @@ fn crossing(ray: &Ray, triangle: &[DVec3; 3]) -> Option<f64> {
 
 /// Joins crossing pairs whose triangles are the same or neighbours on both sides.
 fn join_regions(a: &Surface<'_>, b: &Surface<'_>, solid: &mut SolidWork) {
-    solid.parent.clear();
-    solid.parent.extend(0..solid.crossing.len() as u32);
+    solid.regions.reset(solid.crossing.len());
     for (k, &[i, j]) in (0u32..).zip(&solid.crossing) {
         let (around_i, around_j) = (a.self_and_neighbors(i), b.self_and_neighbors(j));
         for i in around_i.into_iter().flatten() {
             for j in around_j.into_iter().flatten() {
                 if let Ok(other) = solid.crossing.binary_search(&[i, j]) {
-                    let (x, y) = (root(&mut solid.parent, k), root(&mut solid.parent, other as u32));
-                    solid.parent[x.max(y) as usize] = x.min(y);
+                    solid.regions.union(k, other as u32);
                 }
             }
         }
     }
-}
-
-fn root(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        parent[i as usize] = parent[parent[i as usize] as usize];
-        i = parent[i as usize];
-    }
-    i
 }
