@@ -1,10 +1,11 @@
 //! A team of threads that runs the stages of a step, with a barrier after each stage.
 //!
-//! Results are deterministic: within a stage each element is written by one thread only, from values of earlier stages, so
-//! neither the number of threads nor their order changes a bit of the result.
+//! Results are deterministic: within a stage each element is written by one thread only, from values of
+//! earlier stages, so neither the number of threads nor their order changes a bit of the result.
 //!
-//! A step has a dozen such stages of some tens of microseconds each, as long as it takes to start a thread. Threads therefore
-//! come from a pool (`PoolThread`): an idle one spins briefly, then parks until it is given work.
+//! A step has a dozen such stages of some tens of microseconds each, as long as it takes to start a thread.
+//! Threads therefore come from a pool (`PoolThread`): an idle one spins briefly, then parks until it is given
+//! work.
 #![allow(unsafe_code)]
 
 use std::any::Any;
@@ -18,8 +19,8 @@ use std::thread::Thread;
 
 /// A slice that several threads write to, each to elements of its own.
 ///
-/// Access is `unsafe`: the caller guarantees that an element that is written is accessed by one thread only, until the next
-/// barrier ([`Worker::stage`]).
+/// Access is `unsafe`: the caller guarantees that an element that is written is accessed by one thread only,
+/// until the next barrier ([`Worker::stage`]).
 #[derive(Debug)]
 pub struct Shared<'s, T> {
     start: *mut T,
@@ -35,8 +36,9 @@ impl<T> Clone for Shared<'_, T> {
 
 impl<T> Copy for Shared<'_, T> {}
 
-// SAFETY: `get_mut` and `range_mut` hand out exclusive references, which may go to another thread if `T: Send`; their callers
-// guarantee that no two of them overlap. `get` hands out shared references and is only there for `T: Sync`.
+// SAFETY: `get_mut` and `range_mut` hand out exclusive references, which may go to another thread if `T:
+// Send`; their callers guarantee that no two of them overlap. `get` hands out shared references and is only
+// there for `T: Sync`.
 unsafe impl<T: Send> Send for Shared<'_, T> {}
 // SAFETY: a `Shared` is `Copy`, so a reference to it permits no more than the value itself: as above.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
@@ -63,8 +65,8 @@ impl<'s, T> Shared<'s, T> {
         #[cfg(target_arch = "x86_64")]
         if index < self.length {
             for offset in (0..size_of::<T>()).step_by(64) {
-                // SAFETY: the pointer stays within element `index`, which exists; a prefetch neither reads nor writes memory
-                // as far as the program is concerned.
+                // SAFETY: the pointer stays within element `index`, which exists; a prefetch neither reads
+                // nor writes memory as far as the program is concerned.
                 unsafe {
                     let line = self.start.add(index).cast::<i8>().add(offset);
                     core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(line);
@@ -113,11 +115,13 @@ impl<'s, T> Shared<'s, T> {
     }
 }
 
-/// Barrier between stages with dynamic scheduling within each: number of the open stage, its pieces taken and done.
+/// Barrier between stages with dynamic scheduling within each: number of the open stage, its pieces taken and
+/// done.
 ///
-/// All threads run the same stages in the same order. Pieces of the open stage are taken by the threads that are running, from
-/// the front or from the back; a thread that arrives late finds the stage closed and continues with the next. The barrier
-/// therefore never waits for a thread that is not scheduled, unless that thread was preempted within a piece.
+/// All threads run the same stages in the same order. Pieces of the open stage are taken by the threads that
+/// are running, from the front or from the back; a thread that arrives late finds the stage closed and
+/// continues with the next. The barrier therefore never waits for a thread that is not scheduled, unless that
+/// thread was preempted within a piece.
 #[derive(Debug)]
 struct Barrier {
     threads: usize,
@@ -164,8 +168,8 @@ impl<'t> Worker<'t> {
         Self { index, barrier, stage: Cell::new(0) }
     }
 
-    /// Takes pieces of `range`, of at least `min_piece` indices each, until none is left, and returns when all of the range
-    /// has been processed: writes of the stage are visible to all threads in the next.
+    /// Takes pieces of `range`, of at least `min_piece` indices each, until none is left, and returns when
+    /// all of the range has been processed: writes of the stage are visible to all threads in the next.
     pub fn stage(&self, range: Range<usize>, min_piece: usize, mut work: impl FnMut(Range<usize>)) {
         let (start, count) = (range.start, range.len());
         if count == 0 {
@@ -267,7 +271,8 @@ impl Chunks {
     }
 }
 
-/// Work for a pool thread. The pointers stay valid until the job is done or withdrawn: `Workers` waits for that.
+/// Work for a pool thread. The pointers stay valid until the job is done or withdrawn: `Workers` waits for
+/// that.
 #[derive(Clone, Copy)]
 struct Job {
     work: *const (dyn Fn(&Worker<'_>) + Sync),
@@ -326,7 +331,8 @@ impl PoolThread {
         Some(spawned)
     }
 
-    /// Loop of the thread, which ends with the process: polls for jobs and runs them, parks after `PARK_LIMIT` polls.
+    /// Loop of the thread, which ends with the process: polls for jobs and runs them, parks after
+    /// `PARK_LIMIT` polls.
     fn run(&self) {
         let mut polls = 0;
         loop {
@@ -353,7 +359,8 @@ impl PoolThread {
 
     fn run_job(&self) {
         let Some(job) = self.job.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        // SAFETY: the state is RUNNING, so `Workers::join` has not returned, and the owner keeps both values alive.
+        // SAFETY: the state is RUNNING, so `Workers::join` has not returned, and the owner keeps both values
+        // alive.
         let (work, barrier) = unsafe { (&*job.work, &*job.barrier) };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(&Worker::new(job.index, barrier)))) {
             barrier.poisoned.store(true, Ordering::Relaxed);
@@ -407,7 +414,8 @@ impl Drop for Workers<'_> {
     }
 }
 
-/// Runs the work on `threads` threads at once, the calling one included; on fewer if the system cannot start so many.
+/// Runs the work on `threads` threads at once, the calling one included; on fewer if the system cannot start
+/// so many.
 ///
 /// Returns when all threads have finished; a panic of one is resumed in the caller.
 ///
@@ -437,7 +445,8 @@ pub fn together(threads: usize, work: impl Fn(&Worker<'_>) + Sync) {
     let barrier = Barrier::new(count);
     let mut workers = Workers { threads: pool_threads, barrier: &barrier };
     let shared: &(dyn Fn(&Worker<'_>) + Sync) = &work;
-    // SAFETY: only the lifetime changes; `workers` waits for all threads before `work` goes out of scope, also on a panic.
+    // SAFETY: only the lifetime changes; `workers` waits for all threads before `work` goes out of scope,
+    // also on a panic.
     let shared: *const (dyn Fn(&Worker<'_>) + Sync) = unsafe { std::mem::transmute(shared) };
     for (index, thread) in workers.threads.iter().flatten().enumerate() {
         thread.give(Job { work: shared, barrier: &raw const barrier, index: index + 1 });
@@ -486,7 +495,8 @@ mod tests {
         }
     }
 
-    /// A panic of one thread reaches the caller without a deadlock of the others, and the pool still works afterwards.
+    /// A panic of one thread reaches the caller without a deadlock of the others, and the pool still works
+    /// afterwards.
     #[test]
     fn a_panic_reaches_the_caller() {
         for index in [0, 50, 99] {

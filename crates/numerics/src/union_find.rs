@@ -1,8 +1,9 @@
 //! Union–find: connected components of a graph whose edges arrive one by one.
 //!
-//! Each set is a tree of parent links, named by its root. `find` halves the path it walks (Tarjan and van Leeuwen 1984), which
-//! bounds m operations on n elements by O(m log n). The root is always the lowest element of its set, in place of
-//! union by size: the name of a component then depends neither on the order of the edges nor on the number of threads.
+//! Each set is a tree of parent links, named by its root. `find` halves the path it walks (Tarjan and van
+//! Leeuwen 1984), which bounds m operations on n elements by O(m log n). The root is always the lowest
+//! element of its set, in place of union by size: the name of a component then depends neither on the order
+//! of the edges nor on the number of threads.
 
 /// Disjoint sets of the elements 0..n; every set is named by its lowest element.
 ///

@@ -1,8 +1,8 @@
 //! Runge–Kutta pairs of order 5 and 4 that share their stages.
 //!
-//! kᵢ = f(t + cᵢh, y + h Σⱼ aᵢⱼkⱼ), y₅ = y + h Σ bᵢkᵢ, y₄ = y + h Σ b̂ᵢkᵢ. The difference y₅ − y₄ estimates the
-//! local error of y₄, O(h⁵), at no further evaluation.
-//! Coefficients: Cash & Karp 1990; Dormand & Prince 1980.
+//! kᵢ = f(t + cᵢh, y + h Σⱼ aᵢⱼkⱼ), y₅ = y + h Σ bᵢkᵢ, y₄ = y + h Σ b̂ᵢkᵢ. The difference y₅ − y₄ estimates
+//! the local error of y₄, O(h⁵), at no further evaluation. Coefficients: Cash & Karp 1990; Dormand & Prince
+//! 1980.
 
 use super::{Integrator, accept, check_step, evaluate};
 use crate::workspace::Workspace;
@@ -184,7 +184,7 @@ embedded_method!(
 mod tests {
     use super::*;
 
-    /// Conditions every Runge–Kutta method meets: Σⱼaᵢⱼ = cᵢ, and Σbᵢcᵢᵐ = 1/(m+1) up to its order.
+    /// Order conditions of Runge–Kutta methods: Σⱼaᵢⱼ = cᵢ, and Σbᵢcᵢᵐ = 1/(m+1) up to its order.
     fn check<const S: usize>(tableau: &Tableau<S>) {
         for (row, c) in tableau.a.iter().zip(tableau.c) {
             assert!((row.iter().sum::<f64>() - c).abs() < 1e-14);

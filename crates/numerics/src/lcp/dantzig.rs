@@ -1,13 +1,14 @@
 //! Dantzig's pivoting method, as Baraff (1994) uses it for contact.
 //!
-//! Rows are satisfied one by one while those before them are kept so. A row is *held* (w = 0, z ≥ 0) or *open* (z = 0, w ≥ 0). For a
-//! row m with w_m < 0, z_m grows:
+//! Rows are satisfied one by one while those before them are kept so. A row is *held* (w = 0, z ≥ 0) or
+//! *open* (z = 0, w ≥ 0). For a row m with w_m < 0, z_m grows:
 //!
 //!   Δz_m = 1,   Δz_open = 0,   A_HH Δz_H = −A_Hm,   Δw = A Δz,
 //!
-//! as far as nothing else gives way: until w_m = 0 (m is held), z_i = 0 for a held i (it opens), or w_i = 0 for an open i (it is
-//! held); then on from there. For positive definite A, Δw_m > 0 always and the method ends. For semidefinite A, Δw_m = 0 means that
-//! A Δz = 0: either some z_i falls to zero on the way, or Δz ≥ 0 with b·Δz = w_m < 0 proves that no solution exists.
+//! as far as nothing else gives way: until w_m = 0 (m is held), z_i = 0 for a held i (it opens), or w_i = 0
+//! for an open i (it is held); then on from there. For positive definite A, Δw_m > 0 always and the method
+//! ends. For semidefinite A, Δw_m = 0 means that A Δz = 0: either some z_i falls to zero on the way, or Δz ≥
+//! 0 with b·Δz = w_m < 0 proves that no solution exists.
 
 use super::ldlt::Ldlt;
 use super::matrix::dot;
@@ -26,7 +27,8 @@ enum State {
     Held,
 }
 
-/// (problem with symmetric positive semidefinite A, where to start: rows with z > 0 there are tried first) ⇒ solution.
+/// (problem with symmetric positive semidefinite A, where to start: rows with z > 0 there are tried first) ⇒
+/// solution.
 pub fn dantzig(problem: &Lcp, start: Option<&[f64]>) -> Result<Solution, LcpError> {
     problem.check_symmetric()?;
     let mut pivoting = Pivoting::new(problem);

@@ -16,7 +16,7 @@ use crate::motion::{Motion, Wrench, fly};
 use glam::{DMat3, DVec3};
 use rattleback_numerics::damping::Damping;
 use rattleback_numerics::lcp::blocks::{
-    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, BlockTie, Stiffness,
+    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, EqualityRow, Stiffness,
 };
 use rattleback_numerics::lcp::{Friction, FrictionContact, FrictionProblem, Outcome, SquareMatrix, baraff};
 
@@ -137,7 +137,7 @@ impl Forces {
             for actor in actors.into_iter().flatten() {
                 self.take(roster, motion, free, actor);
             }
-            let mut tie = BlockTie {
+            let mut tie = EqualityRow {
                 blocks: [None; 2],
                 rows: [wish.tied.side(0), wish.tied.side(1)],
                 target: wish.value,
@@ -152,16 +152,16 @@ impl Forces {
                     tie.target -= linear.dot(motion[actor].v) + angular.dot(motion[actor].omega);
                 }
             }
-            self.problem.ties.push(tie);
+            self.problem.equalities.push(tie);
         }
     }
 
     /// Makes equations of the conditions of contacts: normals hold with any impulse, tangents with one up to `most` ⇒ where their ties begin.
     pub fn hold(&mut self, most: &[f64]) -> usize {
-        let begin = self.problem.ties.len();
+        let begin = self.problem.equalities.len();
         for (contact, most) in self.problem.contacts.drain(..).zip(most) {
             for (axis, most) in [f64::INFINITY, *most, *most].into_iter().enumerate() {
-                self.problem.ties.push(BlockTie {
+                self.problem.equalities.push(EqualityRow {
                     blocks: contact.blocks,
                     rows: contact.rows.map(|rows| rows[axis]),
                     target: contact.target[axis],
@@ -175,13 +175,13 @@ impl Forces {
 
     /// Impulses of the ties as they were solved last.
     pub fn tie_impulses(&self) -> &[f64] {
-        self.solver.tie_impulses()
+        self.solver.equality_impulses()
     }
 
     /// Remembers the impulses of the ties while others are solved for.
     pub fn keep_ties(&mut self) {
         self.tied.clear();
-        self.tied.extend_from_slice(self.solver.tie_impulses());
+        self.tied.extend_from_slice(self.solver.equality_impulses());
     }
 
     /// Makes a body part of the equations if it is moved by them.
@@ -217,7 +217,7 @@ impl Forces {
         self.actor_of.clear();
         self.problem.blocks.clear();
         self.problem.contacts.clear();
-        self.problem.ties.clear();
+        self.problem.equalities.clear();
         for (index, touch) in touches.iter().enumerate() {
             for actor in touch.actors {
                 self.take(roster, motion, free, actor as usize);
@@ -281,7 +281,7 @@ impl Forces {
     /// those that would be turned round within the step stick instead.
     /// Ties are left to the other solver.
     pub fn solve_by_pivots(&mut self, mut sliding: Vec<bool>, settings: &BlockSettings) -> ForceReport {
-        if !self.problem.ties.is_empty() {
+        if !self.problem.equalities.is_empty() {
             return self.solve(settings);
         }
         for _ in 0..sliding.len() {

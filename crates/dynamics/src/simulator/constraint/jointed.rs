@@ -10,7 +10,7 @@ use crate::joint::Effect;
 use crate::motion::Motion;
 use crate::world::{Event, JointId, World};
 use glam::{DQuat, DVec3};
-use rattleback_numerics::lcp::blocks::rank_of_ties;
+use rattleback_numerics::lcp::blocks::rank_of_equalities;
 
 /// Rows of an assembly above which it is not looked for redundant ones.
 const MOST_RANKED: usize = 600;
@@ -78,7 +78,7 @@ impl Constraint {
             for row in &held {
                 linkage.tie(roster, *row, 0.0, ALWAYS, |_| [DVec3::ZERO; 2]);
             }
-            let Ok(found) = rank_of_ties(linkage.problem()) else { continue };
+            let Ok(found) = rank_of_equalities(linkage.problem()) else { continue };
             if found.rank == held.len() {
                 continue;
             }

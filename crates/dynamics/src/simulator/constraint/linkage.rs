@@ -9,7 +9,7 @@ use super::roster::Roster;
 use crate::motion::Motion;
 use crate::world::World;
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_numerics::lcp::blocks::{Block, BlockProblem, BlockTie, TieReport, TieSolver};
+use rattleback_numerics::lcp::blocks::{Block, BlockProblem, EqualityReport, EqualityRow, EqualitySolver};
 
 /// Bounds of a row that is held whatever it takes.
 pub(super) const ALWAYS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
@@ -33,7 +33,7 @@ pub(super) struct Linkage {
     /// Which row each tie stands for.
     row_of: Vec<usize>,
     block_of: Vec<usize>,
-    solver: TieSolver,
+    solver: EqualitySolver,
     impulse: Vec<f64>,
     solution: Vec<[DVec3; 2]>,
 }
@@ -73,7 +73,7 @@ impl Linkage {
         assembly: &Assembly,
         free: impl Fn(usize, &Motion) -> [DVec3; 2],
     ) {
-        self.problem.ties.clear();
+        self.problem.equalities.clear();
         self.problem.blocks.clear();
         self.row_of.clear();
         for &actor in &assembly.actors {
@@ -124,7 +124,7 @@ impl Linkage {
         unmoved: impl Fn(usize) -> [DVec3; 2],
     ) {
         let tied = &self.rows[row];
-        let mut tie = BlockTie {
+        let mut tie = EqualityRow {
             blocks: [None; 2],
             rows: [tied.side(0), tied.side(1)],
             target: value,
@@ -141,18 +141,18 @@ impl Linkage {
             }
         }
         self.row_of.push(row);
-        self.problem.ties.push(tie);
+        self.problem.equalities.push(tie);
     }
 
     /// Solves; numbers that are none lead to a solution that is none.
-    pub fn solve(&mut self) -> TieReport {
+    pub fn solve(&mut self) -> EqualityReport {
         let found = self.solver.solve(&self.problem, &mut self.impulse, &mut self.solution);
         found.unwrap_or_else(|_| {
             self.impulse.clear();
-            self.impulse.resize(self.problem.ties.len(), f64::NAN);
+            self.impulse.resize(self.problem.equalities.len(), f64::NAN);
             self.solution.clear();
             self.solution.resize(self.problem.blocks.len(), [DVec3::NAN; 2]);
-            TieReport { residual: f64::NAN, ..TieReport::default() }
+            EqualityReport { residual: f64::NAN, ..EqualityReport::default() }
         })
     }
 
