@@ -1,9 +1,10 @@
-//! What a polygon soup is as a surface: closed, oriented, manifold, of which genus, and where it first is not.
+//! Topology of a polygon soup: closed, oriented, manifold, genus, and the first place where it is not.
 //!
-//! Every side of a face is a directed edge. Sorted by their undirected name, the sides of an edge stand together: a
-//! closed surface has two of them per edge, an oriented one has them in opposite directions. The corners of the faces
-//! around a vertex are joined across manifold edges; a vertex whose corners fall into several sets is where separate fans
-//! touch. For a closed oriented manifold the Euler characteristic V − E + F = 2 (components − genus).
+//! Every side of a face is a directed edge. Sorted by their undirected name, the sides of an edge are
+//! adjacent: a closed surface has two of them per edge, an oriented one has them in opposite directions. The
+//! corners of the faces around a vertex are joined across manifold edges; a vertex whose corners fall into
+//! several sets is where separate fans touch. For a closed oriented manifold the Euler characteristic V − E +
+//! F = 2 (components − genus).
 
 use glam::DVec3;
 use rattleback_numerics::UnionFind;
@@ -69,7 +70,8 @@ pub struct MeshReport {
     pub first_duplicate_face: Option<(usize, usize)>,
 }
 
-/// One side of a face: the undirected edge, the side's place in the soup, and whether it runs from low to high index.
+/// One side of a face: the undirected edge, the side's place in the soup, and whether it runs from low to
+/// high index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Side {
     pub low: u32,
@@ -110,7 +112,7 @@ pub(crate) fn check_elements<'a>(
     Ok(())
 }
 
-/// All sides of all faces, sorted so that the sides of one edge stand together in order of faces.
+/// All sides of all faces, sorted so that the sides of one edge are adjacent, in order of faces.
 ///
 /// A counting sort by the lower vertex leaves runs of a few sides each, so the time is linear in practice.
 pub(crate) fn sorted_sides<'a>(faces: impl Iterator<Item = &'a [u32]> + Clone, vertices: usize) -> Vec<Side> {
@@ -142,7 +144,8 @@ pub(crate) fn sorted_sides<'a>(faces: impl Iterator<Item = &'a [u32]> + Clone, v
 }
 
 impl MeshReport {
-    /// Soup ⇒ findings; fails only where the soup is not even a list of polygons (indices, coordinates, empty).
+    /// Soup ⇒ findings; fails only where the soup is not even a list of polygons (indices, coordinates,
+    /// empty).
     pub fn of(soup: &PolygonSoup) -> Result<Self, MeshError> {
         check_elements(&soup.vertices, soup.faces())?;
         let sides = sorted_sides(soup.faces(), soup.vertices.len());

@@ -178,7 +178,7 @@ fn bad_input_is_refused() {
 
 /// Contradictory rows are reported: two of one direction, one requiring more than the other allows.
 #[test]
-fn contradictions_are_told() {
+fn contradictions_are_reported() {
     let problem = lcp(2, &[1.0, -1.0, -1.0, 1.0], &[-1.0, -1.0]);
     let found = dantzig(&problem, None).unwrap();
     assert_eq!(found.outcome, Outcome::Inconsistent { rows: vec![0, 1] });

@@ -71,9 +71,9 @@ fn random_problem() -> impl Strategy<Value = BlockProblem> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Independent rows are met, and momentum comes from their impulses and nothing else.
+    /// Independent rows are satisfied, and momentum changes by their impulses only.
     #[test]
-    fn rows_are_met_and_momentum_is_kept(problem in random_problem()) {
+    fn rows_are_satisfied_and_momentum_is_balanced(problem in random_problem()) {
         let rank = rank_of_equalities(&problem).unwrap();
         prop_assume!(rank.rank == problem.equalities.len());
         let (converged, impulse, velocity) = solve(&problem);
@@ -84,7 +84,7 @@ proptest! {
         prop_assert!(imbalance(&problem, &impulse, &velocity) < 1e-10 * push);
     }
 
-    /// Saying every row twice changes no velocity and halves every impulse; the rank stays.
+    /// Repeating every row changes no velocity and halves every impulse; the rank stays.
     #[test]
     fn repeated_rows_share(problem in random_problem()) {
         let rank = rank_of_equalities(&problem).unwrap();
@@ -238,7 +238,7 @@ fn long_chains_hang() {
 /// Bounds: a motor of 3 N s brings 2 kg to 1 m/s with 2 N s, and not to 4 m/s; a limit pushes and does not
 /// pull; a soft row yields in proportion.
 #[test]
-fn bounds_are_kept() {
+fn impulses_stay_within_bounds() {
     let found = |target: f64, bounds: [f64; 2], softness: Option<f64>| {
         let blocks = vec![block(2.0, DVec3::ONE, DVec3::ZERO, DVec3::ZERO)];
         let rows = [[DVec3::X, DVec3::ZERO], [DVec3::ZERO; 2]];

@@ -1,12 +1,16 @@
-//! Where two closed meshes overlap, region by region.
+//! Where two closed meshes overlap, region by region: measured on the exact curves of intersection.
 //!
-//! The triangles' common segments join into closed curves. Vertices inside the other mesh are found by flooding along mesh
-//! edges from the corners of the intersecting triangles. A curve, the inside vertices next to it, and curves joined by a
-//! piece of edge inside the other mesh make one region.
+//! For contact points and normals of two solids see [`contact::collide`](crate::contact::collide), which is
+//! made for speed.
 //!
-//! Depth of a region: the largest distance of its vertices from the other surface; it vanishes with the overlap. The
-//! distance of the two deepest vertices, `vertex_gap`, does not: cubes that overlap by 0.1 across a face may have their
-//! vertices a whole side apart. If neither mesh has a vertex inside, edges cross: the largest distance of two piercing edges.
+//! The triangles' common segments join into closed curves. Vertices inside the other mesh are found by
+//! flooding along mesh edges from the corners of the intersecting triangles. A curve, the inside vertices
+//! next to it, and curves joined by a piece of edge inside the other mesh make one region.
+//!
+//! Depth of a region: the largest distance of its vertices from the other surface; it vanishes with the
+//! overlap. The distance of the two deepest vertices, `vertex_gap`, does not: cubes that overlap by 0.1
+//! across a face may have their vertices a whole side apart. If neither mesh has a vertex inside, edges
+//! cross: the largest distance of two piercing edges.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +32,7 @@ pub struct IntersectionSegment {
     pub triangle_a: u32,
     /// Triangle of the second mesh.
     pub triangle_b: u32,
-    /// What they share.
+    /// Their common segment.
     pub segment: LineSegment,
 }
 
@@ -49,8 +53,8 @@ pub struct PenetrationRegion {
     pub vertex_gap: Option<f64>,
 }
 
-/// Two closed meshes, the second at `place` seen from the first ⇒ their overlaps; empty if they are apart. `candidates` are
-/// the pairs of triangles worth testing, from a hierarchy; None tests all whose boxes overlap.
+/// Two closed meshes, the second at `place` relative to the first ⇒ their overlaps; empty if they are apart.
+/// `candidates` are candidate pairs of triangles, from a hierarchy; None tests all whose boxes overlap.
 pub fn penetration_regions(
     a: &TriangleMesh,
     b: &TriangleMesh,
@@ -70,7 +74,7 @@ pub fn penetration_regions(
     Ok(overlap.regions(&segments))
 }
 
-/// All pairs of triangles that meet, and the segments they share. Triangles of one plane share no curve.
+/// All pairs of intersecting triangles, and their common segments. Triangles of one plane share no curve.
 fn intersection_segments(
     a: &TriangleMesh,
     b: &TriangleMesh,
@@ -128,7 +132,7 @@ impl Overlap<'_> {
         self.meshes.iter().map(|mesh| mesh.bounds().diagonal()).fold(0.0, f64::max)
     }
 
-    /// No triangles meet: one mesh holds the other, or they are apart.
+    /// No triangles intersect: one mesh contains the other, or they are apart.
     fn nested(&self) -> Option<PenetrationRegion> {
         for (k, mesh) in self.meshes.into_iter().enumerate() {
             if point_in_mesh(mesh.vertices()[0], self.meshes[1 - k], self.tolerances) {
@@ -202,7 +206,7 @@ impl Overlap<'_> {
             for &next in &neighbors[v as usize] {
                 self.classify(k, next, &mut tested, &mut inside, &mut queue);
                 let [p, q] = [v, next].map(|i| mesh.vertices()[i as usize]);
-                if inside[next as usize] && self.sees(k, p, q) {
+                if inside[next as usize] && self.is_visible(k, p, q) {
                     sets.union(first as u32 + v, first as u32 + next);
                 }
             }
@@ -220,18 +224,18 @@ impl Overlap<'_> {
         }
     }
 
-    /// Whether an inside corner of an intersecting triangle belongs to the region behind this segment: nothing of the
-    /// other mesh lies between it and the segment.
+    /// Whether an inside corner of an intersecting triangle belongs to the region behind this segment: no
+    /// part of the other mesh lies between it and the segment.
     fn belongs(&self, k: usize, v: u32, segment: &IntersectionSegment) -> bool {
         let p = self.meshes[k].vertices()[v as usize];
         let middle = segment.segment.midpoint();
         // A point just inside of the curve, so that the curve itself is not in the way.
         let from = p + (1.0 - 1e-6) * (middle - p);
-        self.sees(k, p, from)
+        self.is_visible(k, p, from)
     }
 
     /// Whether no triangle of the other mesh lies between two points.
-    fn sees(&self, k: usize, p: DVec3, q: DVec3) -> bool {
+    fn is_visible(&self, k: usize, p: DVec3, q: DVec3) -> bool {
         let other = self.meshes[1 - k];
         let way = LineSegment::new(p, q);
         let Ok(around) = Aabb::from_points([p, q]) else { return false };

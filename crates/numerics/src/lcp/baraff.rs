@@ -163,7 +163,7 @@ fn shaken(problem: &FrictionProblem, attempt: u32) -> Result<FrictionProblem, Lc
 /// Compliances, relative to the diagonals, of the soft problems that identify sticking and sliding contacts.
 const SOFTNESSES: [f64; 5] = [1e-9, 1e-7, 1e-5, 1e-4, 1e-3];
 
-/// The same problem with contacts that give way a little, A + ε diag A: rows that depend on each other,
+/// The same problem with slightly soft contacts, A + ε diag A: rows that are linearly dependent,
 /// between which pivots are a matter of rounding, do not any more, and forces that would be huge stay in
 /// reach.
 fn softened(problem: &FrictionProblem, softness: f64) -> Result<FrictionProblem, LcpError> {

@@ -5,8 +5,8 @@
 //!
 //!   Δz_m = 1,   Δz_open = 0,   A_HH Δz_H = −A_Hm,   Δw = A Δz,
 //!
-//! as far as nothing else gives way: until w_m = 0 (m is held), z_i = 0 for a held i (it opens), or w_i = 0
-//! for an open i (it is held); then on from there. For positive definite A, Δw_m > 0 always and the method
+//! as far as no other row changes state: until w_m = 0 (m is held), z_i = 0 for a held i (it opens), or w_i =
+//! 0 for an open i (it is held); then on from there. For positive definite A, Δw_m > 0 always and the method
 //! ends. For semidefinite A, Δw_m = 0 means that A Δz = 0: either some z_i falls to zero on the way, or Δz ≥
 //! 0 with b·Δz = w_m < 0 proves that no solution exists.
 
@@ -21,7 +21,7 @@ const NOTHING: f64 = 1e-13;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not yet looked at; z = 0.
+    /// Not yet processed; z = 0.
     Waiting,
     Open,
     Held,
@@ -126,7 +126,7 @@ impl<'p> Pivoting<'p> {
     fn run(&mut self) -> Outcome {
         let n = self.z.len();
         let limit = 100 + 50 * n;
-        // A row may have to be looked at again; then it waits once more.
+        // A row may have to be processed again; then it is queued once more.
         while let Some(m) = self.state.iter().position(|state| *state == State::Waiting) {
             if self.w[m] >= -self.nothing {
                 self.state[m] = State::Open;
@@ -217,7 +217,7 @@ impl<'p> Pivoting<'p> {
                 if self.factor.append(self.problem.a(), row, self.least(row)) {
                     self.state[row] = State::Held;
                 } else {
-                    // It depends on the held ones and only seemed to give way.
+                    // It depends on the held ones and only seemed to move.
                     self.state[row] = State::Waiting;
                 }
             }

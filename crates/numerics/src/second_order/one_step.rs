@@ -1,4 +1,5 @@
-//! Methods without a history: v' is computed from the state at the start of the step, then x drifts along one velocity.
+//! Methods without a history: v' is computed from the state at the start of the step, then x drifts along one
+//! velocity.
 
 use std::marker::PhantomData;
 
