@@ -54,7 +54,7 @@ impl Gas {
 }
 
 /// Impulse test 17: from 10³ to 10⁵ boxes at constant density, the work per box of a step less than doubles.
-/// (On a floor: `space_books`.)
+/// (On a floor: `space_textbook`.)
 #[test]
 fn crowds_of_any_size_cost_the_same_per_box() {
     for kind in [SpaceKind::SpatialHash, SpaceKind::DynamicBvh] {

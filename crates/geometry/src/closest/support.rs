@@ -28,7 +28,10 @@ pub trait Support {
 
     /// Number ⇒ the corner of a core that has only finitely many, some corner if there is none of that
     /// number; None for curved cores.
-    fn corner(&self, number: u32) -> Option<DVec3>;
+    #[inline]
+    fn corner(&self, _number: u32) -> Option<DVec3> {
+        None
+    }
 
     /// How much the core is thickened.
     fn radius(&self) -> f64 {
@@ -144,11 +147,6 @@ impl Support for Cylinder {
     fn farthest(&self, direction: DVec3, _start: u32) -> (DVec3, u32) {
         (self.support(direction), u32::MAX)
     }
-
-    #[inline]
-    fn corner(&self, _number: u32) -> Option<DVec3> {
-        None
-    }
 }
 
 impl Support for Cone {
@@ -156,22 +154,12 @@ impl Support for Cone {
     fn farthest(&self, direction: DVec3, _start: u32) -> (DVec3, u32) {
         (self.support(direction), u32::MAX)
     }
-
-    #[inline]
-    fn corner(&self, _number: u32) -> Option<DVec3> {
-        None
-    }
 }
 
 impl Support for Ellipsoid {
     #[inline]
     fn farthest(&self, direction: DVec3, _start: u32) -> (DVec3, u32) {
         (self.support(direction), u32::MAX)
-    }
-
-    #[inline]
-    fn corner(&self, _number: u32) -> Option<DVec3> {
-        None
     }
 }
 
@@ -192,9 +180,5 @@ impl Support for ConvexPolyhedron {
 impl Support for Arc<dyn SupportShape> {
     fn farthest(&self, direction: DVec3, _start: u32) -> (DVec3, u32) {
         (self.support(direction.normalize_or(DVec3::X)), u32::MAX)
-    }
-
-    fn corner(&self, _number: u32) -> Option<DVec3> {
-        None
     }
 }

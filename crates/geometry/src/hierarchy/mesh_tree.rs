@@ -55,7 +55,7 @@ pub struct NearestPoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshTree {
     pub(super) wide: WideTree,
-    /// TriangleCorners in the order of leaves, as places of `vertices`.
+    /// Corners in the order of leaves, as places of `vertices`.
     pub(super) corners: Vec<[u32; 3]>,
     pub(super) vertices: Vec<DVec3>,
     /// Index in the mesh of each vertex.

@@ -74,9 +74,9 @@ pub struct ObbTree {
     pub(super) root: Child,
     pub(super) nodes: Vec<Node>,
     rotations: Rotations,
-    /// TriangleCorners in the mesh's frame, in the order of leaves.
+    /// Corners in the mesh's frame, in the order of leaves.
     pub(super) triangles: Vec<TriangleCorners>,
-    /// TriangleCorners in the frame of the parent's box, if there are no leaf boxes.
+    /// Corners in the frame of the parent's box, if there are no leaf boxes.
     pub(super) local: Vec<TriangleCorners>,
     /// Indices in the mesh, in the order of leaves.
     pub(super) order: Vec<u32>,

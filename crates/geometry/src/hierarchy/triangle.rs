@@ -8,7 +8,7 @@ use glam::DVec3;
 
 use crate::primitive::{LineSegment, closest_segment_segment};
 
-/// TriangleCorners of a triangle.
+/// Corners of a triangle.
 pub(super) type TriangleCorners = [DVec3; 3];
 
 /// Whether an axis parts two point sets.

@@ -24,7 +24,7 @@ pub enum BoxFit {
     /// The surface of the triangles themselves.
     Triangles,
     /// The corners, each with the same weight: cheap, and skewed by clusters.
-    TriangleCorners,
+    Corners,
 }
 
 /// How a sphere is fitted.
@@ -61,7 +61,7 @@ pub enum Volume {
     Obb(OrientedBox),
     /// Sphere.
     Sphere(BoundingSphere),
-    /// TriangleCorners of the convex hull.
+    /// Corners of the convex hull.
     Hull(Box<[DVec3]>),
 }
 
@@ -110,7 +110,7 @@ pub(super) fn oriented_box(
                 (0..triangles.len() as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
             surface_covariance(points, &faces, bounds.center())
         }
-        BoxFit::TriangleCorners => corner_covariance(points),
+        BoxFit::Corners => corner_covariance(points),
     };
     // No area at all leaves NaN here.
     if !covariance.is_finite() {

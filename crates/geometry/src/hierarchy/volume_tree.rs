@@ -114,7 +114,7 @@ pub(super) struct Node {
 #[derive(Clone, Debug, PartialEq)]
 pub struct VolumeTree {
     pub(super) nodes: Vec<Node>,
-    /// TriangleCorners in the order of leaves.
+    /// Corners in the order of leaves.
     pub(super) triangles: Vec<TriangleCorners>,
     /// Indices in the mesh, in the order of leaves.
     pub(super) order: Vec<u32>,
