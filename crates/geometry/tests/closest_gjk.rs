@@ -9,8 +9,9 @@ use closest_oracle::{PAIRS, cuboid_hull, parry_pose, parry_shape, random_hull, s
 use glam::{DQuat, DVec3};
 use random::Random;
 use rattleback_geometry::closest::{
-    ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, Triangle, gjk, signed_distance,
+    ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, gjk, signed_distance,
 };
+use rattleback_geometry::primitive::Triangle;
 use rattleback_geometry::{Capsule, Cone, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere, SupportShape};
 
 fn cases(default: usize) -> usize {
@@ -149,13 +150,13 @@ fn flat_bodies() {
     assert_eq!((meeting.distance, meeting.normal.z.abs()), (0.0, 1.0));
     assert_eq!(distance(&DVec3::X, &DVec3::Y, &Pose::IDENTITY), 2.0_f64.sqrt());
     assert_eq!(distance(&DVec3::X, &DVec3::X, &Pose::IDENTITY), 0.0);
-    let triangle = Triangle([DVec3::ZERO, DVec3::X, DVec3::Y]);
+    let triangle = Triangle::from([DVec3::ZERO, DVec3::X, DVec3::Y]);
     assert_eq!(distance(&triangle, &DVec3::new(0.2, 0.2, -3.0), &Pose::IDENTITY), 3.0);
     assert_eq!(distance(&triangle, &triangle, &Pose::IDENTITY), 0.0);
     assert_eq!(distance(&triangle, &triangle, &Pose::at(DVec3::new(0.1, 0.1, 0.0))), 0.0);
-    let needle = Triangle([DVec3::ZERO, DVec3::X, 2.0 * DVec3::X]);
+    let needle = Triangle::from([DVec3::ZERO, DVec3::X, 2.0 * DVec3::X]);
     assert_eq!(distance(&needle, &triangle, &Pose::at(DVec3::Z)), 1.0);
-    let point = Triangle([DVec3::Z; 3]);
+    let point = Triangle::from([DVec3::Z; 3]);
     assert_eq!(distance(&point, &triangle, &Pose::IDENTITY), 1.0);
 }
 
