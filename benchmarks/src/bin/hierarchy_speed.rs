@@ -9,7 +9,7 @@ use std::time::Instant;
 use glam::{DQuat, DVec3};
 use rattleback_benchmarks::{Random, compare};
 use rattleback_geometry::hierarchy::{
-    BuildSettings, Contacts, MeshTree, ObbScratch, ObbTree, ObbTreeSettings, Ray, Report, Scratch, WideTree,
+    BuildSettings, ObbContacts, MeshTree, ObbScratch, ObbTree, ObbTreeSettings, Ray, Report, Scratch, WideTree,
 };
 use rattleback_geometry::{Aabb, Pose, TriangleMesh, generate};
 
@@ -166,7 +166,7 @@ fn meetings(title: &str, mesh: &TriangleMesh, reach: f64) {
 /// The four ways to report of the oriented-box tree on two tori moving through each other, and two cubes.
 fn reports(mesh: &TriangleMesh) {
     let tree = ObbTree::build(mesh, &ObbTreeSettings::default()).expect("generated meshes are sound");
-    let (mut scratch, mut contacts) = (ObbScratch::default(), Contacts::default());
+    let (mut scratch, mut contacts) = (ObbScratch::default(), ObbContacts::default());
     let axis = DVec3::new(1.0, 2.0, 3.0).normalize();
     let poses: Vec<Pose> = [2.5, 2.0, 1.5, 1.0, 0.5, 0.0]
         .map(|dx| Pose::new(DQuat::from_axis_angle(axis, 37f64.to_radians()), DVec3::new(dx, 0.113, 0.057)))

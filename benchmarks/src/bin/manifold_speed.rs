@@ -14,7 +14,7 @@ use std::hint::black_box;
 
 use glam::{DQuat, DVec3};
 use rattleback_benchmarks::{Random, Times, timed};
-use rattleback_geometry::contact::{KeptContact, Piece, PieceCache, Recycling, collide_pieces};
+use rattleback_geometry::contact::{CachedContact, Piece, PieceCache, Recycling, collide_pieces};
 use rattleback_geometry::{Pose, Shape, convex_hull, generate};
 
 const MARGIN: f64 = 0.02;
@@ -76,7 +76,7 @@ fn ours(case: &Case, how: How) -> usize {
     let (a, b) = (Piece::try_from(&case.a).expect("convex"), Piece::try_from(&case.b).expect("convex"));
     let mut points = 0;
     for run in &case.poses {
-        let (mut cache, mut contact) = (PieceCache::default(), KeptContact::default());
+        let (mut cache, mut contact) = (PieceCache::default(), CachedContact::default());
         for pose in run {
             if how == How::Coherent {
                 let found = contact.update(&a, &b, black_box(pose), MARGIN, &Recycling::REAL_TIME);

@@ -1,5 +1,5 @@
-//! Worst errors of the nearest-point searches against trying everything and against parry, over many poses per pair:
-//! `cargo run --release -p rattleback-geometry --example closest_oracle -- 100000`
+//! Worst errors of the nearest-point searches against brute force and against parry, over many poses per
+//! pair: `cargo run --release -p rattleback-geometry --example closest_oracle -- 100000`
 
 #[path = "../tests/closest_oracle/mod.rs"]
 mod closest_oracle;
@@ -45,7 +45,8 @@ fn pose(place: usize, random: &mut Random, size: f64) -> Pose {
     }
 }
 
-/// Worst errors of one pair of kinds: gap between the proved bounds of the distance, asymmetry, common motion, parry.
+/// Worst errors of one pair of kinds: gap between the proved bounds of the distance, asymmetry, common
+/// motion, parry.
 #[derive(Default)]
 struct Bounds {
     apart: usize,
@@ -55,7 +56,8 @@ struct Bounds {
     parry: f64,
 }
 
-/// Any answer with normal n and points p is proved from both sides: the points lie in the shapes, so the distance is at most
+/// Any answer with normal n and points p is proved from both sides: the points lie in the shapes, so the
+/// distance is at most
 /// |p_B − p_A|; the planes across n through the farthest points part the shapes, so it is at least s_B(−n)·n − s_A(n)·n.
 fn prove(worst: &mut Bounds, a: &Shape, b: &Shape, pose: &Pose, random: &mut Random) -> Option<()> {
     let [ca, cb] = [ConvexShape::try_from(a).ok()?, ConvexShape::try_from(b).ok()?];

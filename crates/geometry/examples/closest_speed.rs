@@ -9,7 +9,7 @@ mod random;
 use std::hint::black_box;
 use std::time::Instant;
 
-use closest_oracle::{ball_hull, parry_hull, parry_pose, parry_vector, random_hull};
+use closest_oracle::{parry_hull, parry_pose, parry_vector, random_hull, sphere_hull};
 use glam::{DQuat, DVec3};
 use parry3d_f64::math as parry_math;
 use parry3d_f64::query::details::{
@@ -24,7 +24,7 @@ use rattleback_geometry::closest::{
 };
 use rattleback_geometry::{ConvexPolyhedron, Cuboid, Pose};
 
-/// (least, median) nanoseconds per pose of two programs, by turns, so that both meet the same noise.
+/// (least, median) nanoseconds per pose of two programs, alternating, so that both see the same noise.
 fn time(poses: usize, mut ours: impl FnMut(), mut theirs: impl FnMut()) -> [(f64, f64); 2] {
     let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(61_usize).max(1);
     let mut times = [Vec::with_capacity(rounds), Vec::with_capacity(rounds)];
@@ -179,7 +179,7 @@ fn main() {
         }
     }
     for level in [2, 3, 4] {
-        let hull = ball_hull(level);
+        let hull = sphere_hull(level);
         let name = format!("spheres of {} vertices", hull.vertices().len());
         walks(&name, &hull, 0.1);
         walks(&name, &hull, 1.0);

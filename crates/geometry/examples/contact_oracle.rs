@@ -1,5 +1,6 @@
-//! Worst errors of contacts against their own proofs and against trying everything, over many poses per pair:
-//! `cargo run --release -p rattleback-geometry --example contact_oracle -- 100000 [pairs whose name contains this]`
+//! Worst errors of contacts against their own certificates and against brute force, over many poses per pair:
+//! `cargo run --release -p rattleback-geometry --example contact_oracle -- 100000 [pairs whose name contains
+//! this]`
 
 #[path = "../tests/contact_oracle/mod.rs"]
 mod contact_oracle;

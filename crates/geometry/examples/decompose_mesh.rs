@@ -1,7 +1,7 @@
 //! Cuts a solid into convex parts and writes them as one OBJ file, a group for each part.
 //!
-//! `cargo run --release -p rattleback-geometry --example decompose_mesh -- [ring|torus|star|cup] [folder]` writes
-//! `exact.obj` and `approximate.obj`; parts are drawn a little apart.
+//! `cargo run --release -p rattleback-geometry --example decompose_mesh -- [ring|torus|star|cup] [folder]`
+//! writes `exact.obj` and `approximate.obj`; parts are drawn a little apart.
 
 use std::f64::consts::TAU;
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
-//! A slice through a distance field as a picture, and the mesh that the field gives back.
+//! A slice through a distance field as a picture, and the mesh extracted from the field.
 //!
-//! `cargo run --release -p rattleback-geometry --example distance_field_slice -- [resolution] [folder]` writes
-//! `slice.pgm` (dark inside, the surface a black line), `slice.csv` (x, y, value) and `field.obj`.
+//! `cargo run --release -p rattleback-geometry --example distance_field_slice -- [resolution] [folder]`
+//! writes `slice.pgm` (dark inside, the surface a black line), `slice.csv` (x, y, value) and `field.obj`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -63,7 +63,7 @@ fn main() -> Result<(), ShapeError> {
             report.vertices, report.edges, report.faces, t.t1, t.tx, t.txx, t.tyz
         );
     }
-    let (ball, ball_xx) = (4.0 / 3.0 * std::f64::consts::PI, 4.0 / 15.0 * std::f64::consts::PI);
-    println!("{:>5} {:>6} {:>6} {:>6} {ball:>9.6} {:>17} {ball_xx:>10.6}", "ball", "", "", "", "");
+    let (sphere, sphere_xx) = (4.0 / 3.0 * std::f64::consts::PI, 4.0 / 15.0 * std::f64::consts::PI);
+    println!("{:>5} {:>6} {:>6} {:>6} {sphere:>9.6} {:>17} {sphere_xx:>10.6}", "sphere", "", "", "", "");
     Ok(())
 }

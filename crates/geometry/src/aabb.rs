@@ -1,7 +1,7 @@
 //! Axis-aligned boxes.
 //!
-//! A box is the product of three closed intervals [minᵢ, maxᵢ]. Under a rotation R with |R|ᵢⱼ = |Rᵢⱼ| the smallest
-//! axis-aligned box around the rotated box has the half extents h′ = |R| h.
+//! A box is the product of three closed intervals [minᵢ, maxᵢ]. Under a rotation R with |R|ᵢⱼ = |Rᵢⱼ| the
+//! smallest axis-aligned box around the rotated box has the half extents h′ = |R| h.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub enum BoundsError {
     /// A size below zero.
     #[error("{name} is {value}, must be finite and not negative")]
     Negative {
-        /// What was negative.
+        /// The negative quantity.
         name: &'static str,
         /// Its value.
         value: f64,
@@ -90,7 +90,7 @@ impl Aabb {
         for p in points {
             min = min.min(p);
             max = max.max(p);
-            // Minimum and maximum may swallow a NaN; 0·p keeps it.
+            // Minimum and maximum may drop a NaN; 0·p propagates it.
             sum += 0.0 * p;
             empty = false;
         }

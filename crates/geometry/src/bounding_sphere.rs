@@ -1,19 +1,21 @@
 //! Spheres around points.
 //!
-//! Ritter's two passes: the farthest pair of the six extreme points gives a first sphere (c, r); each point at distance
-//! d > r then grows it to r′ = (r + d)/2, c′ = (r′ c + (d − r′) v)/d, the smallest sphere around the old one and the
-//! point. (The book this follows prints the old r in the centre formula, which loses the far side of the old sphere.)
+//! Ritter's two passes: the farthest pair of the six extreme points gives a first sphere (c, r); each point
+//! at distance d > r then grows it to r′ = (r + d)/2, c′ = (r′ c + (d − r′) v)/d, the smallest sphere around
+//! the old one and the point. (The textbook version prints the old r in the centre formula, which loses the
+//! far side of the old sphere.)
 //!
-//! The smallest sphere is the smallest one through at most four of the points that holds all others. Starting from any
-//! support set, the farthest point outside joins it; the smallest sphere of those at most five points is found by trying
-//! all supports among them. The radius grows in every round, so no support comes twice and the search ends.
+//! The smallest sphere is the smallest one through at most four of the points that holds all others. Starting
+//! from any support set, the farthest point outside joins it; the smallest sphere of those at most five
+//! points is found by trying all supports among them. The radius grows in every round, so no support comes
+//! twice and the search ends.
 
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 
 use crate::{BoundsError, Pose};
 
-/// A closed ball.
+/// A closed sphere.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct BoundingSphere {
@@ -36,7 +38,7 @@ impl TryFrom<Unchecked> for BoundingSphere {
 }
 
 impl BoundingSphere {
-    /// (centre, radius ≥ 0) ⇒ ball.
+    /// (centre, radius ≥ 0) ⇒ sphere.
     pub fn new(center: DVec3, radius: f64) -> Result<Self, BoundsError> {
         if !center.is_finite() {
             return Err(BoundsError::NonFinite);
@@ -113,13 +115,13 @@ impl BoundingSphere {
         p.distance_squared(self.center) <= self.radius * self.radius
     }
 
-    /// Whether the balls share a point.
+    /// Whether the spheres share a point.
     pub fn overlaps(&self, other: &Self) -> bool {
         let reach = self.radius + other.radius;
         self.center.distance_squared(other.center) <= reach * reach
     }
 
-    /// The smallest ball around both balls.
+    /// The smallest sphere around both spheres.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let d = self.center.distance(other.center);
@@ -134,13 +136,13 @@ impl BoundingSphere {
         Self { center, radius }
     }
 
-    /// The ball moved by `pose`.
+    /// The sphere moved by `pose`.
     #[must_use]
     pub fn transformed(&self, pose: &Pose) -> Self {
         Self { center: pose.point(self.center), radius: self.radius }
     }
 
-    /// Radius of the ball about `pivot` that holds this ball however it turns about `pivot`.
+    /// Radius of the sphere about `pivot` that holds this sphere however it turns about `pivot`.
     pub fn rotation_radius(&self, pivot: DVec3) -> f64 {
         self.radius + self.center.distance(pivot)
     }

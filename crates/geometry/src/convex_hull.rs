@@ -1,14 +1,15 @@
 //! The convex hull of points: quickhull with exact decisions.
 //!
-//! Start with a tetrahedron of far-apart points. Every other point waits at one face it lies above. Take a face and its
-//! farthest waiting point p; the faces p lies above form a disc, whose rim (the horizon) is joined to p by new faces; the
-//! points that waited at the disc are handed to new faces or are inside for good. (A point above an old face that is above
-//! no new one is inside: across the horizon the new face's normal lies between those of its two old neighbours.)
+//! Start with a tetrahedron of far-apart points. Every other point is assigned to one face it lies above.
+//! Take a face and its farthest assigned point p; the faces p lies above form a disc, whose rim (the horizon)
+//! is joined to p by new faces; the points assigned to the disc are reassigned to new faces or are inside for
+//! good. (A point above an old face that is above no new one is inside: across the horizon the new face's
+//! normal lies between those of its two old neighbours.)
 //!
-//! "Above" is decided exactly (`orientation`), after a rounded test that settles all but the closest cases. Nothing can
-//! then contradict itself: the result is a closed triangle surface whatever duplicates, grids or slivers come in. Faces
-//! that lie in one plane up to a tolerance are merged into polygons afterwards, and points within such a face or along
-//! such an edge disappear.
+//! "Above" is decided exactly (`orientation`), after a rounded test that settles all but the closest cases.
+//! Nothing can then contradict itself: the result is a closed triangle surface for any input, with
+//! duplicates, grids or slivers. Faces that lie in one plane up to a tolerance are merged into polygons
+//! afterwards, and points within such a face or along such an edge disappear.
 
 use glam::DVec3;
 use thiserror::Error;
@@ -83,7 +84,8 @@ pub fn convex_hull(points: &[DVec3]) -> Result<ConvexPolyhedron, HullError> {
     convex_hull_with(points, HULL_MERGE_TOLERANCE)
 }
 
-/// As `convex_hull`, with the tolerance of merging as a fraction of the size: larger for points from single-precision files.
+/// As `convex_hull`, with the tolerance of merging as a fraction of the size: larger for points from
+/// single-precision files.
 pub fn convex_hull_with(points: &[DVec3], merge_tolerance: f64) -> Result<ConvexPolyhedron, HullError> {
     if !(0.0..=0.1).contains(&merge_tolerance) {
         return Err(HullError::Tolerance { tolerance: merge_tolerance });
@@ -91,7 +93,7 @@ pub fn convex_hull_with(points: &[DVec3], merge_tolerance: f64) -> Result<Convex
     let triangles = hull_triangles(points)?;
     let (vertices, triangles) = compact(points, &triangles);
     let soup = PolygonSoup::from_triangles(vertices, &triangles);
-    // A hull thinner than the tolerance would merge away: it keeps its triangles.
+    // A hull thinner than the tolerance would merge away: its triangles stay.
     let planar = (2.0 * merge_tolerance).max(1e-9);
     if let Ok(merged) = merge_sound(&soup, merge_tolerance)
         && let Ok(convex) = ConvexPolyhedron::from_hull(Polyhedron::from_sound_soup(&merged, planar))
@@ -182,7 +184,8 @@ impl Builder {
             return Err(HullError::Degenerate { rank: 0 });
         }
         let scale = 0.5_f64.powi(reach.log2().ceil() as i32);
-        // Coordinates below 1e-40 of the largest are zero for all purposes; products of three differences stay normal.
+        // Coordinates below 1e-40 of the largest are zero for all purposes; products of three differences
+        // stay normal.
         let snap = |x: f64| if x.abs() < 1e-40 { 0.0 } else { x };
         let points: Vec<DVec3> = points.iter().map(|&p| (p * scale).map(snap)).collect();
         let tetrahedron = first_tetrahedron(&points, bounds.extents().max_element() * scale)?;
@@ -264,7 +267,7 @@ impl Builder {
         orientation(a, b, c, p).is_gt().then_some(height)
     }
 
-    /// Lets a point wait at the first of the faces it lies above; forgets it if there is none.
+    /// Assigns a point to the first of the faces it lies above; drops it if there is none.
     fn assign(&mut self, point: u32, faces: std::ops::Range<u32>) {
         for index in faces {
             if let Some(height) = self.height_above(index, point) {
@@ -339,7 +342,7 @@ impl Builder {
         }
     }
 
-    /// Points that waited at faces now gone look for a new face.
+    /// Reassigns the points of removed faces to new ones.
     fn hand_over(&mut self, apex: u32, visible: &[u32], first_new: u32) {
         let end = self.faces.len() as u32;
         for &gone in visible {

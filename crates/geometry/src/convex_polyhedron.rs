@@ -1,14 +1,15 @@
 //! Convex polyhedra.
 //!
-//! A closed surface of one piece without handles that bends outwards at every edge is convex, provided it does not wind
-//! around itself; the hull of its vertices then has the same volume.
+//! A closed surface of one piece without handles that bends outwards at every edge is convex, provided it
+//! does not wind around itself; the hull of its vertices then has the same volume.
 //!
-//! The vertex farthest along d is the one that no neighbour along an edge exceeds: on a convex surface d·p has no other
-//! local maximum. Of a handful of vertices all are compared. Of some more, those that can be farthest along any direction of
-//! the part of the sphere that d lies in: with c₁, c₂, c₃ the corners of that part, a vertex that another one exceeds along all
-//! three of them is never farthest along a mixture of them. Of many, the neighbours of a start, then those of the best of them,
-//! and so on; the start is the caller's, or the farthest vertex along the middle of d's part, if that is better. Points are
-//! compared four side by side, without a branch that could be guessed wrong.
+//! The vertex farthest along d is the one that no neighbour along an edge exceeds: on a convex surface d·p
+//! has no other local maximum. Of a handful of vertices all are compared. Of some more, those that can be
+//! farthest along any direction of the part of the sphere that d lies in: with c₁, c₂, c₃ the corners of that
+//! part, a vertex that another one exceeds along all three of them is never farthest along a mixture of them.
+//! Of many, the neighbours of a start, then those of the best of them, and so on; the start is the caller's,
+//! or the farthest vertex along the middle of d's part, if that is better. Points are compared four side by
+//! side, without a branch to mispredict.
 
 mod below;
 
@@ -50,13 +51,15 @@ pub struct ConvexPolyhedron {
     neighbor_starts: Vec<u32>,
     /// All vertices, filled up with the first.
     blocks: Vec<Block>,
-    /// Neighbours of each vertex, filled up with the vertex itself, and whose places they are, four of them per block.
+    /// Neighbours of each vertex, filled up with the vertex itself, and whose places they are, four of them
+    /// per block.
     rings: Vec<Block>,
     ring_vertices: Vec<u32>,
     ring_starts: Vec<u32>,
     /// Farthest vertex along the middle of each part of the sphere, see `sphere_part`.
     of_parts: Vec<u32>,
-    /// Candidates of each part, four per block, and which vertices they are; empty if there are too many vertices.
+    /// Candidates of each part, four per block, and which vertices they are; empty if there are too many
+    /// vertices.
     candidates: Vec<Block>,
     candidate_vertices: Vec<u32>,
     candidate_starts: Vec<u32>,
@@ -102,7 +105,8 @@ impl ConvexPolyhedron {
         Ok(convex)
     }
 
-    /// Checks one shell without handles and every edge bending outwards, which for the faces of a hull is enough.
+    /// Checks one shell without handles and every edge bending outwards, which for the faces of a hull is
+    /// enough.
     pub(crate) fn from_hull(polyhedron: Polyhedron) -> Result<Self, MeshError> {
         let (v, e, f) = (polyhedron.vertices().len(), polyhedron.edges().len(), polyhedron.face_count());
         if v + f != e + 2 {
@@ -209,7 +213,7 @@ impl ConvexPolyhedron {
         }
     }
 
-    /// The polyhedron without the promise.
+    /// The polyhedron without the convexity guarantee.
     pub fn polyhedron(&self) -> &Polyhedron {
         &self.polyhedron
     }
@@ -224,8 +228,8 @@ impl ConvexPolyhedron {
         self.vertices()[self.support_vertex(direction, 0) as usize]
     }
 
-    /// Index of a vertex farthest along a direction. `start` is where to look first: the last answer for a similar
-    /// direction makes this nearly free.
+    /// Index of a vertex farthest along a direction. `start` is where the search begins: the last result for
+    /// a similar direction makes this nearly free.
     #[inline(always)]
     pub fn support_vertex(&self, direction: DVec3, start: u32) -> u32 {
         if self.blocks.len() <= BLOCKS_AT_ONCE {
@@ -287,12 +291,13 @@ fn block(points: &[DVec3], fill: DVec3) -> Block {
     [0, 1, 2].map(|axis| [0, 1, 2, 3].map(|lane| points.get(lane).unwrap_or(&fill)[axis]))
 }
 
-/// Blocks ⇒ index of the point farthest along a direction and p·d of it; index 0 if the direction is not a number.
+/// Blocks ⇒ index of the point farthest along a direction and p·d of it; index 0 if the direction is not a
+/// number.
 #[inline(always)]
 fn farthest_of_blocks(blocks: &[Block], direction: DVec3) -> (u32, f64) {
     let [dx, dy, dz] = direction.to_array().map(f64x4::splat);
     let mut reach = f64x4::splat(f64::NEG_INFINITY);
-    // Counted in f64, so that numbers of blocks go through the same lanes as heights.
+    // Counted in f64, so that block numbers use the same lanes as heights.
     let (mut place, mut number) = (f64x4::ZERO, f64x4::ZERO);
     for [x, y, z] in blocks {
         let next = f64x4::new(*x) * dx + f64x4::new(*y) * dy + f64x4::new(*z) * dz;
@@ -313,8 +318,8 @@ fn farthest_of_blocks(blocks: &[Block], direction: DVec3) -> (u32, f64) {
 /// Numbers of the parts of the sphere lie below this; some do not occur.
 const PARTS: usize = 128;
 
-/// Direction ⇒ which part of the sphere it lies in: by signs, by the order of its components' sizes, and by whether the
-/// largest exceeds the sum of the others.
+/// Direction ⇒ which part of the sphere it lies in: by signs, by the order of its components' sizes, and by
+/// whether the largest exceeds the sum of the others.
 #[inline(always)]
 fn sphere_part(d: DVec3) -> usize {
     let a = d.abs();
@@ -339,8 +344,9 @@ fn part_middle(part: usize) -> DVec3 {
     sizes * DVec3::new(side(0), side(1), side(2))
 }
 
-/// Directions that span a part. The sphere is cut by the planes x = 0, |x| = |y| and |x| = |y| + |z| and their likes; with
-/// x ≥ y ≥ z ≥ 0 the parts are spanned by (1, 0, 0), (1, 1, 0), (1, ½, ½) and by (1, 1, 0), (1, 1, 1), (1, ½, ½).
+/// Directions that span a part. The sphere is cut by the planes x = 0, |x| = |y| and |x| = |y| + |z| and
+/// their likes; with x ≥ y ≥ z ≥ 0 the parts are spanned by (1, 0, 0), (1, 1, 0), (1, ½, ½) and by (1, 1, 0),
+/// (1, 1, 1), (1, ½, ½).
 fn part_corners(part: usize) -> [DVec3; 3] {
     let sorted = if part >> 6 == 1 {
         [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.5, 0.5]]

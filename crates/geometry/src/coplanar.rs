@@ -1,9 +1,10 @@
 //! Merging faces that lie in one plane.
 //!
-//! From the largest face outwards, a face joins the group of a neighbour if all its corners lie within the tolerance of
-//! the plane of the group's first face; measuring against one plane keeps a finely cut curved surface from merging step
-//! by step. A group whose rim is one simple loop becomes one polygon; one with holes or touching itself keeps its faces.
-//! Afterwards a vertex of only two faces lies in the middle of a straight edge and goes away.
+//! From the largest face outwards, a face joins the group of a neighbour if all its corners lie within the
+//! tolerance of the plane of the group's first face; measuring against one plane keeps a finely cut curved
+//! surface from merging step by step. A group whose rim is one simple loop becomes one polygon; one with
+//! holes or touching itself keeps its faces. Afterwards a vertex of only two faces lies in the middle of a
+//! straight edge and goes away.
 
 use std::collections::HashMap;
 
@@ -88,8 +89,8 @@ impl Merger<'_> {
             corners.iter().all(|&i| height(i) <= self.distance) && self.may_join(corners, areas[next], normal)
         };
         let mut group: Vec<u32> = (0..areas.len() as u32).collect();
-        // Most faces of most meshes have no neighbour in their plane; the others start groups, large ones first, since
-        // their normals are the most reliable.
+        // Most faces of most meshes have no neighbour in their plane; the others start groups, large ones
+        // first, since their normals are the most reliable.
         let normal = |face: usize| areas[face].normalize_or_zero();
         let mut seeds: Vec<(f64, usize)> = (0..areas.len())
             .filter(|&face| neighbors(face).any(|next| joins(face, normal(face), next)))
@@ -117,7 +118,8 @@ impl Merger<'_> {
         group
     }
 
-    /// A face that looks the other way is the far side of something thin. A sliver's direction means nothing.
+    /// A face with the opposite normal is the far side of a thin solid. The normal of a sliver is
+    /// meaningless.
     fn may_join(&self, corners: &[u32], area: DVec3, normal: DVec3) -> bool {
         if area.dot(normal) > 0.0 {
             return true;
@@ -127,7 +129,7 @@ impl Merger<'_> {
         area.length() <= self.distance * extent
     }
 
-    /// The rim of each group as a loop of vertices; groups without one simple rim give their faces one by one.
+    /// The rim of each group as a loop of vertices; groups without one simple rim yield their faces unmerged.
     fn loops(&self, groups: &[u32]) -> PolygonSoup {
         let mut sizes = vec![0u32; groups.len()];
         for &group in groups {
@@ -245,7 +247,7 @@ mod tests {
     use super::*;
     use crate::{Polyhedron, TriangleMesh, VolumeIntegrals, generate};
 
-    /// A cube whose faces are cut into n×n squares of two triangles each, turned and moved.
+    /// A cube whose faces are cut into n×n squares of two triangles each, rotated and moved.
     fn cut_cube(n: u32) -> PolygonSoup {
         let turn = glam::DQuat::from_euler(glam::EulerRot::XYZ, 0.3, 0.7, -1.1);
         let mut soup = PolygonSoup::default();
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_cube_becomes_whole() {
+    fn a_cut_cube_is_merged_again() {
         let cut = cut_cube(7);
         assert_eq!(cut.face_count(), 588);
         let whole = Polyhedron::merged(&cut, 1e-9).unwrap();
@@ -290,7 +292,8 @@ mod tests {
         assert_eq!(merge_coplanar(&sphere, 1e-9).unwrap(), sphere);
     }
 
-    /// The ring-shaped ends of a box with a hole are no simple polygons: they keep their parts, the walls merge.
+    /// The ring-shaped ends of a box with a hole are no simple polygons: they keep their parts, the walls
+    /// merge.
     #[test]
     fn faces_with_holes_keep_their_parts() {
         let soup = generate::cuboid_with_hole(DVec3::ONE, 0.5, 0.5).unwrap();

@@ -1,8 +1,9 @@
-//! Who is next to whom on a triangle surface, and how the surface bends there.
+//! Adjacency of a triangle surface, and whether it is convex or concave across each edge.
 //!
-//! Vertices at the same place count as one, so that a soup of separate triangles has neighbours too. Over an edge from p
-//! to q let w be the third corner of the neighbour, N this triangle's unit normal and h the distance of w from the edge:
-//! sin of the fold = N·(w − p)/h. Below zero the surface bends away (convex), above it rises (concave).
+//! Vertices at the same place count as one, so that a soup of separate triangles has neighbours too. Over an
+//! edge from p to q let w be the third corner of the neighbour, N this triangle's unit normal and h the
+//! distance of w from the edge: sin of the fold = N·(w − p)/h. Below zero the surface bends away (convex),
+//! above it rises (concave).
 
 use glam::DVec3;
 
@@ -13,14 +14,14 @@ const NONE: u32 = u32::MAX;
 /// Sine of the largest fold that counts as none.
 const FLAT: f64 = 1e-6;
 
-/// How a surface goes on over an edge of a triangle.
+/// How a surface continues over an edge of a triangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeKind {
     /// Nothing beyond.
     Boundary,
     /// Both triangles lie in one plane.
     Flat,
-    /// The surface bends back, as on a ball.
+    /// The surface is convex there, as on a sphere.
     Convex,
     /// The surface rises, as in a bowl.
     Concave,
@@ -45,7 +46,8 @@ pub struct EdgeTable {
     kinds: Vec<[EdgeKind; 3]>,
     /// First vertex at the place of each vertex.
     place: Vec<u32>,
-    /// Vertices joined to vertex v by an edge: `around[starts[v]..starts[v + 1]]`, of the first vertex at a place only.
+    /// Vertices joined to vertex v by an edge: `around[starts[v]..starts[v + 1]]`, of the first vertex at a
+    /// place only.
     around: Vec<u32>,
     starts: Vec<u32>,
 }
@@ -77,13 +79,13 @@ impl EdgeTable {
         Self { neighbors, across, kinds, place, around, starts }
     }
 
-    /// The triangle over each edge of triangle `i`, edge k going from corner k to k + 1; None at a boundary. Panics if
-    /// there is no such triangle.
+    /// The triangle over each edge of triangle `i`, edge k going from corner k to k + 1; None at a boundary.
+    /// Panics if there is no such triangle.
     pub fn neighbors(&self, i: usize) -> [Option<u32>; 3] {
         self.neighbors[i].map(|t| (t != NONE).then_some(t))
     }
 
-    /// How the surface goes on over each edge of triangle `i`; panics if there is no such triangle.
+    /// How the surface continues over each edge of triangle `i`; panics if there is no such triangle.
     pub fn kinds(&self, i: usize) -> [EdgeKind; 3] {
         self.kinds[i]
     }
@@ -94,19 +96,20 @@ impl EdgeTable {
         (vertex != NONE).then_some(vertex)
     }
 
-    /// Vertices joined by an edge to vertex `v` or to another at its place; panics if there is no such vertex.
+    /// Vertices joined by an edge to vertex `v` or to another at its place; panics if there is no such
+    /// vertex.
     pub fn around(&self, v: u32) -> &[u32] {
         let v = self.place[v as usize] as usize;
         &self.around[self.starts[v] as usize..self.starts[v + 1] as usize]
     }
 
-    /// The first vertex that lies where vertex `v` does.
+    /// The first vertex at the position of vertex `v`.
     pub(crate) fn place(&self, v: u32) -> u32 {
         self.place[v as usize]
     }
 }
 
-/// How a surface goes on from a triangle over its edge k towards a corner beyond.
+/// How a surface continues from a triangle over its edge k towards a corner beyond.
 pub(crate) fn edge_kind(triangle: &[DVec3; 3], k: usize, beyond: Option<DVec3>) -> EdgeKind {
     let Some(w) = beyond else { return EdgeKind::Boundary };
     let [a, b, c] = *triangle;
@@ -150,8 +153,8 @@ fn sides(corners: &[[u32; 3]]) -> Vec<(u64, u32, u32)> {
     sides
 }
 
-/// Of the sides of one edge the one that goes on from side k of triangle t: another triangle, running the other way if
-/// there is such a one. Repeated triangles are passed over.
+/// Of the sides of one edge the continuation of side k of triangle t: another triangle, running the other way
+/// if there is such a one. Repeated triangles are passed over.
 fn opposite<'a>(
     run: &'a [(u64, u32, u32)],
     corners: &[[u32; 3]],
@@ -173,7 +176,8 @@ fn fans(corners: &[[u32; 3]], neighbors: &[[u32; 3]], vertices: usize) -> (Vec<u
             for k in 0..3 {
                 let (p, q) = (corners[k], corners[(k + 1) % 3]);
                 visit(p, q);
-                // The neighbour runs along the edge the other way; where there is none, nobody else does.
+                // The neighbour traverses the edge in the opposite direction; where there is none, the edge
+                // is open.
                 if neighbors[k] == NONE {
                     visit(q, p);
                 }

@@ -1,7 +1,7 @@
 //! Terrain: heights over a rectangular grid.
 //!
-//! Row r, column c stands at (x₀ + c Δx, y₀ + r Δy, h[r][c]), the grid centred on the z axis. Each cell is cut along the
-//! diagonal from (r, c) to (r+1, c+1) into two triangles that look up.
+//! Row r, column c is at (x₀ + c Δx, y₀ + r Δy, h[r][c]), the grid centred on the z axis. Each cell is cut
+//! along the diagonal from (r, c) to (r+1, c+1) into two triangles with upward normals.
 
 use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
@@ -174,12 +174,13 @@ impl HeightField {
         self.triangle_corners(i).map(|[row, column]| self.point(row, column))
     }
 
-    /// Hands over the number of each triangle of a cell whose box meets `query`, in ascending order, by arithmetic alone.
+    /// Calls `found` with the number of each triangle of a cell whose box intersects `query`, ascending;
+    /// without a tree.
     pub fn triangles_in_box(&self, query: &Aabb, mut found: impl FnMut(u32)) {
         let low = (query.min().truncate() - self.corner()) / self.spacing;
         let high = (query.max().truncate() - self.corner()) / self.spacing;
         let cells = [self.columns - 1, self.rows - 1];
-        // A little more than the box, so that rounding of the division loses nothing.
+        // A little more than the box, so that rounding of the division loses no cell.
         let range = |axis: usize| {
             let slack = 1e-9 + 1e-12 * low[axis].abs().max(high[axis].abs());
             let first = (low[axis] - slack).floor().max(0.0);
@@ -227,7 +228,7 @@ impl HeightField {
         self.height_at(p.truncate()).is_some_and(|height| p.z <= height)
     }
 
-    /// Smallest axis-aligned box of the surface at `pose`; of a turned one the box of its own box.
+    /// Smallest axis-aligned box of the surface at `pose`; of a rotated one the box of its own box.
     pub fn aabb(&self, pose: &Pose) -> Option<Aabb> {
         let corner = self.corner();
         let local = Aabb::new(corner.extend(self.range[0]), (-corner).extend(self.range[1])).ok()?;

@@ -1,13 +1,14 @@
-//! What is derived from a shape when it is first asked for.
+//! Lazily computed data of shapes.
 
 use std::sync::{Arc, OnceLock};
 
-/// Something that follows from its owner's other fields: made once, shared by clones, no part of equality or of files.
+/// Something that follows from its owner's other fields: made once, shared by clones, no part of equality or
+/// of files.
 #[derive(Debug)]
 pub(crate) struct Lazily<T>(OnceLock<Arc<T>>);
 
 impl<T> Lazily<T> {
-    /// What has been made, or is made now. An error is not kept.
+    /// The value, computed on first use. An error is not cached.
     pub(crate) fn get_or_try<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         if let Some(known) = self.0.get() {
             return Ok(known);
@@ -16,7 +17,7 @@ impl<T> Lazily<T> {
         Ok(self.0.get_or_init(|| Arc::new(made)))
     }
 
-    /// As `get_or_try`, where nothing can go wrong.
+    /// As `get_or_try`, for infallible computations.
     pub(crate) fn get_or(&self, make: impl FnOnce() -> T) -> &T {
         self.0.get_or_init(|| Arc::new(make()))
     }

@@ -1,9 +1,9 @@
 //! Ways to get mass properties other than the exact integral.
 //!
-//! Sampling: a grid of N×N×N cells over the bounding box; each cell whose centre lies inside is a point mass ρ·cell. The
-//! refined variant takes the cell as a little box and adds its own inertia m/12 (s_y² + s_z²) and cyclic, which is exact
-//! for boxes. Surface: a point mass at each triangle's centre, proportional to its area, for meshes that bound no volume;
-//! the density is then a mass per area.
+//! Sampling: a grid of N×N×N cells over the bounding box; each cell whose centre lies inside is a point mass
+//! ρ·cell. The refined variant takes the cell as a little box and adds its own inertia m/12 (s_y² + s_z²) and
+//! cyclic, which is exact for boxes. Surface: a point mass at each triangle's centre, proportional to its
+//! area, for meshes that bound no volume; the density is then a mass per area.
 
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl TriangleMesh {
         for i in 0..self.triangles().len() {
             let [a, b, c] = self.triangle(i);
             let mass = area_density * self.area_vector(i).length();
-            // Triangles without area weigh nothing.
+            // Triangles without area have no mass.
             if mass > 0.0 {
                 parts.push(MassProperties::point_mass(mass, (a + b + c) / 3.0)?);
             }

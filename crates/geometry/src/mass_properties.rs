@@ -38,7 +38,7 @@ pub enum MassError {
         /// The bad value.
         mass: f64,
     },
-    /// A closed surface around nothing or less than nothing.
+    /// A closed surface of zero or negative volume.
     #[error("volume is {volume}, must be positive: if the mesh is inside out, reverse its faces")]
     NonPositiveVolume {
         /// The signed volume.
@@ -94,8 +94,8 @@ pub enum MassError {
 /// ```
 /// use glam::DVec3;
 /// use rattleback_geometry::Shape;
-/// let ball = Shape::sphere(0.1)?.mass_properties(1000.0)?;
-/// assert!((ball.inertia.x_axis.x - 0.4 * ball.mass * 0.01).abs() < 1e-15);
+/// let sphere = Shape::sphere(0.1)?.mass_properties(1000.0)?;
+/// assert!((sphere.inertia.x_axis.x - 0.4 * sphere.mass * 0.01).abs() < 1e-15);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -195,7 +195,7 @@ impl MassProperties {
         Self::new(density * t.t1, origin + c, density * inertia)
     }
 
-    /// The same body seen from the outer frame of `pose`.
+    /// The same body in the outer frame of `pose`.
     #[must_use]
     pub fn transformed(&self, pose: &Pose) -> Self {
         let r = pose.rotation_matrix();

@@ -1,8 +1,8 @@
-//! What can be wrong with a mesh, naming the first place where it is.
+//! Errors of a mesh, with the first offending element.
 
 use thiserror::Error;
 
-/// Why polygons do not form the mesh that was asked for.
+/// Why polygons do not form the requested mesh.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum MeshError {
@@ -81,7 +81,7 @@ pub enum MeshError {
         /// The two vertices of the edge.
         edge: [u32; 2],
     },
-    /// The faces look inwards.
+    /// The face normals point inwards.
     #[error("mesh is inside out (signed volume {volume}): reverse its faces")]
     Inverted {
         /// The signed volume.

@@ -1,11 +1,13 @@
-//! What a polygon soup is as a surface: closed, oriented, manifold, of which genus, and where it first is not.
+//! Topology of a polygon soup: closed, oriented, manifold, genus, and the first place where it is not.
 //!
-//! Every side of a face is a directed edge. Sorted by their undirected name, the sides of an edge stand together: a
-//! closed surface has two of them per edge, an oriented one has them in opposite directions. The corners of the faces
-//! around a vertex are joined across manifold edges; a vertex whose corners fall into several sets is where separate fans
-//! touch. For a closed oriented manifold the Euler characteristic V − E + F = 2 (components − genus).
+//! Every side of a face is a directed edge. Sorted by their undirected name, the sides of an edge are
+//! adjacent: a closed surface has two of them per edge, an oriented one has them in opposite directions. The
+//! corners of the faces around a vertex are joined across manifold edges; a vertex whose corners fall into
+//! several sets is where separate fans touch. For a closed oriented manifold the Euler characteristic V − E +
+//! F = 2 (components − genus).
 
 use glam::DVec3;
+use rattleback_numerics::UnionFind;
 use serde::Serialize;
 
 use crate::{MAX_LENGTH, MeshError, PolygonSoup, VolumeIntegrals, polygon_area_vector};
@@ -68,7 +70,8 @@ pub struct MeshReport {
     pub first_duplicate_face: Option<(usize, usize)>,
 }
 
-/// One side of a face: the undirected edge, the side's place in the soup, and whether it runs from low to high index.
+/// One side of a face: the undirected edge, the side's place in the soup, and whether it runs from low to
+/// high index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Side {
     pub low: u32,
@@ -109,7 +112,7 @@ pub(crate) fn check_elements<'a>(
     Ok(())
 }
 
-/// All sides of all faces, sorted so that the sides of one edge stand together in order of faces.
+/// All sides of all faces, sorted so that the sides of one edge are adjacent, in order of faces.
 ///
 /// A counting sort by the lower vertex leaves runs of a few sides each, so the time is linear in practice.
 pub(crate) fn sorted_sides<'a>(faces: impl Iterator<Item = &'a [u32]> + Clone, vertices: usize) -> Vec<Side> {
@@ -140,31 +143,9 @@ pub(crate) fn sorted_sides<'a>(faces: impl Iterator<Item = &'a [u32]> + Clone, v
     sides
 }
 
-/// Sets of numbers that can be joined, with path halving.
-pub(crate) struct DisjointSets(Vec<u32>);
-
-impl DisjointSets {
-    pub fn new(count: usize) -> Self {
-        Self((0..count as u32).collect())
-    }
-
-    pub fn find(&mut self, mut i: u32) -> u32 {
-        while self.0[i as usize] != i {
-            self.0[i as usize] = self.0[self.0[i as usize] as usize];
-            i = self.0[i as usize];
-        }
-        i
-    }
-
-    pub fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.find(a), self.find(b));
-        // The smaller index leads, so that the outcome does not depend on the order of joins.
-        self.0[a.max(b) as usize] = a.min(b);
-    }
-}
-
 impl MeshReport {
-    /// Soup ⇒ findings; fails only where the soup is not even a list of polygons (indices, coordinates, empty).
+    /// Soup ⇒ findings; fails only where the soup is not even a list of polygons (indices, coordinates,
+    /// empty).
     pub fn of(soup: &PolygonSoup) -> Result<Self, MeshError> {
         check_elements(&soup.vertices, soup.faces())?;
         let sides = sorted_sides(soup.faces(), soup.vertices.len());
@@ -172,11 +153,11 @@ impl MeshReport {
         let next_corner = next_corners(soup);
 
         let mut report = Self::blank(soup.face_count());
-        let mut fans = DisjointSets::new(corners.len());
-        let mut pieces = DisjointSets::new(soup.vertices.len());
+        let mut fans = UnionFind::new(corners.len());
+        let mut pieces = UnionFind::new(soup.vertices.len());
         for group in sides.chunk_by(|a, b| (a.low, a.high) == (b.low, b.high)) {
             let edge = [group[0].low, group[0].high];
-            pieces.join(edge[0], edge[1]);
+            pieces.union(edge[0], edge[1]);
             if edge[0] == edge[1] {
                 continue; // A repeated corner: counted with the degenerate faces.
             }
@@ -192,7 +173,7 @@ impl MeshReport {
                             let c = side.corner;
                             if corners[c as usize] == vertex { c } else { next_corner[c as usize] }
                         };
-                        fans.join(at(a), at(b));
+                        fans.union(at(a), at(b));
                     }
                 }
                 more => first(&mut report.first_non_manifold_edge, (edge, more.len())),
@@ -273,8 +254,8 @@ impl MeshReport {
     fn inspect_vertices(
         &mut self,
         corners: &[u32],
-        fans: &mut DisjointSets,
-        pieces: &mut DisjointSets,
+        fans: &mut UnionFind,
+        pieces: &mut UnionFind,
         count: usize,
     ) {
         let mut fan_of_vertex = vec![u32::MAX; count];

@@ -1,11 +1,13 @@
 //! On which side of a plane a point lies, decided exactly.
 //!
-//! orientation(a, b, c, d) = sign of det [b−a, c−a, d−a]: positive if a, b, c run counter-clockwise seen from d. Rounding
-//! can flip the sign of a small determinant; geometry built on flipped signs contradicts itself. So the determinant is
-//! evaluated without any rounding as a sum of floating-point numbers that do not overlap (D. Priest 1991, J. Shewchuk
-//! 1997): u + v and u·v are each exactly the rounded result plus an error that is again a floating-point number.
+//! orientation(a, b, c, d) = sign of det [b−a, c−a, d−a]: positive if a, b, c run counter-clockwise seen from
+//! d. Rounding can flip the sign of a small determinant; geometry built on flipped signs contradicts itself.
+//! So the determinant is evaluated without any rounding as a sum of floating-point numbers that do not
+//! overlap (D. Priest 1991, J. Shewchuk 1997): u + v and u·v are each exactly the rounded result plus an
+//! error that is again a floating-point number.
 //!
-//! Exact as long as no product of three coordinate differences, nor its last bit, leaves the range of normal numbers.
+//! Exact as long as no product of three coordinate differences, nor its last bit, leaves the range of normal
+//! numbers.
 
 use std::cmp::Ordering;
 

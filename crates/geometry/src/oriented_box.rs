@@ -1,10 +1,10 @@
-//! Boxes turned to fit.
+//! Oriented boxes.
 //!
-//! Axes are the eigenvectors of the covariance of the hull's surface. For triangles (v1, v2, v3) of area A with midpoint μ,
-//! A_t = Σ A, μ_t = Σ A μ / A_t:
-//! C = Σ A/(12 A_t) (9 μ μᵀ + v1 v1ᵀ + v2 v2ᵀ + v3 v3ᵀ) − μ_t μ_tᵀ.
-//! Taking the surface of the hull instead of the vertices makes the box blind to interior points and to clusters. Equal
-//! eigenvalues (a cube) leave the axes open, so the coordinate axes compete as well and the smaller box wins.
+//! Axes are the eigenvectors of the covariance of the hull's surface. For triangles (v1, v2, v3) of area A
+//! with midpoint μ, A_t = Σ A, μ_t = Σ A μ / A_t: C = Σ A/(12 A_t) (9 μ μᵀ + v1 v1ᵀ + v2 v2ᵀ + v3 v3ᵀ) − μ_t
+//! μ_tᵀ. Taking the surface of the hull instead of the vertices makes the box blind to interior points and to
+//! clusters. Equal eigenvalues (a cube) leave the axes open, so the coordinate axes compete as well and the
+//! smaller box wins.
 
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,8 @@ impl OrientedBox {
         Ok(Self { pose, half_extents })
     }
 
-    /// A box around points by the covariance of their hull; points in one plane, on one line or in one place do too.
+    /// A box around points by the covariance of their hull; points in one plane, on one line or in one place
+    /// do too.
     pub fn fit(points: &[DVec3]) -> Result<Self, BoundsError> {
         let bounds = Aabb::from_points(points.iter().copied())?;
         let covariance = match hull_triangles(points) {
@@ -160,7 +161,8 @@ mod tests {
     use super::*;
     use crate::generate;
 
-    /// BVH-5: covariance of the surface of a box with half sizes 1, 2, 3 is 23/33, 68/33, 45/11 along its axes.
+    /// BVH-5: covariance of the surface of a box with half sizes 1, 2, 3 is 23/33, 68/33, 45/11 along its
+    /// axes.
     #[test]
     fn bvh_5_covariance_of_a_box() {
         let corners = generate::cuboid(DVec3::new(1.0, 2.0, 3.0)).unwrap().vertices;

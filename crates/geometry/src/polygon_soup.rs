@@ -1,6 +1,7 @@
-//! Polygons as files and generators give them: points and index loops, nothing promised.
+//! Polygon soup, as read from files or generated: points and index loops, without any guarantee.
 //!
-//! The soup is the common currency of mesh readers; `Polyhedron` and `TriangleMesh` check it and build topology.
+//! The soup is the common currency of mesh readers; `Polyhedron` and `TriangleMesh` check it and build
+//! topology.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Solids bounded by planar polygons, with their edges.
 //!
-//! Every edge of a closed oriented surface is one side each of two faces, in opposite directions. The edge takes its
-//! direction from the first face in the list that has it; that face lies on its left.
+//! Every edge of a closed oriented surface is one side each of two faces, in opposite directions. The edge
+//! takes its direction from the first face in the list that has it; that face lies on its left.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ pub struct Polyhedron {
     star_starts: Vec<u32>,
 }
 
-/// What is written of a polyhedron; topology and planes are built anew.
+/// Serialised form of a polyhedron; topology and planes are rebuilt.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Written {
     soup: PolygonSoup,
@@ -93,10 +93,11 @@ impl Polyhedron {
         Ok(polyhedron)
     }
 
-    /// Soup ⇒ polyhedron with coplanar neighbouring faces merged into polygons; `tolerance` is a fraction of the size.
-    /// Faces without area vanish in their neighbours.
+    /// Soup ⇒ polyhedron with coplanar neighbouring faces merged into polygons; `tolerance` is a fraction of
+    /// the size. Faces without area vanish in their neighbours.
     pub fn merged(soup: &PolygonSoup, tolerance: f64) -> Result<Self, MeshError> {
-        // Measured from its own mean plane, a merged face is at most twice as uneven as from its first part's.
+        // Measured from its own mean plane, a merged face is at most twice as uneven as from its first
+        // part's.
         Self::with_tolerance(&merge_coplanar(soup, tolerance)?, (2.0 * tolerance).max(PLANAR))
     }
 
@@ -207,7 +208,7 @@ impl Polyhedron {
         MassProperties::from_integrals(&VolumeIntegrals::of_soup_about(&self.soup, center), center, density)
     }
 
-    /// The same solid seen from the local frame of `pose`: each vertex p becomes pose⁻¹(p).
+    /// The same solid in the local frame of `pose`: each vertex p becomes pose⁻¹(p).
     pub fn in_frame(&self, pose: &Pose) -> Result<Self, MeshError> {
         let mut soup = self.soup.clone();
         soup.vertices.iter_mut().for_each(|p| *p = pose.inverse_point(*p));
@@ -234,7 +235,7 @@ fn drop_unused_vertices(soup: &mut PolygonSoup) {
     *soup = kept;
 }
 
-/// Edges in the order in which the faces meet them first, and the edge of each side.
+/// Edges in the order of their first occurrence in the faces, and the edge of each side.
 fn edges_of(soup: &PolygonSoup, twin: &[u32]) -> (Vec<Edge>, Vec<u32>) {
     let mut edges: Vec<Edge> = Vec::with_capacity(twin.len() / 2);
     let mut edge_of_side = vec![0; twin.len()];

@@ -1,7 +1,7 @@
-//! Rigid motions: where a frame stands in another frame.
+//! Rigid motions: the pose of a frame in another frame.
 //!
-//! A pose τ = (q, t) maps p ↦ q p q* + t. Composition τ₂∘τ₁ = (q₂q₁, q₂t₁q₂* + t₂), inverse τ⁻¹ = (q*, −q* t q).
-//! `a_from_b` in a name reads: maps coordinates in frame b to coordinates in frame a.
+//! A pose τ = (q, t) maps p ↦ q p q* + t. Composition τ₂∘τ₁ = (q₂q₁, q₂t₁q₂* + t₂), inverse τ⁻¹ = (q*, −q* t
+//! q). `a_from_b` in a name reads: maps coordinates in frame b to coordinates in frame a.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct Pose {
 }
 
 impl Pose {
-    /// The motion that moves nothing.
+    /// The identity.
     pub const IDENTITY: Self = Self { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
     /// (rotation, translation) ⇒ pose.
@@ -84,7 +84,8 @@ impl Pose {
         DMat4::from_rotation_translation(self.rotation, self.translation)
     }
 
-    /// Homogeneous 4×4 form ⇒ pose; an error if the upper left block is no rotation or the last row is not 0 0 0 1.
+    /// Homogeneous 4×4 form ⇒ pose; an error if the upper left block is no rotation or the last row is not 0
+    /// 0 0 1.
     pub fn from_matrix(matrix: &DMat4) -> Result<Self, RotationError> {
         let rotation = rotation_from_matrix(DMat3::from_mat4(*matrix))?;
         let last_row = matrix.row(3);
@@ -96,7 +97,7 @@ impl Pose {
         Ok(Self { rotation, translation: matrix.w_axis.truncate() })
     }
 
-    /// Where frame `other` stands seen from this frame: self⁻¹ ∘ other.
+    /// Pose of the frame `other` relative to this frame: self⁻¹ ∘ other.
     #[must_use]
     #[inline]
     pub fn relative(&self, other: &Self) -> Self {

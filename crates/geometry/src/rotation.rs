@@ -1,8 +1,8 @@
 //! Rotations as unit quaternions: checked conversions, drift control and interpolation.
 //!
-//! q = (s, v) = (cos θ/2, u sin θ/2) turns by θ about u; R = (2s² − 1) 1 + 2 v vᵀ + 2s [v]×. Back from R, the largest of
-//! 4s², 4x², 4y², 4z² (sums of diagonal entries) decides which component is taken from a root, so that nothing is divided
-//! by a small number, half turns included.
+//! q = (s, v) = (cos θ/2, u sin θ/2) turns by θ about u; R = (2s² − 1) 1 + 2 v vᵀ + 2s [v]×. Back from R, the
+//! largest of 4s², 4x², 4y², 4z² (sums of diagonal entries) decides which component is taken from a root, so
+//! that nothing is divided by a small number, half turns included.
 
 use glam::{DMat3, DQuat, DVec3};
 use thiserror::Error;

@@ -1,17 +1,18 @@
 //! Eigenvectors of a symmetric 3×3 matrix by Jacobi rotations.
 //!
-//! A rotation in the (p, q) plane by θ with cot 2θ = (A_qq − A_pp)/(2 A_pq) makes A_pq zero; t = tan θ is the smaller
-//! root of t² + 2t cot 2θ − 1 = 0. Sweeping over the three pairs converges quadratically, and it finds small
-//! eigenvalues of graded matrices to high relative accuracy. The columns come out in some order and with some sign; of
-//! the 24 right-handed arrangements the one with the largest trace is kept, that is the one closest to the identity, so
-//! that a nearly diagonal matrix keeps its axes.
+//! A rotation in the (p, q) plane by θ with cot 2θ = (A_qq − A_pp)/(2 A_pq) makes A_pq zero; t = tan θ is the
+//! smaller root of t² + 2t cot 2θ − 1 = 0. Sweeping over the three pairs converges quadratically, and it
+//! finds small eigenvalues of graded matrices to high relative accuracy. The columns come out in some order
+//! and with some sign; of the 24 right-handed arrangements the one with the largest trace is kept, that is
+//! the one closest to the identity, so that a nearly diagonal matrix keeps its axes.
 
 use glam::{DMat3, DVec3};
 
 /// Below this fraction of the largest diagonal entry an off-diagonal entry counts as rounding noise.
 const NOISE: f64 = 1e-13;
 
-/// Symmetric A ⇒ (λ, R) with A = R diag(λ) Rᵀ, det R = +1, R the right-handed arrangement closest to the identity.
+/// Symmetric A ⇒ (λ, R) with A = R diag(λ) Rᵀ, det R = +1, R the right-handed arrangement closest to the
+/// identity.
 ///
 /// A matrix that is diagonal up to rounding gives R = 1 exactly. Only the upper triangle is read.
 pub fn symmetric_eigen(a: DMat3) -> (DVec3, DMat3) {

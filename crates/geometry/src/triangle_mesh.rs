@@ -12,8 +12,8 @@ use crate::{
     Aabb, EdgeTable, MassError, MassProperties, MeshError, MeshReport, PolygonSoup, Pose, VolumeIntegrals,
 };
 
-/// Vertices and triangles with sound indices and finite coordinates. Whether it bounds a solid is looked at once, when it
-/// is made; `solid_error` tells what is missing.
+/// Vertices and triangles with sound indices and finite coordinates. Whether it bounds a solid is checked
+/// once, at construction; `solid_error` is the reason if it does not.
 ///
 /// ```
 /// use glam::DVec3;
@@ -68,8 +68,8 @@ impl TriangleMesh {
         Ok(Self { vertices, triangles, solid_error, bounds, tree, edge_table })
     }
 
-    /// Soup ⇒ mesh; faces with more corners are cut into triangles, faces with fewer than three corners or repeated
-    /// corners are an error.
+    /// Soup ⇒ mesh; faces with more corners are cut into triangles, faces with fewer than three corners or
+    /// repeated corners are an error.
     pub fn from_soup(soup: &PolygonSoup) -> Result<Self, MeshError> {
         check_elements(&soup.vertices, soup.faces())?;
         let mut triangles = Vec::new();
@@ -117,12 +117,12 @@ impl TriangleMesh {
         self.bounds
     }
 
-    /// The hierarchy over the triangles, built when first asked for and shared by clones made after.
+    /// The hierarchy over the triangles, built on first use and shared by clones made after.
     pub fn tree(&self) -> Result<&MeshTree, HierarchyError> {
         self.tree.get_or_try(|| MeshTree::build(self, &BuildSettings::default()))
     }
 
-    /// Neighbours of triangles and vertices, found when first asked for and shared by clones made after.
+    /// Neighbours of triangles and vertices, found on first use and shared by clones made after.
     pub fn edge_table(&self) -> &EdgeTable {
         self.edge_table.get_or(|| EdgeTable::of(self))
     }
@@ -161,7 +161,7 @@ impl TriangleMesh {
         MassProperties::from_integrals(&integrals, center, density)
     }
 
-    /// Whether the point lies inside the solid: the surface's solid angle seen from `p` is then 4π.
+    /// Whether the point lies inside the solid: the surface's solid angle from `p` is then 4π.
     ///
     /// Of an open mesh: whether the surface covers more than half of the view.
     pub fn contains(&self, p: DVec3) -> bool {
@@ -205,7 +205,7 @@ impl TriangleMesh {
     }
 }
 
-/// Signed solid angle of a triangle seen from the origin (van Oosterom and Strackee 1983):
+/// Signed solid angle of a triangle from the origin (van Oosterom and Strackee 1983):
 /// tan(Ω/2) = a·(b×c) / (abc + (a·b)c + (b·c)a + (c·a)b), positive if the triangle shows its back.
 fn solid_angle([a, b, c]: [DVec3; 3]) -> f64 {
     let (la, lb, lc) = (a.length(), b.length(), c.length());

@@ -1,14 +1,15 @@
 //! Cutting a planar polygon into triangles by ears.
 //!
-//! An ear is a corner whose triangle turns the way the polygon turns and holds no other corner. Every simple polygon
-//! with more than three corners has two (Meisters 1975). Convex polygons, by far the most common, are cut as a fan.
+//! An ear is a corner whose triangle turns the way the polygon turns and holds no other corner. Every simple
+//! polygon with more than three corners has two (Meisters 1975). Convex polygons, by far the most common, are
+//! cut as a fan.
 
 use glam::{DVec2, DVec3};
 
 use crate::polygon_area_vector;
 
-/// Loop of indices ⇒ `len − 2` triangles appended to `triangles`, same orientation. A loop that crosses itself still
-/// gives that many triangles with the same total vector area, some of them reversed.
+/// Loop of indices ⇒ `len − 2` triangles appended to `triangles`, same orientation. A loop that crosses
+/// itself still gives that many triangles with the same total vector area, some of them reversed.
 pub fn triangulate_face(vertices: &[DVec3], face: &[u32], triangles: &mut Vec<[u32; 3]>) {
     if let &[a, b, c] = face {
         triangles.push([a, b, c]);

@@ -1,4 +1,5 @@
-//! Exact integrals of 1, x, y, z, x², y², z², xy, yz, zx over a closed polyhedron, in time linear in its size.
+//! Exact integrals of 1, x, y, z, x², y², z², xy, yz, zx over a closed polyhedron, in time linear in its
+//! size.
 //!
 //! Three reductions (B. Mirtich, "Fast and accurate computation of polyhedral mass properties", 1996):
 //! 1. Divergence theorem, volume → faces: T_1 = Σ n_x ∫x, T_x = ½ Σ n_x ∫x², T_xx = ⅓ Σ n_x ∫x³, T_xy = ½ Σ n_x ∫x²y,
@@ -7,22 +8,23 @@
 //!    γ = −(n_α α + n_β β + w)/n_γ with w = −n·p₀, and the area grows by 1/|n_γ|.
 //! 3. Green's theorem, shadow → edges: each monomial becomes a polynomial in the end points of the edges.
 //!
-//! The sign of n_γ cancels between the direction of the shadow and |n_γ|, so none appears below. Faces with holes need
-//! nothing special: the hole's loop runs the other way round.
+//! The sign of n_γ cancels between the direction of the shadow and |n_γ|, so none appears below. Faces with
+//! holes need nothing special: the hole's loop runs the other way round.
 //!
-//! That is `by_three_stages`. There is a shorter way to the same numbers: with v = a·(b×c), the tetrahedron (0, a, b, c)
-//! has ∫1 = v/6, ∫x = v/24 (a+b+c)_x and ∫xy = v/120 (a_x a_y + b_x b_y + c_x c_y + s_x s_y), s = a+b+c, and the signed
-//! tetrahedra over the triangles of a closed surface add up to its volume; a polygon is the signed fan from its first
-//! corner, convex or not. It takes a seventh of the time and is what all shapes use. Only the totals of the two ways agree,
-//! not what each face adds, so they must not be mixed. The moments are taken about the centre of the bounding box and
-//! moved to the origin afterwards, else a small part far away drowns in cancellation.
+//! That is `by_three_stages`. There is a shorter way to the same numbers: with v = a·(b×c), the tetrahedron
+//! (0, a, b, c) has ∫1 = v/6, ∫x = v/24 (a+b+c)_x and ∫xy = v/120 (a_x a_y + b_x b_y + c_x c_y + s_x s_y), s
+//! = a+b+c, and the signed tetrahedra over the triangles of a closed surface add up to its volume; a polygon
+//! is the signed fan from its first corner, convex or not. It takes a seventh of the time and is what all
+//! shapes use. Only the totals of the two ways agree, not what each face adds, so they must not be mixed. The
+//! moments are taken about the centre of the bounding box and moved to the origin afterwards, else a small
+//! part far away drowns in cancellation.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::{Aabb, PolygonSoup};
 
-/// The ten integrals over a solid. A surface seen from inside gives them with opposite sign.
+/// The ten integrals over a solid. A surface with inward normals gives them with opposite sign.
 ///
 /// ```
 /// use glam::DVec3;
@@ -104,8 +106,8 @@ impl VolumeIntegrals {
         total.finish()
     }
 
-    /// Planar loops ⇒ integrals about the origin by the three-stage reduction alone. A hole in a face is a loop of its
-    /// own that runs the other way.
+    /// Planar loops ⇒ integrals about the origin by the three-stage reduction alone. A hole in a face is a
+    /// loop of its own that runs the other way.
     pub fn by_three_stages<'a>(faces: impl IntoIterator<Item = &'a [DVec3]>) -> Self {
         let mut sum = Self::default();
         for face in faces {
@@ -160,7 +162,7 @@ impl VolumeIntegrals {
     fn add_face(&mut self, points: &[DVec3]) {
         let n = area_vector(points).normalize_or_zero();
         if n == DVec3::ZERO {
-            return; // No area, nothing to add.
+            return; // No area, no contribution.
         }
         let gamma = n.abs().max_position();
         let (alpha, beta) = ((gamma + 1) % 3, (gamma + 2) % 3);

@@ -1,8 +1,9 @@
 //! Joining vertices that are the same point.
 //!
-//! Files of loose triangles repeat each vertex once per triangle. Exact welding joins equal coordinates (−0 = 0) by a hash
-//! table. Welding with a tolerance ε puts vertices into cells of size ε and looks for an earlier vertex within ε in the 27
-//! cells around, so the time stays linear; the first vertex of a cluster stands for it.
+//! Files of loose triangles repeat each vertex once per triangle. Exact welding joins equal coordinates (−0 =
+//! 0) by a hash table. Welding with a tolerance ε puts vertices into cells of size ε and looks for an earlier
+//! vertex within ε in the 27 cells around, so the time stays linear; the first vertex of a cluster represents
+//! it.
 
 use std::collections::HashMap;
 
@@ -36,8 +37,9 @@ pub enum WeldError {
     },
 }
 
-/// Soup ⇒ the same faces over joined vertices, and the number of faces that collapsed and were dropped. Tolerance 0 joins
-/// equal coordinates only. Repeated neighbours within a face are joined; a face left with fewer than three corners goes.
+/// Soup ⇒ the same faces over joined vertices, and the number of faces that collapsed and were dropped.
+/// Tolerance 0 joins equal coordinates only. Repeated neighbours within a face are joined; a face left with
+/// fewer than three corners goes.
 pub fn welded(soup: &PolygonSoup, tolerance: f64) -> Result<(PolygonSoup, usize), WeldError> {
     if !(tolerance.is_finite() && tolerance >= 0.0) {
         return Err(WeldError::Tolerance { tolerance });
@@ -85,7 +87,8 @@ fn weld_equal(points: &[DVec3]) -> Result<Welding, WeldError> {
 }
 
 fn weld_near(points: &[DVec3], tolerance: f64) -> Result<Welding, WeldError> {
-    // A vertex founds a new entry only if none lies within ε, so a cell of side ε holds at most a handful of them.
+    // A vertex founds a new entry only if none lies within ε, so a cell of side ε holds at most a handful of
+    // them.
     let mut cells: HashMap<I64Vec3, Vec<u32>> = HashMap::with_capacity(points.len());
     let (mut vertices, mut index) = (Vec::<DVec3>::new(), Vec::with_capacity(points.len()));
     for (vertex, &p) in points.iter().enumerate() {

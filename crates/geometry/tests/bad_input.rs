@@ -36,7 +36,7 @@ fn soup() -> impl Strategy<Value = PolygonSoup> {
     })
 }
 
-/// Everything one can ask a shape.
+/// All queries of a shape.
 fn interrogate(shape: &Shape, pose: &Pose, p: DVec3, density: f64) {
     if let Some(bounds) = shape.aabb(pose) {
         assert!(bounds.min().is_finite() && bounds.max().is_finite());
@@ -154,7 +154,7 @@ impl SupportShape for Lens {
         "lens"
     }
 
-    /// Intersection-like body: a ball flattened along z.
+    /// Intersection-like body: a sphere flattened along z.
     fn support(&self, d: DVec3) -> DVec3 {
         let s = DVec3::new(self.reach, self.reach, 0.2);
         s * (s * d).normalize_or(DVec3::X)
@@ -178,12 +178,13 @@ fn custom_shapes_work_like_built_in_ones() {
 
 #[test]
 fn compounds_in_compounds_become_one_list() {
-    let ball = Shape::sphere(0.5).unwrap();
+    let sphere = Shape::sphere(0.5).unwrap();
     let inner =
-        Shape::compound(vec![(Pose::at(DVec3::X), ball.clone()), (Pose::at(-DVec3::X), ball.clone())])
+        Shape::compound(vec![(Pose::at(DVec3::X), sphere.clone()), (Pose::at(-DVec3::X), sphere.clone())])
             .unwrap();
     let turn = Pose::new(DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2), DVec3::Z);
-    let Shape::Compound(outer) = Shape::compound(vec![(turn, inner), (Pose::IDENTITY, ball)]).unwrap() else {
+    let Shape::Compound(outer) = Shape::compound(vec![(turn, inner), (Pose::IDENTITY, sphere)]).unwrap()
+    else {
         panic!()
     };
     assert_eq!(outer.parts().len(), 3);

@@ -1,4 +1,4 @@
-//! Boxes and balls around shapes and points.
+//! Boxes and spheres around shapes and points.
 
 mod random;
 
@@ -95,7 +95,8 @@ fn ritter_keeps_the_old_sphere() {
     assert!(points.iter().all(|&p| p.distance(sphere.center()) <= sphere.radius()));
 }
 
-/// ENG-7: vertices in the principal frame and back; edges have two faces and run counter-clockwise in the left one.
+/// ENG-7: vertices in the principal frame and back; edges have two faces and run counter-clockwise in the
+/// left one.
 #[test]
 fn eng_7_registration_of_a_tetrahedron() {
     let mut random = Random(11);
@@ -174,7 +175,7 @@ fn edges_around_a_vertex_are_in_order() {
     }
 }
 
-/// BVH-5: the box of a turned box is that box.
+/// BVH-5: the box of a oriented box is that box.
 #[test]
 fn bvh_5_oriented_box_of_a_box() {
     let mut random = Random(13);
@@ -229,8 +230,8 @@ fn shapes() -> Vec<Shape> {
     ]
 }
 
-/// Boxes are tight: the finely cut surface fills them up to its own error, and never leaves them. Balls and turned boxes
-/// hold the surface, rotation radii bound it tightly.
+/// Boxes are tight: the finely cut surface fills them up to its own error, and never leaves them. Spheres and
+/// oriented boxes hold the surface, rotation radii bound it tightly.
 #[test]
 fn bounds_are_tight() {
     let mut random = Random(14);
@@ -260,19 +261,19 @@ fn bounds_are_tight() {
                 assert!(reach - farthest < 1e-3, "{shape:?}");
             }
         }
-        let ball = shape.bounding_sphere().unwrap();
+        let sphere = shape.bounding_sphere().unwrap();
         let oriented = shape.oriented_box().unwrap();
         let roomy = OrientedBox::new(oriented.pose(), oriented.half_extents() + 1e-9).unwrap();
         for &p in surface.vertices() {
             assert!(
-                p.distance(ball.center()) <= ball.radius() * (1.0 + 1e-12) && roomy.contains(p),
+                p.distance(sphere.center()) <= sphere.radius() * (1.0 + 1e-12) && roomy.contains(p),
                 "{shape:?}"
             );
         }
         if shape.is_convex() {
-            // No smaller ball holds the surface's vertices, up to the error of cutting it into flat pieces.
+            // No smaller sphere holds the surface's vertices, up to the error of cutting it into flat pieces.
             let smallest = BoundingSphere::smallest(surface.vertices()).unwrap().radius();
-            assert!(ball.radius() < smallest * (1.0 + 1e-3), "{shape:?}");
+            assert!(sphere.radius() < smallest * (1.0 + 1e-3), "{shape:?}");
         }
     }
     let ground = Shape::half_space(DVec3::Z).unwrap();

@@ -5,12 +5,13 @@ mod random;
 
 use std::sync::Arc;
 
-use closest_oracle::{PAIRS, ball_hull, cuboid_hull, parry_pose, parry_shape, random_hull, worst_errors};
+use closest_oracle::{PAIRS, cuboid_hull, parry_pose, parry_shape, random_hull, sphere_hull, worst_errors};
 use glam::{DQuat, DVec3};
 use random::Random;
 use rattleback_geometry::closest::{
-    ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, Triangle, gjk, signed_distance,
+    ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, gjk, signed_distance,
 };
+use rattleback_geometry::primitive::Triangle;
 use rattleback_geometry::{Capsule, Cone, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere, SupportShape};
 
 fn cases(default: usize) -> usize {
@@ -21,7 +22,8 @@ fn distance<A: Support, B: Support>(a: &A, b: &B, pose: &Pose) -> f64 {
     signed_distance(a, b, pose, &mut GjkCache::default()).unwrap().distance
 }
 
-/// GJK-1: against trying everything, 1e-9 wanted and 1e-13 kept; symmetric, and independent of the place of the pair.
+/// GJK-1: against brute force, 1e-9 required and 1e-13 reached; symmetric, and independent of the place of
+/// the pair.
 #[test]
 fn agrees_with_trying_everything() {
     for pair in PAIRS {
@@ -30,7 +32,8 @@ fn agrees_with_trying_everything() {
         assert!(worst.depth < 1e-13, "{}: {worst:?}", pair.name);
         assert!(worst.witness < 1e-12, "{}: {worst:?}", pair.name);
         assert!(worst.swapped < 1e-13, "{}: {worst:?}", pair.name);
-        // Ten metres from the origin, the relative pose itself is only good to 1e-15 m: for 1e-4 m that is 1e-11.
+        // Ten metres from the origin, the relative pose itself is only good to 1e-15 m: for 1e-4 m that is
+        // 1e-11.
         assert!(worst.moved < 1e-9, "{}: {worst:?}", pair.name);
     }
 }
@@ -55,14 +58,14 @@ fn unit_cubes() {
     }
 }
 
-/// GJK-3: balls exactly, balls given as ellipsoids to 1e-8 and better.
+/// GJK-3: spheres exactly, spheres given as ellipsoids to 1e-8 and better.
 #[test]
-fn two_balls_three_apart() {
+fn two_spheres_three_apart() {
     let pose = Pose::at(DVec3::new(1.0, 2.0, 2.0));
-    let (ball, round) = (Sphere::new(1.0).unwrap(), Ellipsoid::new(DVec3::ONE).unwrap());
-    assert_eq!(distance(&ball, &ball, &pose), 1.0);
+    let (sphere, round) = (Sphere::new(1.0).unwrap(), Ellipsoid::new(DVec3::ONE).unwrap());
+    assert_eq!(distance(&sphere, &sphere, &pose), 1.0);
     assert!((distance(&round, &round, &pose) - 1.0).abs() < 1e-14);
-    assert!((distance(&ball, &round, &pose) - 1.0).abs() < 1e-14);
+    assert!((distance(&sphere, &round, &pose) - 1.0).abs() < 1e-14);
 }
 
 fn any_shape(random: &mut Random, stretch: f64) -> Shape {
@@ -103,7 +106,8 @@ fn outside(shape: &Shape, p: DVec3) -> f64 {
     directions.map(|d| d.dot(p) - shape.support(d).unwrap().dot(d)).fold(0.0, f64::max)
 }
 
-/// GJK-3 continued: every answer on every pair of kinds comes with a proof; parry's distances as a second opinion.
+/// GJK-3 continued: every answer on every pair of kinds is certified by bounds from both sides; parry's
+/// distances as a second opinion.
 #[test]
 fn curved_shapes_come_with_a_proof() {
     for (stretch, allowed) in [(4.0, 1e-11), (1000.0, 1e-11)] {
@@ -135,7 +139,8 @@ fn curved_shapes_come_with_a_proof() {
     }
 }
 
-/// GJK-4: points, segments and triangles have no inside; crossing ones are 0 apart, with a normal across both.
+/// GJK-4: points, segments and triangles have no inside; crossing ones are 0 apart, with a normal across
+/// both.
 #[test]
 fn flat_bodies() {
     let cross = ([-DVec3::X, DVec3::X], [-DVec3::Y, DVec3::Y]);
@@ -145,21 +150,21 @@ fn flat_bodies() {
     assert_eq!((meeting.distance, meeting.normal.z.abs()), (0.0, 1.0));
     assert_eq!(distance(&DVec3::X, &DVec3::Y, &Pose::IDENTITY), 2.0_f64.sqrt());
     assert_eq!(distance(&DVec3::X, &DVec3::X, &Pose::IDENTITY), 0.0);
-    let triangle = Triangle([DVec3::ZERO, DVec3::X, DVec3::Y]);
+    let triangle = Triangle::from([DVec3::ZERO, DVec3::X, DVec3::Y]);
     assert_eq!(distance(&triangle, &DVec3::new(0.2, 0.2, -3.0), &Pose::IDENTITY), 3.0);
     assert_eq!(distance(&triangle, &triangle, &Pose::IDENTITY), 0.0);
     assert_eq!(distance(&triangle, &triangle, &Pose::at(DVec3::new(0.1, 0.1, 0.0))), 0.0);
-    let needle = Triangle([DVec3::ZERO, DVec3::X, 2.0 * DVec3::X]);
+    let needle = Triangle::from([DVec3::ZERO, DVec3::X, 2.0 * DVec3::X]);
     assert_eq!(distance(&needle, &triangle, &Pose::at(DVec3::Z)), 1.0);
-    let point = Triangle([DVec3::Z; 3]);
+    let point = Triangle::from([DVec3::Z; 3]);
     assert_eq!(distance(&point, &triangle, &Pose::IDENTITY), 1.0);
 }
 
-/// Balls and capsules are cores and radii: exact, overlapping or not, concentric too.
+/// Spheres and capsules are cores and radii: exact, overlapping or not, concentric too.
 #[test]
 fn rounded_shapes_are_exact() {
-    let (ball, capsule) = (Sphere::new(0.5).unwrap(), Capsule::new(0.25, 2.0).unwrap());
-    let ask = |pose: Pose| signed_distance(&capsule, &ball, &pose, &mut GjkCache::default()).unwrap();
+    let (sphere, capsule) = (Sphere::new(0.5).unwrap(), Capsule::new(0.25, 2.0).unwrap());
+    let ask = |pose: Pose| signed_distance(&capsule, &sphere, &pose, &mut GjkCache::default()).unwrap();
     assert_eq!(ask(Pose::at(DVec3::new(2.0, 0.0, 0.7))).distance, 1.25);
     let overlapping = ask(Pose::at(DVec3::new(0.5, 0.0, 0.7)));
     assert_eq!((overlapping.distance, overlapping.normal), (-0.25, DVec3::X));
@@ -167,7 +172,7 @@ fn rounded_shapes_are_exact() {
     assert_eq!(overlapping.point_b, DVec3::new(0.0, 0.0, 0.7));
     let on_axis = ask(Pose::at(DVec3::new(0.0, 0.0, 0.7)));
     assert_eq!((on_axis.distance, on_axis.normal.z), (-0.75, 0.0));
-    let concentric = signed_distance(&ball, &ball, &Pose::IDENTITY, &mut GjkCache::default()).unwrap();
+    let concentric = signed_distance(&sphere, &sphere, &Pose::IDENTITY, &mut GjkCache::default()).unwrap();
     assert_eq!((concentric.distance, concentric.normal.length()), (-1.0, 1.0));
 }
 
@@ -238,8 +243,8 @@ fn bad_input_is_refused() {
     assert_eq!(signed_distance(&broken, &cube, &pose, &mut cache), Err(ClosestError::InvalidPoint));
     assert_eq!(signed_distance(&cube, &broken, &pose, &mut cache), Err(ClosestError::InvalidPoint));
     assert_eq!(signed_distance(&DVec3::NAN, &cube, &pose, &mut cache), Err(ClosestError::InvalidPoint));
-    let ball = ball_hull(4);
-    signed_distance(&ball, &ball, &pose, &mut cache).unwrap();
+    let sphere = sphere_hull(4);
+    signed_distance(&sphere, &sphere, &pose, &mut cache).unwrap();
     let small = cuboid_hull(DVec3::ONE);
     let after = signed_distance(&small, &small, &Pose::at(4.0 * DVec3::X), &mut cache).unwrap();
     assert_eq!(after.distance, 2.0);

@@ -1,9 +1,10 @@
-//! Closest features by walking between Voronoi regions. Numbers in brackets are the acceptance tests of the impulse spec.
+//! Closest features by walking between Voronoi regions. Numbers in brackets are the acceptance tests of the
+//! impulse spec.
 
 mod closest_oracle;
 mod random;
 
-use closest_oracle::{PAIRS, ball_hull, cuboid_hull, least_overlap, placed, random_hull};
+use closest_oracle::{PAIRS, cuboid_hull, least_overlap, placed, random_hull, sphere_hull};
 use glam::{DQuat, DVec3};
 use random::Random;
 use rattleback_geometry::closest::{
@@ -26,7 +27,8 @@ fn any_feature(random: &mut Random, map: &FeatureMap) -> Feature {
     }
 }
 
-/// Least slack of the planes of a feature's region at p: how deep p lies inside. Built from the polyhedron alone.
+/// Least slack of the planes of a feature's region at p: how deep p lies inside. Built from the polyhedron
+/// alone.
 fn slack(map: &FeatureMap, feature: Feature, p: DVec3) -> f64 {
     let polyhedron = map.polyhedron();
     let vertex = |v: u32| polyhedron.vertices()[v as usize];
@@ -70,8 +72,9 @@ fn check_apart(
     assert!(slack_a.min(slack_b) >= -1e-9 * unit, "{features:?}: {slack_a} {slack_b}");
 }
 
-/// Test 5 [17.5]: disjoint hulls, boxes and wedges from random features and warm: distance within 1e-10, both points in
-/// the other's region. Test 6 [17.6]: parallel faces, collinear edges, stacked boxes among the pairs.
+/// Test 5 [17.5]: disjoint hulls, boxes and wedges from random features and warm: distance within 1e-10, both
+/// points in the other's region. Test 6 [17.6]: parallel faces, collinear edges, stacked boxes among the
+/// pairs.
 #[test]
 fn disjoint_pairs_against_trying_everything() {
     let mut cycles = 0;
@@ -130,14 +133,14 @@ fn overlapping_pairs_are_always_penetrating() {
     println!("{cycles} of {found} walks handed over");
 }
 
-/// Test 8 [17.8], N2: a sphere turning next to a cube: 16 times the facets cost less than twice the steps at 1° per call,
-/// and steps grow with the angle.
+/// Test 8 [17.8], N2: a sphere turning next to a cube: 16 times the facets cost less than twice the steps at
+/// 1° per call, and steps grow with the angle.
 #[test]
 fn steps_hardly_grow_with_the_number_of_facets() {
     let cube = FeatureMap::new(&cuboid_hull(DVec3::ONE)).unwrap();
     let mut at_one_degree = Vec::new();
     for level in [3, 4, 5] {
-        let sphere = FeatureMap::new(&ball_hull(level)).unwrap();
+        let sphere = FeatureMap::new(&sphere_hull(level)).unwrap();
         let mut means = Vec::new();
         for degrees in [1.0, 10.0, 20.0] {
             let (mut cache, mut steps) = (LinCannyCache::default(), 0);
@@ -155,8 +158,9 @@ fn steps_hardly_grow_with_the_number_of_facets() {
         assert!(means[0] < means[1] && means[1] < means[2]);
         at_one_degree.push(means[0]);
     }
-    // Steps are looks at a pair: one per replacement and one that finds nothing to replace. Replacements alone must grow
-    // fourfold, as the number of edges passed per degree grows with the root of the number of facets.
+    // Steps are tests of a pair: one per replacement and one that finds nothing to replace. Replacements
+    // alone must grow fourfold, as the number of edges passed per degree grows with the root of the number of
+    // facets.
     assert!((1.0 + at_one_degree[2]) / (1.0 + at_one_degree[0]) < 2.0, "{at_one_degree:?}");
 }
 
@@ -214,7 +218,7 @@ fn agrees_with_gjk_on_larger_hulls() {
 /// Bad poses are refused; caches of another pair do no harm.
 #[test]
 fn refuses_poses_that_are_not_finite() {
-    let map = FeatureMap::new(&ball_hull(2)).unwrap();
+    let map = FeatureMap::new(&sphere_hull(2)).unwrap();
     let mut cache = LinCannyCache::starting_at([Feature::Face(9999), Feature::Edge(9999)]);
     let nowhere = Pose::at(DVec3::splat(f64::NAN));
     assert_eq!(lin_canny(&map, &map, &nowhere, &mut cache), Err(ClosestError::InvalidPose));

@@ -13,7 +13,7 @@ fn cases(default: usize) -> usize {
     std::env::var("CLOSEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// GJK-5: overlapping boxes against the fifteen axes, 1e-8 wanted and 1e-13 kept.
+/// GJK-5: overlapping boxes against the fifteen axes, 1e-8 required and 1e-13 reached.
 #[test]
 fn boxes_against_fifteen_axes() {
     let mut random = Random(29);
@@ -37,9 +37,9 @@ fn boxes_against_fifteen_axes() {
     }
 }
 
-/// Balls written as ellipsoids overlap by r₁ + r₂ − distance, to 1e-6 and better.
+/// Spheres written as ellipsoids overlap by r₁ + r₂ − distance, to 1e-6 and better.
 #[test]
-fn round_ellipsoids_overlap_like_balls() {
+fn round_ellipsoids_overlap_like_spheres() {
     let mut random = Random(31);
     let round = Ellipsoid::new(DVec3::ONE).unwrap();
     let mut worst = 0.0_f64;
@@ -54,7 +54,8 @@ fn round_ellipsoids_overlap_like_balls() {
     println!("worst {worst:e}");
 }
 
-/// Crossed cylinders of radius r whose axes are d apart overlap by 2r − d; a ball in a box by the nearest side.
+/// Crossed cylinders of radius r whose axes are d apart overlap by 2r − d; a sphere in a box by the nearest
+/// side.
 #[test]
 fn closed_forms() {
     let cylinder = Cylinder::new(0.5, 10.0).unwrap();
@@ -65,17 +66,17 @@ fn closed_forms() {
         assert!(answer.normal.x > 1.0 - 1e-8);
     }
     let cube = Cuboid::new(DVec3::new(1.0, 2.0, 3.0)).unwrap();
-    let ball = Sphere::new(0.25).unwrap();
+    let sphere = Sphere::new(0.25).unwrap();
     let pose = Pose::at(DVec3::new(0.5, 1.0, 0.0));
-    let answer = signed_distance(&cube, &ball, &pose, &mut GjkCache::default()).unwrap();
+    let answer = signed_distance(&cube, &sphere, &pose, &mut GjkCache::default()).unwrap();
     assert!((answer.distance + 0.75).abs() < 1e-15);
     assert_eq!(answer.normal, DVec3::X);
     assert!(answer.point_a.abs_diff_eq(DVec3::new(1.0, 1.0, 0.0), 1e-15));
     assert!(answer.point_b.abs_diff_eq(DVec3::new(0.25, 1.0, 0.0), 1e-15));
 }
 
-/// On all kinds of shapes: moving apart along the normal by the depth separates, and no direction of thousands does with
-/// less.
+/// On all kinds of shapes: moving apart along the normal by the depth separates, and no direction of
+/// thousands does with less.
 #[test]
 fn no_direction_separates_with_less() {
     let mut random = Random(37);
@@ -121,7 +122,7 @@ fn no_direction_separates_with_less() {
     assert!(worst.0 < 1e-10);
 }
 
-/// GJK-4: a body in its own place overlaps itself by its least width, whatever its kind and however flat.
+/// GJK-4: a body in its own place overlaps itself by its least width, for any kind, however flat.
 #[test]
 fn identical_bodies_overlap_by_their_width() {
     let long = DVec3::new(1.0, 0.5, 1e-3);

@@ -3,7 +3,7 @@
 mod closest_oracle;
 mod random;
 
-use closest_oracle::{ball_hull, cuboid_hull, random_hull};
+use closest_oracle::{cuboid_hull, random_hull, sphere_hull};
 use glam::{DQuat, DVec3};
 use random::Random;
 use rattleback_geometry::closest::{
@@ -92,7 +92,7 @@ fn agrees_with_trying_everything() {
     println!("mean {} most {most} steps", steps as f64 / count as f64);
 }
 
-/// VC-1 continued: where faces and edges meet in planes and lines.
+/// VC-1 continued: where faces and edges share planes and lines.
 #[test]
 fn agrees_in_aligned_poses() {
     for pair in closest_oracle::PAIRS {
@@ -172,8 +172,8 @@ fn few_steps_while_turning_slowly() {
     assert!(mean <= 3.0, "{mean} steps per call");
 }
 
-/// VC-5: agrees with GJK within 1e-9 of the size, warm-started along random walks, and features are of the lowest
-/// dimension that holds the points.
+/// VC-5: agrees with GJK within 1e-9 of the size, warm-started along random walks, and features are of the
+/// lowest dimension that holds the points.
 #[test]
 fn agrees_with_gjk_and_names_lowest_features() {
     let mut random = Random(13);
@@ -213,7 +213,7 @@ fn triangulated_cubes_are_merged() {
 /// Bad poses are refused; caches of another pair do no harm.
 #[test]
 fn refuses_poses_that_are_not_finite() {
-    let map = FeatureMap::new(&ball_hull(2)).unwrap();
+    let map = FeatureMap::new(&sphere_hull(2)).unwrap();
     let mut cache = VClipCache::starting_at([Feature::Face(9999), Feature::Edge(9999)]);
     let far = Pose::at(DVec3::splat(f64::NAN));
     assert_eq!(vclip(&map, &map, &far, &mut cache), Err(ClosestError::InvalidPose));

@@ -1,4 +1,4 @@
-//! Contact of a pair that has been asked about before allocates nothing.
+//! Repeated contact queries of a pair do not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,22 +13,23 @@ thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
 struct Counting;
 
 #[allow(unsafe_code)]
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a thread-local number.
+// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a
+// thread-local number.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as promised by the caller.
+        // SAFETY: the contract of the caller is that of `System`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as promised by the caller.
+        // SAFETY: the contract of the caller is that of `System`.
         unsafe { System.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as promised by the caller.
+        // SAFETY: the contract of the caller is that of `System`.
         unsafe { System.realloc(place, layout, size) }
     }
 }
@@ -63,16 +64,16 @@ fn a_pair_in_contact_allocates_nothing() {
     let sheet = mesh(table.surface().unwrap());
     let terrain = Shape::HeightField(Arc::new(table));
     let brick = Shape::cuboid(DVec3::new(0.2, 0.3, 0.1)).unwrap();
-    let ball = Shape::sphere(0.1).unwrap();
+    let sphere = Shape::sphere(0.1).unwrap();
     let parts = [-0.3, 0.3].map(|x| (Pose::at(DVec3::X * x), brick.clone()));
     let pair = Shape::Compound(Arc::new(Compound::new(parts.to_vec()).unwrap()));
     let block = mesh(TriangleMesh::from_soup(&generate::cuboid(DVec3::new(1.0, 1.0, 0.5)).unwrap()).unwrap());
     let small = mesh(TriangleMesh::from_soup(&generate::cuboid(DVec3::new(0.2, 0.3, 0.1)).unwrap()).unwrap());
     for (a, b, height) in [
         (&sheet, &brick, 0.095),
-        (&terrain, &ball, 0.095),
+        (&terrain, &sphere, 0.095),
         (&terrain, &pair, 0.095),
-        (&pair, &ball, 0.195),
+        (&pair, &sphere, 0.195),
         (&sheet, &pair, 0.095),
         (&block, &small, 0.595),
         (&terrain, &small, 0.095),

@@ -1,4 +1,4 @@
-//! Contact of pieces against proofs, brute force and closed forms.
+//! Contact of pieces against bounds, brute force and closed forms.
 
 mod contact_oracle;
 mod random;
@@ -50,16 +50,17 @@ fn special_places_keep_their_promises() {
     }
 }
 
-/// One cache through thousands of aligned poses, where an edge's axis can be as good as a face's: the depth stays the fresh one.
+/// One cache through thousands of aligned poses, where an edge's axis can be as good as a face's: the depth
+/// stays the fresh one.
 #[test]
 fn caches_do_not_change_depths_of_aligned_boxes() {
     let worst = worst_errors(&SPECIAL[0], 3000, 1);
     assert!(worst.cached < 1e-8 && worst.disagreements == 0, "{worst:?}");
 }
 
-/// two balls, apart and concentric.
+/// two spheres, apart and concentric.
 #[test]
-fn two_balls_meet_on_the_line_of_centres() {
+fn two_spheres_touch_on_the_line_of_centres() {
     let (one, two) = (Shape::sphere(1.0).unwrap(), Shape::sphere(2.0).unwrap());
     let (a, b) = (Piece::try_from(&one).unwrap(), Piece::try_from(&two).unwrap());
     let manifold = touch(&a, &b, &Pose::at(DVec3::X * 2.5), 0.0).unwrap();
@@ -110,8 +111,8 @@ fn surrounds(points: &[DVec2]) -> bool {
     points.len() >= 3 && angles.into_iter().all(|d| points.iter().any(|p| p.dot(d) > 0.0))
 }
 
-/// Aligned boxes, cylinders and cones that touch or overlap along flat parts: the nearest points lie in both, however little
-/// the flat parts share.
+/// Aligned boxes, cylinders and cones that touch or overlap along flat parts: the nearest points lie in both,
+/// however little the flat parts share.
 #[test]
 fn nearest_points_of_aligned_bodies_lie_in_both() {
     let shapes = [
@@ -220,7 +221,7 @@ fn names_stay_while_features_do() {
 
 /// Two half-spaces overlap unless they face each other.
 #[test]
-fn half_spaces_meet_unless_they_face_each_other() {
+fn half_spaces_intersect_unless_they_face_each_other() {
     let (up, down) = (Shape::half_space(DVec3::Z).unwrap(), Shape::half_space(-DVec3::Z).unwrap());
     let (a, b) = (Piece::try_from(&up).unwrap(), Piece::try_from(&down).unwrap());
     let cache = &mut PieceCache::default();
@@ -286,7 +287,8 @@ fn any_shape() -> impl Strategy<Value = Option<Shape>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever the pieces and the pose, a manifold is finite, small and within its margin, and a used cache changes nothing.
+    /// Whatever the pieces and the pose, a manifold is finite, small and within its margin, and a used cache
+    /// changes nothing.
     #[test]
     fn any_two_pieces_give_a_sound_manifold(
         a in any_shape(), b in any_shape(), corners in [vector(), vector(), vector()], swap in any::<bool>(),
@@ -309,7 +311,8 @@ proptest! {
     }
 }
 
-/// One cache through thousands of unrelated poses of ever other hulls: whatever it holds, the answer is the fresh one.
+/// One cache through thousands of unrelated poses of ever other hulls: whatever its contents, the result is
+/// the fresh one.
 #[test]
 fn caches_of_other_pairs_do_no_harm() {
     let mut random = Random(5);

@@ -1,4 +1,5 @@
-//! Contact of shapes with surfaces: no ghosts, exact separations, few points, whatever the triangles are.
+//! Contact of shapes with surfaces: no ghost collisions, exact separations, few points, for any
+//! triangulation.
 
 mod random;
 
@@ -7,7 +8,9 @@ use std::sync::Arc;
 use glam::{DQuat, DVec2, DVec3};
 use random::Random;
 use rattleback_geometry::closest::ClosestError;
-use rattleback_geometry::contact::{ContactCache, ContactError, ContactSettings, Contacts, Sides, collide};
+use rattleback_geometry::contact::{
+    ContactCache, ContactError, ContactSettings, Contacts, Sides, collide, contact,
+};
 use rattleback_geometry::{Compound, HeightField, Pose, Shape, TriangleMesh, convex_hull, generate};
 
 fn mesh(mesh: TriangleMesh) -> Shape {
@@ -28,7 +31,44 @@ fn contacts_with(a: &Shape, b: &Shape, pose: &Pose, margin: f64, settings: Conta
     contacts
 }
 
-/// A flat square from −1 to 1 of n × n cells, inner grid points moved about, each cell cut along a random diagonal.
+/// One call with both poses gives what `collide` gives in A's frame, moved to the frame of the poses.
+#[test]
+fn one_shot_contact_is_collide_in_the_frame_of_the_poses() {
+    let mut random = Random(11);
+    let shapes = [
+        Shape::cuboid(DVec3::new(0.4, 0.5, 0.6)).unwrap(),
+        Shape::sphere(0.5).unwrap(),
+        cube_mesh(DVec3::ONE),
+    ];
+    let mut touching = 0;
+    for k in 0..60 {
+        let (a, b) = (&shapes[k % 3], &shapes[k / 3 % 3]);
+        let (pose_a, pose_b) = (
+            Pose::new(random.rotation(), random.in_cube()),
+            Pose::new(random.rotation(), random.in_cube() + DVec3::new(0.5, 0.0, 0.0)),
+        );
+        let placed = contact(a, &pose_a, b, &pose_b).unwrap();
+        let local = contacts(a, b, &pose_a.relative(&pose_b), 0.0);
+        assert_eq!(placed.manifolds().len(), local.manifolds().len());
+        for (world, own) in placed.manifolds().iter().zip(local.manifolds()) {
+            assert!(world.normal.abs_diff_eq(pose_a.vector(own.normal), 1e-15));
+            assert_eq!((world.parts, world.points().len()), (own.parts, own.points().len()));
+            for (p, q) in world.points().iter().zip(own.points()) {
+                touching += 1;
+                assert_eq!((p.separation, p.id), (q.separation, q.id));
+                assert!(p.point_a.abs_diff_eq(pose_a.point(q.point_a), 1e-12));
+                assert!(p.point_b.abs_diff_eq(pose_a.point(q.point_b), 1e-12));
+            }
+        }
+    }
+    assert!(touching > 50, "{touching}");
+    let plane = Shape::half_space(DVec3::Z).unwrap();
+    let both = contact(&plane, &Pose::IDENTITY, &plane, &Pose::IDENTITY);
+    assert_eq!(both, Err(ContactError::BothUnbounded));
+}
+
+/// A flat square from −1 to 1 of n × n cells, inner grid points moved about, each cell cut along a random
+/// diagonal.
 fn ragged_plane(random: &mut Random, n: u32, height: impl Fn(DVec2) -> f64) -> TriangleMesh {
     let mut points = Vec::new();
     for i in 0..=n {
@@ -74,7 +114,8 @@ fn lowest(body: &Shape, rotation: DQuat) -> f64 {
     body.extent_along(rotation.conjugate() * DVec3::Z).unwrap()[0]
 }
 
-/// Whatever slides over a flat surface, in whatever attitude and however deep, it is pushed straight up, by exactly its depth.
+/// Any body on a flat surface, in any attitude and at any depth, is pushed straight up, by
+/// exactly its depth.
 #[test]
 fn nothing_trips_over_edges_within_a_plane() {
     let mut random = Random(7);
@@ -143,13 +184,14 @@ fn a_box_on_a_fine_mesh_has_four_points() {
     assert_eq!(ids.len(), 4, "names differ");
 }
 
-/// Over a ridge the ball is pushed along the line from the ridge; on a slope along the slope's normal.
+/// Over a ridge the sphere is pushed along the line from the ridge; on a slope along the slope's normal.
 #[test]
 fn a_ridge_gives_every_normal_between_its_slopes() {
     let mut random = Random(3);
     let slope = 0.5;
     let heights = |p: DVec2| -slope * p.x.abs();
-    // An even number of columns, so that the ridge is an edge; points stay on it because the grid is regular there.
+    // An even number of columns, so that the ridge is an edge; points stay on it because the grid is regular
+    // there.
     let ridge = HeightField::new(
         21,
         21,
@@ -158,14 +200,14 @@ fn a_ridge_gives_every_normal_between_its_slopes() {
     )
     .unwrap();
     let shapes = [mesh(ridge.surface().unwrap()), Shape::HeightField(Arc::new(ridge))];
-    let ball = Shape::sphere(0.2).unwrap();
+    let sphere = Shape::sphere(0.2).unwrap();
     let steep = slope.atan();
     for surface in &shapes {
         for _ in 0..200 {
             let angle = random.between(-1.2, 1.2);
             let (direction, y) = (DVec3::new(angle.sin(), 0.0, angle.cos()), random.between(-0.5, 0.5));
             let depth = random.between(-0.01, 0.02);
-            // Beyond the slope's normal the ball lies on the slope.
+            // Beyond the slope's normal the sphere lies on the slope.
             let (normal, foot) = if angle.abs() <= steep {
                 (direction, DVec3::new(0.0, y, 0.0))
             } else {
@@ -173,7 +215,7 @@ fn a_ridge_gives_every_normal_between_its_slopes() {
                 let normal = DVec3::new(slope * angle.signum(), 0.0, 1.0).normalize();
                 (normal, DVec3::new(x, y, -slope * x.abs()))
             };
-            let found = contacts(surface, &ball, &Pose::at(foot + (0.2 - depth) * normal), 0.02);
+            let found = contacts(surface, &sphere, &Pose::at(foot + (0.2 - depth) * normal), 0.02);
             let (manifold, point) = found.deepest().unwrap();
             assert_eq!(found.manifolds().len(), 1, "{angle}");
             assert!(manifold.normal.distance(normal) < 1e-6, "{angle}: {} {normal}", manifold.normal);
@@ -182,7 +224,7 @@ fn a_ridge_gives_every_normal_between_its_slopes() {
     }
 }
 
-/// In a valley a ball touches both slopes, and each pushes along its own normal.
+/// In a valley a sphere touches both slopes, and each pushes along its own normal.
 #[test]
 fn a_valley_gives_the_normals_of_its_two_slopes() {
     let slope: f64 = 0.7;
@@ -191,10 +233,10 @@ fn a_valley_gives_the_normals_of_its_two_slopes() {
     let normals = [-1.0, 1.0].map(|side| DVec3::new(-side * slope, 0.0, 1.0).normalize());
     let (radius, depth) = (0.3, 0.01);
     let height = (radius - depth) * slope.hypot(1.0);
-    let ball = Shape::sphere(radius).unwrap();
+    let sphere = Shape::sphere(radius).unwrap();
     for surface in [mesh(valley.surface().unwrap()), Shape::HeightField(Arc::new(valley))] {
         for y in [0.0, 0.033, -0.21] {
-            let found = contacts(&surface, &ball, &Pose::at(DVec3::new(0.0, y, height)), 0.0);
+            let found = contacts(&surface, &sphere, &Pose::at(DVec3::new(0.0, y, height)), 0.0);
             assert_eq!(found.manifolds().len(), 2);
             for normal in normals {
                 let manifold = found.manifolds().iter().find(|m| m.normal.distance(normal) < 1e-9).unwrap();
@@ -204,19 +246,19 @@ fn a_valley_gives_the_normals_of_its_two_slopes() {
     }
 }
 
-/// On a finely faceted ball normals are those of the ball within the angle between neighbouring facets.
+/// On a finely faceted sphere normals are those of the sphere within the angle between neighbouring facets.
 #[test]
-fn a_faceted_ball_gives_normals_within_its_faceting() {
+fn a_faceted_sphere_gives_normals_within_its_faceting() {
     let mut random = Random(5);
     let sphere = mesh(generate::icosphere(4).unwrap());
-    // Edges of the fourth level are up to 1.2 × 1.107/8 rad long; facets differ by less than that, and lie below the
-    // sphere by 1 − cos of the radius of the circle around them.
+    // Edges of the fourth level are up to 1.2 × 1.107/8 rad long; facets differ by less than that, and lie
+    // below the sphere by 1 − cos of the radius of the circle around them.
     let facet: f64 = 1.2 * 1.107 / 8.0;
     let sagitta = 1.0 - (facet / 3f64.sqrt()).cos();
     for body in [Shape::sphere(0.3).unwrap(), Shape::cuboid(DVec3::splat(0.2)).unwrap()] {
         for _ in 0..100 {
             let direction = random.on_sphere();
-            // A face of the box looks at the ball.
+            // A face of the box is opposite the sphere.
             let rotation = DQuat::from_rotation_arc(DVec3::Z, direction);
             let reach = if matches!(body, Shape::Sphere(_)) { 0.3 } else { 0.2 };
             let pose = Pose::new(rotation, direction * (1.0 + reach - 0.01));
@@ -240,7 +282,8 @@ fn answers_turn_with_the_question() {
     let mut touched = 0;
     for surface in &surfaces {
         for body in bodies() {
-            // Nearest-point search on curved cores converges to 1e-9 in distance, the root of which bounds normals.
+            // Nearest-point search on curved cores converges to 1e-9 in distance, the root of which bounds
+            // normals.
             let curved = matches!(body, Shape::Cylinder(_) | Shape::Cone(_) | Shape::Ellipsoid(_));
             let near = if curved { 1e-6 } else { 1e-9 };
             for _ in 0..20 {
@@ -264,14 +307,15 @@ fn answers_turn_with_the_question() {
     assert!(touched > 50, "{touched}");
 }
 
-/// The separation of a ball from a mesh is that of its centre from the nearest triangle, found by trying all of them.
+/// The separation of a sphere from a mesh is that of its centre from the nearest triangle, found by trying
+/// all of them.
 #[test]
-fn a_ball_is_as_far_from_a_mesh_as_brute_force_says() {
+fn distance_of_a_sphere_from_a_mesh_is_that_of_brute_force() {
     let mut random = Random(13);
     let mut touched = 0;
     for _ in 0..15 {
         let crumpled = random.crumpled_mesh();
-        let ball = Shape::sphere(0.3).unwrap();
+        let sphere = Shape::sphere(0.3).unwrap();
         let center = crumpled.bounds().center();
         let surface = mesh(crumpled.clone());
         for _ in 0..40 {
@@ -286,7 +330,7 @@ fn a_ball_is_as_far_from_a_mesh_as_brute_force_says() {
                         .distance(at)
                 })
                 .fold(f64::INFINITY, f64::min);
-            let found = contacts(&surface, &ball, &Pose::at(at), 0.2);
+            let found = contacts(&surface, &sphere, &Pose::at(at), 0.2);
             match found.deepest() {
                 Some((_, point)) => {
                     touched += 1;
@@ -308,36 +352,37 @@ fn a_ball_is_as_far_from_a_mesh_as_brute_force_says() {
 #[test]
 fn buried_bodies_are_pushed_out() {
     let cube = cube_mesh(DVec3::ONE);
-    let ball = Shape::sphere(0.1).unwrap();
-    let found = contacts(&cube, &ball, &Pose::at(DVec3::new(0.1, 0.6, 0.2)), 0.0);
+    let sphere = Shape::sphere(0.1).unwrap();
+    let found = contacts(&cube, &sphere, &Pose::at(DVec3::new(0.1, 0.6, 0.2)), 0.0);
     let (manifold, point) = found.deepest().unwrap();
     assert!(manifold.normal.distance(DVec3::Y) < 1e-12 && (point.separation + 0.5).abs() < 1e-12);
     let terrain = HeightField::new(3, 3, DVec2::ONE, vec![0.0; 9]).unwrap();
     let terrain = Shape::HeightField(Arc::new(terrain));
-    let found = contacts(&terrain, &ball, &Pose::at(DVec3::new(0.3, 0.2, -2.0)), 0.0);
+    let found = contacts(&terrain, &sphere, &Pose::at(DVec3::new(0.3, 0.2, -2.0)), 0.0);
     let (manifold, point) = found.deepest().unwrap();
     assert!(manifold.normal.distance(DVec3::Z) < 1e-12 && (point.separation + 2.1).abs() < 1e-12);
-    assert!(contacts(&cube, &ball, &Pose::at(DVec3::new(0.0, 0.0, 1.2)), 0.0).is_empty());
+    assert!(contacts(&cube, &sphere, &Pose::at(DVec3::new(0.0, 0.0, 1.2)), 0.0).is_empty());
 }
 
 /// A sheet is touched from both sides, or from its front only if so wished.
 #[test]
 fn sheets_have_one_side_or_two() {
     let sheet = mesh(flat_plane(&mut Random(1), 5));
-    let ball = Shape::sphere(0.2).unwrap();
+    let sphere = Shape::sphere(0.2).unwrap();
     let front = ContactSettings { open_meshes: Sides::Front, ..ContactSettings::default() };
     for z in [0.19, -0.19] {
         let pose = Pose::at(DVec3::new(0.1, 0.2, z));
-        let found = contacts(&sheet, &ball, &pose, 0.0);
+        let found = contacts(&sheet, &sphere, &pose, 0.0);
         let (manifold, point) = found.deepest().unwrap();
         assert!(
             manifold.normal.distance(DVec3::Z * z.signum()) < 1e-9 && (point.separation + 0.01).abs() < 1e-12
         );
-        assert_eq!(contacts_with(&sheet, &ball, &pose, 0.0, front).is_empty(), z < 0.0);
+        assert_eq!(contacts_with(&sheet, &sphere, &pose, 0.0, front).is_empty(), z < 0.0);
     }
 }
 
-/// Piece numbers run through the parts of a compound, triangles one by one; parts far away cost nothing and say nothing.
+/// Piece numbers run through the parts of a compound, triangles one by one; parts far away cost nothing and
+/// say nothing.
 #[test]
 fn pieces_of_a_compound_are_numbered_through() {
     let cube = cube_mesh(DVec3::splat(0.4));
@@ -348,21 +393,22 @@ fn pieces_of_a_compound_are_numbered_through() {
     ];
     let compound = Shape::Compound(Arc::new(Compound::new(parts).unwrap()));
     assert_eq!(compound.piece_count(), 14);
-    let ball = Shape::sphere(0.2).unwrap();
+    let sphere = Shape::sphere(0.2).unwrap();
     for (x, height, range) in [(-2.0, 0.5, 0..1), (0.0, 0.4, 1..13), (2.0, 0.5, 13..14)] {
         let pose = Pose::at(DVec3::new(x, 0.0, height + 0.2 - 0.01));
-        let found = contacts(&compound, &ball, &pose, 0.0);
+        let found = contacts(&compound, &sphere, &pose, 0.0);
         let (manifold, point) = found.deepest().unwrap();
         assert!(range.contains(&manifold.parts[0]) && manifold.parts[1] == 0, "{:?}", manifold.parts);
         assert!((point.separation + 0.01).abs() < 1e-9 && manifold.normal.distance(DVec3::Z) < 1e-6);
-        let back = contacts(&ball, &compound, &pose.inverse(), 0.0);
+        let back = contacts(&sphere, &compound, &pose.inverse(), 0.0);
         assert_eq!(back.manifolds()[0].parts, [manifold.parts[1], manifold.parts[0]]);
     }
     let pair = contacts(&compound, &compound, &Pose::at(DVec3::new(0.0, 0.99, 0.0)), 0.0);
     assert!(pair.manifolds().len() >= 2);
 }
 
-/// A-28 with our four points a manifold: of the many vertices below a plane the extreme ones stay, always the same.
+/// A-28 with our four points a manifold: of the many vertices below a plane the extreme ones stay, always the
+/// same.
 #[test]
 fn a_mesh_on_a_half_space_keeps_its_extreme_vertices() {
     let mut random = Random(2);
@@ -425,21 +471,24 @@ fn slow_bodies_do_not_walk_the_hierarchy() {
 #[test]
 fn bad_questions_are_refused() {
     let (mut cache, mut found) = (ContactCache::default(), Contacts::default());
-    let (floor, ball) = (Shape::half_space(DVec3::Z).unwrap(), Shape::sphere(1.0).unwrap());
+    let (floor, sphere) = (Shape::half_space(DVec3::Z).unwrap(), Shape::sphere(1.0).unwrap());
     let mut ask =
         |a: &Shape, b: &Shape, pose: &Pose, margin: f64| collide(a, b, pose, margin, &mut cache, &mut found);
     assert_eq!(ask(&floor, &floor, &Pose::IDENTITY, 0.0), Err(ContactError::BothUnbounded));
     let nan = Pose::at(DVec3::new(f64::NAN, 0.0, 0.0));
-    assert_eq!(ask(&ball, &ball, &nan, 0.0), Err(ContactError::Closest(ClosestError::InvalidPose)));
-    assert!(matches!(ask(&ball, &ball, &Pose::IDENTITY, f64::NAN), Err(ContactError::InvalidMargin { .. })));
-    assert!(matches!(ask(&ball, &ball, &Pose::IDENTITY, -1.0), Err(ContactError::InvalidMargin { .. })));
+    assert_eq!(ask(&sphere, &sphere, &nan, 0.0), Err(ContactError::Closest(ClosestError::InvalidPose)));
+    assert!(matches!(
+        ask(&sphere, &sphere, &Pose::IDENTITY, f64::NAN),
+        Err(ContactError::InvalidMargin { .. })
+    ));
+    assert!(matches!(ask(&sphere, &sphere, &Pose::IDENTITY, -1.0), Err(ContactError::InvalidMargin { .. })));
     let mut odd = ContactCache::new(ContactSettings { merge_angle: f64::NAN, ..ContactSettings::default() });
-    let refused = collide(&ball, &ball, &Pose::IDENTITY, 0.0, &mut odd, &mut found);
+    let refused = collide(&sphere, &sphere, &Pose::IDENTITY, 0.0, &mut odd, &mut found);
     assert!(matches!(refused, Err(ContactError::InvalidMergeAngle { .. })));
 }
 
-/// Zero-area, repeated and needle triangles, huge and tiny ones, poses and margins of any size: an answer that makes sense,
-/// or an error, never a panic.
+/// Zero-area, repeated and needle triangles, huge and tiny ones, poses and margins of any size: an answer
+/// that makes sense, or an error, never a panic.
 #[test]
 fn any_triangles_are_survived() {
     let mut random = Random(99);

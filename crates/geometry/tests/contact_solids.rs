@@ -214,18 +214,18 @@ fn distances_of_meshes_are_those_of_brute_force() {
     assert!(checked > 5, "{checked}");
 }
 
-/// The three questions never contradict each other, whatever the two shapes are.
+/// The three queries never contradict each other, for any two shapes.
 #[test]
 fn overlap_distance_and_contact_agree() {
     let mut random = Random(31);
     let small: Vec<_> = generate::icosphere(1).unwrap().vertices().iter().map(|&p| 0.4 * p).collect();
-    let ball = Shape::sphere(0.3).unwrap();
+    let sphere = Shape::sphere(0.3).unwrap();
     let parts = vec![
-        (Pose::at(DVec3::X * 0.5), ball.clone()),
+        (Pose::at(DVec3::X * 0.5), sphere.clone()),
         (Pose::at(DVec3::X * -0.5), cube_mesh(DVec3::splat(0.3))),
     ];
     let shapes = [
-        ball,
+        sphere,
         Shape::cuboid(DVec3::new(0.3, 0.2, 0.4)).unwrap(),
         Shape::Convex(Arc::new(rattleback_geometry::convex_hull(&small).unwrap())),
         Shape::half_space(DVec3::Z).unwrap(),

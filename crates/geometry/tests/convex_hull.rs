@@ -150,8 +150,8 @@ fn convexity_is_checked() {
     assert!(ConvexPolyhedron::new(sphere).is_ok());
 }
 
-/// Distinct planes through three points with all points on one side, in whole numbers: the facets. A point in three or
-/// more of them is a vertex.
+/// Distinct planes through three points with all points on one side, in whole numbers: the facets. A point in
+/// three or more of them is a vertex.
 fn brute_force(points: &BTreeSet<[i64; 3]>) -> (usize, usize) {
     let points: Vec<[i64; 3]> = points.iter().copied().collect();
     let minus = |a: [i64; 3], b: [i64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
@@ -224,7 +224,8 @@ proptest! {
         }
     }
 
-    /// Adding points within the hull changes nothing; the volume equals the sum over the triangulated surface.
+    /// Adding points within the hull changes nothing; the volume equals the sum over the triangulated
+    /// surface.
     #[test]
     fn hull_of_hull_is_itself(points in prop::collection::vec(prop::array::uniform3(-1.0..1.0f64), 6..60)) {
         let points: Vec<DVec3> = points.iter().map(|&p| DVec3::from_array(p)).collect();
@@ -241,7 +242,8 @@ proptest! {
     }
 }
 
-/// Three places that span a needle, and one of them five times: no volume, however the needle's plane is rounded.
+/// Three places that span a needle, and one of them five times: no volume, however the needle's plane is
+/// rounded.
 #[test]
 fn a_needle_and_copies_of_its_tip_have_no_hull() {
     let tip = DVec3::new(-1.0 / 37.0, -1.0 / 32.0, 32.0 / 37.0);

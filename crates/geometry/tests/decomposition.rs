@@ -349,20 +349,20 @@ fn curved_solids_with_dents_and_holes_are_cut_exactly() {
     }
 }
 
-/// Balls with every vertex pushed in or out: dents and ridges in all directions, no two faces in one plane.
+/// Spheres with every vertex pushed in or out: dents and ridges in all directions, no two faces in one plane.
 #[test]
-fn spiky_balls_are_cut_exactly() {
+fn spiky_spheres_are_cut_exactly() {
     let mut random = Random(5);
-    let ball = generate::icosphere(2).unwrap();
+    let sphere = generate::icosphere(2).unwrap();
     for _ in 0..12 {
-        let vertices = ball.vertices().iter().map(|&p| p * random.between(0.75, 1.25)).collect();
-        let mesh = TriangleMesh::new(vertices, ball.triangles().to_vec()).unwrap();
+        let vertices = sphere.vertices().iter().map(|&p| p * random.between(0.75, 1.25)).collect();
+        let mesh = TriangleMesh::new(vertices, sphere.triangles().to_vec()).unwrap();
         let result = decomposed(&mesh, 300);
         assert!(result.parts.len() > 10 && result.report.rounds <= 2, "{:?}", result.report);
     }
 }
 
-/// Parts cover the solid, overlap nowhere, and stick out no farther than they say.
+/// Parts cover the solid, overlap nowhere, and protrude no farther than reported.
 fn check_approximate(mesh: &TriangleMesh, settings: &ApproximateSettings, samples: usize) -> usize {
     let start = std::time::Instant::now();
     let result = approximate_decomposition(mesh, settings).unwrap();
@@ -466,8 +466,8 @@ proptest! {
         decomposed(&mesh, 300);
     }
 
-    /// Random triangles over random points, crumpled meshes that go through themselves, flat and tiny ones: a result or
-    /// a typed error.
+    /// Random triangles over random points, crumpled meshes that go through themselves, flat and tiny ones: a
+    /// result or a typed error.
     #[test]
     fn anything_gives_parts_or_an_error(
         points in prop::collection::vec(prop::array::uniform3(prop_oneof![-1.0..1.0f64, Just(0.0), Just(0.5), Just(1e-12)]), 4..10),

@@ -117,8 +117,8 @@ fn sphere_values_are_signed_and_within_root_three() {
     println!("largest ratio at grid vertices {largest_ratio}");
     assert!((largest_ratio - 1.704).abs() < 0.03, "{largest_ratio}");
     assert!((field.value(DVec3::ZERO).unwrap() + 1.0).abs() < 0.5 * field.grid().cell());
-    // At points whose cell lies wholly inside. (Closer to the surface the spec's "|d| ≥ true − 0.01 h" does not hold:
-    // corners outside overestimate as well, and pull the interpolated value up.)
+    // At points whose cell lies wholly inside. (Closer to the surface the spec's "|d| ≥ true − 0.01 h" does
+    // not hold: corners outside overestimate as well, and pull the interpolated value up.)
     let h = field.grid().cell();
     let mut random = Random(4);
     let (mut ratio, mut shortfall) = (0.0_f64, 0.0_f64);
@@ -144,7 +144,8 @@ fn statistics(mut samples: Vec<f64>) -> [f64; 3] {
     [samples.iter().sum::<f64>() / count as f64, samples[count * 99 / 100], samples[count - 1]]
 }
 
-/// SDF-5: how far gradients and found points on a sphere are from the radial direction, against reference numbers.
+/// SDF-5: how far gradients and found points on a sphere are from the radial direction, against reference
+/// numbers.
 #[test]
 fn sphere_gradients_and_closest_points_match_the_reference() {
     let field = fine_sphere_field();
@@ -275,7 +276,8 @@ fn meshes_of_fields_are_closed_and_keep_volume_and_genus() {
     }
 }
 
-/// Beside a sharp edge, where all three lines of an outside vertex miss the solid, the value stays of the order of a cell.
+/// Beside a sharp edge, where all three lines of an outside vertex miss the solid, the value stays of the
+/// order of a cell.
 #[test]
 fn values_beside_sharp_edges_are_not_drowned_by_empty_lines() {
     let field = DistanceField::build(&block(DVec3::ZERO, DVec3::ONE), &settings(10)).unwrap();
@@ -319,7 +321,8 @@ fn bad_input_gives_typed_errors() {
     assert!(VertexTree::new(&[]).is_err() && VertexTree::new(&[DVec3::NAN]).is_err());
 }
 
-/// Two overlapping boxes: wound around, or counted even and odd. Faces that do not share vertices work as well.
+/// Two overlapping boxes: wound around, or counted even and odd. Faces that do not share vertices work as
+/// well.
 #[test]
 fn overlapping_pieces_follow_the_fill_rule() {
     let both = TriangleMesh::joined([
@@ -358,7 +361,7 @@ fn distance_to_triangle(corners: [DVec3; 3], p: DVec3) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any triangles over any points give a field or a typed error; a field can be asked anything.
+    /// Any triangles over any points give a field or a typed error; a field accepts any query.
     #[test]
     fn any_soup_gives_a_field_or_an_error(
         points in prop::collection::vec(prop::array::uniform3(prop_oneof![-1.0..1.0f64, Just(0.0), Just(0.5), Just(1e-20)]), 3..12),
@@ -388,8 +391,8 @@ proptest! {
         }
     }
 
-    /// The value never underestimates the distance to the nearest face, and is negative where the surface's solid angle
-    /// says inside.
+    /// The value never underestimates the distance to the nearest face, and is negative where the surface's
+    /// solid angle is that of an inside point.
     #[test]
     fn values_bound_the_distance_and_know_inside_from_outside(seed in 0..1000u64) {
         let mut random = Random(seed);
@@ -405,7 +408,8 @@ proptest! {
                 .fold(f64::INFINITY, f64::min);
             prop_assert!(value.abs() >= nearest - 1e-9, "{} < {} at {}", value, nearest, p);
             prop_assume!(nearest > 1e-6);
-            // Crumpled meshes may overlap themselves: what is wound around backwards counts as inside here only.
+            // Crumpled meshes may overlap themselves: what is wound around backwards counts as inside here
+            // only.
             if !mesh.contains(p) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Bodies that meet through distance fields: who is tested against whom, and what they do afterwards.
+//! Collision through distance fields: which body is tested against which field, and the response.
 
 mod random;
 
@@ -24,7 +24,8 @@ fn block(min: DVec3, max: DVec3) -> TriangleMesh {
     TriangleMesh::new(vertices, mesh.triangles().to_vec()).unwrap()
 }
 
-/// A small body wholly inside the box of a large one is tested the other way round, else nothing would be found.
+/// A small body wholly inside the box of a large one is tested the other way round, else nothing would be
+/// found.
 #[test]
 fn roles_are_swapped_when_one_grid_lies_inside_the_other_body() {
     let with_field = |mesh: &TriangleMesh| FieldMesh {
@@ -162,14 +163,15 @@ fn terrain() -> TriangleMesh {
     TriangleMesh::from_soup(&soup).unwrap()
 }
 
-/// A ball mesh moved by the source's rule: detect at the end of a step, collide at its start, average, step again.
-struct Ball {
+/// A sphere mesh moved by the source's rule: detect at the end of a step, collide at its start, average, step
+/// again.
+struct Sphere {
     pose: Pose,
     velocity: Velocity,
     tree: VertexTree,
 }
 
-impl Ball {
+impl Sphere {
     const RADIUS: f64 = 0.4;
     const MASS: f64 = 1.0;
     const STEP: f64 = 0.01;
@@ -186,7 +188,7 @@ impl Ball {
         let inertia = 0.4 * Self::MASS * Self::RADIUS * Self::RADIUS;
         let mut velocity = self.velocity;
         velocity.linear.z -= 9.81 * Self::STEP;
-        // Air drag: without it a ball rolls to and fro in its bowl for minutes.
+        // Air drag: without it a sphere rolls to and fro in its bowl for minutes.
         velocity.linear *= 1.0 - Self::STEP;
         velocity.angular *= 1.0 - Self::STEP;
         for iteration in 0..12 {
@@ -236,30 +238,33 @@ impl Ball {
     }
 }
 
-/// SDF-10: a ball comes to rest on terrain; started ten cells deep it is pushed out.
+/// SDF-10: a sphere comes to rest on terrain; started ten cells deep it is pushed out.
 #[test]
-fn ball_rests_on_terrain_and_is_pushed_out_of_it() {
+fn sphere_rests_on_terrain_and_is_pushed_out_of_it() {
     let field = DistanceField::build(&terrain(), &settings(64)).unwrap();
     let h = field.grid().cell();
     let points: Vec<DVec3> =
-        generate::icosphere(2).unwrap().vertices().iter().map(|&p| Ball::RADIUS * p).collect();
+        generate::icosphere(2).unwrap().vertices().iter().map(|&p| Sphere::RADIUS * p).collect();
     let tree = VertexTree::new(&points).unwrap();
-    let mut ball =
-        Ball { pose: Pose::at(DVec3::new(0.5, 0.3, 1.2)), velocity: Velocity::default(), tree: tree.clone() };
+    let mut sphere = Sphere {
+        pose: Pose::at(DVec3::new(0.5, 0.3, 1.2)),
+        velocity: Velocity::default(),
+        tree: tree.clone(),
+    };
     for _ in 0..500 {
-        ball.step(&field);
+        sphere.step(&field);
     }
     println!(
         "after 5 s: speed {:.4}, depth {:.3} h",
-        ball.velocity.linear.length(),
-        ball.deepest(&field) / h
+        sphere.velocity.linear.length(),
+        sphere.deepest(&field) / h
     );
-    assert!(ball.velocity.linear.length() < 0.05, "{}", ball.velocity.linear);
-    assert!(ball.deepest(&field) < 2.0 * h);
-    assert!(ball.pose.translation.z > 0.3);
+    assert!(sphere.velocity.linear.length() < 0.05, "{}", sphere.velocity.linear);
+    assert!(sphere.deepest(&field) < 2.0 * h);
+    assert!(sphere.pose.translation.z > 0.3);
 
-    let mut buried = Ball {
-        pose: Pose::at(DVec3::new(0.2, 0.1, Ball::RADIUS - 10.0 * h)),
+    let mut buried = Sphere {
+        pose: Pose::at(DVec3::new(0.2, 0.1, Sphere::RADIUS - 10.0 * h)),
         velocity: Velocity::default(),
         tree,
     };

@@ -68,14 +68,14 @@ fn queries_equal_brute_force() {
             });
         });
         assert_eq!(got, all(&|b| b.overlaps(&query)));
-        let ball = BoundingSphere::new(random.in_cube(), random.between(0.0, 1.0)).unwrap();
+        let sphere = BoundingSphere::new(random.in_cube(), random.between(0.0, 1.0)).unwrap();
         let got = collect(&|found, scratch| {
-            tree.overlapping_sphere(&ball, scratch, |i| {
+            tree.overlapping_sphere(&sphere, scratch, |i| {
                 found.push(i);
                 ControlFlow::Continue(())
             });
         });
-        assert_eq!(got, all(&|b| b.distance(ball.center()) <= ball.radius()));
+        assert_eq!(got, all(&|b| b.distance(sphere.center()) <= sphere.radius()));
         // The nearest box, in both trees.
         let wide = WideTree::build(&items, &settings).unwrap();
         let p = 2.0 * random.in_cube();
@@ -136,8 +136,8 @@ fn threads_do_not_show() {
     }
 }
 
-/// Coinciding centres and geometric progressions cannot make the tree deep; every item is in one leaf, inside all its
-/// ancestors' boxes.
+/// Coinciding centres and geometric progressions cannot make the tree deep; every item is in one leaf, inside
+/// all its ancestors' boxes.
 #[test]
 fn shape_of_the_tree() {
     let mut random = Random(3);

@@ -90,7 +90,7 @@ fn alone(mesh: &(Vec<DVec3>, Vec<[u32; 3]>)) -> Vec<MeshTree> {
         .collect()
 }
 
-/// A-27, first half: rays, points, boxes and balls, over 10³ random queries each.
+/// A-27, first half: rays, points, boxes and spheres, over 10³ random queries each.
 #[test]
 fn a_27_queries_equal_brute_force() {
     let mut random = Random(21);
@@ -133,12 +133,12 @@ fn a_27_queries_equal_brute_force() {
             assert!(tree.nearest_point(p, expected * (1.0 - 1e-9) - 1e-9, &mut scratch).is_none());
 
             let center = random.in_cube();
-            let ball = BoundingSphere::new(center, random.between(0.0, 0.8)).unwrap();
+            let sphere = BoundingSphere::new(center, random.between(0.0, 0.8)).unwrap();
             let mut found = Vec::new();
-            tree.triangles_in_sphere(&ball, &mut scratch, each(&mut found));
+            tree.triangles_in_sphere(&sphere, &mut scratch, each(&mut found));
             found.sort_unstable();
             let expected: Vec<u32> = (0..count)
-                .filter(|&i| distance_by_projection(center, corners(&mesh, i as usize)) <= ball.radius())
+                .filter(|&i| distance_by_projection(center, corners(&mesh, i as usize)) <= sphere.radius())
                 .collect();
             assert_eq!(found, expected);
 
@@ -157,7 +157,8 @@ fn a_27_queries_equal_brute_force() {
     }
 }
 
-/// A-27, second half: a ball of 1 % of the mesh's size on a track of 35 564 faces visits less than 5 % as many nodes.
+/// A-27, second half: a sphere of 1 % of the mesh's size on a track of 35 564 faces visits less than 5 % as
+/// many nodes.
 #[test]
 fn a_27_few_nodes_are_visited() {
     // A winding road: 17 782 quads of two triangles each.
@@ -180,8 +181,8 @@ fn a_27_few_nodes_are_visited() {
     let (mut scratch, mut worst) = (Scratch::default(), 0);
     for _ in 0..1000 {
         let center = vertices[random.bits() as usize % vertices.len()] + 0.005 * size * random.in_cube();
-        let ball = BoundingSphere::new(center, 0.005 * size).unwrap();
-        let visits = tree.triangles_in_sphere(&ball, &mut scratch, |_| ControlFlow::Continue(()));
+        let sphere = BoundingSphere::new(center, 0.005 * size).unwrap();
+        let visits = tree.triangles_in_sphere(&sphere, &mut scratch, |_| ControlFlow::Continue(()));
         worst = worst.max(visits.nodes);
     }
     // A node holds four boxes.
@@ -372,7 +373,8 @@ fn t_20_bad_input() {
     assert!(tree.cast_ray(&down, 1.0, &mut scratch).is_some_and(|hit| hit.t == 1.0 && hit.front));
 }
 
-/// INT-1: a cube inside another one overlaps it though no triangles cross; points inside agree with the solid angle.
+/// INT-1: a cube inside another one overlaps it though no triangles cross; points inside agree with the solid
+/// angle.
 #[test]
 fn int_1_containment() {
     let cube = |half: f64| TriangleMesh::from_soup(&generate::cuboid(DVec3::splat(half)).unwrap()).unwrap();

@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use glam::{DQuat, DVec3};
 use random::Random;
 use rattleback_geometry::hierarchy::{
-    BoxFit, BuildSettings, ContactFeature, Contacts, MeshTree, ObbScratch, ObbTree, ObbTreeSettings, Report,
-    Scratch,
+    BoxFit, BuildSettings, ContactFeature, MeshTree, ObbContacts, ObbScratch, ObbTree, ObbTreeSettings,
+    Report, Scratch,
 };
 use rattleback_geometry::{Pose, TriangleMesh, generate};
 
@@ -29,14 +29,15 @@ fn variants() -> Vec<ObbTreeSettings> {
     all
 }
 
-fn collide(a: &ObbTree, b: &ObbTree, pose: &Pose, report: Report) -> Contacts {
-    let mut contacts = Contacts::default();
+fn collide(a: &ObbTree, b: &ObbTree, pose: &Pose, report: Report) -> ObbContacts {
+    let mut contacts = ObbContacts::default();
     a.collide(b, pose, report, &mut ObbScratch::default(), &mut contacts);
     contacts
 }
 
-/// T-1: every variant finds exactly the published numbers. T-2: 2N − 1 or N − 1 boxes, each triangle below one, inside all
-/// boxes above it within 10⁻⁹; depth at most 4 log₂ N. Memory: at most 6 MB, 3 MB for the small form.
+/// T-1: every variant finds exactly the published numbers. T-2: 2N − 1 or N − 1 boxes, each triangle below
+/// one, inside all boxes above it within 10⁻⁹; depth at most 4 log₂ N. Memory: at most 6 MB, 3 MB for the
+/// small form.
 #[test]
 fn t_1_counts_t_2_shape_of_the_tree() {
     let mesh = torus::torus();
@@ -69,8 +70,8 @@ fn t_1_counts_t_2_shape_of_the_tree() {
     }
 }
 
-/// T-7: pairs equal those of the mesh hierarchy (itself held against brute force) on random poses of torus, bumpy ball and soup,
-/// also between trees of different variants.
+/// T-7: pairs equal those of the mesh hierarchy (itself held against brute force) on random poses of torus,
+/// bumpy sphere and soup, also between trees of different variants.
 #[test]
 fn t_7_pairs_in_random_poses() {
     let mut random = Random(41);
@@ -114,7 +115,8 @@ fn t_7_pairs_in_random_poses() {
     }
 }
 
-/// T-8: contact points lie on or behind both surfaces within their depth, normals are unit vectors from A to B.
+/// T-8: contact points lie on or behind both surfaces within their depth, normals are unit vectors from A to
+/// B.
 #[test]
 fn t_8_points_of_two_spheres() {
     let mesh = generate::icosphere(4).unwrap();

@@ -1,4 +1,4 @@
-//! Trees of boxes, turned boxes, balls, hulls and mixtures: what they hold, and that all find the same.
+//! Trees of boxes, oriented boxes, spheres, hulls and mixtures: what they hold, and that all find the same.
 
 mod random;
 mod torus;
@@ -57,8 +57,8 @@ fn fixtures() -> Vec<TriangleMesh> {
     vec![cube, generate::torus(1.0, 0.4, 50, 20).unwrap(), soup(200, 0.2, &mut random), rod, single]
 }
 
-/// BVH-3: every triangle lies inside all volumes above it, for every kind, rule and order of building. BVH-4, first half: the
-/// leaves partition the triangles.
+/// BVH-3: every triangle lies inside all volumes above it, for every kind, rule and order of building. BVH-4,
+/// first half: the leaves partition the triangles.
 #[test]
 fn bvh_3_containment_bvh_4_partition() {
     for mesh in fixtures() {
@@ -95,7 +95,8 @@ fn bvh_3_containment_bvh_4_partition() {
     }
 }
 
-/// BVH-4: on an evenly cut sphere the depth is at most 4 log₂ n + 10, for the books' rules and for the surface-area rule.
+/// BVH-4: on an evenly cut sphere the depth is at most 4 log₂ n + 10, for the textbook rules and for the
+/// surface-area rule.
 #[test]
 fn bvh_4_depth() {
     for level in [1, 4, 6] {
@@ -130,8 +131,9 @@ fn root(mesh: &TriangleMesh, kind: VolumeKind) -> Volume {
     found.unwrap()
 }
 
-/// BVH-5, T-3: the oriented box of a turned box is that box. BVH-6: 10⁵ tiny triangles inside, off centre along a skew line,
-/// change it by less than 10⁻⁹ if it is fitted to the hull, by more than 1 % if it is fitted to the corners.
+/// BVH-5, T-3: the oriented box of a oriented box is that box. BVH-6: 10⁵ tiny triangles inside, off centre
+/// along a skew line, change it by less than 10⁻⁹ if it is fitted to the hull, by more than 1 % if it is
+/// fitted to the corners.
 #[test]
 fn bvh_5_bvh_6_what_lies_inside_does_not_count() {
     let mut random = Random(32);
@@ -173,18 +175,18 @@ fn bvh_5_bvh_6_what_lies_inside_does_not_count() {
     }
 }
 
-/// The tighter balls are never larger than Ritter's.
+/// The tighter spheres are never larger than Ritter's.
 #[test]
-fn tighter_balls() {
+fn tighter_spheres() {
     let mut random = Random(33);
     for _ in 0..100 {
         let mesh = random.crumpled_mesh();
         let [ritter, eigen, smallest] =
             [SphereFit::Ritter, SphereFit::RitterEigen, SphereFit::Smallest].map(|fit| {
-                let Volume::Sphere(ball) = root(&mesh, VolumeKind::Sphere(fit)) else {
-                    panic!("a ball was asked for")
+                let Volume::Sphere(sphere) = root(&mesh, VolumeKind::Sphere(fit)) else {
+                    panic!("a sphere was asked for")
                 };
-                ball.radius()
+                sphere.radius()
             });
         assert!(smallest <= eigen * (1.0 + 1e-12) && eigen <= ritter);
     }
@@ -218,8 +220,8 @@ fn crossings(a: &VolumeTree, b: &VolumeTree, pose: &Pose, descent: Descent) -> (
     (pairs, cost)
 }
 
-/// T-1: every kind of tree finds the published numbers of crossing triangles; T-10: turned boxes need fewer tests than aligned
-/// ones or balls where the surfaces are close.
+/// T-1: every kind of tree finds the published numbers of crossing triangles; T-10: oriented boxes need fewer
+/// tests than aligned ones or spheres where the surfaces are close.
 #[test]
 fn t_1_torus_counts_t_10_tests_needed() {
     let mesh = torus::torus();
@@ -251,12 +253,13 @@ fn t_1_torus_counts_t_10_tests_needed() {
         assert!(pairs.is_empty());
         tests.push(cost.volume_tests);
     }
-    let [aligned, oriented, ball] = [tests[0], tests[1], tests[4]];
-    assert!(oriented < aligned && oriented < ball, "{tests:?}");
+    let [aligned, oriented, sphere] = [tests[0], tests[1], tests[4]];
+    assert!(oriented < aligned && oriented < sphere, "{tests:?}");
 }
 
-/// INT-1: for every kind, pairs equal those of the mesh hierarchy (itself held against brute force) on 200 random poses of two
-/// meshes of about 500 triangles; descending into the larger node takes fewer tests than descending into both.
+/// INT-1: for every kind, pairs equal those of the mesh hierarchy (itself held against brute force) on 200
+/// random poses of two meshes of about 500 triangles; descending into the larger node takes fewer tests than
+/// descending into both.
 #[test]
 fn int_1_all_kinds_agree() {
     let mut random = Random(35);
@@ -307,8 +310,8 @@ fn bvh_1_nothing_is_moved_needlessly() {
     }
 }
 
-/// BVH-9: refitting 10⁵ triangles is at least five times faster than building anew; afterwards each leaf holds its triangle
-/// throughout the interval.
+/// BVH-9: refitting 10⁵ triangles is at least five times faster than building anew; afterwards each leaf
+/// holds its triangle throughout the interval.
 #[test]
 fn bvh_9_refit() {
     let mesh = generate::torus(1.0, 0.4, 250, 200).unwrap();
@@ -400,7 +403,8 @@ fn int_2_self_pairs() {
     }
 }
 
-/// Coinciding midpoints stay in one leaf, or are halved if asked; settings out of range are refused; refits fit.
+/// Coinciding midpoints stay in one leaf, or are halved if set so; settings out of range are refused; refits
+/// fit.
 #[test]
 fn degenerate_and_wrong_input() {
     let corners = |k: f64| [0.0, 2.0, 4.0].map(|a: f64| DVec3::new((a + k).cos(), (a + k).sin(), 0.0));

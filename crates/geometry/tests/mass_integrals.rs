@@ -8,7 +8,8 @@ use glam::DVec3;
 use random::Random;
 use rattleback_geometry::{MeshReport, PolygonSoup, TriangleMesh, VolumeIntegrals, convex_hull, generate};
 
-/// Independent oracle: each tetrahedron (origin, a, b, c) by mapping the unit simplex, ∫xᵢxⱼ from its vertex sums.
+/// Independent oracle: each tetrahedron (origin, a, b, c) by mapping the unit simplex, ∫xᵢxⱼ from its vertex
+/// sums.
 fn signed_tetrahedra(mesh: &TriangleMesh) -> VolumeIntegrals {
     let mut t = [0.0; 10];
     for i in 0..mesh.triangles().len() {
@@ -78,8 +79,8 @@ fn c_t1_cube_and_tetrahedron() {
     }
 }
 
-/// C-T1, table 6.2, and C-T2: sphere levels 1 to 6 match six digits, their zeros are zero, and each integral lies
-/// between those of the inscribed and the circumscribed sphere.
+/// C-T1, table 6.2, and C-T2: sphere levels 1 to 6 match six digits, their zeros are zero, and each integral
+/// lies between those of the inscribed and the circumscribed sphere.
 #[test]
 fn c_t1_c_t2_sphere_levels() {
     let table = [
@@ -101,22 +102,23 @@ fn c_t1_c_t2_sphere_levels() {
             // Erratum C-E1: the smallest face distance, not the largest, is the inscribed radius.
             assert!((inner - 0.9997151646).abs() < 1e-10);
         }
-        let (ball, ball_xx) = (4.0 / 3.0 * std::f64::consts::PI, 4.0 / 15.0 * std::f64::consts::PI);
+        let (sphere, sphere_xx) = (4.0 / 3.0 * std::f64::consts::PI, 4.0 / 15.0 * std::f64::consts::PI);
         for t in [mesh.integrals().unwrap(), three_stages(&mesh)] {
             assert!((t.t1 - t1).abs() <= 0.5001e-6, "level {level}: {}", t.t1);
             for second in [t.txx, t.tyy, t.tzz] {
                 assert!((second - txx).abs() <= 0.5001e-6, "level {level}: {second}");
-                assert!(ball_xx * inner.powi(5) < second && second < ball_xx);
+                assert!(sphere_xx * inner.powi(5) < second && second < sphere_xx);
             }
             for zero in [t.tx, t.ty, t.tz, t.txy, t.tyz, t.tzx] {
                 assert!(zero.abs() <= 1e-14, "level {level}: {zero}");
             }
-            assert!(ball * inner.powi(3) < t.t1 && t.t1 < ball);
+            assert!(sphere * inner.powi(3) < t.t1 && t.t1 < sphere);
         }
     }
 }
 
-/// C-T3 and MP-8: 10 000 random closed meshes, most not convex, three stages and short way against signed tetrahedra.
+/// C-T3 and MP-8: 10 000 random closed meshes, most not convex, three stages and short way against signed
+/// tetrahedra.
 #[test]
 fn c_t3_mp_8_random_meshes_agree_with_signed_tetrahedra() {
     let mut random = Random(1);
@@ -177,8 +179,8 @@ fn c_t3_mixed_faces() {
     }
 }
 
-/// C-T4: box 2×2×2 with a 1×1 hole along z: V = 6, T_xx = T_yy = 2.5, T_zz = 2, genus 1. Also with the hole as a loop
-/// of its own in the end faces.
+/// C-T4: box 2×2×2 with a 1×1 hole along z: V = 6, T_xx = T_yy = 2.5, T_zz = 2, genus 1. Also with the hole
+/// as a loop of its own in the end faces.
 #[test]
 fn c_t4_box_with_hole() {
     let soup = generate::cuboid_with_hole(DVec3::ONE, 0.5, 0.5).unwrap();
@@ -218,7 +220,7 @@ fn mp_1_unit_tetrahedron() {
     }
 }
 
-/// MP-2: the sheared tetrahedron that shows the sign error in the book's table.
+/// MP-2: the sheared tetrahedron that shows the sign error in the textbook's table.
 #[test]
 fn mp_2_sheared_tetrahedron() {
     let soup = generate::tetrahedron([
@@ -235,14 +237,14 @@ fn mp_2_sheared_tetrahedron() {
     }
 }
 
-/// MP-6: geodesic spheres converge to the ball like 1/F: each level's error is a quarter of the one before.
+/// MP-6: geodesic spheres converge to the sphere like 1/F: each level's error is a quarter of the one before.
 #[test]
 fn mp_6_spheres_converge_with_the_number_of_faces() {
-    let (ball, ball_xx) = (4.0 / 3.0 * std::f64::consts::PI, 4.0 / 15.0 * std::f64::consts::PI);
+    let (sphere, sphere_xx) = (4.0 / 3.0 * std::f64::consts::PI, 4.0 / 15.0 * std::f64::consts::PI);
     let errors: Vec<[f64; 2]> = (3..=6)
         .map(|level| {
             let t = generate::icosphere(level).unwrap().integrals().unwrap();
-            [ball - t.t1, ball_xx - t.txx]
+            [sphere - t.t1, sphere_xx - t.txx]
         })
         .collect();
     for pair in errors.windows(2) {

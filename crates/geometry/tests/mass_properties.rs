@@ -45,7 +45,7 @@ fn c_t5_mp_7_covariance_under_rigid_motion() {
     }
 }
 
-/// C-T5: two half cubes are one cube, and mass and density say the same.
+/// C-T5: two half cubes are one cube, and mass and density agree.
 #[test]
 fn c_t5_halves_and_mass_instead_of_density() {
     let cube = Shape::cuboid(DVec3::ONE).unwrap().mass_properties(3.0).unwrap();
@@ -59,8 +59,8 @@ fn c_t5_halves_and_mass_instead_of_density() {
     );
 }
 
-/// C-T5: the rattleback of the example scene, a 500 g ellipsoid mesh with a 30 g point fixed off its axes, against the
-/// closed form, within the error of the mesh.
+/// C-T5: the rattleback of the example scene, a 500 g ellipsoid mesh with a 30 g point fixed off its axes,
+/// against the closed form, within the error of the mesh.
 #[test]
 fn c_t5_ellipsoid_with_point_mass() {
     let axes = DVec3::new(0.10, 0.02, 0.015);
@@ -150,10 +150,10 @@ fn mp_3_mp_4_box_and_frame() {
 /// MP-5: parts of two densities, by the compound and by hand with parallel axes.
 #[test]
 fn mp_5_two_densities() {
-    let ball = Shape::sphere(0.5).unwrap();
+    let sphere = Shape::sphere(0.5).unwrap();
     let rod = Shape::cylinder(0.1, 2.0).unwrap();
     let place = Pose::new(DQuat::from_rotation_y(0.7), DVec3::new(1.0, -2.0, 0.5));
-    let compound = Compound::new(vec![(Pose::IDENTITY, ball), (place, rod)]).unwrap();
+    let compound = Compound::new(vec![(Pose::IDENTITY, sphere), (place, rod)]).unwrap();
     let got = compound.mass_properties_by_part(&[2.0, 7.0]).unwrap();
     let (m1, m2) = (2.0 * 4.0 / 3.0 * PI * 0.125, 7.0 * PI * 0.01 * 2.0);
     let c = place.translation * (m2 / (m1 + m2));
@@ -173,7 +173,8 @@ fn mp_5_two_densities() {
     assert_eq!(wrong_count, Err(MassError::DensityCount { densities: 1, parts: 2 }));
 }
 
-/// sphere, box and cylinder by the numbers of the specification (its cylinder stands along y, ours along z).
+/// sphere, box and cylinder by the numbers of the specification (its cylinder stands along y, ours along
+/// z).
 #[test]
 fn a_2_primitive_tensors() {
     let near = |got: f64, expected: f64, tolerance: f64| assert!((got - expected).abs() < tolerance, "{got}");
@@ -193,7 +194,8 @@ fn a_2_primitive_tensors() {
     assert_same(&fine, &Shape::sphere(1.0).unwrap().mass_properties(1.0).unwrap(), 1e-3);
 }
 
-/// sampling a unit cube with N = 8 gives (1 − 1/64)/6 plainly and 1/6 refined; a ball with N = 64 is within
+/// sampling a unit cube with N = 8 gives (1 − 1/64)/6 plainly and 1/6 refined; a sphere with N = 64 is
+/// within
 /// 0.1 % in volume and 0.2 % in inertia.
 #[test]
 fn a_3_sampled_mass() {
@@ -203,13 +205,13 @@ fn a_3_sampled_mass() {
         assert!((got.mass - 1.0).abs() < 1e-12);
         assert!(got.inertia.abs_diff_eq(DMat3::from_diagonal(DVec3::splat(exact)), 1e-12));
     }
-    let ball = Shape::sphere(1.0).unwrap();
-    let exact = ball.mass_properties(1.0).unwrap();
-    let got = ball.mass_properties_with(1.0, MassModel::Sampled { resolution: 64, refined: true }).unwrap();
+    let sphere = Shape::sphere(1.0).unwrap();
+    let exact = sphere.mass_properties(1.0).unwrap();
+    let got = sphere.mass_properties_with(1.0, MassModel::Sampled { resolution: 64, refined: true }).unwrap();
     assert!((got.mass / exact.mass - 1.0).abs() < 1e-3);
     assert!((got.inertia.x_axis.x / exact.inertia.x_axis.x - 1.0).abs() < 2e-3);
     let coarse = MassModel::Sampled { resolution: 0, refined: false };
-    assert!(matches!(ball.mass_properties_with(1.0, coarse), Err(MassError::Resolution { .. })));
+    assert!(matches!(sphere.mass_properties_with(1.0, coarse), Err(MassError::Resolution { .. })));
 }
 
 /// eight unit cubes are a cube of side 2.

@@ -28,11 +28,11 @@ fn moved(volume: &BoundingVolume, by: DVec3) -> BoundingVolume {
 /// Distance by support functions; 0 when they overlap.
 fn distance(a: &BoundingVolume, b: &BoundingVolume) -> f64 {
     enum Solid {
-        Ball(Sphere),
+        Sphere(Sphere),
         Box(Cuboid),
     }
     let solid = |v: &BoundingVolume| match v {
-        BoundingVolume::Sphere(s) => (Solid::Ball(Sphere::new(s.radius()).unwrap()), Pose::at(s.center())),
+        BoundingVolume::Sphere(s) => (Solid::Sphere(Sphere::new(s.radius()).unwrap()), Pose::at(s.center())),
         BoundingVolume::Aligned(b) => {
             (Solid::Box(Cuboid::new(b.half_extents()).unwrap()), Pose::at(b.center()))
         }
@@ -42,9 +42,9 @@ fn distance(a: &BoundingVolume, b: &BoundingVolume) -> f64 {
     let place = pose_a.relative(&pose_b);
     let mut cache = GjkCache::default();
     let answer = match (&a, &b) {
-        (Solid::Ball(a), Solid::Ball(b)) => gjk(a, b, &place, &mut cache),
-        (Solid::Ball(a), Solid::Box(b)) => gjk(a, b, &place, &mut cache),
-        (Solid::Box(a), Solid::Ball(b)) => gjk(a, b, &place, &mut cache),
+        (Solid::Sphere(a), Solid::Sphere(b)) => gjk(a, b, &place, &mut cache),
+        (Solid::Sphere(a), Solid::Box(b)) => gjk(a, b, &place, &mut cache),
+        (Solid::Box(a), Solid::Sphere(b)) => gjk(a, b, &place, &mut cache),
         (Solid::Box(a), Solid::Box(b)) => gjk(a, b, &place, &mut cache),
     };
     match answer.unwrap() {
@@ -53,8 +53,8 @@ fn distance(a: &BoundingVolume, b: &BoundingVolume) -> f64 {
     }
 }
 
-/// every pair at rest against nearest points by support functions; every pair in motion against bisection of that
-/// distance, 1e-9, never late, symmetric.
+/// every pair at rest against nearest points by support functions; every pair in motion against
+/// bisection of that distance, 1e-9, never late, symmetric.
 #[test]
 fn a_16_all_pairs_at_rest_and_moving() {
     let mut random = Random(16);
@@ -117,7 +117,8 @@ fn a_16_all_pairs_at_rest_and_moving() {
     assert!(hits > 2_500 && misses > 2_500);
 }
 
-/// Points, rays and triangles of a turned box agree with those of the box turned back; projections hold the volume.
+/// Points, rays and triangles of a oriented box agree with those of the box turned back; projections hold the
+/// volume.
 #[test]
 fn volumes_turn_with_their_frames() {
     let mut random = Random(17);
@@ -141,10 +142,10 @@ fn volumes_turn_with_their_frames() {
         let axis = random.on_sphere();
         let [low, high] = turned.project(axis);
         assert!((low - 1e-12..=high + 1e-12).contains(&q.dot(axis)));
-        let ball = BoundingVolume::from(BoundingSphere::new(DVec3::ZERO, 0.7).unwrap());
+        let sphere = BoundingVolume::from(BoundingSphere::new(DVec3::ZERO, 0.7).unwrap());
         let passing = ray.distance(DVec3::ZERO);
         if (passing - 0.7).abs() > 1e-12 {
-            assert_eq!(ball.cast_ray(&ray, 5.0).is_some(), passing < 0.7);
+            assert_eq!(sphere.cast_ray(&ray, 5.0).is_some(), passing < 0.7);
         }
     }
     let bad = Pose::at(DVec3::NAN);

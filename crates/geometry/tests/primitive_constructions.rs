@@ -72,7 +72,8 @@ fn geo_4_plane_with_a_long_normal() {
     assert!(Plane::new(DVec3::ZERO, 1.0).is_err() && Plane::new(DVec3::Z, f64::NAN).is_err());
 }
 
-/// TD-1, TD-2: rates of normals and frames against central differences, flipped normals included; frames stay orthonormal.
+/// TD-1, TD-2: rates of normals and frames against central differences, flipped normals included; frames stay
+/// orthonormal.
 #[test]
 fn td_1_td_2_rates_of_contact_frames() {
     let mut random = Random(3);

@@ -49,7 +49,8 @@ fn cube_with_hole() -> TriangleMesh {
     TriangleMesh::new(vertices, triangles).unwrap()
 }
 
-/// INT-9: six rays against the winding number on a torus, a cube with a hole and an L, with points in line with vertices.
+/// INT-9: six rays against the winding number on a torus, a cube with a hole and an L, with points in line
+/// with vertices.
 #[test]
 fn int_9_point_in_object_against_winding_number() {
     let ell = prism(&[[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [0.0, 2.0]], 1.0);
@@ -84,7 +85,8 @@ fn int_9_point_in_object_against_winding_number() {
     assert!(!point_in_mesh(DVec3::NAN, &meshes[0], &tolerances));
 }
 
-/// INT-10: unit cubes offset by (0.9, 0.3, 0.3): one region, one vertex of each, depth 0.1, vertex gap 0.99499.
+/// INT-10: unit cubes offset by (0.9, 0.3, 0.3): one region, one vertex of each, depth 0.1, vertex gap
+/// 0.99499.
 #[test]
 fn int_10_cubes_overlap_in_one_corner_region() {
     let cube = cuboid(DVec3::splat(0.5));
@@ -123,7 +125,8 @@ fn int_10_two_legs_make_two_regions() {
     }
 }
 
-/// INT-10: crossed bars that pierce each other edge to edge by 0.05, no vertex inside: one region, depth 0.05.
+/// INT-10: crossed bars that pierce each other edge to edge by 0.05, no vertex inside: one region, depth
+/// 0.05.
 #[test]
 fn int_10_crossed_bars_pierce_edge_to_edge() {
     let bar = cuboid(DVec3::new(2.0, 0.1, 0.1));
@@ -138,8 +141,8 @@ fn int_10_crossed_bars_pierce_edge_to_edge() {
     assert!((regions[0].depth - 0.05).abs() < 1e-9, "{}", regions[0].depth);
 }
 
-/// A bar through a plate overlaps it once, though the curves above and below do not touch. One cube in another, and cubes
-/// apart; candidates from outside give the same answer; an open mesh is an error.
+/// A bar through a plate overlaps it once, though the curves above and below do not touch. One cube in
+/// another, and cubes apart; candidates from outside give the same answer; an open mesh is an error.
 #[test]
 fn nested_piercing_and_separate_meshes() {
     let tolerances = Tolerances::default();

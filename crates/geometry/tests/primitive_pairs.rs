@@ -9,7 +9,7 @@ use random::Random;
 use rattleback_geometry::primitive::{
     BoxAxis, LineSegment, Ray, Tetrahedron, Tolerances, Triangle, box_box, box_sphere, box_triangle,
     closest_segment_segment, closest_segment_triangle, closest_sphere_sphere, closest_triangle_triangle,
-    coplanar_edges, ray_meets_aabb, segment_aabb, segment_box, segment_meets_aabb, segment_sphere,
+    coplanar_edges, ray_intersects_aabb, segment_aabb, segment_box, segment_intersects_aabb, segment_sphere,
     segment_triangle, separating_axis, slab_interval, sphere_triangle, triangle_triangle,
 };
 use rattleback_geometry::{Aabb, BoundingSphere, OrientedBox, Pose};
@@ -22,9 +22,9 @@ fn edges(bounds: &OrientedBox) -> impl Iterator<Item = LineSegment> {
     EDGES.into_iter().map(move |[i, j]| LineSegment::new(corners[i], corners[j]))
 }
 
-/// Convex polyhedra meet iff an edge of one meets the other solid. Grown by `margin` the second box must decide the same
-/// way for the answer to be clear.
-fn boxes_meet(a: &OrientedBox, b: &OrientedBox, margin: f64) -> bool {
+/// Convex polyhedra intersect iff an edge of one intersects the other solid. Grown by `margin` the second box
+/// must decide the same way for the answer to be clear.
+fn boxes_intersect(a: &OrientedBox, b: &OrientedBox, margin: f64) -> bool {
     let grow =
         |x: &OrientedBox| OrientedBox::new(x.pose(), (x.half_extents() + margin).max(DVec3::ZERO)).unwrap();
     let (a, b) = (grow(a), grow(b));
@@ -37,8 +37,8 @@ fn random_box(random: &mut Random, reach: f64) -> OrientedBox {
     OrientedBox::new(random.pose(reach), half).unwrap()
 }
 
-/// INT-3: the 15 axes against edges piercing solids, on 10⁵ random pairs of which a tenth have parallel edges, and on sizes
-/// from 1e-4 to 1e3 at up to 1e6 from the origin.
+/// INT-3: the 15 axes against edges piercing solids, on 10⁵ random pairs of which a tenth have parallel
+/// edges, and on sizes from 1e-4 to 1e3 at up to 1e6 from the origin.
 #[test]
 fn int_3_box_box_against_edges_piercing_solids() {
     let mut random = Random(30);
@@ -52,16 +52,17 @@ fn int_3_box_box_against_edges_piercing_solids() {
         }
         let got = box_box(&a, &b);
         assert_eq!(got, box_box(&b, &a), "{a:?} {b:?}");
-        if boxes_meet(&a, &b, 1e-9) == boxes_meet(&a, &b, -1e-9) {
-            assert_eq!(got, boxes_meet(&a, &b, 0.0), "{a:?} {b:?}");
+        if boxes_intersect(&a, &b, 1e-9) == boxes_intersect(&a, &b, -1e-9) {
+            assert_eq!(got, boxes_intersect(&a, &b, 0.0), "{a:?} {b:?}");
         }
-        // The same pair tiny, stretched or far away: stretching one axis keeps aligned boxes boxes, so only scale and shift.
+        // The same pair tiny, stretched or far away: stretching one axis keeps aligned boxes boxes, so only
+        // scale and shift.
         let (scale, shift) = if case % 2 == 0 { (1e-4, DVec3::ZERO) } else { (1.0, DVec3::splat(1e6)) };
         let moved = |x: &OrientedBox| {
             let place = Pose::new(x.pose().rotation, scale * x.center() + shift);
             OrientedBox::new(place, scale * x.half_extents()).unwrap()
         };
-        if boxes_meet(&a, &b, 1e-8) == boxes_meet(&a, &b, -1e-8) {
+        if boxes_intersect(&a, &b, 1e-8) == boxes_intersect(&a, &b, -1e-8) {
             assert_eq!(box_box(&moved(&a), &moved(&b)), got, "{a:?} {b:?}");
         }
     }
@@ -87,14 +88,14 @@ fn needles_of_boxes_against_edges_piercing_solids() {
     for _ in 0..50_000 {
         let mut needle = || OrientedBox::new(random.pose(0.5), DVec3::new(0.001, 0.003, 1.0)).unwrap();
         let (a, b) = (needle(), needle());
-        if boxes_meet(&a, &b, 1e-9) == boxes_meet(&a, &b, -1e-9) {
-            assert_eq!(box_box(&a, &b), boxes_meet(&a, &b, 0.0), "{a:?} {b:?}");
+        if boxes_intersect(&a, &b, 1e-9) == boxes_intersect(&a, &b, -1e-9) {
+            assert_eq!(box_box(&a, &b), boxes_intersect(&a, &b, 0.0), "{a:?} {b:?}");
         }
     }
 }
 
-/// INT-4: 4.6 ± 0.5 % of the disjoint pairs of BVH-2 are told apart by edge axes only. The number holds for one centre at
-/// the origin and the other in (−2, 2)³; with both centres random there it is 1.7 %.
+/// INT-4: 4.6 ± 0.5 % of the disjoint pairs of BVH-2 are separated by edge axes only. The number holds for
+/// one centre at the origin and the other in (−2, 2)³; with both centres random there it is 1.7 %.
 #[test]
 fn int_4_edge_axes_matter() {
     let mut random = Random(4);
@@ -119,9 +120,9 @@ fn int_4_edge_axes_matter() {
     assert!((share - 4.6).abs() < 0.5, "{share}");
 }
 
-/// Exact: the origin lies in the hull of the nine differences iff in that of at most four of them (Carathéodory), and each
-/// such question is a sign of integers.
-fn integer_triangles_meet(a: [[i64; 3]; 3], b: [[i64; 3]; 3]) -> bool {
+/// Exact: the origin lies in the hull of the nine differences iff in that of at most four of them
+/// (Carathéodory), and each such question is a sign of integers.
+fn integer_triangles_intersect(a: [[i64; 3]; 3], b: [[i64; 3]; 3]) -> bool {
     let sub = |p: [i64; 3], q: [i64; 3]| [p[0] - q[0], p[1] - q[1], p[2] - q[2]];
     let cross = |p: [i64; 3], q: [i64; 3]| {
         [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]]
@@ -169,8 +170,8 @@ fn integer_triangles_meet(a: [[i64; 3]; 3], b: [[i64; 3]; 3]) -> bool {
     false
 }
 
-/// INT-5: triangles with corners in {−3…3}³, degenerate in every way, against exact integers; symmetric under exchange and
-/// under turning the corners round.
+/// INT-5: triangles with corners in {−3…3}³, degenerate in every way, against exact integers; symmetric under
+/// exchange and under turning the corners round.
 #[test]
 fn int_5_triangle_triangle_against_exact_integers() {
     let mut random = Random(5);
@@ -190,7 +191,7 @@ fn int_5_triangle_triangle_against_exact_integers() {
             }
             coplanar += 1;
         }
-        let expected = integer_triangles_meet(a, b);
+        let expected = integer_triangles_intersect(a, b);
         let float = |t: [[i64; 3]; 3]| Triangle::from(t.map(|p| DVec3::from_array(p.map(|x| x as f64))));
         let (t, u) = (float(a), float(b));
         flat += u32::from(t.normal().is_none() || u.normal().is_none());
@@ -211,14 +212,15 @@ fn int_5_triangle_triangle_against_exact_integers() {
     assert!(meeting > 8_000 && flat > 1_000);
 }
 
-/// Decided by clipping nothing: any corner inside, any triangle side through the box, any box edge through the triangle.
-fn box_meets_triangle(bounds: &OrientedBox, triangle: &Triangle) -> bool {
+/// Decided by clipping nothing: any corner inside, any triangle side through the box, any box edge through
+/// the triangle.
+fn box_intersects_triangle(bounds: &OrientedBox, triangle: &Triangle) -> bool {
     triangle.sides().iter().any(|side| segment_box(side, bounds))
         || edges(bounds).any(|edge| segment_triangle(&edge, triangle, &Tolerances::default()).is_some())
 }
 
-/// INT-6, A-23: all 13 axes against edges through solids, 10⁵ random pairs; the triangle that only pokes an edge through
-/// the box; the triangle that box axes and its own normal do not tell from the box.
+/// INT-6, A-23: all 13 axes against edges through solids, 10⁵ random pairs; the triangle that only pokes an
+/// edge through the box; the triangle that box axes and its own normal do not separate from the box.
 #[test]
 fn int_6_a_23_box_triangle_against_edges_through_solids() {
     let mut random = Random(6);
@@ -231,10 +233,12 @@ fn int_6_a_23_box_triangle_against_edges_through_solids() {
             triangle.c = triangle.a.lerp(triangle.b, 0.3);
         }
         let grown = |by: f64| OrientedBox::new(bounds.pose(), bounds.half_extents() + by).unwrap();
-        if box_meets_triangle(&grown(1e-9), &triangle) == box_meets_triangle(&grown(-1e-9), &triangle) {
+        if box_intersects_triangle(&grown(1e-9), &triangle)
+            == box_intersects_triangle(&grown(-1e-9), &triangle)
+        {
             assert_eq!(
                 box_triangle(&bounds, &triangle),
-                box_meets_triangle(&bounds, &triangle),
+                box_intersects_triangle(&bounds, &triangle),
                 "{bounds:?} {triangle:?}"
             );
         }
@@ -252,7 +256,7 @@ fn int_6_a_23_box_triangle_against_edges_through_solids() {
 }
 
 /// The four steps of the specification, with the projection corrected.
-fn sphere_meets_triangle(c: DVec3, r: f64, triangle: &Triangle) -> bool {
+fn sphere_intersects_triangle(c: DVec3, r: f64, triangle: &Triangle) -> bool {
     let Some(n) = triangle.normal() else {
         return triangle.sides().iter().any(|s| segment_sphere(s, &BoundingSphere::new(c, r).unwrap()));
     };
@@ -265,7 +269,7 @@ fn sphere_meets_triangle(c: DVec3, r: f64, triangle: &Triangle) -> bool {
         || triangle.sides().iter().any(|s| segment_sphere(s, &BoundingSphere::new(c, r).unwrap()))
 }
 
-/// INT-7: balls and triangles, near the origin and 1e6 away, against the four-step test.
+/// INT-7: spheres and triangles, near the origin and 1e6 away, against the four-step test.
 #[test]
 fn int_7_sphere_triangle_far_and_near() {
     let mut random = Random(7);
@@ -276,12 +280,13 @@ fn int_7_sphere_triangle_far_and_near() {
         let clear = if case % 4 == 0 { 1e-8 } else { 1e-12 };
         if (triangle.distance(c) - r).abs() > clear {
             let sphere = BoundingSphere::new(c, r).unwrap();
-            assert_eq!(sphere_triangle(&sphere, &triangle), sphere_meets_triangle(c, r, &triangle));
+            assert_eq!(sphere_triangle(&sphere, &triangle), sphere_intersects_triangle(c, r, &triangle));
         }
     }
 }
 
-/// INT-8: outline table against slabs, 3·10⁵ rays and segments, a tenth along the axes or starting in face planes.
+/// INT-8: outline table against slabs, 3·10⁵ rays and segments, a tenth along the axes or starting in face
+/// planes.
 #[test]
 fn int_8_segment_box_table_against_slabs() {
     let mut random = Random(8);
@@ -291,7 +296,8 @@ fn int_8_segment_box_table_against_slabs() {
         let mut start = 3.0 * random.in_cube();
         let mut offset = 4.0 * random.in_cube();
         if case % 10 == 0 {
-            // Quarters, so that many start in face planes and many directions have zeros; every product is exact.
+            // Quarters, so that many start in face planes and many directions have zeros; every product is
+            // exact.
             start = (4.0 * start).round() / 4.0;
             offset = offset.round();
             if case % 20 == 0 {
@@ -300,13 +306,13 @@ fn int_8_segment_box_table_against_slabs() {
         }
         let segment = LineSegment::new(start, start + offset);
         let slabs = segment_aabb(&segment, &bounds);
-        assert_eq!(segment_meets_aabb(&segment, &bounds), slabs, "{segment:?}");
+        assert_eq!(segment_intersects_aabb(&segment, &bounds), slabs, "{segment:?}");
         hits += u32::from(slabs);
         // A ray's direction is rounded to unit length, so exact grazing is left to the segments.
         if case % 10 != 0 {
             let ray = Ray::new(start, offset).unwrap();
             let slabs = slab_interval(start, ray.direction(), f64::INFINITY, &bounds).is_some();
-            assert_eq!(ray_meets_aabb(&ray, &bounds), slabs, "{ray:?}");
+            assert_eq!(ray_intersects_aabb(&ray, &bounds), slabs, "{ray:?}");
         }
     }
     assert!(hits > 30_000);
@@ -348,8 +354,9 @@ fn int_11_coplanar_edges_against_integers() {
     assert_eq!(coplanar_edges(&p, &q, DVec3::Z, &Tolerances::default()), Some((1.0, 0.5)));
 }
 
-/// nearest points of the primitives satisfy the optimality condition of a convex problem, (p − q)·(x − q) ≤ 0 for all
-/// x of the set, which corners suffice to check; and agree with the other library. Sizes 1e-4 to 1, up to 1e6 away, 1 : 1000.
+/// nearest points of the primitives satisfy the optimality condition of a convex problem, (p − q)·(x −
+/// q) ≤ 0 for all x of the set, which corners suffice to check; and agree with the other library. Sizes 1e-4
+/// to 1, up to 1e6 away, 1 : 1000.
 #[test]
 fn a_15_nearest_points_are_optimal() {
     let mut random = Random(15);
@@ -414,23 +421,25 @@ fn distances_agree_with_another_library() {
     assert!(worst < 1e-7, "{worst}");
 }
 
-/// Balls, boxes and points: touching exactly, one inside the other, no size at all.
+/// Spheres, boxes and points: touching exactly, one inside the other, no size at all.
 #[test]
-fn touching_nested_and_sizeless_things_meet() {
-    let ball = |x: f64, r: f64| BoundingSphere::new(x * DVec3::X, r).unwrap();
-    assert!(ball(0.0, 1.0).overlaps(&ball(3.0, 2.0)) && !ball(0.0, 1.0).overlaps(&ball(3.0 + 1e-12, 2.0)));
-    let nested = closest_sphere_sphere(&ball(0.0, 5.0), &ball(1.0, 1.0));
+fn touching_nested_and_sizeless_primitives_intersect() {
+    let sphere = |x: f64, r: f64| BoundingSphere::new(x * DVec3::X, r).unwrap();
+    assert!(
+        sphere(0.0, 1.0).overlaps(&sphere(3.0, 2.0)) && !sphere(0.0, 1.0).overlaps(&sphere(3.0 + 1e-12, 2.0))
+    );
+    let nested = closest_sphere_sphere(&sphere(0.0, 5.0), &sphere(1.0, 1.0));
     assert_eq!(nested.distance, 0.0);
-    assert!(ball(0.0, 5.0).contains(nested.point_a) && ball(1.0, 1.0).contains(nested.point_a));
-    let apart = closest_sphere_sphere(&ball(0.0, 1.0), &ball(4.0, 2.0));
+    assert!(sphere(0.0, 5.0).contains(nested.point_a) && sphere(1.0, 1.0).contains(nested.point_a));
+    let apart = closest_sphere_sphere(&sphere(0.0, 1.0), &sphere(4.0, 2.0));
     assert_eq!((apart.distance, apart.point_a, apart.point_b), (1.0, DVec3::X, 2.0 * DVec3::X));
     let cube = OrientedBox::new(Pose::IDENTITY, DVec3::ONE).unwrap();
     assert!(
-        box_sphere(&cube, &ball(2.0, 1.0))
-            && box_sphere(&cube, &ball(0.2, 0.0))
-            && !box_sphere(&cube, &ball(2.1, 1.0))
+        box_sphere(&cube, &sphere(2.0, 1.0))
+            && box_sphere(&cube, &sphere(0.2, 0.0))
+            && !box_sphere(&cube, &sphere(2.1, 1.0))
     );
     let point = LineSegment::new(DVec3::X, DVec3::X);
-    assert!(segment_sphere(&point, &ball(0.0, 1.0)) && segment_box(&point, &cube));
-    assert!(segment_sphere(&LineSegment::new(-0.1 * DVec3::X, 0.1 * DVec3::X), &ball(0.0, 1.0)));
+    assert!(segment_sphere(&point, &sphere(0.0, 1.0)) && segment_box(&point, &cube));
+    assert!(segment_sphere(&LineSegment::new(-0.1 * DVec3::X, 0.1 * DVec3::X), &sphere(0.0, 1.0)));
 }

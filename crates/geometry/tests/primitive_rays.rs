@@ -10,7 +10,7 @@ use random::Random;
 use rattleback_geometry::primitive::{FromInside, Ray, Triangle, cast_ray_at_mesh, closest_of_triangles};
 use rattleback_geometry::{HeightField, Pose, Shape, SupportShape, TriangleMesh, generate};
 
-/// A lens: the common part of two balls of radius 2 with centres at z = ±1.5.
+/// A lens: the common part of two spheres of radius 2 with centres at z = ±1.5.
 #[derive(Debug)]
 struct Lens;
 
@@ -20,7 +20,7 @@ impl SupportShape for Lens {
     }
 
     fn support(&self, d: DVec3) -> DVec3 {
-        // The cap opposite to the ball's centre; where the direction points past the rim, the rim.
+        // The cap opposite to the sphere's centre; where the direction points past the rim, the rim.
         let side = if d.z < 0.0 { -1.0 } else { 1.0 };
         let center = DVec3::new(0.0, 0.0, -1.5 * side);
         let p = center + 2.0 * d;
@@ -80,8 +80,9 @@ fn sampled_entry(shape: &Shape, ray: &Ray, reach: f64) -> Option<f64> {
     Some(high)
 }
 
-/// the first point of a ray inside each solid, by sampling its implicit form; the hit lies on the surface, its normal is
-/// a unit vector against the ray, and nothing is hit when sampling sees nothing but grazing.
+/// the first point of a ray inside each solid, by sampling its implicit form; the hit lies on the
+/// surface, its normal is a unit vector against the ray, and nothing is hit when sampling sees nothing but
+/// grazing.
 #[test]
 fn a_30_rays_against_sampled_solids() {
     let mut random = Random(30);
@@ -168,15 +169,16 @@ fn rays_from_inside_leave_where_the_reverse_ray_enters() {
     assert_eq!(mesh.cast_ray(&ray, 0.1, FromInside::Origin).unwrap().t, 0.0);
     let exit = mesh.cast_ray(&ray, 9.0, FromInside::Exit).unwrap();
     assert!((exit.t - 0.4).abs() < 1e-12 && exit.normal.x > 0.9);
-    // Two overlapping balls: out of one is still inside the other.
-    let ball = Shape::sphere(1.0).unwrap();
-    let pair = Shape::compound(vec![(Pose::IDENTITY, ball.clone()), (Pose::at(DVec3::X), ball)]).unwrap();
+    // Two overlapping spheres: out of one is still inside the other.
+    let sphere = Shape::sphere(1.0).unwrap();
+    let pair = Shape::compound(vec![(Pose::IDENTITY, sphere.clone()), (Pose::at(DVec3::X), sphere)]).unwrap();
     let ray = Ray::new(-0.5 * DVec3::X, DVec3::X).unwrap();
     let exit = pair.cast_ray(&ray, 9.0, FromInside::Exit).unwrap();
     assert!((exit.t - 2.5).abs() < 1e-12 && exit.part == 1);
 }
 
-/// Hits and nearest points agree with the other library for the shapes both have, near, tiny (1e-4) and stretched (1 : 1000).
+/// Hits and nearest points agree with the other library for the shapes both have, near, tiny (1e-4) and
+/// stretched (1 : 1000).
 #[test]
 fn rays_and_nearest_points_agree_with_another_library() {
     let mut random = Random(32);
@@ -213,12 +215,13 @@ fn rays_and_nearest_points_agree_with_another_library() {
         assert!(different <= 2, "{:?}: {different}", shape.kind());
     }
     println!("rays {worst_ray:e}, nearest points {worst_point:e} of the size");
-    // The other library finds cylinders and cones by a search that ends about 1e-6 from the surface; ours are within 1e-9 of
-    // the sampled surface.
+    // The other library finds cylinders and cones by a search that ends about 1e-6 from the surface; ours are
+    // within 1e-9 of the sampled surface.
     assert!(worst_ray < 1e-5 && worst_point < 1e-12);
 }
 
-/// Nearest points: on the surface, no sampled surface point is nearer, normal = gradient of the distance, sign = contains.
+/// Nearest points: on the surface, no sampled surface point is nearer, normal = gradient of the distance,
+/// sign = contains.
 #[test]
 fn nearest_points_beat_every_sampled_surface_point() {
     let mut random = Random(33);
@@ -248,7 +251,7 @@ fn nearest_points_beat_every_sampled_surface_point() {
     }
 }
 
-/// The lens has a closed form: inside the larger of the two balls' signed distances.
+/// The lens has a closed form: inside the larger of the two spheres' signed distances.
 #[test]
 fn custom_shapes_agree_with_their_closed_form() {
     let lens = Shape::custom(Arc::new(Lens)).unwrap();
@@ -267,7 +270,8 @@ fn custom_shapes_agree_with_their_closed_form() {
     assert!(worst < 1e-8);
 }
 
-/// Ellipsoids: the nearest point's normal points to p; on axes, in symmetry planes, at the centre, flat (1 : 1000) and tiny.
+/// Ellipsoids: the nearest point's normal points to p; on axes, in symmetry planes, at the centre, flat (1 :
+/// 1000) and tiny.
 #[test]
 fn nearest_points_of_ellipsoids_from_everywhere() {
     let mut random = Random(35);
@@ -302,8 +306,8 @@ fn nearest_points_of_ellipsoids_from_everywhere() {
     }
 }
 
-/// A ray through a terrain meets the same triangle first whether the grid is walked or every triangle is asked; rays down
-/// grid lines, through grid points and along diagonals included.
+/// A ray through a terrain hits the same triangle first whether the grid is traversed or every triangle is
+/// tested; rays down grid lines, through grid points and along diagonals included.
 #[test]
 fn height_field_walk_agrees_with_all_triangles() {
     let mut random = Random(36);
@@ -366,7 +370,8 @@ fn no_ray_leaks_between_triangles() {
     }
 }
 
-/// Far away (1e6) the hit is as exact as the coordinates; a posed shape is the shape; bad input gives nothing.
+/// Far away (1e6) the hit is as exact as the coordinates; a posed shape is the shape; bad input gives
+/// nothing.
 #[test]
 fn far_rays_posed_shapes_and_bad_input() {
     let mut random = Random(38);

@@ -70,7 +70,7 @@ fn q_4_drift() {
     assert!((r.transpose() * r).abs_diff_eq(DMat3::IDENTITY, 1e-14));
 }
 
-/// slerp meets both ends exactly, moves at constant angular speed, on the shorter arc.
+/// slerp reaches both ends exactly, moves at constant angular speed, on the shorter arc.
 #[test]
 fn q_5_slerp() {
     let mut random = Random(22);

@@ -15,22 +15,23 @@ thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
 struct Counting;
 
 #[allow(unsafe_code)]
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a thread-local number.
+// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a
+// thread-local number.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as promised by the caller.
+        // SAFETY: the contract of the caller is that of `System`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as promised by the caller.
+        // SAFETY: the contract of the caller is that of `System`.
         unsafe { System.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as promised by the caller.
+        // SAFETY: the contract of the caller is that of `System`.
         unsafe { System.realloc(place, layout, size) }
     }
 }
@@ -38,11 +39,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Boxes that swing to and fro, so that every situation comes back: after some periods nothing is allocated any more.
+/// Boxes that swing to and fro, so that every situation comes back: after some periods nothing is allocated
+/// any more.
 #[test]
 fn steps_in_steady_state_allocate_nothing() {
     const PERIOD: usize = 32;
-    // The tree is renewed part by part, not in step with the boxes, so its buffers need some rounds to reach their size.
+    // The tree is renewed part by part, not in step with the boxes, so its buffers need some rounds to reach
+    // their size.
     const WARM: usize = 60 * PERIOD;
     for kind in [SpaceKind::DynamicBvh, SpaceKind::UniformGrid] {
         for speed in [0.02, 0.5] {

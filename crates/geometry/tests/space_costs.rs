@@ -53,7 +53,8 @@ impl Gas {
     }
 }
 
-/// Impulse test 17: from 10³ to 10⁵ boxes at constant density, the work per box of a step less than doubles. (On a floor: `space_books`.)
+/// Impulse test 17: from 10³ to 10⁵ boxes at constant density, the work per box of a step less than doubles.
+/// (On a floor: `space_textbook`.)
 #[test]
 fn crowds_of_any_size_cost_the_same_per_box() {
     for kind in [SpaceKind::SpatialHash, SpaceKind::DynamicBvh] {
@@ -67,8 +68,8 @@ fn crowds_of_any_size_cost_the_same_per_box() {
     }
 }
 
-/// A hundred fixed boxes for every moving one, beside which the moving ones float, and a ground: a step takes at most 1.5
-/// times the operations of one without them.
+/// A hundred fixed boxes for every moving one, beside which the moving ones float, and a ground: a step takes
+/// at most 1.5 times the operations of one without them.
 #[test]
 fn fixed_boxes_cost_nothing() {
     for kind in
@@ -94,8 +95,8 @@ fn fixed_boxes_cost_nothing() {
     }
 }
 
-/// One box at 10⁷ m, and one of 10⁷ m: the others cost at most one and a half times as much, but for what comparing
-/// each of them with the giant takes.
+/// One box at 10⁷ m, and one of 10⁷ m: the others cost at most one and a half times as much, but for what
+/// comparing each of them with the giant takes.
 #[test]
 fn one_outlier_does_not_slow_the_rest() {
     const COUNT: usize = 2000;
@@ -121,8 +122,8 @@ fn one_outlier_does_not_slow_the_rest() {
     }
 }
 
-/// Boxes that are none are refused before a space sees them, those that reach too far by every space, and what it
-/// holds stays as it was.
+/// Boxes that are none are refused before a space sees them, those that reach too far by every space, and
+/// what it holds stays as it was.
 #[test]
 fn impossible_boxes_are_refused_by_every_space() {
     for (low, high) in

@@ -42,8 +42,8 @@ fn live(
     }
 }
 
-/// 10⁴ steps with insertions, removals and teleports: no space loses a pair, exact ones tell no other; queries before and
-/// after a step.
+/// 10⁴ steps with insertions, removals and teleports: no space loses a pair, exact ones report no other;
+/// queries before and after a step.
 #[test]
 fn ten_thousand_random_steps() {
     for kind in SpaceKind::ALL {
@@ -53,15 +53,15 @@ fn ten_thousand_random_steps() {
         for k in 0..10_000 {
             live(&mut model, &mut *space, &mut random, 40);
             if k % 16 == 0 {
-                model.ask(&*space, &mut random, REACH);
+                model.compare_queries(&*space, &mut random, REACH);
             }
             if k % 1000 == 500 {
                 space.build();
-                model.ask(&*space, &mut random, REACH);
+                model.compare_queries(&*space, &mut random, REACH);
             }
             model.step(&mut *space, 1);
             if k % 16 == 8 {
-                model.ask(&*space, &mut random, REACH);
+                model.compare_queries(&*space, &mut random, REACH);
             }
         }
         while let Some(id) = model.nth(0) {
@@ -86,12 +86,12 @@ fn many_boxes() {
         for _ in 0..40 {
             live(&mut model, &mut *space, &mut random, 1200);
             model.step(&mut *space, 2);
-            model.ask(&*space, &mut random, 3.0 * REACH);
+            model.compare_queries(&*space, &mut random, 3.0 * REACH);
         }
     }
 }
 
-/// The number of threads changes no bit of what is told.
+/// The number of threads changes no bit of the reported pairs.
 #[test]
 fn threads_do_not_show() {
     for kind in SpaceKind::ALL {
@@ -189,6 +189,32 @@ fn unbounded_boxes_pair_with_everything() {
         assert_eq!(met, 40);
         model.update(&mut *space, ground, random_box(&mut random, 1.0));
         model.step(&mut *space, 1);
+    }
+}
+
+/// Unbounded and too large boxes get the box everywhere, in any order of inserts and updates; other errors
+/// are passed on.
+#[test]
+fn too_large_boxes_are_everywhere() {
+    for kind in SpaceKind::ALL {
+        let mut space = kind.create();
+        let huge = Aabb::new(DVec3::splat(-1.0), DVec3::new(1.0, 1e16, 1.0)).unwrap();
+        let unit = Aabb::new(DVec3::ZERO, DVec3::ONE).unwrap();
+        let small = space.insert_or_everywhere(Some(&unit), Mobility::Moving, 1).unwrap();
+        let large = space.insert_or_everywhere(Some(&huge), Mobility::Moving, 2).unwrap();
+        let plane = space.insert_or_everywhere(None, Mobility::Fixed, 3).unwrap();
+        let boxes = [small, large, plane].map(|id| space.bounds(id).unwrap());
+        assert_eq!(boxes, [unit, everywhere(), everywhere()]);
+        space.update_or_everywhere(large, Some(&unit)).unwrap();
+        space.update_or_everywhere(small, None).unwrap();
+        space.update_or_everywhere(plane, Some(&huge)).unwrap();
+        let boxes = [small, large, plane].map(|id| space.bounds(id).unwrap());
+        assert_eq!(boxes, [everywhere(), unit, everywhere()]);
+        let mut changes = PairChanges::default();
+        space.step(1, &mut changes);
+        assert_eq!(changes.appeared.len(), 3);
+        space.remove(small).unwrap();
+        assert_eq!(space.update_or_everywhere(small, None), Err(SpaceError::Unknown { id: small }));
     }
 }
 

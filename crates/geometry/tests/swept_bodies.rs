@@ -1,4 +1,5 @@
-//! Rigid bodies in motion: conservative advancement, bisection, shape casts, and that none of them is ever late.
+//! Rigid bodies in motion: conservative advancement, bisection, shape casts, and that none of them is ever
+//! late.
 
 mod parry;
 mod random;
@@ -26,9 +27,10 @@ fn tight(tolerance: f64) -> Advancement {
     Advancement { distance_tolerance: tolerance, max_iterations: 100 }
 }
 
-/// GEO-3: the interpolation meets both ends, turns at a constant rate, and the linear form misses by the known angle.
+/// GEO-3: the interpolation reaches both ends, turns at a constant rate, and the linear form misses by the
+/// known angle.
 #[test]
-fn geo_3_interpolation_meets_both_ends() {
+fn geo_3_interpolation_reaches_both_ends() {
     let mut random = Random(3);
     for _ in 0..10_000 {
         let (start, end) = (random.pose(3.0), random.pose(3.0));
@@ -73,7 +75,8 @@ fn chord_pieces_bound_the_sagitta() {
     assert!(chord_pieces(1.0, 1e9, 1e-9).is_err());
 }
 
-/// CTA-1: cubes face to face, gap 3, closing speed 10: s = 0.3 in at most three iterations, free at every iterate.
+/// CTA-1: cubes face to face, gap 3, closing speed 10: s = 0.3 in at most three iterations, free at every
+/// iterate.
 #[test]
 fn cta_1_cubes_face_to_face() {
     let cube = Cuboid::new(DVec3::splat(0.5)).unwrap();
@@ -129,7 +132,7 @@ fn cta_2_turning_bar() {
     }
 }
 
-/// CTA-3: bodies that separate are let go after one look, bodies at equal velocity too.
+/// CTA-3: bodies that separate are dismissed after one evaluation, bodies at equal velocity too.
 #[test]
 fn cta_3_separating_and_parallel() {
     let mut looks = 0;
@@ -176,8 +179,8 @@ fn random_hull(random: &mut Random) -> ConvexPolyhedron {
     }
 }
 
-/// CTA-5: random hulls, velocities and rotations against a walk along the other library's distance: never late, close at the
-/// reported time, nothing missed, nothing invented.
+/// CTA-5: random hulls, velocities and rotations against a walk along the other library's distance: never
+/// late, close at the reported time, nothing missed, nothing invented.
 #[test]
 fn cta_5_random_hulls_against_a_scan() {
     let mut random = Random(5);
@@ -269,21 +272,33 @@ fn cta_7_time_scaling() {
     assert!((times[0] - times[1]).abs() < 1e-8, "{times:?}");
 }
 
-/// balls against the closed form, a turning box against a fixed one sampled every 1e-5 s, a bullet through a wall.
+/// spheres against the closed form, a turning box against a fixed one sampled every 1e-5 s, a bullet
+/// through a wall.
 #[test]
 fn a_22_conservative_advancement() {
-    let ball = |r: f64| Shape::sphere(r).unwrap();
+    let sphere = |r: f64| Shape::sphere(r).unwrap();
     let line = |at: DVec3, d: DVec3| Motion::new(Pose::at(at), DVec3::ZERO, d, DVec3::ZERO).unwrap();
     let (still, exact) = (line(DVec3::ZERO, DVec3::ZERO), 4.615943 / 10.0);
-    let hit =
-        cast_shapes(&ball(1.0), &still, &ball(2.0), &line(v(10.0, 2.9, 0.0), -20.0 * DVec3::X), &tight(1e-8))
-            .unwrap()
-            .unwrap();
+    let hit = cast_shapes(
+        &sphere(1.0),
+        &still,
+        &sphere(2.0),
+        &line(v(10.0, 2.9, 0.0), -20.0 * DVec3::X),
+        &tight(1e-8),
+    )
+    .unwrap()
+    .unwrap();
     assert!((hit.contact.time - exact).abs() < 1e-6 && hit.contact.time <= exact + 1e-7);
     assert!(
-        cast_shapes(&ball(1.0), &still, &ball(2.0), &line(v(10.0, 3.1, 0.0), -20.0 * DVec3::X), &tight(1e-8))
-            .unwrap()
-            .is_none()
+        cast_shapes(
+            &sphere(1.0),
+            &still,
+            &sphere(2.0),
+            &line(v(10.0, 3.1, 0.0), -20.0 * DVec3::X),
+            &tight(1e-8)
+        )
+        .unwrap()
+        .is_none()
     );
 
     let (turning, fixed) =
@@ -301,7 +316,7 @@ fn a_22_conservative_advancement() {
     println!("box: {} reported, {first} sampled", hit.contact.time);
     assert!(hit.contact.time <= first && first - hit.contact.time < 1e-4);
 
-    let (grain, wall) = (ball(0.01), Shape::cuboid(v(0.0005, 1.0, 1.0)).unwrap());
+    let (grain, wall) = (sphere(0.01), Shape::cuboid(v(0.0005, 1.0, 1.0)).unwrap());
     let flight = Motion::from_velocity(
         Pose::at(-5.0 * DVec3::X),
         DVec3::ZERO,
@@ -327,7 +342,8 @@ fn ell() -> TriangleMesh {
     TriangleMesh::from_soup(&soup).unwrap()
 }
 
-/// ENG-17: two L-shaped prisms close a gap of 0.3 m at 1 m/s: found by bisection within 1e-6 in at most 20 halvings.
+/// ENG-17: two L-shaped prisms close a gap of 0.3 m at 1 m/s: found by bisection within 1e-6 in at most 20
+/// halvings.
 #[test]
 fn eng_17_bisection_of_concave_prisms() {
     let ell = ell();
@@ -348,7 +364,7 @@ fn eng_17_bisection_of_concave_prisms() {
     assert_eq!(bisect(&settings, |_| None::<Overlap<()>>), Ok(None));
     let always = bisect(&settings, |_| Some(Overlap { depth: 1.0, contact: () })).unwrap().unwrap();
     assert_eq!((always.time, always.iterations), (0.0, 0));
-    // An overlap that comes and goes is seen only by more looks.
+    // An overlap that comes and goes is found only by more samples.
     let passing = |s: f64| (0.3..0.4).contains(&s).then_some(Overlap { depth: 0.1, contact: () });
     assert_eq!(bisect(&settings, passing), Ok(None));
     let seen = bisect(&Bisection { looks: 20, ..settings }, passing).unwrap().unwrap();
@@ -356,8 +372,8 @@ fn eng_17_bisection_of_concave_prisms() {
     assert!(bisect(&Bisection { time_tolerance: f64::NAN, ..settings }, passing).is_err());
 }
 
-/// ENG-18: a 1 cm cube at 1000 m/s through a 1 mm plate within 1/24 s: no overlap at either end, found by swept triangles and by
-/// conservative advancement within 1e-6 s.
+/// ENG-18: a 1 cm cube at 1000 m/s through a 1 mm plate within 1/24 s: no overlap at either end, found by
+/// swept triangles and by conservative advancement within 1e-6 s.
 #[test]
 fn eng_18_bullet_through_a_plate() {
     let mesh = |half: DVec3| TriangleMesh::from_soup(&generate::cuboid(half).unwrap()).unwrap();
@@ -385,8 +401,8 @@ fn eng_18_bullet_through_a_plate() {
     assert!((dt * hit.contact.time - exact).abs() < 1e-6 && dt * hit.contact.time <= exact);
 }
 
-/// Section 5.2: turning meshes on chords find the contact of the true arcs within the chord tolerance; with one chord the bar
-/// of half a turn would pass.
+/// Section 5.2: turning meshes on chords find the contact of the true arcs within the chord tolerance; with
+/// one chord the bar of half a turn would pass.
 #[test]
 fn turning_meshes_on_chords_agree_with_advancement() {
     let mesh = |half: DVec3| TriangleMesh::from_soup(&generate::cuboid(half).unwrap()).unwrap();
@@ -454,9 +470,9 @@ fn cast_list(random: &mut Random) -> Vec<Shape> {
     ]
 }
 
-/// Never late: whatever moves into whatever, up to the reported time (or to the end, if nothing is reported) no surface point
-/// of one lies inside the other by more than the tolerance; at the reported time the gap is below the tolerance. The answer
-/// does not depend on which shape comes first.
+/// Never late: for any two moving shapes, up to the reported time (or to the end, if nothing is reported)
+/// no surface point of one lies inside the other by more than the tolerance; at the reported time the gap is
+/// below the tolerance. The answer does not depend on which shape comes first.
 #[test]
 fn casts_are_never_late_for_any_pair_of_shapes() {
     let mut random = Random(99);
@@ -488,7 +504,8 @@ fn casts_are_never_late_for_any_pair_of_shapes() {
                         .map(|&p| place.point(p))
                         .any(|p| shape.contains(p) && shape.closest_point(p).unwrap().distance < -1e-7)
                 };
-                // Meshes and terrain are surfaces to a cast: being below one or starting in one is not contact.
+                // Meshes and terrain are surfaces to a cast: being below one or starting in one is not
+                // contact.
                 let solid = |shape: &Shape| !matches!(shape, Shape::HeightField(_) | Shape::Mesh(_));
                 for k in 0..40 {
                     let s = until * f64::from(k) / 40.0;
@@ -568,18 +585,18 @@ fn linear_casts_agree_with_another_library() {
 /// What cannot be cast is refused with a reason.
 #[test]
 fn casts_that_make_no_sense_are_refused() {
-    let (ground, ball) = (Shape::half_space(DVec3::Z).unwrap(), Shape::sphere(1.0).unwrap());
+    let (ground, sphere) = (Shape::half_space(DVec3::Z).unwrap(), Shape::sphere(1.0).unwrap());
     let still = Motion::resting(Pose::IDENTITY).unwrap();
     let turning = Motion::new(Pose::IDENTITY, DVec3::ZERO, DVec3::ZERO, DVec3::X).unwrap();
     let settings = Advancement::default();
     assert_eq!(cast_shapes(&ground, &still, &ground, &still, &settings), Err(SweptError::BothUnbounded));
-    assert_eq!(cast_shapes(&ground, &turning, &ball, &still, &settings), Err(SweptError::TurningHalfSpace));
+    assert_eq!(cast_shapes(&ground, &turning, &sphere, &still, &settings), Err(SweptError::TurningHalfSpace));
     let nan = Advancement { distance_tolerance: f64::NAN, max_iterations: 10 };
-    assert!(matches!(cast_shapes(&ball, &still, &ball, &still, &nan), Err(SweptError::Primitive(_))));
-    let overlapping = cast_shapes(&ball, &still, &ball, &still, &settings).unwrap().unwrap();
+    assert!(matches!(cast_shapes(&sphere, &still, &sphere, &still, &nan), Err(SweptError::Primitive(_))));
+    let overlapping = cast_shapes(&sphere, &still, &sphere, &still, &settings).unwrap().unwrap();
     assert_eq!((overlapping.contact.time, overlapping.contact.gap), (0.0, None));
     let falling = Motion::new(Pose::at(3.0 * DVec3::Z), DVec3::ZERO, -4.0 * DVec3::Z, DVec3::ZERO).unwrap();
-    let hit = cast_shapes(&ground, &still, &ball, &falling, &tight(1e-9)).unwrap().unwrap();
+    let hit = cast_shapes(&ground, &still, &sphere, &falling, &tight(1e-9)).unwrap().unwrap();
     assert!((hit.contact.time - 0.5).abs() < 1e-9);
     assert!(hit.contact.gap.unwrap().normal.abs_diff_eq(DVec3::Z, 1e-12));
 }

@@ -1,4 +1,4 @@
-//! Casts look pieces up in hierarchies; trying every piece by itself must find the same first contact.
+//! Casts find pieces through hierarchies; brute force over all pieces must find the same first contact.
 
 mod random;
 
@@ -58,11 +58,11 @@ fn brute(
 fn casts_through_hierarchies_agree_with_all_pairs_of_pieces() {
     let mut random = Random(77);
     let heights = (0..64).map(|i| 0.2 * f64::from(i * 7 % 5)).collect();
-    let ball = Shape::sphere(0.2).unwrap();
+    let sphere = Shape::sphere(0.2).unwrap();
     let torus = Shape::Mesh(Arc::new(generate::torus(0.6, 0.2, 9, 6).unwrap()));
-    let parts = vec![(Pose::at(glam::DVec3::X), ball.clone()), (Pose::at(-glam::DVec3::X), torus.clone())];
+    let parts = vec![(Pose::at(glam::DVec3::X), sphere.clone()), (Pose::at(-glam::DVec3::X), torus.clone())];
     let shapes = [
-        ball,
+        sphere,
         torus,
         Shape::HeightField(Arc::new(HeightField::new(8, 8, DVec2::splat(0.4), heights).unwrap())),
         Shape::Compound(Arc::new(Compound::new(parts).unwrap())),

@@ -1,4 +1,4 @@
-//! Triangles, balls and boxes in motion.
+//! Triangles, spheres and boxes in motion.
 
 mod random;
 
@@ -80,7 +80,7 @@ fn ccd_4_coplanar_motion() {
     }
 }
 
-/// CCD-5: a corner that slides along the line of an edge meets its end; all 15 tests see one line.
+/// CCD-5: a corner that slides along the line of an edge touches its end; all 15 tests agree.
 #[test]
 fn ccd_5_collinear_motion() {
     let edge = [point(DVec3::ZERO, DVec3::ZERO), point(DVec3::X, DVec3::X)];
@@ -98,8 +98,9 @@ fn speed(triangle: &MovingTriangle) -> f64 {
     triangle.corners.iter().map(|c| c.start.distance(c.end)).fold(0.0, f64::max)
 }
 
-/// The distance of two moving triangles cannot change faster than their corners move. Walking by what is surely free (but at
-/// least 3e-7) brackets the first contact: (last free s, first touching s), or the least distance seen.
+/// The distance of two moving triangles cannot change faster than their corners move. Walking by what is
+/// surely free (but at least 3e-7) brackets the first contact: (last free s, first touching s), or the least
+/// distance seen.
 fn scanned(a: &MovingTriangle, b: &MovingTriangle) -> Result<(f64, f64), f64> {
     let fastest = speed(a) + speed(b);
     let (mut s, mut before, mut least) = (0.0, 0.0, f64::INFINITY);
@@ -117,8 +118,9 @@ fn scanned(a: &MovingTriangle, b: &MovingTriangle) -> Result<(f64, f64), f64> {
     }
 }
 
-/// CCD-6: random triangles with random end poses: no hit missed, none late, |Δs| < 1e-6, nothing reported where the least
-/// distance stays clear of zero; symmetric under exchange. Some are coplanar, some tiny, some far away.
+/// CCD-6: random triangles with random end poses: no hit missed, none late, |Δs| < 1e-6, nothing reported
+/// where the least distance stays clear of zero; symmetric under exchange. Some are coplanar, some tiny, some
+/// far away.
 #[test]
 fn ccd_6_swept_triangles_against_a_scan() {
     let mut random = Random(6);
@@ -195,17 +197,22 @@ fn overlap_at_the_start_and_bad_triangles() {
     assert!(swept_triangles(&MovingTriangle::new(&nan, &a), &MovingTriangle::new(&b, &away)).is_none());
 }
 
-/// CCD-7, A-21: balls against the closed forms, tangents, exits by running backwards, contact on the line of centres.
+/// CCD-7, A-21: spheres against the closed forms, tangents, exits by running backwards, contact on the line
+/// of centres.
 #[test]
 fn ccd_7_a_21_spheres() {
-    let ball = |c: DVec3, r: f64| BoundingSphere::new(c, r).unwrap();
-    let hit =
-        swept_spheres(&ball(DVec3::ZERO, 0.5), 10.0 * DVec3::X, &ball(v(5.0, 1.0, 0.0), 1.0), DVec3::ZERO)
-            .unwrap();
+    let sphere = |c: DVec3, r: f64| BoundingSphere::new(c, r).unwrap();
+    let hit = swept_spheres(
+        &sphere(DVec3::ZERO, 0.5),
+        10.0 * DVec3::X,
+        &sphere(v(5.0, 1.0, 0.0), 1.0),
+        DVec3::ZERO,
+    )
+    .unwrap();
     assert!((hit.time - (0.5 - 1.25_f64.sqrt() / 10.0)).abs() < 1e-15);
     assert!((hit.point.distance(v(5.0, 1.0, 0.0)) - 1.0).abs() < 1e-14);
     // Ten seconds of A-21.
-    let (still, from) = (ball(DVec3::ZERO, 1.0), |c: DVec3| ball(c, 2.0));
+    let (still, from) = (sphere(DVec3::ZERO, 1.0), |c: DVec3| sphere(c, 2.0));
     let run =
         |c: DVec3| swept_spheres(&still, DVec3::ZERO, &from(c), -20.0 * DVec3::X).map(|hit| 10.0 * hit.time);
     assert!((run(v(10.0, 0.0, 0.0)).unwrap() - 3.5).abs() < 1e-14);
@@ -218,13 +225,13 @@ fn ccd_7_a_21_spheres() {
     let still_touching = swept_spheres(&still, DVec3::ZERO, &from(v(3.0, 0.0, 0.0)), DVec3::ZERO).unwrap();
     assert_eq!(still_touching.time, 0.0);
     assert!(swept_spheres(&still, DVec3::ZERO, &from(v(3.1, 0.0, 0.0)), DVec3::ZERO).is_none());
-    // Fast and far: a grain that passes a ball of 1 mm from 1e6 m away.
+    // Fast and far: a grain that passes a sphere of 1 mm from 1e6 m away.
     let bullet =
-        swept_spheres(&ball(DVec3::ZERO, 1e-3), DVec3::ZERO, &ball(1e6 * DVec3::X, 0.0), -2e6 * DVec3::X)
+        swept_spheres(&sphere(DVec3::ZERO, 1e-3), DVec3::ZERO, &sphere(1e6 * DVec3::X, 0.0), -2e6 * DVec3::X)
             .unwrap();
     assert!((2e6 * bullet.time - (1e6 - 1e-3)).abs() < 1e-9);
     let down = |height: f64, velocity: f64| {
-        swept_sphere_half_space(DVec3::Y, 0.0, &ball(height * DVec3::Y, 0.5), velocity * DVec3::Y)
+        swept_sphere_half_space(DVec3::Y, 0.0, &sphere(height * DVec3::Y, 0.5), velocity * DVec3::Y)
     };
     assert_eq!((down(0.4, -1.0), down(0.4, 1.0)), (Some((0.0, false)), Some((0.0, true))));
     assert_eq!((down(1.0, -1.0), down(1.0, 1.0), down(2.0, -1.0)), (Some((0.5, false)), None, None));
@@ -262,7 +269,8 @@ fn ccd_8_boxes() {
     }
 }
 
-/// CCD-9: on chords a cube turned by 180° about z shrinks to its axis half-way. Documented, not wanted: see `chord_pieces`.
+/// CCD-9: on chords a cube turned by 180° about z shrinks to its axis half-way. Documented, not wanted: see
+/// `chord_pieces`.
 #[test]
 fn ccd_9_half_a_turn_on_chords_collapses() {
     let cube = TriangleMesh::from_soup(&generate::cuboid(DVec3::splat(0.5)).unwrap()).unwrap();
@@ -277,26 +285,28 @@ fn ccd_9_half_a_turn_on_chords_collapses() {
     }
 }
 
-/// CCD-10: every pair of features once: V₁F₂ + F₁V₂ + E₁E₂ tests; the same first contact as testing all triangle pairs.
+/// CCD-10: every pair of features once: V₁F₂ + F₁V₂ + E₁E₂ tests; the same first contact as testing all
+/// triangle pairs.
 #[test]
 fn ccd_10_each_feature_pair_is_tested_once() {
     let cube = TriangleMesh::from_soup(&generate::cuboid(DVec3::splat(0.5)).unwrap()).unwrap();
     let mut random = Random(10);
     let mut hits = 0;
     for _ in 0..20 {
-        let ball = generate::icosphere(2).unwrap().transformed(&random.pose(0.3)).unwrap();
+        let sphere = generate::icosphere(2).unwrap().transformed(&random.pose(0.3)).unwrap();
         let shifted =
             |mesh: &TriangleMesh, by: DVec3| mesh.vertices().iter().map(|&p| p + by).collect::<Vec<_>>();
         let still =
             MovingMesh::new(cube.vertices().to_vec(), cube.vertices().to_vec(), cube.triangles()).unwrap();
         let (from, to) = (3.0 * random.on_sphere(), 2.0 * random.in_cube());
-        let moving = MovingMesh::new(shifted(&ball, from), shifted(&ball, to), ball.triangles()).unwrap();
+        let moving =
+            MovingMesh::new(shifted(&sphere, from), shifted(&sphere, to), sphere.triangles()).unwrap();
         let sweep = swept_meshes(&still, &moving, None);
         let counts = |mesh: &TriangleMesh| {
             let faces = mesh.triangles().len() as u64;
             (mesh.vertices().len() as u64, 3 * faces / 2, faces)
         };
-        let ((v1, e1, f1), (v2, e2, f2)) = (counts(&cube), counts(&ball));
+        let ((v1, e1, f1), (v2, e2, f2)) = (counts(&cube), counts(&sphere));
         assert_eq!(sweep.tests, v1 * f2 + f1 * v2 + e1 * e2);
         let mut first = f64::INFINITY;
         for i in 0..f1 as usize {

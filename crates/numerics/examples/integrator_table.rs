@@ -1,4 +1,4 @@
-//! Prints what each method is worth on the oscillator ω = 2: its measured order, the energy left after 100 steps
+//! Compares the methods on the oscillator ω = 2: measured order, the energy left after 100 steps
 //! of 0.1 s, and the trend in 10⁵ such steps of what it should conserve.
 
 #[path = "../tests/systems/mod.rs"]
@@ -30,8 +30,8 @@ fn energy_ratio(method: &mut Method, n: u32) -> f64 {
     oscillator.energy(end) / start
 }
 
-/// What the method would conserve if it conserved anything: the modified energy of the symplectic methods, the
-/// energy for all others.
+/// What the method would conserve if it conserved anything: the modified energy of the symplectic methods,
+/// the energy for all others.
 fn conserved(name: &str, oscillator: &Oscillator, h: f64, (x, v): (f64, f64)) -> f64 {
     let square = oscillator.omega * oscillator.omega;
     let energy = oscillator.energy((x, v));

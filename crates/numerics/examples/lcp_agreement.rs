@@ -1,7 +1,8 @@
 //! How well the complementarity solvers agree with Lemke's method and with their own conditions.
 //!
-//! `cargo run --release -p rattleback-numerics --example lcp_agreement [count]`: that many frictionless problems of up to 200 rows,
-//! and a tenth as many frictional ones of up to 20 contacts. The default is 1000; the full count is 100000.
+//! `cargo run --release -p rattleback-numerics --example lcp_agreement [count]`: that many frictionless
+//! problems of up to 200 rows, and a tenth as many frictional ones of up to 20 contacts. The default is 1000;
+//! the full count is 100000.
 
 #[path = "../tests/lcp_problems/mod.rs"]
 mod lcp_problems;

@@ -1,7 +1,7 @@
 //! Time per problem, and how it grows with the number of contacts.
 //!
-//! `cargo run --release -p rattleback-numerics --example lcp_growth`: random problems and walls, each by every method that can solve
-//! it. The exponent is that of the time between two sizes.
+//! `cargo run --release -p rattleback-numerics --example lcp_growth`: random problems and walls, each by
+//! every method that can solve it. The exponent is that of the time between two sizes.
 
 #[path = "../tests/lcp_problems/mod.rs"]
 mod lcp_problems;
@@ -12,7 +12,7 @@ use lcp_problems::{
     wall,
 };
 use rattleback_numerics::lcp::blocks::{
-    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, BlockTie, Stiffness, TieSolver,
+    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, EqualityRow, EqualitySolver, Stiffness,
 };
 use rattleback_numerics::lcp::{
     Friction, FrictionContact, FrictionProblem, SweepSettings, baraff, dantzig, gauss_seidel, lemke, newton,
@@ -52,7 +52,7 @@ fn main() {
     walls();
 }
 
-/// Walls of cubes: contacts repeat each other, so that the matrix is singular.
+/// Walls of cubes: contacts are redundant, so the matrix is singular.
 fn walls() {
     let heights = [3, 6, 11];
     let contacts = |height: usize| cubes(&wall(7, height)).1.len();
@@ -83,9 +83,9 @@ fn walls() {
             report.map_or(f64::NAN, |report| report.residual)
         }
     });
-    report("chain of ball joints, ties", &[250, 500, 1000, 2000], 5, |n| {
+    report("chain of ball joints, equalities", &[250, 500, 1000, 2000], 5, |n| {
         let problem = chain(n);
-        let mut solver = TieSolver::default();
+        let mut solver = EqualitySolver::default();
         move || {
             let (mut impulse, mut velocity) = (Vec::new(), Vec::new());
             let report = solver.solve(&problem, &mut impulse, &mut velocity);
@@ -94,17 +94,17 @@ fn walls() {
     });
 }
 
-/// A chain hung from the world, every link leaning another way and falling.
+/// A chain hung from the world, each link tilted in a different direction and falling.
 fn chain(links: usize) -> BlockProblem {
     let arm = |k: usize| 0.5 * DVec3::new((1.3 * k as f64).sin(), (0.7 * k as f64).cos(), -1.5);
     let inertia = DMat3::from_diagonal(DVec3::new(0.1, 0.12, 0.05));
     let link = Block::rigid(1.0, inertia, inertia.inverse(), -9.81 * DVec3::Z, DVec3::ZERO);
-    let mut ties = Vec::new();
+    let mut equalities = Vec::new();
     for k in 0..links {
         for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
             let above = k.checked_sub(1);
             let upper = above.map_or([DVec3::ZERO; 2], |above| [axis, arm(above).cross(axis)]);
-            ties.push(BlockTie {
+            equalities.push(EqualityRow {
                 blocks: [above, Some(k)],
                 rows: [upper, [-axis, arm(k).cross(axis)]],
                 target: 0.0,
@@ -113,7 +113,7 @@ fn chain(links: usize) -> BlockProblem {
             });
         }
     }
-    BlockProblem { blocks: vec![link; links], ties, ..BlockProblem::default() }
+    BlockProblem { blocks: vec![link; links], equalities, ..BlockProblem::default() }
 }
 
 fn as_blocks(bodies: &[Mass], points: &[Point]) -> BlockProblem {
@@ -138,17 +138,18 @@ fn as_blocks(bodies: &[Mass], points: &[Point]) -> BlockProblem {
     BlockProblem {
         blocks: bodies.iter().map(block).collect(),
         contacts: points.iter().map(contact).collect(),
-        ties: Vec::new(),
+        equalities: Vec::new(),
     }
 }
 
-/// Times a method over sizes; `make` prepares a problem and gives back what is to be timed, which returns a residual.
+/// Times a method over sizes; `make` prepares a problem and returns the closure to be timed, which returns a
+/// residual.
 fn report<F: FnMut() -> f64>(name: &str, sizes: &[usize], repeats: u32, make: impl Fn(usize) -> F) {
     let mut before: Option<(usize, f64)> = None;
     for &n in sizes {
         let mut run = make(n);
         let mut residual = run();
-        // The least of some tries: on a busy machine means say little.
+        // Minimum over repeats: the mean depends on the load of the machine.
         let mut each = f64::INFINITY;
         for _ in 0..repeats {
             let start = Instant::now();

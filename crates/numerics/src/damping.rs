@@ -1,7 +1,7 @@
 //! Viscous damping v̇ = −c v over a step: v(t + h) = v e^(−ch).
 //!
 //! The exponential is exact for any h. Cut off after the term of a method's own order n,
-//! e^(−s) ≈ Σₖ (−s)ᵏ/k! for k ≤ n, it is what that method would make of the damping by itself.
+//! e^(−s) ≈ Σₖ (−s)ᵏ/k! for k ≤ n, it is the factor that method yields for the damping alone.
 
 /// How damping is applied over a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,14 +1,14 @@
-//! What can go wrong while a state is carried over a step.
+//! Errors of integration steps.
 
 use thiserror::Error;
 
-/// Why a step could not be taken. Whoever returns one has put the state back to where it was before.
+/// Why a step could not be taken. The state is unchanged when a method returns one.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum StepError {
     /// The step size is zero, negative, infinite or not a number.
     #[error("step size {step} s: must be finite and greater than zero")]
     InvalidStep {
-        /// The step size that was asked for.
+        /// The requested step size.
         step: f64,
     },
     /// The interval to integrate over is empty, reversed or not finite.
@@ -34,9 +34,9 @@ pub enum StepError {
     InvalidParameter {
         /// Which parameter.
         name: &'static str,
-        /// The value that was given.
+        /// The value.
         value: f64,
-        /// The values it may take, in words.
+        /// Its valid range, in words.
         allowed: &'static str,
     },
     /// A derivative or the state itself turned infinite or not a number.
@@ -57,12 +57,12 @@ pub enum StepError {
         /// What was left of the error, in the measure of the method.
         error: f64,
     },
-    /// Error control asked for a step below the smallest allowed one.
-    #[error("step size underflow at t = {time} s: {step} s asked for, {minimum} s allowed")]
+    /// Error control requires a step below the smallest allowed one.
+    #[error("step size underflow at t = {time} s: {step} s required, {minimum} s allowed")]
     Underflow {
         /// Time up to which the integration had come.
         time: f64,
-        /// Step size the error control asked for.
+        /// Step size that the error control requires.
         step: f64,
         /// Smallest step size allowed.
         minimum: f64,

@@ -1,9 +1,9 @@
 //! Interval arithmetic with outward rounding.
 //!
-//! An interval [lo, hi] stands for every real number in it. X ∘ Y encloses { x ∘ y : x ∈ X, y ∈ Y }: the bounds
-//! are those of the exact range, which monotonicity puts at end points, moved outwards by one floating-point
-//! number. That is enough because IEEE +, −, ×, ÷ and √ round to nearest. An expression evaluated this way
-//! therefore encloses all its true values, however its intermediate results were rounded.
+//! An interval [lo, hi] stands for every real number in it. X ∘ Y encloses { x ∘ y : x ∈ X, y ∈ Y }: the
+//! bounds are those of the exact range, which monotonicity puts at end points, moved outwards by one
+//! floating-point number. That is enough because IEEE +, −, ×, ÷ and √ round to nearest. An expression
+//! evaluated this way therefore encloses all its true values, however its intermediate results were rounded.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use thiserror::Error;
@@ -30,9 +30,9 @@ pub struct Interval {
     "[{lo}, {hi}] is no interval: the lower bound must be below +∞, not above the upper one, and that above −∞"
 )]
 pub struct IntervalError {
-    /// The lower bound that was given.
+    /// The lower bound.
     pub lo: f64,
-    /// The upper bound that was given.
+    /// The upper bound.
     pub hi: f64,
 }
 
@@ -56,7 +56,7 @@ impl Interval {
         }
     }
 
-    /// x → [x, x]; infinities become the numbers beyond the largest one, what is no number could be any.
+    /// x → [x, x]; ±∞ becomes the half line beyond the largest finite number, NaN the whole line.
     pub fn point(x: f64) -> Self {
         if x.is_nan() {
             return Self::ENTIRE;
@@ -188,7 +188,7 @@ impl Interval {
         if divisor.contains(0.0) { None } else { Some(self / divisor) }
     }
 
-    /// [lo, hi] moved outwards by one number each; what cannot be bounded is the whole line.
+    /// [lo, hi] rounded outwards by one ulp each; the whole line if a bound is NaN.
     fn outward(lo: f64, hi: f64) -> Self {
         if lo.is_nan() || hi.is_nan() {
             return Self::ENTIRE;
@@ -262,8 +262,8 @@ impl Mul for Interval {
 
 impl Div for Interval {
     type Output = Self;
-    /// { x / y : y ≠ 0 }: the whole line if zero lies inside the divisor, a half line if it is one of its ends,
-    /// empty if the divisor is nothing but zero.
+    /// { x / y : y ≠ 0 }: the whole line if zero lies inside the divisor, a half line if it is one of its
+    /// ends, empty if the divisor is nothing but zero.
     fn div(self, divisor: Self) -> Self {
         if self.is_empty() || divisor.is_empty() || (divisor.lo == 0.0 && divisor.hi == 0.0) {
             return Self::EMPTY;

@@ -1,13 +1,14 @@
-//! Numerical methods of the Rattleback dynamics engine: it knows nothing of bodies, shapes or files.
+//! Numerical methods of the Rattleback dynamics engine, independent of bodies, shapes and files.
 //!
-//! * [`State`], [`System`] and [`SecondOrder`] say what is integrated,
+//! * [`State`], [`System`] and [`SecondOrder`] define what is integrated,
 //! * [`integrator`] holds the methods for ẏ = f(t, y), [`second_order`] those for ẋ = v, v̇ = a(t, x, v),
 //! * [`adaptive`] chooses step sizes, [`stability`] says how large they may be at most,
 //! * [`hermite`] interpolates between values with known slopes,
 //! * [`damping`] is viscous damping over a step,
-//! * [`lcp`] finds forces that only push,
-//! * [`polynomial`] finds real roots on an interval, [`interval`] computes with intervals instead of numbers,
-//! * [`team`] lets several threads do one piece of work.
+//! * [`lcp`] solves linear complementarity problems, the contact forces that only push,
+//! * [`polynomial`] finds real roots on an interval, [`interval`] is interval arithmetic,
+//! * [`UnionFind`] finds the connected components of a graph,
+//! * [`team`] runs one piece of work on several threads.
 //!
 //! ```
 //! use rattleback_numerics::{Integrator, System, integrator::RungeKutta4};
@@ -42,6 +43,7 @@ pub mod team;
 mod error;
 mod state;
 mod system;
+mod union_find;
 mod workspace;
 
 pub use error::StepError;
@@ -49,3 +51,4 @@ pub use integrator::Integrator;
 pub use second_order::SecondOrderIntegrator;
 pub use state::{State, Tolerance};
 pub use system::{AsFirstOrder, SecondOrder, System};
+pub use union_find::UnionFind;

@@ -1,15 +1,15 @@
 //! How large a step may be before a method becomes unstable, whatever its accuracy.
 //!
-//! Decay u̇ = −a u, with s = ah: one step multiplies u by R(−s), where R is the method's truncation of e^(−s):
-//! explicit Euler 1 − s, RK2 1 − s + s²/2, RK4 1 − s + s²/2 − s³/6 + s⁴/24, implicit Euler 1/(1 + s).
+//! Decay u̇ = −a u, with s = ah: one step multiplies u by R(−s), where R is the method's truncation of
+//! e^(−s): explicit Euler 1 − s, RK2 1 − s + s²/2, RK4 1 − s + s²/2 − s³/6 + s⁴/24, implicit Euler 1/(1 + s).
 //!
 //! Oscillator ẍ = −ω²x, with z = (ωh)²: the squared modulus |G|² = |R(iωh)|² is
 //! explicit Euler 1 + z, implicit Euler 1/(1 + z), RK2 1 + z²/4, RK4 1 − z³/72 + z⁴/576.
-//! Symplectic Euler and Verlet have determinant 1 and trace 2 − z: |G| = 1 up to z = 4, then one root leaves the
-//! unit circle.
+//! Symplectic Euler and Verlet have determinant 1 and trace 2 − z: |G| = 1 up to z = 4, then one root leaves
+//! the unit circle.
 //!
-//! Mass–spring systems: the rows of M⁻¹K sum to at most 2 Σⱼ k_ij/m_i in modulus, which by Gershgorin bounds its
-//! largest eigenvalue ω².
+//! Mass–spring systems: the rows of M⁻¹K sum to at most 2 Σⱼ k_ij/m_i in modulus, which by Gershgorin bounds
+//! its largest eigenvalue ω².
 
 use thiserror::Error;
 
@@ -47,8 +47,8 @@ pub fn oscillator_amplification(method: Method, omega_h: f64) -> f64 {
     }
 }
 
-/// (method, ah) → factor on u per step of u̇ = −a u. For symplectic Euler and Verlet u is a velocity damped by
-/// the acceleration −a v, evaluated as those methods do: as by explicit Euler, as by Heun's method.
+/// (method, ah) → factor on u per step of u̇ = −a u. For symplectic Euler and Verlet u is a velocity damped
+/// by the acceleration −a v, evaluated as those methods do: as by explicit Euler, as by Heun's method.
 pub fn decay_factor(method: Method, a_h: f64) -> f64 {
     match method {
         Method::ExplicitEuler | Method::SymplecticEuler => 1.0 - a_h,
@@ -100,7 +100,7 @@ pub struct Spring {
 /// Why a mass–spring system has no frequency bound.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum MassSpringError {
-    /// A mass that cannot be.
+    /// A mass that is not positive.
     #[error("mass {index} is {mass} kg: must be greater than zero (+∞ for a pinned one)")]
     Mass {
         /// Which mass.
@@ -108,7 +108,7 @@ pub enum MassSpringError {
         /// Its value.
         mass: f64,
     },
-    /// A stiffness that cannot be.
+    /// A stiffness that is negative or not finite.
     #[error("spring {index} has stiffness {stiffness} N/m: must be finite and not negative")]
     Stiffness {
         /// Which spring.
@@ -116,7 +116,7 @@ pub enum MassSpringError {
         /// Its stiffness.
         stiffness: f64,
     },
-    /// A spring that ends nowhere.
+    /// A spring that refers to a mass that does not exist.
     #[error("spring {index} ends at mass {end}: there are {masses} masses")]
     End {
         /// Which spring.
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_that_never_or_always_work_say_so() {
+    fn methods_that_are_never_or_always_stable() {
         assert_eq!(max_stable_step(Method::ExplicitEuler, 3.0), 0.0);
         assert_eq!(max_stable_step(Method::ImplicitEuler, 3.0), f64::INFINITY);
         assert_eq!(max_stable_step(Method::Verlet, 0.0), f64::INFINITY);

@@ -37,7 +37,10 @@ impl Tolerance {
         if error.is_nan() { f64::INFINITY } else { error }
     }
 
-    /// Refuses tolerances no error could be measured with.
+    /// Checks that both parts are finite, not negative, and not both zero.
+    ///
+    /// # Errors
+    /// [`StepError::InvalidTolerance`] with both parts.
     pub fn check(self) -> Result<(), StepError> {
         let Self { absolute, relative } = self;
         let part = |p: f64| p.is_finite() && p >= 0.0;
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_none_is_an_infinite_error() {
+    fn nan_is_an_infinite_error() {
         let tolerance = Tolerance::absolute(1.0);
         assert_eq!([0.0, f64::NAN].scaled_error(&[0.0, 0.0], tolerance), f64::INFINITY);
         assert_eq!((0.0, 1.0).scaled_error(&(0.0, f64::NAN), Tolerance::new(0.0, 1.0)), f64::INFINITY);
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_tolerances_are_refused() {
+    fn tolerances_out_of_range_are_refused() {
         for bad in [Tolerance::absolute(0.0), Tolerance::new(-1.0, 2.0), Tolerance::absolute(f64::NAN)] {
             assert!(matches!(bad.check(), Err(StepError::InvalidTolerance { .. })));
         }

@@ -1,10 +1,10 @@
-//! What is integrated: the right-hand side of a differential equation.
+//! Right-hand sides of differential equations.
 
 use crate::State;
 
 /// ẏ = f(t, y).
 pub trait System<Y> {
-    /// (t, y) → f(t, y), written over whatever `rate` held before. Must evaluate forces at this very (t, y).
+    /// (t, y) → f(t, y); overwrites `rate`. Must evaluate forces at this very (t, y).
     fn rate(&mut self, t: f64, y: &Y, rate: &mut Y);
 
     /// Puts the state at the end of a step back on its manifold (unit quaternions); nothing by default.
@@ -13,13 +13,15 @@ pub trait System<Y> {
 
 /// ẋ = v (on a manifold), v̇ = a(t, x, v). Positions Q need not form a vector space.
 pub trait SecondOrder<Q, V> {
-    /// (t, x, v) → a, written over whatever `a` held before.
+    /// (t, x, v) → a; overwrites `a`.
     fn acceleration(&mut self, t: f64, x: &Q, v: &V, a: &mut V);
 
-    /// Moves x along the constant velocity v for the time h: x + h v in a vector space, exp(h v) x on a group.
+    /// Moves x along the constant velocity v for the time h: x + h v in a vector space, exp(h v) x on a
+    /// group.
     fn drift(&mut self, x: &mut Q, h: f64, v: &V);
 
-    /// (t, x, v, a) → ȧ along the motion, for methods that can use it; false (and nothing written) if not known.
+    /// (t, x, v, a) → ȧ along the motion, for methods that can use it; false (and nothing written) if not
+    /// known.
     fn jerk(&mut self, _t: f64, _x: &Q, _v: &V, _a: &V, _jerk: &mut V) -> bool {
         false
     }

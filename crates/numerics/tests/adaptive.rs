@@ -55,7 +55,7 @@ fn embedded_pairs_follow_a_kepler_orbit() {
     assert!(position_error(&y) < 1e-5 && prince.evaluations < 3000);
 }
 
-/// T-INT-06: a failing integration puts back the state it was given, bit by bit.
+/// T-INT-06: a failing integration restores its initial state, bit by bit.
 #[test]
 fn failure_restores_the_state_bit_by_bit() {
     // ẏ = y² from 1 is 1/(1 − t): no step size gets past t = 1.

@@ -26,7 +26,7 @@ fn decay_follows_the_amplification_factors() {
     for (h, expected) in [(0.05, 9.5367431640625e-7), (0.2, -1.0), (0.25, 5.0625)] {
         assert!((decay(&mut explicit, h) / expected - 1.0).abs() < 1e-12);
     }
-    // Differenced products stop at the residual asked for, 1e-10 by default; exact ones need no asking.
+    // Differenced products stop at the requested residual, 1e-10 by default; exact ones converge further.
     let general = ImplicitEuler::new();
     let mut sharp = ImplicitEuler::new();
     sharp.residual = 1e-14;

@@ -41,7 +41,7 @@ impl Expression {
             }
             Self::Binary(kind, x, y) => {
                 let (x, y) = (x.number(at), y.number(at));
-                // f64::min would hide what is no number.
+                // f64::min would hide NaN.
                 if x.is_nan() || y.is_nan() {
                     return f64::NAN;
                 }

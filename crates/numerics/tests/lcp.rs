@@ -121,7 +121,8 @@ fn warm_starts_at_the_solution_cost_nothing() {
     assert_eq!((swept.outcome, swept.iterations), (Outcome::Solved, 1));
 }
 
-/// MC-4, LCP-6: towers and walls repeat contacts (A is singular); forces still balance the weight above, layer by layer.
+/// MC-4, LCP-6: towers and walls repeat contacts (A is singular); forces still balance the weight above,
+/// layer by layer.
 #[test]
 fn stacks_and_walls_carry_their_weight() {
     for centers in [tower(1), tower(5), tower(20), wall(4, 4), wall(6, 5), wall(7, 11)] {
@@ -156,7 +157,7 @@ fn a_duplicate_changes_no_acceleration() {
     assert!(close(&[one.w[0], one.w[0], one.w[1]], &two.w, 1e-12));
 }
 
-/// LCP-6: bad input is told as what it is; nothing is no problem.
+/// LCP-6: invalid input is reported; the empty problem is solved.
 #[test]
 fn bad_input_is_refused() {
     let empty = Lcp::new(SquareMatrix::zeros(0), Vec::new()).unwrap();
@@ -175,9 +176,9 @@ fn bad_input_is_refused() {
     assert!(dantzig(&lcp(1, &[1.0], &[-1.0]), Some(&[])).is_err());
 }
 
-/// Demands that contradict each other are named: two rows of one direction, one wanting more than the other gives.
+/// Contradictory rows are reported: two of one direction, one requiring more than the other allows.
 #[test]
-fn contradictions_are_told() {
+fn contradictions_are_reported() {
     let problem = lcp(2, &[1.0, -1.0, -1.0, 1.0], &[-1.0, -1.0]);
     let found = dantzig(&problem, None).unwrap();
     assert_eq!(found.outcome, Outcome::Inconsistent { rows: vec![0, 1] });
@@ -215,7 +216,8 @@ fn sliding_contacts_keep_their_law() {
     }
 }
 
-/// Both frictional methods find the same accelerations where friction is small, so that the solution is unique.
+/// Both frictional methods find the same accelerations where friction is small, so that the solution is
+/// unique.
 #[test]
 fn sweeps_agree_with_pivots() {
     let mut random = Random(6);
@@ -239,7 +241,8 @@ fn sweeps_agree_with_pivots() {
     assert!(compared > 50, "{compared}");
 }
 
-/// LCP-5: Painlevé's rod, half-length 1, 1 kg, at tan θ = 2: finite forces below μ = 4/3, none above, where friction pulls it in.
+/// LCP-5: Painlevé's rod, half-length 1, 1 kg, at tan θ = 2: finite forces below μ = 4/3, none above, where
+/// friction pulls it in.
 #[test]
 fn painleve_rod() {
     let theta = 2.0_f64.atan();
@@ -294,8 +297,9 @@ fn frictional_tower_stands() {
     }
 }
 
-/// One of some 50 000 random problems, of 13 contacts, in which neither pivots nor sweeps nor Lemke's method with other roundings find their way because contacts depend on
-/// each other and forces are large; with contacts that give way a little they do.
+/// One of some 50 000 random problems, of 13 contacts, in which neither pivots nor sweeps nor Lemke's method
+/// with other roundings find a solution, because contacts are linearly dependent and forces large; with
+/// slightly soft contacts they do.
 #[test]
 fn jammed_contacts_are_solved() {
     let mut random = Random(79);

@@ -32,7 +32,7 @@ fn as_blocks(bodies: &[Mass], points: &[Point], friction: f64, gravity: DVec3) -
     BlockProblem {
         blocks: bodies.iter().map(block).collect(),
         contacts: points.iter().map(contact).collect(),
-        ties: Vec::new(),
+        equalities: Vec::new(),
     }
 }
 
@@ -44,7 +44,8 @@ fn solve(problem: &BlockProblem) -> (BlockReport, Vec<DVec3>, Vec<[DVec3; 2]>) {
     (report, impulse, velocity)
 }
 
-/// MC-4: every level of a tower carries the weight above, to 1e-9, and nothing moves; the largest wall has 508 contacts.
+/// MC-4: every level of a tower carries the weight above, to 1e-9, and nothing moves; the largest wall has
+/// 508 contacts.
 #[test]
 fn towers_and_walls_stand() {
     let down = -9.81 * DVec3::Z;
@@ -68,7 +69,8 @@ fn towers_and_walls_stand() {
     }
 }
 
-/// MC-2: a cube on a slope of tan θ = 0.55 with μ = 0.5 slides with g (sin θ − μ cos θ); with μ = 0.6 it stays.
+/// MC-2: a cube on a slope of tan θ = 0.55 with μ = 0.5 slides with g (sin θ − μ cos θ); with μ = 0.6 it
+/// stays.
 #[test]
 fn cubes_slide_down_steep_slopes() {
     let theta = 0.55_f64.atan();
@@ -108,7 +110,8 @@ fn a_warm_start_needs_no_factorisation() {
     assert!(report.converged && report.steps == 0, "{report:?}");
 }
 
-/// Random heaps: momentum is what impulses made it, normal impulses push, friction stays in its cone and works against slip.
+/// Random heaps: momentum is what impulses made it, normal impulses push, friction stays in its cone and
+/// works against slip.
 #[test]
 fn random_heaps_keep_the_law_of_coulomb() {
     let mut random = Random(11);
@@ -199,8 +202,8 @@ fn bad_problems_are_refused() {
     assert!(refused(&BlockProblem::default()).unwrap().converged);
 }
 
-/// Sweeps alone, without Newton: on a wall that stands they come to the same velocities, none, and every contact has satisfied its own conditions; a start that is
-/// ten thousand times too large does no harm.
+/// Sweeps alone, without Newton: on a wall that stands they come to the same velocities, none, and every
+/// contact has satisfied its own conditions; a start that is ten thousand times too large does no harm.
 #[test]
 fn sweeps_hold_up_a_wall() {
     let (bodies, points) = cubes(&wall(4, 4));

@@ -33,8 +33,9 @@ impl Random {
     }
 }
 
-/// Distinct roots at least 0.02 apart, with multiplicities up to 3. Unless on it, they keep away from an end by
-/// more than rounding of the coefficients can move them, which for a triple root is about the cube root of 1e-15.
+/// Distinct roots at least 0.02 apart, with multiplicities up to 3. Unless on it, they keep away from an end
+/// by more than rounding of the coefficients can move them, which for a triple root is about the cube root of
+/// 1e-15.
 fn chosen(random: &mut Random) -> Vec<(f64, usize)> {
     let degree = 1 + (random.next() * 3.0) as usize;
     let mut roots: Vec<(f64, usize)> = Vec::new();
@@ -88,8 +89,8 @@ fn chosen_roots_are_recovered_counted_and_never_rejected() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever the coefficients: roots are sorted, inside, p is nearly zero there, and a fine scan for changes
-    /// of sign finds none that was missed.
+    /// Whatever the coefficients: roots are sorted, inside, p is nearly zero there, and a fine scan for
+    /// changes of sign finds none that was missed.
     #[test]
     fn no_crossing_is_missed(
         f in prop::collection::vec(-1.0..1.0_f64, 2..=9),

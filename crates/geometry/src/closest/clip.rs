@@ -1,8 +1,8 @@
 //! An edge cut by the planes of a Voronoi region.
 //!
-//! With e(λ) = tail + λ (head − tail) and S the height above a plane, positive inside: both ends below exclude the edge by
-//! that plane alone; otherwise the end below is cut off at λ = S_t/(S_t − S_h). What is left is [low, high], each bound
-//! with the feature across the plane that made it; nothing is left if low > high.
+//! With e(λ) = tail + λ (head − tail) and S the height above a plane, positive inside: both ends below
+//! exclude the edge by that plane alone; otherwise the end below is cut off at λ = S_t/(S_t − S_h). The rest
+//! is [low, high], each bound with the feature across the plane that made it; nothing is left if low > high.
 
 use super::Feature;
 

@@ -18,7 +18,7 @@ use crate::{Capsule, Cone, ConvexPolyhedron, Cuboid, Cylinder, Ellipsoid, Shape,
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub enum ConvexShape<'a> {
-    /// Ball.
+    /// Sphere.
     Sphere(&'a Sphere),
     /// Box.
     Cuboid(&'a Cuboid),

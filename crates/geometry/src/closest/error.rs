@@ -1,4 +1,4 @@
-//! What can be wrong with a question about two shapes.
+//! Errors of queries on two shapes.
 
 use thiserror::Error;
 

@@ -1,15 +1,16 @@
 //! Vertices, edges and faces of a convex polyhedron with the planes between their Voronoi regions.
 //!
-//! The Voronoi region of a feature is the set of outside points nearer to it than to any other feature. With d the unit
-//! direction of an edge from tail to head, n_f the outward normal of a face and m_f = n_f × d_f the vector in the face
-//! across its side, pointing inwards (d_f the side's direction in f's order), a point p lies in the region of
+//! The Voronoi region of a feature is the set of outside points nearer to it than to any other feature. With
+//! d the unit direction of an edge from tail to head, n_f the outward normal of a face and m_f = n_f × d_f
+//! the vector in the face across its side, pointing inwards (d_f the side's direction in f's order), a point
+//! p lies in the region of
 //!
 //! - a vertex v if (p − v)·d_o ≤ 0 for the direction d_o of every edge away from v;
 //! - an edge if 0 ≤ (p − tail)·d ≤ length and (p − tail)·m_f ≤ 0 for both its faces;
 //! - a face if (p − side)·m_f ≥ 0 for all its sides, and p is above it.
 //!
-//! The feature across each plane is the one it shares the plane with. Coplanar neighbours must be one face: walks from
-//! region to region go astray between two halves of a plane.
+//! The feature across each plane is the one it shares the plane with. Coplanar neighbours must be one face:
+//! between two halves of a plane a walk from region to region may not terminate.
 
 use glam::DVec3;
 
@@ -17,7 +18,7 @@ use crate::{ConvexPolyhedron, MeshError, Polyhedron};
 
 /// Neighbouring faces whose normals differ by less than this are one.
 const COPLANAR: f64 = 1e-9;
-/// Where two regions meet, each reaches this far into the other, as a fraction of the size: no walk goes to and fro there.
+/// Overlap of adjacent regions, as a fraction of the size: prevents walks that alternate between the two.
 const OVERLAP: f64 = 1e-13;
 
 /// A feature of a polyhedron, by its number among its kind.
@@ -74,7 +75,7 @@ pub(super) struct SidePlane {
     pub(super) edge: u32,
 }
 
-/// Features of a convex polyhedron and the planes between their regions, ready for walks.
+/// Features of a convex polyhedron and the planes between their regions, for feature walks.
 ///
 /// ```
 /// use glam::DVec3;
@@ -96,7 +97,8 @@ pub struct FeatureMap {
 }
 
 impl FeatureMap {
-    /// Convex polyhedron ⇒ its features. Coplanar neighbouring faces are merged first; `polyhedron` tells the result.
+    /// Convex polyhedron ⇒ its features. Coplanar neighbouring faces are merged first; `polyhedron` is the
+    /// result.
     pub fn new(polyhedron: &ConvexPolyhedron) -> Result<Self, MeshError> {
         let normals = polyhedron.normals();
         let coplanar = polyhedron.edges().iter().any(|edge| {

@@ -1,9 +1,9 @@
 //! Nearest points of two features, each part of its polyhedron, with the polyhedra in their own frames.
 //!
-//! Two edges x = p + s u, y = q + t v with unit directions, w = p − q, n = u × v: the nearest points of the lines differ
-//! along n, so s = −(w × v)·n/n². Clamped to the edge, s gives t = v·(w + s u), clamped, and that s = u·(t v − w). Where the
-//! edges are parallel, the middle of their overlap serves. The textbook's 2×2 system has 1 − (u·v)² for n², which has
-//! lost half its digits where the edges are nearly parallel.
+//! Two edges x = p + s u, y = q + t v with unit directions, w = p − q, n = u × v: the nearest points of the
+//! lines differ along n, so s = −(w × v)·n/n². Clamped to the edge, s gives t = v·(w + s u), clamped, and
+//! that s = u·(t v − w). Where the edges are parallel, the middle of their overlap serves. The textbook's 2×2
+//! system has 1 − (u·v)² for n², which has lost half its digits where the edges are nearly parallel.
 
 use glam::{DMat3, DVec3};
 
@@ -54,7 +54,7 @@ pub(super) fn sides<'a>(
     ])
 }
 
-/// Nearest points of two features, in A's frame. Faces stand for their planes.
+/// Nearest points of two features, in A's frame. Faces are taken as planes.
 #[inline]
 pub(super) fn nearest_points(sides: &[Side<'_>; 2], features: [Feature; 2]) -> (DVec3, DVec3) {
     let [a, b] = sides;
@@ -136,7 +136,7 @@ pub(super) fn edge_points(
     (p + s * u, q + t * v)
 }
 
-/// The answer two features that are nearest give. `last` is the normal where the features touch and have none.
+/// Separation of two nearest features. `last` is the normal to use where they touch and define none.
 pub(super) fn separation(sides: &[Side<'_>; 2], features: [Feature; 2], last: DVec3) -> Separation {
     separation_of(sides, features, nearest_points(sides, features), last)
 }

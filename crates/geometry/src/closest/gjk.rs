@@ -1,20 +1,21 @@
 //! Distance of convex shapes by the algorithm of Gilbert, Johnson and Keerthi.
 //!
-//! Ψ = A − B (see `pair`). Given corners of Ψ, let p be the point of their hull nearest to the origin and w the point of Ψ
-//! farthest along −p. All of Ψ lies beyond the plane through w across p, so
+//! Ψ = A − B (see `pair`). Given corners of Ψ, let p be the point of their hull nearest to the origin and w
+//! the point of Ψ farthest along −p. All of Ψ lies beyond the plane through w across p, so
 //!
 //! p·w/|p| ≤ distance ≤ |p|,  and the search ends when the gap |p|² − p·w is no more than rounding allows:
-//! ε_r |p|² from the wish for accuracy, or a few ulps of |p| · (size of the coordinates) from w's own rounding.
+//! ε_r |p|² from the wish for accuracy, or a few ulps of |p| · (size of the coordinates) from w's own
+//! rounding.
 //!
-//! Otherwise w joins the corners, those not needed for the new p leave, and |p| has become smaller; where it has not,
-//! rounding has the last word and the old p stands. After Gilbert, Johnson, Keerthi, "A fast procedure for computing the
-//! distance between complex objects in three-dimensional space", 1988.
+//! Otherwise w joins the corners, those not needed for the new p leave, and |p| has become smaller; where it
+//! has not, rounding dominates and the old p is the result. After Gilbert, Johnson, Keerthi, "A fast
+//! procedure for computing the distance between complex objects in three-dimensional space", 1988.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::pair::{Corner, Difference, Pair};
-use super::polytope::KeptPolytope;
+use super::polytope::PolytopeCache;
 use super::simplex::{Nearest, nearest, nearest_with, weights};
 use super::uphill::uphill;
 use super::{ClosestError, Separation, Support};
@@ -34,7 +35,7 @@ const MAX_BEGINNINGS: u32 = 4;
 /// How much |p|² may grow meanwhile, relatively: some roundings.
 const STILL_AS_SHORT: f64 = 16.0 * f64::EPSILON;
 
-/// What a search leaves behind for the next one on the same pair: it then begins where it ended, and takes one or two
+/// Warm start of the next search on the same pair: it begins where the last one ended, and takes one or two
 /// iterations while the shapes move little. Any cache is safe with any pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GjkCache {
@@ -43,13 +44,13 @@ pub struct GjkCache {
     /// Numbers of the corners of the last simplex.
     pub(super) numbers: [[u32; 2]; 4],
     pub(super) count: u32,
-    /// What the last search of overlapping polyhedra ended with.
-    pub(super) polytope: KeptPolytope,
+    /// Final polytope of the last search of overlapping polyhedra.
+    pub(super) polytope: PolytopeCache,
     /// Corners the last search added.
     pub iterations: u32,
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gjk {
     /// The cores do not touch; the shapes themselves may overlap by less than their radii.
@@ -58,7 +59,8 @@ pub enum Gjk {
     Overlapping,
 }
 
-/// A search in progress, and its result. Corners stay at their places; the nearest point knows which of them it needs.
+/// A search in progress, and its result. Corners keep their indices; the nearest point refers to those it
+/// needs.
 pub(super) struct Search {
     corners: [Corner; 4],
     points: [DVec3; 4],
@@ -72,16 +74,16 @@ pub(super) struct Search {
     pub(super) overlapping: bool,
 }
 
-/// (A, B, B in A's frame, cache) ⇒ nearest points, unless the cores overlap. Distances are good to some ulps of the
-/// coordinates for polyhedra, and to 1e-9 of themselves for curved shapes.
+/// (A, B, B in A's frame, cache) ⇒ nearest points, unless the cores overlap. Distances are good to some ulps
+/// of the coordinates for polyhedra, and to 1e-9 of themselves for curved shapes.
 ///
 /// ```
 /// use glam::DVec3;
 /// use rattleback_geometry::closest::{Gjk, GjkCache, gjk};
 /// use rattleback_geometry::{Cuboid, Pose, Sphere};
-/// let (cube, ball) = (Cuboid::new(DVec3::ONE)?, Sphere::new(0.5)?);
+/// let (cube, sphere) = (Cuboid::new(DVec3::ONE)?, Sphere::new(0.5)?);
 /// let mut cache = GjkCache::default();
-/// let Gjk::Apart(answer) = gjk(&cube, &ball, &Pose::at(DVec3::new(3.0, 0.2, 0.0)), &mut cache)? else { panic!() };
+/// let Gjk::Apart(answer) = gjk(&cube, &sphere, &Pose::at(DVec3::new(3.0, 0.2, 0.0)), &mut cache)? else { panic!() };
 /// assert!((answer.distance - 1.5).abs() < 1e-15 && answer.normal.abs_diff_eq(DVec3::X, 1e-15));
 /// assert!(answer.point_a.abs_diff_eq(DVec3::new(1.0, 0.2, 0.0), 1e-15));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -133,7 +135,7 @@ impl Search {
         Ok(())
     }
 
-    /// From nothing, leaving nothing behind.
+    /// A search without a warm start or a cache.
     #[inline(always)]
     pub(super) fn run_once(&mut self, pair: &impl Difference) -> Result<(), ClosestError> {
         self.put(0, pair.farthest(pair.toward_b(), [0; 2]));
@@ -155,7 +157,7 @@ impl Search {
         if !self.overlapping && pair.is_curved() && !self.certified() {
             self.straighten(pair);
             if !self.certified() {
-                self.look_uphill(pair);
+                self.climb(pair);
             }
             if !self.certified() {
                 self.begin_anew(pair);
@@ -164,8 +166,9 @@ impl Search {
         Ok(iterations)
     }
 
-    /// Makes p's direction better when its length is as good as rounding lets it be. A corner ℓ aside shortens |p|² by gap²/ℓ²
-    /// only, so a search that wants |p| to shrink stops with gaps of √ε ℓ. What still grows then is the lower bound.
+    /// Makes p's direction better when its length is as good as rounding lets it be. A corner ℓ aside
+    /// shortens |p|² by gap²/ℓ² only, so a search that minimises |p| stops with gaps of √ε ℓ. The lower bound
+    /// still grows there.
     #[cold]
     fn straighten(&mut self, pair: &impl Difference) {
         let longest = self.nearest.squared * (1.0 + STILL_AS_SHORT);
@@ -195,8 +198,8 @@ impl Search {
         }
     }
 
-    /// Corners that the way here has left behind may be all that is in the way: from the direction reached, once more without
-    /// them, and the better one of both searches counts.
+    /// Corners that the way here has left behind may be all that is in the way: from the direction reached,
+    /// once more without them, and the better one of both searches counts.
     #[cold]
     fn begin_anew(&mut self, pair: &impl Difference) {
         for _ in 0..MAX_BEGINNINGS {
@@ -229,7 +232,7 @@ impl Search {
 
     /// Takes a single farthest point for the nearest one if it is no farther and has the better bounds.
     #[cold]
-    fn look_uphill(&mut self, pair: &impl Difference) {
+    fn climb(&mut self, pair: &impl Difference) {
         let length = self.nearest.squared.sqrt();
         let gap = length - self.lower_bound();
         if let Some((corner, reach)) = uphill(pair, self.nearest.point, self.corners[self.last & 3].numbers)
@@ -260,7 +263,7 @@ impl Search {
         self.accept(&nearest(&self.points, count));
     }
 
-    /// Adds the farthest corner along −p; false if the search is done, or has met something that is not a number.
+    /// Adds the farthest corner along −p; false if the search is done, or a coordinate is not finite.
     #[inline(always)]
     fn step(&mut self, pair: &impl Difference) -> bool {
         let p = self.nearest.point;
@@ -312,7 +315,7 @@ impl Search {
     #[inline(always)]
     fn accept(&mut self, nearest: &Nearest) {
         self.nearest = *nearest;
-        // Of the new p nothing is known yet.
+        // The new p has no bounds yet.
         self.reach = 0.0;
         self.overlapping = nearest.squared <= ROUNDING * ROUNDING * self.size_squared;
     }
@@ -346,7 +349,7 @@ impl Search {
         if length > 0.0 { (self.reach / length).max(0.0) } else { 0.0 }
     }
 
-    /// Whether the bounds have met as closely as rounding allows.
+    /// Whether the bounds agree as closely as rounding allows.
     #[inline]
     pub(super) fn certified(&self) -> bool {
         let length = self.nearest.squared.sqrt();

@@ -1,14 +1,14 @@
 //! Closest features of two convex polyhedra by walking from Voronoi region to Voronoi region.
 //!
-//! Features F_a, F_b with mutual nearest points a, b hold the nearest points of disjoint convex polyhedra if and only if
-//! a ∈ V(F_b) and b ∈ V(F_a). Otherwise a point lies beyond a plane of the other feature's region; that feature gives way
-//! to its neighbour across the plane most violated, and the distance falls. After Lin and Canny, "A fast algorithm for
-//! incremental distance calculation", 1991.
+//! Features F_a, F_b with mutual nearest points a, b hold the nearest points of disjoint convex polyhedra if
+//! and only if a ∈ V(F_b) and b ∈ V(F_a). Otherwise a point lies beyond a plane of the other feature's
+//! region; that feature is replaced by its neighbour across the plane most violated, and the distance falls.
+//! After Lin and Canny, "A fast algorithm for incremental distance calculation", 1991.
 //!
-//! Between overlapping polyhedra the walk of the original never ends. Here a vertex or edge that passes a face is seen as
-//! in `vclip`, and a walk that comes back to where it has been (Brent's test: the pair is compared with the one at the last
-//! power of two) is handed over to the clipping walk, which cannot go in circles. Only if that fails too are all features
-//! tried.
+//! Between overlapping polyhedra the walk of the original never ends. Here a vertex or edge that passes a
+//! face is handled as in `vclip`, and a walk that cycles (Brent's test: the pair is
+//! compared with the one at the last power of two) continues as a clipping walk, which cannot cycle. Only if
+//! that fails too are all features tried.
 
 use glam::DVec3;
 
@@ -25,11 +25,11 @@ use crate::Pose;
 pub struct LinCannyCache {
     /// Features of A and B to begin with.
     pub features: [Feature; 2],
-    /// Replacements made by the last walk.
+    /// Feature replacements of the last walk.
     pub steps: u32,
-    /// Walks so far that came back to where they had been, and went on by clipping.
+    /// Number of walks that cycled and continued by clipping.
     pub cycles: u32,
-    /// Walks so far that ended in trying all features.
+    /// Number of walks that ended in brute force over all features.
     pub exhaustive: u32,
     normal: DVec3,
 }
@@ -93,7 +93,7 @@ pub fn lin_canny(
     Ok(Walk::Apart { separation, features })
 }
 
-/// The walk itself: whether it ended in penetration; None if it came back to where it had been.
+/// The walk itself: whether it ended in penetration; None if it cycled.
 fn region_walk(
     sides: &[Side<'_>; 2],
     features: &mut [Feature; 2],

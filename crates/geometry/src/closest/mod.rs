@@ -1,8 +1,9 @@
 //! How far apart two convex shapes are, and where they are nearest.
 //!
-//! Every question is asked in the frame of the first shape, A: `b_in_a` maps B's coordinates to A's, so the place of the
-//! pair in the world never costs accuracy. Answers come back in A's frame too. The normal points from A to B; a negative
-//! distance is a penetration. With d the distance, n the normal and p the nearest points, p_B − p_A = d n.
+//! Every query is posed in the frame of the first shape, A: `b_in_a` maps B's coordinates to A's, so the
+//! place of the pair in the world never costs accuracy. Results are in A's frame too. The normal points
+//! from A to B; a negative distance is a penetration. With d the distance, n the normal and p the nearest
+//! points, p_B − p_A = d n.
 
 mod clip;
 mod convex_shape;
@@ -29,7 +30,7 @@ pub use gjk::{Gjk, GjkCache, gjk};
 pub use lin_canny::{LinCannyCache, lin_canny};
 pub(crate) use moving_search::MovingSearch;
 pub use penetration::signed_distance;
-pub use support::{Support, Triangle};
+pub use support::Support;
 pub(crate) use triangles::clear_gap;
 pub use vclip::{VClipCache, Walk, vclip};
 
@@ -49,7 +50,7 @@ pub struct Separation {
 }
 
 impl Separation {
-    /// The same answer with A and B in each other's place, `b_in_a` being the pose it was asked with.
+    /// The same result with A and B exchanged; `b_in_a` is the pose of the query.
     #[must_use]
     pub fn swapped(&self, b_in_a: &crate::Pose) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! The search of `gjk` on a difference body that moves while it is searched.
 //!
-//! Ψ(s) = Ψ − x, x = s v. Its farthest points are those of Ψ moved, so corners stay corners; only the nearest point of their
-//! hull is taken anew when x has changed.
+//! Ψ(s) = Ψ − x, x = s v. Its farthest points are those of Ψ moved, so corners stay corners; only the nearest
+//! point of their hull is taken anew when x has changed.
 
 use glam::DVec3;
 
@@ -11,14 +11,14 @@ use super::simplex::{Nearest, nearest, nearest_with, weights};
 use super::{ClosestError, Separation, Support};
 use crate::{MAX_LENGTH, Pose};
 
-/// What is known of the distance of two cores.
+/// Bounds of the distance of two cores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// At least this.
     pub(crate) lowest: f64,
     /// At most this.
     pub(crate) highest: f64,
-    /// From B to A, unit: `lowest` is how far a plane across it keeps the cores apart.
+    /// From B to A, unit: `lowest` is the separation of the cores along it.
     pub(crate) axis: DVec3,
     /// No other corner brings the bounds nearer to each other.
     pub(crate) certain: bool,
@@ -30,7 +30,7 @@ pub(crate) struct MovingSearch<'a, A, B> {
     corners: [Corner; 4],
     count: usize,
     nearest: Nearest,
-    /// Displacement of the last look.
+    /// Displacement of the last evaluation.
     x: DVec3,
     size: f64,
 }
@@ -47,12 +47,12 @@ impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
         Ok(Self { pair, corners: [first; 4], count: 1, nearest, x: DVec3::ZERO, size: first.size() })
     }
 
-    /// Displacement of B ⇒ bounds of the distance there, the corner that gives them being kept for the next look. None if the
-    /// cores overlap or touch.
-    pub(crate) fn look(&mut self, x: DVec3) -> Option<Bounds> {
+    /// Displacement of B ⇒ bounds of the distance there, with their corner cached for the next evaluation.
+    /// None if the cores overlap or touch.
+    pub(crate) fn bounds_at(&mut self, x: DVec3) -> Option<Bounds> {
         let last = (self.x, self.nearest.squared, self.count);
         self.settle(x);
-        // As in `gjk`, a corner that brings nothing nearer is the end: rounding has the last word.
+        // As in `gjk`, the search ends at a corner that brings no progress beyond rounding.
         let stalled = last.2 > 1 && last.0 == x && !(self.nearest.squared < last.1);
         self.x = x;
         let p = self.nearest.point;
@@ -75,7 +75,7 @@ impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
         Some(Bounds { lowest: reach, highest: length, axis: p / length, certain })
     }
 
-    /// Takes the nearest point anew and lets go of the corners it does not need.
+    /// Recomputes the nearest point and drops the corners it does not need.
     fn settle(&mut self, x: DVec3) {
         let points = self.corners.map(|corner| corner.w - x);
         // At the same place only the corner that came last is new.
@@ -97,7 +97,7 @@ impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
         self.nearest.count = self.count as u32;
     }
 
-    /// Nearest points of the thickened shapes with B displaced by x, as of the last look.
+    /// Nearest points of the thickened shapes with B displaced by x, as of the last evaluation.
     pub(crate) fn separation(&self, x: DVec3) -> Separation {
         let length = self.nearest.squared.sqrt();
         let normal = -self.nearest.point / length;

@@ -1,7 +1,7 @@
-//! The difference body Ψ = {a − b : a ∈ A, b ∈ B} of two cores, seen through support functions.
+//! The difference body Ψ = {a − b : a ∈ A, b ∈ B} of two cores, by its support function.
 //!
-//! The distance of A and B is the distance of Ψ from the origin, and their penetration depth that of the origin from Ψ's
-//! surface. Ψ's farthest point along d is s_A(d) − s_B(−d).
+//! The distance of A and B is the distance of Ψ from the origin, and their penetration depth that of the
+//! origin from Ψ's surface. Ψ's farthest point along d is s_A(d) − s_B(−d).
 
 use glam::{DMat3, DVec3};
 
@@ -31,9 +31,9 @@ impl Corner {
     }
 }
 
-/// A difference body as a search sees it.
+/// Support function of a difference body.
 pub(super) trait Difference {
-    /// Its farthest point along a direction, looked for from the given numbers on.
+    /// Its farthest point along a direction; the search starts at the given vertex numbers.
     fn farthest(&self, direction: DVec3, start: [u32; 2]) -> Corner;
 
     /// The corner of the given numbers, if it is made of corners.
@@ -42,7 +42,7 @@ pub(super) trait Difference {
     /// Whether it has more than finitely many corners.
     fn is_curved(&self) -> bool;
 
-    /// From somewhere in A to somewhere in B: where to look first.
+    /// From a point of A to one of B: first search direction.
     fn toward_b(&self) -> DVec3;
 }
 
@@ -71,7 +71,7 @@ impl<'a, A: Support, B: Support> Pair<'a, A, B> {
 }
 
 impl<A: Support, B: Support> Difference for Pair<'_, A, B> {
-    // Where it is asked for: direction and corner through memory would be waited for.
+    // Inlined: passing direction and corner through memory would stall.
     #[inline(always)]
     fn farthest(&self, direction: DVec3, start: [u32; 2]) -> Corner {
         let (a, number_a) = self.a.farthest(direction, start[0]);

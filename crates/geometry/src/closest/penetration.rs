@@ -1,18 +1,21 @@
 //! How deep two convex shapes are in each other, by growing a polytope inside Ψ.
 //!
 //! The depth is the distance of the origin from the surface of Ψ = A − B, which is the least of Ψ's reaches:
-//! depth = min_{|n| = 1} h(n), h(n) = max_{w ∈ Ψ} n·w. A polytope inside Ψ whose nearest face has the plane n·x = d gives
+//! depth = min_{|n| = 1} h(n), h(n) = max_{w ∈ Ψ} n·w. A polytope inside Ψ whose nearest face has the plane
+//! n·x = d gives
 //!
 //! d ≤ depth ≤ h(n),
 //!
-//! and the corner w that attains h(n) makes it grow where it matters, until both bounds agree. Of the normals tried the one
-//! with the least h(n) is returned, so the answer is never deeper than it is proved to be separating. After van den
-//! Bergen, "Proximity queries and penetration depth computation on 3D game objects", 2001.
+//! and the corner w that attains h(n) makes it grow where it matters, until both bounds agree. Of the normals
+//! tried the one with the least h(n) is returned, so the depth is never less than the distance that separates
+//! the shapes. After van den Bergen, "Proximity queries and penetration depth computation on 3D game
+//! objects", 2001.
 //!
-//! A polytope of bounded size cannot follow a large round surface all about the origin (two balls nearly one in the other).
-//! From its best normal h is then followed downhill: its gradient is the corner w itself, so n goes to n − w/ρ, normalised,
-//! with ρ the radius of curvature seen in the last step (Barzilai–Borwein), for as long as h falls. Where Ψ has an edge there
-//! (a cylinder in itself), a second polytope grows around that normal only.
+//! A polytope of bounded size cannot follow a large round surface all about the origin (two spheres nearly
+//! one in the other). From its best normal h is then followed downhill: its gradient is the corner w itself,
+//! so n goes to n − w/ρ, normalised, with ρ the radius of curvature seen in the last step (Barzilai–Borwein),
+//! for as long as h falls. Where Ψ has an edge there (a cylinder in itself), a second polytope grows around
+//! that normal only.
 //!
 //! Where Ψ is flat (two crossing segments, two triangles in one plane) the depth is 0 and n is across it.
 
@@ -20,7 +23,7 @@ use glam::DVec3;
 
 use super::gjk::{GjkCache, MAX_ITERATIONS, Search};
 use super::pair::{Corner, Difference, Pair};
-use super::polytope::{Face, KeptPolytope, Polytope, Scratch};
+use super::polytope::{Face, Polytope, PolytopeCache, Scratch};
 use super::simplex::{nearest, weights};
 use super::{ClosestError, Separation, Support};
 use crate::Pose;
@@ -31,16 +34,17 @@ const POLYHEDRAL_GAP: f64 = 8.0 * f64::EPSILON;
 const CURVED_GAP: f64 = 1e-13;
 /// Extent in units of the coordinates' size below which Ψ is flat.
 const FLAT: f64 = 64.0 * f64::EPSILON;
-/// Cosine of the angle to which a second look at one normal is confined, some 6°.
+/// Cosine of the angle, about 6°, to which a refinement around one normal is confined.
 const ALONG: f64 = 0.995;
-/// Faces whose distances differ by less, in units of the coordinates' size, may share the foot.
+/// Faces whose distances differ by less, in units of the coordinates' size, may contain the projection of the
+/// origin.
 const NEARLY_LEVEL: f64 = 1e-7;
-/// How far the directions lean that look for the corners of a facet.
+/// Tilt of the directions that probe for the corners of a facet.
 const TILT: f64 = 1e-8;
-/// Room for corners of the polytope that nothing larger follows.
+/// Capacity of the largest polytope.
 const MOST: usize = 160;
-/// Distances this small, in units of the coordinates' size, are looked at from inside too when rounding has stopped the
-/// search early.
+/// Distances this small, in units of the coordinates' size, are also measured from inside when rounding has
+/// stopped the search early.
 const UNSURE: f64 = 1e-8;
 
 /// (A, B, B in A's frame, cache) ⇒ distance or depth, normal and nearest points, in A's frame.
@@ -64,7 +68,8 @@ pub fn signed_distance<A: Support, B: Support>(
     cache: &mut GjkCache,
 ) -> Result<Separation, ClosestError> {
     let pair = Pair::new(a, b, b_in_a)?;
-    // Depths of thickened cores (capsule against box) did not always agree with a fresh search: they begin anew.
+    // Depths of thickened cores (capsule against box) did not always agree with a fresh search: they begin
+    // anew.
     if a.radius() + b.radius() == 0.0
         && !cache.polytope.is_empty()
         && let Some(separation) = depth_again(&pair, cache)?
@@ -85,10 +90,10 @@ pub fn signed_distance<A: Support, B: Support>(
 fn depth<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
     search: &Search,
-    kept: &mut KeptPolytope,
+    kept: &mut PolytopeCache,
 ) -> Result<Separation, ClosestError> {
     let core = match spanning_corners(pair, search) {
-        // Most polyhedra need few corners; only who needs more pays for the room.
+        // Most polyhedra need few corners; the larger polytope is only set up if they do not suffice.
         Ok(corners) => {
             let mut polytope = Polytope::<32, 60>::tetrahedron(corners, search.size());
             match grow(pair, &mut polytope, None, kept)? {
@@ -114,8 +119,9 @@ fn thickened<A: Support, B: Support>(pair: &Pair<'_, A, B>, core: &Separation) -
     }
 }
 
-/// Begins with the polytope that the last search ended with. While the shapes move little, its nearest face still is one of
-/// Ψ's own, which one look along its normal proves. None if the origin has left it, or rounding stops its growth.
+/// Begins with the polytope that the last search ended with. While the shapes move little, its nearest face
+/// still is one of Ψ's own, which one support query along its normal proves. None if the origin has left it,
+/// or rounding stops its growth.
 fn depth_again<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
     cache: &mut GjkCache,
@@ -127,7 +133,7 @@ fn depth_again<A: Support, B: Support>(
     cache.iterations = (polytope.corner_count - before) as u32;
     Ok(match grown {
         Growth::Done(core) => Some(thickened(pair, &core)),
-        // Corners of another time or pair may all lie in one plane, which says nothing about Ψ.
+        // Corners of an earlier pose or another pair may all lie in one plane.
         Growth::Stopped(_) | Growth::Flat(_) => None,
     })
 }
@@ -146,7 +152,8 @@ fn spanning_corners<A: Support, B: Support>(
     let mut found = [Corner::default(); 4];
     found[0] = search.needed().next().copied().unwrap_or_default();
     let start = found[0].numbers;
-    // Spans beyond the corners found so far; the search's own corners come first, they hold the origin between them.
+    // Spans beyond the corners found so far; the search's own corners come first, they hold the origin
+    // between them.
     let farthest_off = |offset: &dyn Fn(DVec3) -> f64, directions: &[DVec3]| {
         let known = search.needed().skip(1).copied();
         if let Some(corner) =
@@ -181,14 +188,14 @@ fn spans_volume(corners: &[Corner; 4], flat: f64) -> bool {
         && across.dot(ad).powi(2) > flat * flat * area_squared
 }
 
-/// Goes on with more room; and where even that is used up by a round surface all about the origin, by looking along the best normal
-/// only: downhill if Ψ is smooth there, else with a polytope that grows only there.
+/// Goes on with more room; and where even that is used up by a round surface all about the origin, by looking
+/// along the best normal only: downhill if Ψ is smooth there, else with a polytope that grows only there.
 fn deepest_of_many<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
     polytope: &mut Polytope<MOST, 316>,
     corners: &[Corner; 4],
 ) -> Result<Separation, ClosestError> {
-    let mut kept = KeptPolytope::default();
+    let mut kept = PolytopeCache::default();
     let all_about = match grow(pair, polytope, None, &mut kept)? {
         Growth::Done(core) | Growth::Flat(core) => return Ok(core),
         Growth::Stopped(core) => core,
@@ -204,21 +211,21 @@ fn deepest_of_many<A: Support, B: Support>(
 
 /// How the growth of a polytope has ended.
 enum Growth {
-    /// The bounds have met.
+    /// The bounds agree.
     Done(Separation),
-    /// There was no more room, or the rim tore: the best answer so far.
+    /// Capacity exhausted, or the horizon is not a loop: the best result so far.
     Stopped(Separation),
     /// The polytope has no volume, nor any face to begin with.
     Flat(Separation),
 }
 
-/// Adds corners until the nearest face, or the nearest of those that look along `along`, is one of Ψ's own; then the polytope
-/// is kept.
+/// Adds corners until the nearest face, or the nearest of those facing `along`, is one of Ψ's own; then the
+/// polytope is cached.
 fn grow<A: Support, B: Support, const C: usize, const F: usize>(
     pair: &Pair<'_, A, B>,
     polytope: &mut Polytope<C, F>,
     along: Option<DVec3>,
-    kept: &mut KeptPolytope,
+    kept: &mut PolytopeCache,
 ) -> Result<Growth, ClosestError> {
     let size = polytope.size();
     let mut scratch = Scratch::<C, F>::new();
@@ -244,7 +251,7 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         // Where the polytope is convex, a corner that is there already lies in the face's plane.
         let near = polytope.dented || reach - face.distance <= 1e-9 * size;
         let known = near && polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
-        // In front of a dent a corner that is there already proves nothing.
+        // In front of a dent an existing corner proves nothing.
         met = done || known && !polytope.dented;
         if met || known || !polytope.add(corner, place, &mut scratch) {
             break;
@@ -256,7 +263,7 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         let answer = Separation { distance: 0.0, normal: DVec3::X, point_a: first.a, point_b: first.b };
         return Ok(Growth::Flat(answer));
     };
-    // Where there is not enough room, a larger polytope follows, and looks for itself.
+    // Where the capacity does not suffice, a larger polytope follows.
     let (mut point_a, mut point_b) = if reach - face.distance <= NEARLY_LEVEL * size || (C < MOST && !met) {
         witnesses(polytope, &face, size)
     } else {
@@ -275,7 +282,8 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
     Ok(if met { Growth::Done(answer) } else { Growth::Stopped(answer) })
 }
 
-/// Follows h(n) downhill from an answer; None if that leads nowhere, or to a place where Ψ has an edge or a flat side.
+/// Descends along h(n) from a result; None if that makes no progress, or ends where Ψ has an edge or a
+/// flat side.
 fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, from: &Separation) -> Option<Separation> {
     let mut n = from.normal;
     let mut corner = pair.farthest(n, [0; 2]);
@@ -307,8 +315,9 @@ fn downhill<A: Support, B: Support>(pair: &Pair<'_, A, B>, from: &Separation) ->
     })
 }
 
-/// Where the origin's foot in the plane of `face` comes from in A and B. The foot may lie in a neighbour in nearly the same plane:
-/// where a flat side of Ψ ends in a rim, narrow faces that follow the rim are as near as the one that holds it.
+/// Witness points in A and B of the origin's projection onto the plane of `face`. It may lie in a neighbour
+/// in nearly the same plane: where a flat side of Ψ ends in a rim, narrow faces that follow the rim are as
+/// near as the one that holds it.
 fn witnesses<const C: usize, const F: usize>(
     polytope: &Polytope<C, F>,
     face: &Face,
@@ -316,15 +325,16 @@ fn witnesses<const C: usize, const F: usize>(
 ) -> (DVec3, DVec3) {
     let level = face.distance + NEARLY_LEVEL * size;
     let foot = face.distance * face.normal;
-    let mut best = Foot::default();
+    let mut best = NearestTriangle::default();
     for candidate in std::iter::once(face).chain(polytope.alive().filter(|other| other.distance <= level)) {
-        best.look(foot, &polytope.triangle(candidate));
+        best.consider(foot, &polytope.triangle(candidate));
     }
     (best.point_a, best.point_b)
 }
 
-/// The same where the polytope has not grown as far as Ψ's own facet with this normal, but the normal is right (that of a triangle
-/// against the rim of a cone): the facet is spanned by what Ψ has farthest in directions all about the normal.
+/// The same where the polytope has not grown as far as Ψ's own facet with this normal, but the normal is
+/// right (that of a triangle against the rim of a cone): the facet is spanned by what Ψ has farthest in
+/// directions all about the normal.
 fn facet_witnesses<A: Support, B: Support>(
     pair: &Pair<'_, A, B>,
     normal: DVec3,
@@ -336,29 +346,30 @@ fn facet_witnesses<A: Support, B: Support>(
         let (sine, cosine) = (k as f64 * std::f64::consts::TAU / AROUND as f64).sin_cos();
         pair.farthest((normal + TILT * (cosine * u + sine * v)).normalize(), [0; 2])
     });
-    let mut best = Foot::default();
+    let mut best = NearestTriangle::default();
     for (i, j, k) in (0..AROUND).flat_map(|i| (0..=i).flat_map(move |j| (0..=j).map(move |k| (i, j, k)))) {
-        best.look(reach * normal, &[corners[i], corners[j], corners[k]]);
+        best.consider(reach * normal, &[corners[i], corners[j], corners[k]]);
     }
     (best.point_a, best.point_b)
 }
 
-/// The triangle nearest to the origin's foot so far, and where the point of it nearest to the foot comes from in A and B.
-struct Foot {
+/// The triangle nearest to the origin's projection so far, and the witness points of its nearest point in A
+/// and B.
+struct NearestTriangle {
     squared: f64,
     point_a: DVec3,
     point_b: DVec3,
 }
 
-impl Default for Foot {
+impl Default for NearestTriangle {
     fn default() -> Self {
         Self { squared: f64::INFINITY, point_a: DVec3::ZERO, point_b: DVec3::ZERO }
     }
 }
 
-impl Foot {
-    fn look(&mut self, foot: DVec3, corners: &[Corner; 3]) {
-        // Seen from the foot, so that the weights do not depend on how deep it lies.
+impl NearestTriangle {
+    fn consider(&mut self, foot: DVec3, corners: &[Corner; 3]) {
+        // Relative to the projection, so that the weights do not depend on its depth.
         let [p, q, r] = corners.map(|corner| corner.w - foot);
         let seen = [p, q, r, r];
         let near = nearest(&seen, 3);
@@ -383,7 +394,7 @@ mod tests {
     use super::*;
     use crate::{Cuboid, convex_hull, generate};
 
-    /// The depth found from the last polytope is the depth found from nothing, however far the shapes have moved.
+    /// Warm and cold start find the same depth, however far the shapes have moved.
     #[test]
     fn warm_and_cold_depths_agree() {
         fn walk<S: Support>(a: &S, b: &S, warm: &mut u32) {
@@ -405,10 +416,10 @@ mod tests {
         let mut warm = 0;
         let boxes = [DVec3::new(0.5, 0.7, 0.6), DVec3::new(0.8, 0.4, 0.5)].map(|h| Cuboid::new(h).unwrap());
         walk(&boxes[0], &boxes[1], &mut warm);
-        let ball = convex_hull(generate::icosphere(2).unwrap().vertices()).unwrap();
-        walk(&ball, &ball, &mut warm);
+        let sphere = convex_hull(generate::icosphere(2).unwrap().vertices()).unwrap();
+        walk(&sphere, &sphere, &mut warm);
         let octahedron = [DVec3::X, -DVec3::X, DVec3::Y, -DVec3::Y, DVec3::Z, -DVec3::Z];
-        walk(&convex_hull(&octahedron).unwrap(), &ball, &mut warm);
+        walk(&convex_hull(&octahedron).unwrap(), &sphere, &mut warm);
         assert!(warm > 1000, "{warm}");
     }
 }

@@ -1,8 +1,8 @@
 //! A convex polytope of triangles inside Ψ that grows one corner at a time.
 //!
-//! A new corner w sees the faces whose planes it lies beyond. Those form a patch; they are cut out, and the rim of the
-//! patch is joined to w. Triangles too thin to have a plane stay in the surface, so that it remains closed, but are never
-//! chosen, and go with the first patch that reaches them.
+//! The faces whose planes a new corner w lies beyond are visible from it. They form a patch; they are cut
+//! out, and the rim of the patch is joined to w. Triangles too thin to have a plane stay in the surface, so
+//! that it remains closed, but are never chosen, and go with the first patch that reaches them.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -14,16 +14,17 @@ use super::simplex::across;
 const THIN_SQUARED: f64 = 1e-26;
 const NONE: u16 = u16::MAX;
 
-/// Most corners and faces that are kept from one search to the next.
+/// Most corners and faces cached between searches.
 const KEPT_CORNERS: usize = 20;
 const KEPT_FACES: usize = 2 * KEPT_CORNERS - 4;
 
-/// A polytope by the numbers of its corners: the next search on the same pair begins with it. A closed surface whose faces
-/// all have the origin on their inner side holds a ball about the origin that reaches to the nearest face, whether or not it
-/// has stayed convex while the shapes moved: the bound it gives is as good as that of one that was grown.
+/// A polytope by the numbers of its corners: the next search on the same pair begins with it. A closed
+/// surface whose faces all have the origin on their inner side holds a sphere about the origin that reaches
+/// to the nearest face, whether or not it has stayed convex while the shapes moved: the bound it gives is as
+/// good as that of one that was grown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "PolytopeImage", into = "PolytopeImage")]
-pub(super) struct KeptPolytope {
+pub(super) struct PolytopeCache {
     corner_count: u8,
     face_count: u8,
     numbers: [[u16; 2]; KEPT_CORNERS],
@@ -31,13 +32,13 @@ pub(super) struct KeptPolytope {
     faces: [[u8; 6]; KEPT_FACES],
 }
 
-impl Default for KeptPolytope {
+impl Default for PolytopeCache {
     fn default() -> Self {
         Self { corner_count: 0, face_count: 0, numbers: [[0; 2]; KEPT_CORNERS], faces: [[0; 6]; KEPT_FACES] }
     }
 }
 
-/// A kept polytope in a file.
+/// Serialised form of the cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PolytopeImage {
     numbers: Vec<[u16; 2]>,
@@ -45,7 +46,8 @@ struct PolytopeImage {
 }
 
 impl PolytopeImage {
-    /// Whether it is a closed surface: over each side lies a face with the same side, run through the other way.
+    /// Whether it is a closed surface: over each side lies a face with the same side, run through the other
+    /// way.
     fn is_closed(&self) -> bool {
         let (corners, faces) = (self.numbers.len(), self.faces.len());
         let sides = |face: usize| {
@@ -65,8 +67,8 @@ impl PolytopeImage {
     }
 }
 
-impl From<KeptPolytope> for PolytopeImage {
-    fn from(kept: KeptPolytope) -> Self {
+impl From<PolytopeCache> for PolytopeImage {
+    fn from(kept: PolytopeCache) -> Self {
         let faces = if kept.is_empty() { 0 } else { kept.face_count as usize };
         Self {
             numbers: kept.numbers[..kept.corner_count as usize].to_vec(),
@@ -75,8 +77,8 @@ impl From<KeptPolytope> for PolytopeImage {
     }
 }
 
-impl From<PolytopeImage> for KeptPolytope {
-    /// What is no polytope is forgotten.
+impl From<PolytopeImage> for PolytopeCache {
+    /// An image that is no closed surface yields an empty cache.
     fn from(image: PolytopeImage) -> Self {
         let mut kept = Self::default();
         if image.is_closed() {
@@ -88,7 +90,7 @@ impl From<PolytopeImage> for KeptPolytope {
     }
 }
 
-impl KeptPolytope {
+impl PolytopeCache {
     pub(super) fn forget(&mut self) {
         self.corner_count = 0;
     }
@@ -167,7 +169,7 @@ pub(super) struct Polytope<const C: usize, const F: usize> {
     pub(super) corners: [Corner; C],
     pub(super) corner_count: usize,
     faces: [Face; F],
-    /// Distance of each face, infinite if it is gone: side by side, as they are looked through for every corner.
+    /// Distance of each face, infinite if it was removed: contiguous, as all are scanned for every corner.
     distances: [f64; F],
     face_count: usize,
     /// Planes nearer than this are not beyond each other.
@@ -178,7 +180,7 @@ pub(super) struct Polytope<const C: usize, const F: usize> {
 
 /// The larger of two numbers, neither of them NaN.
 #[inline(always)]
-fn larger(x: f64, y: f64) -> f64 {
+fn max(x: f64, y: f64) -> f64 {
     if x > y { x } else { y }
 }
 
@@ -207,10 +209,10 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         polytope
     }
 
-    /// What was kept of another polytope, its corners placed anew; None unless it still holds the origin inside, at least
-    /// `depth` from every face.
+    /// Polytope from the cache, with its corners at the new pose; None unless it still holds the origin
+    /// inside, at least `depth` from every face.
     pub(super) fn restored(
-        kept: &KeptPolytope,
+        kept: &PolytopeCache,
         corner: impl Fn([u32; 2]) -> Option<Corner>,
         depth: f64,
     ) -> Option<Self> {
@@ -242,7 +244,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         Some(polytope)
     }
 
-    /// Coordinates' size, as the tolerance knows it.
+    /// Size of the coordinates, for the tolerance.
     pub(super) fn size(&self) -> f64 {
         self.tolerance / (4.0 * f64::EPSILON)
     }
@@ -276,7 +278,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         let [a, b, c] = corners.map(|i| self.corners[i as usize].w);
         let (ab, bc, ca) = (b - a, c - b, a - c);
         let (ab2, bc2, ca2) = (ab.length_squared(), bc.length_squared(), ca.length_squared());
-        let longest = larger(larger(ab2, bc2), ca2);
+        let longest = max(max(ab2, bc2), ca2);
         let n = across(ab, bc, ca).0;
         let n2 = n.length_squared();
         let (normal, distance) = if n2 > THIN_SQUARED * longest * longest {
@@ -302,7 +304,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         place.map(|i| (i, self.faces[i]))
     }
 
-    /// The same among faces that look nearly along `n`, or the one that does most if none does nearly.
+    /// The same among faces whose normals are near `n`, or the one with the nearest normal if none is.
     pub(super) fn nearest_face_along(&self, n: DVec3, cosine: f64) -> Option<(usize, Face)> {
         let (mut least, mut nearest, mut most, mut place) = (f64::INFINITY, None, -1.0, None);
         for (i, face) in self.faces[..self.face_count].iter().enumerate() {
@@ -335,13 +337,13 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         face.corners.map(|i| self.corners[i as usize])
     }
 
-    fn sees(&self, w: DVec3, face: &Face) -> bool {
+    fn is_visible(&self, w: DVec3, face: &Face) -> bool {
         face.normal.dot(w - self.corners[face.corners[0] as usize].w) > self.tolerance
             || face.distance == f64::INFINITY
     }
 
-    /// Adds a corner beyond the plane of the face at `first`. False if there is no room, or rounding has torn the rim; the
-    /// polytope is as before then.
+    /// Adds a corner beyond the plane of the face at `first`. False if there is no room, or rounding has torn
+    /// the rim; the polytope is as before then.
     pub(super) fn add(&mut self, corner: Corner, first: usize, scratch: &mut Scratch<C, F>) -> bool {
         if !self.has_room() {
             return false;
@@ -358,8 +360,8 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
             self.faces[old as usize].alive = false;
             self.distances[old as usize] = f64::INFINITY;
         }
-        // The new faces take the places of the old, then new ones. A patch that is one piece without holes has at most
-        // two faces less than its rim has sides, so there is room.
+        // The new faces take the places of the old, then new ones. A patch that is one piece without holes
+        // has at most two faces less than its rim has sides, so there is room.
         let end = self.face_count;
         let place = |i: usize| patch.get(i).copied().unwrap_or((end + i.saturating_sub(patch_count)) as u16);
         for (i, side) in rim.iter().enumerate() {
@@ -373,7 +375,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
         true
     }
 
-    /// Faces seen from w, connected with `first`, and the sides around them.
+    /// Faces visible from w, connected with `first`, and the horizon around them.
     fn patch(&self, w: DVec3, first: usize, scratch: &mut Scratch<C, F>) -> (usize, usize) {
         let Scratch { seen, patch, rim, .. } = scratch;
         let (mut patch_count, mut rim_count, mut done) = (1, 0, 0);
@@ -387,7 +389,7 @@ impl<const C: usize, const F: usize> Polytope<C, F> {
                     continue;
                 }
                 let face = &self.faces[neighbor as usize];
-                if self.sees(w, face) {
+                if self.is_visible(w, face) {
                     seen[neighbor as usize] = true;
                     patch[patch_count] = neighbor;
                     patch_count += 1;

@@ -1,18 +1,21 @@
 //! The point of a simplex of up to four points nearest to the origin.
 //!
 //! Of a triangle with corners a, b, c and n = (b−a)×(c−a), the origin's projection has the weights
-//! λ_a = n·(b×(c−b))/n², λ_b = n·(c×(a−c))/n², λ_c = n·(a×(b−a))/n², and itself is n (n·a)/n². Only differences of corners
-//! are crossed with corners, so the error stays that of the corners' own rounding, however far away the triangle is. A
-//! weight that is not positive puts the nearest point on the opposite edge. Of a tetrahedron, only faces that have the
-//! origin and the fourth corner on different sides count; if there is none, the origin is inside.
+//! λ_a = n·(b×(c−b))/n², λ_b = n·(c×(a−c))/n², λ_c = n·(a×(b−a))/n², and itself is n (n·a)/n². Only
+//! differences of corners are crossed with corners, so the error stays that of the corners' own rounding,
+//! however far away the triangle is. A weight that is not positive puts the nearest point on the opposite
+//! edge. Of a tetrahedron, only faces that have the origin and the fourth corner on different sides count; if
+//! there is none, the origin is inside.
 //!
-//! Most simplices of a search are only steps on the way: weights are told on demand, and without their common divisor.
+//! Most simplices of a search are only steps on the way: weights are computed on demand, and without their
+//! common divisor.
 
 use glam::DVec3;
 
 /// Below this sine (squared) of its corner angle a triangle is taken for its edges.
 const THIN_SQUARED: f64 = 1e-30;
-/// Above this sine (squared) of a corner angle it does not matter which two sides a triangle's normal is taken from.
+/// Above this sine (squared) of a corner angle it does not matter which two sides a triangle's normal is
+/// taken from.
 const BLUNT_SQUARED: f64 = 0.04;
 /// Below this ratio (squared) of volume to the product of edges a tetrahedron is taken for its faces.
 const FLAT_SQUARED: f64 = 1e-28;
@@ -39,8 +42,8 @@ pub(super) fn nearest(points: &[DVec3; 4], count: usize) -> Nearest {
     }
 }
 
-/// The corners that a nearest point needs, at most three, and one across it at the place `new` ⇒ the nearest point of them
-/// all. Without the new corner they do not hold it.
+/// The corners that a nearest point needs, at most three, and one across it at the place `new` ⇒ the nearest
+/// point of them all. Without the new corner they do not hold it.
 #[inline(always)]
 pub(super) fn nearest_with(points: &[DVec3; 4], last: &Nearest, new: usize) -> Nearest {
     let first = last.needed.trailing_zeros() as usize & 3;
@@ -93,8 +96,8 @@ fn on_triangle(points: &[DVec3; 4], i: usize, j: usize, k: usize) -> Nearest {
     on_sides(points, [i, j, k], [weight_a, weight_b, weight_c].map(|weight| thin || !(weight > 0.0)))
 }
 
-/// Sides of a triangle ⇒ n, and the product of the squares of two sides. In a thin triangle the longest side stays out:
-/// crossed with another long one, its rounding would tilt n along itself.
+/// Sides of a triangle ⇒ n, and the product of the squares of two sides. In a thin triangle the longest side
+/// stays out: crossed with another long one, its rounding would tilt n along itself.
 #[inline(always)]
 pub(super) fn across(ab: DVec3, bc: DVec3, ca: DVec3) -> (DVec3, f64) {
     let n = ab.cross(bc);
@@ -131,7 +134,7 @@ fn on_sides(points: &[DVec3; 4], [i, j, k]: [usize; 3], beyond: [bool; 3]) -> Ne
 /// Faces opposite to corners 0, 1, 2, 3.
 const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
-/// Of a tetrahedron that is not flat only the first `faces` are looked at.
+/// Of a tetrahedron that is not flat only the first `faces` are tested.
 fn on_tetrahedron(points: &[DVec3; 4], of: [usize; 4], faces: usize) -> Nearest {
     let [a, b, c, d] = of.map(|i| points[i]);
     let (ab, ac, ad) = (b - a, c - a, d - a);
@@ -156,7 +159,8 @@ fn on_tetrahedron(points: &[DVec3; 4], of: [usize; 4], faces: usize) -> Nearest 
     best.unwrap_or(Nearest { point: DVec3::ZERO, squared: 0.0, needed: 15, count: 4 })
 }
 
-/// The corners a nearest point was found from ⇒ its mixture of them, with weights that sum to 1; 0 for those not needed.
+/// The corners a nearest point was found from ⇒ its mixture of them, with weights that sum to 1; 0 for those
+/// not needed.
 pub(super) fn weights(points: &[DVec3; 4], nearest: &Nearest) -> [f64; 4] {
     let mut places = [0; 4];
     let mut left = nearest.needed;

@@ -1,8 +1,9 @@
 //! Whether two features are nearest still, by the definition.
 //!
-//! Two features of disjoint convex polyhedra are nearest if each one's nearest point lies in the Voronoi region of the other.
-//! While shapes move little that is so most of the time, and takes one look at each region's planes. It need not be proved
-//! to the last rounding: who is refused here walks (see `vclip`), and the walk decides.
+//! Two features of disjoint convex polyhedra are nearest if each one's nearest point lies in the Voronoi
+//! region of the other. While shapes move little that is so most of the time, and takes one test of each
+//! region's planes. The test may be conservative: pairs that fail it are walked (see `vclip`), and the walk
+//! decides.
 
 use glam::DVec3;
 
@@ -60,7 +61,7 @@ fn vertex_and_edge(a: &Side<'_>, b: &Side<'_>, v: u32, e: u32) -> Option<DVec3> 
 #[inline]
 fn vertex_holds(map: &FeatureMap, v: u32, p: DVec3) -> bool {
     let from = p - map.vertex(v);
-    // All planes rather than the first that excludes: no branch to guess wrong.
+    // All planes rather than the first that excludes: no branch to mispredict.
     map.vertex_planes(v).iter().fold(true, |holds, plane| holds & (plane.away.dot(from) <= 0.0))
 }
 

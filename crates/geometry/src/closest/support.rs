@@ -1,16 +1,17 @@
-//! What nearest-point searches ask of a convex shape.
+//! Support functions of convex shapes.
 //!
-//! A shape is its core thickened by a radius r: all points within r of the core. A ball is a point and r, a capsule a
-//! segment and r, everything else is its own core and r = 0. Distances of cores are exact where those of the rounded
-//! shapes would only converge.
+//! A shape is its core thickened by a radius r: all points within r of the core. A sphere is a point and r, a
+//! capsule a segment and r, everything else is its own core and r = 0. Distances of cores are exact where
+//! those of the rounded shapes would only converge.
 
 use std::sync::Arc;
 
 use glam::DVec3;
 
+use crate::primitive::Triangle;
 use crate::{Capsule, Cone, ConvexPolyhedron, Cuboid, Cylinder, Ellipsoid, Sphere, SupportShape};
 
-/// A bounded convex shape as nearest-point searches see it.
+/// Support function of a bounded convex shape.
 ///
 /// ```
 /// use glam::DVec3;
@@ -21,13 +22,16 @@ use crate::{Capsule, Cone, ConvexPolyhedron, Cuboid, Cylinder, Ellipsoid, Sphere
 /// # Ok::<(), rattleback_geometry::ShapeError>(())
 /// ```
 pub trait Support {
-    /// (direction of any length, number of a corner to look from first) ⇒ a point of the core farthest along the
+    /// (direction of any length, number of a corner to start from) ⇒ a point of the core farthest along the
     /// direction, and its number.
     fn farthest(&self, direction: DVec3, start: u32) -> (DVec3, u32);
 
-    /// Number ⇒ the corner of a core that has only finitely many, some corner if there is none of that number; None for
-    /// curved cores.
-    fn corner(&self, number: u32) -> Option<DVec3>;
+    /// Number ⇒ the corner of a core that has only finitely many, some corner if there is none of that
+    /// number; None for curved cores.
+    #[inline]
+    fn corner(&self, _number: u32) -> Option<DVec3> {
+        None
+    }
 
     /// How much the core is thickened.
     fn radius(&self) -> f64 {
@@ -62,27 +66,26 @@ impl Support for [DVec3; 2] {
     }
 }
 
-/// Three corners, with nothing between the two sides.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Triangle(pub [DVec3; 3]);
-
 impl Support for Triangle {
     #[inline]
     fn farthest(&self, direction: DVec3, _start: u32) -> (DVec3, u32) {
-        let [a, b, c] = self.0.map(|p| p.dot(direction));
-        let number = if a >= b && a >= c {
-            0
+        let [a, b, c] = self.corners().map(|p| p.dot(direction));
+        if a >= b && a >= c {
+            (self.a, 0)
         } else if b >= c {
-            1
+            (self.b, 1)
         } else {
-            2
-        };
-        (self.0[number], number as u32)
+            (self.c, 2)
+        }
     }
 
     #[inline]
     fn corner(&self, number: u32) -> Option<DVec3> {
-        Some(self.0[(number as usize).min(2)])
+        Some(match number {
+            0 => self.a,
+            1 => self.b,
+            _ => self.c,
+        })
     }
 }
 
@@ -144,11 +147,6 @@ impl Support for Cylinder {
     fn farthest(&self, direction: DVec3, _start: u32) -> (DVec3, u32) {
         (self.support(direction), u32::MAX)
     }
-
-    #[inline]
-    fn corner(&self, _number: u32) -> Option<DVec3> {
-        None
-    }
 }
 
 impl Support for Cone {
@@ -156,22 +154,12 @@ impl Support for Cone {
     fn farthest(&self, direction: DVec3, _start: u32) -> (DVec3, u32) {
         (self.support(direction), u32::MAX)
     }
-
-    #[inline]
-    fn corner(&self, _number: u32) -> Option<DVec3> {
-        None
-    }
 }
 
 impl Support for Ellipsoid {
     #[inline]
     fn farthest(&self, direction: DVec3, _start: u32) -> (DVec3, u32) {
         (self.support(direction), u32::MAX)
-    }
-
-    #[inline]
-    fn corner(&self, _number: u32) -> Option<DVec3> {
-        None
     }
 }
 
@@ -188,13 +176,9 @@ impl Support for ConvexPolyhedron {
     }
 }
 
-/// A shape of the user's, asked along unit directions only.
+/// A custom shape, queried along unit directions only.
 impl Support for Arc<dyn SupportShape> {
     fn farthest(&self, direction: DVec3, _start: u32) -> (DVec3, u32) {
         (self.support(direction.normalize_or(DVec3::X)), u32::MAX)
-    }
-
-    fn corner(&self, _number: u32) -> Option<DVec3> {
-        None
     }
 }

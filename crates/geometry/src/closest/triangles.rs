@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::gjk::Search;
 use super::pair::{Corner, Difference};
 
-/// Below this distance, in units of the coordinates' size, the search is not asked.
+/// Below this distance, in units of the coordinates' size, the search is not used.
 const CLEARLY: f64 = 1e-6;
 
 struct TrianglePair {
@@ -45,8 +45,8 @@ impl Difference for TrianglePair {
     }
 }
 
-/// Two triangles whose coordinates are of the size of their distance ⇒ nearest points and distance, if they are clearly
-/// apart and the search has proved it.
+/// Two triangles whose coordinates are of the size of their distance ⇒ nearest points and distance, if they
+/// are clearly apart and the search has proved it.
 pub(crate) fn clear_gap(a: [DVec3; 3], b: [DVec3; 3]) -> Option<(DVec3, DVec3, f64)> {
     let mut search = Search::NEW;
     search.run_once(&TrianglePair { a, b }).ok()?;

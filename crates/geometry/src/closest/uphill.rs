@@ -1,10 +1,11 @@
 //! The last digits of the distance of curved shapes.
 //!
-//! On a round surface corners crowd together until the simplex between them is all rounding. The direction m = p/|p| is good by
-//! then, and is made better by itself: for any unit m, L(m) = m·w(m) is a lower bound of the distance, w(m) being the farthest
-//! point of Ψ along −m, and |w(m)| an upper one. L's gradient across m is g = w − L m, so m goes to m + s g, normalised, for
-//! as long as L grows; 1/s is the curvature −Δg·Δm/|Δm|² seen in the last step (Barzilai–Borwein), at first the distance, as if
-//! Ψ were a point. Where Ψ is smooth both bounds meet. Where it has a rim they do not, and the simplex has the last word.
+//! On a round surface corners crowd together until the simplex between them is all rounding. The direction m
+//! = p/|p| is good by then, and is made better by itself: for any unit m, L(m) = m·w(m) is a lower bound of
+//! the distance, w(m) being the farthest point of Ψ along −m, and |w(m)| an upper one. L's gradient across m
+//! is g = w − L m, so m goes to m + s g, normalised, for as long as L grows; 1/s is the curvature
+//! −Δg·Δm/|Δm|² seen in the last step (Barzilai–Borwein), at first the distance, as if Ψ were a point. Where
+//! Ψ is smooth both bounds converge. Where it has a rim they do not, and the simplex result stands.
 
 use glam::DVec3;
 
@@ -13,7 +14,7 @@ use super::pair::{Corner, Difference};
 /// Directions tried, at most.
 const MAX_STEPS: u32 = 24;
 
-/// (Ψ, its nearest point as far as known, where to look first) ⇒ a farthest point w and L, with |w| − L as
+/// (Ψ, estimate of its nearest point, start vertex numbers) ⇒ a farthest point w and L, with |w| − L as
 /// small as it gets; None if p is zero.
 pub(super) fn uphill(pair: &impl Difference, p: DVec3, start: [u32; 2]) -> Option<(Corner, f64)> {
     let mut m = p.try_normalize()?;

@@ -1,16 +1,17 @@
 //! Closest features of two convex polyhedra by clipping edges against Voronoi regions.
 //!
-//! Two features are nearest if each holds, in its own region, the other's nearest point. Starting from any pair, one of
-//! them is replaced by a neighbour whose region holds the other's nearest point: to a lower dimension the distance stays,
-//! to a higher it falls, so the walk ends. Where an edge E meets the region of a feature X, the sign of the distance's
-//! derivative along E where it enters or leaves the region tells which way to go; entering through the plane of a
-//! neighbour N, distance to X and to N are the same there:
+//! Two features are nearest if each holds, in its own region, the other's nearest point. Starting from any
+//! pair, one of them is replaced by a neighbour whose region holds the other's nearest point: to a lower
+//! dimension the distance stays, to a higher it falls, so the walk ends. Where an edge E meets the region of
+//! a feature X, the sign of the distance's derivative along E where it enters or leaves the region decides
+//! the direction; entering through the plane of a neighbour N, distance to X and to N are the same there:
 //!
-//! d/dλ |e(λ) − v| has the sign of (head − tail)·(e(λ) − v);  d/dλ |S_f(e(λ))| that of (head − tail)·n_f times that of S_f.
+//! d/dλ |e(λ) − v| has the sign of (head − tail)·(e(λ) − v);  d/dλ |S_f(e(λ))| that of (head − tail)·n_f
+//! times that of S_f.
 //!
-//! A vertex below a face, with no edge leading closer to its plane, is a local minimum: the face whose plane it is highest
-//! above takes over, and if it is above none, it is inside. An edge whose clipped part passes through a face penetrates.
-//! After Mirtich, "V-Clip: fast and robust polyhedral collision detection", 1998.
+//! A vertex below a face, with no edge leading closer to its plane, is a local minimum: the face whose plane
+//! it is highest above takes over, and if it is above none, it is inside. An edge whose clipped part passes
+//! through a face penetrates. After Mirtich, "V-Clip: fast and robust polyhedral collision detection", 1998.
 
 use glam::DVec3;
 
@@ -32,9 +33,9 @@ pub(super) const TOUCHING: f64 = 1e-12;
 pub struct VClipCache {
     /// Features of A and B to begin with.
     pub features: [Feature; 2],
-    /// Replacements made by the last walk.
+    /// Feature replacements of the last walk.
     pub steps: u32,
-    /// Walks so far that rounding has led in a circle, and that GJK had to end.
+    /// Number of walks that cycled due to rounding and were finished by GJK.
     pub cycles: u32,
     normal: DVec3,
 }
@@ -46,24 +47,25 @@ impl VClipCache {
     }
 }
 
-/// What a walk found.
+/// Result of a walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Walk {
-    /// The polyhedra are apart; the features are the nearest ones, of the lowest dimension that holds the points.
+    /// The polyhedra are apart; the features are the nearest ones, of the lowest dimension that holds the
+    /// points.
     Apart {
         /// Nearest points, in A's frame.
         separation: Separation,
         /// Nearest features of A and B.
         features: [Feature; 2],
     },
-    /// The polyhedra overlap or touch, where these features meet.
+    /// The polyhedra overlap or touch, where these features touch.
     Penetrating {
         /// Features of A and B that penetrate.
         features: [Feature; 2],
     },
 }
 
-/// What one state says.
+/// Transition of one state.
 pub(super) enum Step {
     Done,
     Penetrating,
@@ -73,7 +75,8 @@ pub(super) enum Step {
     Second(Feature),
 }
 
-/// (A, B, B in A's frame, cache) ⇒ closest features and points. Nearly constant time while the shapes move little.
+/// (A, B, B in A's frame, cache) ⇒ closest features and points. Nearly constant time while the shapes move
+/// little.
 ///
 /// ```
 /// use glam::DVec3;
@@ -141,8 +144,8 @@ fn walk_on(
     Ok(Walk::Apart { separation, features })
 }
 
-/// Features that touch satisfy every condition of being nearest wherever the rest of the polyhedra is: only the sign of
-/// the distance tells.
+/// Features that touch satisfy every condition of being nearest wherever the rest of the polyhedra is: only
+/// the sign of the distance decides.
 pub(super) fn overlapping(a: &FeatureMap, b: &FeatureMap, b_in_a: &Pose) -> Result<bool, ClosestError> {
     let answer = signed_distance(a.polyhedron(), b.polyhedron(), b_in_a, &mut GjkCache::default())?;
     Ok(answer.distance < -TOUCHING * a.size().max(b.size()))
@@ -225,7 +228,7 @@ fn vertex_edge(a: &Side<'_>, b: &Side<'_>, v: u32, e: u32) -> Step {
             return Step::Second(Feature::Face(face));
         }
     }
-    // The edge as v sees it, from v.
+    // The edge relative to v.
     let tail = a.point(edge.tail) - a.map.vertex(v);
     let direction = a.vector(edge.direction);
     let mut clip = Clip::WHOLE;
@@ -265,7 +268,8 @@ fn edge_edge(a: &Side<'_>, b: &Side<'_>, e: u32, g: u32) -> Step {
     }
 }
 
-/// Clips edge g of `b` against the region of edge e of `a` ⇒ what should replace e, if anything; an error if they meet.
+/// Clips edge g of `b` against the region of edge e of `a` ⇒ what should replace e, if anything; an error if
+/// they intersect.
 #[inline]
 fn edge_in_edge_region(a: &Side<'_>, b: &Side<'_>, e: u32, g: u32) -> Result<Option<Feature>, ()> {
     let (edge, other) = (a.map.edge(e), b.map.edge(g));
@@ -295,7 +299,8 @@ fn edge_in_edge_region(a: &Side<'_>, b: &Side<'_>, e: u32, g: u32) -> Result<Opt
     falling_outwards(a, &clip, edge, tail, direction, other.length)
 }
 
-/// The neighbour through whose plane the distance falls on the way out of the clipped part. `tail` is from e's own tail.
+/// The neighbour through whose plane the distance falls on the way out of the clipped part. `tail` is from
+/// e's own tail.
 #[inline]
 fn falling_outwards(
     a: &Side<'_>,
@@ -440,7 +445,7 @@ fn nearest_vertices([a, b]: &[Side<'_>; 2]) -> [Feature; 2] {
     best.1
 }
 
-/// The answer by other means, with the features walked to last.
+/// Fallback by GJK, with the last features of the walk.
 pub(super) fn by_gjk(
     a: &FeatureMap,
     b: &FeatureMap,

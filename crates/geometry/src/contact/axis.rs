@@ -1,23 +1,25 @@
 //! Least overlap of two polytopes over their face normals and the products of their edges.
 //!
-//! Along a unit vector n the separation is s(n) = min_{b ∈ B} n·b − max_{a ∈ A} n·a. If the solids overlap, the depth is
-//! −max s(n), attained at a normal of a face of A − B: a face normal of A, one of B (negated), or e_A × e_B of two edges
-//! whose arcs in the map of normals cross (Gauss map; A's arc from n_l to n_r, B's negated). Along the latter
-//! s = n·(b − a) with a and b any points of the two edges.
+//! Along a unit vector n the separation is s(n) = min_{b ∈ B} n·b − max_{a ∈ A} n·a. If the solids overlap,
+//! the depth is −max s(n), attained at a normal of a face of A − B: a face normal of A, one of B (negated),
+//! or e_A × e_B of two edges whose arcs in the map of normals cross (Gauss map; A's arc from n_l to n_r, B's
+//! negated). Along the latter s = n·(b − a) with a and b any points of the two edges.
 //!
-//! Most candidates are never looked at. With q any point of B, s(n) ≤ n·q − max_A n·a, so a face of A with
-//! f = n·q − d below the best found so far is out after one product. An edge of A has n = α n_l + β n_r, α, β ≥ 0, α + β ≥ 1,
-//! hence s ≤ α f_l + β f_r, at most max(f_l, f_r) if both are negative: it is out if both its faces are, for the same q. The same with
-//! A and B exchanged. Points q deep in the other solid make this sharp; the cache keeps last time's contact for that.
+//! Most candidates are never evaluated. With q any point of B, s(n) ≤ n·q − max_A n·a, so a face of A with
+//! f = n·q − d below the best found so far is out after one product. An edge of A has n = α n_l + β n_r, α, β
+//! ≥ 0, α + β ≥ 1, hence s ≤ α f_l + β f_r, at most max(f_l, f_r) if both are negative: it is out if both its
+//! faces are, for the same q. The same with A and B exchanged. Points q deep in the other solid make this
+//! sharp; the cache holds the previous contact for that.
 //!
-//! A first guess, or last time's axis, may be proved to be the best at once (see `proof`); then none is looked at.
+//! A first guess, or the previous axis, may be proved to be the best at once (see `early_exit`); then no
+//! candidate is evaluated.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
+use super::early_exit::{inside_crossing, inside_face, is_best};
 use super::frame::Frame;
 use super::polytope::Polytope;
-use super::proof::{inside_crossing, inside_face, is_best};
 
 /// Solids with more faces are left to the nearest-point search.
 pub(super) const MAX_FACES: usize = 128;
@@ -29,12 +31,13 @@ const MAX_NEAR: usize = 8;
 const MAX_EDGE_PAIRS: usize = 900;
 /// sin² of the angle below which edges count as parallel.
 pub(super) const PARALLEL: f64 = 1e-12;
-/// What an axis must gain over the best one so far, as a fraction of an edge: no flicker between equals.
+/// Hysteresis: what an axis must gain over the best one so far, as a fraction of an edge, so that equals do
+/// not alternate.
 pub(super) const BIAS: f64 = 1e-8;
 /// How far outside a point of a solid may be by rounding, in units of the coordinates' size.
 const OUTSIDE: f64 = 1e-12;
 
-/// What made an axis.
+/// Features that define an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Features {
     /// Nothing is known.
@@ -111,8 +114,8 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         Self { a, b, frame, best, margin, bias: BIAS * size }
     }
 
-    /// (what made the last axis, points in contact then in the frames of A and B) ⇒ the axis of largest separation, or any one
-    /// beyond the margin.
+    /// (what made the last axis, points in contact then in the frames of A and B) ⇒ the axis of largest
+    /// separation, or any one beyond the margin.
     pub(super) fn run(mut self, last: Features, inner: Option<[DVec3; 2]>) -> Found {
         self.seed(last);
         if self.best.separation > self.margin {
@@ -164,7 +167,8 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         }
     }
 
-    /// From a face and the vertex deepest below it to the face above that vertex: shallow contacts end where they should.
+    /// From a face and the vertex deepest below it to the face above that vertex: shallow contacts end where
+    /// they should.
     #[inline]
     fn descend(&mut self) {
         if self.best.separation > self.margin {
@@ -187,7 +191,7 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         }
     }
 
-    /// Whether no other axis can be better, see `proof`.
+    /// Whether no other axis can be better: see `early_exit`.
     #[inline]
     fn is_proved(&self) -> bool {
         let rho = match self.best.features {
@@ -216,7 +220,8 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         [[self.a.vertex(deepest_a), self.a.middle()], [self.b.vertex(deepest_b), self.b.middle()]]
     }
 
-    /// Points of A and B ⇒ the faces of A and B that they leave in the race; None if they are not points of A and B.
+    /// Points of A and B ⇒ the faces of A and B that they leave in the race; None if they are not points of A
+    /// and B.
     #[inline]
     fn candidates(&self, [inner_a, inner_b]: [[DVec3; 2]; 2]) -> Option<[Candidates; 2]> {
         let limit = self.best.separation.min(0.0);
@@ -274,7 +279,8 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
         }
     }
 
-    /// Pairs of edges at the vertices that are deepest along the best axis; true if one separates beyond the margin.
+    /// Pairs of edges at the vertices that are deepest along the best axis; true if one separates beyond the
+    /// margin.
     #[inline]
     fn try_edges_near(&mut self) -> bool {
         let (start_a, start_b) = match self.best.features {
@@ -335,7 +341,8 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
                 if !(squared > PARALLEL * along_a.length_squared() * along_b.length_squared()) {
                     continue;
                 }
-                // From left to right the normals turn about the edge: the arc meets +n if it begins on e_B's side.
+                // From left to right the normals turn about the edge: the arc meets +n if it begins on e_B's
+                // side.
                 if left_across < 0.0 {
                     n = -n;
                 }
@@ -381,8 +388,8 @@ impl<'a, A: Polytope, B: Polytope> Search<'a, A, B> {
     }
 }
 
-/// (solid, points of it, points of the other, all in its frame) ⇒ faces that the others are not below by more than `limit`,
-/// and how far its own points are outside.
+/// (solid, points of it, points of the other, all in its frame) ⇒ faces that the others are not below by more
+/// than `limit`, and how far its own points are outside.
 #[inline]
 fn left_over<P: Polytope>(solid: &P, own: [DVec3; 2], other: [DVec3; 2], limit: f64) -> (Candidates, f64) {
     let (mut left, mut outside) = ([0u128; 2], f64::NEG_INFINITY);

@@ -1,6 +1,7 @@
 //! Least overlap of two boxes over their fifteen axes.
 //!
-//! With half sizes a and b, R = (e_i·f_j) and t from A's middle to B's, the separation along a unit vector n is
+//! With half sizes a and b, R = (e_i·f_j) and t from A's middle to B's, the separation along a unit vector n
+//! is
 //! |n·t| − Σ a_i|n·e_i| − Σ b_j|n·f_j|. Hence
 //!
 //! - along e_i: |t_i| − a_i − Σ_j |R_ij| b_j, all three at once: |t| − a − |R| b;
@@ -8,7 +9,8 @@
 //! - along e_i × f_j, of length √(1 − R_ij²), with i, i′, i″ and j, j′, j″ in cyclic order:
 //!   |t_i″ R_i′j − t_i′ R_i″j| − a_i′|R_i″j| − a_i″|R_i′j| − b_j′|R_ij″| − b_j″|R_ij′|, compared before the root is taken.
 //!
-//! Products of edges that are all but parallel are left out: their axis is then all but a face's (see `axis::PARALLEL`).
+//! Products of edges that are all but parallel are left out: their axis is then all but a face's (see
+//! `axis::PARALLEL`).
 
 use glam::{DMat3, DVec3};
 
@@ -17,7 +19,7 @@ use super::frame::Frame;
 use super::polytope::{Polytope, box_face};
 use crate::Cuboid;
 
-/// Two boxes seen from A.
+/// Two boxes in the frame of A.
 struct Boxes<'a> {
     a: DVec3,
     b: DVec3,
@@ -34,7 +36,8 @@ struct Best {
     number: usize,
 }
 
-/// (A, B, B's frame, what made the last axis) ⇒ the axis of largest separation, or the first beyond the margin.
+/// (A, B, B's frame, what made the last axis) ⇒ the axis of largest separation, or the first beyond the
+/// margin.
 #[inline]
 pub(super) fn best_axis(a: &Cuboid, b: &Cuboid, frame: &Frame, margin: f64, last: Features) -> Axis {
     let rotation = &frame.rotation;
@@ -130,7 +133,7 @@ impl Boxes<'_> {
             return Axis { normal, separation, features };
         }
         if number < 6 {
-            // The face of B that looks at A.
+            // The face of B towards A.
             let (k, negative) = (number - 3, self.toward_a[number - 3] > 0.0);
             let outward = self.frame.rotation.col(k);
             let normal = if negative { outward } else { -outward };
@@ -166,7 +169,8 @@ mod tests {
     use super::*;
     use crate::Pose;
 
-    /// The separation along the axis is that of all corners, and no other of many directions parts the boxes farther.
+    /// The separation along the axis is that of all corners, and no other of many directions parts the boxes
+    /// farther.
     #[test]
     fn best_axis_is_the_best_of_all() {
         let (a, b) = (DVec3::new(1.0, 0.5, 0.3), DVec3::new(0.2, 0.9, 0.6));

@@ -1,8 +1,10 @@
-//! A face of one box laid over the face of another: the corners of what a rectangle and a parallelogram share.
+//! A face of one box laid over the face of another: the corners of what a rectangle and a parallelogram
+//! share.
 //!
-//! Seen along the reference face's normal n, its rectangle is |x| ≤ a, |y| ≤ b, and the plane of the incident face, with normal m
-//! through p, has the heights h = p_n − (m_x (x − p_x) + m_y (y − p_y))/m_n. The parallelogram is cut by the four sides one after the
-//! other (Sutherland and Hodgman 1974). Corners are named as in `overlap`.
+//! Seen along the reference face's normal n, its rectangle is |x| ≤ a, |y| ≤ b, and the plane of the incident
+//! face, with normal m through p, has the heights h = p_n − (m_x (x − p_x) + m_y (y − p_y))/m_n. The
+//! parallelogram is cut by the four sides one after the other (Sutherland and Hodgman 1974). Corners are
+//! named as in `overlap`.
 
 use glam::{DVec2, DVec3};
 
@@ -28,24 +30,25 @@ struct Corner {
     side: u8,
 }
 
-/// What two faces share.
+/// Common part of two faces.
 pub(super) struct Clip {
     /// Axis of the reference box across its face, and the two axes x and y.
     axes: [usize; 3],
-    /// Whether the face looks along the negative axis.
+    /// Whether the face normal is the negative axis.
     negative: bool,
     /// Height of the reference face.
     top: f64,
     pub(super) candidates: [Candidate; MOST],
     pub(super) count: usize,
-    /// Least separation of any corner, whatever the margin.
+    /// Least separation of any corner, regardless of the margin.
     pub(super) least: f64,
     /// Size of the faces.
     pub(super) extent: f64,
 }
 
 impl Clip {
-    /// (reference box, its face, incident box, its frame seen from the reference box, margin) ⇒ corners nearer than the margin.
+    /// (reference box, its face, incident box, its frame seen from the reference box, margin) ⇒ corners
+    /// nearer than the margin.
     #[inline]
     pub(super) fn new(
         reference: &Cuboid,

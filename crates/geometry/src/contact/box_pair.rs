@@ -1,7 +1,7 @@
 //! Box against box: the best of fifteen axes, then the faces or edges that made it.
 //!
-//! As with other polytopes an axis between boxes that are apart counts only if points of both are that far apart (see
-//! `polytope_pair`); otherwise the nearest points are searched for.
+//! As with other polytopes an axis between boxes that are apart counts only if points of both are that far
+//! apart (see `polytope_pair`); otherwise the nearest points are searched for.
 
 use super::axis::{Axis, Features};
 use super::box_axis::best_axis;
@@ -9,7 +9,7 @@ use super::box_clip::Clip;
 use super::frame::Frame;
 use super::patch::{joined, proves};
 use super::polytope_pair::{along_edges, search, spread};
-use super::reduce::reduce;
+use super::reduce::deepest_first;
 use super::{ContactPoint, Manifold, PieceCache};
 use crate::closest::{ClosestError, GjkCache};
 use crate::{Cuboid, Pose};
@@ -24,7 +24,8 @@ pub(super) fn collide(
     margin: f64,
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
-    // Last time's axis may be as good as the best but not be the one that points of both are at; then once more without.
+    // Last time's axis may be as good as the best but not be the one that points of both are at; then once
+    // more without.
     for last in [cache.features, Features::None] {
         let axis = best_axis(a, b, frame, margin, last);
         if axis.separation > margin {
@@ -64,7 +65,7 @@ fn on_face_of_a(
         return None;
     }
     let mut manifold = Manifold::new(axis.normal);
-    let (chosen, count) = reduce(&clip.candidates[..clip.count]);
+    let (chosen, count) = deepest_first(&clip.candidates[..clip.count]);
     for candidate in chosen[..count].iter().map(|&i| &clip.candidates[i]) {
         let [point_a, point_b] = clip.points(candidate);
         let (separation, id) = (candidate.separation, joined(candidate.id));
@@ -86,7 +87,7 @@ fn on_face_of_b(
         return None;
     }
     let mut manifold = Manifold::new(axis.normal);
-    let (chosen, count) = reduce(&clip.candidates[..clip.count]);
+    let (chosen, count) = deepest_first(&clip.candidates[..clip.count]);
     for candidate in chosen[..count].iter().map(|&i| &clip.candidates[i]) {
         let [point_b, point_a] = clip.points(candidate).map(|p| frame.point(p));
         let [of_b, of_a] = candidate.id;

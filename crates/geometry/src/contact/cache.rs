@@ -1,4 +1,4 @@
-//! What a contact leaves behind.
+//! Cache of a contact between pieces.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,14 @@ use super::axis::Features;
 use super::frame::Frame;
 use crate::closest::GjkCache;
 
-/// What contact of one pair of pieces leaves behind for its next time. Any cache is safe with any pair.
+/// Warm start of the contact of one pair of pieces. Any cache is safe with any pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PieceCache {
     pub(super) gjk: GjkCache,
-    /// What made the last axis.
+    /// Features of the last axis.
     pub(super) features: Features,
-    /// How much farther the last axis turns than the shapes that made it: 1 for faces, 1.1/sin of the angle of edges.
+    /// How much farther the last axis turns than the shapes that made it: 1 for faces, 1.1/sin of the angle
+    /// of edges.
     pub(super) spread: f64,
     /// The middle of the last contact on A and on B, each in its own frame.
     pub(super) inner: Option<[DVec3; 2]>,

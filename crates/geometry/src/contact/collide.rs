@@ -1,14 +1,16 @@
-//! Which pair goes which way.
+//! Dispatch of pairs of pieces to their contact routines.
 
 use super::frame::Frame;
 use super::polytope::FlatTriangle;
 use super::{Manifold, Piece, PieceCache, box_pair, half_space, polytope_pair, round, search_pair};
 use crate::Pose;
-use crate::closest::{ClosestError, ConvexShape, Triangle};
+use crate::closest::{ClosestError, ConvexShape};
+use crate::primitive::Triangle;
 
-/// (piece A, piece B, B in A's frame, margin, cache) ⇒ manifold of the points nearer than the margin; None if there are none.
+/// (piece A, piece B, B in A's frame, margin, cache) ⇒ manifold of the points nearer than the margin; None if
+/// there are none.
 ///
-/// A margin that is no number asks for nothing. Two half-spaces have no manifold: they touch everywhere or nowhere.
+/// A margin of NaN yields no contact. Two half-spaces have no manifold: they touch everywhere or nowhere.
 ///
 /// ```
 /// use glam::DVec3;
@@ -65,8 +67,8 @@ pub(super) fn collide_placed(
             match (FlatTriangle::new(*corners_a)?, FlatTriangle::new(*corners_b)?) {
                 (Some(a), Some(b)) => polytope_pair::collide(&a, &b, b_in_a, frame, margin, cache),
                 _ => search_pair::collide(
-                    &Triangle(*corners_a),
-                    &Triangle(*corners_b),
+                    &Triangle::from(*corners_a),
+                    &Triangle::from(*corners_b),
                     b_in_a,
                     frame,
                     margin,
@@ -87,16 +89,18 @@ fn bounded(
 ) -> Result<Option<Manifold>, ClosestError> {
     use ConvexShape::{Capsule, Convex, Cuboid, Sphere};
     match (a, b) {
-        (_, Sphere(ball)) => {
-            let nearest = round::nearest_to_ball(
+        (_, Sphere(sphere)) => {
+            let nearest = round::nearest_to_sphere(
                 &Piece::Bounded(*a),
                 frame.translation,
-                ball.radius(),
+                sphere.radius(),
                 &mut cache.gjk,
             )?;
             Ok(round::single_within(&nearest, margin))
         }
-        (Sphere(ball), _) => ball_with(&Piece::Bounded(*b), ball.radius(), b_in_a, frame, margin, cache),
+        (Sphere(sphere), _) => {
+            sphere_with(&Piece::Bounded(*b), sphere.radius(), b_in_a, frame, margin, cache)
+        }
         (Capsule(a), Capsule(b)) => Ok(round::collide_capsules(a, b, frame, margin)),
         (Cuboid(a), Cuboid(b)) => box_pair::collide(a, b, b_in_a, frame, margin, cache),
         (Cuboid(a), Convex(b)) => polytope_pair::collide(*a, *b, b_in_a, frame, margin, cache),
@@ -106,8 +110,8 @@ fn bounded(
     }
 }
 
-/// A ball as A.
-fn ball_with(
+/// A sphere as A.
+fn sphere_with(
     b: &Piece<'_>,
     radius: f64,
     b_in_a: &Pose,
@@ -116,7 +120,7 @@ fn ball_with(
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
     let center = frame.inverse().translation;
-    let nearest = round::nearest_to_ball(b, center, radius, &mut cache.gjk)?;
+    let nearest = round::nearest_to_sphere(b, center, radius, &mut cache.gjk)?;
     Ok(round::single_within(&nearest, margin).map(|manifold| manifold.swapped(&b_in_a.inverse())))
 }
 
@@ -130,13 +134,13 @@ fn with_triangle(
 ) -> Result<Option<Manifold>, ClosestError> {
     let flat = FlatTriangle::new(corners)?;
     match (a, &flat) {
-        (ConvexShape::Sphere(ball), _) => {
-            ball_with(&Piece::Triangle(corners), ball.radius(), b_in_a, frame, margin, cache)
+        (ConvexShape::Sphere(sphere), _) => {
+            sphere_with(&Piece::Triangle(corners), sphere.radius(), b_in_a, frame, margin, cache)
         }
         (ConvexShape::Cuboid(a), Some(b)) => polytope_pair::collide(*a, b, b_in_a, frame, margin, cache),
         (ConvexShape::Convex(a), Some(b)) => polytope_pair::collide(*a, b, b_in_a, frame, margin, cache),
         (a, Some(b)) => search_pair::collide(a, b, b_in_a, frame, margin, cache),
-        (a, None) => search_pair::collide(a, &Triangle(corners), b_in_a, frame, margin, cache),
+        (a, None) => search_pair::collide(a, &Triangle::from(corners), b_in_a, frame, margin, cache),
     }
 }
 
@@ -150,17 +154,18 @@ fn triangle_with(
 ) -> Result<Option<Manifold>, ClosestError> {
     let flat = FlatTriangle::new(corners)?;
     match (&flat, b) {
-        (_, ConvexShape::Sphere(ball)) => {
+        (_, ConvexShape::Sphere(sphere)) => {
             let a = Piece::Triangle(corners);
-            let nearest = round::nearest_to_ball(&a, frame.translation, ball.radius(), &mut cache.gjk)?;
+            let nearest = round::nearest_to_sphere(&a, frame.translation, sphere.radius(), &mut cache.gjk)?;
             Ok(round::single_within(&nearest, margin))
         }
         (Some(a), b) => collide_flat(a, b, b_in_a, frame, margin, cache),
-        (None, b) => search_pair::collide(&Triangle(corners), b, b_in_a, frame, margin, cache),
+        (None, b) => search_pair::collide(&Triangle::from(corners), b, b_in_a, frame, margin, cache),
     }
 }
 
-/// (triangle, any body but a ball, its pose, its frame, margin, cache) ⇒ manifold of the points nearer than the margin.
+/// (triangle, any body but a sphere, its pose, its frame, margin, cache) ⇒ manifold of the points nearer than
+/// the margin.
 #[inline]
 pub(super) fn collide_flat(
     a: &FlatTriangle,

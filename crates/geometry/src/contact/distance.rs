@@ -1,27 +1,26 @@
 //! Distance of two pieces, and whether they touch.
 //!
-//! Two half-spaces overlap unless their normals are opposite, n_B = −n_A; then their distance is that of the planes,
-//! negative if they overlap.
+//! Two half-spaces overlap unless their normals are opposite, n_B = −n_A; then their distance is that of the
+//! planes, negative if they overlap.
 
 use super::frame::Frame;
 use super::{Piece, PieceCache, half_space, round, search_pair};
-use crate::closest::{
-    ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, Triangle, gjk, signed_distance,
-};
+use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, gjk, signed_distance};
+use crate::primitive::Triangle;
 use crate::{HalfSpace, MAX_LENGTH, Pose, ShapeKind};
 
 /// Half-spaces whose normals add up to less than this are opposite.
 const OPPOSITE: f64 = 1e-12;
 
-/// (piece A, piece B, B in A's frame, cache) ⇒ nearest points, a depth being a negative distance. An error for two
-/// half-spaces that are not opposite: they overlap without bound.
+/// (piece A, piece B, B in A's frame, cache) ⇒ nearest points, a depth being a negative distance. An error
+/// for two half-spaces that are not opposite: they overlap without bound.
 ///
 /// ```
 /// use glam::DVec3;
 /// use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
 /// use rattleback_geometry::{Pose, Shape};
-/// let (floor, ball) = (Shape::half_space(DVec3::Z)?, Shape::sphere(0.5)?);
-/// let (a, b) = (Piece::try_from(&floor)?, Piece::try_from(&ball)?);
+/// let (floor, sphere) = (Shape::half_space(DVec3::Z)?, Shape::sphere(0.5)?);
+/// let (a, b) = (Piece::try_from(&floor)?, Piece::try_from(&sphere)?);
 /// let nearest = distance_pieces(&a, &b, &Pose::at(DVec3::new(1.0, 2.0, 2.0)), &mut PieceCache::default())?;
 /// assert_eq!((nearest.distance, nearest.point_b), (1.5, DVec3::new(1.0, 2.0, 1.5)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,22 +44,25 @@ pub fn distance_pieces(
         (a, Piece::HalfSpace(b)) => {
             Ok(half_space::nearest(b, a, &frame.inverse())?.swapped(&b_in_a.inverse()))
         }
-        (a, Piece::Bounded(Sphere(ball))) => round::nearest_to_ball(a, frame.translation, ball.radius(), gjk),
-        (Piece::Bounded(Sphere(ball)), b) => {
+        (a, Piece::Bounded(Sphere(sphere))) => {
+            round::nearest_to_sphere(a, frame.translation, sphere.radius(), gjk)
+        }
+        (Piece::Bounded(Sphere(sphere)), b) => {
             let center = frame.inverse().translation;
-            Ok(round::nearest_to_ball(b, center, ball.radius(), gjk)?.swapped(&b_in_a.inverse()))
+            Ok(round::nearest_to_sphere(b, center, sphere.radius(), gjk)?.swapped(&b_in_a.inverse()))
         }
         (Piece::Bounded(Capsule(a)), Piece::Bounded(Capsule(b))) => Ok(round::nearest_capsules(a, b, &frame)),
         (Piece::Bounded(a), Piece::Bounded(b)) => search_pair::nearest(a, b, b_in_a, &frame, gjk),
-        (Piece::Bounded(a), Piece::Triangle(b)) => signed_distance(a, &Triangle(*b), b_in_a, gjk),
-        (Piece::Triangle(a), Piece::Bounded(b)) => signed_distance(&Triangle(*a), b, b_in_a, gjk),
+        (Piece::Bounded(a), Piece::Triangle(b)) => signed_distance(a, &Triangle::from(*b), b_in_a, gjk),
+        (Piece::Triangle(a), Piece::Bounded(b)) => signed_distance(&Triangle::from(*a), b, b_in_a, gjk),
         (Piece::Triangle(a), Piece::Triangle(b)) => {
-            signed_distance(&Triangle(*a), &Triangle(*b), b_in_a, gjk)
+            signed_distance(&Triangle::from(*a), &Triangle::from(*b), b_in_a, gjk)
         }
     }
 }
 
-/// (piece A, piece B, B in A's frame, cache) ⇒ whether they have a point in common. Cheaper than a distance or a manifold.
+/// (piece A, piece B, B in A's frame, cache) ⇒ whether they have a point in common. Cheaper than a distance
+/// or a manifold.
 pub fn pieces_intersect(
     a: &Piece<'_>,
     b: &Piece<'_>,
@@ -81,14 +83,16 @@ pub fn pieces_intersect(
         | (Piece::Bounded(Capsule(_)), Piece::Bounded(Capsule(_))) => {
             Ok(distance_pieces(a, b, b_in_a, cache)?.distance <= 0.0)
         }
-        (Piece::Bounded(a), Piece::Bounded(b)) => meet(a, b, b_in_a, gjk),
-        (Piece::Bounded(a), Piece::Triangle(b)) => meet(a, &Triangle(*b), b_in_a, gjk),
-        (Piece::Triangle(a), Piece::Bounded(b)) => meet(&Triangle(*a), b, b_in_a, gjk),
-        (Piece::Triangle(a), Piece::Triangle(b)) => meet(&Triangle(*a), &Triangle(*b), b_in_a, gjk),
+        (Piece::Bounded(a), Piece::Bounded(b)) => cores_intersect(a, b, b_in_a, gjk),
+        (Piece::Bounded(a), Piece::Triangle(b)) => cores_intersect(a, &Triangle::from(*b), b_in_a, gjk),
+        (Piece::Triangle(a), Piece::Bounded(b)) => cores_intersect(&Triangle::from(*a), b, b_in_a, gjk),
+        (Piece::Triangle(a), Piece::Triangle(b)) => {
+            cores_intersect(&Triangle::from(*a), &Triangle::from(*b), b_in_a, gjk)
+        }
     }
 }
 
-fn meet<A: Support, B: Support>(
+fn cores_intersect<A: Support, B: Support>(
     a: &A,
     b: &B,
     b_in_a: &Pose,

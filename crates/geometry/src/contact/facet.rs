@@ -1,9 +1,9 @@
-//! The part of a surface that faces the other piece, seen along the contact normal.
+//! Facet of a piece: the part of its surface that faces the other piece along the contact normal.
 //!
-//! In a window across the normal n with axes u, v and origin o a point is (x, y, h) = ((p − o)·u, (p − o)·v, (p − o)·n).
-//! A facet is a convex polygon, a segment or a point in (x, y) and a plane of heights above it,
-//! h = h₀ + g_x x + g_y y. A plane m·(p − o) = c gives h = (c − (m·u) x − (m·v) y)/(m·n); the heights along a segment rise
-//! in its direction only.
+//! In a window across the normal n with axes u, v and origin o a point is (x, y, h) = ((p − o)·u, (p − o)·v,
+//! (p − o)·n). A facet is a convex polygon, a segment or a point in (x, y) and a plane of heights above it, h
+//! = h₀ + g_x x + g_y y. A plane m·(p − o) = c gives h = (c − (m·u) x − (m·v) y)/(m·n); the heights along a
+//! segment rise in its direction only.
 
 use glam::{DVec2, DVec3};
 
@@ -11,7 +11,7 @@ use super::polytope::Polytope;
 
 /// Most corners of a facet. A face with more gives every k-th.
 pub(super) const MAX_SIDES: usize = 16;
-/// Faces steeper than this against the window (m·n) are seen too much from the side to be a facet.
+/// Faces steeper than this against the window (m·n) are too steep to be a facet.
 const STEEP: f64 = 0.05;
 
 /// Name of a feature: two bits of kind, fourteen of number.
@@ -126,7 +126,7 @@ impl Facet {
         facet
     }
 
-    /// Heights of the plane with normal m through a point; false if it is seen too much from the side.
+    /// Heights of the plane with normal m through a point; false if it is too steep.
     #[inline]
     pub(super) fn set_plane(&mut self, window: &Window, m: DVec3, through: DVec3) -> bool {
         let along = m.dot(window.n);

@@ -1,16 +1,18 @@
-//! A flat face or a corner of one shape against anything, or two straight lines: guessed, then proved (see `proof`).
+//! A flat face or a corner of one shape against any shape, or two straight lines: a candidate normal, then
+//! the early-exit test (see `early_exit`).
 //!
-//! The other shape's farthest point against a face's normal, and the foot of it in the face, are nearest points if the
-//! face is the right one: the proof tells. What cannot be proved is left to the search. Any face that parts the shapes by
-//! more than the margin ends the question. A corner of a box or polyhedron and its projection to a curved shape are nearest points
-//! if no other corner is farther that way; from one corner to the next this ends after a few. Between an edge of a box and the side
-//! of a cylinder n lies across both: the line of the side that looks along −n, and the edge farthest along n, must cross.
+//! The other shape's farthest point against a face's normal, and its projection onto the face, are nearest
+//! points if the face is the right one: the early-exit test decides. The rest is left to the search. Any face
+//! that parts the shapes by more than the margin ends the question. A corner of a box or polyhedron and its
+//! projection to a curved shape are nearest points if no other corner is farther that way; from one corner to
+//! the next this ends after a few. Between an edge of a box and the side of a cylinder n lies across both:
+//! the line of the side facing −n, and the edge farthest along n, must cross.
 
 use glam::{DVec2, DVec3};
 
 use super::Piece;
+use super::early_exit::{inside_crossing, inside_face, is_best};
 use super::frame::Frame;
-use super::proof::{inside_crossing, inside_face, is_best};
 use super::round::project;
 use crate::closest::{ConvexShape, GjkCache, Separation, Support};
 use crate::primitive::{LineSegment, closest_segment_segment};
@@ -23,7 +25,7 @@ const TOUCHING: f64 = 1e-7;
 /// How much farther another corner may be, as a part of the coordinates.
 const ROUNDING: f64 = 1e-13;
 
-/// What the faces tell.
+/// Result of testing the faces.
 pub(super) enum Flat {
     /// Farther apart than the margin.
     Apart,
@@ -38,11 +40,11 @@ struct Touch {
     normal: DVec3,
     separation: f64,
     point: DVec3,
-    /// How far inside the face the point's foot is.
+    /// How far inside the face the projection of the point is.
     inside: f64,
 }
 
-/// (A, B, B's frame, margin) ⇒ what the faces of both tell.
+/// (A, B, B's frame, margin) ⇒ result of testing the faces of both.
 #[inline]
 pub(super) fn nearest(a: &ConvexShape<'_>, b: &ConvexShape<'_>, frame: &Frame, margin: f64) -> Flat {
     let radii = Support::radius(a) + Support::radius(b);
@@ -89,10 +91,10 @@ fn not_flat(a: &ConvexShape<'_>, b: &ConvexShape<'_>, frame: &Frame, back: &Fram
         }
         (Cylinder(cylinder), Cuboid(cuboid)) => corner_of(b, a, back, -back.vector(guess))
             .or_else(|| edge_on_side(cuboid, cylinder, back))
-            .map(|found| turned(&found, frame)),
+            .map(|found| in_frame(&found, frame)),
         (Cuboid(_) | Convex(_), _) => corner_of(a, b, frame, guess),
         (_, Cuboid(_) | Convex(_)) => {
-            corner_of(b, a, back, -back.vector(guess)).map(|found| turned(&found, frame))
+            corner_of(b, a, back, -back.vector(guess)).map(|found| in_frame(&found, frame))
         }
         _ => None,
     };
@@ -100,7 +102,7 @@ fn not_flat(a: &ConvexShape<'_>, b: &ConvexShape<'_>, frame: &Frame, back: &Fram
 }
 
 /// Nearest points of B and A in B's frame ⇒ those of A and B in A's.
-fn turned(found: &Separation, frame: &Frame) -> Separation {
+fn in_frame(found: &Separation, frame: &Frame) -> Separation {
     Separation {
         distance: found.distance,
         normal: -frame.vector(found.normal),

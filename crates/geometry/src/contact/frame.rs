@@ -1,11 +1,11 @@
-//! B's frame seen from A's: p ↦ R p + t.
+//! Pose of B relative to A as a matrix: p ↦ R p + t.
 
 use glam::{DMat3, DVec3};
 
 use crate::closest::ClosestError;
 use crate::{MAX_LENGTH, Pose};
 
-/// Where B stands, ready to be applied many times.
+/// Pose of B relative to A, prepared for many points.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) rotation: DMat3,
@@ -26,7 +26,7 @@ impl Frame {
         }
     }
 
-    /// Where A stands seen from B.
+    /// Pose of A relative to B.
     #[inline]
     pub(super) fn inverse(&self) -> Self {
         let rotation = self.rotation.transpose();

@@ -1,18 +1,18 @@
-//! Half-space against everything: along its own normal n the separation of a point is n·p, and a shape's is that of its
-//! farthest point along −n.
+//! Half-space against any piece: along its own normal n the separation of a point is n·p, and a shape's is
+//! that of its farthest point along −n.
 
 use glam::DVec3;
 
 use super::facet::{Facet, SURFACE, Window, face_code, vertex_code};
 use super::frame::Frame;
 use super::patch::joined;
-use super::reduce::{Candidate, EQUAL, reduce};
+use super::reduce::{Candidate, EQUAL, deepest_first};
 use super::surface_facet::facet_of;
 use super::{ContactPoint, MAX_POINTS, Manifold, Piece};
 use crate::closest::{ClosestError, ConvexShape, Separation, Support};
 use crate::{ConvexPolyhedron, HalfSpace, MAX_LENGTH};
 
-/// Most corners below the margin that are listed one by one.
+/// Most corners below the margin that are listed individually.
 const MOST_BELOW: usize = 16;
 
 /// (A's normal, B, B's frame) ⇒ nearest points; not for another half-space.
@@ -89,7 +89,7 @@ fn of_facet(facet: &Facet, window: &Window, deepest: &Separation, margin: f64) -
         count += 1;
     }
     let mut manifold = Manifold::new(window.n);
-    let (chosen, count) = reduce(&candidates[..count]);
+    let (chosen, count) = deepest_first(&candidates[..count]);
     for candidate in chosen[..count].iter().map(|&i| &candidates[i]) {
         manifold.push(ContactPoint {
             point_a: window.point(candidate.point, 0.0),
@@ -101,9 +101,9 @@ fn of_facet(facet: &Facet, window: &Window, deepest: &Separation, margin: f64) -
     manifold
 }
 
-/// The corners nearer than the margin of that face of a box which looks along −n most. The deepest corner is one of them. Corners of other
-/// faces do not belong to the contact: those above it are as far from each other as those below, and where the margin is larger
-/// than a plate is thick, they would take their places.
+/// The corners nearer than the margin of the face of a box that is most opposed to n. The deepest corner is
+/// one of them. Corners of other faces do not belong to the contact: those above it are as far from each
+/// other as those below, and where the margin is larger than a plate is thick, they would take their places.
 fn face_below(n: DVec3, corners: &[DVec3; 8], frame: &Frame, margin: f64) -> Option<Manifold> {
     let (m, below) = (frame.vector_in_b(n), margin - n.dot(frame.translation));
     let size = m.abs();
@@ -168,7 +168,8 @@ fn standing_on(n: DVec3, corners: &[DVec3], chosen: &[u32], frame: &Frame) -> Ma
     manifold
 }
 
-/// Four of some corners: the deepest, the farthest from it, and the farthest on both sides of that line, as seen along m.
+/// Four of some corners: the deepest, the farthest from it, and the farthest on both sides of that line, as
+/// seen along m.
 fn spread(corners: &[DVec3], found: &[u32], m: DVec3) -> ([u32; 4], usize) {
     let at = |i: u32| corners[i as usize];
     let deepest = found.iter().map(|&i| m.dot(at(i))).fold(f64::INFINITY, f64::min);

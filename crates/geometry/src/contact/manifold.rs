@@ -1,10 +1,10 @@
-//! Where two convex pieces touch: up to four points with one normal.
+//! Contact manifold of two convex pieces: up to four points with one normal.
 
 use glam::DVec3;
 
 use crate::Pose;
 
-/// Most points of a manifold: four carry any load a flat contact can.
+/// Most points of a manifold: four transmit any load that a flat contact can.
 pub const MAX_POINTS: usize = 4;
 
 /// A pair of points, one on each piece, that touch or are about to. In A's frame.
@@ -14,9 +14,9 @@ pub struct ContactPoint {
     pub point_a: DVec3,
     /// Point on B.
     pub point_b: DVec3,
-    /// (p_B − p_A)·n: negative is how deep.
+    /// (p_B − p_A)·n; negative for a depth.
     pub separation: f64,
-    /// Name of the features that meet here; the same from step to step while they do.
+    /// Identifier of the two features in contact; persistent while they are.
     pub id: u32,
 }
 
@@ -60,7 +60,7 @@ impl Manifold {
         self.points().iter().min_by(|p, q| p.separation.total_cmp(&q.separation))
     }
 
-    /// The same contact with A and B in each other's place, `b_in_a` being the pose it was asked with.
+    /// The same contact with A and B exchanged; `b_in_a` is the pose of the query.
     #[must_use]
     pub fn swapped(mut self, b_in_a: &Pose) -> Self {
         self.normal = b_in_a.inverse_vector(-self.normal);
@@ -68,7 +68,7 @@ impl Manifold {
         for point in self.points_mut() {
             let (a, b) = (point.point_a, point.point_b);
             (point.point_a, point.point_b) = (b_in_a.inverse_point(b), b_in_a.inverse_point(a));
-            // The name's halves are a feature of each.
+            // The identifier's halves are a feature of each.
             point.id = point.id.rotate_left(16);
         }
         self

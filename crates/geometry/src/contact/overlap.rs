@@ -1,9 +1,9 @@
 //! Two facets laid over each other: the corners of what they have in common.
 //!
-//! The common part of two convex polygons has three kinds of corners: corners of A inside B, corners of B inside A, and
-//! crossings of a side of A with one of B. Each is named after the two features that make it, so that it keeps its name
-//! from step to step whichever of the facets is cut by the other. B's polygon is cut by A's sides one after the other
-//! (Sutherland and Hodgman 1974).
+//! The common part of two convex polygons has three kinds of corners: corners of A inside B, corners of B
+//! inside A, and crossings of a side of A with one of B. Each is identified by the two features that define
+//! it, so that it keeps its identifier from step to step whichever of the facets is cut by the other. B's
+//! polygon is cut by A's sides one after the other (Sutherland and Hodgman 1974).
 
 use glam::DVec2;
 
@@ -46,7 +46,8 @@ impl<const N: usize> Overlap<N> {
     }
 }
 
-/// Two facets of at most N corners together ⇒ what they have in common; nothing if either is a point, or two segments cross.
+/// Two facets of at most N corners together ⇒ their common part; empty if either is a point, or two segments
+/// cross.
 #[inline]
 pub(super) fn overlap<const N: usize>(a: &Facet, b: &Facet) -> Overlap<N> {
     let mut common = Overlap { rings: [[Corner::default(); N]; 2], current: 0, count: 0 };
@@ -88,7 +89,8 @@ fn polygons<const N: usize>(a: &Facet, b: &Facet, common: &mut Overlap<N>) {
             if (last_height >= 0.0) != (height >= 0.0) && count < N {
                 let t = last_height / (last_height - height);
                 let id = if last.of_a {
-                    // Between two sides of A: the corner they share. Sides are numbered by their first corner.
+                    // Between two sides of A: the corner they share. Sides are numbered by their first
+                    // corner.
                     let shared = if last.side as usize == next { next } else { k };
                     [a.vertices[shared], b.face]
                 } else {
@@ -113,7 +115,8 @@ fn polygons<const N: usize>(a: &Facet, b: &Facet, common: &mut Overlap<N>) {
     }
 }
 
-/// Both ends of what a polygon leaves of a segment; names are (segment, polygon). `turn` is 1 if it runs counter-clockwise.
+/// Both ends of a segment clipped by a polygon; names are (segment, polygon). `turn` is 1 if it runs
+/// counter-clockwise.
 fn segment_in_polygon<const N: usize>(segment: &Facet, polygon: &Facet, turn: f64, common: &mut Overlap<N>) {
     let [p, q] = [segment.points[0], segment.points[1]];
     let (mut low, mut high) = (0.0, 1.0);

@@ -1,20 +1,23 @@
-//! From two facets over a window to a manifold: heights apart at the corners of the common part, reduced to four points.
+//! From two facets over a window to a manifold: heights apart at the corners of the common part, reduced to
+//! four points.
 
 use glam::DVec2;
 
 use super::facet::{Facet, Window};
 use super::overlap::{MAX_CORNERS, overlap};
-use super::reduce::{Candidate, reduce};
+use super::reduce::{Candidate, deepest_first};
 use super::{ContactPoint, Manifold};
 use crate::closest::Separation;
 
 /// How much deeper a witness must be than all corners to count, in units of the window's extent.
 const DEEPER: f64 = 1e-9;
 
-/// By how much, as a fraction of the size, the common part may fall short of an axis that is kept for steadiness.
+/// By how much, as a fraction of the size, the common part may fall short of an axis that is kept for
+/// temporal coherence.
 const NEARLY_BEST: f64 = 1e-7;
 
-/// (least separation of a corner, size of the facets, separation along the axis) ⇒ whether the corners prove the axis.
+/// (least separation of a corner, size of the facets, separation along the axis) ⇒ whether the corners prove
+/// the axis.
 #[inline]
 pub(super) fn proves(least: f64, extent: f64, separation: f64) -> bool {
     // An axis all but as good as the best one has its deepest corner beside the common part.
@@ -25,8 +28,8 @@ pub(super) fn proves(least: f64, extent: f64, separation: f64) -> bool {
 /// Facets with so few corners together share a part with no more.
 const FEW: usize = 8;
 
-/// (window, facets, margin, separation along the window's normal) ⇒ manifold of what they share; None if it does not prove the
-/// separation.
+/// (window, facets, margin, separation along the window's normal) ⇒ manifold of their common part; None if it
+/// does not prove the separation.
 #[inline]
 pub(super) fn lay_over_axis(
     window: &Window,
@@ -42,8 +45,8 @@ pub(super) fn lay_over_axis(
     }
 }
 
-/// (window, facets, margin, nearest points, their name) ⇒ manifold of what the facets share, with the nearest points if no corner
-/// is as deep as they are.
+/// (window, facets, margin, nearest points, their name) ⇒ manifold of what the facets share, with the nearest
+/// points if no corner is as deep as they are.
 #[inline]
 pub(super) fn lay_over_witness(
     window: &Window,
@@ -64,7 +67,7 @@ pub(super) fn lay_over_witness(
 struct Patch<const N: usize> {
     candidates: [Candidate; N],
     count: usize,
-    /// Least separation of any corner, whatever the margin.
+    /// Least separation of any corner, regardless of the margin.
     least: f64,
     /// Size of the facets.
     extent: f64,
@@ -108,7 +111,7 @@ impl<const N: usize> Patch<N> {
     #[inline]
     fn manifold(&self, window: &Window, a: &Facet, b: &Facet) -> Manifold {
         let mut manifold = Manifold::new(window.n);
-        let (chosen, count) = reduce(&self.candidates[..self.count]);
+        let (chosen, count) = deepest_first(&self.candidates[..self.count]);
         for &i in &chosen[..count] {
             let candidate = &self.candidates[i];
             let [on_a, on_b] = places(candidate.point, a, b);
@@ -122,7 +125,7 @@ impl<const N: usize> Patch<N> {
         manifold
     }
 
-    /// As `manifold`, with the witnesses of an exact answer if no corner is as deep as they are.
+    /// As `manifold`, with the witnesses of an exact result if no corner is as deep as they are.
     fn manifold_with(
         mut self,
         window: &Window,
@@ -163,7 +166,8 @@ impl<const N: usize> Patch<N> {
     }
 }
 
-/// Where on A and on B a corner is: the same place in the window, but for two lines at a small angle each its own.
+/// Where on A and on B a corner is: the same place in the window, but for two lines at a small angle each its
+/// own.
 #[inline]
 fn places(p: DVec2, a: &Facet, b: &Facet) -> [DVec2; 2] {
     if a.count == 2 && b.count == 2 { [a.nearest_on_line(p), b.nearest_on_line(p)] } else { [p, p] }

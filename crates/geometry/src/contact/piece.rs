@@ -1,4 +1,4 @@
-//! What shapes are taken apart into before they are brought into contact.
+//! Pieces: the convex parts that shapes are decomposed into for contact.
 
 use glam::DVec3;
 
@@ -12,7 +12,7 @@ pub enum Piece<'a> {
     Bounded(ConvexShape<'a>),
     /// Everything on one side of a plane.
     HalfSpace(&'a HalfSpace),
-    /// Three corners, counter-clockwise seen from outside; nothing between its two sides.
+    /// Three corners, counter-clockwise seen from outside; without thickness.
     Triangle([DVec3; 3]),
 }
 

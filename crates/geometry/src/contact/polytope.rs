@@ -1,7 +1,8 @@
 //! Boxes, convex polyhedra and triangles as solids with flat faces, for separating axes and clipping.
 //!
-//! An edge runs so that left × right of its faces' normals points along it. A triangle is a solid without thickness: two
-//! faces, one on each side, and three edges between them; left × right is then zero, but the direction is that of the limit.
+//! An edge runs so that left × right of its faces' normals points along it. A triangle is a solid without
+//! thickness: two faces, one on each side, and three edges between them; left × right is then zero, but the
+//! direction is that of the limit.
 
 use glam::DVec3;
 
@@ -20,7 +21,7 @@ pub(super) struct Side {
 pub(super) trait Polytope: Support {
     /// Corner.
     fn vertex(&self, vertex: u32) -> DVec3;
-    /// Number of a corner farthest along a direction, looked for from `start` on.
+    /// Number of a corner farthest along a direction, the search starts at `start`.
     fn farthest_vertex(&self, direction: DVec3, start: u32) -> u32;
     /// Some point well inside.
     fn middle(&self) -> DVec3;
@@ -35,7 +36,8 @@ pub(super) trait Polytope: Support {
     fn walk_vertex(&self, vertex: u32, visit: impl FnMut(u32));
     /// Number of sides of a face.
     fn side_count(&self, face: usize) -> usize;
-    /// A face at a vertex farthest along a direction: of the flattest edge's two faces the one that looks more along it.
+    /// A face at a vertex farthest along a direction: of the flattest edge's two faces the one whose normal
+    /// is nearer to it.
     fn face_at(&self, vertex: u32, direction: DVec3) -> usize;
 }
 
@@ -358,7 +360,8 @@ mod tests {
     use super::*;
     use crate::convex_hull;
 
-    /// Every corner of a face is in its plane, the order is counter-clockwise, and edges have their faces left and right.
+    /// Every corner of a face is in its plane, the order is counter-clockwise, and edges have their faces
+    /// left and right.
     fn check(solid: &impl Polytope) {
         for face in 0..solid.face_count() {
             let (normal, offset) = solid.plane(face);

@@ -1,9 +1,9 @@
 //! Box, polyhedron or triangle against box, polyhedron or triangle.
 //!
-//! The axis of least overlap is exact (see `axis`). Laid over each other along it, the facets that look along it share the
-//! contact region. Apart, the axis may fall short of the true distance, where corners or edges pass each other; it is the
-//! true one if the common part has a corner at that separation, since no two points can be nearer than any axis says.
-//! Otherwise the nearest points are searched for.
+//! The axis of least overlap is exact (see `axis`). Clipped against each other along it, the facets that face
+//! along it share the contact region. Apart, the axis may fall short of the true distance, where corners or
+//! edges pass each other; it is the true one if the common part has a corner at that separation, since no two
+//! points can be nearer than the separation along any axis. Otherwise the nearest points are searched for.
 
 use glam::DVec3;
 
@@ -31,7 +31,8 @@ pub(super) fn collide<A: Polytope, B: Polytope>(
     cache: &mut PieceCache,
 ) -> Result<Option<Manifold>, ClosestError> {
     if a.face_count() <= MAX_FACES && b.face_count() <= MAX_FACES {
-        // Last time's axis may be as good as the best but not be the one that points of both are at; then once more without.
+        // Last time's axis may be as good as the best but not be the one that points of both are at; then
+        // once more without.
         for (last, inner) in [(cache.features, cache.inner), (Features::None, None)] {
             match Search::new(a, b, frame, margin).run(last, inner) {
                 Found::Apart(axis) => {
@@ -138,7 +139,8 @@ pub(super) fn along_edges<A: Polytope, B: Polytope>(
     let id = [edge_code(edge_a), edge_code(edge_b)];
     let d = -frame.vector_in_b(n);
     let alone = |looks: f64| looks < BESIDE;
-    if alone(looks_along(a, edge_a, n)) && alone(looks_along(b, edge_b, d)) && cross(&ends_a, &ends_b, n) {
+    if alone(facing_cosine(a, edge_a, n)) && alone(facing_cosine(b, edge_b, d)) && cross(&ends_a, &ends_b, n)
+    {
         let mut manifold = Manifold::new(n);
         let (point_a, point_b, separation) = (pair.point_a, pair.point_b, axis.separation);
         manifold.push(ContactPoint { point_a, point_b, separation, id: joined(id) });
@@ -150,9 +152,9 @@ pub(super) fn along_edges<A: Polytope, B: Polytope>(
     Some(lay_over_witness(&window, &facet_a, &facet_b, margin, &witness, id))
 }
 
-/// How much the face beside an edge that does so most looks along a direction: the cosine.
+/// Largest cosine between a direction and the normals of the two faces beside an edge.
 #[inline]
-fn looks_along<P: Polytope>(solid: &P, edge: u32, direction: DVec3) -> f64 {
+fn facing_cosine<P: Polytope>(solid: &P, edge: u32, direction: DVec3) -> f64 {
     let [left, right] =
         solid.edge(edge as usize).faces.map(|face| solid.plane(face as usize).0.dot(direction));
     left.max(right)
@@ -166,7 +168,7 @@ fn cross(ends_a: &[DVec3; 2], ends_b: &[DVec3; 2], n: DVec3) -> bool {
     sine * sine > (ALONG * ALONG) * along_a.length_squared() * along_b.length_squared()
 }
 
-/// The face beside an edge that looks along a direction, or else the edge.
+/// The face beside an edge that faces along a direction, or else the edge.
 fn beside<P: Polytope>(
     solid: &P,
     edge: u32,
@@ -204,7 +206,7 @@ pub(super) fn along_search<A: Polytope, B: Polytope>(
     lay_over_witness(&window, &facet_a, &facet_b, margin, nearest, [SURFACE; 2])
 }
 
-/// The face that looks along a direction where the solid is farthest along it, or the corner there.
+/// The face that faces along a direction where the solid is farthest along it, or the corner there.
 pub(super) fn facing<P: Polytope>(
     solid: &P,
     direction: DVec3,

@@ -1,8 +1,9 @@
-//! Balls and capsules.
+//! Spheres and capsules.
 //!
-//! A ball's contact is that of its centre, thickened: the nearest point of the other surface, with sign, is known in closed
-//! form for every shape but the custom one. Two capsules are two segments, thickened: where these lie along each other,
-//! both ends of the common part touch; where they cross, n is at right angles to both and the depth is r_A + r_B.
+//! A sphere's contact is that of its centre, thickened: the nearest point of the other surface, with sign, is
+//! known in closed form for every shape but the custom one. Two capsules are two segments, thickened: where
+//! these lie along each other, both ends of the common part touch; where they cross, n is at right angles to
+//! both and the depth is r_A + r_B.
 
 use glam::DVec3;
 
@@ -62,7 +63,8 @@ fn on_triangle(corners: &[DVec3; 3], p: DVec3) -> Result<PointProjection, Closes
     Ok(PointProjection { point, distance, inside: false, normal })
 }
 
-/// The highest plane decides inside; outside it does if the foot is on the face, else the nearest point is searched for.
+/// The highest plane decides inside; outside it does if the projection is on the face, else the nearest point
+/// is searched for.
 fn on_polyhedron(
     convex: &ConvexPolyhedron,
     p: DVec3,
@@ -95,8 +97,8 @@ fn on_polyhedron(
     })
 }
 
-/// (piece A, ball's centre in A's frame, its radius) ⇒ nearest points, the ball being B.
-pub(super) fn nearest_to_ball(
+/// (piece A, sphere's centre in A's frame, its radius) ⇒ nearest points, the sphere being B.
+pub(super) fn nearest_to_sphere(
     a: &Piece<'_>,
     center: DVec3,
     radius: f64,
@@ -143,8 +145,8 @@ pub(super) fn nearest_capsules(a: &Capsule, b: &Capsule, frame: &Frame) -> Separ
     let rounding = 1e-14 * size;
     let across = half_a.cross(half_b).try_normalize();
     let normal = match across {
-        // Cores that all but cross: what lies between them has lost its digits, what lies across both has not. Of cores that
-        // do cross, the side where B's middle is.
+        // Cores that all but cross: what lies between them has lost its digits, what lies across both has
+        // not. Of cores that do cross, the side where B's middle is.
         Some(n) if pair.distance <= 1e-6 * size && (between - between.dot(n) * n).length() <= rounding => {
             let along = between.dot(n);
             let side = if along.abs() > rounding { along } else { n.dot(at) };
@@ -187,8 +189,8 @@ mod tests {
 
     use super::*;
 
-    /// Capsules whose cores pass each other at 1e-10 m: the normal is at right angles to both axes to the last digits, and that of
-    /// the capsules in each other's place is the opposite one.
+    /// Capsules whose cores pass each other at 1e-10 m: the normal is at right angles to both axes to the
+    /// last digits, and that of the capsules in each other's place is the opposite one.
     #[test]
     fn capsules_that_all_but_cross_agree_in_either_order() {
         let (a, b) = (Capsule::new(0.4, 1.6).unwrap(), Capsule::new(0.3, 2.0).unwrap());

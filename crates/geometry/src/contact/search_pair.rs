@@ -1,4 +1,4 @@
-//! Any two bounded shapes: nearest points by search, then the facets that look along their normal.
+//! Any two bounded shapes: nearest points by search, then the facets that face along their normal.
 
 use glam::DVec3;
 
@@ -8,12 +8,13 @@ use super::frame::Frame;
 use super::patch::lay_over_witness;
 use super::polytope::FlatTriangle;
 use super::polytope_pair::facing;
+use super::refined_depth::{TOUCHING, refine_depth};
 use super::round::single;
-use super::second_look::{TOUCHING, second_look};
 use super::surface_facet::facet_of;
 use super::{Manifold, PieceCache, segment_box};
 use crate::Pose;
-use crate::closest::{ClosestError, ConvexShape, GjkCache, Separation, Support, Triangle, signed_distance};
+use crate::closest::{ClosestError, ConvexShape, GjkCache, Separation, Support, signed_distance};
+use crate::primitive::Triangle;
 
 /// A shape to search on and to take facets of.
 pub(super) trait Faced: Support {
@@ -22,7 +23,7 @@ pub(super) trait Faced: Support {
         None
     }
 
-    /// The facet that looks along a direction, in the frame of the window.
+    /// The facet that faces along a direction, in the frame of the window.
     fn facet(&self, frame: &Frame, outward: DVec3, window: &Window) -> Facet;
 }
 
@@ -46,10 +47,11 @@ impl Faced for FlatTriangle {
 /// A triangle without area is its longest side.
 impl Faced for Triangle {
     fn facet(&self, frame: &Frame, _outward: DVec3, window: &Window) -> Facet {
-        let length = |i: usize| self.0[i].distance_squared(self.0[(i + 1) % 3]);
+        let corners = self.corners();
+        let length = |i: usize| corners[i].distance_squared(corners[(i + 1) % 3]);
         let longest = (0..3).max_by(|&i, &j| length(i).total_cmp(&length(j))).unwrap_or(0);
         let (from, to) = (longest, (longest + 1) % 3);
-        let ends = [from, to].map(|i| frame.point(self.0[i]));
+        let ends = [from, to].map(|i| frame.point(corners[i]));
         Facet::segment(window, ends, [from, to].map(|i| vertex_code(i as u32)), edge_code(longest as u32))
     }
 }
@@ -71,7 +73,7 @@ pub(super) fn collide<A: Faced, B: Faced>(
     Ok((nearest.distance <= margin).then(|| along(a, b, frame, margin, &nearest)))
 }
 
-/// What can be told without a search.
+/// Result without a search, if one of the closed forms applies.
 #[inline]
 fn at_once<A: Faced, B: Faced>(a: &A, b: &B, frame: &Frame, margin: f64) -> Flat {
     let (Some(a), Some(b)) = (a.as_shape(), b.as_shape()) else { return Flat::Unknown };
@@ -89,7 +91,7 @@ fn at_once<A: Faced, B: Faced>(a: &A, b: &B, frame: &Frame, margin: f64) -> Flat
                 segment_box::nearest(cuboid.half_extents(), ends).map(|p| frame.point(p));
             thickened(point_a, point_b, [capsule.radius(), 0.0])
         }
-        // Searched as quickly as the faces are looked at.
+        // A search is as fast as testing the faces.
         (ConvexShape::Convex(_), ConvexShape::Capsule(_))
         | (ConvexShape::Capsule(_), ConvexShape::Convex(_)) => {
             return Flat::Unknown;
@@ -119,8 +121,8 @@ fn thickened(point_a: DVec3, point_b: DVec3, radii: [f64; 2]) -> Option<Separati
     })
 }
 
-/// Nearest points by search, with a second look where cores overlap or all but do. Of flat parts that lie on each other it finds
-/// points well within, where a proof at once would do with a corner.
+/// Nearest points by search, with a refined depth where cores overlap or nearly do. Of flat parts that lie on
+/// each other it finds points well inside, where the early exit would return a corner.
 #[inline(never)]
 pub(super) fn nearest<A: Faced, B: Faced>(
     a: &A,
@@ -141,7 +143,7 @@ pub(super) fn nearest<A: Faced, B: Faced>(
     let of_cores = first.distance + a.radius() + b.radius();
     Ok(match (a.as_shape(), b.as_shape()) {
         (Some(a), Some(b)) if of_cores <= TOUCHING * first.point_a.abs().max_element() => {
-            second_look(a, b, frame, first)
+            refine_depth(a, b, frame, first)
         }
         _ => first,
     })
@@ -157,7 +159,7 @@ pub(super) fn along<A: Faced, B: Faced>(
 ) -> Manifold {
     let n = nearest.normal;
     let window = Window::new(n, nearest.point_a);
-    // What touches in a point has a facet of one.
+    // Contact in a point has a facet of one point.
     let facet_b = b.facet(frame, -n, &window);
     if facet_b.count == 1 {
         return single(nearest);

@@ -1,7 +1,9 @@
-//! Facets of every bounded convex shape: the cap of a cylinder as a polygon inscribed in its rim, the side of a cylinder,
-//! cone or capsule as a segment along it, faces of polyhedra as they are, and of round surfaces the farthest point.
+//! Facets of every bounded convex shape: the cap of a cylinder as a polygon inscribed in its rim, the side of
+//! a cylinder, cone or capsule as a segment along it, faces of polyhedra as they are, and of round surfaces
+//! the farthest point.
 //!
-//! A custom shape is asked along eight directions around the normal: answers in one plane are corners of a flat face.
+//! A custom shape is queried along eight directions around the normal: support points in one plane are
+//! corners of a flat face.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use crate::{Capsule, Cone, Cylinder, SupportShape};
 const FACING: f64 = 0.97;
 /// Sine of the same angle.
 const ACROSS: f64 = 0.24;
-/// How far the directions in which a custom shape is asked lean away from the normal.
+/// Tilt of the query directions of a custom shape from the normal.
 const LEAN: f64 = 1e-3;
 /// Largest distance from one plane, as a fraction of their extent, at which custom points are a face.
 const FLAT: f64 = 1e-9;
@@ -35,7 +37,8 @@ const OCTAGON: [DVec2; 8] = [
     DVec2::new(FRAC_1_SQRT_2, -FRAC_1_SQRT_2),
 ];
 
-/// (shape, its frame seen from the window's, unit direction there) ⇒ the facet that looks along the direction.
+/// (shape, its frame seen from the window's, unit direction there) ⇒ the facet that faces along the
+/// direction.
 pub(super) fn facet_of(shape: &ConvexShape<'_>, frame: &Frame, outward: DVec3, window: &Window) -> Facet {
     let d = frame.vector_in_b(outward);
     let turn = |v: DVec3| frame.vector(v);
@@ -57,7 +60,8 @@ fn disc(radius: f64, z: f64, up: bool, frame: &Frame, window: &Window) -> Option
     let cap = u32::from(up);
     let mut facet = Facet::empty(face_code(cap));
     for i in 0..8 {
-        // Counter-clockwise seen from outside; a corner and a side have the same number seen from either way around.
+        // Counter-clockwise seen from outside; a corner and a side have the same number seen from either way
+        // around.
         let (corner, side) = if up { (i, i) } else { (7 - i, (14 - i) % 8) };
         let p = (radius * OCTAGON[corner as usize]).extend(z);
         facet.push(window.flat(frame.point(p)), vertex_code(8 * cap + corner), edge_code(8 * cap + side));

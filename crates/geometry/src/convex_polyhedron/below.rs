@@ -1,4 +1,4 @@
-//! Which vertices lie below a plane, and which four of them stand farthest apart.
+//! Which vertices lie below a plane, and which four of them are farthest apart.
 
 use glam::DVec3;
 use wide::f64x4;
@@ -6,9 +6,9 @@ use wide::f64x4;
 use super::{Block, ConvexPolyhedron, MAX_VERTICES_IN_PARTS};
 
 impl ConvexPolyhedron {
-    /// (unit vector m, height) ⇒ how many vertices p have m·p ≤ height, their numbers in ascending order; None if there is no
-    /// room for all. Of many vertices only those around the deepest are looked at: what lies below a plane hangs together
-    /// along edges.
+    /// (unit vector m, height) ⇒ how many vertices p have m·p ≤ height, their numbers in ascending order;
+    /// None if there is no room for all. Of many vertices only those around the deepest are visited: the part
+    /// below a plane is connected along edges.
     pub(crate) fn vertices_below<const N: usize>(
         &self,
         m: DVec3,
@@ -53,8 +53,9 @@ impl ConvexPolyhedron {
         Some(end)
     }
 
-    /// (unit vector m, height) ⇒ numbers of at most four vertices p with m·p ≤ height, some being known to: the deepest,
-    /// the farthest from it as seen along m, and the farthest on both sides of the line through them.
+    /// (unit vector m, height) ⇒ numbers of at most four vertices p with m·p ≤ height, some being known to:
+    /// the deepest, the farthest from it as seen along m, and the farthest on both sides of the line through
+    /// them.
     pub(crate) fn spread_below(&self, m: DVec3, height: f64) -> ([u32; 4], usize) {
         let deepest = self.support_vertex(-m, 0);
         let level = f64x4::splat(m.dot(self.vertices()[deepest as usize]) + 1e-8 * self.extent);
@@ -78,7 +79,8 @@ impl ConvexPolyhedron {
         chosen
     }
 
-    /// The vertices p with m·p ≤ height of the largest value > 0 and the least < 0, told p − from and its part along m.
+    /// The vertices p with m·p ≤ height of the largest value > 0 and the least < 0; the value gets p − from
+    /// and its component along m.
     #[inline(always)]
     fn extremes_below(
         &self,
@@ -133,7 +135,7 @@ mod tests {
 
     use crate::{convex_hull, generate};
 
-    /// Few below, many below, of a small and of a large ball: as trying all vertices says.
+    /// Few below, many below, of a small and of a large sphere: the same as brute force over all vertices.
     #[test]
     fn vertices_below_a_plane_are_all_found() {
         for level in [2, 4] {
@@ -158,7 +160,7 @@ mod tests {
                 let depth = |v: u32| m.dot(hull.vertices()[v as usize]);
                 let deepest = all.iter().map(|&v| depth(v)).fold(f64::INFINITY, f64::min);
                 assert!(depth(chosen[0]) <= deepest + 1e-7);
-                // The second is the farthest from the first, seen along m.
+                // The second is the farthest from the first, projected along m.
                 let flat = |v: u32| {
                     (hull.vertices()[v as usize] - hull.vertices()[chosen[0] as usize]).reject_from(m)
                 };

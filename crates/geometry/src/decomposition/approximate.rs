@@ -1,9 +1,10 @@
 //! Few convex parts that cover a solid and stick out of it by no more than a bound.
 //!
-//! The part with the largest error is cut in two until every error is small enough: by the plane, among a few, that
-//! leaves the smallest hulls of about equal size. Tried are planes across the axes and the part's own principal axes, the plane of the face at the bottom of the deepest pocket,
-//! and planes through that bottom. Parts are hulls of solid ∩ region, the regions tile space, so parts overlap nowhere and
-//! together hold the whole solid.
+//! The part with the largest error is cut in two until every error is small enough: by the plane, among a
+//! few, that leaves the smallest hulls of about equal size. Tried are planes across the axes and the part's
+//! own principal axes, the plane of the face at the bottom of the deepest pocket, and planes through that
+//! bottom. Parts are hulls of solid ∩ region, the regions tile space, so parts overlap nowhere and together
+//! hold the whole solid.
 
 use glam::{DMat3, DVec3};
 
@@ -14,15 +15,16 @@ use super::solid_distance::SolidDistance;
 use super::{DecompositionError, validate};
 use crate::{ConvexPolyhedron, TriangleMesh, VolumeIntegrals, symmetric_eigen};
 
-/// What the difference of two hulls' volumes costs, compared with their sum. A solid with bumps is cut best with little of
-/// it; a ring, whose hulls do not become smaller at first when it is cut in two, would then only be shaved at its rim. So
-/// both are tried, and the fewer parts win.
+/// Weight of the difference of two hulls' volumes, relative to their sum. A solid with bumps is cut best with
+/// little of it; a ring, whose hulls do not become smaller at first when it is cut in two, would then only be
+/// shaved at its rim. So both are tried, and the fewer parts win.
 const BALANCES: [f64; 2] = [0.05, 0.5];
 
 /// How to approximate a solid by convex parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ApproximateSettings {
-    /// How far a part may stick out of the solid, as a fraction of the diagonal of its box, above 0. Default 0.02.
+    /// How far a part may stick out of the solid, as a fraction of the diagonal of its box, above 0. Default
+    /// 0.02.
     pub max_error: f64,
     /// Most parts, at least 1. Default 64.
     pub max_parts: u32,
@@ -45,7 +47,7 @@ pub struct ApproximateDecomposition {
     pub errors: Vec<f64>,
     /// Largest of the errors.
     pub error_bound: f64,
-    /// Whether the bound is as small as asked for.
+    /// Whether the bound is within `max_error`.
     pub within_limit: bool,
     /// Volume of the solid.
     pub volume: f64,
@@ -171,7 +173,7 @@ impl Divider<'_> {
             let above = piece.region.below(opposite, self.solid, self.tolerance);
             let rough = |side: &Region| side.rough_volume(self.solid, self.tolerance);
             let (Some(low), Some(high)) = (rough(&below), rough(&above)) else { continue };
-            // A sliver cut off gains nothing but a part.
+            // Cutting off a sliver only adds a part.
             if low.min(high) < 1e-4 * total {
                 continue;
             }
@@ -217,7 +219,8 @@ fn through(p: DVec3, normal: DVec3) -> CutPlane {
     CutPlane { normal, offset: normal.dot(p) }
 }
 
-/// Planes across the principal axes of a part's corners: a bent part is long along one of them and thin where they cut.
+/// Planes across the principal axes of a part's corners: a bent part is long along one of them and thin where
+/// they cut.
 fn push_principal_planes(corners: &[DVec3], planes: &mut Vec<CutPlane>) {
     let center = corners.iter().sum::<DVec3>() / corners.len() as f64;
     let mut spread = DMat3::ZERO;

@@ -1,8 +1,8 @@
 //! Planes that may resolve a reflex edge.
 //!
-//! In the order of the source: the planes of its two faces, extended; the planes through it and another edge at one of
-//! its ends; planes that divide its angle θ at ρθ from the first face, ρ = 1/4, 1/2, 3/4, 3/8, 5/8. Of the second kind so
-//! many are left out that the third, which always divides the edge well, fits in.
+//! In the order of the source: the planes of its two faces, extended; the planes through it and another edge
+//! at one of its ends; planes that divide its angle θ at ρθ from the first face, ρ = 1/4, 1/2, 3/4, 3/8, 5/8.
+//! Of the second kind so many are left out that the third, which always divides the edge well, fits in.
 
 use glam::{DQuat, DVec3};
 
@@ -33,7 +33,8 @@ pub(super) fn candidates(part: &Part, normals: &[DVec3], side: u32, count: usize
     planes.truncate(count.saturating_sub(RHO.len()).max(2));
     let theta = part.angle(normals, side);
     for rho in RHO {
-        // Turning about the edge from the face into the solid: the solid is below the face, on the left of its side.
+        // Turning about the edge from the face into the solid: the solid is below the face, on the left of
+        // its side.
         planes.push(DQuat::from_axis_angle(e, -rho * theta) * n1);
     }
     let mut kept: Vec<DVec3> = Vec::new();

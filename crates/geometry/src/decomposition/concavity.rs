@@ -1,9 +1,9 @@
 //! How far a convex part sticks out of the solid.
 //!
-//! The error of a part is max over its points p of dist(p, solid), s(p) being the signed distance. In a box with centre c
-//! and half diagonal r the distance is at most s(c) + r, since s changes no faster than p moves. Boxes are halved where
-//! this bound is largest, those outside the part dropped; the largest bound left over is a bound for the whole part,
-//! whenever one stops.
+//! The error of a part is max over its points p of dist(p, solid), s(p) being the signed distance. In a box
+//! with centre c and half diagonal r the distance is at most s(c) + r, since s changes no faster than p
+//! moves. Boxes are halved where this bound is largest, those outside the part dropped; the largest bound
+//! left over is a bound for the whole part, whenever one stops.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use glam::DVec3;
 use super::solid_distance::SolidDistance;
 use crate::ConvexPolyhedron;
 
-/// Boxes looked at for one part, at most.
+/// Most boxes visited for one part.
 const MAX_BOXES: usize = 40_000;
 
 /// Error of a part.
@@ -51,7 +51,7 @@ impl Ord for Candidate {
     }
 }
 
-/// (part, solid) ⇒ its error, looked at more closely until it is known to be at most `enough` or known within a quarter.
+/// (part, solid) ⇒ its error, refined until it is at most `enough` or known within a quarter.
 pub(super) fn concavity(part: &ConvexPolyhedron, solid: &SolidDistance, enough: f64) -> Concavity {
     let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for &p in part.vertices() {

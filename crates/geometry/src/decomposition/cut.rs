@@ -1,9 +1,10 @@
 //! Cutting a part along a cut face.
 //!
-//! Edges that the outline crosses get a vertex there, faces it runs through are split along it. The outline is then a
-//! closed path of edges. Every vertex on it is doubled, one copy for the faces on the upper side and one for those below,
-//! and both gaps are closed by the cut face, looking down above and up below. Nothing is decided by coordinates here, so
-//! both sides stay closed. Usually two pieces result; a ring cut through once is still one.
+//! Edges that the outline crosses get a vertex there, faces it runs through are split along it. The outline
+//! is then a closed path of edges. Every vertex on it is doubled, one copy for the faces on the upper side
+//! and one for those below, and both gaps are closed by the cut face, looking down above and up below.
+//! Nothing is decided by coordinates here, so both sides stay closed. Usually two pieces result; a ring cut
+//! through once is still one.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,8 @@ use super::part::{Face, Part, before};
 use super::section::{CutFace, Node, Way};
 use crate::{polygon_area_vector, triangulate_face};
 
-/// Part and cut face ⇒ pieces; None if the path is not one of edges after all. Appends the normals of the two new sides.
+/// Part and cut face ⇒ pieces; None if the path is not one of edges after all. Appends the normals of the two
+/// new sides.
 pub(super) fn cut(part: &Part, face: &CutFace, normals: &mut Vec<DVec3>) -> Option<Vec<Part>> {
     let mut vertices = part.vertices.clone();
     let mut new_vertex = HashMap::new();
@@ -68,7 +70,8 @@ pub(super) fn cut(part: &Part, face: &CutFace, normals: &mut Vec<DVec3>) -> Opti
     Some(Part::new(vertices, faces, part.short)?.separated())
 }
 
-/// Splits the outline of a face along the line between two of its corners and appends the triangles of both halves.
+/// Splits the outline of a face along the line between two of its corners and appends the triangles of both
+/// halves.
 fn split_outline(
     outline: &[u32],
     from: u32,

@@ -27,20 +27,20 @@ pub enum DecompositionError {
         /// Index of the face.
         face: usize,
     },
-    /// A shell that looks inwards: the solid is hollow.
-    #[error("the solid has an interior void: the shell of vertex {vertex} looks inwards")]
+    /// A shell with inward normals: the solid is hollow.
+    #[error("the solid has an interior void: the shell of vertex {vertex} has inward normals")]
     InteriorVoid {
         /// A vertex of the inner shell.
         vertex: u32,
     },
-    /// Two faces go through each other, or one shell lies inside another.
+    /// Two faces intersect, or one shell lies inside another.
     #[error("faces {} and {} intersect", faces[0], faces[1])]
     SelfIntersecting {
         /// The two faces, of the triangulated surface.
         faces: [usize; 2],
     },
     /// Some reflex edges remain; only in strict mode.
-    #[error("{edges} reflex edges could not be resolved: allow more rounds or do not ask for strictness")]
+    #[error("{edges} reflex edges could not be resolved: allow more rounds or turn strictness off")]
     Unresolved {
         /// How many.
         edges: usize,
@@ -52,7 +52,7 @@ pub enum DecompositionError {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// Valid range.
         allowed: &'static str,
     },
 }

@@ -1,9 +1,9 @@
 //! Cutting a solid at its reflex edges until every part is convex (after B. Joe, simplified).
 //!
-//! For each reflex edge, planes through it are tried in turn. A cut is accepted if it leaves no angle below θ_acc along
-//! its outline, no vertex nearer to the plane than d_acc times the mean edge, divides the edge into angles of at most π,
-//! and is a simple polygon. What no plane resolves is left for later, when other cuts may have shortened it; what
-//! remains in the end is tried again with both limits lowered.
+//! For each reflex edge, planes through it are tried in turn. A cut is accepted if it leaves no angle below
+//! θ_acc along its outline, no vertex nearer to the plane than d_acc times the mean edge, divides the edge
+//! into angles of at most π, and is a simple polygon. A reflex edge that no plane resolves is deferred until
+//! other cuts may have shortened it; what remains in the end is tried again with both limits lowered.
 
 use std::f64::consts::PI;
 
@@ -34,7 +34,7 @@ struct Cutter<'a> {
     smallest_new_angle: f64,
 }
 
-/// What became of a part.
+/// Outcome of resolving a part.
 enum Step {
     Convex,
     Cut(Vec<Part>),
@@ -128,7 +128,7 @@ pub(super) fn decompose_solid(
     finish(&cutter, convex, pending, rounds, volume)
 }
 
-/// Parts without reflex edges become convex polyhedra; whatever turns out not to be one is reported.
+/// Parts without reflex edges become convex polyhedra; parts that are not convex are reported.
 fn finish(
     cutter: &Cutter,
     convex: Vec<Part>,
@@ -173,7 +173,7 @@ fn hull_volume(hull: &ConvexPolyhedron) -> f64 {
     VolumeIntegrals::of_soup_about(hull.soup(), origin).t1
 }
 
-/// What a part without reflex edges turns out to be.
+/// Classification of a part without reflex edges.
 enum Outcome {
     Convex(Box<ConvexPolyhedron>),
     /// Without volume.

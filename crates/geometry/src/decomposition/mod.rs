@@ -24,21 +24,22 @@ use crate::{ConvexPolyhedron, Edge, PolygonSoup, Polyhedron, TriangleMesh};
 pub struct DecompositionSettings {
     /// Smallest angle in radians that a cut may leave along its outline, 0 to π. Default 20°.
     pub min_dihedral: f64,
-    /// Smallest distance of a cut from a vertex beside it, as a fraction of the part's mean edge. Default 0.05.
+    /// Smallest distance of a cut from a vertex beside it, as a fraction of the part's mean edge. Default
+    /// 0.05.
     pub min_distance: f64,
     /// Planes tried for an edge, at least 1. Default 16.
     pub max_candidates: u32,
-    /// What the two limits are multiplied with when nothing more can be cut, 0 to 1. Default 0.5.
+    /// Factor on the two limits when no further cut is possible, 0 to 1. Default 0.5.
     pub relaxation: f64,
     /// How often the limits may be lowered. Default 8.
     pub max_rounds: u32,
     /// Edges whose angle exceeds π by less than this, in radians, count as flat. Default 1e-9.
     pub reflex_tolerance: f64,
-    /// Cutting ends when there are so many parts. Default 4096.
+    /// Number of parts at which cutting ends. Default 4096.
     pub max_parts: u32,
     /// Whether reflex edges that remain are an error. Default false.
     pub strict: bool,
-    /// Whether to look for faces that go through each other before cutting. Default true.
+    /// Whether to check for intersecting faces before cutting. Default true.
     pub check_self_intersection: bool,
 }
 

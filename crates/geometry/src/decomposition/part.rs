@@ -1,16 +1,17 @@
-//! A piece of the solid while it is being cut: triangles that remember their planes.
+//! A piece of the solid while it is being cut: triangles with the planes they were cut from.
 //!
 //! Along an edge with direction e, counter-clockwise in its face 1, the dihedral angle inside the solid is
 //!   θ = π − atan2((n₁ × n₂)·e, n₁·n₂)  in (0, 2π),
-//! more than π where the surface bends inwards. (π − arccos n₁·n₂ never exceeds π and cannot tell.) The normals are those
-//! of the planes the triangles were cut from: pieces of one face stay exactly coplanar however thin they become.
+//! more than π where the surface bends inwards. (π − arccos n₁·n₂ never exceeds π and cannot distinguish the
+//! two.) The normals are those of the planes the triangles were cut from: pieces of one face stay exactly
+//! coplanar however thin they become.
 
 use std::collections::HashMap;
 
 use glam::DVec3;
+use rattleback_numerics::UnionFind;
 
 use crate::VolumeIntegrals;
-use crate::mesh_report::DisjointSets;
 
 /// A triangle and the index of its plane's normal.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,7 @@ pub(super) struct Part {
     pub twins: Vec<u32>,
     /// Some side that leaves each vertex.
     pub leaving: Vec<u32>,
-    /// Edges no longer than this have no direction to speak of.
+    /// Edges no longer than this have no meaningful direction.
     pub short: f64,
 }
 
@@ -90,8 +91,8 @@ impl Part {
         normals[self.faces[face as usize].plane as usize]
     }
 
-    /// Dihedral angle at the edge of a side; π where the edge is too short to tell. (Cuts across a row of vertices on one
-    /// line leave such edges. They bound nothing.)
+    /// Dihedral angle at the edge of a side; π where the edge is too short. (Cuts across a row of vertices on
+    /// one line leave such edges. They bound nothing.)
     pub fn angle(&self, normals: &[DVec3], side: u32) -> f64 {
         let (n1, n2) = (self.normal(normals, side / 3), self.normal(normals, self.twins[side as usize] / 3));
         let [a, b] = self.ends(side).map(|v| self.point(v));
@@ -150,9 +151,9 @@ impl Part {
     /// The pieces that do not share an edge, each with its own vertices.
     pub fn separated(self) -> Vec<Self> {
         let short = self.short;
-        let mut sets = DisjointSets::new(self.faces.len());
+        let mut sets = UnionFind::new(self.faces.len());
         for (side, &twin) in (0u32..).zip(&self.twins) {
-            sets.join(side / 3, twin / 3);
+            sets.union(side / 3, twin / 3);
         }
         let mut pieces: Vec<Piece> = Vec::new();
         let mut piece_of = HashMap::new();

@@ -1,10 +1,10 @@
 //! A convex region of space and the surface in it.
 //!
-//! Regions are cut from the solid's box by planes and tile it. The hull of solid ∩ region needs only points: those of the
-//! surface clipped to the region, and corners of the region that lie inside the solid. (An extreme point of solid ∩ region
-//! lies on the surface or is a corner of the region; where the surface meets a face or edge of the region, clipping
-//! leaves a point.) Surface that lies in a cutting plane belongs to the side where the solid is. So nothing has to be
-//! closed again after a cut, and no cut can fail.
+//! Regions are cut from the solid's box by planes and tile it. The hull of solid ∩ region needs only points:
+//! those of the surface clipped to the region, and corners of the region that lie inside the solid. (An
+//! extreme point of solid ∩ region lies on the surface or is a corner of the region; where the surface meets
+//! a face or edge of the region, clipping leaves a point.) Surface that lies in a cutting plane belongs to
+//! the side where the solid is. So nothing has to be closed again after a cut, and no cut can fail.
 
 use glam::DVec3;
 
@@ -12,7 +12,7 @@ use super::section::CutPlane;
 use super::solid_distance::SolidDistance;
 use crate::{Aabb, ConvexPolyhedron, TriangleMesh, VolumeIntegrals, convex_hull_with, hull_triangles};
 
-/// Directions in which the rough hull looks for extreme points.
+/// Directions of the extreme points of the approximate hull.
 const DIRECTIONS: usize = 48;
 
 #[derive(Clone)]
@@ -72,7 +72,7 @@ impl Region {
             self.corners.iter().copied().filter(|p| plane.normal.dot(*p) <= plane.offset).collect();
         for (i, a) in self.planes.iter().enumerate() {
             for b in &self.planes[i + 1..] {
-                if let Some(p) = meeting_point([*a, *b, plane])
+                if let Some(p) = intersection_of_planes([*a, *b, plane])
                     && self.planes.iter().all(|side| side.normal.dot(p) <= side.offset + tolerance)
                 {
                     corners.push(p);
@@ -136,7 +136,7 @@ fn clip(polygon: &[DVec3], plane: CutPlane, out: &mut Vec<DVec3>) {
 }
 
 /// The point that three planes share, None if they share a direction.
-fn meeting_point([a, b, c]: [CutPlane; 3]) -> Option<DVec3> {
+fn intersection_of_planes([a, b, c]: [CutPlane; 3]) -> Option<DVec3> {
     let (bc, ca, ab) = (b.normal.cross(c.normal), c.normal.cross(a.normal), a.normal.cross(b.normal));
     let volume = a.normal.dot(bc);
     (volume.abs() > 1e-9).then(|| (a.offset * bc + b.offset * ca + c.offset * ab) / volume)

@@ -1,14 +1,16 @@
 //! The cut face: the piece of a plane inside the solid that is bounded by a given edge.
 //!
-//! Every vertex is above (+), below (−) or on (0) the plane, decided once. With the plane's normal n up and the solid kept
-//! on the left, the boundary of the section runs
+//! Every vertex is above (+), below (−) or on (0) the plane, decided once. With the plane's normal n up and
+//! the solid kept on the left, the boundary of the section runs
 //! - through a face, from where its outline goes from + to − to where it goes from − to +;
-//! - along an edge in the plane, the way the face above it runs, if the other face is below it. A face in the plane
-//!   counts as above if the solid is above it. If both faces are on one side the edge is a boundary only where it is
-//!   reflex: the solid then has a notch whose tip touches the plane, with section on both sides.
+//! - along an edge in the plane, the way the face above it runs, if the other face is below it. A face in the
+//!   plane counts as above if the solid is above it. If both faces are on one side the edge is a boundary
+//!   only where it is reflex: the solid then has a notch whose tip touches the plane, with section on both
+//!   sides.
 //!
-//! The face that runs along with the boundary stays with the upper piece, the one that runs against it with the lower.
-//! At a vertex where several ways go on, the one with the smallest angle inside the section is the boundary of this piece.
+//! The face that runs along with the boundary stays with the upper piece, the one that runs against it with
+//! the lower. At a vertex where several continuations exist, the one with the smallest angle inside the
+//! section is the boundary of this piece.
 
 use std::f64::consts::TAU;
 
@@ -30,7 +32,7 @@ pub(super) enum Node {
     Crossing(u32),
 }
 
-/// What a boundary line of the cut face runs along.
+/// Origin of a boundary segment of the cut face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// A side whose face stays with the upper piece.
@@ -47,7 +49,7 @@ pub(super) struct CutFace {
     pub points: Vec<DVec3>,
 }
 
-/// A part seen from a plane.
+/// A part relative to a plane.
 pub(super) struct Section<'a> {
     part: &'a Part,
     normals: &'a [DVec3],
@@ -123,7 +125,7 @@ impl<'a> Section<'a> {
         ways
     }
 
-    /// Way on from a crossing into a face whose side goes down through the plane there.
+    /// Continuation from a crossing into the face whose side crosses the plane downwards there.
     fn way_through(&self, down: u32) -> (Way, Node) {
         let [third, _] = self.part.ends(before(down));
         let end = match self.sign(third) {
@@ -204,7 +206,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Whether some other place where the surface meets the plane lies inside the outline.
+    /// Whether another intersection of the surface with the plane lies inside the outline.
     fn has_hole(
         &self,
         outline: &[DVec2],

@@ -1,8 +1,9 @@
 //! Signed distance of points from a solid, exact up to rounding.
 //!
-//! The nearest surface point c lies inside a face, on an edge or on a vertex. With the pseudo-normal n of that feature (of
-//! an edge the sum of its faces' normals, of a vertex the sum weighted by the faces' angles there) the point p is outside
-//! exactly if (p − c)·n > 0 (Bærentzen and Aanæs 2005). Faces are found through the hierarchy of the mesh.
+//! The nearest surface point c lies inside a face, on an edge or on a vertex. With the pseudo-normal n of
+//! that feature (of an edge the sum of its faces' normals, of a vertex the sum weighted by the faces' angles
+//! there) the point p is outside exactly if (p − c)·n > 0 (Bærentzen and Aanæs 2005). Faces are found through
+//! the hierarchy of the mesh.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use glam::DVec3;
 use crate::TriangleMesh;
 use crate::hierarchy::{HierarchyError, MeshTree, Scratch};
 
-/// A solid that can be asked for distances.
+/// A solid prepared for distance queries.
 pub(super) struct SolidDistance<'a> {
     mesh: &'a TriangleMesh,
     tree: &'a MeshTree,

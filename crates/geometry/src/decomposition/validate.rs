@@ -1,17 +1,20 @@
-//! What a surface must be to be cut: closed, manifold, without voids, not going through itself, with convex faces.
+//! Preconditions of a decomposition: a closed manifold without voids or self-intersections, with convex
+//! faces.
 
 use std::cmp::Ordering;
 
 use glam::DVec3;
+use rattleback_numerics::UnionFind;
 
 use super::DecompositionError;
-use crate::mesh_report::{DisjointSets, check_elements, has_repeated_corner};
+use crate::mesh_report::{check_elements, has_repeated_corner};
 use crate::orientation::orientation;
 use crate::{MeshError, MeshReport, PolygonSoup, TriangleMesh, polygon_area_vector, triangulate_face};
 
 /// Polygons ⇒ triangles, if every face is a convex polygon without holes and the surface bounds a solid.
 pub(super) fn checked_triangles(soup: &PolygonSoup) -> Result<TriangleMesh, DecompositionError> {
-    // A hole is told by a loop that runs to it and back: the report would only call such a face degenerate.
+    // A hole is encoded by a loop that runs to it and back; the report would only call such a face
+    // degenerate.
     for (index, face) in soup.faces().enumerate() {
         if face.len() > 4 && has_repeated_corner(face) {
             return Err(DecompositionError::FaceWithHole { face: index });
@@ -45,8 +48,8 @@ fn is_convex(vertices: &[DVec3], face: &[u32]) -> bool {
     turning < 3.0 * std::f64::consts::PI
 }
 
-/// Checks that a mesh is solid, sound in every face, and without voids; with `thorough` also that it does not go
-/// through itself.
+/// Checks that a mesh is solid, sound in every face, and without voids; with `thorough` also that it does not
+/// go through itself.
 pub(super) fn check_solid(mesh: &TriangleMesh, thorough: bool) -> Result<(), DecompositionError> {
     if let Some(error) = mesh.report()?.first_error() {
         return Err(error.into());
@@ -65,7 +68,7 @@ pub(super) fn check_solid(mesh: &TriangleMesh, thorough: bool) -> Result<(), Dec
     Ok(())
 }
 
-/// Checks that no shell looks inwards.
+/// Checks that no shell has inward normals.
 pub(super) fn check_shells(mesh: &TriangleMesh) -> Result<(), DecompositionError> {
     for shell in shells(mesh) {
         let volume: f64 = shell.iter().map(|&f| signed_volume(mesh, f)).sum();
@@ -78,10 +81,10 @@ pub(super) fn check_shells(mesh: &TriangleMesh) -> Result<(), DecompositionError
 
 /// Triangles of each connected piece.
 fn shells(mesh: &TriangleMesh) -> Vec<Vec<usize>> {
-    let mut sets = DisjointSets::new(mesh.vertices().len());
+    let mut sets = UnionFind::new(mesh.vertices().len());
     for &[a, b, c] in mesh.triangles() {
-        sets.join(a, b);
-        sets.join(b, c);
+        sets.union(a, b);
+        sets.union(b, c);
     }
     let mut order: Vec<(u32, usize)> =
         mesh.triangles().iter().enumerate().map(|(f, t)| (sets.find(t[0]), f)).collect();
@@ -110,8 +113,8 @@ fn check_shells_apart(mesh: &TriangleMesh, shells: &[Vec<usize>]) -> Result<(), 
     Ok(())
 }
 
-/// Two triangles of which one has an edge that goes through the other, decided exactly. Triangles that only touch, or
-/// overlap in one plane, do not count.
+/// Two triangles of which one has an edge that pierces the other, decided exactly. Triangles that only touch,
+/// or overlap in one plane, do not count.
 fn crossing_faces(mesh: &TriangleMesh) -> Option<[usize; 2]> {
     let mut boxes: Vec<(DVec3, DVec3, usize)> = (0..mesh.triangles().len())
         .map(|f| {
@@ -133,7 +136,7 @@ fn crossing_faces(mesh: &TriangleMesh) -> Option<[usize; 2]> {
     None
 }
 
-/// Whether an edge of triangle `f` goes through the inside of triangle `g`.
+/// Whether an edge of triangle `f` pierces the interior of triangle `g`.
 fn pierces(mesh: &TriangleMesh, f: usize, g: usize) -> bool {
     let [a, b, c] = mesh.triangle(g);
     let corners = mesh.triangle(f);

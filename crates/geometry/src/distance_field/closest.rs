@@ -1,9 +1,9 @@
 //! Walking to the surface.
 //!
-//! p ← p − d g until |d| is small, with g the unit gradient. The value overestimates by up to √3, so on a plane the error
-//! shrinks by at worst √3 − 1 = 0.732 a step. Newton's step d g / |slope| is exact on planes; where the slope is flatter
-//! than 1 (near a ridge of the field, since the value grows at least as fast as the distance elsewhere) it is no longer
-//! trusted and the plain step is taken.
+//! p ← p − d g until |d| is small, with g the unit gradient. The value overestimates by up to √3, so on a
+//! plane the error shrinks by at worst √3 − 1 = 0.732 a step. Newton's step d g / |slope| is exact on planes;
+//! where the slope is flatter than 1 (near a ridge of the field, since the value grows at least as fast as
+//! the distance elsewhere) it is no longer trusted and the plain step is taken.
 
 use glam::DVec3;
 
@@ -12,14 +12,14 @@ use super::DistanceField;
 /// Length of the steps towards the surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StepRule {
-    /// As far as the value says: overshoots.
+    /// By the value: overshoots.
     Plain,
-    /// As far as the value and its slope say.
+    /// By the value over its slope.
     #[default]
     Newton,
 }
 
-/// How to look for the closest surface point.
+/// Settings of the search for the closest surface point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClosestSettings {
     /// |value| at which the walk ends, as a fraction of a cell. Default 1e-3.

@@ -1,9 +1,9 @@
 //! Which vertices of one body lie inside another's field, and where its surface is nearest to them.
 //!
-//! The trilinear value is positive everywhere in a box if it is at all grid vertices of the cells the box touches: an
-//! interpolated value lies between those of its corners. And it is negative nowhere outside the surface's own box. These
-//! two facts let the walk down a tree skip nodes without missing a vertex. (Values at the corners of a node alone say
-//! nothing about its middle: the solid may poke through there.)
+//! The trilinear value is positive everywhere in a box if it is at all grid vertices of the cells the box
+//! touches: an interpolated value lies between those of its corners. And it is negative nowhere outside the
+//! surface's own box. By these two facts the traversal of a tree skips nodes without missing a vertex.
+//! (Values at the corners of a node do not bound those inside: the solid may protrude there.)
 //!
 //! Edges can pierce a field without a vertex inside: meant for fine meshes against large static surroundings.
 
@@ -22,8 +22,8 @@ pub enum Traversal {
     /// Only if no vertex under the node can be inside.
     #[default]
     Safe,
-    /// If the value is positive at the eight corners of its box, and taken whole if negative at all eight: faster, but
-    /// misses solids that poke through the middle of a node.
+    /// If the value is positive at the eight corners of its box, and taken whole if negative at all eight:
+    /// faster, but misses solids that poke through the middle of a node.
     FastSource,
 }
 
@@ -56,14 +56,15 @@ pub struct FieldMesh {
 /// Contacts of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshContacts {
-    /// Whether these are vertices of B in the field of A (frame of A); else of A in the field of B (frame of B).
+    /// Whether these are vertices of B in the field of A (frame of A); else of A in the field of B (frame of
+    /// B).
     pub vertices_of_b: bool,
     /// One for each vertex inside, in order of vertices.
     pub contacts: Vec<FieldContact>,
 }
 
-/// Two bodies with their poses ⇒ contacts of A's vertices with B's field, or the other way round if B's grid lies
-/// completely inside A's box: A's vertices could then all lie around B. None if a pose is not finite.
+/// Two bodies with their poses ⇒ contacts of A's vertices with B's field, or the other way round if B's grid
+/// lies completely inside A's box: A's vertices could then all lie around B. None if a pose is not finite.
 pub fn collide(
     a: (&FieldMesh, &Pose),
     b: (&FieldMesh, &Pose),

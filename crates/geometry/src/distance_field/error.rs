@@ -27,12 +27,12 @@ pub enum FieldError {
     /// More memory than the settings allow.
     #[error("the field needs {bytes} bytes, allowed are {allowed}: lower the resolution or raise the limit")]
     OutOfMemory {
-        /// What is needed, at least.
+        /// Bytes needed, at least.
         bytes: u64,
-        /// What the settings allow.
+        /// Bytes allowed.
         allowed: u64,
     },
-    /// All points in one place: there is nothing to lay a grid over.
+    /// All points coincide: the grid would be empty.
     #[error("the surface has an extent of {extent}, must be at least {}", crate::MIN_LENGTH)]
     NoExtent {
         /// Longest side of the bounding box.

@@ -1,13 +1,13 @@
-//! The field itself: built once, asked for values.
+//! Sampled signed distance field.
 //!
-//! On each of its three grid lines a grid vertex sees the nearest crossing at the distance |c − i| h. The smallest of the
-//! three, negative inside, is the vertex's value d. A line cannot reach the surface before the shortest way does, and
-//! in front of a plane with normal n the axis i meets it after dist / |nᵢ|, so
+//! On each of its three grid lines the nearest crossing of a grid vertex is at the distance |c − i| h. The
+//! smallest of the three, negative inside, is the vertex's value d. A line cannot reach the surface before
+//! the shortest way does, and in front of a plane with normal n the axis i crosses it after dist / |nᵢ|, so
 //!   dist ≤ |d|,   and for a plane   |d| = dist / maxᵢ |nᵢ| ≤ √3 dist.
 //! Between the vertices the value is trilinear.
 //!
-//! Only the crossings are stored: 6 n² numbers for a convex solid on an n³ grid. (This representation is described in
-//! US patent 7,555,163.)
+//! Only the crossings are stored: 6 n² numbers for a convex solid on an n³ grid. (This representation is
+//! described in US patent 7,555,163.)
 
 use glam::DVec3;
 
@@ -93,7 +93,7 @@ impl DistanceField {
         (0..3).all(|axis| vertex[axis] <= self.grid.cells()[axis]).then(|| self.value_at(vertex))
     }
 
-    /// Trilinear value at a point; None outside the grid (where everything is outside the solid) or if not finite.
+    /// Trilinear value at a point; None outside the grid (outside the solid) or if not finite.
     pub fn value(&self, p: DVec3) -> Option<f64> {
         let (corner, t) = self.grid.locate(p)?;
         let at = |x, y, z| self.value_at([corner[0] + x, corner[1] + y, corner[2] + z]);
@@ -130,7 +130,8 @@ impl DistanceField {
         if votes < 0 {
             return -smallest * self.grid.cell();
         }
-        // In front of a plane with an inside neighbour, at most √3 cells away, the value is at most √3·√3 cells.
+        // In front of a plane with an inside neighbour, at most √3 cells away, the value is at most √3·√3
+        // cells.
         if smallest > 3.0 {
             smallest = smallest.min(self.near_inside(vertex));
         }
@@ -140,8 +141,9 @@ impl DistanceField {
 
     /// Distance in cells to the nearest of the 26 neighbours that is inside.
     ///
-    /// Beside a sharp edge all three lines of an outside vertex can miss the solid although it is next door. Its huge
-    /// value would drown the interpolation in the cell; the surface is not farther than an inside neighbour.
+    /// Beside a sharp edge all three lines of an outside vertex can miss the solid although it is next door.
+    /// Its huge value would drown the interpolation in the cell; the surface is not farther than an inside
+    /// neighbour.
     fn near_inside(&self, vertex: [u32; 3]) -> f64 {
         let mut nearest = f64::INFINITY;
         let [nx, ny, nz] = self.grid.cells();

@@ -1,7 +1,7 @@
 //! In which direction the value grows.
 //!
-//! slopeᵢ = (d(p + h eᵢ) − d(p − h eᵢ)) / 2h; where a sample would leave the grid it is taken at the border and the
-//! difference divided by what is left of the step. In front of a plane the slope's length is 1 / maxᵢ |nᵢ|.
+//! slopeᵢ = (d(p + h eᵢ) − d(p − h eᵢ)) / 2h; where a sample would leave the grid it is taken at the border
+//! and the difference divided by the remaining step. In front of a plane the slope's length is 1 / maxᵢ |nᵢ|.
 
 use glam::DVec3;
 
@@ -11,8 +11,9 @@ use super::DistanceField;
 const NO_SLOPE: f64 = 1e-9;
 
 impl DistanceField {
-    /// Unit direction in which the value grows: the outward surface normal where the nearest axis meets the surface.
-    /// Where opposite sides balance it points along the axis with the nearest surface. None outside the grid.
+    /// Unit direction in which the value grows: the outward surface normal where the nearest axis crosses the
+    /// surface. Where opposite sides balance it points along the axis with the nearest surface. None outside
+    /// the grid.
     pub fn gradient(&self, p: DVec3) -> Option<DVec3> {
         let slope = self.slope(p)?;
         if slope.length() > NO_SLOPE { Some(slope.normalize()) } else { self.axis_direction(p) }
@@ -48,7 +49,7 @@ impl DistanceField {
         0.0
     }
 
-    /// Axis along which the vertex nearest to `p` sees the surface, pointing outwards.
+    /// Axis along which the vertex nearest to `p` is nearest to the surface, pointing outwards.
     fn axis_direction(&self, p: DVec3) -> Option<DVec3> {
         let (corner, t) = self.grid().locate(p)?;
         let vertex: [u32; 3] = std::array::from_fn(|axis| corner[axis] + u32::from(t[axis] > 0.5));

@@ -1,8 +1,9 @@
 //! The grid under a distance field.
 //!
-//! Extents b of the surface's box, R cells along the longest: h = b_max / R, rᵢ = ⌈bᵢ / h⌉ + 2, one spare cell on each
-//! side. The grid starts at B_min − h and ends at B_min − h + rᵢ h, so that its vertices never fall outside of it.
-//! "Grid coordinates" count cells from the start: grid vertex (i, j, k) has exactly the coordinates (i, j, k).
+//! Extents b of the surface's box, R cells along the longest: h = b_max / R, rᵢ = ⌈bᵢ / h⌉ + 2, one spare
+//! cell on each side. The grid starts at B_min − h and ends at B_min − h + rᵢ h, so that its vertices never
+//! fall outside of it. "Grid coordinates" count cells from the start: grid vertex (i, j, k) has exactly the
+//! coordinates (i, j, k).
 
 use glam::DVec3;
 
@@ -72,7 +73,8 @@ impl FieldGrid {
         (p - self.origin) / self.cell
     }
 
-    /// Point ⇒ cell that holds it and its place in the cell from 0 to 1; None outside the grid or if not finite.
+    /// Point ⇒ cell that holds it and its place in the cell from 0 to 1; None outside the grid or if not
+    /// finite.
     pub(super) fn locate(&self, p: DVec3) -> Option<([u32; 3], DVec3)> {
         let c = self.coordinates(p);
         let mut corner = [0; 3];
@@ -86,7 +88,7 @@ impl FieldGrid {
     }
 }
 
-/// Grid coordinate, moved onto a grid plane that is nearer than rounding tells apart.
+/// Grid coordinate, moved onto a grid plane that is nearer than rounding.
 pub(super) fn snapped(coordinate: f64) -> f64 {
     let nearest = coordinate.round();
     if (coordinate - nearest).abs() < SNAP { nearest } else { coordinate }

@@ -1,8 +1,9 @@
 //! The surface where the value is zero, as a mesh.
 //!
-//! Each cell with corners on both sides gives the triangles of its case; a cut edge between values a ≤ 0 < b has its
-//! vertex at a / (a − b) of its length, and the cells around it share that vertex. Only cells around crossings are looked
-//! at, and from there across every cut face, so that the time is that of the surface and no hole can remain.
+//! Each cell with corners on both sides gives the triangles of its case; a cut edge between values a ≤ 0 < b
+//! has its vertex at a / (a − b) of its length, shared by the cells around it. Only cells around crossings
+//! are visited, and from there across every cut face, so that the time is that of the surface and no hole
+//! can remain.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,12 +13,13 @@ use super::marching_cubes_table::{CASES, Corner, edge_start};
 use super::{DistanceField, FieldError};
 use crate::TriangleMesh;
 
-/// Vertices keep this distance, in cells, from the grid vertices: a surface through a grid vertex would otherwise give
-/// triangles without area.
+/// Vertices keep this distance, in cells, from the grid vertices: a surface through a grid vertex would
+/// otherwise give triangles without area.
 const MARGIN: f64 = 1e-3;
 
 impl DistanceField {
-    /// The zero surface: closed, manifold, looking outwards. At low resolution a simpler mesh of the same solid.
+    /// The zero surface: closed, manifold, looking outwards. At low resolution a simpler mesh of the same
+    /// solid.
     pub fn to_mesh(&self) -> Result<TriangleMesh, FieldError> {
         let (vertices, triangles) = polygonise(
             &self.surface_cells(),
@@ -95,7 +97,8 @@ fn inside_corners(values: &[f64; 8]) -> u8 {
     (0..8).filter(|&corner| values[corner] <= 0.0).fold(0, |set, corner| set | 1 << corner)
 }
 
-/// (cells with corners on both sides, value and position of grid vertices) ⇒ vertices and triangles of the zero surface.
+/// (cells with corners on both sides, value and position of grid vertices) ⇒ vertices and triangles of the
+/// zero surface.
 fn polygonise(
     cells: &[[u32; 3]],
     value: impl Fn([u32; 3]) -> f64,
@@ -144,7 +147,8 @@ fn polygonise(
 mod tests {
     use super::*;
 
-    /// SDF-8: random signs and values with outside all around give closed manifold meshes; all 256 cases occur.
+    /// SDF-8: random signs and values with outside all around give closed manifold meshes; all 256 cases
+    /// occur.
     #[test]
     fn random_signs_give_closed_manifold_meshes() {
         const N: u32 = 12;

@@ -1,15 +1,16 @@
 //! The 256 ways in which a surface can cut a cell.
 //!
-//! Bit 0, 1, 2 of a corner's number is its x, y, z; edge 4·axis + k leaves, along `axis`, the k-th of the four corners
-//! whose bit `axis` is 0. A case has bit c set if corner c is inside.
+//! Bit 0, 1, 2 of a corner's number is its x, y, z; edge 4·axis + k leaves, along `axis`, the k-th of the
+//! four corners whose bit `axis` is 0. A case has bit c set if corner c is inside.
 //!
-//! Seen from outside the cell and run around counter-clockwise, a face shows runs of inside corners. A line from the edge
-//! before a run to the edge after it cuts the run off: inside corners across a diagonal are always kept apart. The rule
-//! looks only at the face, so the cells on both sides draw the same line; every cut edge begins one line and ends
-//! another, so the lines of a cell close to loops. Hence the surface is closed, whatever the signs.
+//! Seen from outside the cell and run around counter-clockwise, a face shows runs of inside corners. A line
+//! from the edge before a run to the edge after it cuts the run off: inside corners across a diagonal are
+//! always kept apart. The rule depends only on the face, so the cells on both sides draw the same line; every
+//! cut edge begins one line and ends another, so the lines of a cell close to loops. Hence the surface is
+//! closed for all signs.
 //!
-//! Loops become triangles. A diagonal that lies in a face of the cell could meet the same diagonal of the neighbour, and
-//! four triangles would share it; such loops get a vertex in their middle instead.
+//! Loops become triangles. A diagonal that lies in a face of the cell could coincide with a diagonal of the
+//! neighbour, and four triangles would share it; such loops get a vertex in their middle instead.
 
 use std::sync::LazyLock;
 

@@ -20,15 +20,15 @@ pub use grid::FieldGrid;
 pub use response::{Outcome, Velocity, mean_outcome};
 pub use vertex_tree::VertexTree;
 
-/// What counts as inside where a surface overlaps itself.
+/// Definition of the inside where a surface overlaps itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FillRule {
-    /// Points that the surface winds around: overlapping closed pieces count as one solid. Faces must agree in
-    /// orientation.
+    /// Points that the surface winds around: overlapping closed pieces count as one solid. Faces must agree
+    /// in orientation.
     #[default]
     Winding,
-    /// Points that a ray leaves through an odd number of faces: orientation does not matter, but where two pieces
-    /// overlap is outside.
+    /// Points that a ray leaves through an odd number of faces: orientation does not matter, but where two
+    /// pieces overlap is outside.
     EvenOdd,
 }
 
@@ -37,9 +37,9 @@ pub enum FillRule {
 pub struct FieldSettings {
     /// Cells along the longest side of the surface's box, at least 1. Default 64.
     pub resolution: u32,
-    /// What counts as inside. Default `Winding`.
+    /// Definition of the inside. Default `Winding`.
     pub fill_rule: FillRule,
-    /// Largest memory in bytes, including what is needed only while building. Default 1 GiB.
+    /// Largest memory in bytes, including temporary memory of the build. Default 1 GiB.
     pub memory_limit: u64,
 }
 

@@ -1,7 +1,7 @@
-//! What two bodies do after many vertices of one were found inside the other.
+//! Collision response of two bodies with many vertices of one inside the other.
 //!
-//! Each vertex i, at depth wᵢ, is treated as if it were the only collision; its outcome is a pair of velocities
-//! (vᵢ, ωᵢ). The bodies then get the mean, where deep contacts count more:
+//! Each vertex i, at depth wᵢ, is treated as if it were the only collision; its outcome is a pair of
+//! velocities (vᵢ, ωᵢ). The bodies then get the mean, where deep contacts count more:
 //!   v = Σ wᵢ vᵢ / Σ wᵢ,   ω = Σ wᵢ ωᵢ / Σ wᵢ.
 //! Momentum is linear in the velocities, so if every single outcome conserves it, the mean does.
 
@@ -16,7 +16,7 @@ pub struct Velocity {
     pub angular: DVec3,
 }
 
-/// What a single contact would do to both bodies.
+/// Response of both bodies to a single contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     /// How deep the vertex lies, the weight of this outcome.
@@ -25,8 +25,8 @@ pub struct Outcome {
     pub velocities: [Velocity; 2],
 }
 
-/// Outcomes of single contacts ⇒ velocities of both bodies, weighted by depth. None if there is no contact with a
-/// positive finite depth; contacts without one are left out.
+/// Outcomes of single contacts ⇒ velocities of both bodies, weighted by depth. None if there is no contact
+/// with a positive finite depth; contacts without one are left out.
 pub fn mean_outcome(outcomes: &[Outcome]) -> Option<[Velocity; 2]> {
     let weighted = || outcomes.iter().filter(|outcome| outcome.depth > 0.0 && outcome.depth.is_finite());
     // Dividing by the largest first keeps the sum of weights finite.

@@ -1,21 +1,24 @@
 //! Where the lines of a grid enter and leave a solid.
 //!
-//! All lines parallel to one axis w go through integer points (i, j) of the plane (u, v). Seen along w, a triangle covers
-//! the points of row v = j between the two of its sides that cross the row. A side crosses if one end has v ≤ j and
-//! the other v > j (half open: a line through a vertex or along a face parallel to it is taken as lying a little
-//! beyond), at
+//! All lines parallel to one axis w go through integer points (i, j) of the plane (u, v). Seen along w, a
+//! triangle covers the points of row v = j between the two of its sides that cross the row. A side crosses if
+//! one end has v ≤ j and the other v > j (half open: a line through a vertex or along a face parallel to it
+//! is taken as lying a little beyond), at
 //!   u_side = u_low + (j − v_low) (u_high − u_low) / (v_high − v_low),
-//! and (i, j) is covered if u_one ≤ i < u_other. The triangle counts +1 if the side at the far end runs upwards, else −1:
+//! and (i, j) is covered if u_one ≤ i < u_other. The triangle counts +1 if the side at the far end runs
+//! upwards, else −1:
 //!   winding(i, j) = [i < u_up] − [i < u_down].
-//! Two triangles that share a side compute the same u_side and use it with opposite signs. So the windings along a line
-//! add up to exactly 0 for every closed oriented surface, whatever the rounding: every entry has its exit.
+//! Two triangles that share a side compute the same u_side and use it with opposite signs. So the windings
+//! along a line add up to exactly 0 for every closed oriented surface, regardless of rounding: every entry
+//! has its exit.
 
 use glam::DVec3;
 
 use super::grid::snapped;
 use super::{FieldError, FillRule};
 
-/// Lines that miss their exit are tried again this far away, in cells: wider than a crack, narrower than a feature.
+/// Lines that miss their exit are tried again this far away, in cells: wider than a crack, narrower than a
+/// feature.
 const NUDGE: f64 = 1e-7;
 
 /// One meeting of a line and a triangle.
@@ -36,7 +39,7 @@ pub(super) struct Scanlines {
     crossings: Vec<f64>,
 }
 
-/// What is common to the three sets of lines while they are built.
+/// Shared state of the three sets of lines during the build.
 pub(super) struct Surface<'a> {
     /// Vertices in grid coordinates.
     pub vertices: &'a [DVec3],
@@ -127,7 +130,8 @@ impl Scanlines {
         &self.crossings[self.starts[line] as usize..self.starts[line + 1] as usize]
     }
 
-    /// Calls `visit` with every crossing: the coordinates of its line, lower axis first, and its place on the line.
+    /// Calls `visit` with every crossing: the coordinates of its line, lower axis first, and its place on the
+    /// line.
     pub fn for_each(&self, mut visit: impl FnMut([u32; 2], f64)) {
         for line in 0..self.starts.len() - 1 {
             let across = [(line % self.stride) as u32, (line / self.stride) as u32];
@@ -199,7 +203,7 @@ impl Plane {
         corners.map(|p| [p[self.across[0]], p[self.across[1]], p[self.axis]])
     }
 
-    /// Calls `visit` with each line that meets the triangle.
+    /// Calls `visit` with each line that hits the triangle.
     fn rasterise(&self, corners: &[DVec3; 3], mut visit: impl FnMut(usize, Hit)) {
         let flat = self.flattened(corners);
         let low = flat[0][1].min(flat[1][1]).min(flat[2][1]).ceil() as u64;
@@ -233,7 +237,8 @@ impl Plane {
     }
 }
 
-/// Hits of one line ⇒ its crossings appended, without pairs in one place; false (and nothing appended) if it ends inside.
+/// Hits of one line ⇒ its crossings appended, without coincident pairs; false (and nothing appended) if it
+/// ends inside.
 fn keep_crossings(hits: &mut [Hit], fill: FillRule, crossings: &mut Vec<f64>) -> bool {
     hits.sort_unstable_by(|a, b| a.place.total_cmp(&b.place));
     let start = crossings.len();

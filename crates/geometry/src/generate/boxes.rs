@@ -19,8 +19,8 @@ pub fn cuboid(half_extents: DVec3) -> Result<PolygonSoup, ShapeError> {
     Ok(soup)
 }
 
-/// Four corners, the last on the outer side of the first three seen clockwise ⇒ tetrahedron looking outwards whatever the
-/// order of the corners.
+/// Four corners, the last on the outer side of the first three seen clockwise ⇒ tetrahedron with outward
+/// normals regardless of the order of the corners.
 pub fn tetrahedron(corners: [DVec3; 4]) -> PolygonSoup {
     let [a, b, c, d] = corners;
     let faces = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];

@@ -1,7 +1,7 @@
 //! Surfaces of revolution about z.
 //!
-//! A profile of points (ρ, z) from bottom to top is turned in `segments` steps. A point on the axis is a pole (one
-//! vertex), any other a ring. Faces between rings are two triangles, between a ring and a pole one.
+//! A profile of points (ρ, z) from bottom to top is rotated in `segments` steps. A point on the axis is a
+//! pole (one vertex), any other a ring. Faces between rings are two triangles, between a ring and a pole one.
 
 use std::f64::consts::{PI, TAU};
 
@@ -14,7 +14,8 @@ fn check_segments(shape: &'static str, segments: u32) -> Result<u32, ShapeError>
     count(shape, "segments", segments as usize, 3..=1024).map(|n| n as u32)
 }
 
-/// Position on a circle of `segments` steps; quarter turns are exact, so that closed forms keep their symmetry.
+/// Position on a circle of `segments` steps; quarter turns are exact, so that closed forms keep their
+/// symmetry.
 fn circle(step: u32, segments: u32) -> (f64, f64) {
     if (4 * step).is_multiple_of(segments) {
         return [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][(4 * step / segments) as usize % 4];
@@ -56,7 +57,8 @@ pub fn revolved(profile: &[(f64, f64)], segments: u32) -> Result<TriangleMesh, S
     Ok(TriangleMesh::new(vertices, triangles)?)
 }
 
-/// Semi-axes ⇒ ellipsoid with vertices on the surface, `segments` around and half as many (at least 2) from pole to pole.
+/// Semi-axes ⇒ ellipsoid with vertices on the surface, `segments` around and half as many (at least 2) from
+/// pole to pole.
 pub fn ellipsoid(semi_axes: DVec3, segments: u32) -> Result<TriangleMesh, ShapeError> {
     for value in semi_axes.to_array() {
         length("ellipsoid", "semi-axis", value)?;
@@ -90,7 +92,8 @@ pub fn capsule(radius: f64, height: f64, segments: u32) -> Result<TriangleMesh, 
     revolved(&profile, segments)
 }
 
-/// Points (ρ, z) of a circle about (0, center) between two angles above the equator; poles lie exactly on the axis.
+/// Points (ρ, z) of a circle about (0, center) between two angles above the equator; poles lie exactly on the
+/// axis.
 fn arc(center: f64, radius: f64, rows: u32, from: f64, to: f64) -> Vec<(f64, f64)> {
     let at = |i: u32| {
         let (sin, cos) = (from + (to - from) * i as f64 / rows as f64).sin_cos();

@@ -1,7 +1,8 @@
 //! The icosahedron and the spheres made from it.
 //!
-//! With φ = (1 + √5)/2 the twelve points (0, ±1, ±φ) and cyclic are the corners of an icosahedron. The next level cuts
-//! each triangle in four at its edges' midpoints, pushed out to the sphere: V′ = V + E, E′ = 2E + 3F, F′ = 4F.
+//! With φ = (1 + √5)/2 the twelve points (0, ±1, ±φ) and cyclic are the corners of an icosahedron. The next
+//! level cuts each triangle in four at its edges' midpoints, pushed out to the sphere: V′ = V + E, E′ = 2E +
+//! 3F, F′ = 4F.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,8 @@
 //! A profile along a way: tracks, gutters, rails.
 //!
-//! At a point of the way with the direction t the profile (x, y) stands at x s + y z, s = t × z/|t × z| to the right of who looks along
-//! the way. With n points of the profile and m of the way there are n m + 2 corners and 2 n m triangles, a closed surface without holes.
+//! At a point of the way with the direction t the profile (x, y) stands at x s + y z, s = t × z/|t × z| to
+//! the right of the direction the way. With n points of the profile and m of the way there are n m + 2
+//! corners and 2 n m triangles, a closed surface without holes.
 
 use glam::{DVec2, DVec3};
 
@@ -10,8 +11,8 @@ use crate::{MAX_LENGTH, ShapeError, TriangleMesh};
 /// Most points of the profile, and of the way.
 const MAX_POINTS: usize = 10_000;
 
-/// (profile, counter-clockwise about its origin and seen whole from there; way, nowhere upright) ⇒ the solid that the profile passes,
-/// closed at both ends by fans about the way.
+/// (profile, counter-clockwise about its origin and star-shaped from there; path, nowhere vertical) ⇒ the
+/// solid swept by the profile, closed at both ends by fans about the way.
 pub fn swept(profile: &[DVec2], way: &[DVec3]) -> Result<TriangleMesh, ShapeError> {
     let shape = "sweep";
     for (parameter, value, min) in

@@ -1,16 +1,16 @@
 //! The surface-area build of a binary box tree, in single precision.
 //!
-//! Of a node with box area A a random ray that hits it hits a child with probability A_child/A. So a cut into left and right
-//! costs A_l n_l + A_r n_r. Cuts are tried at the borders of equal bins of the centroids (Wald 2007): along all axes for the
-//! few large nodes at the top, along the longest axis of the centroids below; a handful of items is halved along it.
+//! Cuts are made by the surface area heuristic (`binned_sah`): along all axes for the few large nodes at the
+//! top, along the longest axis of the centroids below; a handful of items is halved along it.
 //!
-//! Nodes lie in depth-first order: the left child follows its parent, the right child stands `link` places behind it.
-//! Links are relative, so subtrees built by different threads are simply put one after the other, and the tree does not
-//! depend on the number of threads.
+//! Nodes lie in depth-first order: the left child follows its parent, the right child is `link` places behind
+//! it. Links are relative, so subtrees built by different threads are simply put one after the other, and the
+//! tree does not depend on the number of threads.
 
 use glam::Vec4;
 
-use super::unit_frame::Box32;
+use crate::binned_sah::{Border, cheapest_border, longest_axis, sort_few};
+use crate::box32::Box32;
 
 /// Bins per axis; a power of two.
 const BINS: usize = 16;
@@ -22,9 +22,10 @@ const COARSE: usize = 48;
 const MANY: usize = 8192;
 /// Below this depth cuts are made in the middle of the list, which bounds the depth by `DEEP` + log₂ n.
 const DEEP: u32 = 64;
-/// Subtrees with fewer items are not worth a thread.
+/// Items of a subtree that gets a thread of its own, at least.
 const THREAD_MIN: usize = 4096;
-/// Smallest normal f32: an index added to its bits stays a normal number, which arithmetic does not slow down on.
+/// Smallest normal f32: an index added to its bits stays a normal number, which arithmetic does not slow down
+/// on.
 const INDEX_BASE: u32 = 0x0080_0000;
 
 /// A box and the index of what it bounds, in the free lane.
@@ -60,7 +61,7 @@ pub(super) struct Node {
     pub count: u32,
 }
 
-/// How much work to spend and where to stop.
+/// Limits of a build.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     pub max_leaf: usize,
@@ -94,7 +95,7 @@ impl Span {
     }
 }
 
-/// Items that shall become a subtree, as much room to sort them into, which becomes theirs then, and where they shall be named.
+/// Items of a subtree, as much spare room to sort them into, and their places in the leaf order.
 struct Range<'a> {
     items: &'a mut [Item],
     spare: &'a mut [Item],
@@ -157,7 +158,7 @@ struct Cut {
     middle: usize,
     left: Span,
     right: Span,
-    /// The sorted items are in the spare room.
+    /// Whether the sorted items are in the spare room.
     moved: bool,
 }
 
@@ -168,13 +169,13 @@ fn cut(items: &mut [Item], spare: &mut [Item], span: &Span, depth: u32) -> Cut {
     if depth < DEEP {
         if items.len() <= FEW {
             match longest {
-                0 => sort_few::<0>(items),
-                1 => sort_few::<1>(items),
-                _ => sort_few::<2>(items),
+                0 => sort_few(items, |item| along::<0>(item.center())),
+                1 => sort_few(items, |item| along::<1>(item.center())),
+                _ => sort_few(items, |item| along::<2>(item.center())),
             }
         } else {
             let axes = if items.len() >= MANY { 0..3 } else { longest..longest + 1 };
-            let mut best: Option<Border> = None;
+            let mut best: Option<AxisBorder> = None;
             for axis in axes {
                 let border = match (axis, items.len() < COARSE) {
                     (0, true) => border::<0, { BINS / 2 }>(items, span),
@@ -185,7 +186,7 @@ fn cut(items: &mut [Item], spare: &mut [Item], span: &Span, depth: u32) -> Cut {
                     (_, false) => border::<2, BINS>(items, span),
                 };
                 if let Some(border) = border
-                    && best.as_ref().is_none_or(|known| border.cost < known.cost)
+                    && best.as_ref().is_none_or(|known| border.border.cost < known.border.cost)
                 {
                     best = Some(border);
                 }
@@ -204,36 +205,12 @@ fn cut(items: &mut [Item], spare: &mut [Item], span: &Span, depth: u32) -> Cut {
     Cut { middle, left, right, moved: false }
 }
 
-fn longest_axis(e: Vec4) -> usize {
-    if e.x >= e.y && e.x >= e.z {
-        0
-    } else if e.y >= e.z {
-        1
-    } else {
-        2
-    }
-}
-
 #[inline(always)]
 fn along<const AXIS: usize>(v: Vec4) -> f32 {
     match AXIS {
         0 => v.x,
         1 => v.y,
         _ => v.z,
-    }
-}
-
-/// Sorts a handful of items by their centres along an axis; equal ones keep their order.
-fn sort_few<const AXIS: usize>(items: &mut [Item]) {
-    for i in 1..items.len() {
-        let item = items[i];
-        let key = along::<AXIS>(item.center());
-        let mut j = i;
-        while j > 0 && along::<AXIS>(items[j - 1].center()) > key {
-            items[j] = items[j - 1];
-            j -= 1;
-        }
-        items[j] = item;
     }
 }
 
@@ -252,8 +229,8 @@ impl Bins {
         (extent > 0.0 && scale.is_finite()).then_some(Self { low, scale })
     }
 
-    /// Bin of a centre: the nearest integer to its scaled offset, which lies within 0 and `COUNT` − 1. Adding 2²³ rounds and puts the
-    /// integer into the last bits, quicker than a conversion.
+    /// Bin of a centre: the nearest integer to its scaled offset, which lies within 0 and `COUNT` − 1. Adding
+    /// 2²³ rounds and puts the integer into the last bits, quicker than a conversion.
     #[inline(always)]
     fn of<const AXIS: usize>(self, item: &Item) -> usize {
         let offset = (along::<AXIS>(item.center()) - self.low) * self.scale;
@@ -261,18 +238,15 @@ impl Bins {
     }
 }
 
-/// A border between bins: those up to `last` go left.
-struct Border {
+/// A cut between bins along an axis.
+struct AxisBorder {
     axis: usize,
     bins: Bins,
-    cost: f32,
-    last: usize,
-    left: Box32,
-    right: Box32,
+    border: Border,
 }
 
 /// Sorts the centres into bins and takes the cheapest border; None if the axis does not part them.
-fn border<const AXIS: usize, const COUNT: usize>(items: &[Item], span: &Span) -> Option<Border> {
+fn border<const AXIS: usize, const COUNT: usize>(items: &[Item], span: &Span) -> Option<AxisBorder> {
     let bins = Bins::new::<AXIS, COUNT>(span)?;
     let mut boxes = [Box32::EMPTY; COUNT];
     let mut counts = [0u32; COUNT];
@@ -281,46 +255,24 @@ fn border<const AXIS: usize, const COUNT: usize>(items: &[Item], span: &Span) ->
         boxes[bin] = boxes[bin].union(item.0);
         counts[bin] += 1;
     }
-    let mut right = [Box32::EMPTY; COUNT];
-    let mut bounds = Box32::EMPTY;
-    for bin in (1..COUNT).rev() {
-        bounds = bounds.union(boxes[bin]);
-        right[bin] = bounds;
-    }
-    let (mut bounds, mut count) = (Box32::EMPTY, 0);
-    let mut best: Option<Border> = None;
-    for last in 0..COUNT - 1 {
-        // Behind an empty bin the cut would be the same as before it.
-        if counts[last] == 0 {
-            continue;
-        }
-        bounds = bounds.union(boxes[last]);
-        count += counts[last];
-        let beyond = items.len() as u32 - count;
-        if beyond == 0 {
-            break;
-        }
-        let cost = count as f32 * bounds.half_area() + beyond as f32 * right[last + 1].half_area();
-        if best.as_ref().is_none_or(|known| cost < known.cost) {
-            best = Some(Border { axis: AXIS, bins, cost, last, left: bounds, right: right[last + 1] });
-        }
-    }
-    best.filter(|border| border.cost.is_finite())
+    let border = cheapest_border(&boxes, &counts)?;
+    Some(AxisBorder { axis: AXIS, bins, border })
 }
 
-/// Puts the items into the spare room, those left of the border to the front, and spans both sides on the way. Every item is written to both sides and
-/// only one of them moves on: there is no branch to mispredict.
-fn partition<const AXIS: usize>(items: &[Item], spare: &mut [Item], border: &Border) -> Cut {
+/// Copies the items to the spare room, those left of the cut to the front, and spans both sides on the way.
+/// Every item is written to both sides and only one of the two positions advances: there is no branch to
+/// mispredict.
+fn partition<const AXIS: usize>(items: &[Item], spare: &mut [Item], cut: &AxisBorder) -> Cut {
     let count = items.len();
     let (mut below, mut above) = (Box32::EMPTY, Box32::EMPTY);
     let mut left = 0;
     for (done, item) in items.iter().enumerate() {
-        let goes_left = border.bins.of::<AXIS>(item) <= border.last;
+        let goes_left = cut.bins.of::<AXIS>(item) <= cut.border.last;
         let right = count - 1 - (done - left);
         spare[left] = *item;
         spare[right] = *item;
         left += usize::from(goes_left);
-        // A centre on the wrong side is replaced by one that changes nothing.
+        // A centre on the wrong side is replaced by a neutral element.
         let center = item.center();
         let (low_left, low_right) = if goes_left { (0.0, f32::INFINITY) } else { (f32::INFINITY, 0.0) };
         below = Box32 { low: below.low.min(center + low_left), high: below.high.max(center - low_left) };
@@ -328,8 +280,8 @@ fn partition<const AXIS: usize>(items: &[Item], spare: &mut [Item], border: &Bor
     }
     Cut {
         middle: left,
-        left: Span { bounds: border.left, centers: below },
-        right: Span { bounds: border.right, centers: above },
+        left: Span { bounds: cut.border.left, centers: below },
+        right: Span { bounds: cut.border.right, centers: above },
         moved: true,
     }
 }

@@ -1,19 +1,19 @@
-//! Pairs of boxes that meet: between two [`BoxTree`]s, and within one.
+//! Overlapping pairs of boxes: between two [`BoxTree`]s, and within one.
 //!
-//! Within one tree the pair (n, n) of an inner node opens to (l, l), (l, r), (r, r) — never to (r, l) — and that of a leaf to
-//! the pairs of different items in it, so every unordered pair comes once.
+//! Within one tree the pair (n, n) of an inner node opens to (l, l), (l, r), (r, r) — never to (r, l) — and
+//! that of a leaf to the pairs of different items in it, so every unordered pair comes once.
 
 use std::ops::ControlFlow;
 
 use super::box_tree::Node;
 use super::{BoxTree, HierarchyError, Scratch, Visits};
 
-/// Pairs of nodes handed to each thread, so that a slow one does not hold up the others much.
+/// Pairs of nodes per thread, for load balancing.
 const TASKS_PER_THREAD: usize = 16;
 
 impl BoxTree {
-    /// Hands over the pairs (item of this tree, item of the other) whose boxes meet, until `found` breaks off; both trees stand
-    /// in one frame.
+    /// Calls `found` with the pairs (item of this tree, item of the other) whose boxes overlap, until `found`
+    /// breaks; both trees are in one frame.
     pub fn pairs(
         &self,
         other: &Self,
@@ -50,7 +50,8 @@ impl BoxTree {
         visits
     }
 
-    /// All pairs i < j of items whose boxes meet, sorted, replacing the contents of `pairs`; the same for any number of threads.
+    /// All pairs i < j of items whose boxes overlap, sorted, replacing the contents of `pairs`; the same for
+    /// any number of threads.
     pub fn self_pairs(
         &self,
         threads: usize,
@@ -99,7 +100,7 @@ impl BoxTree {
         Ok(visits)
     }
 
-    /// Works off pairs of nodes until none is left, or until so many wait that they can be shared out.
+    /// Processes pairs of nodes until none is left, or until there are enough to distribute.
     fn drain(
         &self,
         stack: &mut Vec<(u32, u32)>,

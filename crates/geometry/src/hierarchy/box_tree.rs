@@ -1,7 +1,7 @@
 //! A binary tree of axis-aligned boxes over anything that has a box.
 //!
-//! Inner nodes hold the box of all below; the left child follows its parent, so running backwards through the array meets
-//! children before parents: a refit is one such run.
+//! Inner nodes hold the box of all below; the left child follows its parent, so a backward pass through the
+//! array visits children before parents: a refit is one such run.
 
 use std::ops::ControlFlow;
 
@@ -47,9 +47,9 @@ impl BuildSettings {
 /// Work done by one query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Visits {
-    /// Node volumes looked at.
+    /// Node volumes tested.
     pub nodes: usize,
-    /// Items handed to the caller, or pairs of them.
+    /// Items reported to the caller, or pairs of them.
     pub items: usize,
 }
 
@@ -60,7 +60,7 @@ impl std::ops::AddAssign for Visits {
     }
 }
 
-/// Memory of a query, kept by the caller so that queries do not allocate.
+/// Workspace of a query, owned by the caller so that queries do not allocate.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     pub(super) nodes: Vec<(u32, f64)>,
@@ -104,7 +104,7 @@ pub struct BoxTree {
     pub(super) order: Vec<u32>,
 }
 
-/// What to do with the items under a node.
+/// Decision for the items under a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Branch {
     /// Nothing.
@@ -115,7 +115,7 @@ pub(crate) enum Branch {
     Take,
 }
 
-/// Counts and limits every builder asks for first.
+/// Checks of counts and limits common to all builders.
 pub(super) fn check_boxes(boxes: &[Aabb]) -> Result<Aabb, HierarchyError> {
     if boxes.len() > MAX_ITEMS {
         return Err(HierarchyError::TooMany { count: boxes.len() });
@@ -150,7 +150,8 @@ impl BoxTree {
         tree
     }
 
-    /// Moves every item to a new box but keeps who is whose child; boxes come in the order of the build.
+    /// Moves every item to a new box but keeps the topology of the tree; boxes come in the order of the
+    /// build.
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<(), HierarchyError> {
         if boxes.len() != self.order.len() {
             let (expected, found) = (self.order.len(), boxes.len());
@@ -177,12 +178,12 @@ impl BoxTree {
         }
     }
 
-    /// Box around everything.
+    /// Box of all items.
     pub fn bounds(&self) -> Aabb {
         self.nodes[0].bounds
     }
 
-    /// How many items it holds.
+    /// Number of items.
     pub fn item_count(&self) -> usize {
         self.order.len()
     }
@@ -209,7 +210,7 @@ impl BoxTree {
         &self.order[first..first + node.count as usize]
     }
 
-    /// Hands over each item whose box meets `query`, until `found` breaks off.
+    /// Calls `found` with each item whose box overlaps `query`, until `found` breaks.
     pub fn overlapping(
         &self,
         query: &Aabb,
@@ -219,7 +220,7 @@ impl BoxTree {
         self.descend(scratch, |bounds| bounds.overlaps(query), found)
     }
 
-    /// Hands over each item whose box meets the ball, until `found` breaks off.
+    /// Calls `found` with each item whose box overlaps the sphere, until `found` breaks.
     pub fn overlapping_sphere(
         &self,
         query: &BoundingSphere,
@@ -230,8 +231,8 @@ impl BoxTree {
         self.descend(scratch, |bounds| bounds.closest_point(center).distance_squared(center) <= reach, found)
     }
 
-    /// Walks down from the root: `look` sees a node's box and says what to do with what is under it; `found` gets the items of
-    /// leaves that were opened, and all items under nodes that were taken, which it is told by `true`.
+    /// Traversal from the root: `look` decides by a node's box; `found` gets the items of opened leaves with
+    /// `false`, and all items under nodes taken as a whole with `true`.
     pub(crate) fn walk(&self, mut look: impl FnMut(&Aabb) -> Branch, mut found: impl FnMut(&[u32], bool)) {
         let mut pending = vec![0u32];
         while let Some(index) = pending.pop() {
@@ -241,7 +242,8 @@ impl BoxTree {
                 Branch::Open if node.count == 0 => pending.extend([index + node.link, index + 1]),
                 Branch::Open => found(self.items(node), false),
                 Branch::Take => {
-                    // Leaves lie from left to right: from that of the leftmost descendant to that of the rightmost.
+                    // Leaves lie from left to right: from that of the leftmost descendant to that of the
+                    // rightmost.
                     let (mut first, mut last) = (index as usize, index as usize);
                     while self.nodes[first].count == 0 {
                         first += 1;
@@ -256,7 +258,7 @@ impl BoxTree {
         }
     }
 
-    /// Hands over each item whose box passes `wanted`, as must all boxes around it.
+    /// Calls `found` with each item whose box passes `wanted`, as must all boxes around it.
     pub fn descend(
         &self,
         scratch: &mut Scratch,
@@ -289,8 +291,9 @@ impl BoxTree {
         visits
     }
 
-    /// Hands over items along a ray, roughly from near to far, with the largest t of interest, at first `limit`. `hit` answers
-    /// with a smaller t to shorten the ray: the t of its hit for the closest one, −∞ to stop, None to go on unchanged.
+    /// Calls `hit` with items along a ray, roughly from near to far, with the largest t of interest, at first
+    /// `limit`. `hit` returns a smaller t to shorten the ray: the t of its hit for the closest one, −∞ to
+    /// stop, None to go on unchanged.
     pub fn along_ray(
         &self,
         ray: &Ray,
@@ -333,8 +336,9 @@ impl BoxTree {
         visits
     }
 
-    /// Hands over items around a point, roughly from near to far, with the distance of interest, at first `limit`. `distance`
-    /// answers with the item's distance to narrow the search, or None to leave it. A `p` that is not finite finds nothing.
+    /// Hands over items around a point, roughly from near to far, with the distance of interest, at first
+    /// `limit`. `distance` returns the item's distance to narrow the search, or None to leave it. No result
+    /// for a `p` that is not finite.
     pub fn nearest(
         &self,
         p: DVec3,

@@ -1,18 +1,20 @@
-//! Where two triangles that meet touch.
+//! Contact points of two intersecting triangles.
 //!
-//! Their common segment ends where an edge of one pierces the other. If both ends come from edges of one triangle, its plane is
-//! crossed by that triangle's corner (or by the side between its two other corners): corners right behind the other's face are
-//! contacts of kind corner–face, their depth the distance behind the plane. If one end comes from each, two edges cross: the
-//! contact lies halfway between their nearest points, its normal n along the product of the edges. n must lie between the normals
-//! of the two faces beside A's edge and −n between those beside B's: with d along the edge in the sense of a face with normal m,
-//! m × d points into the face, and n·(m × d) ≤ 0. Edges within a flat part of a surface are no features. Where no feature stands
-//! out, the middle of the common segment stands in, and gives way to any better contact.
+//! Their common segment ends where an edge of one pierces the other. If both ends come from edges of one
+//! triangle, its plane is crossed by that triangle's corner (or by the side between its two other corners):
+//! corners right behind the other's face are contacts of kind corner–face, their depth the distance behind
+//! the plane. If one end comes from each, two edges cross: the contact lies halfway between their nearest
+//! points, its normal n along the product of the edges. n must lie between the normals of the two faces
+//! beside A's edge and −n between those beside B's: with d along the edge in the sense of a face with normal
+//! m, m × d points into the face, and n·(m × d) ≤ 0. Edges within a flat part of a surface are no features.
+//! Where no feature qualifies, the middle of the common segment is used, and is replaced by any better
+//! contact.
 //!
 //! Normals point from A to B, depth is positive.
 
 use glam::DVec3;
 
-use super::triangle::Triangle;
+use super::triangle::TriangleCorners;
 
 /// Which features touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,20 +25,20 @@ pub enum ContactFeature {
     CornerOfB,
     /// Edges cross; their directions, A's first.
     Edges(DVec3, DVec3),
-    /// No feature stands out: the triangles just cross, lie in one plane, or have no area.
+    /// No feature qualifies: the triangles just cross, lie in one plane, or have no area.
     Crossing,
 }
 
 /// A point where two meshes touch, in the frame of A.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactPoint {
+pub struct TriangleContact {
     /// Where.
     pub point: DVec3,
     /// Unit vector from A to B.
     pub normal: DVec3,
     /// How far they overlap along the normal.
     pub depth: f64,
-    /// What touches what.
+    /// Features in contact.
     pub feature: ContactFeature,
     /// Index of A's triangle.
     pub triangle_a: u32,
@@ -44,12 +46,12 @@ pub struct ContactPoint {
     pub triangle_b: u32,
 }
 
-fn unit_normal([a, b, c]: &Triangle) -> DVec3 {
+fn unit_normal([a, b, c]: &TriangleCorners) -> DVec3 {
     (b - a).cross(c - a).normalize_or_zero()
 }
 
 /// Which edges k (from corner k to k + 1) of a triangle pierce the other one.
-fn piercing(edges: &Triangle, face: &Triangle) -> [bool; 3] {
+fn piercing(edges: &TriangleCorners, face: &TriangleCorners) -> [bool; 3] {
     let n = unit_normal(face);
     let height = edges.map(|p| n.dot(p - face[0]));
     std::array::from_fn(|k| {
@@ -64,19 +66,19 @@ fn piercing(edges: &Triangle, face: &Triangle) -> [bool; 3] {
     })
 }
 
-/// Two triangles that meet, with the normals of their neighbours across each edge (0 if there is none) ⇒ the contacts between
-/// them, added to the list.
+/// Two intersecting triangles, with the normals of their neighbours across each edge (0 if there is none) ⇒
+/// the contacts between them, added to the list.
 pub(super) fn contacts_of_pair(
-    (a, across_a): (&Triangle, [DVec3; 3]),
-    (b, across_b): (&Triangle, [DVec3; 3]),
+    (a, across_a): (&TriangleCorners, [DVec3; 3]),
+    (b, across_b): (&TriangleCorners, [DVec3; 3]),
     (triangle_a, triangle_b): (u32, u32),
-    contacts: &mut Vec<ContactPoint>,
+    contacts: &mut Vec<TriangleContact>,
 ) {
     let (n_a, n_b) = (unit_normal(a), unit_normal(b));
     let (through_b, through_a) = (piercing(a, b), piercing(b, a));
     let count = |edges: [bool; 3]| edges.iter().filter(|&&e| e).count();
     let mut add = |point, normal, depth, feature| {
-        contacts.push(ContactPoint { point, normal, depth, feature, triangle_a, triangle_b });
+        contacts.push(TriangleContact { point, normal, depth, feature, triangle_a, triangle_b });
     };
     match (count(through_b), count(through_a)) {
         (2, _) => corners_behind(a, through_b, b, n_b, |point, depth| {
@@ -89,7 +91,7 @@ pub(super) fn contacts_of_pair(
         }),
         (1, 1) => {
             let (edge_a, edge_b) = (first_edge(through_b), first_edge(through_a));
-            let line = |t: &Triangle, k: usize| (t[k], t[(k + 1) % 3] - t[k]);
+            let line = |t: &TriangleCorners, k: usize| (t[k], t[(k + 1) % 3] - t[k]);
             let ((p, d), (q, e)) = (line(a, edge_a), line(b, edge_b));
             let (beside_a, beside_b) = (across_a[edge_a], across_b[edge_b]);
             let flat = |m: DVec3, n: DVec3| m.dot(n) > 1.0 - 1e-9;
@@ -98,7 +100,7 @@ pub(super) fn contacts_of_pair(
             let within = |n: DVec3, d: DVec3, m1: DVec3, m2: DVec3| {
                 n.dot(m1.cross(d)) <= 0.0 && n.dot(m2.cross(d)) >= 0.0
             };
-            // The outer sides of the faces beside tell from which body to which.
+            // The outer sides of the adjacent faces give the sign, from one body to the other.
             let outwards = n_a - n_b;
             if let Some((on_a, on_b)) = crossing
                 && let normal = d.cross(e).normalize() * d.cross(e).dot(outwards).signum()
@@ -115,17 +117,18 @@ pub(super) fn contacts_of_pair(
         }
         _ => {
             let n = if n_a == DVec3::ZERO { -n_b } else { n_a };
-            let center = |t: &Triangle| (t[0] + t[1] + t[2]) / 3.0;
+            let center = |t: &TriangleCorners| (t[0] + t[1] + t[2]) / 3.0;
             add(0.5 * (center(a) + center(b)), n.normalize_or(DVec3::Z), 0.0, ContactFeature::Crossing);
         }
     }
 }
 
-/// Hands over the corners behind a face, right under it, with their depth; if there is none, a point of the crossing with depth 0.
+/// Hands over the corners behind a face, right under it, with their depth; if there is none, a point of the
+/// crossing with depth 0.
 fn corners_behind(
-    corners: &Triangle,
+    corners: &TriangleCorners,
     piercing: [bool; 3],
-    face: &Triangle,
+    face: &TriangleCorners,
     n: DVec3,
     mut add: impl FnMut(DVec3, f64),
 ) {
@@ -168,14 +171,14 @@ fn edges_cross(p: DVec3, d: DVec3, q: DVec3, e: DVec3) -> Option<(DVec3, DVec3)>
     ((0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t)).then(|| (p + s * d, q + t * e))
 }
 
-/// Merges contacts whose points lie within `distance` and whose normals within 10⁻³ rad; the deepest stays. Those
-/// without a feature go if there are others.
-pub(super) fn weld(contacts: &mut Vec<ContactPoint>, distance: f64) {
+/// Merges contacts whose points lie within `distance` and whose normals within 10⁻³ rad; the deepest stays.
+/// Those without a feature go if there are others.
+pub(super) fn weld(contacts: &mut Vec<TriangleContact>, distance: f64) {
     if contacts.iter().any(|c| c.feature != ContactFeature::Crossing) {
         contacts.retain(|c| c.feature != ContactFeature::Crossing);
     }
-    let order = |c: &ContactPoint, o: &ContactPoint| {
-        let key = |c: &ContactPoint| [c.point.x, c.point.y, c.point.z];
+    let order = |c: &TriangleContact, o: &TriangleContact| {
+        let key = |c: &TriangleContact| [c.point.x, c.point.y, c.point.z];
         let (x, y) = (key(c), key(o));
         x[0].total_cmp(&y[0])
             .then(x[1].total_cmp(&y[1]))

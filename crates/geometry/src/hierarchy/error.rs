@@ -1,4 +1,4 @@
-//! What can be wrong with the input of a hierarchy.
+//! Errors of the input of a hierarchy.
 
 use thiserror::Error;
 
@@ -7,7 +7,7 @@ use crate::BoundsError;
 /// Most items one hierarchy can hold: leaf ranges are packed into 32 bits.
 pub const MAX_ITEMS: usize = 1 << 27;
 
-/// Why a hierarchy cannot be built, refitted or asked.
+/// Why a hierarchy cannot be built, refitted or queried.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 pub enum HierarchyError {
     /// Nothing to put into it.
@@ -22,7 +22,7 @@ pub enum HierarchyError {
     /// A number is NaN, infinite or beyond [`crate::MAX_LENGTH`].
     #[error("{what} {index} is not finite or exceeds the largest length")]
     NonFinite {
-        /// What holds the number.
+        /// Where the number is.
         what: &'static str,
         /// Its index, 0 if there is one only.
         index: usize,
@@ -52,9 +52,9 @@ pub enum HierarchyError {
     Parameter {
         /// Name of the setting.
         name: &'static str,
-        /// What was given.
+        /// The value.
         value: f64,
-        /// What is allowed.
+        /// Valid range.
         allowed: &'static str,
     },
     /// A node's volume could not be fitted.

@@ -1,13 +1,13 @@
 //! Two meshes against each other, and a mesh against itself.
 //!
-//! Only the relative pose enters: the triangles of B are taken into the frame of A when their leaf meets a leaf of A, not
-//! before.
+//! Only the relative pose enters: the triangles of B are taken into the frame of A when their leaf overlaps a
+//! leaf of A, not before.
 
 use std::ops::{ControlFlow, Range};
 
 use glam::{DMat3, DVec3};
 
-use super::triangle::{Triangle, triangles_overlap};
+use super::triangle::{TriangleCorners, triangles_overlap};
 use super::{MeshTree, Ray, Scratch, Visits};
 use crate::Pose;
 
@@ -22,8 +22,9 @@ pub enum Neighbors {
 }
 
 impl MeshTree {
-    /// Hands over the pairs (triangle of this mesh, triangle of the other) that share a point, until `found` breaks off; `pose`
-    /// places the other mesh in the frame of this one. A pose that is not valid meets nothing.
+    /// Calls `found` with the pairs (triangle of this mesh, triangle of the other) that share a point, until
+    /// `found` breaks off; `pose` places the other mesh in the frame of this one. An invalid pose yields no
+    /// pairs.
     pub fn crossing_pairs(
         &self,
         other: &Self,
@@ -62,8 +63,8 @@ impl MeshTree {
                 || other.contains(pose.inverse_point(self.vertices[0]), scratch))
     }
 
-    /// Whether a point lies inside the closed mesh: six axis-parallel rays first meet a surface from behind. If they disagree (an
-    /// edge was hit), the solid angle of the whole surface decides.
+    /// Whether a point lies inside the closed mesh: six axis-parallel rays first hit a surface from behind.
+    /// If they disagree (an edge was hit), the solid angle of the whole surface decides.
     pub fn contains(&self, p: DVec3, scratch: &mut Scratch) -> bool {
         if !self.bounds().contains(p) {
             return false;
@@ -88,7 +89,8 @@ impl MeshTree {
         }
     }
 
-    /// Hands over the pairs i < j of triangles of this mesh that share a point, each once, until `found` breaks off.
+    /// Calls `found` with the pairs i < j of triangles of this mesh that share a point, each once, until
+    /// `found` breaks off.
     pub fn self_crossings(
         &self,
         neighbors: Neighbors,
@@ -112,12 +114,12 @@ impl MeshTree {
         })
     }
 
-    /// Places whose triangles meet a triangle.
+    /// Places of the triangles that intersect a triangle.
     #[inline(always)]
     fn crossing(
         &self,
         places: Range<usize>,
-        other: &Triangle,
+        other: &TriangleCorners,
         mut found: impl FnMut(usize) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let (low, high) = corners(other);
@@ -137,13 +139,13 @@ impl MeshTree {
     }
 }
 
-fn corners([a, b, c]: &Triangle) -> (DVec3, DVec3) {
+fn corners([a, b, c]: &TriangleCorners) -> (DVec3, DVec3) {
     (a.min(*b).min(*c), a.max(*b).max(*c))
 }
 
-/// Signed solid angle of a triangle seen from the origin, tan(Ω/2) = a·(b×c) / (abc + (a·b)c + (b·c)a + (c·a)b) (van Oosterom
-/// and Strackee 1983), positive if the triangle shows its back.
-fn solid_angle([a, b, c]: Triangle) -> f64 {
+/// Signed solid angle of a triangle from the origin, tan(Ω/2) = a·(b×c) / (abc + (a·b)c + (b·c)a + (c·a)b)
+/// (van Oosterom and Strackee 1983), positive if the triangle shows its back.
+fn solid_angle([a, b, c]: TriangleCorners) -> f64 {
     let [la, lb, lc] = [a, b, c].map(DVec3::length);
     let volume = a.dot(b.cross(c));
     let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;

@@ -1,28 +1,29 @@
-//! Triangle meshes one can ask quickly: a [`WideTree`] over the triangles. These lie in the order of its leaves and the vertices
-//! in the order in which they are first used, so that what is near in space is near in memory.
+//! Triangle mesh with a [`WideTree`] over its triangles, for queries. These lie in the order of its leaves
+//! and the vertices in the order in which they are first used, so that triangles near in space are near in
+//! memory.
 //!
-//! Boxes are single precision, the triangles double: boxes decide only what is not looked at.
+//! Boxes are single precision, the triangles double: boxes only cull.
 
 use std::ops::ControlFlow;
 
 use glam::DVec3;
 
 use super::binned_build::Item;
-use super::triangle::Triangle;
+use super::triangle::TriangleCorners;
 use super::unit_frame::UnitFrame;
 use super::wide_tree::WideTree;
 use super::{BuildSettings, HierarchyError, MAX_ITEMS, Ray, Scratch, Visits};
-use crate::primitive::{TriangleRay, meets_centered_box};
+use crate::primitive::{TriangleRay, intersects_centered_box};
 use crate::{Aabb, BoundingSphere, MAX_LENGTH, TriangleMesh, primitive};
 
-/// Where a ray meets a mesh.
+/// Where a ray hits a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RayHit {
+pub struct MeshRayHit {
     /// Distance along the ray.
     pub t: f64,
     /// Index of the triangle in the mesh.
     pub triangle: u32,
-    /// Whether the ray meets the counter-clockwise, outer side.
+    /// Whether the ray hits the counter-clockwise, outer side.
     pub front: bool,
 }
 
@@ -122,7 +123,7 @@ impl MeshTree {
         Ok(Self { wide, corners, vertices, vertex_order })
     }
 
-    /// Moves the vertices but keeps who is whose child.
+    /// Moves the vertices but keeps the topology of the tree.
     pub fn refit(&mut self, vertices: &[DVec3]) -> Result<(), HierarchyError> {
         let needed = self.vertex_order.iter().max().map_or(0, |&v| v as usize + 1);
         if vertices.len() < needed {
@@ -143,7 +144,7 @@ impl MeshTree {
 
     /// Triangle at a place in the order of leaves.
     #[inline(always)]
-    pub(super) fn triangle(&self, place: usize) -> Triangle {
+    pub(super) fn triangle(&self, place: usize) -> TriangleCorners {
         self.corners[place].map(|v| self.vertices[v as usize])
     }
 
@@ -157,13 +158,13 @@ impl MeshTree {
         &self.wide
     }
 
-    /// How many triangles it holds.
+    /// Number of triangles.
     pub fn triangle_count(&self) -> usize {
         self.corners.len()
     }
 
     /// The first hit with t ≤ `limit`; of two at the same t the triangle with the smaller index.
-    pub fn cast_ray(&self, ray: &Ray, limit: f64, scratch: &mut Scratch) -> Option<RayHit> {
+    pub fn cast_ray(&self, ray: &Ray, limit: f64, scratch: &mut Scratch) -> Option<MeshRayHit> {
         self.cast_ray_counting(ray, limit, scratch).0
     }
 
@@ -173,15 +174,15 @@ impl MeshTree {
         ray: &Ray,
         limit: f64,
         scratch: &mut Scratch,
-    ) -> (Option<RayHit>, Visits) {
-        let mut best: Option<RayHit> = None;
+    ) -> (Option<MeshRayHit>, Visits) {
+        let mut best: Option<MeshRayHit> = None;
         let prepared = TriangleRay::new(ray);
         let visits = self.wide.walk_ray(ray, limit, scratch, |places, mut limit| {
             for place in places {
                 if let Some((t, front)) = self.cast(&prepared, place, limit) {
                     let triangle = self.wide.order[place];
                     if best.is_none_or(|known| t < known.t || triangle < known.triangle) {
-                        best = Some(RayHit { t, triangle, front });
+                        best = Some(MeshRayHit { t, triangle, front });
                     }
                     limit = t;
                 }
@@ -191,7 +192,7 @@ impl MeshTree {
         (best, visits)
     }
 
-    /// Where a ray meets the triangle at a place, and whether that is its front.
+    /// Where a ray hits the triangle at a place, and whether that is its front.
     #[inline(always)]
     fn cast(&self, ray: &TriangleRay, place: usize, limit: f64) -> Option<(f64, bool)> {
         ray.cast(&self.triangle(place).into()).filter(|&(t, _)| t >= 0.0 && t <= limit)
@@ -209,13 +210,19 @@ impl MeshTree {
     }
 
     /// All hits with t ≤ `limit`, replacing the contents of `hits`, from near to far.
-    pub fn ray_hits(&self, ray: &Ray, limit: f64, scratch: &mut Scratch, hits: &mut Vec<RayHit>) -> Visits {
+    pub fn ray_hits(
+        &self,
+        ray: &Ray,
+        limit: f64,
+        scratch: &mut Scratch,
+        hits: &mut Vec<MeshRayHit>,
+    ) -> Visits {
         hits.clear();
         let prepared = TriangleRay::new(ray);
         let visits = self.wide.walk_ray(ray, limit, scratch, |places, limit| {
             for place in places {
                 if let Some((t, front)) = self.cast(&prepared, place, limit) {
-                    hits.push(RayHit { t, triangle: self.wide.order[place], front });
+                    hits.push(MeshRayHit { t, triangle: self.wide.order[place], front });
                 }
             }
             limit
@@ -247,7 +254,7 @@ impl MeshTree {
         best
     }
 
-    /// Hands over the index of each triangle that meets the box, until `found` breaks off.
+    /// Calls `found` with the index of each triangle that intersects the box, until `found` breaks.
     pub fn triangles_in_box(
         &self,
         query: &Aabb,
@@ -257,7 +264,7 @@ impl MeshTree {
         let (center, half) = (query.center(), query.half_extents());
         self.wide.walk_overlap(self.wide.query_box(query.min(), query.max()), scratch, |places| {
             for place in places {
-                if meets_centered_box(&self.triangle(place).map(|p| p - center), half) {
+                if intersects_centered_box(&self.triangle(place).map(|p| p - center), half) {
                     found(self.wide.order[place])?;
                 }
             }
@@ -265,7 +272,7 @@ impl MeshTree {
         })
     }
 
-    /// Hands over the index of each triangle that meets the ball, until `found` breaks off.
+    /// Calls `found` with the index of each triangle that intersects the sphere, until `found` breaks.
     pub fn triangles_in_sphere(
         &self,
         query: &BoundingSphere,

@@ -1,12 +1,14 @@
 //! Bounding-volume hierarchies.
 //!
 //! - [`BoxTree`]: the plain binary tree of boxes over anything that has a box, exact in f64.
-//! - [`WideTree`]: the same question to four boxes at once, and [`MeshTree`] over the triangles of a mesh: for speed.
-//! - [`VolumeTree`]: boxes, turned boxes, balls, hulls or mixtures, cut by the books' rules, with counts of what a query costs.
-//! - [`ObbTree`]: turned boxes in the frames of their parents, with contact points.
+//! - [`WideTree`]: the same question to four boxes at once, and [`MeshTree`] over the triangles of a mesh:
+//!   for speed.
+//! - [`VolumeTree`]: boxes, oriented boxes, spheres, hulls or mixtures, split by the textbook rules, with
+//!   counters of the cost of a query.
+//! - [`ObbTree`]: oriented boxes in the frames of their parents, with contact points.
 //!
-//! Queries allocate nothing once the caller's [`Scratch`] has grown; builds may use several threads, which do not show in the
-//! result. Triangles decide in f64, boxes only what is not looked at.
+//! Queries allocate nothing once the caller's [`Scratch`] has grown; builds may use several threads, whose
+//! number does not change the result. Triangles are tested in f64; boxes only cull.
 
 mod binned_build;
 mod box_pair;
@@ -33,11 +35,11 @@ mod wide_tree;
 pub use crate::primitive::Ray;
 pub(crate) use box_tree::Branch;
 pub use box_tree::{BoxTree, BuildSettings, Scratch, Visits};
-pub use contact_points::{ContactFeature, ContactPoint};
+pub use contact_points::{ContactFeature, TriangleContact};
 pub use error::{HierarchyError, MAX_ITEMS};
 pub use mesh_pair::Neighbors;
-pub use mesh_tree::{MeshTree, NearestPoint, RayHit};
-pub use obb_pair::{Contacts, ObbScratch, Report};
+pub use mesh_tree::{MeshRayHit, MeshTree, NearestPoint};
+pub use obb_pair::{ObbContacts, ObbScratch, Report};
 pub use obb_tree::{ObbTree, ObbTreeSettings};
 pub use oriented_overlap::{SatMode, boxes_disjoint};
 pub use split::SplitRule;

@@ -1,16 +1,16 @@
-//! Two [`ObbTree`]s against each other: which triangles meet, and where.
+//! Two [`ObbTree`]s against each other: intersecting triangles and contact points.
 
 use glam::{DMat3, DVec3};
 
-use super::contact_points::{ContactPoint, contacts_of_pair, weld};
+use super::contact_points::{TriangleContact, contacts_of_pair, weld};
 use super::obb_tree::Child;
 use super::oriented_overlap::{SatMode, boxes_disjoint};
-use super::triangle::{Triangle, triangles_overlap};
+use super::triangle::{TriangleCorners, triangles_overlap};
 use super::{ObbTree, PairCost};
 use crate::Pose;
-use crate::primitive::meets_centered_box;
+use crate::primitive::intersects_centered_box;
 
-/// What a collision query reports: two independent switches.
+/// Output of a collision query: two independent switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Stop at the first pair of triangles.
@@ -20,7 +20,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Every pair of triangles that meet.
+    /// Every pair of intersecting triangles.
     pub const ALL_PAIRS: Self = Self { first_only: false, points: false };
     /// Every pair, with contact points and normals.
     pub const ALL_POINTS: Self = Self { first_only: false, points: true };
@@ -30,24 +30,24 @@ impl Report {
     pub const FIRST_POINTS: Self = Self { first_only: true, points: true };
 }
 
-/// Answer of a collision query; kept by the caller and overwritten.
+/// Result of a collision query; owned by the caller and overwritten.
 #[derive(Clone, Debug, Default)]
-pub struct Contacts {
+pub struct ObbContacts {
     /// Triangles (of A, of B) that share a point.
     pub pairs: Vec<(u32, u32)>,
-    /// Points, if asked for, in the frame of A; nearly equal ones are merged.
-    pub points: Vec<ContactPoint>,
-    /// What it cost.
+    /// Points, if requested, in the frame of A; nearly equal ones are merged.
+    pub points: Vec<TriangleContact>,
+    /// Cost of the query.
     pub cost: PairCost,
 }
 
-/// Memory of a query, kept by the caller.
+/// Workspace of a query, owned by the caller.
 #[derive(Clone, Debug, Default)]
 pub struct ObbScratch {
     stack: Vec<Meeting>,
 }
 
-/// Two children and the frame of B's (or of what its triangle hangs on) seen from A's.
+/// Two children and the frame of B's (or of the parent of its triangle) relative to A's.
 #[derive(Clone, Copy, Debug)]
 struct Meeting {
     a: Child,
@@ -57,14 +57,14 @@ struct Meeting {
 }
 
 impl ObbTree {
-    /// Trees A and B, pose of B in the frame of A ⇒ pairs and points. A pose that is not valid meets nothing.
+    /// Trees A and B, pose of B in the frame of A ⇒ pairs and points. An invalid pose yields no pairs.
     pub fn collide(
         &self,
         other: &Self,
         pose: &Pose,
         report: Report,
         scratch: &mut ObbScratch,
-        contacts: &mut Contacts,
+        contacts: &mut ObbContacts,
     ) {
         contacts.pairs.clear();
         contacts.points.clear();
@@ -83,7 +83,7 @@ impl ObbTree {
                 if !self.skip_leaf_test && self.apart(other, &meeting, &mut contacts.cost) {
                     continue;
                 }
-                if self.meet(other, i, j, &world, report, contacts) && report.first_only {
+                if self.test_triangles(other, i, j, &world, report, contacts) && report.first_only {
                     break;
                 }
                 continue;
@@ -113,7 +113,7 @@ impl ObbTree {
         }
     }
 
-    /// Place of the triangle if the child holds just one.
+    /// Place of the triangle if the child is a single one.
     fn leaf(&self, child: Child) -> Option<u32> {
         match child {
             Child::Triangle(place) => Some(place),
@@ -161,26 +161,26 @@ impl ObbTree {
             (Child::Node(a), Child::Triangle(b)) => {
                 let h = self.nodes[a as usize].half_extents;
                 let corners = other.local[b as usize].map(|p| *r * p + *t);
-                !meets_centered_box(&corners, roomy(h, &corners))
+                !intersects_centered_box(&corners, roomy(h, &corners))
             }
             (Child::Triangle(a), Child::Node(b)) => {
                 let h = other.nodes[b as usize].half_extents;
                 let corners = self.local[a as usize].map(|p| r.transpose() * (p - *t));
-                !meets_centered_box(&corners, roomy(h, &corners))
+                !intersects_centered_box(&corners, roomy(h, &corners))
             }
             (Child::Triangle(_), Child::Triangle(_)) => false,
         }
     }
 
-    /// Tests two triangles in the frame of A ⇒ whether they meet; what was asked for is noted down.
-    fn meet(
+    /// Tests two triangles in the frame of A ⇒ whether they intersect; stores the requested results.
+    fn test_triangles(
         &self,
         other: &Self,
         i: u32,
         j: u32,
         world: &(DMat3, DVec3),
         report: Report,
-        contacts: &mut Contacts,
+        contacts: &mut ObbContacts,
     ) -> bool {
         let (i, j) = (i as usize, j as usize);
         let a = &self.triangles[i];
@@ -201,7 +201,7 @@ impl ObbTree {
 }
 
 /// Half extents with room for the rounding of frames deep in the tree.
-fn roomy(h: DVec3, corners: &Triangle) -> DVec3 {
+fn roomy(h: DVec3, corners: &TriangleCorners) -> DVec3 {
     let reach = corners.iter().map(|p| p.abs().max_element()).fold(h.max_element(), f64::max);
     h + 1e-12 * reach
 }

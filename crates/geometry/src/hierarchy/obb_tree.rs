@@ -1,24 +1,24 @@
 //! Trees of oriented boxes, after Gottschalk, Lin and Manocha (1996).
 //!
-//! A box stands in the frame of its *parent's* box: R_c, T_c. Moving the object changes nothing but the pose of the root. Two
-//! boxes meet in one relative pose (R, T), B's frame seen from A's. Opening B to its child c gives R R_c, R T_c + T; opening A
-//! gives R_cᵀ R, R_cᵀ (T − T_c).
+//! A box is stored in the frame of its *parent's* box: R_c, T_c. Moving the object changes only the pose of
+//! the root. Two boxes are tested in one relative pose (R, T), B's frame relative to A's. Opening B to its
+//! child c gives R R_c, R T_c + T; opening A gives R_cᵀ R, R_cᵀ (T − T_c).
 //!
-//! One triangle per leaf makes 2N − 1 nodes. Without leaf nodes (N − 1 nodes) a triangle hangs directly on its parent, has its
-//! corners in that parent's frame, and is tested against boxes by 13 axes.
+//! One triangle per leaf makes 2N − 1 nodes. Without leaf nodes (N − 1 nodes) a triangle hangs directly on
+//! its parent, has its corners in that parent's frame, and is tested against boxes by 13 axes.
 
 use glam::{DMat3, DQuat, DVec3};
 
 use super::split::{Corners, SplitRule, split};
-use super::triangle::Triangle;
+use super::triangle::TriangleCorners;
 use super::volume::{BoxFit, oriented_box};
 use super::{HierarchyError, MAX_ITEMS};
 use crate::TriangleMesh;
 
-/// What an [`ObbTree`] keeps and how boxes are fitted.
+/// Contents of an [`ObbTree`] and how boxes are fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObbTreeSettings {
-    /// What the axes are fitted to.
+    /// Data the axes are fitted to.
     pub fit: BoxFit,
     /// Whether single triangles have boxes of their own.
     pub leaf_boxes: bool,
@@ -41,7 +41,7 @@ pub(super) enum Child {
     Triangle(u32),
 }
 
-/// A box in the frame of its parent; its rotation is kept beside.
+/// A box in the frame of its parent; its rotation is stored separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Node {
     pub translation: DVec3,
@@ -60,11 +60,11 @@ enum Rotations {
 ///
 /// ```
 /// use glam::DVec3;
-/// use rattleback_geometry::hierarchy::{Contacts, ObbScratch, ObbTree, ObbTreeSettings, Report};
+/// use rattleback_geometry::hierarchy::{ObbContacts, ObbScratch, ObbTree, ObbTreeSettings, Report};
 /// use rattleback_geometry::{Pose, generate};
-/// let ball = generate::icosphere(3)?;
-/// let tree = ObbTree::build(&ball, &ObbTreeSettings::default())?;
-/// let (mut scratch, mut contacts) = (ObbScratch::default(), Contacts::default());
+/// let sphere = generate::icosphere(3)?;
+/// let tree = ObbTree::build(&sphere, &ObbTreeSettings::default())?;
+/// let (mut scratch, mut contacts) = (ObbScratch::default(), ObbContacts::default());
 /// tree.collide(&tree, &Pose::at(DVec3::X * 1.9), Report::FIRST_PAIR, &mut scratch, &mut contacts);
 /// assert_eq!(contacts.pairs.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -75,9 +75,9 @@ pub struct ObbTree {
     pub(super) nodes: Vec<Node>,
     rotations: Rotations,
     /// Corners in the mesh's frame, in the order of leaves.
-    pub(super) triangles: Vec<Triangle>,
+    pub(super) triangles: Vec<TriangleCorners>,
     /// Corners in the frame of the parent's box, if there are no leaf boxes.
-    pub(super) local: Vec<Triangle>,
+    pub(super) local: Vec<TriangleCorners>,
     /// Indices in the mesh, in the order of leaves.
     pub(super) order: Vec<u32>,
     /// Unit normals of the neighbours across the edges from corner k to k + 1; 0 where there is no neighbour.
@@ -87,7 +87,7 @@ pub struct ObbTree {
     pub(super) skip_leaf_test: bool,
 }
 
-struct Source<'a>(&'a [Triangle]);
+struct Source<'a>(&'a [TriangleCorners]);
 
 impl Corners for Source<'_> {
     fn corners(&self, item: u32) -> [DVec3; 3] {
@@ -116,7 +116,7 @@ impl ObbTree {
         if count > MAX_ITEMS {
             return Err(HierarchyError::TooMany { count });
         }
-        let triangles: Vec<Triangle> = (0..count).map(|i| mesh.triangle(i)).collect();
+        let triangles: Vec<TriangleCorners> = (0..count).map(|i| mesh.triangle(i)).collect();
         let mut tree = Self {
             root: Child::Triangle(0),
             nodes: Vec::new(),
@@ -147,7 +147,7 @@ impl ObbTree {
     /// Makes the nodes with boxes in the mesh's frame ⇒ their axes.
     fn subdivide(
         &mut self,
-        triangles: &[Triangle],
+        triangles: &[TriangleCorners],
         settings: ObbTreeSettings,
     ) -> Result<Vec<DMat3>, HierarchyError> {
         let source = Source(triangles);
@@ -205,7 +205,8 @@ impl ObbTree {
     /// Boxes in the mesh's frame ⇒ boxes in their parents' frames; returns the relative rotations.
     fn hang_boxes(&mut self, frames: &[DMat3]) -> Vec<DMat3> {
         let mut relative = frames.to_vec();
-        // Children come after their parents: backwards, a parent is still in the mesh's frame when its children are done.
+        // Children come after their parents: backwards, a parent is still in the mesh's frame when its
+        // children are done.
         for parent in (0..self.nodes.len()).rev() {
             for child in self.nodes[parent].children {
                 if let Child::Node(child) = child {
@@ -247,8 +248,8 @@ impl ObbTree {
             + std::mem::size_of_val(self.across.as_slice())
     }
 
-    /// Calls `visit` for every box with its depth, axes and centre in the mesh's frame, half extents, and the triangles (by
-    /// their index in the mesh) that hang directly on it.
+    /// Calls `visit` for every box with its depth, axes and centre in the mesh's frame, half extents, and the
+    /// triangles (by their index in the mesh) that hang directly on it.
     pub fn for_each_box(&self, mut visit: impl FnMut(usize, DMat3, DVec3, DVec3, &[u32])) {
         let mut stack = vec![(self.root, 0, DMat3::IDENTITY, DVec3::ZERO)];
         while let Some((child, depth, axes, center)) = stack.pop() {

@@ -1,11 +1,11 @@
-//! Oriented boxes against each other and against triangles, by separating axes (Gottschalk, Lin and Manocha 1996).
+//! Oriented boxes against each other and against triangles, by separating axes (Gottschalk, Lin and Manocha
+//! 1996).
 //!
-//! In the frame of A, with half extents a, b, translation T and R_ij = A_i·B_j (indices mod 3) the boxes are disjoint iff
-//! - A_i: |T_i| > a_i + Σ_j b_j |R_ij|,
-//! - B_j: |Σ_i T_i R_ij| > b_j + Σ_i a_i |R_ij|, or
-//! - A_i × B_j: |T_{i+2} R_{i+1,j} − T_{i+1} R_{i+2,j}| > a_{i+1} |R_{i+2,j}| + a_{i+2} |R_{i+1,j}| + b_{j+1} |R_{i,j+2}| + b_{j+2} |R_{i,j+1}|.
-//!
-//! ε is added to |R_ij|, so that the noise of the product of two parallel edges never parts boxes.
+//! The fifteen axes are derived in [`separating_axis`](crate::primitive::separating_axis), which decides up
+//! to the rounding of each axis and names the one it finds. Nodes of a tree need speed and must never lose a
+//! pair, so here ε is added to
+//! |R_ij|: the noise of the product of two parallel edges then never separates boxes, at the price of false overlaps
+//! within 10⁻¹² of their size.
 
 use glam::{DMat3, DVec3};
 
@@ -40,8 +40,8 @@ pub fn boxes_disjoint(a: DVec3, b: DVec3, r: &DMat3, t: DVec3, mode: SatMode) ->
     if mode == SatMode::FaceOnly {
         return false;
     }
-    // For each j all three i at once: with e = B_j the distances are the parts of e × T, the reach of A those of a and |e|
-    // "crossed" with a plus, |e_{i+2}| a_{i+1} + |e_{i+1}| a_{i+2}.
+    // For each j all three i at once: with e = B_j the distances are the parts of e × T, the reach of A those
+    // of a and |e| "crossed" with a plus, |e_{i+2}| a_{i+1} + |e_{i+1}| a_{i+2}.
     let a_next = DVec3::new(a.y, a.z, a.x);
     let a_last = DVec3::new(a.z, a.x, a.y);
     for j in 0..3 {
@@ -95,8 +95,8 @@ mod tests {
         }
     }
 
-    /// BVH-2, INT-4: side normals alone never part overlapping boxes; the share of false overlaps and of pairs that only
-    /// products of edges part is that of the specification's own measurement.
+    /// BVH-2, INT-4: side normals alone never part overlapping boxes; the share of false overlaps and of
+    /// pairs that only products of edges part is that of the specification's own measurement.
     #[test]
     fn bvh_2_int_4_side_normals_alone() {
         let mut random = Random(5);
@@ -105,7 +105,7 @@ mod tests {
             for _ in 0..total {
                 let (a, b) = (random.half(), random.half());
                 let (ra, rb) = (random.rotation(), random.rotation());
-                // The first box stands at the origin.
+                // The first box is at the origin.
                 let (r, t) = (ra.transpose() * rb, ra.transpose() * random.center(reach));
                 let exact = boxes_disjoint(a, b, &r, t, SatMode::Full15);
                 let quick = boxes_disjoint(a, b, &r, t, SatMode::FaceOnly);
@@ -123,8 +123,9 @@ mod tests {
         }
     }
 
-    /// Two boxes meet iff an edge of one meets the other, solid one: the corners of their common part lie on such edges.
-    fn an_edge_meets(a: DVec3, b: DVec3, r: &DMat3, t: DVec3) -> bool {
+    /// Two boxes intersect iff an edge of one intersects the other, solid one: the corners of their common
+    /// part lie on such edges.
+    fn an_edge_intersects(a: DVec3, b: DVec3, r: &DMat3, t: DVec3) -> bool {
         let edges_meet = |h: DVec3, box_h: DVec3, place: &dyn Fn(DVec3) -> DVec3| {
             (0..12).any(|k| {
                 let (axis, signs) = (k / 4, k % 4);
@@ -169,7 +170,7 @@ mod tests {
             };
             let t = random.center(2.0);
             let disjoint = boxes_disjoint(a, b, &r, t, SatMode::Full15);
-            if disjoint == an_edge_meets(a, b, &r, t) {
+            if disjoint == an_edge_intersects(a, b, &r, t) {
                 // Only a hair's breadth of distance or overlap excuses it.
                 let hair = DVec3::splat(1e-9);
                 assert!(!boxes_disjoint(a + hair, b + hair, &r, t, SatMode::Full15));
@@ -178,9 +179,9 @@ mod tests {
         }
     }
 
-    /// INT-3: unit cubes, one turned by 45°, touch at (1 + √2)/2.
+    /// INT-3: unit cubes, one rotated by 45°, touch at (1 + √2)/2.
     #[test]
-    fn int_3_turned_cubes_touch() {
+    fn int_3_rotated_cubes_touch() {
         let (h, r) = (DVec3::splat(0.5), DMat3::from_rotation_z(std::f64::consts::FRAC_PI_4));
         assert!(!boxes_disjoint(h, h, &r, DVec3::X * 1.2071, SatMode::Full15));
         assert!(boxes_disjoint(h, h, &r, DVec3::X * 1.2072, SatMode::Full15));

@@ -1,12 +1,13 @@
-//! Where to cut a node: the rules of the books.
+//! Textbook rules for splitting a node.
 //!
-//! A plane normal to an axis parts items by the side of their midpoint. The axis is the longest of the node's volume; if one
-//! side stays empty, or nearly so, the second longest is tried, then the third, and the best balanced cut is taken. Midpoints
-//! that no axis parts stay together or, where a leaf must not hold them all, are cut in the middle of the list.
+//! A plane normal to an axis parts items by the side of their midpoint. The axis is the longest of the node's
+//! volume; if one side stays empty, or nearly so, the second longest is tried, then the third, and the best
+//! balanced cut is taken. Midpoints that no axis parts stay together or, where a leaf must not hold them all,
+//! are cut in the middle of the list.
 
 use glam::DVec3;
 
-/// Where the cutting plane stands along its axis.
+/// Position of the splitting plane along its axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SplitRule {
     /// Through the mean of all corners of all items, a corner counting once for each item.
@@ -18,7 +19,7 @@ pub enum SplitRule {
     Middle,
 }
 
-/// An item as the splitting rules see it.
+/// An item for the splitting rules.
 pub(super) trait Corners {
     /// The points whose mean or median places the plane.
     fn corners(&self, item: u32) -> [DVec3; 3];
@@ -30,11 +31,12 @@ pub(super) trait Corners {
     }
 }
 
-/// A cut is lopsided if a side of a node with more than `LOPSIDED_FROM` items has less than a twentieth of them.
+/// A cut is lopsided if a side of a node with more than `LOPSIDED_FROM` items has less than a twentieth of
+/// them.
 const LOPSIDED_FROM: usize = 20;
 
-/// Sorts `items` into two sides and returns the size of the first; None if no axis parts the midpoints. `axes` come with the
-/// longest first.
+/// Sorts `items` into two sides and returns the size of the first; None if no axis parts the midpoints.
+/// `axes` come with the longest first.
 pub(super) fn split(
     items: &mut [u32],
     source: &impl Corners,

@@ -1,14 +1,15 @@
 //! Boxes around moving triangles, for hierarchies of a time interval.
 //!
-//! While its frame goes from pose 0 to pose 1 a point p goes from p₀ to p₁. On a straight way it stays in the box of p₀ and p₁
-//! (*chord*). If the frame turns, the point runs on an arc; it keeps its distance ρ from the pivot, which itself moves on a
-//! straight line, so the box of the pivot's two places, widened by ρ, holds any arc (*rotation sphere*): much looser.
+//! While its frame goes from pose 0 to pose 1 a point p goes from p₀ to p₁. On a straight path it stays in
+//! the box of p₀ and p₁ (*chord*). If the frame turns, the point runs on an arc; it keeps its distance ρ from
+//! the pivot, which itself moves on a straight line, so the box of the pivot's two places, widened by ρ,
+//! holds any arc (*rotation sphere*): much looser.
 
 use glam::DVec3;
 
 use crate::{Aabb, BoundsError, Pose};
 
-/// Which motion a swept box must hold.
+/// Motion that a swept box covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum SweepBound {
     /// Corners on straight lines.

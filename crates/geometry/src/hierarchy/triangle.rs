@@ -1,13 +1,15 @@
-//! Whether two triangles meet, and no more: what they share is told by `primitive::triangle_triangle`, at many times the cost.
+//! Boolean intersection test of two triangles; `primitive::triangle_triangle` computes the common segment, at
+//! many times the cost.
 //!
-//! They are separated iff one of these axes parts them: the normals, the nine products of edges and, for triangles in
-//! one plane or without area, the directions normal to an edge within the plane.
+//! They are separated iff one of these axes parts them: the normals, the nine products of edges and, for
+//! triangles in one plane or without area, the directions normal to an edge within the plane.
 
 use glam::DVec3;
 
 use crate::primitive::{LineSegment, closest_segment_segment};
 
-pub(super) type Triangle = [DVec3; 3];
+/// Corners of a triangle.
+pub(super) type TriangleCorners = [DVec3; 3];
 
 /// Whether an axis parts two point sets.
 #[inline(always)]
@@ -18,13 +20,14 @@ fn parts<const N: usize, const M: usize>(axis: DVec3, a: &[DVec3; N], b: &[DVec3
     high(&a) < low(&b) || high(&b) < low(&a)
 }
 
-fn edges(t: &Triangle) -> [DVec3; 3] {
+fn edges(t: &TriangleCorners) -> [DVec3; 3] {
     [t[1] - t[0], t[2] - t[1], t[0] - t[2]]
 }
 
 /// Whether two triangles share a point.
-pub(super) fn triangles_overlap(a: &Triangle, b: &Triangle) -> bool {
-    // Seen from a corner of a, so that rounding goes with the triangles' size and distance, not with their place.
+pub(super) fn triangles_overlap(a: &TriangleCorners, b: &TriangleCorners) -> bool {
+    // Relative to a corner of a, so that rounding depends on the triangles' size and distance, not on their
+    // position.
     let origin = a[0];
     let (a, b) = (a.map(|p| p - origin), b.map(|p| p - origin));
     let (e, f) = (edges(&a), edges(&b));
@@ -39,7 +42,8 @@ pub(super) fn triangles_overlap(a: &Triangle, b: &Triangle) -> bool {
             }
         }
     }
-    // In general position the axes above decide. Within one plane the edges' normals do; they are just as right elsewhere.
+    // In general position the axes above decide. Within one plane the edges' normals do; they are just as
+    // right elsewhere.
     if n.cross(m).length_squared() > 1e-12 * n.length_squared() * m.length_squared() {
         return true;
     }
@@ -57,7 +61,7 @@ pub(super) fn triangles_overlap(a: &Triangle, b: &Triangle) -> bool {
 }
 
 /// Triangles without area are segments: whether some pair of edges touches.
-fn segments_overlap(a: &Triangle, b: &Triangle) -> bool {
+fn segments_overlap(a: &TriangleCorners, b: &TriangleCorners) -> bool {
     let size = a.iter().chain(b).map(|p| p.abs().max_element()).fold(0.0, f64::max);
     (0..9).any(|k| {
         let (i, j) = (k / 3, k % 3);

@@ -1,45 +1,17 @@
-//! Single-precision boxes that are never too small.
+//! Unit frame of a tree: boxes in single precision, rounded outwards relative to the root box.
 //!
-//! A point p of the root box maps to u = s (p − c), c the root's centre and s a power of two with ½ < max|u| ≤ 1 (s is exact,
-//! so scaling rounds nothing). Rounding u to f32 moves it by at most 2⁻²⁵, the f64 subtraction by 2⁻⁵³, and the sum
-//! u ± 2⁻²³ by at most 2⁻²⁴. So low = f32(u) − 2⁻²³ lies below u and high = f32(u) + 2⁻²³ above it, wherever the mesh lies and
-//! whatever its size.
+//! A point p of the root box maps to u = s (p − c), c the root's centre and s a power of two with ½ < max|u|
+//! ≤ 1 (s is exact, so scaling rounds nothing). Rounding u to f32 moves it by at most 2⁻²⁵, the f64
+//! subtraction by 2⁻⁵³, and the sum u ± 2⁻²³ by at most 2⁻²⁴. So low = f32(u) − 2⁻²³ lies below u and high =
+//! f32(u) + 2⁻²³ above it, for any position and size of the mesh.
 
-use glam::{DVec3, Vec4};
+use glam::DVec3;
 
 use crate::Aabb;
+use crate::box32::Box32;
 
 /// 2⁻²³, added outwards to every rounded coordinate.
 pub(super) const PAD: f32 = 1.0 / (1 << 23) as f32;
-
-/// A box in single precision; the fourth lanes are free for other use.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Box32 {
-    pub low: Vec4,
-    pub high: Vec4,
-}
-
-impl Box32 {
-    /// Holds nothing, the neutral element of `union`.
-    pub const EMPTY: Self = Self { low: Vec4::INFINITY, high: Vec4::NEG_INFINITY };
-
-    #[inline(always)]
-    pub fn union(self, other: Self) -> Self {
-        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
-    #[inline(always)]
-    pub fn with_point(self, p: Vec4) -> Self {
-        Self { low: self.low.min(p), high: self.high.max(p) }
-    }
-
-    /// Half the surface, the cost measure of box trees.
-    #[inline(always)]
-    pub fn half_area(self) -> f32 {
-        let e = self.high - self.low;
-        e.x * e.y + e.y * e.z + e.z * e.x
-    }
-}
 
 /// The map from the frame of the items to the unit cube.
 #[derive(Clone, Copy, Debug, PartialEq)]

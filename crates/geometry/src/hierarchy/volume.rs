@@ -1,24 +1,24 @@
-//! What a node may be wrapped in: box, turned box, ball or hull.
+//! Bounding volumes of nodes: box, oriented box, sphere or hull.
 //!
-//! Boxes and balls have direct tests. A hull is tested through its support function s(d) = argmax d·p against that of the other
-//! volume: a direction d with d·(s_A(d) − s_B(−d)) < 0 parts the two. Starting from the line of centres, d is turned against the
-//! violation found (Chung and Wang 1996); if no such direction turns up in a few rounds the volumes count as overlapping, which
-//! costs time but loses nothing.
+//! Boxes and spheres have direct tests. A hull is tested through its support function s(d) = argmax d·p
+//! against that of the other volume: a direction d with d·(s_A(d) − s_B(−d)) < 0 parts the two. Starting from
+//! the line of centres, d is rotated against the violation found (Chung and Wang 1996); if no such direction
+//! turns up in a few rounds the volumes count as overlapping, which costs time but no pair is lost.
 
 use glam::{DMat3, DVec3};
 
 use super::HierarchyError;
 use super::oriented_overlap::{SatMode, boxes_disjoint};
-use super::triangle::Triangle;
+use super::triangle::TriangleCorners;
 use crate::convex_hull::hull_triangles;
 use crate::oriented_box::surface_covariance;
 use crate::symmetric_eigen::symmetric_eigen;
 use crate::{Aabb, BoundingSphere, OrientedBox, Pose};
 
-/// What the axes of an oriented box are fitted to.
+/// Data the axes of an oriented box are fitted to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BoxFit {
-    /// The surface of the hull: blind to what lies inside.
+    /// The surface of the hull: independent of points inside.
     #[default]
     Hull,
     /// The surface of the triangles themselves.
@@ -27,7 +27,7 @@ pub enum BoxFit {
     Corners,
 }
 
-/// How a ball is fitted.
+/// How a sphere is fitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SphereFit {
     /// Ritter's two passes.
@@ -35,7 +35,7 @@ pub enum SphereFit {
     Ritter,
     /// Ritter's passes along the eigenvectors of the points: usually tighter.
     RitterEigen,
-    /// The smallest ball.
+    /// The smallest sphere.
     Smallest,
 }
 
@@ -46,7 +46,7 @@ pub enum VolumeKind {
     Aabb,
     /// Oriented box.
     Obb(BoxFit),
-    /// Ball.
+    /// Sphere.
     Sphere(SphereFit),
     /// Convex hull.
     Hull,
@@ -59,7 +59,7 @@ pub enum Volume {
     Aabb(Aabb),
     /// Oriented box.
     Obb(OrientedBox),
-    /// Ball.
+    /// Sphere.
     Sphere(BoundingSphere),
     /// Corners of the convex hull.
     Hull(Box<[DVec3]>),
@@ -67,7 +67,7 @@ pub enum Volume {
 
 impl VolumeKind {
     /// The volume of this kind around some triangles; a hull without volume becomes an oriented box.
-    pub(super) fn around(self, triangles: &[Triangle]) -> Result<Volume, HierarchyError> {
+    pub(super) fn around(self, triangles: &[TriangleCorners]) -> Result<Volume, HierarchyError> {
         let points = triangles.as_flattened();
         Ok(match self {
             Self::Aabb => Volume::Aabb(Aabb::from_points(points.iter().copied())?),
@@ -89,7 +89,10 @@ impl VolumeKind {
 }
 
 /// Oriented box around triangles; of one triangle along its longest side and its normal.
-pub(super) fn oriented_box(triangles: &[Triangle], fit: BoxFit) -> Result<OrientedBox, HierarchyError> {
+pub(super) fn oriented_box(
+    triangles: &[TriangleCorners],
+    fit: BoxFit,
+) -> Result<OrientedBox, HierarchyError> {
     let points = triangles.as_flattened();
     if let [[a, b, c]] = triangles {
         let sides = [*b - *a, *c - *b, *a - *c];
@@ -147,7 +150,7 @@ impl Volume {
                 let local = oriented.pose().inverse_point(p).abs();
                 local.cmple(oriented.half_extents() + tolerance).all()
             }
-            Self::Sphere(ball) => ball.center().distance(p) <= ball.radius() + tolerance,
+            Self::Sphere(sphere) => sphere.center().distance(p) <= sphere.radius() + tolerance,
             Self::Hull(corners) => match hull_triangles(corners) {
                 Ok(faces) => faces.iter().all(|face| {
                     let [a, b, c] = face.map(|i| corners[i as usize]);
@@ -163,7 +166,7 @@ impl Volume {
         match self {
             Self::Aabb(bounds) => bounds.extents().length_squared(),
             Self::Obb(oriented) => 4.0 * oriented.half_extents().length_squared(),
-            Self::Sphere(ball) => 4.0 * ball.radius() * ball.radius(),
+            Self::Sphere(sphere) => 4.0 * sphere.radius() * sphere.radius(),
             Self::Hull(corners) => {
                 let min = corners.iter().fold(DVec3::INFINITY, |min, p| min.min(*p));
                 let max = corners.iter().fold(DVec3::NEG_INFINITY, |max, p| max.max(*p));
@@ -173,7 +176,7 @@ impl Volume {
     }
 
     /// Axes to cut along, the longest first.
-    pub(super) fn axes(&self, triangles: &[Triangle]) -> [DVec3; 3] {
+    pub(super) fn axes(&self, triangles: &[TriangleCorners]) -> [DVec3; 3] {
         if let Self::Obb(oriented) = self {
             return super::split::axes_by_length(oriented.axes(), oriented.half_extents());
         }
@@ -192,7 +195,7 @@ impl Volume {
             Self::Obb(oriented) => {
                 oriented.pose().point(corner(oriented.half_extents(), oriented.pose().inverse_vector(d)))
             }
-            Self::Sphere(ball) => ball.center() + ball.radius() * d.normalize_or_zero(),
+            Self::Sphere(sphere) => sphere.center() + sphere.radius() * d.normalize_or_zero(),
             Self::Hull(corners) => {
                 let mut best = (f64::NEG_INFINITY, DVec3::ZERO);
                 for &p in corners {
@@ -214,17 +217,20 @@ impl Volume {
         }
     }
 
-    /// Whether this volume and the other one, moved by `pose`, share a point; false only if they certainly do not.
+    /// Whether this volume and the other one, moved by `pose`, share a point; false only if they certainly do
+    /// not.
     pub fn may_overlap(&self, other: &Self, pose: &Pose, mode: SatMode) -> bool {
         match (self, other) {
             (Self::Sphere(a), Self::Sphere(b)) => {
                 let reach = (a.radius() + b.radius()) * (1.0 + 1e-12);
                 a.center().distance_squared(pose.point(b.center())) <= reach * reach
             }
-            (Self::Sphere(ball), Self::Aabb(_) | Self::Obb(_)) => {
-                other.meets_ball(&ball.transformed(&pose.inverse()))
+            (Self::Sphere(sphere), Self::Aabb(_) | Self::Obb(_)) => {
+                other.meets_sphere(&sphere.transformed(&pose.inverse()))
             }
-            (Self::Aabb(_) | Self::Obb(_), Self::Sphere(ball)) => self.meets_ball(&ball.transformed(pose)),
+            (Self::Aabb(_) | Self::Obb(_), Self::Sphere(sphere)) => {
+                self.meets_sphere(&sphere.transformed(pose))
+            }
             _ => match (self.as_oriented(), other.as_oriented()) {
                 (Some(a), Some(b)) => {
                     let between = a.pose().relative(&(*pose * b.pose()));
@@ -236,10 +242,10 @@ impl Volume {
         }
     }
 
-    fn meets_ball(&self, ball: &BoundingSphere) -> bool {
+    fn meets_sphere(&self, sphere: &BoundingSphere) -> bool {
         let Some(oriented) = self.as_oriented() else { return true };
-        let (h, c) = (oriented.half_extents(), oriented.pose().inverse_point(ball.center()));
-        let reach = ball.radius() + 1e-12 * (ball.radius() + h.max_element());
+        let (h, c) = (oriented.half_extents(), oriented.pose().inverse_point(sphere.center()));
+        let reach = sphere.radius() + 1e-12 * (sphere.radius() + h.max_element());
         c.distance_squared(c.clamp(-h, h)) <= reach * reach
     }
 

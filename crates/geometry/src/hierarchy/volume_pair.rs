@@ -1,7 +1,7 @@
 //! Two [`VolumeTree`]s, in any pose of the second.
 //!
-//! Everything is compared in the frame of the first. A volume of the second tree is moved there only when its parent was found
-//! to overlap, a triangle only when its leaf was: moving an object costs nothing by itself.
+//! Everything is compared in the frame of the first. A volume of the second tree is moved there only when its
+//! parent was found to overlap, a triangle only when its leaf was: moving an object has no cost by itself.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ pub enum Descent {
     Both,
 }
 
-/// What a query cost: T = n_v c_v + n_p c_p + n_u c_u.
+/// Cost of a query: T = n_v c_v + n_p c_p + n_u c_u.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairCost {
     /// Pairs of volumes tested, n_v.
@@ -33,8 +33,9 @@ pub struct PairCost {
 }
 
 impl VolumeTree {
-    /// Hands over the pairs (triangle of this tree, triangle of the other) that share a point, until `found` breaks off; `pose`
-    /// places the other tree in the frame of this one. A pose that is not valid meets nothing.
+    /// Calls `found` with the pairs (triangle of this tree, triangle of the other) that share a point, until
+    /// `found` breaks off; `pose` places the other tree in the frame of this one. An invalid pose yields no
+    /// pairs.
     pub fn crossing_pairs(
         &self,
         other: &Self,

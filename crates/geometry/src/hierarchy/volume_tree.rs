@@ -1,13 +1,14 @@
 //! Trees of triangles with any kind of volume, and with different kinds at different depths.
 //!
-//! Built from the top: fit a volume to the node's triangles, cut them by [`SplitRule`], go on with both sides. Or from the
-//! bottom: one node per triangle, and the two whose common box has the smallest surface are joined until one is left.
+//! Built from the top: fit a volume to the node's triangles, cut them by [`SplitRule`], go on with both
+//! sides. Or from the bottom: one node per triangle, and the two whose common box has the smallest surface
+//! are joined until one is left.
 
 use glam::DVec3;
 
 use super::oriented_overlap::SatMode;
 use super::split::{Corners, SplitRule, split};
-use super::triangle::Triangle;
+use super::triangle::TriangleCorners;
 use super::volume::{BoxFit, Volume, VolumeKind};
 use super::{HierarchyError, MAX_ITEMS};
 use crate::{Aabb, TriangleMesh};
@@ -17,7 +18,8 @@ use crate::{Aabb, TriangleMesh};
 pub enum VolumePlan {
     /// The same kind everywhere.
     Uniform(VolumeKind),
-    /// One kind above a depth, another from there on: cheap where objects are far apart, tight where they are close.
+    /// One kind above a depth, another from there on: cheap where objects are far apart, tight where they are
+    /// close.
     Hybrid {
         /// Near the root.
         upper: VolumeKind,
@@ -62,11 +64,11 @@ pub struct VolumeTreeSettings {
     pub split: SplitRule,
     /// Nodes with at most this many triangles are leaves.
     pub max_leaf: usize,
-    /// Depth at which nodes are leaves whatever they hold, at most 64.
+    /// Depth at which nodes become leaves in any case, at most 64.
     pub max_depth: usize,
     /// Order of the build.
     pub order: BuildOrder,
-    /// What becomes of triangles that no axis parts: one leaf, or two halves of the list.
+    /// Treatment of triangles that no axis separates: one leaf, or two halves of the list.
     pub halve_indivisible: bool,
 }
 
@@ -99,7 +101,7 @@ pub(super) struct Node {
     depth: u32,
 }
 
-/// A hierarchy over triangles whose nodes may be boxes, turned boxes, balls or hulls.
+/// A hierarchy over triangles whose nodes may be boxes, oriented boxes, spheres or hulls.
 ///
 /// ```
 /// use rattleback_geometry::generate;
@@ -113,7 +115,7 @@ pub(super) struct Node {
 pub struct VolumeTree {
     pub(super) nodes: Vec<Node>,
     /// Corners in the order of leaves.
-    pub(super) triangles: Vec<Triangle>,
+    pub(super) triangles: Vec<TriangleCorners>,
     /// Indices in the mesh, in the order of leaves.
     pub(super) order: Vec<u32>,
     plan: VolumePlan,
@@ -122,7 +124,7 @@ pub struct VolumeTree {
 }
 
 /// Triangles by their index in the mesh.
-struct Source<'a>(&'a [Triangle]);
+struct Source<'a>(&'a [TriangleCorners]);
 
 impl Corners for Source<'_> {
     fn corners(&self, item: u32) -> [DVec3; 3] {
@@ -159,7 +161,7 @@ impl VolumeTree {
         };
         check("max_leaf", settings.max_leaf, MAX_ITEMS, "1 or more")?;
         check("max_depth", settings.max_depth, DEEP, "1 to 64")?;
-        let triangles: Vec<Triangle> = (0..count).map(|i| mesh.triangle(i)).collect();
+        let triangles: Vec<TriangleCorners> = (0..count).map(|i| mesh.triangle(i)).collect();
         let mut tree = match settings.order {
             BuildOrder::TopDown => Self::top_down(&triangles, settings)?,
             BuildOrder::BottomUp => {
@@ -181,7 +183,10 @@ impl VolumeTree {
         }
     }
 
-    fn top_down(triangles: &[Triangle], settings: &VolumeTreeSettings) -> Result<Self, HierarchyError> {
+    fn top_down(
+        triangles: &[TriangleCorners],
+        settings: &VolumeTreeSettings,
+    ) -> Result<Self, HierarchyError> {
         let mut tree = Self::empty(settings);
         tree.order = (0..triangles.len() as u32).collect();
         let source = Source(triangles);
@@ -225,11 +230,15 @@ impl VolumeTree {
         self.nodes.push(Node { volume, size: 0.0, right: 0, first, count, depth });
     }
 
-    fn bottom_up(triangles: &[Triangle], settings: &VolumeTreeSettings) -> Result<Self, HierarchyError> {
+    fn bottom_up(
+        triangles: &[TriangleCorners],
+        settings: &VolumeTreeSettings,
+    ) -> Result<Self, HierarchyError> {
         let joins = joined_by_surface(triangles)?;
         let mut tree = Self::empty(settings);
         let leaves = triangles.len();
-        // (cluster, depth, parent if right child), in depth-first order; a node's range is known when it is left.
+        // (cluster, depth, parent if right child), in depth-first order; a node's range is known when it is
+        // left.
         let mut open = vec![(leaves + joins.len() - 1, 0, None)];
         while let Some((cluster, depth, right_of)) = open.pop() {
             let index = tree.nodes.len();
@@ -266,7 +275,7 @@ impl VolumeTree {
         Ok(())
     }
 
-    /// Moves the triangles but keeps who is whose child; every volume is fitted anew.
+    /// Moves the triangles but keeps the topology of the tree; every volume is fitted anew.
     pub fn refit(&mut self, mesh: &TriangleMesh) -> Result<(), HierarchyError> {
         if mesh.triangles().len() != self.order.len() {
             let (expected, found) = (self.order.len(), mesh.triangles().len());
@@ -283,7 +292,8 @@ impl VolumeTree {
         self.nodes.len()
     }
 
-    /// Calls `visit` for every node with its depth, volume, triangles and whether it is a leaf; parents come before children.
+    /// Calls `visit` for every node with its depth, volume, triangles and whether it is a leaf; parents come
+    /// before children.
     pub fn for_each_node(&self, mut visit: impl FnMut(usize, &Volume, &[u32], bool)) {
         for node in &self.nodes {
             let range = node.first as usize..(node.first + node.count) as usize;
@@ -292,10 +302,11 @@ impl VolumeTree {
     }
 }
 
-/// Triangles ⇒ pairs of clusters in the order they are joined; cluster n + k is the k-th pair, n the number of triangles.
+/// Triangles ⇒ pairs of clusters in the order they are joined; cluster n + k is the k-th pair, n the number
+/// of triangles.
 ///
 /// Follows nearest neighbours until two are each other's nearest, and joins those.
-fn joined_by_surface(triangles: &[Triangle]) -> Result<Vec<[usize; 2]>, HierarchyError> {
+fn joined_by_surface(triangles: &[TriangleCorners]) -> Result<Vec<[usize; 2]>, HierarchyError> {
     let mut alive: Vec<(usize, Aabb)> = Vec::with_capacity(triangles.len());
     for (i, corners) in triangles.iter().enumerate() {
         alive.push((i, Aabb::from_points(*corners)?));

@@ -1,8 +1,9 @@
 //! Two [`WideTree`]s in different frames, and one with itself.
 //!
-//! A box of one tree is taken into the frame of four boxes of the other and back. In the frame of X the box (c, h) of Y has the
-//! centre M c + T and at most the half extents |M| h; tested both ways this covers the six side normals of both boxes. The
-//! nine products of edges are left out: they would part another tenth of the pairs at twice the price.
+//! A box of one tree is taken into the frame of four boxes of the other and back. In the frame of X the box
+//! (c, h) of Y has the centre M c + T and at most the half extents |M| h; tested both ways this covers the
+//! six side normals of both boxes. The nine products of edges are left out: they would part another tenth of
+//! the pairs at twice the price.
 //!
 //! Of two boxes the larger is opened.
 
@@ -10,12 +11,14 @@ use std::ops::{ControlFlow, Range};
 
 use glam::{DMat3, DVec3, Vec3, Vec4};
 
-use super::unit_frame::Box32;
-use super::wide_tree::{Link, Node, WideTree};
+use super::wide_tree::{Node, WideTree, places};
 use super::{Scratch, Visits};
 use crate::Pose;
+use crate::box32::Box32;
+use crate::wide_link::Link;
 
-/// Coordinates in the unit frame of Y ⇒ coordinates in the unit frame of X, rounded; `slack` bounds the rounding.
+/// Coordinates in the unit frame of Y ⇒ coordinates in the unit frame of X, rounded; `slack` bounds the
+/// rounding.
 struct Between {
     m: [Vec3; 3],
     t: Vec3,
@@ -60,9 +63,9 @@ impl Between {
         }
     }
 
-    /// Bits of the lanes of X's node whose boxes may meet a box of Y.
+    /// Bits of the lanes of X's node whose boxes may overlap a box of Y.
     #[inline(always)]
-    fn meeting(&self, node: &Node, other: Box32) -> u32 {
+    fn overlapping(&self, node: &Node, other: Box32) -> u32 {
         let c = ((other.low + other.high) * 0.5).truncate();
         let h = ((other.high - other.low) * 0.5).truncate();
         let mut met = 0b1111;
@@ -96,7 +99,8 @@ fn size(bounds: Box32) -> f32 {
 }
 
 impl WideTree {
-    /// Visits pairs of leaves whose boxes may meet, `pose` placing the other tree in the frame of this one.
+    /// Visits pairs of leaves whose boxes may overlap, `pose` placing the other tree in the frame of this
+    /// one.
     pub(super) fn walk_pairs(
         &self,
         other: &Self,
@@ -109,7 +113,7 @@ impl WideTree {
         let back = between.reversed();
         let stack = &mut scratch.pairs;
         stack.clear();
-        if between.meeting(&self.nodes[0], other.slot_box(0)) & 1 == 1 {
+        if between.overlapping(&self.nodes[0], other.slot_box(0)) & 1 == 1 {
             stack.push((0, 0));
         }
         visits.nodes += 1;
@@ -119,7 +123,7 @@ impl WideTree {
             let open_a = match (link_a.as_node(), link_b.as_node()) {
                 (None, None) => {
                     visits.items += 1;
-                    if leaves(link_a.places(), link_b.places()).is_break() {
+                    if leaves(places(link_a), places(link_b)).is_break() {
                         return visits;
                     }
                     continue;
@@ -132,15 +136,15 @@ impl WideTree {
             };
             visits.nodes += 1;
             if let Some(index) = open_a {
-                let mut met = between.meeting(&self.nodes[index], box_b);
+                let mut met = between.overlapping(&self.nodes[index as usize], box_b);
                 while met != 0 {
-                    stack.push(((index as u32) << 2 | met.trailing_zeros(), b));
+                    stack.push((index << 2 | met.trailing_zeros(), b));
                     met &= met - 1;
                 }
             } else if let Some(index) = link_b.as_node() {
-                let mut met = back.meeting(&other.nodes[index], box_a);
+                let mut met = back.overlapping(&other.nodes[index as usize], box_a);
                 while met != 0 {
-                    stack.push((a, (index as u32) << 2 | met.trailing_zeros()));
+                    stack.push((a, index << 2 | met.trailing_zeros()));
                     met &= met - 1;
                 }
             }
@@ -148,7 +152,8 @@ impl WideTree {
         visits
     }
 
-    /// Hands over the pairs (item of this tree, item of the other) of leaves whose boxes may meet, until `found` breaks off.
+    /// Calls `found` with the pairs (item of this tree, item of the other) of leaves whose boxes may overlap,
+    /// until `found` breaks.
     pub fn pairs(
         &self,
         other: &Self,
@@ -166,7 +171,7 @@ impl WideTree {
         })
     }
 
-    /// Visits pairs of leaves of this tree whose boxes meet; a leaf with itself comes once.
+    /// Visits pairs of leaves of this tree whose boxes overlap; a leaf with itself once.
     pub(super) fn walk_self(
         &self,
         scratch: &mut Scratch,
@@ -182,31 +187,32 @@ impl WideTree {
             match (link_a.as_node(), link_b.as_node()) {
                 (None, None) => {
                     visits.items += 1;
-                    if leaves(link_a.places(), link_b.places()).is_break() {
+                    if leaves(places(link_a), places(link_b)).is_break() {
                         return visits;
                     }
                 }
                 (Some(index), _) if a == b => {
-                    let node = &self.nodes[index];
+                    let node = &self.nodes[index as usize];
                     for lane in 0..4u32 {
                         if node.links[lane as usize] == Link::NOTHING {
                             continue;
                         }
-                        let slot = (index as u32) << 2 | lane;
+                        let slot = index << 2 | lane;
                         stack.push((slot, slot));
-                        let later = meeting_aligned(node, node.lane_box(lane as usize)) & (0b1110 << lane);
-                        push_each(later, |other| stack.push((slot, (index as u32) << 2 | other)));
+                        let later =
+                            overlapping_aligned(node, node.lane_box(lane as usize)) & (0b1110 << lane);
+                        push_each(later, |other| stack.push((slot, index << 2 | other)));
                     }
                 }
                 (Some(index), open_b)
                     if open_b.is_none() || size(self.slot_box(a)) >= size(self.slot_box(b)) =>
                 {
-                    let met = meeting_aligned(&self.nodes[index], self.slot_box(b));
-                    push_each(met, |lane| stack.push(((index as u32) << 2 | lane, b)));
+                    let met = overlapping_aligned(&self.nodes[index as usize], self.slot_box(b));
+                    push_each(met, |lane| stack.push((index << 2 | lane, b)));
                 }
                 (_, Some(index)) => {
-                    let met = meeting_aligned(&self.nodes[index], self.slot_box(a));
-                    push_each(met, |lane| stack.push((a, (index as u32) << 2 | lane)));
+                    let met = overlapping_aligned(&self.nodes[index as usize], self.slot_box(a));
+                    push_each(met, |lane| stack.push((a, index << 2 | lane)));
                 }
                 (Some(_), None) => {}
             }
@@ -222,8 +228,8 @@ fn push_each(mut lanes: u32, mut push: impl FnMut(u32)) {
     }
 }
 
-/// Bits of the lanes whose boxes meet a box in the same frame.
-fn meeting_aligned(node: &Node, other: Box32) -> u32 {
+/// Bits of the lanes whose boxes overlap a box in the same frame.
+fn overlapping_aligned(node: &Node, other: Box32) -> u32 {
     (0..3).fold(0b1111, |met, axis| {
         let [low, high] = node.planes[axis];
         met & low.cmple(Vec4::splat(other.high[axis])).bitmask()

@@ -1,18 +1,20 @@
-//! One ray, box, ball or point against a [`WideTree`].
+//! One ray, box, sphere or point against a [`WideTree`].
 //!
-//! All work is done in the unit frame, where every box side is at most 1. A ray is first cut at the root's box in f64, so that
-//! its origin lies there too. The entry near·w − (o w) into a slab then suffers from rounding w (2⁻²⁴), the product (2⁻²⁴), o w
-//! (2⁻²⁴) and the difference (2 · 2⁻²⁴), in all less than 6 · 2⁻²⁴ |w|: the slack that entry and exit are moved by. Cutting the ray
-//! costs 2⁻⁵² |o| of the true origin on top.
+//! All work is done in the unit frame, where every box side is at most 1. A ray is first cut at the root's
+//! box in f64, so that its origin lies there too. The entry near·w − (o w) into a slab then suffers from
+//! rounding w (2⁻²⁴), the product (2⁻²⁴), o w (2⁻²⁴) and the difference (2 · 2⁻²⁴), in all less than 6 · 2⁻²⁴
+//! |w|: the slack that entry and exit are moved by. Cutting the ray costs 2⁻⁵² |o| of the true origin on top.
 
 use std::ops::{ControlFlow, Range};
 
 use glam::{DVec3, Vec3, Vec4};
 
 use super::slabs::Slabs;
-use super::unit_frame::{Box32, PAD};
-use super::wide_tree::{Link, WideTree};
+use super::unit_frame::PAD;
+use super::wide_tree::{WideTree, places};
 use super::{Ray, Scratch, Visits};
+use crate::box32::Box32;
+use crate::wide_link::Link;
 use crate::{Aabb, BoundingSphere};
 
 /// 6 · 2⁻²⁴, rounded up.
@@ -25,7 +27,7 @@ struct WideRay {
     inverse: [Vec4; 3],
     enter: [Vec4; 3],
     leave: [Vec4; 3],
-    /// 0 if the lower side is met first, 1 if the upper.
+    /// 0 if the lower side is hit first, 1 if the upper.
     first_side: [usize; 3],
     speed: f64,
     start: f64,
@@ -67,8 +69,8 @@ impl WideRay {
 }
 
 impl WideTree {
-    /// Walks along a ray from near to far; `leaf` gets the places of a leaf's items and the largest t of interest, and returns
-    /// the new one.
+    /// Walks along a ray from near to far; `leaf` gets the places of a leaf's items and the largest t of
+    /// interest, and returns the new one.
     #[inline(always)]
     pub(super) fn walk_ray(
         &self,
@@ -93,7 +95,7 @@ impl WideTree {
             // Down along the nearest child, the others wait.
             loop {
                 let Some(index) = link.as_node() else {
-                    let places = link.places();
+                    let places = places(link);
                     visits.items += places.len();
                     let shorter = leaf(places, limit);
                     if shorter < limit {
@@ -103,7 +105,7 @@ impl WideTree {
                     break;
                 };
                 visits.nodes += 1;
-                let node = &self.nodes[index];
+                let node = &self.nodes[index as usize];
                 let slab = |axis: usize| {
                     let near = first_side[axis] & 1;
                     (
@@ -146,8 +148,9 @@ impl WideTree {
         visits
     }
 
-    /// Hands over items along a ray, roughly from near to far, with the largest t of interest, at first `limit`. `hit` answers
-    /// with a smaller t to shorten the ray: the t of its hit for the closest one, −∞ to stop, None to go on unchanged.
+    /// Calls `hit` with items along a ray, roughly from near to far, with the largest t of interest, at first
+    /// `limit`. `hit` returns a smaller t to shorten the ray: the t of its hit for the closest one, −∞ to
+    /// stop, None to go on unchanged.
     pub fn along_ray(
         &self,
         ray: &Ray,
@@ -162,7 +165,7 @@ impl WideTree {
         })
     }
 
-    /// Visits the leaves whose box meets a box or a ball, given by its box in the unit frame.
+    /// Visits the leaves whose box overlaps a box or a sphere, given by its box in the unit frame.
     pub(super) fn walk_overlap(
         &self,
         query: Box32,
@@ -178,7 +181,7 @@ impl WideTree {
         while let Some((bits, _)) = stack.pop() {
             let link = Link::from_bits(bits);
             let Some(index) = link.as_node() else {
-                let places = link.places();
+                let places = places(link);
                 visits.items += places.len();
                 if leaf(places).is_break() {
                     return visits;
@@ -186,7 +189,7 @@ impl WideTree {
                 continue;
             };
             visits.nodes += 1;
-            let node = &self.nodes[index];
+            let node = &self.nodes[index as usize];
             let mut met = (0..3)
                 .map(|axis| node.planes[axis][0].cmple(high[axis]) & node.planes[axis][1].cmpge(low[axis]))
                 .fold(0b1111, |all, axis| all & axis.bitmask());
@@ -201,13 +204,13 @@ impl WideTree {
 
     /// Box in the items' frame ⇒ box in the unit frame, rounded outwards.
     pub(super) fn query_box(&self, min: DVec3, max: DVec3) -> Box32 {
-        // Farther out nothing is to be found, and the rounding of `outward` is bounded near 1.
+        // There are no boxes farther out, and the rounding of `outward` is bounded near 1.
         let clamp = |p: DVec3| self.frame.point(p).clamp(DVec3::splat(-1.5), DVec3::splat(1.5)).as_vec3();
         let pad = Vec3::splat(2.0 * PAD);
         Box32 { low: (clamp(min) - pad).extend(0.0), high: (clamp(max) + pad).extend(0.0) }
     }
 
-    /// Hands over each item whose rounded box may meet `query`, until `found` breaks off.
+    /// Calls `found` with each item whose rounded box may overlap `query`, until `found` breaks.
     pub fn overlapping(
         &self,
         query: &Aabb,
@@ -219,7 +222,7 @@ impl WideTree {
         })
     }
 
-    /// Hands over each item of a leaf whose box meets the ball's box, until `found` breaks off.
+    /// Calls `found` with each item of a leaf whose box overlaps the sphere's box, until `found` breaks.
     pub fn overlapping_sphere(
         &self,
         query: &BoundingSphere,
@@ -232,8 +235,8 @@ impl WideTree {
         })
     }
 
-    /// Walks the leaves around `p` from near to far while their box may lie nearer than `limit`; `leaf` gets the places of a
-    /// leaf's items and the distance of interest, and returns the new one.
+    /// Walks the leaves around `p` from near to far while their box may lie nearer than `limit`; `leaf` gets
+    /// the places of a leaf's items and the distance of interest, and returns the new one.
     pub(super) fn walk_nearest(
         &self,
         p: DVec3,
@@ -244,7 +247,8 @@ impl WideTree {
         let mut visits = Visits::default();
         let unit = self.frame.point(p);
         let reach = unit.abs().max_element();
-        // So far out single precision cannot tell boxes apart (or square a distance): then none is skipped.
+        // At this distance single precision cannot distinguish boxes (or square a distance): then none is
+        // skipped.
         let trust = f32::from(u8::from(reach < 1e6));
         let slack = Vec4::splat((SLACK * (1.0 + reach)) as f32);
         let at = [0, 1, 2].map(|axis| Vec4::splat(unit[axis].clamp(-1e6, 1e6) as f32));
@@ -263,14 +267,14 @@ impl WideTree {
             }
             let link = Link::from_bits(bits);
             let Some(index) = link.as_node() else {
-                let places = link.places();
+                let places = places(link);
                 visits.items += places.len();
                 limit = leaf(places, limit);
                 limit32 = square(limit);
                 continue;
             };
             visits.nodes += 1;
-            let node = &self.nodes[index];
+            let node = &self.nodes[index as usize];
             let gap = |axis: usize| {
                 let [low, high] = node.planes[axis];
                 let gap = ((low - at[axis]).max(at[axis] - high) - slack).max(Vec4::ZERO);
@@ -293,8 +297,9 @@ impl WideTree {
         visits
     }
 
-    /// Hands over items around a point, roughly from near to far, with the distance of interest, at first `limit`. `distance`
-    /// answers with the item's distance to narrow the search, or None to leave it. A `p` that is not finite finds nothing.
+    /// Hands over items around a point, roughly from near to far, with the distance of interest, at first
+    /// `limit`. `distance` returns the item's distance to narrow the search, or None to leave it. No result
+    /// for a `p` that is not finite.
     pub fn nearest(
         &self,
         p: DVec3,

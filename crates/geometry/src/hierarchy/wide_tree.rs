@@ -1,11 +1,11 @@
 //! Four boxes at a time.
 //!
-//! Two levels of the binary tree become one: a node holds the boxes of up to four children, coordinate by coordinate, so
-//! that one vector operation treats all four. Boxes are f32 in the unit frame of [`UnitFrame`](super::unit_frame), rounded
-//! outwards; whatever needs to be exact is asked of the items in f64.
+//! Two levels of the binary tree become one: a node holds the boxes of up to four children, coordinate by
+//! coordinate, so that one vector operation treats all four. Boxes are f32 in the unit frame of
+//! [`UnitFrame`](super::unit_frame), rounded outwards; exact tests are made on the items in f64.
 //!
-//! Node 0 stands above the root: its first lane holds the root's box and link. A *slot* (node, lane) names every box of the
-//! tree, the root's included.
+//! Node 0 is above the root: its first lane holds the root's box and link. A *slot* (node, lane) names every
+//! box of the tree, the root's included.
 
 use std::ops::Range;
 
@@ -13,53 +13,29 @@ use glam::{DVec3, Vec4};
 
 use super::binned_build::{self, Item};
 use super::box_tree::check_boxes;
-use super::unit_frame::{Box32, UnitFrame};
+use super::unit_frame::UnitFrame;
 use super::{BuildSettings, HierarchyError};
 use crate::Aabb;
+use crate::box32::Box32;
+use crate::wide_link::Link;
 
-/// A child: an inner node, a leaf, or nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link(u32);
-
-const LEAF: u32 = 1 << 31;
+/// Bits of a leaf's payload that hold its first place; those above hold its number of items less one.
 const FIRST_BITS: u32 = 27;
 
-impl Link {
-    pub const NOTHING: Self = Self(u32::MAX);
-
-    pub fn node(index: usize) -> Self {
-        Self(index as u32)
-    }
-
-    pub fn leaf(first: u32, count: u32) -> Self {
-        Self(LEAF | (count - 1) << FIRST_BITS | first)
-    }
-
-    #[inline(always)]
-    pub fn bits(self) -> u32 {
-        self.0
-    }
-
-    #[inline(always)]
-    pub fn from_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-
-    /// Index of an inner node.
-    #[inline(always)]
-    pub fn as_node(self) -> Option<usize> {
-        (self.0 & LEAF == 0).then_some(self.0 as usize)
-    }
-
-    /// Places of a leaf's items; only asked of leaves.
-    #[inline(always)]
-    pub fn places(self) -> Range<usize> {
-        let first = (self.0 & ((1 << FIRST_BITS) - 1)) as usize;
-        first..first + ((self.0 & !LEAF) >> FIRST_BITS) as usize + 1
-    }
+/// Link to a leaf with `count` items from place `first` on.
+fn leaf_link(first: u32, count: u32) -> Link {
+    Link::leaf((count - 1) << FIRST_BITS | first)
 }
 
-/// Up to four boxes: `planes[axis][0]` the lower, `planes[axis][1]` the upper sides. A lane without child has an inverted box.
+/// Places of a leaf's items.
+#[inline(always)]
+pub(super) fn places(leaf: Link) -> Range<usize> {
+    let first = (leaf.payload() & ((1 << FIRST_BITS) - 1)) as usize;
+    first..first + (leaf.payload() >> FIRST_BITS) as usize + 1
+}
+
+/// Up to four boxes: `planes[axis][0]` the lower, `planes[axis][1]` the upper sides. A lane without child has
+/// an inverted box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Node {
     pub planes: [[Vec4; 2]; 3],
@@ -95,7 +71,8 @@ impl Node {
 
 /// A hierarchy of four-fold nodes over boxes, for speed.
 ///
-/// Its boxes are rounded outwards, so that overlap queries may hand over an item that misses by 10⁻⁷ of the whole size.
+/// Its boxes are rounded outwards, so that overlap queries may hand over an item that misses by 10⁻⁷ of the
+/// whole size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WideTree {
     pub(super) frame: UnitFrame,
@@ -123,12 +100,12 @@ impl WideTree {
         Ok(Self { frame, nodes: collapsed(&binary), order, bounds })
     }
 
-    /// Box around everything.
+    /// Box of all items.
     pub fn bounds(&self) -> Aabb {
         self.bounds
     }
 
-    /// How many items it holds.
+    /// Number of items.
     pub fn item_count(&self) -> usize {
         self.order.len()
     }
@@ -138,7 +115,8 @@ impl WideTree {
         self.nodes.len()
     }
 
-    /// Moves every item to a new box but keeps who is whose child; boxes come in the order of the build.
+    /// Moves every item to a new box but keeps the topology of the tree; boxes come in the order of the
+    /// build.
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<(), HierarchyError> {
         if boxes.len() != self.order.len() {
             let (expected, found) = (self.order.len(), boxes.len());
@@ -151,7 +129,8 @@ impl WideTree {
         Ok(())
     }
 
-    /// Node boxes from the corners of the boxes in the order of leaves, children before parents; `self.bounds` must already hold them all.
+    /// Node boxes from the corners of the boxes in the order of leaves, children before parents;
+    /// `self.bounds` must already hold them all.
     pub(super) fn fit(&mut self, corners: impl Fn(usize) -> (DVec3, DVec3)) {
         self.frame = UnitFrame::around(&self.bounds);
         for index in (0..self.nodes.len()).rev() {
@@ -161,8 +140,8 @@ impl WideTree {
                     continue;
                 }
                 let bounds = match link.as_node() {
-                    Some(child) => self.nodes[child].all(),
-                    None => link.places().fold(Box32::EMPTY, |all, place| {
+                    Some(child) => self.nodes[child as usize].all(),
+                    None => places(link).fold(Box32::EMPTY, |all, place| {
                         let (min, max) = corners(place);
                         all.union(self.frame.outward(min, max))
                     }),
@@ -194,11 +173,11 @@ fn collapsed(binary: &[binned_build::Node]) -> Vec<Node> {
     while let Some((index, parent, lane)) = open.pop() {
         let node = &binary[index];
         if node.count > 0 {
-            nodes[parent].links[lane] = Link::leaf(node.link, node.count);
+            nodes[parent].links[lane] = leaf_link(node.link, node.count);
             continue;
         }
         let place = nodes.len();
-        nodes[parent].links[lane] = Link::node(place);
+        nodes[parent].links[lane] = Link::node(place as u32);
         let mut children = [index + 1, index + node.link as usize, 0, 0];
         let mut count = 2;
         while count < 4 {

@@ -1,4 +1,5 @@
-//! Balls, axis-aligned and turned boxes behind one name: every pair of them, with points, rays and triangles.
+//! Spheres, axis-aligned and oriented boxes as one type: tests of every pair, and with points, rays and
+//! triangles.
 
 use glam::DVec3;
 
@@ -16,14 +17,14 @@ use crate::{Aabb, BoundingSphere, BoundsError, OrientedBox, Pose};
 /// use glam::DVec3;
 /// use rattleback_geometry::primitive::BoundingVolume;
 /// use rattleback_geometry::{Aabb, BoundingSphere};
-/// let ball = BoundingVolume::from(BoundingSphere::new(DVec3::ZERO, 1.0)?);
+/// let sphere = BoundingVolume::from(BoundingSphere::new(DVec3::ZERO, 1.0)?);
 /// let cube = BoundingVolume::from(Aabb::new(DVec3::X, DVec3::splat(2.0))?);
-/// assert!(ball.overlaps(&cube));
+/// assert!(sphere.overlaps(&cube));
 /// # Ok::<(), rattleback_geometry::BoundsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BoundingVolume {
-    /// Ball.
+    /// Sphere.
     Sphere(BoundingSphere),
     /// Axis-aligned box.
     Aligned(Aabb),
@@ -139,7 +140,8 @@ impl BoundingVolume {
     }
 }
 
-/// Where the infinite line of a ray enters and leaves a ball, from its nearest approach: exact for far rays too.
+/// Where the infinite line of a ray enters and leaves a sphere, from its nearest approach: exact for far rays
+/// too.
 pub(crate) fn sphere_interval(ray: &Ray, sphere: &BoundingSphere) -> Option<[f64; 2]> {
     let to_center = sphere.center() - ray.origin();
     let middle = to_center.dot(ray.direction());

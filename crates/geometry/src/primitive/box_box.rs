@@ -1,14 +1,14 @@
 //! Two boxes by separating axes (Gottschalk, Lin and Manocha 1996).
 //!
-//! In A's frame T = R_Aᵗ(c_B − c_A) and R_ij = A_i·B_j. An axis separates iff the distance of the centres along it exceeds
-//! the sum of the boxes' reaches:
+//! In A's frame T = R_Aᵗ(c_B − c_A) and R_ij = A_i·B_j. An axis separates iff the distance of the centres
+//! along it exceeds the sum of the boxes' reaches:
 //! - A_i: |T_i| > a_i + Σ_j b_j |R_ij|
 //! - B_j: |Σ_i T_i R_ij| > b_j + Σ_i a_i |R_ij|
 //! - A_i × B_j: |T_{i+2} R_{i+1,j} − T_{i+1} R_{i+2,j}|
 //!   > a_{i+1}|R_{i+2,j}| + a_{i+2}|R_{i+1,j}| + b_{j+1}|R_{i,j+2}| + b_{j+2}|R_{i,j+1}|
 //!
-//! If none of the 15 does, the boxes share a point. The product of nearly parallel edges is rounding noise, so an edge axis
-//! must separate by more than the rounding of its terms.
+//! If none of the 15 does, the boxes share a point. The product of nearly parallel edges is rounding noise,
+//! so an edge axis must separate by more than the rounding of its terms.
 
 use glam::DVec3;
 
@@ -37,7 +37,8 @@ pub(crate) struct BoxPair {
     pub rotation: [[f64; 3]; 3],
 }
 
-/// One axis: centre distance is the dot product of T with `axis`, `reach` the sum of the boxes' extents along it.
+/// One axis: centre distance is the dot product of T with `axis`, `reach` the sum of the boxes' extents along
+/// it.
 pub(crate) struct AxisReach {
     pub name: BoxAxis,
     pub axis: DVec3,
@@ -49,7 +50,8 @@ impl BoxPair {
         let relative = a.pose().relative(&b.pose());
         let columns = relative.rotation_matrix().to_cols_array_2d();
         let rotation = std::array::from_fn(|i| std::array::from_fn(|j| columns[j][i]));
-        // The difference of the centres is taken before turning: far from the origin it is the more exact way.
+        // The difference of the centres is taken before turning: far from the origin it is the more exact
+        // way.
         let t = a.pose().inverse_vector(b.center() - a.center());
         Self { a: a.half_extents(), b: b.half_extents(), t, rotation }
     }
@@ -98,7 +100,7 @@ pub fn box_box(a: &OrientedBox, b: &OrientedBox) -> bool {
     separating_axis(a, b).is_none()
 }
 
-/// Whether an axis-aligned and a turned box share a point.
+/// Whether an axis-aligned and an oriented box share a point.
 pub fn aabb_box(a: &Aabb, b: &OrientedBox) -> bool {
     box_box(&OrientedBox::from(*a), b)
 }

@@ -1,16 +1,17 @@
-//! Boxes and balls: clamp the centre into the box, in the box's frame; they meet iff the clamped point lies within r.
+//! Boxes and spheres: clamp the centre into the box, in the box's frame; they intersect iff the clamped point
+//! lies within r.
 
 use glam::DVec3;
 
 use crate::{Aabb, BoundingSphere, OrientedBox};
 
-/// Whether an axis-aligned box and a ball share a point.
+/// Whether an axis-aligned box and a sphere share a point.
 pub fn aabb_sphere(bounds: &Aabb, sphere: &BoundingSphere) -> bool {
     bounds.closest_point(sphere.center()).distance_squared(sphere.center())
         <= sphere.radius() * sphere.radius()
 }
 
-/// Whether a box and a ball share a point.
+/// Whether a box and a sphere share a point.
 pub fn box_sphere(bounds: &OrientedBox, sphere: &BoundingSphere) -> bool {
     let center = bounds.pose().inverse_point(sphere.center());
     let outside = (center.abs() - bounds.half_extents()).max(DVec3::ZERO);

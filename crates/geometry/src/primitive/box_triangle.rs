@@ -1,6 +1,6 @@
-//! A box and a triangle by all 13 separating axes: 3 face normals, the triangle's normal and the 9 products of an edge of
-//! each (Akenine-Möller 2001). In the box's frame, with half sizes h, an axis n separates iff the triangle's interval of n·p
-//! misses ± Σ h_i |n_i|.
+//! A box and a triangle by all 13 separating axes: 3 face normals, the triangle's normal and the 9 products
+//! of an edge of each (Akenine-Möller 2001). In the box's frame, with half sizes h, an axis n separates iff
+//! the triangle's interval of n·p misses ± Σ h_i |n_i|.
 
 use glam::DVec3;
 
@@ -9,11 +9,14 @@ use crate::OrientedBox;
 
 /// Whether a solid box and a triangle share a point; a triangle without area counts as its sides.
 pub fn box_triangle(bounds: &OrientedBox, triangle: &Triangle) -> bool {
-    meets_centered_box(&triangle.corners().map(|p| bounds.pose().inverse_point(p)), bounds.half_extents())
+    intersects_centered_box(
+        &triangle.corners().map(|p| bounds.pose().inverse_point(p)),
+        bounds.half_extents(),
+    )
 }
 
 /// The same in the box's frame, h being its half sizes.
-pub(crate) fn meets_centered_box(corners: &[DVec3; 3], h: DVec3) -> bool {
+pub(crate) fn intersects_centered_box(corners: &[DVec3; 3], h: DVec3) -> bool {
     let [a, b, c] = *corners;
     if a.min(b).min(c).cmpgt(h).any() || a.max(b).max(c).cmplt(-h).any() {
         return false;

@@ -1,9 +1,10 @@
-//! Rays against shapes: what a hit is, and the round solids of revolution and boxes.
+//! Rays against shapes: hits, solids of revolution and boxes.
 //!
-//! A solid is an interval of t on the line o + t d: boxes by slabs, balls by their nearest approach, an ellipsoid as the
-//! unit ball of the space divided by its semi-axes, a cylinder as the infinite one (a quadratic in the plane) cut by the
-//! slab of its caps, a cone as its quadratic x² + y² = (r/h)² (z_apex − z)² cut by the slab, a capsule as the union of a
-//! cylinder and two balls. The ray enters at the first end of the interval and leaves at the last.
+//! A solid is an interval of t on the line o + t d: boxes by slabs, spheres by their nearest approach, an
+//! ellipsoid as the unit sphere of the space divided by its semi-axes, a cylinder as the infinite one (a
+//! quadratic in the plane) cut by the slab of its caps, a cone as its quadratic x² + y² = (r/h)² (z_apex −
+//! z)² cut by the slab, a capsule as the union of a cylinder and two spheres. The ray enters at the first end
+//! of the interval and leaves at the last.
 
 use glam::DVec3;
 
@@ -12,7 +13,7 @@ use super::bounding_volume::sphere_interval;
 use super::segment_box::slab_interval;
 use crate::{Aabb, BoundingSphere, Capsule, Cone, Cuboid, Cylinder, Ellipsoid};
 
-/// What a ray that starts inside a solid reports.
+/// Hit of a ray that starts inside a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FromInside {
     /// A hit at its origin, t = 0, with the normal against the ray.
@@ -22,7 +23,7 @@ pub enum FromInside {
     Exit,
 }
 
-/// Where a ray meets a shape.
+/// Where a ray hits a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RayHit {
     /// Distance from the ray's origin.
@@ -31,8 +32,9 @@ pub struct RayHit {
     pub point: DVec3,
     /// Outward unit normal there; of an open surface the side the ray comes from.
     pub normal: DVec3,
-    /// Which face: triangle of a mesh, face of a polyhedron, 2·cell + triangle of a terrain, 2·axis + (1 if positive) of a
-    /// box, 0 for the curved side and 1, 2 for the lower and upper cap of a cylinder or cone, else 0.
+    /// Which face: triangle of a mesh, face of a polyhedron, 2·cell + triangle of a terrain, 2·axis + (1 if
+    /// positive) of a box, 0 for the curved side and 1, 2 for the lower and upper cap of a cylinder or cone,
+    /// else 0.
     pub feature: u32,
     /// Which part of a compound, else 0.
     pub part: u32,
@@ -49,7 +51,7 @@ impl RayHit {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub t: f64,
-    /// Of any length: only the one that is reported is worth a square root.
+    /// Not normalised: only the reported one is.
     pub normal: DVec3,
     pub feature: u32,
 }
@@ -73,10 +75,10 @@ pub(crate) fn hit_of_interval(
     (crossing.t <= max).then(|| RayHit::new(ray, crossing.t, normal, crossing.feature))
 }
 
-/// Only the end that is reported gets a point and a normal. With c the point of the line nearest to the centre, that end is
-/// c ± h d, and its length the radius but for rounding.
+/// Only the end that is reported gets a point and a normal. With c the point of the line nearest to the
+/// centre, that end is c ± h d, and its length the radius but for rounding.
 #[inline]
-pub(crate) fn cast_at_ball(ray: &Ray, max: f64, inside: FromInside, radius: f64) -> Option<RayHit> {
+pub(crate) fn cast_at_sphere(ray: &Ray, max: f64, inside: FromInside, radius: f64) -> Option<RayHit> {
     let (o, d) = (ray.origin(), ray.direction());
     let middle = -o.dot(d);
     let c = o + middle * d;
@@ -101,16 +103,16 @@ pub(crate) fn cast_at_ball(ray: &Ray, max: f64, inside: FromInside, radius: f64)
     Some(RayHit { t, point, normal, feature: 0, part: 0 })
 }
 
-/// A vector that has unit length but for rounding ⇒ with unit length: one step of Newton's method for 1/√(n²). From far
-/// away c is rounded so much that only the root will do.
+/// A vector that has unit length but for rounding ⇒ with unit length: one step of Newton's method for
+/// 1/√(n²). From far away c is rounded so much that only the root will do.
 #[inline]
 fn unit_again(n: DVec3, otherwise: DVec3) -> DVec3 {
     let excess = n.length_squared() - 1.0;
     if excess.abs() < 1e-8 { n * (1.0 - 0.5 * excess) } else { n.normalize_or(otherwise) }
 }
 
-/// Slabs side by side. Along an axis that the ray does not move on, the quotients are infinite, and tell in or out by their
-/// signs, or, on the side itself, not a number, which `max` and `min` pass over.
+/// Slabs side by side. Along an axis that the ray does not move on, the quotients are infinite, and classify
+/// in or out by their signs, or, on the side itself, not a number, which `max` and `min` pass over.
 #[inline]
 pub(crate) fn cast_at_cuboid(ray: &Ray, max: f64, inside: FromInside, cuboid: &Cuboid) -> Option<RayHit> {
     let (o, d) = (ray.origin(), ray.direction());
@@ -130,7 +132,7 @@ pub(crate) fn cast_at_cuboid(ray: &Ray, max: f64, inside: FromInside, cuboid: &C
     (t <= max).then(|| RayHit::new(ray, t, normal, feature))
 }
 
-/// The first side that is met at t: its normal and number. `forward` if it looks along the ray.
+/// The first side that is hit at t: its normal and number. `forward` if the normal is along the ray.
 #[inline]
 fn face_of(sides: DVec3, t: f64, d: DVec3, forward: bool) -> (DVec3, u32) {
     let axis = if sides.x == t {
@@ -152,8 +154,8 @@ pub(crate) fn ellipsoid(ray: &Ray, ellipsoid: &Ellipsoid) -> Option<[Crossing; 2
     let unit = Ray::new(o, d).ok()?;
     let ends = sphere_interval(&unit, &BoundingSphere::new(DVec3::ZERO, 1.0).ok()?)?;
     Some(ends.map(|t| {
-        let on_ball = unit.at(t);
-        Crossing { t: t / stretch, normal: on_ball / s, feature: 0 }
+        let on_unit_sphere = unit.at(t);
+        Crossing { t: t / stretch, normal: on_unit_sphere / s, feature: 0 }
     }))
 }
 
@@ -165,7 +167,7 @@ pub(crate) fn cylinder(ray: &Ray, cylinder: &Cylinder) -> Option<[Crossing; 2]> 
 
 pub(crate) fn capsule(ray: &Ray, capsule: &Capsule) -> Option<[Crossing; 2]> {
     let half = 0.5 * capsule.height();
-    let ball = |z: f64| {
+    let cap = |z: f64| {
         let sphere = BoundingSphere::new(z * DVec3::Z, capsule.radius()).ok()?;
         let ends = sphere_interval(ray, &sphere)?;
         Some(ends.map(|t| Crossing { t, normal: ray.at(t) - z * DVec3::Z, feature: 0 }))
@@ -173,7 +175,7 @@ pub(crate) fn capsule(ray: &Ray, capsule: &Capsule) -> Option<[Crossing; 2]> {
     let middle = tube(ray, capsule.radius()).and_then(|side| cut(side, slab(ray, -half, half)?));
     // The union of three convex pieces that together are convex: the first way in and the last way out.
     let mut joined: Option<[Crossing; 2]> = None;
-    for piece in [middle, ball(-half), ball(half)].into_iter().flatten() {
+    for piece in [middle, cap(-half), cap(half)].into_iter().flatten() {
         joined = Some(match joined {
             None => piece,
             Some([enter, leave]) => [
@@ -225,10 +227,10 @@ fn cut(a: [Crossing; 2], b: [Crossing; 2]) -> Option<[Crossing; 2]> {
     (enter.t <= leave.t).then_some([enter, leave])
 }
 
-/// x² + y² = k² w², w = z_apex − z: only the nappe below the apex, w ≥ 0, and above the base counts. The line spends one
-/// interval in it, whose ends are among the crossings of the side and of the base.
+/// x² + y² = k² w², w = z_apex − z: only the nappe below the apex, w ≥ 0, and above the base counts. The line
+/// spends one interval in it, whose ends are among the crossings of the side and of the base.
 pub(crate) fn cone(ray: &Ray, cone: &Cone) -> Option<[Crossing; 2]> {
-    // Moved up to where the line passes the middle: squares of a far origin would swallow the cone.
+    // Moved to where the line passes the middle: squares of a far origin would cancel the cone's size.
     let shift = -ray.origin().dot(ray.direction());
     let (o, d) = (ray.at(shift), ray.direction());
     let (k, w) = (cone.radius() / cone.height(), cone.apex() - o.z);
@@ -273,7 +275,7 @@ fn quadratic_roots(a: f64, b: f64, c: f64) -> [f64; 2] {
     [q / a, c / q]
 }
 
-/// Whether the ray can meet the box within `max` at all.
+/// Whether the ray hits the box within `max`.
 pub(crate) fn may_hit(ray: &Ray, max: f64, bounds: &Aabb) -> bool {
     slab_interval(ray.origin(), ray.direction(), max, bounds).is_some()
 }

@@ -1,10 +1,11 @@
 //! Rays against triangles, without leaks between neighbours (Woop, Benthin and Wald 2013).
 //!
-//! With e, f, d a right-handed orthonormal frame along the ray and q = p − o, a corner is seen at (q·e, q·f). With A, B, C so
-//! seen, U = C_x B_y − C_y B_x, V = A_x C_y − A_y C_x, W = B_x A_y − B_y A_x say on which side of each triangle side the ray passes.
-//! All of one sign (zero counts as either) is a hit, at t = (U A_z + V B_z + W C_z)/(U + V + W), z = q·d. Two triangles with a
-//! common side see its ends alike and compute the same number for it up to sign, so a ray cannot slip through between them. A
-//! ray in the triangle's own plane does not hit it. d·((B − A) × (C − A)) = −(U + V + W) is negative where it meets the front.
+//! With e, f, d a right-handed orthonormal frame along the ray and q = p − o, a corner is seen at (q·e, q·f).
+//! With A, B, C so seen, U = C_x B_y − C_y B_x, V = A_x C_y − A_y C_x, W = B_x A_y − B_y A_x give the side on
+//! which the ray passes each edge. All of one sign (zero counts as either) is a hit, at t = (U A_z + V B_z +
+//! W C_z)/(U + V + W), z = q·d. Two triangles with a common side see its ends alike and compute the same
+//! number for it up to sign, so a ray cannot slip through between them. A ray in the triangle's own plane
+//! does not hit it. d·((B − A) × (C − A)) = −(U + V + W) is negative where it hits the front.
 
 use glam::{DVec2, DVec3};
 
@@ -27,15 +28,15 @@ impl TriangleRay {
         Self { origin: ray.origin(), across: [e, f], direction: ray.direction() }
     }
 
-    /// Signed distance along the line at which it meets the triangle, and whether it meets its front (the side the normal
-    /// points to).
+    /// Signed distance along the line at which it hits the triangle, and whether it hits its front (the side
+    /// the normal points to).
     #[inline]
     pub fn cast(&self, triangle: &Triangle) -> Option<(f64, bool)> {
         let corners = triangle.corners().map(|p| p - self.origin);
         let [e, f] = self.across;
         let [a, b, c] = corners.map(|q| DVec2::new(q.dot(e), q.dot(f)));
         let (u, v, w) = (c.perp_dot(b), a.perp_dot(c), b.perp_dot(a));
-        // One comparison of extremes rather than six that are guessed.
+        // One comparison of extremes rather than six branches.
         if u.min(v).min(w) < 0.0 && u.max(v).max(w) > 0.0 {
             return None;
         }
@@ -48,7 +49,7 @@ impl TriangleRay {
     }
 }
 
-/// (ray, reach, numbered triangles) ⇒ nearest hit with its normal turned against the ray, and whether it is a front.
+/// (ray, reach, numbered triangles) ⇒ nearest hit with its normal against the ray, and whether it is a front.
 pub fn cast_ray_at_triangles(
     ray: &Ray,
     max: f64,
@@ -176,7 +177,8 @@ impl GridWalk {
         inside.then_some((self.row, self.column))
     }
 
-    /// The cell, and where the ray leaves it through a corner, the cells beside that corner, which rounding might skip.
+    /// The cell, and where the ray leaves it through a corner, the cells beside that corner, which rounding
+    /// might skip.
     fn with_corner_neighbors(&self, (row, column): (isize, isize)) -> impl Iterator<Item = (usize, usize)> {
         let corner = (self.next[0] - self.next[1]).abs() <= self.near_corner;
         let beside = [(row, column), (row + self.sign[1], column), (row, column + self.sign[0])];

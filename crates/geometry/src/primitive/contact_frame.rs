@@ -1,7 +1,8 @@
 //! Frames at a contact, and how fast they turn.
 //!
-//! From the unit normal n the smallest component is struck out and the other two turned: |n_x| smallest ⇒ a = (0, n_z, −n_y),
-//! else |n_y| smallest ⇒ a = (−n_z, 0, n_x), else a = (n_y, −n_x, 0); t = a/|a|, k = n × t. Ties go in this order.
+//! From the unit normal n the smallest component is dropped and the other two rotated: |n_x| smallest ⇒ a =
+//! (0, n_z, −n_y), else |n_y| smallest ⇒ a = (−n_z, 0, n_x), else a = (n_y, −n_x, 0); t = a/|a|, k = n × t.
+//! Ties go in this order.
 //!
 //! Rates: ȧ is the same rule applied to ṅ, ṫ = (ȧ − (t·ȧ) t)/|a|, k̇ = ṅ × t + n × ṫ. The normal itself:
 //! between points ṅ = (v − (v·n) n)/|p₁ − p₂|; of a face ṅ = ω × n; of two edges N = e₁ × e₂,
@@ -41,15 +42,16 @@ impl ContactFrame {
             return Err(PrimitiveError::NoDirection { what: "contact normal" });
         }
         let normal = (normal / scale).normalize();
-        let tangent = turned(smallest_component(normal), normal).normalize();
+        let tangent = rotated(smallest_component(normal), normal).normalize();
         Ok(Self { normal, tangent, binormal: normal.cross(tangent) })
     }
 
-    /// Rate of the unit normal ⇒ rates of (normal, tangent, binormal), as long as the same component stays smallest.
+    /// Rate of the unit normal ⇒ rates of (normal, tangent, binormal), as long as the same component stays
+    /// smallest.
     pub fn rates(&self, normal_rate: DVec3) -> [DVec3; 3] {
         let smallest = smallest_component(self.normal);
-        let length = turned(smallest, self.normal).length();
-        let a_rate = turned(smallest, normal_rate);
+        let length = rotated(smallest, self.normal).length();
+        let a_rate = rotated(smallest, normal_rate);
         let tangent_rate = (a_rate - self.tangent.dot(a_rate) * self.tangent) / length;
         [normal_rate, tangent_rate, normal_rate.cross(self.tangent) + self.normal.cross(tangent_rate)]
     }
@@ -67,8 +69,8 @@ pub fn face_normal_rate(omega: DVec3, normal: DVec3) -> DVec3 {
     omega.cross(normal)
 }
 
-/// (edge of body 1, edge of body 2, their angular velocities) ⇒ unit e₁ × e₂ and its rate; None for parallel edges. If the
-/// normal is flipped, so is its rate.
+/// (edge of body 1, edge of body 2, their angular velocities) ⇒ unit e₁ × e₂ and its rate; None for parallel
+/// edges. If the normal is flipped, so is its rate.
 pub fn edge_normal_rate(e1: DVec3, e2: DVec3, omega1: DVec3, omega2: DVec3) -> Option<(DVec3, DVec3)> {
     let product = e1.cross(e2);
     let length = product.length();
@@ -91,7 +93,7 @@ fn smallest_component(n: DVec3) -> usize {
     }
 }
 
-fn turned(smallest: usize, n: DVec3) -> DVec3 {
+fn rotated(smallest: usize, n: DVec3) -> DVec3 {
     match smallest {
         0 => DVec3::new(0.0, n.z, -n.y),
         1 => DVec3::new(-n.z, 0.0, n.x),

@@ -1,14 +1,15 @@
 //! Two segments of one plane.
 //!
 //! With k_p = n × (p₂ − p₁) and k_q = n × (q₂ − q₁): m_q = k_p·(p₁ − q₁)/(k_p·(q₂ − q₁)) and
-//! t_p = k_q·(q₁ − p₁)/(k_q·(p₂ − p₁)); they meet if both lie in [0, 1]. Parallel segments meet only on one line, where
-//! the question is one of intervals.
+//! t_p = k_q·(q₁ − p₁)/(k_q·(p₂ − p₁)); they intersect if both lie in [0, 1]. Parallel segments intersect
+//! only on one line, where the question is one of intervals.
 
 use glam::DVec3;
 
 use super::{LineSegment, Tolerances};
 
-/// (two segments of the plane with unit normal n) ⇒ parameters (on p, on q) of a common point, if there is one.
+/// (two segments of the plane with unit normal n) ⇒ parameters (on p, on q) of a common point, if there is
+/// one.
 pub fn coplanar_edges(
     p: &LineSegment,
     q: &LineSegment,

@@ -1,8 +1,8 @@
 //! Rays and nearest points of shapes known only by their support function.
 //!
-//! Ray: the plane in front of the set that the nearest point gives bounds how far the ray may run without touching; that
-//! is Newton's method on a convex function and never runs past the surface. A ray from inside leaves where the ray back from
-//! beyond enters.
+//! Ray: the plane in front of the set that the nearest point gives bounds how far the ray may run without
+//! touching; that is Newton's method on a convex function and never runs past the surface. A ray from inside
+//! leaves where the ray back from beyond enters.
 //!
 //! Nearest point: the distance, or from inside the depth, of the shape and a point.
 
@@ -25,7 +25,7 @@ pub(crate) fn cast(ray: &Ray, max: f64, inside: FromInside, shape: &Arc<dyn Supp
     let [near, leave] = super::bounding_volume::sphere_interval(ray, &bounds)?;
     let size = bounds.radius();
     let touch = 1e-12 * size;
-    // The way up to the ball around the shape is free.
+    // Advance to the bounding sphere of the shape.
     let mut t = near.max(0.0);
     let mut normal = None;
     let mut cache = GjkCache::default();

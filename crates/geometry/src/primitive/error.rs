@@ -1,4 +1,4 @@
-//! What can be wrong with the input of a primitive test, and how near counts as touching.
+//! Errors and tolerances of primitive tests.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ pub enum PrimitiveError {
     /// A coordinate is NaN or infinite.
     #[error("{what} must be finite")]
     NonFinite {
-        /// What was not.
+        /// The quantity.
         what: &'static str,
     },
     /// A direction of length zero.
@@ -24,7 +24,7 @@ pub enum PrimitiveError {
         what: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// Valid range.
         allowed: &'static str,
     },
 }

@@ -1,5 +1,5 @@
-//! Points, segments, rays, triangles, tetrahedra, boxes and balls: nearest points, closed intersection tests of every pair,
-//! and rays and nearest points of every shape.
+//! Points, segments, rays, triangles, tetrahedra, boxes and spheres: nearest points, closed intersection
+//! tests of every pair, and rays and nearest points of every shape.
 
 mod bounding_volume;
 mod box_box;
@@ -37,7 +37,7 @@ pub use bounding_volume::BoundingVolume;
 pub use box_box::{BoxAxis, aabb_box, box_box, separating_axis};
 pub use box_sphere::{aabb_sphere, box_sphere, closest_point_of_box};
 pub use box_triangle::box_triangle;
-pub(crate) use box_triangle::meets_centered_box;
+pub(crate) use box_triangle::intersects_centered_box;
 pub use cast::{FromInside, RayHit};
 pub use cast_triangles::{TriangleRay, cast_ray_at_mesh, cast_ray_at_triangles};
 pub use contact_frame::{ContactFrame, edge_normal_rate, face_normal_rate, point_normal_rate};
@@ -51,7 +51,9 @@ pub use point_in_object::point_in_mesh;
 pub use project::PointProjection;
 pub use ray::Ray;
 pub use segment::LineSegment;
-pub use segment_box::{ray_meets_aabb, segment_aabb, segment_box, segment_meets_aabb, slab_interval};
+pub use segment_box::{
+    ray_intersects_aabb, segment_aabb, segment_box, segment_intersects_aabb, slab_interval,
+};
 pub use segment_segment::{ClosestPair, closest_segment_segment};
 pub use segment_sphere::segment_sphere;
 pub use segment_triangle::{closest_segment_triangle, segment_triangle};

@@ -1,10 +1,12 @@
-//! When bounding volumes first meet, one of them moving by a displacement D while s goes from 0 to 1.
+//! Time of first contact of bounding volumes, one of them moving by a displacement D while s goes from 0 to
+//! 1.
 //!
-//! Two boxes: along each separating axis the centres' distance T·n + s D·n must come within the reach; the intervals of
-//! s of all axes must share a point, and the first such s is the entry.
+//! Two boxes: along each separating axis the centres' distance T·n + s D·n must come within the reach; the
+//! intervals of s of all axes must share a point, and the first such s is the entry.
 //!
-//! A ball and anything convex: f(s) = distance(c + s D) − r is convex, so its tangent lies below it and Newton's method
-//! from the left never passes the root: s ← s + f/(−n·D), with n the direction from the nearest point to the centre.
+//! A sphere and anything convex: f(s) = distance(c + s D) − r is convex, so its tangent lies below it and
+//! Newton's method from the left never passes the root: s ← s + f/(−n·D), with n the direction from the
+//! nearest point to the centre.
 
 use glam::DVec3;
 
@@ -13,7 +15,8 @@ use super::box_box::BoxPair;
 use crate::swept::swept_spheres;
 use crate::{BoundingSphere, OrientedBox};
 
-/// Newton converges quadratically except when the ball only grazes the box, where each step halves what is left.
+/// Newton converges quadratically except when the sphere only grazes the box, where each step halves the
+/// error.
 const MAX_STEPS: usize = 100;
 
 impl BoundingVolume {
@@ -23,8 +26,10 @@ impl BoundingVolume {
             (Self::Sphere(a), Self::Sphere(b)) => {
                 swept_spheres(a, displacement, b, DVec3::ZERO).map(|hit| hit.time)
             }
-            (Self::Sphere(sphere), volume) => ball_entry(sphere, displacement, |c| volume.closest_point(c)),
-            (volume, Self::Sphere(sphere)) => ball_entry(sphere, -displacement, |c| volume.closest_point(c)),
+            (Self::Sphere(sphere), volume) => sphere_entry(sphere, displacement, |c| volume.closest_point(c)),
+            (volume, Self::Sphere(sphere)) => {
+                sphere_entry(sphere, -displacement, |c| volume.closest_point(c))
+            }
             (a, b) => box_entry(&a.as_box()?, &b.as_box()?, displacement),
         }
     }
@@ -38,7 +43,7 @@ impl BoundingVolume {
     }
 }
 
-fn ball_entry(
+fn sphere_entry(
     sphere: &BoundingSphere,
     displacement: DVec3,
     closest_point: impl Fn(DVec3) -> DVec3,
@@ -74,7 +79,7 @@ fn box_entry(a: &OrientedBox, b: &OrientedBox, displacement: DVec3) -> Option<f6
     let d = a.pose().inverse_vector(-displacement);
     let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
     for axis in pair.axes() {
-        // Products of parallel edges say nothing.
+        // Products of parallel edges are no axes.
         if axis.axis.length_squared() < 1e-24 {
             continue;
         }

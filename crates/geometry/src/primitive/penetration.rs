@@ -1,16 +1,21 @@
-//! Where two closed meshes overlap, region by region.
+//! Where two closed meshes overlap, region by region: measured on the exact curves of intersection.
 //!
-//! The triangles' common segments join into closed curves. Vertices inside the other mesh are found by flooding along mesh
-//! edges from the corners of the intersecting triangles. A curve, the inside vertices next to it, and curves joined by a
-//! piece of edge inside the other mesh make one region.
+//! For contact points and normals of two solids see [`contact::collide`](crate::contact::collide), which is
+//! made for speed.
 //!
-//! Depth of a region: the largest distance of its vertices from the other surface; it vanishes with the overlap. The
-//! distance of the two deepest vertices, `vertex_gap`, does not: cubes that overlap by 0.1 across a face may have their
-//! vertices a whole side apart. If neither mesh has a vertex inside, edges cross: the largest distance of two piercing edges.
+//! The triangles' common segments join into closed curves. Vertices inside the other mesh are found by
+//! flooding along mesh edges from the corners of the intersecting triangles. A curve, the inside vertices
+//! next to it, and curves joined by a piece of edge inside the other mesh make one region.
+//!
+//! Depth of a region: the largest distance of its vertices from the other surface; it vanishes with the
+//! overlap. The distance of the two deepest vertices, `vertex_gap`, does not: cubes that overlap by 0.1
+//! across a face may have their vertices a whole side apart. If neither mesh has a vertex inside, edges
+//! cross: the largest distance of two piercing edges.
 
 use std::collections::BTreeMap;
 
 use glam::DVec3;
+use rattleback_numerics::UnionFind;
 
 use super::point_in_object::point_in_mesh;
 use super::segment_segment::closest_segment_segment;
@@ -27,7 +32,7 @@ pub struct IntersectionSegment {
     pub triangle_a: u32,
     /// Triangle of the second mesh.
     pub triangle_b: u32,
-    /// What they share.
+    /// Their common segment.
     pub segment: LineSegment,
 }
 
@@ -48,8 +53,8 @@ pub struct PenetrationRegion {
     pub vertex_gap: Option<f64>,
 }
 
-/// Two closed meshes, the second at `place` seen from the first ⇒ their overlaps; empty if they are apart. `candidates` are
-/// the pairs of triangles worth testing, from a hierarchy; None tests all whose boxes overlap.
+/// Two closed meshes, the second at `place` relative to the first ⇒ their overlaps; empty if they are apart.
+/// `candidates` are candidate pairs of triangles, from a hierarchy; None tests all whose boxes overlap.
 pub fn penetration_regions(
     a: &TriangleMesh,
     b: &TriangleMesh,
@@ -69,7 +74,7 @@ pub fn penetration_regions(
     Ok(overlap.regions(&segments))
 }
 
-/// All pairs of triangles that meet, and the segments they share. Triangles of one plane share no curve.
+/// All pairs of intersecting triangles, and their common segments. Triangles of one plane share no curve.
 fn intersection_segments(
     a: &TriangleMesh,
     b: &TriangleMesh,
@@ -127,7 +132,7 @@ impl Overlap<'_> {
         self.meshes.iter().map(|mesh| mesh.bounds().diagonal()).fold(0.0, f64::max)
     }
 
-    /// No triangles meet: one mesh holds the other, or they are apart.
+    /// No triangles intersect: one mesh contains the other, or they are apart.
     fn nested(&self) -> Option<PenetrationRegion> {
         for (k, mesh) in self.meshes.into_iter().enumerate() {
             if point_in_mesh(mesh.vertices()[0], self.meshes[1 - k], self.tolerances) {
@@ -143,25 +148,25 @@ impl Overlap<'_> {
         // Nodes: the segments, then the vertices of both meshes.
         let counts = self.meshes.map(|mesh| mesh.vertices().len());
         let first = [segments.len(), segments.len() + counts[0]];
-        let mut sets = DisjointSets::new(first[1] + counts[1]);
+        let mut sets = UnionFind::new(first[1] + counts[1]);
         join_segments(segments, 1e-9 * self.size(), &mut sets);
         let inside = [0, 1].map(|k| self.inside_vertices(k, segments, first[k], &mut sets));
         let piercings = [0, 1].map(|k| self.piercings(k, segments));
         for k in 0..2 {
             self.join_through_edges(k, &piercings[k], &mut sets);
         }
-        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut groups: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for i in 0..segments.len() {
-            groups.entry(sets.root(i)).or_default().push(i);
+            groups.entry(sets.find(i as u32)).or_default().push(i);
         }
         let mut regions = Vec::with_capacity(groups.len());
         for (root, members) in groups {
             let vertices = [0, 1].map(|k| {
                 let all = (0..counts[k] as u32).filter(|&v| inside[k][v as usize]);
-                all.filter(|&v| sets.root(first[k] + v as usize) == root).collect()
+                all.filter(|&v| sets.find(first[k] as u32 + v) == root).collect()
             });
             let edges = [0, 1].map(|k| {
-                let own = piercings[k].iter().filter(|p| sets.root(p.segment) == root);
+                let own = piercings[k].iter().filter(|p| sets.find(p.segment as u32) == root);
                 own.map(|p| p.edge).collect()
             });
             let curve = members.into_iter().map(|i| segments[i]).collect();
@@ -176,7 +181,7 @@ impl Overlap<'_> {
         k: usize,
         segments: &[IntersectionSegment],
         first: usize,
-        sets: &mut DisjointSets,
+        sets: &mut UnionFind,
     ) -> Vec<bool> {
         let mesh = self.meshes[k];
         let mut neighbors = vec![Vec::new(); mesh.vertices().len()];
@@ -193,7 +198,7 @@ impl Overlap<'_> {
             for v in mesh.triangles()[triangle as usize] {
                 self.classify(k, v, &mut tested, &mut inside, &mut queue);
                 if inside[v as usize] && self.belongs(k, v, segment) {
-                    sets.join(i, first + v as usize);
+                    sets.union(i as u32, first as u32 + v);
                 }
             }
         }
@@ -201,8 +206,8 @@ impl Overlap<'_> {
             for &next in &neighbors[v as usize] {
                 self.classify(k, next, &mut tested, &mut inside, &mut queue);
                 let [p, q] = [v, next].map(|i| mesh.vertices()[i as usize]);
-                if inside[next as usize] && self.sees(k, p, q) {
-                    sets.join(first + v as usize, first + next as usize);
+                if inside[next as usize] && self.is_visible(k, p, q) {
+                    sets.union(first as u32 + v, first as u32 + next);
                 }
             }
         }
@@ -219,18 +224,18 @@ impl Overlap<'_> {
         }
     }
 
-    /// Whether an inside corner of an intersecting triangle belongs to the region behind this segment: nothing of the
-    /// other mesh lies between it and the segment.
+    /// Whether an inside corner of an intersecting triangle belongs to the region behind this segment: no
+    /// part of the other mesh lies between it and the segment.
     fn belongs(&self, k: usize, v: u32, segment: &IntersectionSegment) -> bool {
         let p = self.meshes[k].vertices()[v as usize];
         let middle = segment.segment.midpoint();
         // A point just inside of the curve, so that the curve itself is not in the way.
         let from = p + (1.0 - 1e-6) * (middle - p);
-        self.sees(k, p, from)
+        self.is_visible(k, p, from)
     }
 
     /// Whether no triangle of the other mesh lies between two points.
-    fn sees(&self, k: usize, p: DVec3, q: DVec3) -> bool {
+    fn is_visible(&self, k: usize, p: DVec3, q: DVec3) -> bool {
         let other = self.meshes[1 - k];
         let way = LineSegment::new(p, q);
         let Ok(around) = Aabb::from_points([p, q]) else { return false };
@@ -270,7 +275,7 @@ impl Overlap<'_> {
     }
 
     /// Two piercings with a piece of edge inside the other mesh between them belong to one region.
-    fn join_through_edges(&self, k: usize, piercings: &[Piercing], sets: &mut DisjointSets) {
+    fn join_through_edges(&self, k: usize, piercings: &[Piercing], sets: &mut UnionFind) {
         for pair in piercings.windows(2) {
             let [p, q] = [&pair[0], &pair[1]];
             if p.edge != q.edge {
@@ -280,7 +285,7 @@ impl Overlap<'_> {
             let middle = LineSegment::new(start, end).at(0.5 * (p.parameter + q.parameter));
             if q.parameter - p.parameter < 1e-9 || point_in_mesh(middle, self.meshes[1 - k], self.tolerances)
             {
-                sets.join(p.segment, q.segment);
+                sets.union(p.segment as u32, q.segment as u32);
             }
         }
     }
@@ -352,7 +357,7 @@ impl Overlap<'_> {
 }
 
 /// Joins segments whose ends coincide within `near`, through a grid of cells of that size.
-fn join_segments(segments: &[IntersectionSegment], near: f64, sets: &mut DisjointSets) {
+fn join_segments(segments: &[IntersectionSegment], near: f64, sets: &mut UnionFind) {
     let cell = |p: DVec3| (p / (2.0 * near)).floor().to_array().map(|x| x as i64);
     let mut cells: BTreeMap<[i64; 3], Vec<(DVec3, usize)>> = BTreeMap::new();
     for (i, segment) in segments.iter().enumerate() {
@@ -362,36 +367,11 @@ fn join_segments(segments: &[IntersectionSegment], near: f64, sets: &mut Disjoin
                 let place = [x + k % 3 - 1, y + k / 3 % 3 - 1, z + k / 9 - 1];
                 for &(q, j) in cells.get(&place).map_or(&[][..], Vec::as_slice) {
                     if p.distance(q) <= near {
-                        sets.join(i, j);
+                        sets.union(i as u32, j as u32);
                     }
                 }
             }
             cells.entry([x, y, z]).or_default().push((p, i));
         }
-    }
-}
-
-/// Union–find with path halving.
-struct DisjointSets {
-    parent: Vec<usize>,
-}
-
-impl DisjointSets {
-    fn new(count: usize) -> Self {
-        Self { parent: (0..count).collect() }
-    }
-
-    fn root(&mut self, mut i: usize) -> usize {
-        while self.parent[i] != i {
-            self.parent[i] = self.parent[self.parent[i]];
-            i = self.parent[i];
-        }
-        i
-    }
-
-    fn join(&mut self, i: usize, j: usize) {
-        let (i, j) = (self.root(i), self.root(j));
-        // The smaller index leads, so that groups do not depend on the order of joining.
-        self.parent[i.max(j)] = i.min(j);
     }
 }

@@ -1,6 +1,6 @@
 //! Planes n·p = d, n of any length.
 //!
-//! Projection q = p − ((n·p − d)/n²) n, signed distance (n·p − d)/|n|. A segment p₁p₂ meets the plane at
+//! Projection q = p − ((n·p − d)/n²) n, signed distance (n·p − d)/|n|. A segment p₁p₂ intersects the plane at
 //! k = (d − n·p₁)/(n·(p₂ − p₁)).
 
 use glam::DVec3;
@@ -22,7 +22,7 @@ pub struct Plane {
     offset: f64,
 }
 
-/// What a segment and a plane have in common.
+/// Intersection of a segment and a plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SegmentPlane {
     /// Nothing.
@@ -75,7 +75,7 @@ impl Plane {
         p - ((self.normal.dot(p) - self.offset) / self.normal.length_squared()) * self.normal
     }
 
-    /// What a segment has in common with the plane.
+    /// Intersection with a segment.
     pub fn intersect_segment(&self, segment: &LineSegment) -> SegmentPlane {
         let height = self.offset - self.normal.dot(segment.start);
         let climb = self.normal.dot(segment.offset());

@@ -1,15 +1,15 @@
 //! Whether a point lies inside a closed mesh.
 //!
-//! Six rays along the axes: inside iff the nearest triangle on each is hit from behind, d·n > 0. A ray that passes a side, a
-//! corner or grazes a triangle says nothing. If fewer than three rays speak, or they disagree, the winding number decides.
-//! A point within tolerance of the surface counts as inside.
+//! Six rays along the axes: inside iff the nearest triangle on each is hit from behind, d·n > 0. A ray that
+//! passes a side, a corner or grazes a triangle is undecided. If fewer than three rays decide, or they
+//! disagree, the winding number does. A point within tolerance of the surface counts as inside.
 
 use glam::{DVec2, DVec3};
 
 use super::{Tolerances, Triangle};
 use crate::TriangleMesh;
 
-/// What is known of one of the six rays.
+/// State of one of the six rays.
 #[derive(Clone, Copy)]
 struct AxisRay {
     nearest: f64,
@@ -65,7 +65,7 @@ fn cast_along(axis: usize, triangle: &Triangle, rays: &mut [AxisRay], touch: f64
     }
     let n = triangle.double_area_vector();
     if on_side || n[axis].abs() <= 1e-12 * n.length() {
-        // Unclear for the ray on whose way the triangle may lie, and both if it cannot be told.
+        // Undecided for the ray that the triangle may block, and for both if the side is uncertain.
         let [low, high] = triangle.project(DVec3::AXES[axis]);
         rays[0].unclear |= low <= touch;
         rays[1].unclear |= high >= -touch;

@@ -1,8 +1,9 @@
 //! Rays and nearest points of convex polyhedra.
 //!
-//! Ray: each face plane cuts the line; the polyhedron is what is left, from the last plane entered to the first one left.
-//! Nearest point: inside, the plane with the largest n·p − d < 0 is nearest. Outside, some face that sees p holds the
-//! nearest point: the foot of the perpendicular if it lies in the face, else a point of one of its sides.
+//! Ray: each face plane cuts the line; the polyhedron is the interval from the last plane entered to the
+//! first one left. Nearest point: inside, the plane with the largest n·p − d < 0 is nearest. Outside, some
+//! face visible from p contains the nearest point: the foot of the perpendicular if it lies in the face, else
+//! a point of one of its sides.
 
 use glam::DVec3;
 
@@ -11,8 +12,8 @@ use super::project::PointProjection;
 use super::{LineSegment, Ray};
 use crate::ConvexPolyhedron;
 
-/// Where the line of a ray enters and leaves. Planes are compared without dividing, height < t climb; only a better one is
-/// worth a quotient.
+/// Where the line of a ray enters and leaves. Planes are compared without dividing, height < t climb; only a
+/// better one is worth a quotient.
 pub(crate) fn interval(ray: &Ray, convex: &ConvexPolyhedron) -> Option<[Crossing; 2]> {
     let (o, d) = (ray.origin(), ray.direction());
     let (mut enter, mut leave) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -48,7 +49,8 @@ pub(crate) fn project(p: DVec3, convex: &ConvexPolyhedron) -> Option<PointProjec
     let mut best = (f64::INFINITY, p, DVec3::Z);
     for (face, (&normal, &offset)) in convex.normals().iter().zip(convex.offsets()).enumerate() {
         let height = normal.dot(p) - offset;
-        // A face that does not see p, or whose plane is already farther than the best point, cannot hold the nearest one.
+        // A face not visible from p, or whose plane is already farther than the best point, cannot hold the
+        // nearest one.
         if height <= 0.0 || height >= best.0 {
             continue;
         }

@@ -1,7 +1,8 @@
 //! Nearest points of shapes, with sign.
 //!
-//! Bodies of revolution are asked in the half-plane (ρ, z) of the point, where they are a rectangle, a triangle or a
-//! segment with a radius. A box from inside: the nearest of its six faces. An ellipsoid has its own file.
+//! Bodies of revolution are handled in the half-plane (ρ, z) of the point, where they are a rectangle, a
+//! triangle or a segment with a radius. A box from inside: the nearest of its six faces. An ellipsoid has its
+//! own file.
 
 use glam::{DVec2, DVec3};
 
@@ -30,7 +31,7 @@ impl PointProjection {
         Self { point, distance, inside: distance == 0.0, normal }
     }
 
-    /// The same seen from the frame in which the shape stands at `pose`.
+    /// The same in the frame in which the shape is at `pose`.
     #[must_use]
     pub fn transformed(&self, pose: &Pose) -> Self {
         Self { point: pose.point(self.point), normal: pose.vector(self.normal), ..*self }
@@ -38,14 +39,14 @@ impl PointProjection {
 }
 
 impl Shape {
-    /// The surface point nearest to `p`, both in the shape's frame. None if `p` is not finite or a custom shape does not
-    /// answer.
+    /// The surface point nearest to `p`, both in the shape's frame. None if `p` is not finite or a custom
+    /// shape returns points that are not finite.
     ///
     /// ```
     /// use glam::DVec3;
     /// use rattleback_geometry::Shape;
-    /// let ball = Shape::sphere(2.0)?;
-    /// let inside = ball.closest_point(DVec3::new(0.0, 1.5, 0.0)).unwrap();
+    /// let sphere = Shape::sphere(2.0)?;
+    /// let inside = sphere.closest_point(DVec3::new(0.0, 1.5, 0.0)).unwrap();
     /// assert_eq!((inside.distance, inside.normal), (-0.5, DVec3::Y));
     /// # Ok::<(), rattleback_geometry::ShapeError>(())
     /// ```
@@ -54,7 +55,7 @@ impl Shape {
             return None;
         }
         match self {
-            Self::Sphere(sphere) => Some(ball(p, DVec3::ZERO, sphere.radius())),
+            Self::Sphere(sphere) => Some(sphere_projection(p, DVec3::ZERO, sphere.radius())),
             Self::Cuboid(shape) => Some(cuboid(p, shape)),
             Self::Cylinder(shape) => Some(cylinder(p, shape)),
             Self::Capsule(shape) => Some(capsule(p, shape)),
@@ -74,7 +75,7 @@ impl Shape {
     }
 }
 
-fn ball(p: DVec3, center: DVec3, radius: f64) -> PointProjection {
+fn sphere_projection(p: DVec3, center: DVec3, radius: f64) -> PointProjection {
     let out = p - center;
     let length = out.length();
     let normal = if length > 0.0 { out / length } else { DVec3::Z };
@@ -104,7 +105,7 @@ fn capsule(p: DVec3, capsule: &Capsule) -> PointProjection {
         let point = center + capsule.radius() * DVec3::X;
         return PointProjection { point, distance: -capsule.radius(), inside: true, normal: DVec3::X };
     }
-    ball(p, center, capsule.radius())
+    sphere_projection(p, center, capsule.radius())
 }
 
 /// A nearest point in the half-plane (ρ, z) ⇒ the same in space.
@@ -159,8 +160,8 @@ fn cone(p: DVec3, cone: &Cone) -> PointProjection {
     revolved(p, flat)
 }
 
-/// The part of least signed distance. Outside that is the nearest surface; inside overlapping parts it is the surface of
-/// the part the point is deepest in, so the depth is a lower bound.
+/// The part of least signed distance. Outside that is the nearest surface; inside overlapping parts it is the
+/// surface of the part the point is deepest in, so the depth is a lower bound.
 fn compound(p: DVec3, compound: &Compound) -> Option<PointProjection> {
     let mut best: Option<PointProjection> = None;
     for (place, part) in compound.parts() {

@@ -62,13 +62,14 @@ impl Ray {
         Self { origin: pose.point(self.origin), direction: pose.vector(self.direction) }
     }
 
-    /// The ray seen from the local frame of `pose`.
+    /// The ray in the local frame of `pose`.
     #[must_use]
     pub fn in_frame(&self, pose: &Pose) -> Self {
         Self { origin: pose.inverse_point(self.origin), direction: pose.inverse_vector(self.direction) }
     }
 
-    /// The ray under a linear map; distances along it are those of the image. An error if the map loses its direction.
+    /// The ray under a linear map; distances along it are those of the image. An error if the map loses its
+    /// direction.
     pub fn mapped(&self, matrix: &DMat3) -> Result<Self, PrimitiveError> {
         Self::new(*matrix * self.origin, *matrix * self.direction)
     }

@@ -1,14 +1,14 @@
 //! Segments p₁p₂.
 //!
-//! Nearest point to p: k = (p − p₁)·(p₂ − p₁)/|p₂ − p₁|², clamped to [0, 1]. Nearest point to a line: with u, w the parts
-//! of p₁, p₂ at right angles to the line, k = u·(u − w)/|u − w|², clamped.
+//! Nearest point to p: k = (p − p₁)·(p₂ − p₁)/|p₂ − p₁|², clamped to [0, 1]. Nearest point to a line: with u,
+//! w the parts of p₁, p₂ at right angles to the line, k = u·(u − w)/|u − w|², clamped.
 
 use glam::DVec3;
 
 use super::Ray;
 use crate::Pose;
 
-/// The points start + t (end − start), 0 ≤ t ≤ 1. A segment of length zero is a point and answers as one.
+/// The points start + t (end − start), 0 ≤ t ≤ 1. A segment of length zero is a point.
 ///
 /// ```
 /// use glam::DVec3;
@@ -77,7 +77,8 @@ impl LineSegment {
         if t == 1.0 { self.end } else { self.start + t * self.offset() }
     }
 
-    /// Parameter, of any size, of the point of the infinite line through the segment nearest to `p`; None without length.
+    /// Parameter, of any size, of the point of the infinite line through the segment nearest to `p`; None
+    /// without length.
     pub fn line_parameter(&self, p: DVec3) -> Option<f64> {
         let d = self.offset();
         let length_squared = d.length_squared();
@@ -101,7 +102,8 @@ impl LineSegment {
         p.distance(self.closest_point(p))
     }
 
-    /// Nearest point to the infinite line along `line`: (parameter in [0, 1], point). The start if they are parallel.
+    /// Nearest point to the infinite line along `line`: (parameter in [0, 1], point). The start if they are
+    /// parallel.
     pub fn closest_to_line(&self, line: &Ray) -> (f64, DVec3) {
         let across = |p: DVec3| {
             let from_origin = p - line.origin();

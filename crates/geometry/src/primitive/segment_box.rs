@@ -1,11 +1,12 @@
 //! Rays, segments and boxes.
 //!
-//! Slabs: p + t d lies between the two planes of axis i for t between (l_i − p_i)/d_i and (u_i − p_i)/d_i; the box is hit
-//! iff the three intervals share a point. That is how hits are computed.
+//! Slabs: p + t d lies between the two planes of axis i for t between (l_i − p_i)/d_i and (u_i − p_i)/d_i;
+//! the box is hit iff the three intervals share a point. That is how hits are computed.
 //!
-//! Silhouette: seen along d, the box's outline has six edges, which depend only on the signs of d. The ray misses iff it
-//! passes one of them on the outside, side(i, j) = −d·((b_i − p) × (b_j − p)) having the wrong sign, or starts beyond the
-//! box. With b_l = lower − p and b_u = upper − p each side needs two products and no division (Mahovsky and Wyvill 2004).
+//! Silhouette: seen along d, the box's outline has six edges, which depend only on the signs of d. The ray
+//! misses iff it passes one of them on the outside, side(i, j) = −d·((b_i − p) × (b_j − p)) having the wrong
+//! sign, or starts beyond the box. With b_l = lower − p and b_u = upper − p each side needs two products and
+//! no division (Mahovsky and Wyvill 2004).
 
 use glam::DVec3;
 
@@ -43,21 +44,22 @@ pub fn segment_box(segment: &LineSegment, bounds: &OrientedBox) -> bool {
     Aabb::new(-h, h).is_ok_and(|local| slab_interval(start, offset, 1.0, &local).is_some())
 }
 
-/// Whether a ray meets a solid axis-aligned box, by the outline; many rays that miss are told without a division.
-pub fn ray_meets_aabb(ray: &Ray, bounds: &Aabb) -> bool {
+/// Whether a ray intersects a solid axis-aligned box, by the silhouette; most misses need no division.
+pub fn ray_intersects_aabb(ray: &Ray, bounds: &Aabb) -> bool {
     let d = ray.direction();
-    !starts_beyond(ray.origin(), d, bounds) && line_meets_aabb(ray.origin(), d, bounds)
+    !starts_beyond(ray.origin(), d, bounds) && line_intersects_aabb(ray.origin(), d, bounds)
 }
 
-/// Whether a segment meets a solid axis-aligned box, by the outline: the line must, and neither end may look away.
-pub fn segment_meets_aabb(segment: &LineSegment, bounds: &Aabb) -> bool {
+/// Whether a segment intersects a solid axis-aligned box, by the silhouette: the line must, and neither end
+/// may be behind it.
+pub fn segment_intersects_aabb(segment: &LineSegment, bounds: &Aabb) -> bool {
     let d = segment.offset();
     if d == DVec3::ZERO {
         return bounds.contains(segment.start);
     }
     !starts_beyond(segment.start, d, bounds)
         && !starts_beyond(segment.end, -d, bounds)
-        && line_meets_aabb(segment.start, d, bounds)
+        && line_intersects_aabb(segment.start, d, bounds)
 }
 
 fn starts_beyond(p: DVec3, d: DVec3, bounds: &Aabb) -> bool {
@@ -66,7 +68,7 @@ fn starts_beyond(p: DVec3, d: DVec3, bounds: &Aabb) -> bool {
 }
 
 /// The six outline edges by the signs of d.
-fn line_meets_aabb(p: DVec3, d: DVec3, bounds: &Aabb) -> bool {
+fn line_intersects_aabb(p: DVec3, d: DVec3, bounds: &Aabb) -> bool {
     let (l, u) = (bounds.min() - p, bounds.max() - p);
     // Named by the two corners of the edge they belong to.
     let (e34, e65) = (d.x * l.y - d.y * u.x, d.x * u.y - d.y * l.x);

@@ -1,8 +1,9 @@
 //! Nearest points of two segments p(s) = p₁ + s u, q(t) = q₁ + t w.
 //!
 //! Inside both, r = p₁ − q₁ + s u − t w is at right angles to u and w. With n = u × w:
-//! s = ((q₁ − p₁) × w)·n/n². Clamped to [0, 1], that point of p has its nearest point on q, and that one its nearest on p
-//! again, which is the answer (Lumelsky 1985). Of nearly parallel segments s is rounding, and the ends are asked too.
+//! s = ((q₁ − p₁) × w)·n/n². Clamped to [0, 1], that point of p has its nearest point on q, and that one its
+//! nearest on p again, which is the answer (Lumelsky 1985). Of nearly parallel segments s is rounding, and
+//! the ends are tested too.
 
 use glam::DVec3;
 
@@ -48,7 +49,7 @@ impl ClosestPair {
 
 /// Two segments ⇒ their nearest points. Of parallel ones: one of the many nearest pairs.
 pub fn closest_segment_segment(p: &LineSegment, q: &LineSegment) -> ClosestPair {
-    // Seen from one end, so that far from the origin candidates are still told apart.
+    // Relative to one end, for accuracy far from the origin.
     let origin = p.start;
     nearest_near_origin(&p.shifted(-origin), &q.shifted(-origin)).shifted(origin)
 }

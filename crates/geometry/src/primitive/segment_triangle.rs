@@ -1,9 +1,10 @@
 //! A segment pq against a triangle abc, by signs of volumes.
 //!
-//! With o(p, q, r, s) = ((q − p) × (r − p))·(s − p): p and q strictly on one side of the plane, o(a,b,c,p) o(a,b,c,q) > 0,
-//! means no. Else the line crosses the plane between them, at t = s_p/(s_p − s_q), and inside the triangle iff
-//! o(p,q,a,b), o(p,q,b,c), o(p,q,c,a) do not have both signs. In the plane the segment is clipped by the three sides.
-//! No quotient is taken before the decision, so small integers are decided exactly.
+//! With o(p, q, r, s) = ((q − p) × (r − p))·(s − p): p and q strictly on one side of the plane, o(a,b,c,p)
+//! o(a,b,c,q) > 0, means no. Else the line crosses the plane between them, at t = s_p/(s_p − s_q), and inside
+//! the triangle iff o(p,q,a,b), o(p,q,b,c), o(p,q,c,a) do not have both signs. In the plane the segment is
+//! clipped by the three sides. No quotient is taken before the decision, so small integers are decided
+//! exactly.
 
 use glam::DVec3;
 
@@ -11,7 +12,7 @@ use super::segment_segment::{ClosestPair, closest_segment_segment, nearest_near_
 use super::triangle::NEEDLE;
 use super::{LineSegment, Tolerances, Triangle};
 
-/// Segments that leave the plane by less than this fraction of the size are looked at twice.
+/// Segments that leave the plane by less than this fraction of the size are tested twice.
 const NEARLY_PARALLEL: f64 = 1e-6;
 
 /// (segment, triangle) ⇒ first and last parameter of the part of the segment in the triangle. A needle
@@ -53,21 +54,21 @@ pub fn segment_triangle(
         return grazing(segment, triangle, touch);
     }
     if low < NEARLY_PARALLEL * size {
-        // The signs may be rounding of the input. A segment this low that crosses the triangle comes at least as near to
-        // one of its sides, or has an end over it.
+        // The signs may be rounding of the input. A segment this low that crosses the triangle comes at least
+        // as near to one of its sides, or has an end over it.
         grazing(segment, triangle, low + touch)?;
     }
     let t = s_p / (s_p - s_q);
     Some([t, t])
 }
 
-/// (segment, triangle) ⇒ nearest points, one common point if they meet.
+/// (segment, triangle) ⇒ nearest points, one common point if they intersect.
 pub fn closest_segment_triangle(segment: &LineSegment, triangle: &Triangle) -> ClosestPair {
     if let Some([t, _]) = segment_triangle(segment, triangle, &Tolerances::ROUNDING) {
         let p = segment.at(t);
         return ClosestPair { point_a: p, point_b: p, distance: 0.0 };
     }
-    // Seen from one corner, so that far from the origin candidates are still told apart.
+    // Relative to one corner, for accuracy far from the origin.
     let origin = triangle.a;
     let segment = &segment.shifted(-origin);
     let triangle = &Triangle::from(triangle.corners().map(|p| p - origin));
@@ -79,8 +80,8 @@ pub fn closest_segment_triangle(segment: &LineSegment, triangle: &Triangle) -> C
     best.shifted(origin)
 }
 
-/// Size of the numbers that decide. Their distance is one of them: seen from far away, rounding alone decides on which side
-/// of a plane a point lies.
+/// Size of the numbers that decide. Their distance is one of them: seen from far away, rounding alone decides
+/// on which side of a plane a point lies.
 fn size_of(segment: &LineSegment, triangle: &Triangle) -> f64 {
     triangle.longest_side().max(segment.length()).max(segment.start.distance(triangle.a))
 }
@@ -89,8 +90,8 @@ fn zero_below(value: f64, threshold: f64) -> f64 {
     if value.abs() <= threshold { 0.0 } else { value }
 }
 
-/// Unit normal of a triangle and how far from its plane counts as in it, the normal's own rounding included. None for a
-/// needle thinner than 1e-8 of its length, whose plane means nothing.
+/// Unit normal of a triangle and how far from its plane counts as in it, the normal's own rounding included.
+/// None for a needle thinner than 1e-8 of its length, whose plane is meaningless.
 pub(crate) fn reliable_plane(triangle: &Triangle, size: f64, touch: f64) -> Option<(DVec3, f64)> {
     let n = triangle.double_area_vector();
     let length = n.length();

@@ -21,9 +21,9 @@ impl Shape {
         if !(max >= 0.0) {
             return None;
         }
-        // What takes nanoseconds is done where it is asked for: a call and its answer through memory would cost as much.
+        // Cases that take nanoseconds are inlined: a call with its result through memory would cost as much.
         match self {
-            Self::Sphere(sphere) => cast::cast_at_ball(ray, max, inside, sphere.radius()),
+            Self::Sphere(sphere) => cast::cast_at_sphere(ray, max, inside, sphere.radius()),
             Self::Cuboid(cuboid) => cast::cast_at_cuboid(ray, max, inside, cuboid),
             other => other.cast_ray_at_others(ray, max, inside),
         }
@@ -32,7 +32,7 @@ impl Shape {
     fn cast_ray_at_others(&self, ray: &Ray, max: f64, inside: FromInside) -> Option<RayHit> {
         let convex = |interval| hit_of_interval(ray, max, inside, interval);
         match self {
-            Self::Sphere(sphere) => cast::cast_at_ball(ray, max, inside, sphere.radius()),
+            Self::Sphere(sphere) => cast::cast_at_sphere(ray, max, inside, sphere.radius()),
             Self::Cuboid(cuboid) => cast::cast_at_cuboid(ray, max, inside, cuboid),
             Self::Cylinder(cylinder) => convex(cast::cylinder(ray, cylinder)),
             Self::Capsule(capsule) => convex(cast::capsule(ray, capsule)),

@@ -1,19 +1,19 @@
-//! Two balls: disjoint iff |c_A − c_B|² > (r_A + r_B)².
+//! Two spheres: disjoint iff |c_A − c_B|² > (r_A + r_B)².
 
 use super::ClosestPair;
 use crate::BoundingSphere;
 
-/// Whether two balls share a point.
+/// Whether two spheres share a point.
 pub fn sphere_sphere(a: &BoundingSphere, b: &BoundingSphere) -> bool {
     a.overlaps(b)
 }
 
-/// Nearest points of two solid balls: one common point if they overlap.
+/// Nearest points of two solid spheres: one common point if they overlap.
 pub fn closest_sphere_sphere(a: &BoundingSphere, b: &BoundingSphere) -> ClosestPair {
     let between = b.center() - a.center();
     let distance = between.length();
     if distance <= a.radius() + b.radius() {
-        // Midway through the lens, pulled into both balls if one holds the other.
+        // Midway through the lens, pulled into both spheres if one holds the other.
         let t = 0.5 * (a.radius() + distance - b.radius());
         let t = t.clamp(0.0, distance);
         let p = a.center() + if distance > 0.0 { (t / distance) * between } else { between };

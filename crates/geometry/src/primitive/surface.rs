@@ -1,7 +1,8 @@
 //! Nearest points of triangle surfaces.
 //!
-//! A solid mesh gives its distance a sign by its winding number. Terrain is searched ring by ring around the cell under p:
-//! ring k lies at least (k − 1) cell widths away, so the search stops when that exceeds the best distance.
+//! A solid mesh gives its distance a sign by its winding number. Terrain is searched ring by ring around the
+//! cell under p: ring k lies at least (k − 1) cell widths away, so the search stops when that exceeds the
+//! best distance.
 
 use glam::DVec3;
 

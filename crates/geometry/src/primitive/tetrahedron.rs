@@ -60,7 +60,7 @@ impl Tetrahedron {
         Self { corners: self.corners.map(|p| pose.point(p)) }
     }
 
-    /// Whether the point lies inside or on the surface. A tetrahedron without volume holds nothing.
+    /// Whether the point lies inside or on the surface. A tetrahedron without volume contains no point.
     pub fn contains(&self, p: DVec3) -> bool {
         self.signed_volume() != 0.0
             && self.faces().iter().all(|face| (p - face.a).dot(face.double_area_vector()) <= 0.0)
@@ -71,7 +71,7 @@ impl Tetrahedron {
         if self.contains(p) {
             return p;
         }
-        // Seen from p, so that far from the origin candidates are still told apart.
+        // Relative to p, for accuracy far from the origin.
         let faces = Self { corners: self.corners.map(|corner| corner - p) }.faces();
         let mut best = faces[0].closest_point(DVec3::ZERO);
         for face in &faces[1..] {

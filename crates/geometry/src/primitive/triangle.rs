@@ -1,15 +1,16 @@
 //! Triangles abc, right-handed normal n = (b − a) × (c − b).
 //!
-//! Nearest point to p: the foot of the perpendicular if it lies inside (all three ((aᵢ₊₁ − aᵢ) × (p − aᵢ))·n ≥ 0), else
-//! the nearest of the three sides' nearest points. This asks more than a search through Voronoi regions would, but needles
-//! and triangles without area answer correctly: their sides still do.
+//! Nearest point to p: the foot of the perpendicular if it lies inside (all three ((aᵢ₊₁ − aᵢ) × (p − aᵢ))·n
+//! ≥ 0), else the nearest of the three sides' nearest points. This costs more than a search through Voronoi
+//! regions, but is correct for needles and triangles without area, through their sides.
 
 use glam::DVec3;
 
 use super::{LineSegment, Tolerances};
 use crate::Pose;
 
-/// Height, as a fraction of the length, below which a triangle counts as its sides only: its plane would be rounding.
+/// Height, as a fraction of the length, below which a triangle counts as its sides only: its plane would be
+/// rounding.
 pub(crate) const NEEDLE: f64 = 1e-8;
 
 /// Above this sine (squared) of a corner angle it does not matter which two sides a normal is taken from.
@@ -138,8 +139,9 @@ impl Triangle {
     /// Nearest point of the triangle.
     #[inline]
     pub fn closest_point(&self, p: DVec3) -> DVec3 {
-        // Seen from p, so that far from the origin candidates are still told apart.
-        // The normal is that of the corners as given: seen from p, a triangle without area may seem to have some.
+        // Relative to p, for accuracy far from the origin.
+        // The normal is that of the corners as given: seen from p, a triangle without area may seem to have
+        // some.
         let (ab, bc) = (self.b - self.a, self.c - self.b);
         let mut n = ab.cross(bc);
         if !(n.length_squared() > BLUNT_SQUARED * ab.length_squared() * bc.length_squared()) {
@@ -153,7 +155,7 @@ impl Triangle {
         p + seen.closest_to_origin(n)
     }
 
-    /// Nearest point to the origin; n is the normal, zero if there is no plane to speak of.
+    /// Nearest point to the origin; n is the normal, zero if the plane is undefined.
     fn closest_to_origin(&self, n: DVec3) -> DVec3 {
         let n_squared = n.length_squared();
         let sides = self.sides();

@@ -1,10 +1,11 @@
 //! Two triangles.
 //!
-//! If neither lies strictly on one side of the other's plane, they meet iff some side of one meets the other triangle: the
-//! ends of the common segment lie on sides, and if one lies inside the other in one plane, its sides do. Six
-//! segment–triangle tests therefore decide every case, corners in the plane and coplanar triangles included, and their
-//! meeting points span the common segment. The nearest points of disjoint triangles lie on two sides or on a corner and a
-//! face: 9 + 6 questions. Triangles that are clearly apart are measured by a search, which asks fewer.
+//! If neither lies strictly on one side of the other's plane, they intersect iff some side of one intersects
+//! the other triangle: the ends of the common segment lie on sides, and if one lies inside the other in one
+//! plane, its sides do. Six segment–triangle tests therefore decide every case, corners in the plane and
+//! coplanar triangles included, and their meeting points span the common segment. The nearest points of
+//! disjoint triangles lie on two sides or on a corner and a face: 9 + 6 tests. Triangles that are clearly
+//! apart are measured by a search, which needs fewer.
 
 use glam::DVec3;
 
@@ -13,11 +14,11 @@ use super::segment_triangle::{reliable_plane, segment_triangle};
 use super::{LineSegment, Tolerances, Triangle};
 use crate::closest::clear_gap;
 
-/// What two triangles share.
+/// Intersection of two triangles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TriangleOverlap {
-    /// The common segment; of coplanar triangles, whose common part is an area, a longest one between points where sides
-    /// meet. Touching triangles may share a segment of length zero.
+    /// The common segment; of coplanar triangles, whose common part is an area, a longest one between points
+    /// where sides meet. Touching triangles may share a segment of length zero.
     pub segment: LineSegment,
     /// Both triangles lie in one plane.
     pub coplanar: bool,
@@ -52,9 +53,9 @@ pub fn triangle_triangle(a: &Triangle, b: &Triangle, tolerances: &Tolerances) ->
     Some(TriangleOverlap { segment, coplanar: flat_a && flat_b })
 }
 
-/// Two triangles ⇒ nearest points, one common point if they meet.
+/// Two triangles ⇒ nearest points, one common point if they intersect.
 pub fn closest_triangle_triangle(a: &Triangle, b: &Triangle) -> ClosestPair {
-    // Seen from one corner, so that far from the origin candidates are still told apart.
+    // Relative to one corner, for accuracy far from the origin.
     let origin = a.a;
     let seen = |triangle: &Triangle| triangle.corners().map(|p| p - origin);
     if let Some((point_a, point_b, distance)) = clear_gap(seen(a), seen(b)) {

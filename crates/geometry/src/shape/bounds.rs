@@ -1,4 +1,4 @@
-//! Boxes and balls around shapes.
+//! Boxes and spheres around shapes.
 
 use glam::DVec3;
 
@@ -7,7 +7,8 @@ use super::cylinder::circle_reach;
 use crate::{Aabb, BoundingSphere, OrientedBox, Pose};
 
 impl Shape {
-    /// The smallest axis-aligned box of the shape at `pose`. None if the shape is unbounded or the pose is not finite.
+    /// The smallest axis-aligned box of the shape at `pose`. None if the shape is unbounded or the pose is
+    /// not finite.
     ///
     /// Of a compound: around the boxes of its parts.
     pub fn aabb(&self, pose: &Pose) -> Option<Aabb> {
@@ -27,7 +28,7 @@ impl Shape {
                 Aabb::new(apex.min(base - rim), apex.max(base + rim)).ok()
             }
             Self::Ellipsoid(ellipsoid) => {
-                around_center(ellipsoid.half_extents_turned(pose.rotation_matrix()))
+                around_center(ellipsoid.half_extents_rotated(pose.rotation_matrix()))
             }
             Self::HalfSpace(_) => None,
             Self::Convex(convex) => convex.aabb(pose),
@@ -38,8 +39,8 @@ impl Shape {
         }
     }
 
-    /// A ball around the shape in its own frame, the smallest one except for compounds and custom shapes. None if
-    /// unbounded.
+    /// A sphere around the shape in its own frame, the smallest one except for compounds and custom shapes.
+    /// None if unbounded.
     pub fn bounding_sphere(&self) -> Option<BoundingSphere> {
         let about_origin = |radius: f64| BoundingSphere::new(DVec3::ZERO, radius).ok();
         match self {
@@ -61,8 +62,9 @@ impl Shape {
         }
     }
 
-    /// Distance from `about` beyond which no point of the shape ever gets, however it turns about that point. None if
-    /// unbounded. Exact for all but ellipsoids off their centre and custom shapes, where it is an upper bound.
+    /// Distance from `about` beyond which no point of the shape ever gets, however it turns about that point.
+    /// None if unbounded. Exact for all but ellipsoids off their centre and custom shapes, where it is an
+    /// upper bound.
     pub fn rotation_radius(&self, about: DVec3) -> Option<f64> {
         let (rho, z) = (about.truncate().length(), about.z);
         let farthest = |points: &[DVec3]| points.iter().map(|p| p.distance(about)).fold(0.0, f64::max);
@@ -90,7 +92,8 @@ impl Shape {
         radius.is_finite().then_some(radius)
     }
 
-    /// Least and greatest value of p·direction over the shape. None if unbounded or the direction is not finite.
+    /// Least and greatest value of p·direction over the shape. None if unbounded or the direction is not
+    /// finite.
     pub fn extent_along(&self, direction: DVec3) -> Option<[f64; 2]> {
         if !direction.is_finite() {
             return None;
@@ -114,7 +117,7 @@ impl Shape {
         }
     }
 
-    /// A box around the shape, turned to fit. None if unbounded.
+    /// An oriented box around the shape. None if unbounded.
     pub fn oriented_box(&self) -> Option<OrientedBox> {
         match self {
             Self::Convex(convex) => OrientedBox::fit(convex.vertices()).ok(),

@@ -1,8 +1,8 @@
 //! Capsules: a segment of length h along z, thickened by r.
 //!
-//! Cylinder part m_c = ρ π r² h, the two half balls together m_s = ρ 4/3 π r³. A half ball's centre of mass lies 3r/8 from
-//! its flat side, so I_zz = m_c r²/2 + m_s 2r²/5 and
-//! I_xx = m_c (3r² + h²)/12 + m_s (2r²/5 + h²/4 + 3hr/8).
+//! Cylinder part m_c = ρ π r² h, the two half spheres together m_s = ρ 4/3 π r³. A half sphere's centre of
+//! mass lies 3r/8 from its flat side, so I_zz = m_c r²/2 + m_s 2r²/5 and I_xx = m_c (3r² + h²)/12 + m_s
+//! (2r²/5 + h²/4 + 3hr/8).
 
 use std::f64::consts::PI;
 

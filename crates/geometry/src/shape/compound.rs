@@ -1,7 +1,7 @@
 //! Shapes fixed to each other.
 //!
-//! Compounds inside compounds are dissolved when one is made, so a compound is always one flat list. Mass properties add
-//! up part by part; where parts overlap, their common volume counts for each of them.
+//! Compounds inside compounds are dissolved when one is made, so a compound is always one flat list. Mass
+//! properties add up part by part; where parts overlap, their common volume counts for each of them.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ impl Compound {
         &self.parts
     }
 
-    /// The hierarchy over the parts' boxes, built when first asked for. An error if a part has no box.
+    /// The hierarchy over the parts' boxes, built on first use. An error if a part has no box.
     pub fn tree(&self) -> Result<&BoxTree, HierarchyError> {
         self.tree.get_or_try(|| {
             let boxes = self.parts.iter().enumerate().map(|(index, (place, part))| {
@@ -73,7 +73,7 @@ impl Compound {
         })
     }
 
-    /// How many convex pieces come before each part: triangles of meshes and terrain count one by one.
+    /// How many convex pieces come before each part: each triangle of meshes and terrain counts.
     pub fn first_pieces(&self) -> &[u32] {
         self.first_pieces.get_or(|| {
             let mut first = 0u32;
@@ -93,7 +93,7 @@ impl Compound {
         boxes.try_fold(first, |sum, next| Some(sum.union(&next?)))
     }
 
-    /// A ball around the balls of the parts: the better of joining them one by one and the box's own.
+    /// A sphere around the spheres of the parts: the smaller of their successive union and the box's own.
     pub fn bounding_sphere(&self) -> Option<BoundingSphere> {
         let mut spheres =
             self.parts.iter().map(|(place, part)| Some(part.bounding_sphere()?.transformed(place)));

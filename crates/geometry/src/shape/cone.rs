@@ -1,4 +1,5 @@
-//! Cones of base radius r and height h along z, the centre of mass at the origin: base at z = −h/4, apex at z = 3h/4.
+//! Cones of base radius r and height h along z, the centre of mass at the origin: base at z = −h/4, apex at z
+//! = 3h/4.
 //!
 //! V = π r² h/3, I_zz = 3/10 m r², I_xx = I_yy = 3/20 m r² + 3/80 m h².
 
@@ -84,8 +85,8 @@ impl Cone {
         if apex.dot(direction) > rim.dot(direction) { apex } else { rim }
     }
 
-    /// The smallest sphere around the cone: (height of its centre, radius). It passes through apex and rim, unless the
-    /// cone is so flat that the base disc alone decides.
+    /// The smallest sphere around the cone: (height of its centre, radius). It passes through apex and rim,
+    /// unless the cone is so flat that the base disc alone decides.
     pub(crate) fn bounding_sphere(&self) -> (f64, f64) {
         if self.height <= self.radius {
             return (self.base(), self.radius);

@@ -78,8 +78,8 @@ impl Cylinder {
     }
 }
 
-/// Reach of a unit circle about the unit vector `axis` along each coordinate axis: √(1 − aᵢ²), computed from the other two
-/// components, which keeps full accuracy when the circle is seen edge-on.
+/// Reach of a unit circle about the unit vector `axis` along each coordinate axis: √(1 − aᵢ²), computed from
+/// the other two components, which keeps full accuracy when the circle is seen edge-on.
 pub(crate) fn circle_reach(axis: DVec3) -> DVec3 {
     DVec3::new(axis.y.hypot(axis.z), axis.z.hypot(axis.x), axis.x.hypot(axis.y))
 }

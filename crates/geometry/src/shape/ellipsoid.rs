@@ -1,6 +1,6 @@
 //! Ellipsoids with semi-axes s: V = 4/3 π s_x s_y s_z, I_xx = m/5 (s_y² + s_z²) and cyclic.
 //!
-//! An ellipsoid is the unit ball stretched by S = diag(s). The farthest point along d is S Sd/|Sd|.
+//! An ellipsoid is the unit sphere stretched by S = diag(s). The farthest point along d is S Sd/|Sd|.
 
 use std::f64::consts::PI;
 
@@ -64,8 +64,8 @@ impl Ellipsoid {
         self.semi_axes * (self.semi_axes * direction).normalize_or(DVec3::X)
     }
 
-    /// Half extents of the smallest axis-aligned box when turned by R: the lengths of the rows of R S.
-    pub(crate) fn half_extents_turned(&self, rotation: DMat3) -> DVec3 {
+    /// Half extents of the smallest axis-aligned box when rotated by R: the lengths of the rows of R S.
+    pub(crate) fn half_extents_rotated(&self, rotation: DMat3) -> DVec3 {
         let rs = rotation * DMat3::from_diagonal(self.semi_axes);
         let rows = rs.transpose();
         DVec3::new(rows.x_axis.length(), rows.y_axis.length(), rows.z_axis.length())

@@ -48,7 +48,7 @@ pub enum ShapeError {
         /// Largest allowed value.
         max: usize,
     },
-    /// Something that needs a bounded shape met an unbounded one.
+    /// An operation that needs a bounded shape got an unbounded one.
     #[error("{shape} is unbounded")]
     Unbounded {
         /// Name of the shape.
@@ -60,7 +60,7 @@ pub enum ShapeError {
         /// Index of the part.
         part: usize,
     },
-    /// A support function that answers with nonsense.
+    /// A support function with inconsistent results.
     #[error("custom shape {name}: support function gives non-finite or inconsistent points")]
     BadSupport {
         /// Name of the custom shape.

@@ -1,8 +1,8 @@
-//! Shapes: what a body can look like to collisions, mass and drawing.
+//! Shapes of bodies, for collision, mass properties and drawing.
 //!
-//! Every shape lives in its own frame. Cylinder, capsule and cone stand along z; all primitives have their centre of mass
-//! at the origin. Sizes lie between `MIN_LENGTH` and `MAX_LENGTH`, which keeps fifth powers of a length, the order of a
-//! moment of inertia, within the normal numbers.
+//! Every shape has its own frame. Cylinder, capsule and cone are along z; all primitives have their centre of
+//! mass at the origin. Sizes lie between `MIN_LENGTH` and `MAX_LENGTH`, which keeps fifth powers of a length,
+//! the order of a moment of inertia, within the normal numbers.
 
 mod bounds;
 mod capsule;
@@ -38,10 +38,10 @@ pub use support_shape::SupportShape;
 
 use crate::{ConvexPolyhedron, HeightField, Pose, TriangleMesh, convex_hull};
 
-/// A shape. Cheap to clone: everything large is shared.
+/// A shape. Cheap to clone: large data are shared.
 ///
-/// Written to a file as `{"sphere": {"radius": 1.0}}`; reading checks everything that making checks. Custom shapes
-/// cannot be written.
+/// Written to a file as `{"sphere": {"radius": 1.0}}`; reading makes the same checks as construction. Custom
+/// shapes cannot be written.
 ///
 /// ```
 /// use glam::DVec3;
@@ -56,7 +56,7 @@ use crate::{ConvexPolyhedron, HeightField, Pose, TriangleMesh, convex_hull};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// Ball.
+    /// Sphere.
     Sphere(Sphere),
     /// Box.
     #[serde(rename = "box")]
@@ -85,7 +85,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Ball of a radius.
+    /// Sphere of a radius.
     pub fn sphere(radius: f64) -> Result<Self, ShapeError> {
         Ok(Self::Sphere(Sphere::new(radius)?))
     }
@@ -183,7 +183,7 @@ impl Shape {
         }
     }
 
-    /// How many convex pieces the shape is made of: triangles of meshes and terrain count one by one.
+    /// Number of convex pieces: each triangle of meshes and terrain counts.
     pub fn piece_count(&self) -> u32 {
         match self {
             Self::Mesh(mesh) => mesh.triangles().len() as u32,
@@ -195,7 +195,7 @@ impl Shape {
         }
     }
 
-    /// Whether the shape is known to be convex. Meshes, terrain and compounds are not looked at.
+    /// Whether the shape is known to be convex. Meshes, terrain and compounds are not tested.
     pub fn is_convex(&self) -> bool {
         !matches!(self, Self::Mesh(_) | Self::HeightField(_) | Self::Compound(_))
     }

@@ -49,7 +49,8 @@ impl Shape {
         }
     }
 
-    /// Whether the point, in the shape's frame, lies inside. Terrain is solid below its surface, within its grid.
+    /// Whether the point, in the shape's frame, lies inside. Terrain is solid below its surface, within its
+    /// grid.
     pub fn contains(&self, p: DVec3) -> bool {
         match self {
             Self::Sphere(sphere) => sphere.contains(p),
@@ -67,8 +68,9 @@ impl Shape {
         }
     }
 
-    /// A point of a bounded convex shape farthest along a direction (of any length; zero means some point of the
-    /// boundary). None if the shape is unbounded or not known to be convex, or the direction is not finite.
+    /// A point of a bounded convex shape farthest along a direction (of any length; zero means some point of
+    /// the boundary). None if the shape is unbounded or not known to be convex, or the direction is not
+    /// finite.
     pub fn support(&self, direction: DVec3) -> Option<DVec3> {
         if !direction.is_finite() {
             return None;
@@ -87,8 +89,8 @@ impl Shape {
         }
     }
 
-    /// Triangles over the surface, outwards; `segments` (3 to 1024) is the number of sides of a full circle. Closed for
-    /// all solids; a terrain gives its open surface, a half-space an error.
+    /// Triangles over the surface, outwards; `segments` (3 to 1024) is the number of sides of a full circle.
+    /// Closed for all solids; a terrain gives its open surface, a half-space an error.
     pub fn surface(&self, segments: u32) -> Result<TriangleMesh, ShapeError> {
         match self {
             Self::Sphere(sphere) => generate::ellipsoid(DVec3::splat(sphere.radius()), segments),
@@ -107,7 +109,8 @@ impl Shape {
     }
 }
 
-/// Unit vector of a finite direction; x for the zero vector. Scaled first, so that lengths neither overflow nor vanish.
+/// Unit vector of a finite direction; x for the zero vector. Scaled first, so that lengths neither overflow
+/// nor vanish.
 fn unit(direction: DVec3) -> DVec3 {
     let scale = direction.abs().max_element();
     if scale == 0.0 { DVec3::X } else { (direction / scale).normalize_or(DVec3::X) }

@@ -1,4 +1,4 @@
-//! Balls: V = 4/3 π r³, I = 2/5 m r².
+//! Spheres: V = 4/3 π r³, I = 2/5 m r².
 
 use std::f64::consts::PI;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{ShapeError, length};
 
-/// A ball about the origin.
+/// A sphere about the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Sphere {
@@ -28,7 +28,7 @@ impl TryFrom<Unchecked> for Sphere {
 }
 
 impl Sphere {
-    /// Radius ⇒ ball.
+    /// Radius ⇒ sphere.
     pub fn new(radius: f64) -> Result<Self, ShapeError> {
         Ok(Self { radius: length("sphere", "radius", radius)? })
     }

@@ -1,8 +1,9 @@
 //! Convex shapes of one's own, given by a support function.
 //!
-//! The support function s(d) = argmax_{p ∈ C} p·d knows everything about a convex body C: C = {p : p·d ≤ s(d)·d ∀d}. The
-//! defaults below ask it along the 642 directions of a sphere subdivided three times: the hull of the answers, refined
-//! where needed, is an inner approximation used for mass and drawing, their half-spaces an outer one used for `contains`.
+//! The support function s(d) = argmax_{p ∈ C} p·d defines a convex body C completely: C = {p : p·d ≤ s(d)·d
+//! ∀d}. The defaults below evaluate it along the 642 directions of a sphere subdivided three times: the hull
+//! of the points, refined where needed, is an inner approximation used for mass and drawing, their
+//! half-spaces an outer one used for `contains`.
 
 use std::fmt::Debug;
 use std::sync::OnceLock;
@@ -37,7 +38,8 @@ pub trait SupportShape: Debug + Send + Sync {
     /// Unit direction ⇒ a point of the shape farthest along it. Must be finite.
     fn support(&self, direction: DVec3) -> DVec3;
 
-    /// Smallest axis-aligned box of the shape moved by `pose`; None if the support function or the pose is not finite.
+    /// Smallest axis-aligned box of the shape moved by `pose`; None if the support function or the pose is
+    /// not finite.
     fn aabb(&self, pose: &Pose) -> Option<Aabb> {
         let reach = |d: DVec3| pose.point(self.support(pose.inverse_vector(d))).dot(d);
         let high = DVec3::new(reach(DVec3::X), reach(DVec3::Y), reach(DVec3::Z));
@@ -45,9 +47,9 @@ pub trait SupportShape: Debug + Send + Sync {
         Aabb::new(low.min(high), high.max(low)).ok()
     }
 
-    /// A polyhedron inside the shape with its corners on the surface: the hull of the support points along 642
-    /// directions, refined twice where the surface still bulges over a face. Its volume falls short by less than 1 % for
-    /// bodies up to five times as wide as thick; override it where the exact one is known.
+    /// A polyhedron inside the shape with its corners on the surface: the hull of the support points along
+    /// 642 directions, refined twice where the surface still bulges over a face. Its volume falls short by
+    /// less than 1 % for bodies up to five times as wide as thick; override it where the exact one is known.
     fn hull(&self) -> Result<ConvexPolyhedron, HullError> {
         let mut points: Vec<DVec3> = sample_directions().iter().map(|&d| self.support(d)).collect();
         let mut hull = convex_hull(&points)?;
@@ -63,7 +65,7 @@ pub trait SupportShape: Debug + Send + Sync {
         Ok(hull)
     }
 
-    /// A ball around the shape: about the middle of its box, as far as the box's corners at most.
+    /// A sphere around the shape: about the middle of its box, as far as the box's corners at most.
     fn bounding_sphere(&self) -> Option<BoundingSphere> {
         let bounds = self.aabb(&Pose::IDENTITY)?;
         BoundingSphere::new(bounds.center(), bounds.half_extents().length()).ok()

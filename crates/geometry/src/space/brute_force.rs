@@ -1,7 +1,8 @@
 //! Every box against every other: slow, and right. All other spaces are compared with it.
 
+use super::forward::forward;
 use super::pair::{self, SortedPairs};
-use super::{Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError};
+use super::{Candidates, Mobility, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError};
 use crate::Aabb;
 
 /// The space without structure.
@@ -21,20 +22,10 @@ impl Space for BruteForce {
         Candidates::Exact
     }
 
-    fn proxies(&self) -> &ProxyTable {
-        &self.table
-    }
+    forward!(proxies, changes, pairs, counters);
 
     fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
         self.table.insert(bounds, mobility, user)
-    }
-
-    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
-        self.table.update(id, bounds).map(|_| ())
-    }
-
-    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
-        self.table.remove(id).map(|_| ())
     }
 
     fn build(&mut self) {}
@@ -50,17 +41,5 @@ impl Space for BruteForce {
         }
         self.pairs.replace(&self.table, changes);
         self.table.recycle();
-    }
-
-    fn pair_count(&self) -> usize {
-        self.pairs.len()
-    }
-
-    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
-        self.pairs.iter().for_each(|key| visit(pair::pair(&self.table, key)));
-    }
-
-    fn counters(&self) -> SpaceCounters {
-        self.counters
     }
 }

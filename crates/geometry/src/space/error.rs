@@ -1,11 +1,12 @@
-//! What can be wrong with what a space is told.
+//! Errors of the input of a space.
 
 use thiserror::Error;
 
 use super::ProxyId;
 
-/// Boxes reach at most this far from the origin of the world, in metres: single-precision boxes, whose areas are compared,
-/// stay finite. Something unbounded, such as a half-space, is told as [`everywhere`](super::everywhere).
+/// Boxes reach at most this far from the origin of the world, in metres: single-precision boxes, whose areas
+/// are compared, stay finite. An unbounded shape, such as a half-space, has the box
+/// [`everywhere`](super::everywhere).
 pub const MAX_REACH: f64 = 1e15;
 
 /// Why a space refuses.
@@ -14,7 +15,7 @@ pub enum SpaceError {
     /// The id was removed, or belongs to another space.
     #[error("no box with id {id:?} in this space: it was removed or never inserted")]
     Unknown {
-        /// The id asked for.
+        /// The id.
         id: ProxyId,
     },
     /// A corner lies too far out.
@@ -38,7 +39,7 @@ pub enum SpaceError {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// Valid range.
         allowed: &'static str,
     },
     /// No space has this name.

@@ -1,22 +1,22 @@
-//! What every space can do.
+//! Interface of all broad phases.
 //!
-//! A space holds boxes under opaque ids and knows at any time which of them may touch. Boxes come and go and move between
-//! steps; a step brings the structure up to date and tells which pairs appeared and vanished. For continuous detection the
-//! caller hands in the box around the whole motion, `start.union(&end)`.
+//! A space holds boxes under opaque ids and the pairs of them that may touch. Boxes are inserted, moved and
+//! removed between steps; a step updates the structure and reports which pairs began and ended. For
+//! continuous detection the caller passes the box around the whole motion, `start.union(&end)`.
 //!
-//! Queries look at the boxes as they were last told, exactly and in double precision, before and after a step alike; what
-//! changed since the last step is looked at one by one.
+//! Queries test the boxes as last set, exactly and in double precision, before and after a step alike; boxes
+//! changed since the last step are tested linearly.
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 
 use glam::DVec3;
 
-use super::{Mobility, Pair, PairChanges, ProxyId, ProxyTable, SpaceError};
+use super::{Mobility, Pair, PairChanges, ProxyId, ProxyTable, SpaceError, everywhere};
 use crate::Aabb;
 use crate::primitive::{Ray, slab_interval};
 
-/// How candidates relate to the boxes that were told.
+/// How candidates relate to the boxes as set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Candidates {
     /// Exactly the pairs of overlapping boxes.
@@ -28,11 +28,11 @@ pub enum Candidates {
 /// Work done by the steps so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpaceCounters {
-    /// Entries put into, taken out of or looked up in cells.
+    /// Cell entries inserted, removed or looked up.
     pub cell_operations: u64,
     /// Box against box.
     pub box_tests: u64,
-    /// Nodes of trees met on the way to pairs.
+    /// Tree nodes visited in the pair search.
     pub nodes_visited: u64,
     /// Leaves given a new box.
     pub refits: u64,
@@ -78,7 +78,7 @@ pub trait Space: Debug + Send + Sync {
     /// The boxes by id.
     fn proxies(&self) -> &ProxyTable;
 
-    /// (box, may it move, anything to remember) ⇒ id.
+    /// (box, mobility, user data) ⇒ id.
     fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError>;
 
     /// Gives a box a new place.
@@ -87,11 +87,40 @@ pub trait Space: Debug + Send + Sync {
     /// Takes a box out; its pairs vanish in the next step.
     fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError>;
 
-    /// Builds the structure anew, as good as it gets; worth it after loading many boxes.
+    /// [`insert`](Self::insert) of a box that may be unbounded (None) or reach beyond
+    /// [`MAX_REACH`](super::MAX_REACH): it gets the box [`everywhere`], so that its pairs stay complete.
+    ///
+    /// # Errors
+    /// If the space is full.
+    fn insert_or_everywhere(
+        &mut self,
+        bounds: Option<&Aabb>,
+        mobility: Mobility,
+        user: u64,
+    ) -> Result<ProxyId, SpaceError> {
+        match bounds.map(|bounds| self.insert(bounds, mobility, user)) {
+            None | Some(Err(SpaceError::Enormous { .. })) => self.insert(&everywhere(), mobility, user),
+            Some(result) => result,
+        }
+    }
+
+    /// [`update`](Self::update) to a box that may be unbounded (None) or reach beyond
+    /// [`MAX_REACH`](super::MAX_REACH): it becomes [`everywhere`].
+    ///
+    /// # Errors
+    /// If there is no such id.
+    fn update_or_everywhere(&mut self, id: ProxyId, bounds: Option<&Aabb>) -> Result<(), SpaceError> {
+        match bounds.map(|bounds| self.update(id, bounds)) {
+            None | Some(Err(SpaceError::Enormous { .. })) => self.update(id, &everywhere()),
+            Some(result) => result,
+        }
+    }
+
+    /// Rebuilds the structure at full quality; useful after inserting many boxes.
     fn build(&mut self);
 
-    /// Brings the structure and the candidates up to date ⇒ what changed since the last step. The number of threads
-    /// (at least 1) does not show in the result.
+    /// Brings the structure and the candidates up to date ⇒ what changed since the last step. The number of
+    /// threads (at least 1) does not show in the result.
     fn step(&mut self, threads: usize, changes: &mut PairChanges);
 
     /// Number of candidates after the last step.
@@ -111,7 +140,7 @@ pub trait Space: Debug + Send + Sync {
         pairs
     }
 
-    /// Visits every box that shares a point with `bounds`, in no particular order, until told to stop.
+    /// Visits every box that shares a point with `bounds`, in no particular order, until the visitor stops.
     fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
         let table = self.proxies();
         for index in table.indices() {
@@ -121,37 +150,37 @@ pub trait Space: Debug + Send + Sync {
         }
     }
 
-    /// Visits the boxes that a ray meets within `limit`, with the distance at which it enters them (0 inside), in no
-    /// particular order. The visitor returns how far to go on looking: usually the nearest hit so far.
+    /// Visits the boxes that a ray hits within `limit`, with the distance at which it enters them (0 inside),
+    /// in no particular order. The visitor returns the new limit: usually the nearest hit so far.
     fn along_ray(&self, ray: &Ray, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
         let table = self.proxies();
         let mut limit = limit;
         for index in table.indices() {
-            if look_along(table, index, ray, &mut limit, visit).is_break() {
+            if visit_along(table, index, ray, &mut limit, visit).is_break() {
                 return;
             }
         }
     }
 
-    /// Visits the boxes within `limit` of a point, with their distance (0 inside), in no particular order. The visitor
-    /// returns how far to go on looking: usually the nearest so far.
+    /// Visits the boxes within `limit` of a point, with their distance (0 inside), in no particular order.
+    /// The visitor returns the new limit: usually the nearest so far.
     fn nearest(&self, point: DVec3, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
         let table = self.proxies();
         let mut limit = limit;
         for index in table.indices() {
-            if look_near(table, index, point, &mut limit, visit).is_break() {
+            if visit_near(table, index, point, &mut limit, visit).is_break() {
                 return;
             }
         }
     }
 
-    /// The box whose overlaps are told: that of an id, enlarged as it may be.
+    /// The box whose overlaps are reported: that of an id, possibly enlarged.
     fn enlarged(&self, id: ProxyId) -> Result<Aabb, SpaceError> {
         self.bounds(id)
     }
 
-    /// [`insert`](Self::insert) with what [`enlarged`](Self::enlarged) told of the box in another space of this kind: the pairs
-    /// to come are then the same in both.
+    /// [`insert`](Self::insert) with the result of [`enlarged`](Self::enlarged) for the box in another space
+    /// of this kind: the pairs to come are then the same in both.
     fn insert_enlarged(
         &mut self,
         bounds: &Aabb,
@@ -167,15 +196,15 @@ pub trait Space: Debug + Send + Sync {
         self.proxies().find(id).map(|index| *self.proxies().bounds(index))
     }
 
-    /// What was attached to an id.
+    /// User data of an id.
     fn user(&self, id: ProxyId) -> Result<u64, SpaceError> {
         self.proxies().find(id).map(|index| self.proxies().user(index))
     }
 }
 
-/// Asks one box whether the ray meets it, and the visitor what to do then.
+/// Tests one box against the ray; if hit, the visitor sets the new limit.
 #[inline]
-pub(super) fn look_along(
+pub(super) fn visit_along(
     table: &ProxyTable,
     index: u32,
     ray: &Ray,
@@ -188,9 +217,9 @@ pub(super) fn look_along(
     ControlFlow::Continue(())
 }
 
-/// Asks one box how far it is, and the visitor what to do then.
+/// Tests the distance of one box; if within the limit, the visitor sets the new limit.
 #[inline]
-pub(super) fn look_near(
+pub(super) fn visit_near(
     table: &ProxyTable,
     index: u32,
     point: DVec3,
@@ -204,10 +233,10 @@ pub(super) fn look_near(
     ControlFlow::Continue(())
 }
 
-/// The visitor's word, which can only make the limit smaller.
-fn narrowed(limit: f64, word: ControlFlow<(), f64>) -> ControlFlow<(), f64> {
-    match word {
-        ControlFlow::Continue(wish) => ControlFlow::Continue(limit.min(wish)),
+/// The visitor's new limit, which cannot exceed the old one.
+fn narrowed(limit: f64, answer: ControlFlow<(), f64>) -> ControlFlow<(), f64> {
+    match answer {
+        ControlFlow::Continue(new) => ControlFlow::Continue(limit.min(new)),
         ControlFlow::Break(()) => ControlFlow::Break(()),
     }
 }

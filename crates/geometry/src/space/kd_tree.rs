@@ -1,21 +1,22 @@
 //! The kd-tree of partitions.
 //!
-//! A node is a part of space, cut in two along the axis on which the centres of its boxes are spread most, in their middle. A
-//! box lies in the deepest node that holds it wholly: below the cut if its maximum is smaller than the cut, above if its
-//! minimum is not. Two boxes can only overlap if the node of one lies below (or is) that of the other.
+//! A node is a part of space, cut in two along the axis on which the centres of its boxes are spread most, in
+//! their middle. A box lies in the deepest node that holds it wholly: below the cut if its maximum is smaller
+//! than the cut, above if its minimum is not. Two boxes can only overlap if the node of one lies below (or
+//! is) that of the other.
 //!
-//! A box that leaves its part goes up until it is held, and one that would fit a child goes down by one level when it is
-//! told to move. If a quarter of the boxes lie higher than they might, or after some steps, the tree is built anew.
+//! A box that leaves its part goes up until it is held, and one that would fit a child goes down by one level
+//! when it is moved. If a quarter of the boxes lie higher than necessary, or after some steps, the tree is
+//! rebuilt.
 
 use std::ops::ControlFlow;
 
 use glam::DVec3;
 
-use super::interface::{look_along, look_near};
+use super::forward::forward;
+use super::interface::{visit_along, visit_near};
 use super::pair::SortedPairs;
-use super::{
-    Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
-};
+use super::{Candidates, Mobility, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair};
 use crate::Aabb;
 use crate::primitive::Ray;
 
@@ -26,7 +27,7 @@ pub struct KdTreeSettings {
     pub max_depth: u32,
     /// Parts with fewer boxes are not cut.
     pub min_boxes: usize,
-    /// The tree is built anew after so many steps.
+    /// Steps after which the tree is rebuilt.
     pub rebuild_interval: u32,
 }
 
@@ -77,7 +78,7 @@ pub struct KdTree {
     nodes: Vec<Node>,
     /// Node and place in its list of each index.
     places: Vec<(u32, u32)>,
-    /// Whether a box lies higher than it might.
+    /// Whether a box lies higher than necessary.
     is_parked: Vec<bool>,
     parked: usize,
     built_for: usize,
@@ -294,7 +295,7 @@ impl KdTree {
         // Rounding may put the crossing a little early or late.
         let slack = 1e-9 * (1.0 + crossing.abs());
         let (near, far) = (node.children[first], node.children[1 - first]);
-        // Along or away from the cut, only the near side is met; but a ray on the cut itself touches both.
+        // Along or away from the cut, only the near side is hit; but a ray on the cut itself touches both.
         if !(crossing >= -slack) && crossing.is_finite() || !crossing.is_finite() && o != node.cut {
             return self.ray_below(ray, near, (begin, end), limit, look);
         }
@@ -321,9 +322,7 @@ impl Space for KdTree {
         Candidates::Exact
     }
 
-    fn proxies(&self) -> &ProxyTable {
-        &self.table
-    }
+    forward!(proxies, pairs, counters);
 
     fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
         if self.nodes.is_empty() {
@@ -369,18 +368,6 @@ impl Space for KdTree {
         self.table.recycle();
     }
 
-    fn pair_count(&self) -> usize {
-        self.pairs.len()
-    }
-
-    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
-        self.pairs.iter().for_each(|key| visit(pair::pair(&self.table, key)));
-    }
-
-    fn counters(&self) -> SpaceCounters {
-        self.counters
-    }
-
     fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
         if !self.nodes.is_empty() {
             let _ = self.below(bounds, 0, &mut |index| {
@@ -393,7 +380,7 @@ impl Space for KdTree {
     fn along_ray(&self, ray: &Ray, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
         let mut limit = limit;
         if !self.nodes.is_empty() {
-            let mut look = |index: u32, limit: &mut f64| look_along(&self.table, index, ray, limit, visit);
+            let mut look = |index: u32, limit: &mut f64| visit_along(&self.table, index, ray, limit, visit);
             let _ = self.ray_below(ray, 0, (0.0, f64::INFINITY), &mut limit, &mut look);
         }
     }
@@ -410,7 +397,7 @@ impl Space for KdTree {
             let node = &self.nodes[at as usize];
             let mut inside = node.inside.iter();
             if inside
-                .try_for_each(|&index| look_near(&self.table, index, point, &mut limit, visit))
+                .try_for_each(|&index| visit_near(&self.table, index, point, &mut limit, visit))
                 .is_break()
             {
                 return;

@@ -1,16 +1,17 @@
 //! Spaces: which of many boxes may touch (broad phases).
 //!
-//! Every [`Space`] answers the same questions about boxes under opaque ids, and all give the same answers: exactly the pairs
-//! of overlapping boxes, or, where [`Candidates::Enlarged`] says so, these and some that come close, never one less. Pairs of
-//! two fixed boxes are never told. Which pairs are told depends on the boxes and ids alone, not on threads or hashes.
+//! Every [`Space`] has the same queries on boxes under opaque ids, with the same results: exactly the pairs
+//! of overlapping boxes, or, for [`Candidates::Enlarged`], these and some that come close, never fewer. Pairs
+//! of two fixed boxes are never reported. The reported pairs depend on the boxes and ids alone, not on
+//! threads or hashes.
 //!
-//! [`DynamicBvh`] is the one for everyday use; the others are the books' ones, to compare and to learn from.
+//! [`DynamicBvh`] is the one for general use; the others are textbook algorithms, for comparison and study.
 
-mod box32;
 mod brute_force;
 mod bvh;
 mod cells;
 mod error;
+mod forward;
 mod interface;
 mod kd_tree;
 mod kind;
@@ -22,7 +23,7 @@ pub use brute_force::BruteForce;
 pub use bvh::{DynamicBvh, DynamicBvhSettings};
 pub use cells::{
     CellHash, CellRange, LevelRule, MultiLevelGrid, SpatialHash, StandardSpatialHash, UniformGrid,
-    UniformGridSettings, cells_of_ball, geometric_levels, minimal_levels,
+    UniformGridSettings, cells_of_sphere, geometric_levels, minimal_levels,
 };
 pub use error::{MAX_REACH, SpaceError};
 pub use interface::{Candidates, Space, SpaceCounters};

@@ -18,7 +18,7 @@ impl Pair {
     }
 }
 
-/// What a step changed, each list sorted.
+/// Changes of a step, each list sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairChanges {
     /// Pairs that are candidates now and were not before.
@@ -28,7 +28,7 @@ pub struct PairChanges {
 }
 
 impl PairChanges {
-    /// Empties both lists and keeps their room.
+    /// Clears both lists, keeps their allocations.
     pub fn clear(&mut self) {
         self.appeared.clear();
         self.vanished.clear();
@@ -62,7 +62,7 @@ pub(super) struct SortedPairs {
 }
 
 impl SortedPairs {
-    /// Makes `next` the candidates and tells what is different.
+    /// Replaces the candidates by `next` and reports the differences.
     pub fn replace(&mut self, table: &ProxyTable, changes: &mut PairChanges) {
         changes.clear();
         self.next.sort_unstable();

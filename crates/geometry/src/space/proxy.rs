@@ -1,7 +1,7 @@
-//! Who is in a space: ids, boxes, and which of them may move.
+//! Proxies of a space: ids, boxes, and which of them may move.
 //!
-//! A slot is not given away again before the next step has told the removal, so that within a step an index means one box
-//! only; the generation tells later holders of the same slot apart.
+//! A slot is not reused before the next step has reported the removal, so that within a step an index means
+//! one box only; the generation distinguishes later users of the same slot.
 
 use glam::DVec3;
 
@@ -21,7 +21,7 @@ impl ProxyId {
         self.index
     }
 
-    /// How many boxes held the slot before.
+    /// Number of earlier boxes of the slot.
     pub const fn generation(self) -> u32 {
         self.generation
     }
@@ -30,13 +30,13 @@ impl ProxyId {
 /// Whether a box is expected to move. Pairs of two fixed boxes are never reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mobility {
-    /// Costs nothing per step; may be moved, but not often.
+    /// No cost per step; may be moved, but not often.
     Fixed,
     /// Expected to move in every step.
     Moving,
 }
 
-/// The box of something unbounded: meets every other box that a space accepts.
+/// The box of an unbounded shape: overlaps every other box that a space accepts.
 pub fn everywhere() -> Aabb {
     Aabb::new(DVec3::splat(-MAX_REACH), DVec3::splat(MAX_REACH)).unwrap_or_else(|_| unreachable!())
 }
@@ -107,7 +107,7 @@ impl ProxyTable {
         Ok(index)
     }
 
-    /// At the end of a step: slots of removed boxes may be given away again.
+    /// At the end of a step: slots of removed boxes become free.
     pub fn recycle(&mut self) {
         self.free.append(&mut self.leaving);
     }
@@ -120,7 +120,7 @@ impl ProxyTable {
         }
     }
 
-    /// Index of a box that is there or left in this step ⇒ its id.
+    /// Index of a box that exists or was removed in this step ⇒ its id.
     #[inline(always)]
     pub fn id(&self, index: u32) -> ProxyId {
         ProxyId { index, generation: self.slots[index as usize].generation }
@@ -138,7 +138,7 @@ impl ProxyTable {
         self.slots[index as usize].mobility == Mobility::Moving
     }
 
-    /// What the caller attached.
+    /// User data.
     pub fn user(&self, index: u32) -> u64 {
         self.slots[index as usize].user
     }
@@ -154,7 +154,7 @@ impl ProxyTable {
         self.alive
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.alive == 0
     }
@@ -169,7 +169,7 @@ impl ProxyTable {
         (0u32..).zip(&self.slots).filter(|(_, slot)| slot.alive).map(|(index, _)| index)
     }
 
-    /// Indices to be given away again, the last first.
+    /// Free indices; the last is used first.
     pub fn free(&self) -> &[u32] {
         &self.free
     }
@@ -180,7 +180,7 @@ impl ProxyTable {
     }
 }
 
-/// Refuses what reaches too far; NaN, infinities and inverted boxes are already refused by [`Aabb::new`].
+/// Error if a box reaches too far; NaN, infinities and inverted boxes are already refused by [`Aabb::new`].
 #[inline]
 fn check(bounds: &Aabb) -> Result<(), SpaceError> {
     let reach = bounds.min().abs().max(bounds.max().abs());

@@ -1,17 +1,19 @@
 //! Sweep and prune: boxes overlap iff their intervals do on all three axes.
 //!
-//! Three axes: the ends of all intervals lie in a sorted list for each axis. Boxes move little, so that insertion sort needs
-//! few swaps. A start that passes to the left of an end begins an overlap on that axis: if the boxes overlap they become a
-//! pair. An end that passes to the left of a start ends one. Insertion sort swaps two ends at most once in a step, so each
-//! pair is right in the end. At equal coordinates starts come before ends: intervals are closed.
+//! Three axes: the ends of all intervals lie in a sorted list for each axis. Boxes move little, so that
+//! insertion sort needs few swaps. A start that passes to the left of an end begins an overlap on that axis:
+//! if the boxes overlap they become a pair. An end that passes to the left of a start ends one. Insertion
+//! sort swaps two ends at most once in a step, so each pair is right in the end. At equal coordinates starts
+//! come before ends: intervals are closed.
 //!
-//! One axis: boxes sorted by where they start on the axis along which they are spread most; each is compared with those that
-//! start before it ends.
+//! One axis: boxes sorted by where they start on the axis along which they are spread most; each is compared
+//! with those that start before it ends.
 
 use std::collections::HashSet;
 
 use glam::DVec3;
 
+use super::forward::forward;
 use super::pair::SortedPairs;
 use super::{
     Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
@@ -64,7 +66,7 @@ impl SweepAndPrune {
         }
     }
 
-    fn meet(&self, a: u32, b: u32) -> bool {
+    fn overlap(&self, a: u32, b: u32) -> bool {
         (self.table.is_moving(a) || self.table.is_moving(b))
             && self.table.bounds(a).overlaps(self.table.bounds(b))
     }
@@ -97,7 +99,7 @@ impl SweepAndPrune {
         }
     }
 
-    /// Insertion sort; every swap tells.
+    /// Insertion sort; every swap is a change of overlap.
     fn sort(&mut self, axis: usize) {
         let mut ends = std::mem::take(&mut self.axes[axis]);
         for k in 1..ends.len() {
@@ -112,7 +114,7 @@ impl SweepAndPrune {
                         self.flip(key, false);
                     } else {
                         self.counters.box_tests += 1;
-                        if self.meet(end.index(), passed.index()) {
+                        if self.overlap(end.index(), passed.index()) {
                             self.flip(key, true);
                         }
                     }
@@ -151,7 +153,7 @@ impl SweepAndPrune {
             self.counters.box_tests += open.len() as u64;
             found.extend(
                 open.iter()
-                    .filter(|&&other| self.meet(end.index(), other))
+                    .filter(|&&other| self.overlap(end.index(), other))
                     .map(|&other| pair::key(end.index(), other)),
             );
             open.push(end.index());
@@ -168,16 +170,14 @@ impl SweepAndPrune {
     }
 }
 
-/// What is the same with one axis and with three: boxes are looked up where they are, and newcomers sorted in by the next step.
-macro_rules! sweeping_books {
+/// Common to one axis and three: boxes are tested as set, and new ones are sorted in by the next step.
+macro_rules! sort_in_later {
     () => {
         fn candidates(&self) -> Candidates {
             Candidates::Exact
         }
 
-        fn proxies(&self) -> &ProxyTable {
-            &self.table
-        }
+        forward!(proxies, changes, counters);
 
         fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
             let id = self.table.insert(bounds, mobility, user)?;
@@ -185,20 +185,8 @@ macro_rules! sweeping_books {
             Ok(id)
         }
 
-        fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
-            self.table.update(id, bounds).map(|_| ())
-        }
-
-        fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
-            self.table.remove(id).map(|_| ())
-        }
-
         fn build(&mut self) {
             self.outdated = true;
-        }
-
-        fn counters(&self) -> SpaceCounters {
-            self.counters
         }
     };
 }
@@ -208,7 +196,7 @@ impl Space for SweepAndPrune {
         "sweep-and-prune"
     }
 
-    sweeping_books!();
+    sort_in_later!();
 
     fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
         self.forget_leaving();
@@ -280,7 +268,7 @@ impl SingleAxisSweep {
         }
     }
 
-    /// Sorts what is nearly sorted.
+    /// Sort for nearly sorted input.
     fn sort(&mut self) {
         let before = |a: &(f64, f64, u32), b: &(f64, f64, u32)| (a.0, a.2) < (b.0, b.2);
         for k in 1..self.order.len() {
@@ -301,7 +289,8 @@ impl Space for SingleAxisSweep {
         "sweep-and-prune-1"
     }
 
-    sweeping_books!();
+    sort_in_later!();
+    forward!(pairs);
 
     fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
         if !self.table.leaving().is_empty() {
@@ -331,13 +320,5 @@ impl Space for SingleAxisSweep {
         }
         self.pairs.replace(&self.table, changes);
         self.table.recycle();
-    }
-
-    fn pair_count(&self) -> usize {
-        self.pairs.len()
-    }
-
-    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
-        self.pairs.iter().for_each(|key| visit(pair::pair(&self.table, key)));
     }
 }

@@ -1,13 +1,15 @@
 //! First contact of convex bodies by conservative advancement.
 //!
-//! Let n be the unit vector from A's nearest point to B's and d their distance. No point of either body lies between the
-//! planes through the two points across n. A point at ρ from a centre that moves by v and turns by ω per unit of s comes
-//! nearer along n by at most v·n + ρ·(n × ω) ≤ v·n + |n × ω| r, r the largest |ρ|. So the bodies cannot meet before
+//! Let n be the unit vector from A's nearest point to B's and d their distance. No point of either body lies
+//! between the planes through the two points across n. A point at ρ from a centre that moves by v and turns
+//! by ω per unit of s comes nearer along n by at most v·n + ρ·(n × ω) ≤ v·n + |n × ω| r, r the largest |ρ|.
+//! So the bodies cannot touch before
 //!
 //! ds = d / ((v_A − v_B)·n + |n × ω_A| r_A + |n × ω_B| r_B)
 //!
-//! has passed; there the distance is measured anew. A denominator ≤ 0 means that they never meet. Aimed at a gap of half
-//! the tolerance, every pose on the way is free, and the time reported is never late. (Mirtich 1996.)
+//! has passed; there the distance is measured anew. A denominator ≤ 0 means that they never touch. Aimed at a
+//! gap of half the tolerance, every pose on the way is free, and the time reported is never late. (Mirtich
+//! 1996.)
 
 use glam::DVec3;
 
@@ -84,7 +86,8 @@ pub struct Contact {
     pub limit_reached: bool,
 }
 
-/// (two moving convex bodies, how to measure their distance at given poses; None = they overlap) ⇒ first contact.
+/// (two moving convex bodies, how to measure their distance at given poses; None = they overlap) ⇒ first
+/// contact.
 pub fn advance(
     a: &MovingBody,
     b: &MovingBody,

@@ -1,17 +1,17 @@
 //! First contact of bodies of any form by halving the interval.
 //!
-//! Free at `low`, overlapping at `high`: look half-way and keep the half of which that is still true. The time reported
-//! is `low`, the contact that of `high`. Overlaps that come and go between two looks are not seen: `looks` cuts the
-//! interval first.
+//! Free at `low`, overlapping at `high`: test half-way and keep the half for which that still holds. The time
+//! reported is `low`, the contact that of `high`. Overlaps that begin and end between two samples are missed:
+//! `looks` cuts the interval first.
 
 use crate::primitive::PrimitiveError;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bisection {
-    /// Equal pieces looked at before halving starts. Default 1: only the end.
+    /// Equal pieces sampled before halving starts. Default 1: only the end.
     pub looks: u32,
-    /// Overlap, in metres, that is shallow enough; 0 goes on to the time tolerance. Default 1e-4.
+    /// Overlap in metres at which the search ends; 0 continues to the time tolerance. Default 1e-4.
     pub depth_tolerance: f64,
     /// Width of the interval, in s, that is short enough. Default 1e-9.
     pub time_tolerance: f64,
@@ -25,12 +25,12 @@ impl Default for Bisection {
     }
 }
 
-/// An overlap seen at some s.
+/// An overlap found at some s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap<T> {
     /// Largest depth of any of its regions.
     pub depth: f64,
-    /// What the caller wants to know about it.
+    /// User data of the overlap.
     pub contact: T,
 }
 
@@ -47,7 +47,7 @@ pub struct BisectionHit<T> {
     pub iterations: u32,
 }
 
-/// (settings, what overlaps at s) ⇒ first contact; None if every look finds the bodies apart.
+/// (settings, what overlaps at s) ⇒ first contact; None if the bodies are apart at every sample.
 pub fn bisect<T>(
     settings: &Bisection,
     mut overlap_at: impl FnMut(f64) -> Option<Overlap<T>>,

@@ -1,7 +1,7 @@
 //! Two axis-aligned boxes that move without turning while s goes from 0 to 1.
 //!
-//! On each axis |P_i + s D_i| ≤ R_i, R the sum of the half sizes, holds on an interval of s. They meet while all three
-//! hold; the axis that comes last is the normal's.
+//! On each axis |P_i + s D_i| ≤ R_i, R the sum of the half sizes, holds on an interval of s. They overlap
+//! while all three hold; the axis that comes last is the normal's.
 
 use glam::DVec3;
 

@@ -1,17 +1,18 @@
 //! First contact of two convex bodies that move without turning, by a ray against their difference body.
 //!
-//! Let B move by s v relative to A and Ψ(s) = A − B − s v, thickened by both radii, ρ in all. With p the point nearest to the
-//! origin of the hull of some corners of Ψ(s), n = p/|p| and w the farthest point of Ψ(s) along −n, all of Ψ(s) lies beyond
-//! the plane n·x = n·w − ρ. That plane comes nearer by n·v per unit of s, so nothing touches before
+//! Let B move by s v relative to A and Ψ(s) = A − B − s v, thickened by both radii, ρ in all. With p the
+//! point nearest to the origin of the hull of some corners of Ψ(s), n = p/|p| and w the farthest point of
+//! Ψ(s) along −n, all of Ψ(s) lies beyond the plane n·x = n·w − ρ. That plane comes nearer by n·v per unit of
+//! s, so there is no contact before
 //!
 //! ds = (n·w − ρ − gap) / (n·v)
 //!
-//! has passed, and nothing ever does if n·v ≤ 0. Where the plane has arrived already, w joins the corners instead. The
-//! search for the nearest point and that for the time thus share their corners: there is one search in all, not one per
-//! step as in `advancement`. Two balls need none: |c + s v| = ρ + gap is a
-//! quadratic. Every s is a lower bound; the end is where the distance is proved to be within the tolerance.
-//! After van den Bergen, "Ray casting against general convex objects with application to continuous collision
-//! detection", 2004.
+//! has passed, and never if n·v ≤ 0. Where the plane has arrived already, w joins the corners instead. The
+//! search for the nearest point and that for the time thus share their corners: there is one search in all,
+//! not one per step as in `advancement`. Two spheres need none: |c + s v| = ρ + gap is a quadratic. Every s
+//! is a lower bound; the end is where the distance is proved to be within the tolerance. After van den
+//! Bergen, "Ray casting against general convex objects with application to continuous collision detection",
+//! 2004.
 
 use glam::DVec3;
 
@@ -20,19 +21,20 @@ use super::{Motion, SweptError};
 use crate::closest::{ConvexShape, MovingSearch, Support};
 use crate::primitive::PrimitiveError;
 
-/// (shape, motion, shape, motion), neither turning ⇒ first contact over s ∈ [0, 1]; None if they stay apart. As exact as
-/// `advance`: every pose up to the reported time is free, and there the gap is below the tolerance.
+/// (shape, motion, shape, motion), neither turning ⇒ first contact over s ∈ [0, 1]; None if they stay apart.
+/// As exact as `advance`: every pose up to the reported time is free, and there the gap is below the
+/// tolerance.
 ///
 /// ```
 /// use glam::DVec3;
 /// use rattleback_geometry::closest::ConvexShape;
 /// use rattleback_geometry::swept::{Advancement, Motion, cast_linear};
 /// use rattleback_geometry::{Cuboid, Pose, Sphere};
-/// let (ball, wall) = (Sphere::new(0.01)?, Cuboid::new(DVec3::new(0.0005, 1.0, 1.0))?);
+/// let (sphere, wall) = (Sphere::new(0.01)?, Cuboid::new(DVec3::new(0.0005, 1.0, 1.0))?);
 /// let bullet = Motion::new(Pose::at(-5.0 * DVec3::X), DVec3::ZERO, 16.0 * DVec3::X, DVec3::ZERO)?;
 /// let still = Motion::resting(Pose::IDENTITY)?;
-/// let (ball, wall) = (ConvexShape::Sphere(&ball), ConvexShape::Cuboid(&wall));
-/// let hit = cast_linear(&ball, &bullet, &wall, &still, &Advancement::default())?.unwrap();
+/// let (sphere, wall) = (ConvexShape::Sphere(&sphere), ConvexShape::Cuboid(&wall));
+/// let hit = cast_linear(&sphere, &bullet, &wall, &still, &Advancement::default())?.unwrap();
 /// assert!((hit.time - (5.0 - 0.0105) / 16.0).abs() < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -44,13 +46,13 @@ pub fn cast_linear(
     motion_b: &Motion,
     settings: &Advancement,
 ) -> Result<Option<Contact>, SweptError> {
-    if let (ConvexShape::Sphere(ball_a), ConvexShape::Sphere(ball_b)) = (a, b)
+    if let (ConvexShape::Sphere(sphere_a), ConvexShape::Sphere(sphere_b)) = (a, b)
         && motion_a.turn() == DVec3::ZERO
         && motion_b.turn() == DVec3::ZERO
         && settings.check().is_ok()
     {
-        let radii = [ball_a.radius(), ball_b.radius()];
-        return Ok(contact_of_balls(radii, motion_a, motion_b, settings.distance_tolerance));
+        let radii = [sphere_a.radius(), sphere_b.radius()];
+        return Ok(contact_of_spheres(radii, motion_a, motion_b, settings.distance_tolerance));
     }
     cast_other_kinds(a, motion_a, b, motion_b, settings)
 }
@@ -69,7 +71,7 @@ fn cast_other_kinds(
             return Err(PrimitiveError::OutOfRange { what, value, allowed: "0" }.into());
         }
     }
-    // Kinds that are met most are told apart here once, not at every look.
+    // The most frequent kinds are dispatched here once, not at every evaluation.
     match (a, b) {
         (ConvexShape::Cuboid(a), ConvexShape::Cuboid(b)) => {
             contact_of_cores(*a, motion_a, *b, motion_b, settings)
@@ -113,7 +115,7 @@ pub(super) fn contact_of_cores<A: Support, B: Support>(
     let limit = settings.max_iterations.max(1).saturating_mul(4);
     loop {
         iterations += 1;
-        let Some(bounds) = search.look(s * way) else {
+        let Some(bounds) = search.bounds_at(s * way) else {
             return contact(s, None, iterations, false);
         };
         if bounds.certain && bounds.highest - radii < tolerance {
@@ -138,11 +140,11 @@ pub(super) fn contact_of_cores<A: Support, B: Support>(
     }
 }
 
-/// With c the offset of the centres and v its change: |c + s v| = reach, half the tolerance being left between the surfaces.
-/// The line of centres passes at |c − (c·v/v²) v|, from which the discriminant is taken: (c·v)² − v² (c² − reach²) would be
-/// all rounding for fast balls far away.
+/// With c the offset of the centres and v its change: |c + s v| = reach, half the tolerance being left
+/// between the surfaces. The line of centres passes at |c − (c·v/v²) v|, from which the discriminant is
+/// taken: (c·v)² − v² (c² − reach²) would be pure rounding for fast spheres far away.
 #[inline]
-fn contact_of_balls(
+fn contact_of_spheres(
     [radius_a, radius_b]: [f64; 2],
     motion_a: &Motion,
     motion_b: &Motion,
@@ -206,7 +208,8 @@ mod tests {
         .to_vec()
     }
 
-    /// Every pair: free before the reported time, within the tolerance there, and hit or miss as repeated advancement says.
+    /// Every pair: free before the reported time, within the tolerance there, and hit or miss as by repeated
+    /// advancement.
     #[test]
     fn linear_casts_stop_in_front_of_the_first_contact() {
         let (shapes, settings) = (shapes(), Advancement::default());
@@ -268,14 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_or_turns_is_told() {
-        let ball = Shape::sphere(1.0).unwrap();
+    fn initial_overlap_and_rotation_are_reported() {
+        let sphere = Shape::sphere(1.0).unwrap();
         let cube = Shape::cuboid(DVec3::ONE).unwrap();
         let settings = Advancement::default();
         let still = Motion::resting(Pose::IDENTITY).unwrap();
         let turning = Motion::new(Pose::at(5.0 * DVec3::X), DVec3::ZERO, -DVec3::X, DVec3::Z).unwrap();
-        for other in [&ball, &cube] {
-            let [a, b] = [&ball, other].map(|shape| ConvexShape::try_from(shape).unwrap());
+        for other in [&sphere, &cube] {
+            let [a, b] = [&sphere, other].map(|shape| ConvexShape::try_from(shape).unwrap());
             let inside = cast_linear(&a, &still, &b, &still, &settings).unwrap().unwrap();
             assert_eq!((inside.time, inside.gap), (0.0, None));
             assert!(cast_linear(&a, &turning, &b, &still, &settings).is_err());

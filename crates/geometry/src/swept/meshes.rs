@@ -1,11 +1,11 @@
 //! Two triangle meshes whose vertices move on straight lines.
 //!
-//! Neighbouring triangles share corners and edges. So that each pair of features is tested once, every vertex and every edge
-//! belongs to the first triangle that has it: three vertex bits and three edge bits per triangle. Without culling that makes
-//! V₁F₂ + F₁V₂ + E₁E₂ tests.
+//! Neighbouring triangles share corners and edges. So that each pair of features is tested once, every vertex
+//! and every edge belongs to the first triangle that has it: three vertex bits and three edge bits per
+//! triangle. Without culling that makes V₁F₂ + F₁V₂ + E₁E₂ tests.
 //!
-//! Between s = 0 and 1 the mesh is not rigid: a body that turns by 180° shrinks to its axis half-way. `chord_pieces` tells how
-//! finely a rotation must be cut.
+//! Between s = 0 and 1 the mesh is not rigid: a body that turns by 180° shrinks to its axis half-way.
+//! `chord_pieces` computes how finely a rotation must be cut.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,8 @@ pub struct FeatureOwners {
 }
 
 impl FeatureOwners {
-    /// Triangles ⇒ owners. Bit i of a triangle's mask: its corner i, bit 3 + i: its side from corner i to i + 1.
+    /// Triangles ⇒ owners. Bit i of a triangle's mask: its corner i, bit 3 + i: its side from corner i to i +
+    /// 1.
     pub fn of(triangles: &[[u32; 3]]) -> Self {
         let (mut vertices, mut edges) = (BTreeSet::new(), BTreeSet::new());
         let masks = triangles.iter().map(|triangle| {
@@ -99,7 +100,7 @@ pub struct MeshHit {
     pub triangles: [u32; 2],
 }
 
-/// What a sweep of two meshes found and what it cost.
+/// Result and cost of a sweep of two meshes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeshSweep {
     /// The first contact.
@@ -108,8 +109,8 @@ pub struct MeshSweep {
     pub tests: u64,
 }
 
-/// Two moving meshes ⇒ first contact. `candidates` are the pairs of triangles whose swept boxes overlap, from a hierarchy;
-/// None means all pairs.
+/// Two moving meshes ⇒ first contact. `candidates` are the pairs of triangles whose swept boxes overlap, from
+/// a hierarchy; None means all pairs.
 pub fn swept_meshes(a: &MovingMesh<'_>, b: &MovingMesh<'_>, candidates: Option<&[(u32, u32)]>) -> MeshSweep {
     let mut sweep = MeshSweep { first: None, tests: 0 };
     let (count_a, count_b) = (a.triangles.len(), b.triangles.len());
@@ -129,8 +130,8 @@ pub fn swept_meshes(a: &MovingMesh<'_>, b: &MovingMesh<'_>, candidates: Option<&
     sweep
 }
 
-/// Two rigid meshes on their ways ⇒ first contact over s ∈ [0, 1]. Rotations are cut into pieces so that no vertex leaves its
-/// true arc by more than `chord_tolerance`; within that the time is exact.
+/// Two rigid meshes on their ways ⇒ first contact over s ∈ [0, 1]. Rotations are cut into pieces so that no
+/// vertex leaves its true arc by more than `chord_tolerance`; within that the time is exact.
 pub fn swept_rigid_meshes(
     a: &TriangleMesh,
     motion_a: &Motion,

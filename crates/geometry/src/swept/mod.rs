@@ -1,7 +1,8 @@
 //! When things that move first touch.
 //!
-//! Time is s ∈ [0, 1] over the interval of the motion. A reported time is never later than the first contact: rigid shapes
-//! are advanced only as far as nothing can have happened, and roots of closed forms are exact to rounding.
+//! Time is s ∈ [0, 1] over the interval of the motion. A reported time is never later than the first contact:
+//! rigid shapes are advanced only as far as nothing can have happened, and roots of closed forms are exact to
+//! rounding.
 
 mod advancement;
 mod bisection;

@@ -1,16 +1,16 @@
 //! How a body moves during an interval, s from 0 to 1.
 //!
 //! Its centre moves on a straight line, c(s) = c₀ + s v, and it turns about it at a constant rate,
-//! q(s) = exp(s ω/2) q₀, v and ω being the whole displacement and rotation vector of the interval in the outer frame.
-//! The rotation vector between two poses is taken on the shorter arc: from the quaternion of q₁ q₀*,
-//! α = 2 atan2(|xyz|, |w|). The linear form q(s) = normalize(q₀ + s/2 ω q₀) turns by 2 atan(α s/2) only.
+//! q(s) = exp(s ω/2) q₀, v and ω being the whole displacement and rotation vector of the interval in the
+//! outer frame. The rotation vector between two poses is taken on the shorter arc: from the quaternion of q₁
+//! q₀*, α = 2 atan2(|xyz|, |w|). The linear form q(s) = normalize(q₀ + s/2 ω q₀) turns by 2 atan(α s/2) only.
 
 use glam::{DQuat, DVec3};
 
 use crate::Pose;
 use crate::primitive::PrimitiveError;
 
-/// How the rotation goes on between start and end.
+/// Interpolation of the rotation between start and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
     /// At a constant rate, ending where it should.
@@ -40,8 +40,8 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Start pose, centre of rotation in the body's frame, displacement of that centre and rotation vector (outer frame,
-    /// whole interval) ⇒ motion.
+    /// Start pose, centre of rotation in the body's frame, displacement of that centre and rotation vector
+    /// (outer frame, whole interval) ⇒ motion.
     pub fn new(start: Pose, center: DVec3, displacement: DVec3, turn: DVec3) -> Result<Self, PrimitiveError> {
         let finite = center.is_finite() && displacement.is_finite() && turn.is_finite();
         if !(start.is_valid() && finite) {
@@ -149,8 +149,8 @@ pub fn rotation_vector(from: DQuat, to: DQuat) -> DVec3 {
     (2.0 * sine.atan2(difference.w) / sine) * difference.xyz()
 }
 
-/// (angle turned, largest radius, how far a chord may cut the arc) ⇒ number of equal pieces so that straight paths of
-/// points stay that near to the true arcs: N = ⌈angle/(2 acos(1 − tolerance/radius))⌉, at least 1.
+/// (angle turned, largest radius, how far a chord may cut the arc) ⇒ number of equal pieces so that straight
+/// paths of points stay that near to the true arcs: N = ⌈angle/(2 acos(1 − tolerance/radius))⌉, at least 1.
 pub fn chord_pieces(angle: f64, radius: f64, tolerance: f64) -> Result<u32, PrimitiveError> {
     if !(tolerance > 0.0) {
         let (what, allowed) = ("chord tolerance", "positive");

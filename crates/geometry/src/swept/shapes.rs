@@ -1,15 +1,16 @@
 //! First contact of any two shapes that move and turn.
 //!
-//! Shapes are taken apart into convex pieces: themselves, the parts of a compound, the triangles of a mesh or terrain.
-//! Pieces whose swept boxes overlap are advanced against each other, the earliest contact so far being the end of the way
-//! for the next pair. A point at r from the centre leaves the chord of its arc of angle θ by at most r (1 − cos θ/2), so the
-//! box around start and end, widened by that, holds the whole way.
+//! Shapes are taken apart into convex pieces: themselves, the parts of a compound, the triangles of a mesh or
+//! terrain. Pieces whose swept boxes overlap are advanced against each other, the earliest contact so far
+//! being the end of the motion for the next pair. A point at r from the centre leaves the chord of its arc of
+//! angle θ by at most r (1 − cos θ/2), so the box around start and end, widened by that, holds the whole way.
 //!
-//! Only pieces that come near the other shape are taken: those whose box, in the shape's own frame, meets the other's way
-//! seen from there. A point p of the outer frame is at f(s) = R(s)ᵀ(p − c(s)) seen from the shape, R turning by θ and c
-//! moving by d; f leaves its chord by at most max|f″|/8 ≤ (θ² ρ + 2 θ |d|)/8, ρ the largest |p − c|. So the boxes around the
-//! other's way, seen at the start and at the end, enlarged by that, hold everything that is to be met. They are looked up in
-//! the hierarchies of meshes and compounds, and by arithmetic in terrain.
+//! Only pieces that come near the other shape are taken: those whose box, in the shape's own frame, overlaps
+//! the other's path relative to it. A point p of the outer frame is at f(s) = R(s)ᵀ(p − c(s)) seen from the
+//! shape, R turning by θ and c moving by d; f leaves its chord by at most max|f″|/8 ≤ (θ² ρ + 2 θ |d|)/8, ρ
+//! the largest |p − c|. So the boxes around the other's way, seen at the start and at the end, enlarged by
+//! that, contain every possible contact. They are looked up in the hierarchies of meshes and compounds, and
+//! by arithmetic in terrain.
 //!
 //! Meshes and terrain are surfaces here: a body wholly inside one does not touch it.
 
@@ -41,7 +42,7 @@ pub enum SweptError {
     /// Two half-spaces never come free of each other.
     #[error("two half-spaces cannot be cast against each other: at most one shape may be unbounded")]
     BothUnbounded,
-    /// A half-space that turns sweeps over everything at once.
+    /// A rotating half-space sweeps over all space at once.
     #[error("a half-space cannot turn while something is cast against it")]
     TurningHalfSpace,
 }
@@ -51,7 +52,8 @@ pub enum SweptError {
 pub struct ShapeContact {
     /// When, with which gap left, after how much work.
     pub contact: Contact,
-    /// Convex piece of each shape: part of a compound, counting triangles of meshes in it one by one; 0 of a convex shape.
+    /// Convex piece of each shape: part of a compound, counting each triangle of a mesh; 0 for a convex
+    /// shape.
     pub pieces: [u32; 2],
 }
 
@@ -61,10 +63,10 @@ pub struct ShapeContact {
 /// use glam::DVec3;
 /// use rattleback_geometry::swept::{Advancement, Motion, cast_shapes};
 /// use rattleback_geometry::{Pose, Shape};
-/// let (ball, wall) = (Shape::sphere(0.01)?, Shape::cuboid(DVec3::new(0.0005, 1.0, 1.0))?);
+/// let (sphere, wall) = (Shape::sphere(0.01)?, Shape::cuboid(DVec3::new(0.0005, 1.0, 1.0))?);
 /// let bullet = Motion::new(Pose::at(-5.0 * DVec3::X), DVec3::ZERO, 16.0 * DVec3::X, DVec3::ZERO)?;
 /// let still = Motion::resting(Pose::IDENTITY)?;
-/// let hit = cast_shapes(&ball, &bullet, &wall, &still, &Advancement::default())?.unwrap();
+/// let hit = cast_shapes(&sphere, &bullet, &wall, &still, &Advancement::default())?.unwrap();
 /// assert!((hit.contact.time - (5.0 - 0.0105) / 16.0).abs() < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -76,12 +78,12 @@ pub fn cast_shapes(
     motion_b: &Motion,
     settings: &Advancement,
 ) -> Result<Option<ShapeContact>, SweptError> {
-    // What takes nanoseconds is done where it is asked for: a call and its answer through memory would cost as much.
-    if let (Shape::Sphere(ball_a), Shape::Sphere(ball_b)) = (a, b)
+    // Cases that take nanoseconds are inlined: a call with its result through memory would cost as much.
+    if let (Shape::Sphere(sphere_a), Shape::Sphere(sphere_b)) = (a, b)
         && straight(motion_a, motion_b)
     {
-        let [ball_a, ball_b] = [ball_a, ball_b].map(ConvexShape::Sphere);
-        let contact = cast_linear(&ball_a, motion_a, &ball_b, motion_b, settings)?;
+        let [sphere_a, sphere_b] = [sphere_a, sphere_b].map(ConvexShape::Sphere);
+        let contact = cast_linear(&sphere_a, motion_a, &sphere_b, motion_b, settings)?;
         return Ok(contact.map(|contact| ShapeContact { contact, pieces: [0; 2] }));
     }
     cast_other_shapes(a, motion_a, b, motion_b, settings)
@@ -134,7 +136,7 @@ fn cast_other_shapes(
             near.push(j);
             ControlFlow::Continue(())
         });
-        // In order, so that of equally early contacts the same one is found whatever the hierarchy.
+        // In order, so that of equally early contacts the same one is found for any hierarchy.
         near.sort_unstable();
         for &j in &near {
             let piece_b = &pieces_b[j as usize];
@@ -172,7 +174,7 @@ struct Piece<'a> {
 
 enum Form<'a> {
     Shape(ConvexShape<'a>),
-    Triangle(crate::closest::Triangle),
+    Triangle(crate::primitive::Triangle),
 }
 
 impl Support for Form<'_> {
@@ -198,10 +200,10 @@ impl Support for Form<'_> {
     }
 }
 
-/// A box around all places a shape comes to; None if it is unbounded or does not answer.
+/// Swept AABB of a shape; None if it is unbounded or not finite.
 fn way_of(shape: &Shape, motion: &Motion, margin: f64) -> Option<Aabb> {
     if let Shape::Mesh(mesh) = shape {
-        // Its box will do: nobody wants to meet every vertex of a landscape.
+        // Its box suffices: visiting every vertex of a terrain would be too slow.
         let own = mesh.bounds();
         let radius = (own.center() - motion.center()).length() + own.half_extents().length();
         return swept_bounds(motion, radius, margin, |pose| own.transformed(pose).ok());
@@ -210,7 +212,7 @@ fn way_of(shape: &Shape, motion: &Motion, margin: f64) -> Option<Aabb> {
     swept_bounds(motion, radius, margin, |pose| shape.aabb(pose))
 }
 
-/// The convex pieces of a shape, each with its motion, that may meet something in a box of the outer frame.
+/// The convex pieces of a shape, each with its motion, that may overlap a box of the outer frame.
 fn pieces_near<'a>(
     shape: &'a Shape,
     motion: &Motion,
@@ -267,7 +269,7 @@ impl<'a> Gathering<'a> {
         Ok(())
     }
 
-    /// A box in the moving frame around what the outer box looks like from there on the way.
+    /// A box in the moving frame that contains the outer box throughout the motion.
     fn seen_from(&self, motion: &Motion) -> Option<Aabb> {
         let ends = [motion.pose(0.0), motion.pose(1.0)];
         let [start, end] = ends.map(|pose| self.outer.transformed(&pose.inverse()));
@@ -288,7 +290,7 @@ impl<'a> Gathering<'a> {
         if let Some(swept) = swept_bounds(motion, radius, self.margin, bounds)
             && swept.overlaps(&self.outer)
         {
-            let form = Form::Triangle(crate::closest::Triangle(corners));
+            let form = Form::Triangle(corners.into());
             self.pieces.push(Piece { number, form, body: MovingBody { motion: *motion, radius }, swept });
         }
     }
@@ -323,7 +325,8 @@ fn straight(a: &Motion, b: &Motion) -> bool {
     a.turn() == DVec3::ZERO && b.turn() == DVec3::ZERO
 }
 
-/// First contact of two pieces before `until`: one search where they do not turn, else as many as there are steps.
+/// First contact of two pieces before `until`: one search where they do not turn, else as many as there are
+/// steps.
 fn advance_pieces(
     a: &Piece<'_>,
     b: &Piece<'_>,
@@ -341,7 +344,7 @@ fn advance_pieces(
     }
     let mut cache = GjkCache::default();
     let mut failure = None;
-    // The way ends where the best contact so far lies; the bodies are given that much of their motion.
+    // The motion is cut at the earliest contact so far.
     let shortened = |body: &MovingBody| MovingBody { motion: body.motion.piece(0.0, until), ..*body };
     let found = advance(&shortened(&a.body), &shortened(&b.body), settings, |pose_a, pose_b| {
         match gjk(&a.form, &b.form, &pose_a.relative(pose_b), &mut cache) {

@@ -1,16 +1,16 @@
 //! Two triangles whose corners move on straight lines while s goes from 0 to 1.
 //!
-//! They first touch with a corner on a face or with two edges crossing: 6 + 9 tests of four points. Four points lie in one
-//! plane when (r₀ + s r_v)·((x₀ + s x_v) × (y₀ + s y_v)) = 0, a cubic f₀ + f₁ s + f₂ s² + f₃ s³ with
-//! k₂ = x_v × y_v, k₄ = x₀ × y_v + x_v × y₀, k₅ = x₀ × y₀ and
-//! f₃ = r_v·k₂, f₂ = r₀·k₂ + r_v·k₄, f₁ = r₀·k₄ + r_v·k₅, f₀ = r₀·k₅.
-//! Corner b on face a₁a₂a₃: r = b − a₁, x = a₂ − a₁, y = a₃ − a₂. Edges a₁a₂ and b₁b₂: r = b₁ − a₁, x = a₂ − a₁, y = b₂ − b₁.
-//! At each root the points are put in place and looked at. The cubic has no root if its Bernstein coefficients f₀,
-//! f₀ + f₁/3, f₀ + 2f₁/3 + f₂/3, Σf all have one sign.
+//! They first touch with a corner on a face or with two edges crossing: 6 + 9 tests of four points. Four
+//! points lie in one plane when (r₀ + s r_v)·((x₀ + s x_v) × (y₀ + s y_v)) = 0, a cubic f₀ + f₁ s + f₂ s² +
+//! f₃ s³ with k₂ = x_v × y_v, k₄ = x₀ × y_v + x_v × y₀, k₅ = x₀ × y₀ and f₃ = r_v·k₂, f₂ = r₀·k₂ + r_v·k₄, f₁
+//! = r₀·k₄ + r_v·k₅, f₀ = r₀·k₅. Corner b on face a₁a₂a₃: r = b − a₁, x = a₂ − a₁, y = a₃ − a₂. Edges a₁a₂
+//! and b₁b₂: r = b₁ − a₁, x = a₂ − a₁, y = b₂ − b₁. At each root the configuration is evaluated and verified.
+//! The cubic has no root if its Bernstein coefficients f₀, f₀ + f₁/3, f₀ + 2f₁/3 + f₂/3, Σf all have one
+//! sign.
 //!
-//! If the four points stay in one plane (all f = 0), a corner meets an edge: (x₀ + s x_v) × (r₀ + s r_v) = 0, of whose three
-//! quadratics the one with the largest coefficients is solved and the others are verified. If they stay on one line, a
-//! corner meets a corner.
+//! If the four points stay in one plane (all f = 0), a corner touches an edge: (x₀ + s x_v) × (r₀ + s r_v) =
+//! 0, of whose three quadratics the one with the largest coefficients is solved and the others are verified.
+//! If they stay on one line, a corner touches a corner.
 
 use glam::DVec3;
 use rattleback_numerics::polynomial::roots_in;
@@ -19,7 +19,8 @@ use crate::primitive::{Tolerances, Triangle, triangle_triangle};
 
 /// Roots this near to 0 or beyond 1 count as 0 and 1.
 const END: f64 = 1e-9;
-/// How far outside a face or edge a point may be found, as a fraction of the size: the error of a double root.
+/// How far outside a face or edge a point may be found, as a fraction of the size: the error of a double
+/// root.
 const SLACK: f64 = 1e-9;
 /// Cubics with coefficients below this fraction of their scale are flat: rounding only.
 const FLAT: f64 = 1e-13;
@@ -93,7 +94,7 @@ pub struct TriangleHit {
     pub point: DVec3,
     /// Unit vector from the first to the second: along it they approach.
     pub normal: DVec3,
-    /// What touches what.
+    /// Features in contact.
     pub features: TriangleFeatures,
 }
 
@@ -145,7 +146,8 @@ pub fn swept_triangles(a: &MovingTriangle, b: &MovingTriangle) -> Option<Triangl
     best
 }
 
-/// The earlier of two contacts. At equal times a corner on a face wins, because its normal is the more reliable one.
+/// The earlier of two contacts. At equal times a corner on a face wins, because its normal is the more
+/// reliable one.
 pub(super) fn earlier(
     best: Option<TriangleHit>,
     hit: &FeatureHit,
@@ -169,7 +171,7 @@ fn overlap_at_start(a: &MovingTriangle, b: &MovingTriangle, point: DVec3) -> Tri
     TriangleHit { time: 0.0, point, normal, features: TriangleFeatures::Overlap }
 }
 
-/// Corner against face ⇒ first contact; the normal is the face's, turned to the side the corner comes from.
+/// Corner against face ⇒ first contact; the normal is the face's, towards the side the corner comes from.
 pub fn swept_vertex_face(p: MovingPoint, face: &MovingTriangle) -> Option<FeatureHit> {
     let [a1, a2, a3] = face.corners;
     let (r, x, y) = (difference(p, a1), difference(a2, a1), difference(a3, a2));
@@ -194,7 +196,7 @@ pub fn swept_vertex_face(p: MovingPoint, face: &MovingTriangle) -> Option<Featur
     best
 }
 
-/// Edge against edge ⇒ first contact; the normal is their product, turned to the side the second comes from.
+/// Edge against edge ⇒ first contact; the normal is their product, towards the side the second comes from.
 pub fn swept_edges(a: [MovingPoint; 2], b: [MovingPoint; 2]) -> Option<FeatureHit> {
     let (r, x, y) = (difference(b[0], a[0]), difference(a[1], a[0]), difference(b[1], b[0]));
     let crossing = |s: f64| {
@@ -245,14 +247,16 @@ fn difference(p: MovingPoint, q: MovingPoint) -> Linear {
     (p.start - q.start, p.velocity() - q.velocity())
 }
 
-/// The normal turned against the velocity of the second feature, or towards where it was if it only slides.
+/// The normal, oriented against the velocity of the second feature, or towards where it was if it only
+/// slides.
 fn against(normal: DVec3, velocity: DVec3, before: DVec3) -> DVec3 {
     let approach = normal.dot(velocity);
     let sign = if approach.abs() > 1e-12 * velocity.length() { -approach } else { normal.dot(before) };
     if sign < 0.0 { -normal } else { normal }
 }
 
-/// First root of the coplanarity cubic that stands up to `verify`, and whether the four points (nearly) keep to a plane.
+/// First root of the coplanarity cubic that passes `verify`, and whether the four points (nearly) stay in a
+/// plane.
 fn coplanar_hit(
     r: Linear,
     x: Linear,
@@ -290,7 +294,7 @@ fn vertex_edge(p: MovingPoint, edge: [MovingPoint; 2]) -> Option<FeatureHit> {
         let roots = roots_in(&c.map(|k| k[axis]), -END, 1.0 + END).ok()?;
         return roots.iter().find_map(|&s| touching(if s < END { 0.0 } else { s.min(1.0) }));
     }
-    // All on one line: the corner meets one of the edge's ends.
+    // All on one line: the corner touches one of the edge's ends.
     let meeting = |end: MovingPoint| {
         let (from, rate) = difference(p, end);
         let s = -from.dot(rate) / rate.length_squared();
@@ -299,7 +303,8 @@ fn vertex_edge(p: MovingPoint, edge: [MovingPoint; 2]) -> Option<FeatureHit> {
     first_of(meeting(edge[0]), meeting(edge[1]))
 }
 
-/// Whether the corner lies on the edge at s. The normal is the direction the corner comes from, across the edge.
+/// Whether the corner lies on the edge at s. The normal is the direction the corner comes from, across the
+/// edge.
 fn touches(p: MovingPoint, edge: [MovingPoint; 2], s: f64, size: f64) -> Option<FeatureHit> {
     let segment = crate::primitive::LineSegment::new(edge[0].at(s), edge[1].at(s));
     let q = p.at(s);

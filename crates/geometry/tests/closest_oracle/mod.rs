@@ -1,7 +1,7 @@
 //! Nearest points of polyhedra by trying everything: slow, and too simple to be wrong.
 //!
-//! Apart: the least distance over all pairs vertex–face and edge–edge. Overlapping: the least overlap over all directions
-//! that can be normals of Ψ's faces: faces of A, faces of B, products of edges.
+//! Apart: the least distance over all pairs vertex–face and edge–edge. Overlapping: the least overlap over
+//! all directions that can be normals of Ψ's faces: faces of A, faces of B, products of edges.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -153,7 +153,7 @@ pub fn cuboid_hull(half_extents: DVec3) -> ConvexPolyhedron {
 }
 
 /// A hull with `10·4^(level−1) + 2` vertices on the unit sphere.
-pub fn ball_hull(level: u32) -> ConvexPolyhedron {
+pub fn sphere_hull(level: u32) -> ConvexPolyhedron {
     convex_hull(generate::icosphere(level).unwrap().vertices()).unwrap()
 }
 
@@ -229,7 +229,7 @@ fn stretched_pair(random: &mut Random) -> [ConvexPolyhedron; 2] {
     sizes.map(|size| if random.bits() & 1 == 0 { random_hull(random, 12, size) } else { cuboid_hull(size) })
 }
 
-/// Quarter turns, and places where faces, edges and corners meet in one plane, line or point.
+/// Quarter turns, and places where faces, edges and corners coincide in one plane, line or point.
 fn aligned_pose(random: &mut Random) -> Pose {
     let quarter = std::f64::consts::FRAC_PI_2;
     let turn = DQuat::from_axis_angle(
@@ -241,7 +241,7 @@ fn aligned_pose(random: &mut Random) -> Pose {
     Pose::new(turn, DVec3::new(step(), step(), step()))
 }
 
-/// Only turned about the normal of the faces that look at each other.
+/// Only rotated about the normal of the faces opposite each other.
 fn parallel_pose(random: &mut Random) -> Pose {
     Pose::new(
         DQuat::from_rotation_z(random.between(-3.0, 3.0)),
@@ -249,7 +249,7 @@ fn parallel_pose(random: &mut Random) -> Pose {
     )
 }
 
-/// Surfaces meet within a millionth to a ten-thousand-millionth.
+/// Surfaces touch within a millionth to a ten-thousand-millionth.
 fn shallow_pose(random: &mut Random) -> Pose {
     let gap = 10f64.powf(random.between(-10.0, -4.0)) * if random.bits() & 1 == 0 { 1.0 } else { -1.0 };
     Pose::new(DQuat::from_rotation_z(random.between(-3.0, 3.0)), DVec3::new(0.3, 0.1, 2.0 + gap))

@@ -1,10 +1,11 @@
 //! Contact of pieces, proved pose by pose.
 //!
 //! A distance d with normal n and nearest points p_A, p_B needs no second algorithm: p_A ∈ A and p_B ∈ B with
-//! p_B − p_A = d n show that the distance is at most d, and the reaches h_A(n) + h_B(−n) = −d show that it is at least d. A depth
-//! along n is proved to be enough by the same reaches; that no other direction needs less is tried: on polyhedra along all
-//! face normals and products of edges, on curved shapes along 168 directions, the best six of which are followed downhill: an
-//! upper bound only, and `second_look` goes downhill in the same way, so there the two are not independent.
+//! p_B − p_A = d n show that the distance is at most d, and the reaches h_A(n) + h_B(−n) = −d show that it is
+//! at least d. A depth along n is proved to be enough by the same reaches; that no other direction needs less
+//! is tried: on polyhedra along all face normals and products of edges, on curved shapes along 168
+//! directions, the best six of which are followed downhill: an upper bound only, and `refined_depth` goes
+//! downhill in the same way, so there the two are not independent.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -162,7 +163,7 @@ pub struct PairKind {
 #[derive(Debug)]
 struct Lens;
 
-/// Two balls of radius 1, their centres 1 apart, in common: a lens with a sharp rim.
+/// Two spheres of radius 1, their centres 1 apart, in common: a lens with a sharp rim.
 impl SupportShape for Lens {
     fn name(&self) -> &'static str {
         "lens"
@@ -225,7 +226,7 @@ fn near(r: &mut Random) -> Pose {
     r.pose(1.5)
 }
 
-/// Quarter turns, and places where faces, edges and corners meet in one plane, line or point.
+/// Quarter turns, and places where faces, edges and corners coincide in one plane, line or point.
 fn aligned(r: &mut Random) -> Pose {
     let axis = DVec3::AXES[(r.bits() % 3) as usize];
     let turn = DQuat::from_axis_angle(axis, std::f64::consts::FRAC_PI_2 * (r.bits() % 4) as f64);
@@ -333,8 +334,8 @@ pub const SPECIAL: &[PairKind] = &[
         name: "hulls of 80 faces",
         make: |_| {
             [(); 2].map(|()| {
-                let ball = generate::icosphere(2).unwrap();
-                Solid::Shape(Shape::Convex(Arc::new(convex_hull(ball.vertices()).unwrap())))
+                let sphere = generate::icosphere(2).unwrap();
+                Solid::Shape(Shape::Convex(Arc::new(convex_hull(sphere.vertices()).unwrap())))
             })
         },
         pose: near,
@@ -350,19 +351,21 @@ pub const SPECIAL: &[PairKind] = &[
 pub struct Worst {
     pub apart: usize,
     pub deep: usize,
-    /// Distance against its own proof: between the points as seen along the normal, and between the planes across it.
+    /// Distance against its own bounds: between the points projected on the normal, and between the planes
+    /// across it.
     pub distance: f64,
     /// Depth against the reaches along its normal, and against the least overlap found.
     pub depth: f64,
     /// Nearest points: how far outside the pieces, and from being distance times normal apart.
     pub witness: f64,
-    /// Manifold: normal, points in the pieces, deepest point as deep as the distance says.
+    /// Manifold: normal, points in the pieces, deepest point as deep as the distance.
     pub manifold: f64,
     /// Distance with A and B exchanged.
     pub swapped: f64,
     /// Distance with both moved by a common motion.
     pub moved: f64,
-    /// Separations of manifolds, with both exchanged or moved: a face is taken for the other's where they are alike.
+    /// Separations of manifolds, with both exchanged or moved: a face is taken for the other's where they are
+    /// alike.
     pub manifold_moved: f64,
     /// Asked again with the cache, and after a little motion.
     pub cached: f64,

@@ -22,7 +22,8 @@ pub fn pose(pose: &Pose) -> ParryPose {
     out
 }
 
-/// A shape in the other library, and the turn that brings its axis (y there) to z and its cone's middle to our origin.
+/// A shape in the other library, and the turn that brings its axis (y there) to z and its cone's middle to
+/// our origin.
 pub fn shape(shape: &Shape) -> Option<(SharedShape, Pose)> {
     let upright = Pose::new(glam::DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2), DVec3::ZERO);
     Some(match shape {

@@ -1,4 +1,4 @@
-//! A plain list of boxes that knows the right answers, and random histories to ask spaces about.
+//! Reference model of a space, a plain list of boxes, and random histories to compare with it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -57,7 +57,7 @@ impl Model {
         pairs
     }
 
-    /// Steps the space and compares all it says about pairs with the truth.
+    /// Steps the space and compares all reported pairs with the model.
     pub fn step(&mut self, space: &mut dyn Space, threads: usize) -> PairChanges {
         let mut changes = PairChanges::default();
         space.step(threads, &mut changes);
@@ -92,7 +92,7 @@ impl Model {
     }
 
     /// Compares overlap, ray and nearest queries with looking at all.
-    pub fn ask(&self, space: &dyn Space, random: &mut Random, reach: f64) {
+    pub fn compare_queries(&self, space: &dyn Space, random: &mut Random, reach: f64) {
         let name = space.name();
         let window =
             Aabb::from_center(reach * random.in_cube(), DVec3::splat(random.between(0.0, 0.3 * reach)))
@@ -144,7 +144,8 @@ impl Model {
 }
 
 #[allow(dead_code, reason = "each test file uses a part of it")]
-/// A box somewhere in a cube, of sizes over two decades; sometimes a point, sometimes on a grid so that faces coincide.
+/// A box somewhere in a cube, of sizes over two decades; sometimes a point, sometimes on a grid so that faces
+/// coincide.
 pub fn random_box(random: &mut Random, reach: f64) -> Aabb {
     let size = 0.3 * reach * 10f64.powf(random.between(-2.0, 0.0));
     let mut center = reach * random.in_cube();

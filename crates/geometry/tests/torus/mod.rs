@@ -1,4 +1,5 @@
-//! The pair of tori whose crossing triangles were counted by brute force (T-1): R = 1, r = 0.4, 50 × 50 quads.
+//! The pair of tori whose crossing triangles were counted by brute force (T-1): R = 1, r = 0.4, 50 × 50
+//! quads.
 
 use glam::{DQuat, DVec3};
 use rattleback_geometry::{Pose, TriangleMesh};

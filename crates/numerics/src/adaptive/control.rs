@@ -1,17 +1,17 @@
 //! The rule that chooses the next step from the error of the last one.
 //!
 //! The error of one step grows as hᵖ (p = order + 1), so the step that would just have met the tolerance is
-//! h_d = h (tolerance/error)^(1/p). A step that missed it is repeated with h_d; one that met it is kept and the
-//! next may be 0.8 h_d. Both changes are held within a factor of [0.1, 5].
+//! h_d = h (tolerance/error)^(1/p). A step that missed it is repeated with h_d; one that met it is kept and
+//! the next may be 0.8 h_d. Both changes are held within a factor of [0.1, 5].
 
 use crate::{State, StepError, Tolerance};
 
 /// Largest part of a rejected step the next attempt may have: the error law is only asymptotic, and attempts
-/// that shrink by a hair could go on for ever.
+/// that shrink by very little might never end.
 const LARGEST_RETRY: f64 = 0.95;
 
-/// (error, tolerance, p) → factor (tolerance/error)^(1/p) on the step size, unclamped; +∞ if there is no error,
-/// 0 if it is not a number.
+/// (error, tolerance, p) → factor (tolerance/error)^(1/p) on the step size, unclamped; +∞ if there is no
+/// error, 0 if it is not a number.
 pub fn step_factor(error: f64, tolerance: f64, p: u32) -> f64 {
     if error == 0.0 {
         return f64::INFINITY;
@@ -23,7 +23,7 @@ pub fn step_factor(error: f64, tolerance: f64, p: u32) -> f64 {
 /// (t, h, y) → proposal for y(t + h), and its error in units of the tolerance.
 type Attempt<'a, Y> = dyn FnMut(f64, f64, &Y, &mut Y) -> Result<f64, StepError> + 'a;
 
-/// What an adaptive integration may do.
+/// Tolerance and limits of an adaptive integration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepControl {
     /// Largest error of a step.
@@ -56,7 +56,10 @@ impl StepControl {
         }
     }
 
-    /// Refuses settings that could not work.
+    /// Checks the ranges of the settings.
+    ///
+    /// # Errors
+    /// Names the first setting out of range.
     pub fn check(&self) -> Result<(), StepError> {
         self.tolerance.check()?;
         let range = |name, value: f64, ok: bool, allowed| {
@@ -73,7 +76,7 @@ impl StepControl {
         Ok(())
     }
 
-    /// Carries y from t0 to t1 by attempts. On an error y is what it was at t0.
+    /// Advances y from t0 to t1 by attempts. On an error y is restored to t0.
     pub(super) fn drive<Y: State>(
         &self,
         p: u32,
@@ -110,14 +113,14 @@ impl StepControl {
             if report.accepted + report.rejected >= self.max_attempts {
                 return Err(StepError::TooManySteps { time: t, maximum: self.max_attempts });
             }
-            // The last step ends on t1 exactly; a sliver too small to be seen is not left over.
+            // The last step ends on t1 exactly; no remainder below rounding is left over.
             let remaining = t1 - t;
             let last = wanted >= remaining * (1.0 - 1e-12);
             let h = if last { remaining } else { wanted };
             let outcome = attempt(t, h, y, proposal);
             let error = match outcome {
                 Ok(error) => error,
-                // A trial step that left the domain of f may well be cured by a smaller one.
+                // A trial step that left the domain of f may succeed with a smaller size.
                 Err(StepError::NonFinite { .. } | StepError::NotConverged { .. }) => f64::INFINITY,
                 Err(error) => return Err(error),
             };
@@ -151,7 +154,7 @@ impl Default for StepControl {
     }
 }
 
-/// What an adaptive integration did.
+/// Statistics of an adaptive integration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     /// Steps that were kept.
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_settings_are_refused() {
+    fn settings_out_of_range_are_refused() {
         let good = StepControl::default();
         let bad = [
             StepControl { safety: 0.0, ..good },

@@ -25,7 +25,10 @@ impl<M, Y> Embedded<M, Y> {
 }
 
 impl<Y: State, M: EmbeddedPair<Y>> Embedded<M, Y> {
-    /// y(t0) → y(t1). On an error y is what it was at t0.
+    /// y(t0) → y(t1). On an error y is restored to t0.
+    ///
+    /// # Errors
+    /// If the settings are out of range, the step size underflows or the attempts are used up.
     pub fn integrate(
         &mut self,
         system: &mut dyn System<Y>,

@@ -55,7 +55,10 @@ impl<M, Y: State> StepDoubling<M, Y> {
         Self { control, method, ends: Workspace::default(), work: Workspace::default() }
     }
 
-    /// y(t0) → y(t1). On an error y is what it was at t0.
+    /// y(t0) → y(t1). On an error y is restored to t0.
+    ///
+    /// # Errors
+    /// If the settings are out of range, the step size underflows or the attempts are used up.
     pub fn integrate(
         &mut self,
         system: &mut dyn System<Y>,
@@ -83,9 +86,12 @@ impl<M, Y: State> StepDoubling<M, Y> {
 }
 
 impl<M, Q: State, V: State> StepDoubling<M, (Q, V)> {
-    /// (x, v)(t0) → (x, v)(t1) by a second-order method. On an error both are what they were at t0.
+    /// (x, v)(t0) → (x, v)(t1) by a second-order method. On an error both are restored to t0.
     ///
-    /// Trial steps overlap, so a method with a history takes each of them without it.
+    /// Trial steps overlap, so the history of a method is reset before each.
+    ///
+    /// # Errors
+    /// As for `integrate`.
     pub fn integrate_second_order(
         &mut self,
         system: &mut dyn SecondOrder<Q, V>,

@@ -1,16 +1,16 @@
 //! The sub-step controller: an interval is cut into N equal sub-steps, N follows the error.
 //!
 //! Every sub-step within tolerance: the interval is accepted; after `accept_limit` accepted ones N is halved.
-//! A sub-step beyond it: the whole interval starts again with 2N (`Rejection::Whole`), or only that sub-step is
-//! repeated with half its size (`Rejection::SubStep`), in which case the sub-steps themselves are counted
+//! A sub-step beyond it: the whole interval starts again with 2N (`Rejection::Whole`), or only that sub-step
+//! is repeated with half its size (`Rejection::SubStep`), in which case the sub-steps themselves are counted
 //! towards growing again and the last one is cut to end on the interval's end.
 //!
-//! N is at least 1, or an object would run ahead of its interval.
+//! N is at least 1, so that an object never advances beyond its interval.
 
 use crate::StepError;
 use crate::integrator::check_step;
 
-/// What is done again when a sub-step has too large an error.
+/// What is repeated when the error of a sub-step is too large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rejection {
     /// The whole interval, from its start.
@@ -20,7 +20,7 @@ pub enum Rejection {
     SubStep,
 }
 
-/// Chooses the number of sub-steps of an interval. One per simulated object; its fields are its whole memory.
+/// Chooses the number of sub-steps of an interval. One per simulated object; its fields are its whole state.
 ///
 /// ```
 /// use rattleback_numerics::adaptive::SubStepController;
@@ -63,7 +63,7 @@ impl Default for SubStepController {
     }
 }
 
-/// What it took to cross one interval.
+/// Statistics of one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubStepReport {
     /// Sub-steps the result consists of.
@@ -75,8 +75,11 @@ pub struct SubStepReport {
 impl SubStepController {
     /// state(t0) → state(t0 + dt) by sub-steps (t, h, state) ↦ error; `scratch` may hold anything.
     ///
-    /// A sub-step that returns `NonFinite` or `NotConverged` counts as one with too large an error. On an error
-    /// the state is what it was at t0 and the controller what it was before.
+    /// A sub-step that returns `NonFinite` or `NotConverged` counts as one with too large an error. On an
+    /// error state and controller are restored.
+    ///
+    /// # Errors
+    /// If a sub-step fails for another reason, or the error stays too large at the largest N.
     pub fn advance<Y: Clone>(
         &mut self,
         t0: f64,
@@ -183,7 +186,7 @@ impl SubStepController {
         }
     }
 
-    /// Doubles N, or says why it cannot: what the sub-step itself complained of, else that N is at its limit.
+    /// Doubles N. At its limit the error is that of the sub-step, or that N is at its limit.
     fn refine(&mut self, time: f64, outcome: Result<f64, StepError>) -> Result<(), StepError> {
         if let Err(error) = outcome
             && !matches!(error, StepError::NonFinite { .. } | StepError::NotConverged { .. })

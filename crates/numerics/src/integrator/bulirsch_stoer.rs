@@ -14,7 +14,7 @@ use crate::{State, StepError, System, Tolerance};
 /// Largest number of rows of the extrapolation table: n = 2, 4, …, 16.
 const MAX_ROWS: usize = 8;
 
-/// Extrapolated modified midpoint rule: as many rows as the tolerance asks for, or a fixed number of them.
+/// Extrapolated modified midpoint rule: as many rows as the tolerance requires, or a fixed number of them.
 #[derive(Clone, Debug)]
 pub struct BulirschStoer<Y> {
     rows: usize,

@@ -140,7 +140,7 @@ embedded_method!(
 mod tests {
     use super::*;
 
-    /// Conditions every Runge–Kutta method meets: Σⱼaᵢⱼ = cᵢ, and Σbᵢcᵢᵐ = 1/(m+1) up to its order.
+    /// Order conditions of Runge–Kutta methods: Σⱼaᵢⱼ = cᵢ, and Σbᵢcᵢᵐ = 1/(m+1) up to its order.
     fn check<const S: usize>(tableau: &Tableau<S>) {
         for (row, c) in tableau.a.iter().zip(tableau.c) {
             assert!((row.iter().sum::<f64>() - c).abs() < 1e-14);

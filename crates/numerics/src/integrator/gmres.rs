@@ -1,8 +1,8 @@
 //! GMRES (Saad & Schultz 1986): solves A x = b knowing only v ↦ A v.
 //!
-//! Arnoldi builds an orthonormal basis V of the Krylov space of A and r₀ with A V_m = V_{m+1} H; the x in that
-//! space with the smallest residual minimises |β e₁ − H y|, solved on the fly by Givens rotations, which also
-//! gives the residual for free. Restarted when the basis is full.
+//! Arnoldi builds an orthonormal basis V of the Krylov space of A and r₀ with A V_m = V_{m+1} H; the x in
+//! that space with the smallest residual minimises |β e₁ − H y|, solved on the fly by Givens rotations, which
+//! also gives the residual for free. Restarted when the basis is full.
 
 use crate::{State, StepError};
 

@@ -1,7 +1,7 @@
 //! Implicit (backward) Euler: y' = y + h f(t + h, y').
 //!
-//! Newton's method on F(z) = z − y − h f(t + h, z): solve (I − hJ) d = −F(z), z ← z + d, J = ∂f/∂y. The linear
-//! systems are solved by GMRES, which only asks for products
+//! Newton's method on F(z) = z − y − h f(t + h, z): solve (I − hJ) d = −F(z), z ← z + d, J = ∂f/∂y. The
+//! linear systems are solved by GMRES, which only needs products
 //!
 //!   J v ≈ (f(z + εv) − f(z)) / ε,  ε = √ε_machine (1 + |z|) / |v|.
 //!
@@ -15,9 +15,10 @@ use super::{Integrator, accept, check_step, evaluate};
 use crate::workspace::Workspace;
 use crate::{State, StepError, System};
 
-/// Relative residual to which each linear system is solved; better is below the noise of differenced products.
+/// Relative residual to which each linear system is solved; better is below the noise of differenced
+/// products.
 const LINEAR_TOLERANCE: f64 = 1e-8;
-/// Restarts of the linear solver before Newton has to live with what it got.
+/// Restarts of the linear solver before Newton uses its last iterate.
 const LINEAR_RESTARTS: u32 = 20;
 
 /// Implicit Euler, order 1, stable for any step on decaying systems.

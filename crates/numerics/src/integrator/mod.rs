@@ -18,7 +18,7 @@ pub use runge_kutta4::{RungeKutta4, SimpsonRungeKutta4};
 
 use crate::{State, StepError, System, Tolerance};
 
-/// A method that carries a state over one step. Intermediate states live in the method and are reused.
+/// A method that advances a state by one step. Intermediate states are part of the method, for reuse.
 pub trait Integrator<Y: State>: Send {
     /// Name of the method, as in scene files.
     fn name(&self) -> &'static str;
@@ -26,14 +26,17 @@ pub trait Integrator<Y: State>: Send {
     /// Order of the global error: halving h divides it by 2^order.
     fn order(&self) -> u32;
 
-    /// y(t) → y(t + h), put back on its manifold. On an error y is what it was.
+    /// y(t) → y(t + h), projected onto its manifold. On an error y is unchanged.
+    ///
+    /// # Errors
+    /// If h is not positive and finite, a rate is not finite, or an implicit method does not converge.
     fn step(&mut self, system: &mut dyn System<Y>, t: f64, h: f64, y: &mut Y) -> Result<(), StepError>;
 
-    /// Forgets whatever the method remembers of earlier steps.
+    /// Drops the history of earlier steps.
     fn reset(&mut self) {}
 }
 
-/// Names under which [`by_name`] knows the methods.
+/// Names of the methods, as [`by_name`] takes them.
 pub const NAMES: [&str; 9] = [
     "explicit-euler",
     "implicit-euler",

@@ -1,7 +1,7 @@
 //! The family of second-order Runge–Kutta methods with two evaluations.
 //!
-//! y' = y + h (w₁k₁ + w₂k₂), k₁ = f(t, y), k₂ = f(t + αh, y + αh k₁). Matching the Taylor series of y up to h²
-//! demands w₁ + w₂ = 1 and α w₂ = ½, which leaves w₂ free: w₂ = 1 is the midpoint rule, w₂ = ½ Heun's.
+//! y' = y + h (w₁k₁ + w₂k₂), k₁ = f(t, y), k₂ = f(t + αh, y + αh k₁). Matching the Taylor series of y up to
+//! h² demands w₁ + w₂ = 1 and α w₂ = ½, which leaves w₂ free: w₂ = 1 is the midpoint rule, w₂ = ½ Heun's.
 
 use super::{Integrator, accept, check_step, evaluate};
 use crate::workspace::Workspace;

@@ -4,7 +4,8 @@
 //! y' = y + h/6 (k₁ + 2k₂ + 2k₃ + k₄). Local error O(h⁵).
 //!
 //! With f = f(t) the two middle evaluations coincide and Simpson's rule is left:
-//! y' = y + h/6 (f(t) + 4 f(t + h/2) + f(t + h)), exact for cubics; on t⁴ over [0, h] it overshoots by h⁵/120.
+//! y' = y + h/6 (f(t) + 4 f(t + h/2) + f(t + h)), exact for cubics; on t⁴ over [0, h] it overshoots by
+//! h⁵/120.
 
 use super::{Integrator, accept, check_step, evaluate};
 use crate::workspace::Workspace;

@@ -1,11 +1,12 @@
 //! Baraff's extension of the pivoting method to friction (1994), with corrected step bounds.
 //!
-//! Rows are satisfied one by one, as in [`dantzig`](super::dantzig), while the friction conditions of all rows before are kept (`pivoting`).
+//! Rows are satisfied one by one, as in [`dantzig`](super::dantzig), while the friction conditions of all
+//! earlier rows stay satisfied (`pivoting`).
 //!
-//! Zero-length steps can cycle. When too many follow each other, the contact is postponed: everything starts again with that contact
-//! last. There is no proof that this ends (with large friction the path to the solution may have to turn back, which this method cannot),
-//! so it is counted, and sweeps of Gauss–Seidel or Lemke's method take over, the latter with b shaken a little if it has to be, and at last with
-//! contacts that give way a little.
+//! Zero-length steps can cycle. After too many in a row the contact is postponed: the method restarts with
+//! that contact last. Termination is not proven (with large friction the path to the solution may have to
+//! turn back, which this method cannot), so restarts are limited; then Gauss–Seidel sweeps, Lemke's method,
+//! Lemke's method with a perturbed b, and slightly soft contacts are tried in this order.
 
 use super::matrix::dot;
 use super::pivoting::{End, Pivoting};
@@ -56,7 +57,8 @@ pub fn baraff(problem: &FrictionProblem) -> FrictionSolution {
     by_other_means(problem, last, pivots)
 }
 
-/// Forces that miss their conditions by more than rounding ⇒ those of the states that can be read from them, if they are better.
+/// Forces whose residual exceeds rounding ⇒ the exact solution for the contact states read from them, if it
+/// is better.
 fn reread(problem: &FrictionProblem, force: Vec<f64>) -> Vec<f64> {
     let residual = problem.residual(&force);
     if residual <= 1e-12 * problem.size() {
@@ -72,11 +74,11 @@ fn reread(problem: &FrictionProblem, force: Vec<f64>) -> Vec<f64> {
     tries.min_by(|x, y| x.0.total_cmp(&y.0)).map_or_else(Vec::new, |(_, force)| force)
 }
 
-/// Orders that are tried before sweeps have to help.
+/// Orders of contacts tried before the fallbacks.
 const ORDERS: usize = 3;
 
-/// What pivots could not settle: sweeps, or Lemke's method, find out who sticks and who slides, and the equations of that are solved
-/// exactly. Problems without any solution stay what they were.
+/// Fallbacks where pivoting failed: sweeps or Lemke's method find which contacts stick and which slide, and
+/// the equations of these states are solved exactly. A problem without a solution keeps its outcome.
 fn by_other_means(problem: &FrictionProblem, outcome: Outcome, pivots: usize) -> FrictionSolution {
     let exact = |force: &[f64]| {
         let mut pivoting = Pivoting::new(problem);
@@ -84,7 +86,7 @@ fn by_other_means(problem: &FrictionProblem, outcome: Outcome, pivots: usize) ->
         let force = reread(problem, pivoting.polished());
         (problem.residual(&force) <= 1e-9 * problem.size()).then_some(force)
     };
-    // With half the step sweeps settle where with the whole one they go round.
+    // Sweeps that cycle with full steps often converge with half steps.
     for relaxation in [1.0, 0.5] {
         let settings = SweepSettings { sweeps: 3000, relaxation, tolerance: 1e-11 };
         let swept = gauss_seidel_friction(problem, &settings, None).map(|swept| swept.force);
@@ -94,14 +96,14 @@ fn by_other_means(problem: &FrictionProblem, outcome: Outcome, pivots: usize) ->
     }
     let mut force = vec![0.0; problem.b().len()];
     let mut iterations = pivots;
-    // Shaking helps against ties only, not where forces would have to be infinite.
+    // A perturbation breaks ties of the ratio test; it does not help where forces would have to be infinite.
     let shakes = if matches!(outcome, Outcome::IterationLimit { .. }) { SHAKES } else { 0 };
     for attempt in 0..=shakes {
         let Ok(plain) = shaken(problem, attempt).and_then(|problem| problem.as_lcp()) else { break };
         let found = lemke(&plain);
         iterations += found.iterations;
         let candidate = problem.from_lcp(&found.z);
-        // The method may end on a ray with next to nothing left of its artificial unknown: what counts are the conditions.
+        // The method may end on a ray with a negligible artificial unknown, so the residual decides.
         let good = problem.residual(&candidate) <= 1e-9 * problem.size();
         if let Some(force) = exact(&candidate).or_else(|| good.then(|| candidate.clone())) {
             return problem.solution(force, Outcome::Solved, iterations);
@@ -133,12 +135,13 @@ fn by_other_means(problem: &FrictionProblem, outcome: Outcome, pivots: usize) ->
     problem.solution(force, outcome, pivots)
 }
 
-/// Tries with other roundings before a problem is given up.
+/// Perturbed attempts before a problem is given up.
 const SHAKES: u32 = 12;
 
-/// The same problem with b moved by a little that forces could do, b + ε A r: where several rows come to their end at the same
-/// moment, another one is the first. With static friction and b among what forces can do, Lemke's method has to find a solution (its matrix is
-/// copositive: zᵀM z = FᵀA F + Σ μ λ F_n), so whatever keeps it from that is such a tie and rounding.
+/// The problem with b perturbed within the range of A, b + ε A r: where several rows reach their bounds at
+/// once, this changes which is first. With static friction and b in the range of A, Lemke's method finds a
+/// solution in exact arithmetic (its matrix is copositive: zᵀM z = FᵀA F + Σ μ λ F_n), so its failures are
+/// due to such ties and to rounding.
 fn shaken(problem: &FrictionProblem, attempt: u32) -> Result<FrictionProblem, LcpError> {
     if attempt == 0 {
         return Ok(problem.clone());
@@ -147,7 +150,7 @@ fn shaken(problem: &FrictionProblem, attempt: u32) -> Result<FrictionProblem, Lc
     let mut bits = u64::from(attempt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let push: Vec<f64> = (0..n)
         .map(|row| {
-            // Any numbers will do that do not repeat themselves.
+            // Any sequence without repetition will do.
             bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (bits >> 11) as f64 / (1_u64 << 53) as f64 / problem.scale(row)
         })
@@ -157,11 +160,12 @@ fn shaken(problem: &FrictionProblem, attempt: u32) -> Result<FrictionProblem, Lc
     FrictionProblem::new(problem.a().clone(), b, problem.contacts().to_vec())
 }
 
-/// How much contacts may give way, in parts of their diagonals, for who sticks and who slides to be found out.
+/// Compliances, relative to the diagonals, of the soft problems that identify sticking and sliding contacts.
 const SOFTNESSES: [f64; 5] = [1e-9, 1e-7, 1e-5, 1e-4, 1e-3];
 
-/// The same problem with contacts that give way a little, A + ε diag A: rows that depend on each other, between which pivots are a matter of rounding, do
-/// not any more, and forces that would be huge stay in reach.
+/// The same problem with slightly soft contacts, A + ε diag A: rows that are linearly dependent,
+/// between which pivots are a matter of rounding, do not any more, and forces that would be huge stay in
+/// reach.
 fn softened(problem: &FrictionProblem, softness: f64) -> Result<FrictionProblem, LcpError> {
     let n = problem.b().len();
     let soft = |i: usize, j: usize| if i == j { softness * problem.scale(i) } else { 0.0 };

@@ -1,13 +1,13 @@
 //! The inverse of a matrix that grows, shrinks and changes by columns.
 //!
-//! With friction the systems of the pivoting method are unsymmetric and columns change while rows stay, so what is kept up to date
-//! is the inverse V of B itself, in O(k²) a change:
+//! With friction the systems of the pivoting method are unsymmetric and columns change while rows stay, so
+//! what is kept up to date is the inverse V of B itself, in O(k²) a change:
 //!
 //! * a row rᵀ and a column c join with corner d: s = d − rᵀVc, V ← [V + (Vc)(rᵀV)/s, −Vc/s; −rᵀV/s, 1/s];
 //! * row and column p leave: V ← V − V_:p V_p: / V_pp without row and column p;
 //! * column p changes by δ: V ← V − (Vδ) V_p: / (1 + (Vδ)_p).
 //!
-//! Errors grow with the changes; whoever uses it looks at residuals and calls `rebuild`.
+//! Errors grow with the changes; the user watches residuals and calls `rebuild`.
 
 use super::SquareMatrix;
 use super::elimination::eliminate;
@@ -24,8 +24,8 @@ impl Inverse {
         self.rows.iter().map(|row| super::matrix::dot(row, x)).collect()
     }
 
-    /// A row (its entries in the present columns), a column and their corner join; false, and nothing is changed, if s is at most
-    /// `least` in size.
+    /// A row (its entries in the present columns), a column and their corner join; false, and nothing is
+    /// changed, if s is at most `least` in size.
     pub fn border(&mut self, row: &[f64], column: &[f64], corner: f64, least: f64) -> bool {
         let right = self.times(column);
         let mut left = vec![0.0; row.len()];

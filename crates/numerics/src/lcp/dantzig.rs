@@ -1,13 +1,14 @@
 //! Dantzig's pivoting method, as Baraff (1994) uses it for contact.
 //!
-//! Rows are satisfied one by one while those before them are kept so. A row is *held* (w = 0, z ≥ 0) or *open* (z = 0, w ≥ 0). For a
-//! row m with w_m < 0, z_m grows:
+//! Rows are satisfied one by one while those before them are kept so. A row is *held* (w = 0, z ≥ 0) or
+//! *open* (z = 0, w ≥ 0). For a row m with w_m < 0, z_m grows:
 //!
 //!   Δz_m = 1,   Δz_open = 0,   A_HH Δz_H = −A_Hm,   Δw = A Δz,
 //!
-//! as far as nothing else gives way: until w_m = 0 (m is held), z_i = 0 for a held i (it opens), or w_i = 0 for an open i (it is
-//! held); then on from there. For positive definite A, Δw_m > 0 always and the method ends. For semidefinite A, Δw_m = 0 means that
-//! A Δz = 0: either some z_i falls to zero on the way, or Δz ≥ 0 with b·Δz = w_m < 0 proves that no solution exists.
+//! as far as no other row changes state: until w_m = 0 (m is held), z_i = 0 for a held i (it opens), or w_i =
+//! 0 for an open i (it is held); then on from there. For positive definite A, Δw_m > 0 always and the method
+//! ends. For semidefinite A, Δw_m = 0 means that A Δz = 0: either some z_i falls to zero on the way, or Δz ≥
+//! 0 with b·Δz = w_m < 0 proves that no solution exists.
 
 use super::ldlt::Ldlt;
 use super::matrix::dot;
@@ -20,13 +21,14 @@ const NOTHING: f64 = 1e-13;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not yet looked at; z = 0.
+    /// Not yet processed; z = 0.
     Waiting,
     Open,
     Held,
 }
 
-/// (problem with symmetric positive semidefinite A, where to start: rows with z > 0 there are tried first) ⇒ solution.
+/// (problem with symmetric positive semidefinite A, where to start: rows with z > 0 there are tried first) ⇒
+/// solution.
 pub fn dantzig(problem: &Lcp, start: Option<&[f64]>) -> Result<Solution, LcpError> {
     problem.check_symmetric()?;
     let mut pivoting = Pivoting::new(problem);
@@ -124,7 +126,7 @@ impl<'p> Pivoting<'p> {
     fn run(&mut self) -> Outcome {
         let n = self.z.len();
         let limit = 100 + 50 * n;
-        // A row may have to be looked at again; then it waits once more.
+        // A row may have to be processed again; then it is queued once more.
         while let Some(m) = self.state.iter().position(|state| *state == State::Waiting) {
             if self.w[m] >= -self.nothing {
                 self.state[m] = State::Open;
@@ -215,7 +217,7 @@ impl<'p> Pivoting<'p> {
                 if self.factor.append(self.problem.a(), row, self.least(row)) {
                     self.state[row] = State::Held;
                 } else {
-                    // It depends on the held ones and only seemed to give way.
+                    // It depends on the held ones and only seemed to move.
                     self.state[row] = State::Waiting;
                 }
             }

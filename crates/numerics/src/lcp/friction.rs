@@ -2,15 +2,17 @@
 //!
 //! a = A F + b. For every contact 0 ≤ F_n ⟂ a_n ≥ 0, and for its tangential rows τ
 //!
-//! * *static*: |F_τ| ≤ μ_τ F_n, a_τ F_τ ≤ 0, a_τ (μ_τ F_n − |F_τ|) = 0: what F_τ = clamp(F_τ − a_τ, −μ_τ F_n, μ_τ F_n) says in one line;
+//! * *static*: |F_τ| ≤ μ_τ F_n, a_τ F_τ ≤ 0, a_τ (μ_τ F_n − |F_τ|) = 0: equivalent to F_τ = clamp(F_τ − a_τ,
+//!   −μ_τ F_n, μ_τ F_n);
 //! * *dynamic*: F_τ = σ_τ μ_τ F_n, the signs against the slip, whatever a_τ becomes.
 //!
 //! The same as a plain problem, with F_τ = p⁺ − p⁻ and λ the size of a_τ (Stewart & Trinkle 1996):
-//! 0 ≤ p^± ⟂ λ ± a_τ ≥ 0, 0 ≤ λ ⟂ μ_τ F_n − p⁺ − p⁻ ≥ 0. Seven rows a static contact, one a dynamic one; Lemke's method can process it.
+//! 0 ≤ p^± ⟂ λ ± a_τ ≥ 0, 0 ≤ λ ⟂ μ_τ F_n − p⁺ − p⁻ ≥ 0. Seven rows a static contact, one a dynamic one;
+//! Lemke's method can process it.
 
 use super::{Lcp, LcpError, Outcome, SquareMatrix};
 
-/// How a contact resists.
+/// Friction regime of a contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Friction {
     /// It does not slide yet: μ for t and k.
@@ -22,7 +24,7 @@ pub enum Friction {
 /// One contact: rows 3 i, 3 i + 1, 3 i + 2 of the matrix are its n, t, k.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrictionContact {
-    /// How it resists.
+    /// Sticking or sliding, with coefficients.
     pub friction: Friction,
 }
 
@@ -34,14 +36,14 @@ pub struct FrictionProblem {
     contacts: Vec<FrictionContact>,
 }
 
-/// What a solver found.
+/// Result of a solver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrictionSolution {
     /// F: n, t, k of each contact.
     pub force: Vec<f64>,
     /// A F + b.
     pub acceleration: Vec<f64>,
-    /// What became of the problem.
+    /// Whether the problem was solved.
     pub outcome: Outcome,
     /// Pivots or sweeps.
     pub iterations: usize,
@@ -87,7 +89,7 @@ impl FrictionProblem {
         &self.contacts
     }
 
-    /// Force ⇒ by how much it misses the conditions, the largest over all rows, in the unit of a.
+    /// Force ⇒ residual of the conditions, the largest over all rows, in the unit of a.
     pub fn residual(&self, force: &[f64]) -> f64 {
         let acceleration = self.a.affine(force, &self.b);
         let mut worst = 0.0_f64;
@@ -154,7 +156,7 @@ impl FrictionProblem {
         names
     }
 
-    /// What the unknown `of` does in the row of another.
+    /// Matrix entry: effect of the unknown `of` on the row of another.
     fn plain_entry(&self, row: Unknown, of: Unknown) -> f64 {
         let on = |i: usize| match of {
             Unknown::Normal(n) => {
@@ -180,13 +182,13 @@ impl FrictionProblem {
         }
     }
 
-    /// What a unit of force does to its own row; 1 where it does nothing.
+    /// Diagonal entry of A; 1 where it is not positive.
     pub(super) fn scale(&self, i: usize) -> f64 {
         let diagonal = self.a[(i, i)];
         if diagonal > 0.0 { diagonal } else { 1.0 }
     }
 
-    /// The size of b.
+    /// Magnitude of b.
     pub(super) fn size(&self) -> f64 {
         self.b.iter().fold(0.0, |size: f64, b| size.max(b.abs()))
     }

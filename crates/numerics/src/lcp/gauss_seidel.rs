@@ -1,7 +1,9 @@
-//! Projected Gauss–Seidel: rows are satisfied one by one, each forgetting what that does to the others, again and again.
+//! Projected Gauss–Seidel: rows are satisfied one by one, each regardless of its effect on the others, in
+//! repeated sweeps.
 //!
-//! z_i ← max(0, z_i − ω w_i/A_ii); a tangential row is clamped to ±μF_n instead. For symmetric positive definite A it converges
-//! linearly for 0 < ω < 2; the number of sweeps grows with the condition of A (for a stack, with the square of its height).
+//! z_i ← max(0, z_i − ω w_i/A_ii); a tangential row is clamped to ±μF_n instead. For symmetric positive
+//! definite A it converges linearly for 0 < ω < 2; the number of sweeps grows with the condition of A (for a
+//! stack, with the square of its height).
 
 use super::matrix::dot;
 use super::{Friction, FrictionProblem, FrictionSolution, Lcp, LcpError, Outcome, Solution};

@@ -1,10 +1,11 @@
 //! A Cholesky factorisation that grows and shrinks row by row.
 //!
-//! For a chosen set S of rows of a symmetric positive semidefinite A, A_SS = L D Lᵀ with unit lower triangular L.
-//! A row joins at the end: with L y = A_Sm, the new row of L is D⁻¹y and the new pivot d = A_mm − yᵀD⁻¹y. (d is what the row still
-//! has to itself when all rows of S are held: 0 if it depends on them.)
-//! The row in place p leaves: with l the column of L below it, the block behind it becomes L₃D₃L₃ᵀ + d_p l lᵀ, a rank-one update
-//! with a positive weight, which is stable (Gill, Golub, Murray & Saunders 1974). Both take O(|S|²).
+//! For a chosen set S of rows of a symmetric positive semidefinite A, A_SS = L D Lᵀ with unit lower
+//! triangular L. A row joins at the end: with L y = A_Sm, the new row of L is D⁻¹y and the new pivot d = A_mm
+//! − yᵀD⁻¹y. (d is what the row still has to itself when all rows of S are held: 0 if it depends on them.)
+//! The row in place p leaves: with l the column of L below it, the block behind it becomes L₃D₃L₃ᵀ + d_p l
+//! lᵀ, a rank-one update with a positive weight, which is stable (Gill, Golub, Murray & Saunders 1974). Both
+//! take O(|S|²).
 
 use super::SquareMatrix;
 use super::matrix::dot;

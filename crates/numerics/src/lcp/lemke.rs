@@ -1,8 +1,9 @@
 //! Lemke's method (1965), by exchange of variables in a table.
 //!
-//! w = b + A z + 1 z₀ with one artificial z₀ ≥ 0. First z₀ enters, as far as all w ≥ 0; the w that then vanishes leaves. From there
-//! on the complement of whoever left enters, and whoever vanishes first leaves, until z₀ does: then z is a solution. If the one that
-//! enters may grow for ever, the method ends on a ray; for positive semidefinite A that means that there is no solution.
+//! w = b + A z + 1 z₀ with one artificial z₀ ≥ 0. First z₀ enters, as far as all w ≥ 0; the w that then
+//! vanishes leaves. From there on the complement of the variable that left enters, and the variable that
+//! vanishes first leaves, until z₀ does: then z is a solution. If the one that enters may grow for ever, the
+//! method ends on a ray; for positive semidefinite A that means that there is no solution.
 //!
 //! An exchange of the basic variable of row r, y_r = q_r + Σ T_rj x_j, with the non-basic x_c:
 //! x_c = (y_r − q_r − Σ_{j≠c} T_rj x_j)/T_rc, put into all other rows.
@@ -12,7 +13,8 @@ use super::{Lcp, Outcome, Solution};
 /// Entries smaller than this are rounding.
 const NOTHING: f64 = 1e-12;
 
-/// Problem ⇒ solution, by no more than 50 n + 100 pivots. For any matrix; it is slower than the methods that know theirs.
+/// Problem ⇒ solution, by no more than 50 n + 100 pivots. For any matrix; slower than the methods for special
+/// ones.
 pub fn lemke(problem: &Lcp) -> Solution {
     let n = problem.n();
     if problem.b().iter().all(|b| *b >= 0.0) {
@@ -75,7 +77,7 @@ impl Table {
         (0..self.n).min_by(|i, j| self.q[*i].total_cmp(&self.q[*j])).unwrap_or(0)
     }
 
-    /// Whoever vanishes first as a column's variable grows; z₀ before all others.
+    /// Ratio test: the variable that vanishes first as a column's variable grows; z₀ before all others.
     fn leaving(&self, column: usize) -> Option<usize> {
         let width = self.n + 1;
         let mut best: Option<(f64, usize)> = None;

@@ -1,7 +1,7 @@
 //! Linear complementarity: forces that only push, and friction that only resists.
 //!
-//! Given A and b, find z ≥ 0 with w = A z + b ≥ 0 and z·w = 0 ([`Lcp`]); with friction, two tangential rows go with every normal
-//! one and are bounded by it ([`FrictionProblem`]).
+//! Given A and b, find z ≥ 0 with w = A z + b ≥ 0 and z·w = 0 ([`Lcp`]); with friction, two tangential rows
+//! go with every normal one and are bounded by it ([`FrictionProblem`]).
 //!
 //! * [`dantzig`]: pivots row by row, exact, for symmetric positive semidefinite A;
 //! * [`baraff`]: the same with static and dynamic friction;
@@ -10,7 +10,7 @@
 //! * [`lemke`]: Lemke's method, for any A it can process: the reference in tests;
 //! * [`blocks`]: many frictional contacts of few unknowns, sparse, by augmented Lagrangian and Newton.
 //!
-//! Every solver says what became of the problem ([`Outcome`]): solved, without a solution, on a ray, or given up.
+//! Every solver returns an [`Outcome`]: solved, without a solution, on a ray, or given up.
 //!
 //! ```
 //! use rattleback_numerics::lcp::{Lcp, Outcome, SquareMatrix, dantzig};

@@ -1,12 +1,13 @@
 //! A semismooth Newton method on the Fischer–Burmeister function.
 //!
-//! φ(z, w) = z + w − √(z² + w²) vanishes exactly if z ≥ 0, w ≥ 0, z w = 0. With Φ_i = φ(s_i z_i, w_i) (s the diagonal of A, so that both
-//! have the same unit) the problem is Φ(z) = 0, and
+//! φ(z, w) = z + w − √(z² + w²) vanishes exactly if z ≥ 0, w ≥ 0, z w = 0. With Φ_i = φ(s_i z_i, w_i) (s the
+//! diagonal of A, so that both have the same unit) the problem is Φ(z) = 0, and
 //!
 //!   Φ' = diag(s (1 − s z/r)) + diag(1 − w/r) A,   r = √((s z)² + w²),
 //!
-//! where at r = 0 any point of the unit circle will do. Steps are damped so that ½|Φ|² falls. Close to a solution the method
-//! knows which rows are held; then one exact solution of their equations ends it, if it satisfies everything.
+//! where at r = 0 any point of the unit circle will do. Steps are damped so that ½|Φ|² falls. Close to a
+//! solution the method has identified the held rows; then one exact solution of their equations ends it, if
+//! it satisfies everything.
 
 use super::elimination::eliminate;
 use super::{Lcp, LcpError, Outcome, Solution, SquareMatrix};

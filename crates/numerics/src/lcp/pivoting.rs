@@ -1,20 +1,22 @@
-//! One walk from nothing to the forces of all contacts, row by row: see [`baraff`](super::baraff).
+//! One pivoting path from zero forces to those of all contacts, row by row: see [`baraff`](super::baraff).
 //!
-//! A normal row is *open* (F = 0, a ≥ 0) or *held* (a = 0, F ≥ 0). A tangential row of a static contact is *off* (while the normal is
-//! open), *held* (a = 0, |F| ≤ μF_n), or at its *limit* σ = ±1 (F = σμF_n, σa ≤ 0); that of a dynamic contact is always at its limit.
+//! A normal row is *open* (F = 0, a ≥ 0) or *held* (a = 0, F ≥ 0). A tangential row of a static contact is
+//! *off* (while the normal is open), *held* (a = 0, |F| ≤ μF_n), or at its *limit* σ = ±1 (F = σμF_n, σa ≤
+//! 0); that of a dynamic contact is always at its limit.
 //!
 //! A force at its limit follows its normal force, ΔF_τ = σμ ΔF_n, so its column is merged into the normal's:
 //! the unknowns of a step are the held rows, with the columns Ā_n = A_n + Σ σμ A_τ and A_τ, and
 //!
 //!   Ā_HH Δx = −σ Ā_Hr,   ΔF_r = σ  for the row r that is being satisfied.
 //!
-//! The matrix is unsymmetric; its inverse is kept up to date ([`bordered`](super::bordered)). The step ends at the first of
-//! a_r = 0 or |F_r| = μF_n of the driven row; F_n = 0 (held normal opens, its tangents are off); a_n = 0 (open normal is held, its tangents
-//! start at the limit against their acceleration); |F_τ| = μF_n (held tangent comes to its limit); a_τ = 0 (tangent at its limit is
-//! held). No such event: the force grows for ever, which dynamic friction can bring about (Painlevé).
+//! The matrix is unsymmetric; its inverse is kept up to date ([`bordered`](super::bordered)). The step ends
+//! at the first of a_r = 0 or |F_r| = μF_n of the driven row; F_n = 0 (held normal opens, its tangents are
+//! off); a_n = 0 (open normal is held, its tangents start at the limit against their acceleration); |F_τ| =
+//! μF_n (held tangent comes to its limit); a_τ = 0 (tangent at its limit is held). No such event: the force
+//! grows for ever, which dynamic friction can bring about (Painlevé).
 //!
-//! A held row that depends on the others cannot be an unknown; it is *bound*: its force stays and its acceleration is zero as long as
-//! those of the others are, and it becomes an unknown the moment it is not.
+//! A held row that depends on the others cannot be an unknown; it is *bound*: its force stays and its
+//! acceleration is zero as long as those of the others are, and it becomes an unknown the moment it is not.
 
 use super::bordered::Inverse;
 use super::elimination::eliminate;
@@ -28,7 +30,7 @@ const NOTHING: f64 = 1e-12;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// Not yet looked at, or open, or off: the force is what it is.
+    /// Not yet processed, or open, or off: the force is constant.
     Off,
     /// An open normal: F = 0, a ≥ 0 is watched.
     Open,
@@ -42,10 +44,10 @@ enum State {
     Slides(f64),
 }
 
-/// How a walk ends.
+/// How a pivoting path ends.
 pub(super) enum End {
     Outcome(Outcome),
-    /// This contact could not be satisfied for all the zero-length steps.
+    /// This contact could not be satisfied: too many zero-length steps in a row.
     Cycles(usize),
 }
 
@@ -68,7 +70,7 @@ enum Event {
     Frees(usize),
 }
 
-/// Forces, accelerations and states of all rows on the way.
+/// Forces, accelerations and states of all rows along the path.
 pub(super) struct Pivoting<'p> {
     problem: &'p FrictionProblem,
     force: Vec<f64>,
@@ -101,7 +103,7 @@ impl<'p> Pivoting<'p> {
         }
     }
 
-    /// Satisfies contacts in an order, with so many pivots at most ⇒ how that ends.
+    /// (order of the contacts, most pivots) ⇒ how satisfying them in this order ends.
     pub fn run(&mut self, order: &[usize], limit: usize) -> End {
         for contact in order {
             let n = 3 * contact;
@@ -122,7 +124,7 @@ impl<'p> Pivoting<'p> {
         End::Outcome(Outcome::Solved)
     }
 
-    /// States as they can be read from forces; tangents so near their limits, in parts of them, are at them.
+    /// Takes states from forces; a tangent within `near` (relative) of its limit counts as at it.
     pub fn take_over(&mut self, force: &[f64], near: f64) {
         self.force.copy_from_slice(force);
         for n in (0..force.len()).step_by(3) {
@@ -143,7 +145,7 @@ impl<'p> Pivoting<'p> {
         }
     }
 
-    /// Drives a row until it is satisfied ⇒ why it is not, if so.
+    /// Drives a row until it is satisfied ⇒ the failure, if it cannot be.
     fn satisfy(&mut self, row: usize, limit: usize) -> Option<End> {
         let tangent = !row.is_multiple_of(3);
         let mut stuck = 0;
@@ -189,7 +191,7 @@ impl<'p> Pivoting<'p> {
         mu[row % 3 - 1]
     }
 
-    /// How much of ΔF_n a tangential force follows.
+    /// ΔF_τ/ΔF_n of a tangential force.
     fn follows(&self, row: usize) -> f64 {
         match self.state[row] {
             State::Limit(sigma) | State::Slides(sigma) => sigma * self.mu(row),
@@ -214,7 +216,7 @@ impl<'p> Pivoting<'p> {
     fn direction(&mut self, row: usize, sigma: f64) {
         let right: Vec<f64> = self.column(row).iter().map(|entry| -sigma * entry).collect();
         let mut x = self.inverse.times(&right);
-        // One step of refinement, and if that was needed badly, a new inverse.
+        // One step of refinement; if the correction is large, a new inverse.
         let rest = |held: &[usize], x: &[f64]| -> Vec<f64> {
             let left = |i: &usize| held.iter().zip(x).map(|(j, x)| self.merged(*i, *j) * x).sum::<f64>();
             held.iter().zip(&right).map(|(i, right)| right - left(i)).collect()
@@ -255,7 +257,7 @@ impl<'p> Pivoting<'p> {
         }
     }
 
-    /// How far the step goes, and what ends it.
+    /// Length of the step, and the event that ends it.
     fn next_event(&self, row: usize, sigma: f64) -> (f64, Event) {
         let mut first = (f64::INFINITY, Event::Satisfied);
         let mut offer = |step: f64, event: Event| {
@@ -412,7 +414,8 @@ impl<'p> Pivoting<'p> {
         }
     }
 
-    /// The forces with the errors of many updates removed: Ā_HH x = −b_H − (what bound rows do), if that leaves them better.
+    /// The forces with the errors of many updates removed: Ā_HH x = −b_H − (terms of bound rows), if that
+    /// reduces the residual.
     pub fn polished(&self) -> Vec<f64> {
         let bound = |i: usize| self.state[i] == State::Bound;
         let mut force = vec![0.0; self.force.len()];
@@ -424,7 +427,7 @@ impl<'p> Pivoting<'p> {
         }
         let matrix = SquareMatrix::from_fn(self.held.len(), |i, j| self.merged(self.held[i], self.held[j]));
         let mut best = (self.problem.residual(&self.force), self.force.clone());
-        // The first round solves, the others take back what rounding left.
+        // The first round solves, the others refine.
         for _ in 0..3 {
             let mut x: Vec<f64> = self
                 .held

@@ -1,4 +1,4 @@
-//! What is to be solved, and what came out.
+//! Linear complementarity problem and its solution.
 
 use super::SquareMatrix;
 use thiserror::Error;
@@ -17,7 +17,7 @@ pub enum LcpError {
         /// Size it has.
         got: usize,
     },
-    /// A number that is none.
+    /// A value that is not finite.
     #[error("row {row}: every number must be finite")]
     NonFinite {
         /// First row with such a number.
@@ -45,13 +45,13 @@ pub enum LcpError {
     },
 }
 
-/// What became of a problem.
+/// Outcome of a solver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// All conditions hold.
     Solved,
-    /// The force of a row can grow for ever without satisfying it: with friction, Painlevé's paradox (no finite force; an impulse
-    /// is needed).
+    /// The force of a row can grow for ever without satisfying it: with friction, Painlevé's paradox (no
+    /// finite force; an impulse is needed).
     Unbounded {
         /// The row that was being satisfied.
         row: usize,
@@ -61,7 +61,7 @@ pub enum Outcome {
         /// The rows of the contradiction.
         rows: Vec<usize>,
     },
-    /// Given up; what was reached is in the solution.
+    /// Iteration limit reached; the solution holds the last iterate.
     IterationLimit {
         /// Pivots or sweeps done.
         iterations: usize,
@@ -75,14 +75,14 @@ pub struct Lcp {
     b: Vec<f64>,
 }
 
-/// What a solver found.
+/// Result of a solver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
     /// The unknowns.
     pub z: Vec<f64>,
     /// A z + b.
     pub w: Vec<f64>,
-    /// What became of the problem.
+    /// Whether the problem was solved.
     pub outcome: Outcome,
     /// Pivots or sweeps.
     pub iterations: usize,
@@ -115,20 +115,21 @@ impl Lcp {
         self.b.len()
     }
 
-    /// z ⇒ by how much it misses the conditions: the largest |min(z, w)|, in the unit of w, z taken by the size of A's diagonal.
+    /// z ⇒ residual of the conditions: the largest |min(z, w)|, in the unit of w, with z scaled by A's
+    /// diagonal.
     pub fn residual(&self, z: &[f64]) -> f64 {
         let w = self.a.affine(z, &self.b);
         let row = |i: usize| w[i].min(self.scale(i) * z[i]).abs();
         (0..self.n()).map(row).fold(0.0, f64::max)
     }
 
-    /// What a unit of z does to w in its own row; 1 where it does nothing.
+    /// Diagonal entry of A; 1 where it is not positive.
     pub(super) fn scale(&self, i: usize) -> f64 {
         let diagonal = self.a[(i, i)];
         if diagonal > 0.0 { diagonal } else { 1.0 }
     }
 
-    /// The size of b, and so of what counts as nothing.
+    /// Magnitude of b, the reference for tolerances.
     pub(super) fn size(&self) -> f64 {
         self.b.iter().fold(0.0, |size: f64, b| size.max(b.abs()))
     }

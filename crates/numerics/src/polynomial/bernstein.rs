@@ -1,8 +1,9 @@
-//! A quick proof that a polynomial has no root in [0, 1].
+//! Bernstein test: a sufficient condition that a polynomial has no root in [0, 1].
 //!
-//! In the Bernstein basis p(t) = Σ B_i C(n,i) tⁱ(1−t)ⁿ⁻ⁱ with B_i = Σ_{k≤i} f_k C(i,k)/C(n,k). The basis functions
-//! are not negative and sum to one, so p lies between the smallest and the largest B_i: if these have the same
-//! sign, p has no root. For a cubic B₀ = f₀, B₁ = f₀ + f₁/3, B₂ = f₀ + 2f₁/3 + f₂/3, B₃ = f₀ + f₁ + f₂ + f₃.
+//! In the Bernstein basis p(t) = Σ B_i C(n,i) tⁱ(1−t)ⁿ⁻ⁱ with B_i = Σ_{k≤i} f_k C(i,k)/C(n,k). The basis
+//! functions are not negative and sum to one, so p lies between the smallest and the largest B_i: if these
+//! have the same sign, p has no root. For a cubic B₀ = f₀, B₁ = f₀ + f₁/3, B₂ = f₀ + 2f₁/3 + f₂/3, B₃ = f₀ +
+//! f₁ + f₂ + f₃.
 
 use super::{MAX_DEGREE, Polynomial, PolynomialError, TOUCH};
 

@@ -19,10 +19,10 @@ const TOUCH: f64 = 1e-12;
 /// Why a polynomial has no list of roots.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum PolynomialError {
-    /// The degree is beyond what fixed-size arrays hold.
+    /// The degree exceeds the fixed-size arrays.
     #[error("degree {degree}: at most {MAX_DEGREE} is allowed")]
     Degree {
-        /// Degree that was asked for.
+        /// The degree.
         degree: usize,
     },
     /// A coefficient is infinite or not a number, or becomes so on the interval.

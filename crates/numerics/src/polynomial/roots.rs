@@ -1,12 +1,12 @@
 //! All real roots on an interval, by splitting it where the derivative vanishes.
 //!
 //! Between two neighbouring zeros of p' the polynomial is monotone, so a change of sign brackets exactly one
-//! root and Newton's method, kept inside the bracket by bisection, finds it. The zeros of p' come from those of
-//! p'' in the same way, down to the linear derivative, whose zero is a division.
+//! root and Newton's method, kept inside the bracket by bisection, finds it. The zeros of p' come from those
+//! of p'' in the same way, down to the linear derivative, whose zero is a division.
 //!
-//! A root of even multiplicity shows no change of sign: there p touches zero at a zero of p'. A splitting point
-//! with p below rounding is a root; one with |p| ≤ 1e-12 of the largest coefficient is one if no crossing was
-//! found beside it.
+//! A root of even multiplicity shows no change of sign: there p touches zero at a zero of p'. A splitting
+//! point with p below rounding is a root; one with |p| ≤ 1e-12 of the largest coefficient is one if no
+//! crossing was found beside it.
 
 use super::{MAX_DEGREE, Polynomial, PolynomialError, TOUCH, bernstein_excludes_root, check_interval};
 
@@ -86,7 +86,8 @@ pub fn roots_in(f: &[f64], a: f64, b: f64) -> Result<Roots, PolynomialError> {
     Ok(roots)
 }
 
-/// f → the roots of Σ f_k tᵏ in [0, 1]; most polynomials without one are recognised before any is searched for.
+/// f → the roots of Σ f_k tᵏ in [0, 1]; most polynomials without one are recognised before any is searched
+/// for.
 pub fn roots_01(f: &[f64]) -> Result<Roots, PolynomialError> {
     if bernstein_excludes_root(f)? {
         return Ok(Roots::default());

@@ -1,9 +1,9 @@
 //! The number of distinct real roots on an interval, without finding any.
 //!
-//! Sturm's chain p₀ = p, p₁ = p', p_{i+1} = −(p_{i−1} mod p_i) has as many changes of sign at a as at b, less the
-//! number of distinct roots in (a, b]. Its last member g is the greatest common divisor of p and p', so if p has
-//! multiple roots, p/g has the same ones, each once; that is what is counted then, because the whole chain
-//! vanishes at a multiple root and an end point may be one.
+//! Sturm's chain p₀ = p, p₁ = p', p_{i+1} = −(p_{i−1} mod p_i) has as many changes of sign at a as at b, less
+//! the number of distinct roots in (a, b]. Its last member g is the greatest common divisor of p and p', so
+//! if p has multiple roots, p/g has the same ones, each once; that is what is counted then, because the whole
+//! chain vanishes at a multiple root and an end point may be one.
 
 use super::{MAX_DEGREE, Polynomial, PolynomialError, check_interval};
 

@@ -1,17 +1,17 @@
 //! Basic Verlet (Störmer), for steps of any size h' after a step h:
 //! x(t+h') = x + (x − x_prev) h'/h + ½a (h + h') h'.
 //!
-//! Kept is not x_prev but the mean velocity u = (x − x_prev)/h of the last step, which also exists on a
-//! manifold. The rule becomes
+//! The history is not x_prev but the mean velocity u = (x − x_prev)/h of the last step, which also exists on
+//! a manifold. The rule becomes
 //!
 //!   u' = u + ½(h + h') a,  x' = drift(x, h', u'),
 //!
 //! and a start from (x₀, v₀) is the same rule with u = v₀, h = 0: x' = x₀ + h'v₀ + ½h'²a₀.
 //!
 //! Central differences give the velocity at the *start* of the step, one step late:
-//! v(t) = (h'u + h u')/(h + h') = u + ½h a, for equal steps (x(t+h) − x(t−h))/2h. At the *end* of the step a' is
-//! not known yet, so v(t+h') is handed out as u' + ½h'a; it is wrong by ½h'²ȧ, which does not accumulate because
-//! positions never use it.
+//! v(t) = (h'u + h u')/(h + h') = u + ½h a, for equal steps (x(t+h) − x(t−h))/2h. At the *end* of the step a'
+//! is not known yet, so v(t+h') is returned as u' + ½h'a; it is wrong by ½h'²ȧ, which does not accumulate
+//! because positions never use it.
 //!
 //! If the caller changes v between two steps (an impulse, damping), the same change is made to u.
 
@@ -20,18 +20,18 @@ use crate::integrator::check_step;
 use crate::workspace::Workspace;
 use crate::{SecondOrder, State, StepError};
 
-/// What basic Verlet remembers of the last step; part of a snapshot.
+/// History of basic Verlet: the last step; part of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerletHistory<V> {
     /// Mean velocity u = (x − x_prev)/h of the last step.
     pub mean_velocity: V,
-    /// Velocity that was handed out at the end of the last step.
+    /// Velocity that was returned at the end of the last step.
     pub velocity: V,
     /// Size h of the last step.
     pub step: f64,
 }
 
-/// Basic Verlet, order 2, one evaluation a step, no energy drift; remembers the last step.
+/// Basic Verlet, order 2, one evaluation a step, no energy drift; has a history of one step.
 #[derive(Clone, Debug)]
 pub struct BasicVerlet<V> {
     work: Workspace<V, 3>,
@@ -82,7 +82,7 @@ impl<Q: Clone, V: State> SecondOrderIntegrator<Q, V> for BasicVerlet<V> {
         let mut h_last = 0.0;
         if let Some(history) = self.history.as_ref().filter(|history| history.velocity.same_shape(v)) {
             h_last = history.step;
-            // u = mean + (v − handed out), in the order that gives back `mean` exactly if v was left alone.
+            // u = mean + (v − returned), in the order that yields `mean` exactly if v is unchanged.
             u.add_scaled(-1.0, &history.velocity);
             u.add_scaled(1.0, &history.mean_velocity);
         }

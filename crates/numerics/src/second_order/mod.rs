@@ -23,6 +23,7 @@
 
 mod basic_verlet;
 mod explicit_euler;
+mod one_step;
 mod simpson;
 mod symplectic_euler;
 mod taylor_verlet;
@@ -30,6 +31,7 @@ mod velocity_verlet;
 
 pub use basic_verlet::{BasicVerlet, VerletHistory};
 pub use explicit_euler::ExplicitEuler;
+pub use one_step::{OneStep, OneStepRule, Velocities};
 pub use simpson::Simpson;
 pub use symplectic_euler::SymplecticEuler;
 pub use taylor_verlet::TaylorVerlet;
@@ -37,7 +39,8 @@ pub use velocity_verlet::VelocityVerlet;
 
 use crate::{SecondOrder, State, StepError};
 
-/// A method that carries positions and velocities over one step. Intermediate states live in the method.
+/// A method that advances positions and velocities by one step. Intermediate states are part of the method,
+/// for reuse.
 pub trait SecondOrderIntegrator<Q: Clone, V: State>: Send {
     /// Name of the method, as in scene files.
     fn name(&self) -> &'static str;
@@ -45,7 +48,10 @@ pub trait SecondOrderIntegrator<Q: Clone, V: State>: Send {
     /// Order of the global error: halving h divides it by 2^order.
     fn order(&self) -> u32;
 
-    /// (x, v)(t) → (x, v)(t + h). On an error both are what they were.
+    /// (x, v)(t) → (x, v)(t + h). On an error both are unchanged.
+    ///
+    /// # Errors
+    /// If h is not positive and finite, or an acceleration or velocity is not finite.
     fn step(
         &mut self,
         system: &mut dyn SecondOrder<Q, V>,
@@ -55,19 +61,19 @@ pub trait SecondOrderIntegrator<Q: Clone, V: State>: Send {
         v: &mut V,
     ) -> Result<(), StepError>;
 
-    /// Forgets whatever the method remembers of earlier steps, as is due after a collision.
+    /// Drops the history of earlier steps, as is due after a collision.
     fn reset(&mut self) {}
 
-    /// What the method remembers of earlier steps, to be saved with the state; none for most methods.
+    /// History of earlier steps, to be saved with the state; none for most methods.
     fn history(&self) -> Option<&VerletHistory<V>> {
         None
     }
 
-    /// Puts back what `history` gave.
+    /// Restores a history saved by `history`.
     fn restore(&mut self, _history: Option<VerletHistory<V>>) {}
 }
 
-/// Names under which [`by_name`] knows the methods.
+/// Names of the methods, as [`by_name`] takes them.
 pub const NAMES: [&str; 6] =
     ["explicit-euler", "symplectic-euler", "taylor-verlet", "velocity-verlet", "basic-verlet", "simpson"];
 
@@ -100,7 +106,7 @@ pub(crate) fn evaluate<Q, V: State>(
     if a.is_finite() { Ok(()) } else { Err(StepError::NonFinite { time: t }) }
 }
 
-/// Refuses velocities that have overflowed by time t.
+/// Error if the velocity at time t is not finite.
 pub(crate) fn check_velocity<V: State>(t: f64, v: &V) -> Result<(), StepError> {
     if v.is_finite() { Ok(()) } else { Err(StepError::NonFinite { time: t }) }
 }

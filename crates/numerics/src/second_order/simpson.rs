@@ -4,51 +4,31 @@
 //! v' = v + h/6 (a₀ + 4a½ + a₁), and ∫∫a with the same nodes x' = x + h v + h²/6 (a₀ + 2a½), that is a drift
 //! along the mean velocity v + h/6 (a₀ + 2a½). Exact for v if a is a cubic in t, for x if it is a quadratic.
 
-use super::{SecondOrderIntegrator, check_velocity, evaluate};
-use crate::integrator::check_step;
-use crate::workspace::Workspace;
+use super::evaluate;
+use super::one_step::{OneStep, OneStepRule, Velocities};
 use crate::{SecondOrder, State, StepError};
 
 /// Simpson's rule for accelerations a(t), order 4, three evaluations a step.
 ///
-/// Position and velocity handed to the system stay those of the start of the step.
-#[derive(Clone, Debug)]
-pub struct Simpson<V> {
-    work: Workspace<V, 3>,
-}
+/// The system is evaluated at the position and velocity of the start of the step throughout.
+pub type Simpson<V> = OneStep<SimpsonRule, V, 3>;
 
-impl<V> Simpson<V> {
-    /// The method with an empty workspace.
-    pub fn new() -> Self {
-        Self { work: Workspace::default() }
-    }
-}
+/// Rule of [`Simpson`].
+#[derive(Clone, Copy, Debug)]
+pub struct SimpsonRule;
 
-impl<V> Default for Simpson<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl OneStepRule<3> for SimpsonRule {
+    const NAME: &'static str = "simpson";
+    const ORDER: u32 = 4;
 
-impl<Q: Clone, V: State> SecondOrderIntegrator<Q, V> for Simpson<V> {
-    fn name(&self) -> &'static str {
-        "simpson"
-    }
-
-    fn order(&self) -> u32 {
-        4
-    }
-
-    fn step(
-        &mut self,
+    fn velocities<'d, 'v: 'd, 'w: 'd, Q, V: State>(
         system: &mut dyn SecondOrder<Q, V>,
-        t: f64,
-        h: f64,
-        x: &mut Q,
-        v: &mut V,
-    ) -> Result<(), StepError> {
-        check_step(h)?;
-        let [a, v_mean, v_new] = self.work.shaped_like(v);
+        [t, h]: [f64; 2],
+        x: &Q,
+        v: &'v V,
+        work: &'w mut [V; 3],
+    ) -> Result<Velocities<'d, 'w, V>, StepError> {
+        let [a, v_mean, v_new] = work;
         v_mean.copy_from(v);
         v_new.copy_from(v);
         // (when, weight in v', weight in the mean velocity), each in units of h/6
@@ -57,9 +37,6 @@ impl<Q: Clone, V: State> SecondOrderIntegrator<Q, V> for Simpson<V> {
             v_new.add_scaled(to_velocity * h / 6.0, a);
             v_mean.add_scaled(to_mean * h / 6.0, a);
         }
-        check_velocity(t + h, v_new)?;
-        system.drift(x, h, v_mean);
-        v.copy_from(v_new);
-        Ok(())
+        Ok(Velocities { drift: v_mean, new: v_new })
     }
 }

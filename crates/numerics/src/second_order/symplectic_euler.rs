@@ -3,55 +3,32 @@
 //! On an oscillator the map has determinant 1 and trace 2 − (ωh)², so it is neutrally stable for ωh < 2 and
 //! conserves v² + ω²x² − hω²xv exactly: the energy oscillates but does not drift.
 
-use super::{SecondOrderIntegrator, check_velocity, evaluate};
-use crate::integrator::check_step;
-use crate::workspace::Workspace;
+use super::evaluate;
+use super::one_step::{OneStep, OneStepRule, Velocities};
 use crate::{SecondOrder, State, StepError};
 
 /// Symplectic Euler, order 1, one evaluation a step, no energy drift.
-#[derive(Clone, Debug)]
-pub struct SymplecticEuler<V> {
-    work: Workspace<V, 2>,
-}
+pub type SymplecticEuler<V> = OneStep<SymplecticEulerRule, V, 2>;
 
-impl<V> SymplecticEuler<V> {
-    /// The method with an empty workspace.
-    pub fn new() -> Self {
-        Self { work: Workspace::default() }
-    }
-}
+/// Rule of [`SymplecticEuler`].
+#[derive(Clone, Copy, Debug)]
+pub struct SymplecticEulerRule;
 
-impl<V> Default for SymplecticEuler<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl OneStepRule<2> for SymplecticEulerRule {
+    const NAME: &'static str = "symplectic-euler";
+    const ORDER: u32 = 1;
 
-impl<Q: Clone, V: State> SecondOrderIntegrator<Q, V> for SymplecticEuler<V> {
-    fn name(&self) -> &'static str {
-        "symplectic-euler"
-    }
-
-    fn order(&self) -> u32 {
-        1
-    }
-
-    fn step(
-        &mut self,
+    fn velocities<'d, 'v: 'd, 'w: 'd, Q, V: State>(
         system: &mut dyn SecondOrder<Q, V>,
-        t: f64,
-        h: f64,
-        x: &mut Q,
-        v: &mut V,
-    ) -> Result<(), StepError> {
-        check_step(h)?;
-        let [a, v_new] = self.work.shaped_like(v);
+        [t, h]: [f64; 2],
+        x: &Q,
+        v: &'v V,
+        work: &'w mut [V; 2],
+    ) -> Result<Velocities<'d, 'w, V>, StepError> {
+        let [a, v_new] = work;
         evaluate(system, t, x, v, a)?;
         v_new.copy_from(v);
         v_new.add_scaled(h, a);
-        check_velocity(t + h, v_new)?;
-        v.copy_from(v_new);
-        system.drift(x, h, v);
-        Ok(())
+        Ok(Velocities { drift: v_new, new: v_new })
     }
 }

@@ -1,8 +1,8 @@
 //! Velocity Verlet: x' = x + h v + ½h² a, v' = v + ½h (a + a').
 //!
-//! The position update is a drift along the mean velocity v + ½h a, which is also how it is done on a manifold.
-//! If the acceleration depends on velocity, a' is evaluated at the predictor v* = v + h a; since v* is wrong by
-//! O(h²) the corrected v' is wrong by O(h³) only, and the method stays of order 2.
+//! The position update is a drift along the mean velocity v + ½h a, which is also how it is done on a
+//! manifold. If the acceleration depends on velocity, a' is evaluated at the predictor v* = v + h a; since v*
+//! is wrong by O(h²) the corrected v' is wrong by O(h³) only, and the method stays of order 2.
 //!
 //! On an oscillator it conserves v² + ω²x²(1 − (ωh)²/4) exactly for ωh < 2, and running it backwards retraces
 //! the steps.

@@ -1,6 +1,6 @@
 //! Random complementarity problems, for tests and examples.
 
-#![allow(dead_code)] // each user takes what it needs
+#![allow(dead_code)] // each test uses a part
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_numerics::lcp::{Friction, FrictionContact, FrictionProblem, Lcp, SquareMatrix};
@@ -46,7 +46,7 @@ pub fn random_lcp(random: &mut Random, n: usize) -> Lcp {
     Lcp::new(a, b).expect("finite")
 }
 
-/// A rigid body as the matrix sees it.
+/// Mass and inertia of a rigid body.
 #[derive(Clone, Copy)]
 pub struct Mass {
     pub mobility: f64,
@@ -63,7 +63,7 @@ pub struct Point {
     pub frame: DMat3,
 }
 
-/// What a force at `other` does to the relative acceleration at `one`, both along given directions.
+/// Relative acceleration at `one` per unit force at `other`, both along given directions.
 pub fn coupling(bodies: &[Mass], one: (&Point, DVec3), other: (&Point, DVec3)) -> f64 {
     let mut sum = 0.0;
     for (side_a, a) in one.0.bodies.iter().enumerate() {
@@ -151,7 +151,8 @@ pub fn random_frictional(random: &mut Random, contacts: usize, sliding: bool) ->
     FrictionProblem::new(a, b, kinds).expect("finite")
 }
 
-/// Unit cubes of 1 kg at these centres, with four contact points on every face that lies on another cube or on the floor z = 0.
+/// Unit cubes of 1 kg at these centres, with four contact points on every face that lies on another cube or
+/// on the floor z = 0.
 pub fn cubes(centers: &[DVec3]) -> (Vec<Mass>, Vec<Point>) {
     let bodies: Vec<Mass> = centers
         .iter()

@@ -41,7 +41,7 @@ impl SecondOrder<f64, f64> for Oscillator {
     }
 }
 
-/// The oscillator with its jerk made known.
+/// The oscillator with its jerk supplied.
 pub struct JerkyOscillator(pub Oscillator);
 
 impl SecondOrder<f64, f64> for JerkyOscillator {
@@ -133,7 +133,7 @@ impl Method {
         first.chain(second_order::NAMES.iter().map(|name| Self::second(name))).collect()
     }
 
-    /// Forgets what the method remembers of its last run.
+    /// Drops the history of the last run.
     pub fn fresh(&mut self) -> &mut Self {
         match self {
             Self::First(method) => method.reset(),

@@ -16,7 +16,7 @@ use super::world_mirror::WorldMirror;
 use crate::motion::Motion;
 use glam::{DMat3, DVec3};
 use rattleback_numerics::lcp::blocks::{
-    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, BlockTie, Stiffness,
+    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, EqualityRow, Stiffness,
 };
 use rattleback_numerics::lcp::{Friction, FrictionContact, FrictionProblem, Outcome, SquareMatrix, baraff};
 
@@ -86,7 +86,7 @@ impl ForceSolver {
             for body in bodies.into_iter().flatten() {
                 self.add_block(mirror, motion, free, body);
             }
-            let mut tie = BlockTie {
+            let mut tie = EqualityRow {
                 blocks: [None; 2],
                 rows: [target.constraint.side(0), target.constraint.side(1)],
                 target: target.value,
@@ -101,17 +101,17 @@ impl ForceSolver {
                     tie.target -= linear.dot(motion[body].v) + angular.dot(motion[body].omega);
                 }
             }
-            self.problem.ties.push(tie);
+            self.problem.equalities.push(tie);
         }
     }
 
     /// Turns all contacts into rows: normals with any impulse, tangents with one up to `max_friction` ⇒ index
     /// of the first of these rows.
     pub fn make_bilateral(&mut self, max_friction: &[f64]) -> usize {
-        let begin = self.problem.ties.len();
+        let begin = self.problem.equalities.len();
         for (contact, most) in self.problem.contacts.drain(..).zip(max_friction) {
             for (axis, most) in [f64::INFINITY, *most, *most].into_iter().enumerate() {
-                self.problem.ties.push(BlockTie {
+                self.problem.equalities.push(EqualityRow {
                     blocks: contact.blocks,
                     rows: contact.rows.map(|rows| rows[axis]),
                     target: contact.target[axis],
@@ -125,13 +125,13 @@ impl ForceSolver {
 
     /// Impulses of the rows in the last solution.
     pub fn row_impulses(&self) -> &[f64] {
-        self.solver.tie_impulses()
+        self.solver.equality_impulses()
     }
 
     /// Keeps the impulses of the rows while other problems are solved.
     pub fn store_row_impulses(&mut self) {
         self.stored_row_impulses.clear();
-        self.stored_row_impulses.extend_from_slice(self.solver.tie_impulses());
+        self.stored_row_impulses.extend_from_slice(self.solver.equality_impulses());
     }
 
     /// Adds a dynamic body to the equations, once.
@@ -168,7 +168,7 @@ impl ForceSolver {
         self.body_of.clear();
         self.problem.blocks.clear();
         self.problem.contacts.clear();
-        self.problem.ties.clear();
+        self.problem.equalities.clear();
         for (index, point) in points.iter().enumerate() {
             for body in point.bodies {
                 self.add_block(mirror, motion, free, body as usize);
@@ -233,7 +233,7 @@ impl ForceSolver {
     /// (`sliding`) keep sliding along t; those whose slip would reverse within the interval stick instead.
     /// Problems with joint rows are solved by [`solve`](Self::solve).
     pub fn solve_by_pivots(&mut self, mut sliding: Vec<bool>, settings: &BlockSettings) -> ForceReport {
-        if !self.problem.ties.is_empty() {
+        if !self.problem.equalities.is_empty() {
             return self.solve(settings);
         }
         for _ in 0..sliding.len() {

@@ -17,7 +17,7 @@ use super::world_mirror::WorldMirror;
 use crate::motion::Motion;
 use crate::world::World;
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_numerics::lcp::blocks::{Block, BlockProblem, BlockTie, TieReport, TieSolver};
+use rattleback_numerics::lcp::blocks::{Block, BlockProblem, EqualityRow, EqualityReport, EqualitySolver};
 
 /// Bounds of the multiplier of a locked direction.
 pub(super) const UNBOUNDED: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
@@ -36,7 +36,7 @@ pub(super) struct JointEquations {
     /// Row of each equation.
     row_of: Vec<usize>,
     block_of: Vec<usize>,
-    solver: TieSolver,
+    solver: EqualitySolver,
     impulse: Vec<f64>,
     solution: Vec<[DVec3; 2]>,
 }
@@ -82,7 +82,7 @@ impl JointEquations {
         mechanism: &Mechanism,
         free: impl Fn(usize, &Motion) -> [DVec3; 2],
     ) {
-        self.problem.ties.clear();
+        self.problem.equalities.clear();
         self.problem.blocks.clear();
         self.row_of.clear();
         for &body in &mechanism.bodies {
@@ -134,7 +134,7 @@ impl JointEquations {
         prescribed: impl Fn(usize) -> [DVec3; 2],
     ) {
         let constraint = &self.rows[row];
-        let mut tie = BlockTie {
+        let mut tie = EqualityRow {
             blocks: [None; 2],
             rows: [constraint.side(0), constraint.side(1)],
             target: value,
@@ -151,18 +151,18 @@ impl JointEquations {
             }
         }
         self.row_of.push(row);
-        self.problem.ties.push(tie);
+        self.problem.equalities.push(tie);
     }
 
     /// Solves the equations; if they are not finite, neither is the solution.
-    pub fn solve(&mut self) -> TieReport {
+    pub fn solve(&mut self) -> EqualityReport {
         let found = self.solver.solve(&self.problem, &mut self.impulse, &mut self.solution);
         found.unwrap_or_else(|_| {
             self.impulse.clear();
-            self.impulse.resize(self.problem.ties.len(), f64::NAN);
+            self.impulse.resize(self.problem.equalities.len(), f64::NAN);
             self.solution.clear();
             self.solution.resize(self.problem.blocks.len(), [DVec3::NAN; 2]);
-            TieReport { residual: f64::NAN, ..TieReport::default() }
+            EqualityReport { residual: f64::NAN, ..EqualityReport::default() }
         })
     }
 

@@ -16,7 +16,7 @@ use crate::joint::Effect;
 use crate::motion::Motion;
 use crate::world::{Event, JointId, World};
 use glam::{DQuat, DVec3};
-use rattleback_numerics::lcp::blocks::rank_of_ties;
+use rattleback_numerics::lcp::blocks::rank_of_equalities;
 
 impl Constraint {
     /// At the beginning of a step: reports redundant rows after a rebuild, and projects mechanisms whose
@@ -82,7 +82,7 @@ impl Constraint {
             for row in &locked {
                 equations.add_row(mirror, *row, 0.0, UNBOUNDED, |_| [DVec3::ZERO; 2]);
             }
-            let Ok(found) = rank_of_ties(equations.problem()) else { continue };
+            let Ok(found) = rank_of_equalities(equations.problem()) else { continue };
             if found.rank == locked.len() {
                 continue;
             }

@@ -22,7 +22,7 @@ use crate::motion::{Inertia, Motion, rotate_freely};
 use crate::simulator::stage_times::{StageTimes, Stopwatch};
 use crate::world::{Event, Handle, Status, World};
 use glam::{DQuat, DVec3};
-use rattleback_numerics::team::{Portions, Shared, spread, together};
+use rattleback_numerics::team::{Chunks, Shared, spread, together};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// In place of a solver index: the body needs one that is not assigned yet.
@@ -174,13 +174,13 @@ impl Realtime {
                 (Shared::new(&mut contact_graph.contacts), Shared::new(&mut contact_graph.pairs));
             // Recomputing a manifold costs about a hundred times as much as reusing it; so the range is split
             // dynamically.
-            let chunks = Portions::new(pairs.len());
+            let chunks = Chunks::new(pairs.len());
             together(threads, |_| {
                 while let Some(chunk) = chunks.take() {
                     for index in chunk.clone() {
                         if index + PREFETCH_DISTANCE < chunk.end {
                             // SAFETY: chunks do not overlap.
-                            contacts.fetch(unsafe { pairs.get(index + PREFETCH_DISTANCE) }.contact as usize);
+                            contacts.prefetch(unsafe { pairs.get(index + PREFETCH_DISTANCE) }.contact as usize);
                         }
                         // SAFETY: as above.
                         let pair = unsafe { pairs.get_mut(index) };

@@ -15,7 +15,7 @@ use crate::contact::{Manifold, PieceCache};
 use crate::primitive::Triangle;
 use crate::{Aabb, Pose, Shape};
 
-/// A bounded convex body seen from a surface's frame.
+/// A bounded convex body in a surface's frame.
 pub(super) struct BodyOnSurface<'a> {
     pub surface: Surface<'a>,
     pub shape: &'a Shape,
@@ -26,7 +26,7 @@ pub(super) struct BodyOnSurface<'a> {
 }
 
 impl BodyOnSurface<'_> {
-    /// Fills `work.raw` with one manifold a triangle, A being the surface.
+    /// Fills `work.raw` with one manifold per triangle, A being the surface.
     pub(super) fn collide(&self, pair: &mut LeafPair, work: &mut Workspace) -> Result<(), ContactError> {
         work.raw.clear();
         let bounds = self.shape.aabb(&self.pose).ok_or(ClosestError::InvalidPoint)?;
@@ -37,8 +37,8 @@ impl BodyOnSurface<'_> {
         }
         pair.gather(&self.surface, &tight, work)?;
         let center = bounds.center();
-        if let ConvexShape::Sphere(ball) = self.body {
-            self.touch_ball(&pair.triangles, ball.radius(), &mut work.raw);
+        if let ConvexShape::Sphere(sphere) = self.body {
+            self.touch_sphere(&pair.triangles, sphere.radius(), &mut work.raw);
         } else {
             self.touch_near(pair, &tight, center, work)?;
         }
@@ -51,7 +51,7 @@ impl BodyOnSurface<'_> {
         Ok(())
     }
 
-    /// Fills `work.raw` for a body that is no ball.
+    /// Fills `work.raw` for a body other than a sphere.
     fn touch_near(
         &self,
         pair: &mut LeafPair,
@@ -64,7 +64,7 @@ impl BodyOnSurface<'_> {
         let placed = Placed { own, frame: Frame::new(&self.pose)?, center };
         for (candidate, cache) in pair.triangles.iter().zip(&mut pair.caches) {
             let (low, high) = extent(&candidate.corners);
-            // Without area it has neighbours that say the same.
+            // A triangle without area has neighbours with the same contact.
             if low.cmpgt(tight.max()).any()
                 || high.cmplt(tight.min()).any()
                 || candidate.normal == DVec3::ZERO
@@ -76,7 +76,7 @@ impl BodyOnSurface<'_> {
         Ok(())
     }
 
-    /// Terrain goes on downwards below its box.
+    /// Terrain is solid below its box.
     fn below_terrain(&self, tight: &Aabb) -> bool {
         match (self.surface, self.surface.bounds()) {
             (Surface::Terrain(_), Some(bounds)) => {
@@ -109,7 +109,8 @@ impl BodyOnSurface<'_> {
         {
             return Ok(None);
         }
-        // Along the way from the triangle's point nearest to the body's middle the two are parted, if they are round enough.
+        // Along the way from the triangle's point nearest to the body's middle the two are parted, if they
+        // are round enough.
         let boxy = matches!(self.body, ConvexShape::Cuboid(_));
         let nearest = if boxy { None } else { Some(Triangle::from(*corners).closest_point(placed.center)) };
         if let Some(up) = nearest.and_then(|nearest| (placed.center - nearest).try_normalize()) {
@@ -123,7 +124,7 @@ impl BodyOnSurface<'_> {
         Ok(found.and_then(|manifold| self.own(candidate, manifold, facing, ahead)))
     }
 
-    /// What of a contact is the triangle's own.
+    /// The part of a contact that is the triangle's own.
     fn own(
         &self,
         candidate: &TrianglePair,
@@ -140,7 +141,7 @@ impl BodyOnSurface<'_> {
                 set_normal(&mut manifold, facing);
                 Some(manifold)
             }
-            // From behind nothing is touched: the triangle on the other side of a sharp edge has the same contact.
+            // No contact from behind: the triangle on the other side of a sharp edge has the same contact.
             Verdict::Owned => (!one_sided || manifold.normal.dot(facing) > 0.0).then_some(manifold),
             Verdict::Snap if !ahead => None,
             Verdict::Snap => {
@@ -182,7 +183,7 @@ struct Placed {
 }
 
 impl Placed {
-    /// Whether the triangle, seen from the body, lies beside its box.
+    /// Whether the triangle is separated from the body's box.
     #[inline]
     fn misses(&self, triangle: &[DVec3; 3]) -> bool {
         let (low, high) = extent(&triangle.map(|p| self.frame.point_in_b(p)));

@@ -1,7 +1,8 @@
-//! What contact of two shapes leaves behind for its next time, and memory that is used again.
+//! Cache of the contacts of two shapes: warm starts, lists of near pieces, reused allocations.
 //!
-//! Lists of what is near are taken for more than was asked: for a box, or a motion, enlarged by a slack. While the bodies
-//! stay within it the hierarchies are not walked again. A body that moves fast would use up the slack at once and gets none.
+//! Lists of near pieces cover more than the query: its box, or motion, enlarged by a slack. While the bodies
+//! stay within it the hierarchies are not walked again. A body that moves fast would use up the slack at once
+//! and gets none.
 
 use std::sync::{Arc, Weak};
 
@@ -19,7 +20,7 @@ use crate::{Aabb, Compound, ConvexPolyhedron, HeightField, Pose, Shape, SupportS
 /// Slack as a part of the body's size.
 const SLACK: f64 = 0.1;
 
-/// What contact of one pair of shapes leaves behind for its next time. Any cache is safe with any pair.
+/// Warm start of the contacts of one pair of shapes. Any cache is safe with any pair.
 ///
 /// ```
 /// use glam::DVec3;
@@ -27,9 +28,9 @@ const SLACK: f64 = 0.1;
 /// use rattleback_geometry::{Pose, Shape, TriangleMesh, generate};
 /// use std::sync::Arc;
 /// let table = Shape::Mesh(Arc::new(TriangleMesh::from_soup(&generate::cuboid(DVec3::ONE)?)?));
-/// let ball = Shape::sphere(0.1)?;
+/// let sphere = Shape::sphere(0.1)?;
 /// let (mut cache, mut contacts) = (ContactCache::default(), Contacts::default());
-/// collide(&table, &ball, &Pose::at(DVec3::new(0.3, 0.2, 1.09)), 0.0, &mut cache, &mut contacts)?;
+/// collide(&table, &sphere, &Pose::at(DVec3::new(0.3, 0.2, 1.09)), 0.0, &mut cache, &mut contacts)?;
 /// let (manifold, point) = contacts.deepest().unwrap();
 /// assert!(manifold.normal.abs_diff_eq(DVec3::Z, 1e-12) && (point.separation + 0.01).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,7 +46,7 @@ pub struct ContactCache {
     pub(super) walk: Option<Walk>,
     pub(super) pairs: Vec<LeafPair>,
     old_pairs: Vec<LeafPair>,
-    /// Pairs no more, kept for their memory.
+    /// Former pairs, for reuse of their allocations.
     spare: Vec<LeafPair>,
     pub(super) work: Workspace,
 }
@@ -56,7 +57,7 @@ impl ContactCache {
         Self { settings, ..Self::default() }
     }
 
-    /// How often hierarchies were walked: what the slack is there to avoid.
+    /// Number of hierarchy traversals, which the slack reduces.
     pub fn walks(&self) -> u64 {
         self.work.walks
     }
@@ -96,7 +97,7 @@ impl ContactCache {
         Ok(())
     }
 
-    /// Takes over what is known of the pairs of parts that stay.
+    /// Carries over the caches of pairs of parts that remain.
     fn list_pairs(&mut self) {
         self.old_pairs.append(&mut self.pairs);
         self.old_pairs.sort_unstable_by_key(|pair| pair.parts);
@@ -105,7 +106,7 @@ impl ContactCache {
             let mut pair = match known {
                 Ok(at) => {
                     let taken = std::mem::take(&mut self.old_pairs[at]);
-                    // What is taken leaves its name behind, so that the order holds.
+                    // A taken entry leaves its key behind, so that the order holds.
                     self.old_pairs[at].parts = parts;
                     taken
                 }
@@ -122,7 +123,7 @@ impl ContactCache {
     }
 }
 
-/// Largest distance of a point of two shapes from their origins; nobody asks for it if neither is a compound.
+/// Largest distance of a point of two shapes from their origins; only needed for compounds.
 pub(super) fn radii(a: &Shape, b: &Shape) -> [f64; 2] {
     if !(matches!(a, Shape::Compound(_)) || matches!(b, Shape::Compound(_))) {
         return [f64::INFINITY; 2];
@@ -130,12 +131,12 @@ pub(super) fn radii(a: &Shape, b: &Shape) -> [f64; 2] {
     [a, b].map(|shape| shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY))
 }
 
-/// Most pairs of parts kept for their memory.
+/// Most former pairs kept for reuse.
 const MAX_SPARE: usize = 64;
 /// Name of a pair that is no pair any more.
 const NOWHERE: [u32; 2] = [u32::MAX; 2];
 
-/// Which shape it was. A weak pointer keeps an address from being used again, but not what was there.
+/// Identity of a shape. A weak pointer prevents reuse of the address without keeping the contents alive.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Token {
     #[default]
@@ -188,14 +189,14 @@ impl Token {
     }
 }
 
-/// When and how generously a list of what is near was taken.
+/// Pose and slack of a list of near pieces.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Walk {
     /// Of B in A.
     pose: Pose,
     /// Everything nearer than this was listed then.
     reach: f64,
-    /// Of the last question, to tell how fast things move.
+    /// Of the last query, to measure the motion since.
     last: Pose,
     /// Largest distance of a point of A and B from its origin.
     radii: [f64; 2],
@@ -207,13 +208,13 @@ impl Walk {
         Self { radii, ..self }
     }
 
-    /// Whether a list taken then still holds everything nearer than the margin.
+    /// Whether the list still covers everything nearer than the margin.
     pub(super) fn covers(&mut self, pose: &Pose, margin: f64) -> bool {
         self.last = *pose;
         drift(&self.pose, pose, self.radii) + margin <= self.reach
     }
 
-    /// A new walk, with slack if the motion since the last question was slow; and the reach to ask for.
+    /// A new traversal, with slack if the motion since the last query was slow ⇒ the reach to query.
     pub(super) fn renewed(before: Option<Self>, pose: &Pose, margin: f64, radii: [f64; 2]) -> (Self, f64) {
         let size = radii[0].min(radii[1]);
         let slack = if size.is_finite() { SLACK * size } else { 0.0 };
@@ -223,7 +224,8 @@ impl Walk {
     }
 }
 
-/// No point of B has moved farther against A, nor of A against B: |Δt| + |Δq| r for either, the lesser of both.
+/// No point of B has moved farther against A, nor of A against B: |Δt| + |Δq| r for either, the lesser of
+/// both.
 fn drift(from: &Pose, to: &Pose, radii: [f64; 2]) -> f64 {
     // A turn by θ moves a point at r by at most 2 r sin(θ/2), and |q − q₀| = 2 sin(θ/4) ≥ sin(θ/2) for θ ≤ π.
     let q = if from.rotation.dot(to.rotation) < 0.0 { -to.rotation } else { to.rotation };
@@ -259,7 +261,7 @@ pub(super) struct TrianglePair {
 }
 
 impl LeafPair {
-    /// Forgets what was near, keeps the memory.
+    /// Clears the list, keeps the allocations.
     pub(super) fn reset(&mut self, parts: [u32; 2]) {
         self.parts = parts;
         self.piece = PieceCache::default();
@@ -270,7 +272,7 @@ impl LeafPair {
         self.around = None;
     }
 
-    /// Makes sure that every triangle of the surface that meets the box is listed.
+    /// Ensures that every triangle of the surface that intersects the box is listed.
     pub(super) fn gather(
         &mut self,
         surface: &Surface<'_>,
@@ -291,7 +293,7 @@ impl LeafPair {
         Ok(())
     }
 
-    /// A new list, in ascending order, that takes over what is known of the pairs that stay.
+    /// A new list, in ascending order, that carries over the caches of pairs that remain.
     pub(super) fn renew(&mut self, surface: &Surface<'_>, pairs: impl Iterator<Item = [u32; 2]>) {
         std::mem::swap(&mut self.triangles, &mut self.old);
         std::mem::swap(&mut self.caches, &mut self.old_caches);

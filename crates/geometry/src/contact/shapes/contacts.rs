@@ -1,16 +1,16 @@
-//! The answer: manifolds in a list that is used again and again.
+//! Contacts of two shapes: a reusable list of manifolds.
 
 use crate::contact::{ContactPoint, Manifold};
 
-/// Contact of two shapes: one manifold for each pair of pieces, or for each flat place where many triangles touch. In A's
-/// frame.
+/// Contact of two shapes: one manifold for each pair of pieces, or for each flat place where many triangles
+/// touch. In A's frame, unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contacts {
     pub(super) manifolds: Vec<Manifold>,
 }
 
 impl Contacts {
-    /// Forgets everything but the memory.
+    /// Clears the list, keeps the allocation.
     pub fn clear(&mut self) {
         self.manifolds.clear();
     }
@@ -20,12 +20,12 @@ impl Contacts {
         &self.manifolds
     }
 
-    /// Whether nothing is nearer than the margin.
+    /// Whether there is no contact within the margin.
     pub fn is_empty(&self) -> bool {
         self.manifolds.is_empty()
     }
 
-    /// How many points there are in all.
+    /// Number of points of all manifolds.
     pub fn point_count(&self) -> usize {
         self.manifolds.iter().map(|manifold| manifold.points().len()).sum()
     }

@@ -1,8 +1,8 @@
 //! How far apart two shapes are, and whether they overlap.
 //!
-//! Solids that overlap have a negative distance: the deepest of their contacts. Everything else is a search for the nearest
-//! pair of pieces. A piece within r of a point p, and nearer than d to something, finds it within d + r of p: triangles are
-//! visited from near to far around p while that holds for the best d so far.
+//! Solids that overlap have a negative distance: the deepest of their contacts. Everything else is a search
+//! for the nearest pair of pieces. A piece within r of a point p, and nearer than d to something, finds it
+//! within d + r of p: triangles are visited from near to far around p while that holds for the best d so far.
 
 use glam::DVec3;
 
@@ -16,8 +16,9 @@ use crate::{Aabb, Pose, Shape};
 
 /// (A, B, B in A's frame) ⇒ nearest points.
 ///
-/// Negative where both have an inside and overlap: how deep. A sheet (an open mesh) has none: the distance of something that
-/// crosses it is minus the depth of the deepest crossing, and behind it distances are positive again.
+/// Negative where both have an inside and overlap: how deep. A sheet (an open mesh) has none: the distance of
+/// something that crosses it is minus the depth of the deepest crossing, and behind it distances are positive
+/// again.
 ///
 /// ```
 /// use glam::DVec3;
@@ -25,9 +26,9 @@ use crate::{Aabb, Pose, Shape};
 /// use rattleback_geometry::{Pose, Shape, generate};
 /// use std::sync::Arc;
 /// let ring = Shape::Mesh(Arc::new(generate::torus(2.0, 0.5, 64, 32)?));
-/// let ball = Shape::sphere(0.5)?;
+/// let sphere = Shape::sphere(0.5)?;
 /// // In the middle of the ring: the tube is 2 − 0.5 away from the axis.
-/// let answer = distance(&ring, &ball, &Pose::IDENTITY)?;
+/// let answer = distance(&ring, &sphere, &Pose::IDENTITY)?;
 /// assert!((answer.distance - 1.0).abs() < 0.01);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -59,7 +60,8 @@ fn part_count(shape: &Shape) -> u32 {
     if let Shape::Compound(compound) = shape { compound.parts().len() as u32 } else { 1 }
 }
 
-/// (A, B, B in A's frame) ⇒ whether they share a point. Solids count with their inside, sheets as what they are.
+/// (A, B, B in A's frame) ⇒ whether they share a point. Solids count with their inside, sheets as what they
+/// are.
 pub fn intersects(a: &Shape, b: &Shape, b_in_a: &Pose) -> Result<bool, ContactError> {
     check(a, b, b_in_a)?;
     let mut work = super::cache::Workspace::default();
@@ -81,14 +83,14 @@ fn leaves_intersect(a: &Shape, b: &Shape, pose: &Pose, scratch: &mut Scratch) ->
             let (a, b) = (Piece::try_from(a)?, Piece::try_from(b)?);
             Ok(pieces_intersect(&a, &b, pose, &mut PieceCache::default())?)
         }
-        (Some(surface), None) => body_meets_surface(b, &surface, pose, scratch),
-        (None, Some(surface)) => body_meets_surface(a, &surface, &pose.inverse(), scratch),
-        (Some(a), Some(b)) => surfaces_meet(&a, &b, pose, scratch),
+        (Some(surface), None) => body_intersects_surface(b, &surface, pose, scratch),
+        (None, Some(surface)) => body_intersects_surface(a, &surface, &pose.inverse(), scratch),
+        (Some(a), Some(b)) => surfaces_intersect(&a, &b, pose, scratch),
     }
 }
 
 /// `pose` places the body in the surface's frame.
-fn body_meets_surface(
+fn body_intersects_surface(
     body: &Shape,
     surface: &Surface<'_>,
     pose: &Pose,
@@ -122,7 +124,7 @@ fn body_meets_surface(
     surface.contains(query.center(), scratch)
 }
 
-fn surfaces_meet(
+fn surfaces_intersect(
     a: &Surface<'_>,
     b: &Surface<'_>,
     pose: &Pose,
@@ -202,7 +204,8 @@ impl Search {
         }
     }
 
-    /// A body, `pose` placing it in the surface's frame, against all triangles that may be nearer than the limit.
+    /// A body, `pose` placing it in the surface's frame, against all triangles that may be nearer than the
+    /// limit.
     fn body(
         &mut self,
         surface: &Surface<'_>,

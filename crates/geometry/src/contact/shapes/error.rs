@@ -1,4 +1,4 @@
-//! What can be wrong with a question about two shapes.
+//! Errors of queries on two shapes.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use crate::hierarchy::HierarchyError;
 /// Why two shapes cannot be brought into contact.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 pub enum ContactError {
-    /// The pose is bad, or a shape of the user's answers with points that are.
+    /// The pose is not finite, or a custom shape returns points that are not.
     #[error(transparent)]
     Closest(#[from] ClosestError),
     /// No hierarchy can be built over a mesh or compound.
@@ -20,13 +20,13 @@ pub enum ContactError {
     /// The margin is NaN or negative or has no end.
     #[error("the margin is {margin}, must be finite and not negative")]
     InvalidMargin {
-        /// What was given.
+        /// The value.
         margin: f64,
     },
     /// The merge angle is not an angle up to a right one.
     #[error("the merge angle is {angle}, must lie between 0 and π/2")]
     InvalidMergeAngle {
-        /// What was given.
+        /// The value.
         angle: f64,
     },
 }

@@ -1,18 +1,18 @@
-//! A convex body on the face of a triangle: its foot, cut off at the triangle's sides.
+//! A convex body on the face of a triangle: its support feature, clipped by the triangle's sides.
 //!
-//! With unit normal N and a corner v, a point p of the body stands at the height N·(p − v) over the face, above the point
-//! p − N·(p − v) N of it.
+//! With unit normal N and a corner v, a point p of the body stands at the height N·(p − v) over the face,
+//! above the point p − N·(p − v) N of it.
 
 use glam::DVec3;
 
-use super::foot::{Foot, MAX_FOOT};
-use super::reduce::reduce;
+use super::support_feature::{MAX_FEATURE_POINTS, SupportFeature};
 use crate::Pose;
 use crate::closest::ConvexShape;
+use crate::contact::reduce::widest_first;
 use crate::contact::{ContactPoint, Manifold};
 
 /// Three cuts of a polygon add at most three corners.
-const MAX_CORNERS: usize = MAX_FOOT + 3;
+const MAX_CORNERS: usize = MAX_FEATURE_POINTS + 3;
 
 /// A corner of the polygon that is being cut, and its name.
 #[derive(Clone, Copy, Default)]
@@ -27,8 +27,9 @@ struct Polygon {
     count: usize,
 }
 
-/// (triangle, its unit normal on the side of the body, body, pose, margin) ⇒ contact of the body with the face, along the
-/// face's normal; None if the foot lies beside the triangle or higher than the margin. A is the triangle.
+/// (triangle, its unit normal on the side of the body, body, pose, margin) ⇒ contact of the body with the
+/// face, along the face's normal; None if the support feature lies beside the triangle or higher than the
+/// margin. A is the triangle.
 pub(super) fn stand_on_face(
     triangle: &[DVec3; 3],
     normal: DVec3,
@@ -36,7 +37,7 @@ pub(super) fn stand_on_face(
     pose: &Pose,
     margin: f64,
 ) -> Option<Manifold> {
-    let mut polygon = Polygon::of(&Foot::of(body, pose, normal));
+    let mut polygon = Polygon::of(&SupportFeature::of(body, pose, normal));
     for k in 0..3 {
         let (p, q) = (triangle[k], triangle[(k + 1) % 3]);
         let inward = normal.cross(q - p);
@@ -55,16 +56,16 @@ pub(super) fn stand_on_plane(
     pose: &Pose,
     margin: f64,
 ) -> Option<Manifold> {
-    Polygon::of(&Foot::of(body, pose, normal)).manifold(point, normal, margin)
+    Polygon::of(&SupportFeature::of(body, pose, normal)).manifold(point, normal, margin)
 }
 
 impl Polygon {
-    fn of(foot: &Foot) -> Self {
+    fn of(feature: &SupportFeature) -> Self {
         let mut corners = [Corner::default(); MAX_CORNERS];
-        for ((id, p), corner) in (1u32..).zip(foot.points()).zip(&mut corners) {
+        for ((id, p), corner) in (1u32..).zip(feature.points()).zip(&mut corners) {
             *corner = Corner { p: *p, id };
         }
-        Self { corners, count: foot.points().len() }
+        Self { corners, count: feature.points().len() }
     }
 
     /// What lies on the inner side of the plane through p.
@@ -109,7 +110,7 @@ impl Polygon {
             }
         }
         let mut manifold = Manifold::new(normal);
-        let kept = reduce(&mut points[..count], normal);
+        let kept = widest_first(&mut points[..count], normal);
         for &point in &points[..kept] {
             manifold.push(point);
         }

@@ -1,4 +1,4 @@
-//! What a cache knows, to be written down: a run that is taken up again makes the same contacts bit for bit.
+//! Serialised form of a contact cache: a resumed run makes the same contacts bit for bit.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use super::surface::Surface;
 use crate::contact::PieceCache;
 use crate::{Aabb, Shape};
 
-/// What a [`ContactCache`] knows, without the shapes.
+/// State of a [`ContactCache`], without the shapes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CacheMemory {
     walk: Option<Walk>,
     pairs: Vec<PairMemory>,
 }
 
-/// What is known of two parts.
+/// Cache of two parts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct PairMemory {
     parts: [u32; 2],
@@ -30,7 +30,7 @@ struct PairMemory {
 }
 
 impl ContactCache {
-    /// What it knows.
+    /// Its state.
     pub fn memory(&self) -> CacheMemory {
         let pairs = self.pairs.iter().map(|pair| PairMemory {
             parts: pair.parts,
@@ -44,7 +44,7 @@ impl ContactCache {
         CacheMemory { walk: self.walk, pairs: pairs.collect() }
     }
 
-    /// (memory, the shapes it is of) ⇒ a cache that goes on where the other stood; an empty one if they do not fit.
+    /// (memory, the shapes it is of) ⇒ the restored cache; an empty one if state and shapes do not match.
     pub fn recalled(memory: &CacheMemory, a: &Shape, b: &Shape) -> Self {
         let mut cache = Self::default();
         let Some(pairs) = memory.pairs.iter().map(|pair| pair.recalled(a, b)).collect() else { return cache };

@@ -1,11 +1,11 @@
 //! Manifolds of many triangles that lie nearly in one plane, as one.
 //!
-//! The deepest manifold not yet taken leads; all whose normals lie within the merge angle of its normal join it. Their
-//! points keep their places on both bodies and take their separation along the leader's normal.
+//! The deepest manifold not yet taken leads; all whose normals lie within the merge angle of its normal join
+//! it. Their points keep their places on both bodies and take their separation along the leader's normal.
 
 use super::cache::Workspace;
-use super::reduce::reduce;
 use crate::contact::Manifold;
+use crate::contact::reduce::widest_first;
 
 /// Names of points of different triangles must not coincide.
 pub(super) fn name(parts: [u32; 2], id: u32) -> u32 {
@@ -30,7 +30,7 @@ pub(super) fn merge(work: &mut Workspace, angle: f64) {
         work.points.clear();
         let points = &mut work.points;
         work.raw.retain(|manifold| {
-            // The leader itself, whatever rounding says.
+            // The leader itself, regardless of rounding.
             if manifold.normal.dot(leader.normal) < limit && manifold.normal != leader.normal {
                 return true;
             }
@@ -40,7 +40,7 @@ pub(super) fn merge(work: &mut Workspace, angle: f64) {
             }));
             false
         });
-        let kept = reduce(points, leader.normal);
+        let kept = widest_first(points, leader.normal);
         for &point in &points[..kept] {
             joined.push(point);
         }

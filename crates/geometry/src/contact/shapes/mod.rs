@@ -1,32 +1,32 @@
 //! Contact of any two shapes.
 //!
-//! Shapes are taken apart: compounds into their parts, meshes and terrain into triangles. Only parts and triangles whose
-//! boxes are near are looked at. What comes out is, for each pair of parts,
+//! Shapes are decomposed: compounds into their parts, meshes and terrain into triangles. Only parts and
+//! triangles whose boxes are near are processed. The result is, for each pair of parts,
 //!
 //! - two convex parts: their manifold;
-//! - a convex part and a surface: a manifold for each triangle, with normals the triangle may give (see `owned`), then
-//!   those of nearly equal normals merged into one (see `merge`);
-//! - two surfaces: where both are solid, a manifold for each region in which they overlap (see `solids`); pairs of
-//!   triangles within the margin, merged alike.
+//! - a convex part and a surface: a manifold for each triangle, with normals the triangle may have (see
+//!   `owned`), then those of nearly equal normals merged into one (see `merge`);
+//! - two surfaces: where both are solid, a manifold for each region in which they overlap (see `solids`);
+//!   pairs of triangles within the margin, merged alike.
 //!
-//! Solid meshes, and terrain, are touched from outside only, and push out what lies inside. Open meshes are sheets; the
-//! settings tell on which sides. Triangles without area touch nothing.
+//! Solid meshes, and terrain, are touched from outside only, and push out bodies inside. Open meshes are
+//! sheets, with contact on the sides given by the settings. Triangles without area have no contact.
 
-mod ball_on_surface;
 mod body_on_surface;
 mod cache;
 mod contacts;
 mod distance;
 mod error;
 mod face;
-mod foot;
 mod leaf;
 mod memory;
 mod merge;
+mod one_shot;
 mod owned;
-mod reduce;
 mod settings;
 mod solids;
+mod sphere_on_surface;
+mod support_feature;
 mod surface;
 mod surface_on_plane;
 mod surface_pair;
@@ -36,6 +36,7 @@ pub use contacts::Contacts;
 pub use distance::{distance, intersects};
 pub use error::ContactError;
 pub use memory::CacheMemory;
+pub use one_shot::contact;
 pub use settings::{ContactSettings, Sides};
 
 use body_on_surface::BodyOnSurface;
@@ -50,9 +51,10 @@ use super::{Manifold, Piece, collide_pieces};
 use crate::closest::{ClosestError, ConvexShape};
 use crate::{MAX_LENGTH, Pose, Shape};
 
-/// (shape A, shape B, B in A's frame, margin, cache) ⇒ all contacts nearer than the margin, replacing those in `contacts`.
+/// (shape A, shape B, B in A's frame, margin, cache) ⇒ all contacts nearer than the margin, replacing those
+/// in `contacts`.
 ///
-/// `Manifold::parts` counts convex pieces: parts of a compound, with the triangles of meshes in it one by one.
+/// `Manifold::parts` counts convex pieces: parts of a compound, with each triangle of a mesh as one piece.
 pub fn collide(
     a: &Shape,
     b: &Shape,
@@ -73,13 +75,13 @@ pub fn collide(
         let (Some(leaf_a), Some(leaf_b)) = (Leaf::of(a, pair.parts[0]), Leaf::of(b, pair.parts[1])) else {
             continue;
         };
-        let question = Question { a: leaf_a, b: leaf_b, b_in_a: *b_in_a, margin, settings };
-        question.collide(pair, work, &mut contacts.manifolds)?;
+        let query = PairQuery { a: leaf_a, b: leaf_b, b_in_a: *b_in_a, margin, settings };
+        query.collide(pair, work, &mut contacts.manifolds)?;
     }
     Ok(())
 }
 
-/// Whether the question makes sense.
+/// Checks the pose and that at least one shape is bounded.
 fn check(a: &Shape, b: &Shape, b_in_a: &Pose) -> Result<(), ContactError> {
     if !(b_in_a.is_valid() && b_in_a.translation.abs().max_element() <= MAX_LENGTH) {
         return Err(ClosestError::InvalidPose.into());
@@ -91,7 +93,7 @@ fn check(a: &Shape, b: &Shape, b_in_a: &Pose) -> Result<(), ContactError> {
 }
 
 /// Contact of one part with another.
-struct Question<'a> {
+struct PairQuery<'a> {
     a: Leaf<'a>,
     b: Leaf<'a>,
     b_in_a: Pose,
@@ -99,7 +101,7 @@ struct Question<'a> {
     settings: ContactSettings,
 }
 
-impl Question<'_> {
+impl PairQuery<'_> {
     fn collide(
         &self,
         pair: &mut LeafPair,
@@ -164,7 +166,8 @@ impl Question<'_> {
         Ok(())
     }
 
-    /// A manifold of a frame of its own in A's frame, `swapped` if its first side is B; with pieces counted from the whole.
+    /// A manifold of a frame of its own in A's frame, `swapped` if its first side is B; with pieces counted
+    /// from the whole.
     fn placed(&self, manifold: &Manifold, frame: &Pose, swapped: bool) -> Manifold {
         let mut placed = *manifold;
         placed.normal = frame.vector(manifold.normal);

@@ -1,12 +1,14 @@
 //! Which normals a triangle may give, its neighbours being what they are.
 //!
-//! A body touches a surface at a point p along the unit vector n only if the surface near p falls away from n: for every
-//! direction t in which the surface leaves p, t·n ≤ 0. On a face that leaves n = ±N; at an edge the arc between the two
-//! faces' normals, empty if the surface rises over it; at a corner the cone {n : e·n ≤ 0 for every edge e that leaves it}.
-//! A triangle alone does not know its neighbours, and gives normals outside of these: the ghosts that trip a body as it
-//! slides from one triangle to the next. What becomes of such a contact:
+//! A body touches a surface at a point p along the unit vector n only if the surface near p falls away from
+//! n: for every direction t in which the surface leaves p, t·n ≤ 0. On a face that leaves n = ±N; at an edge
+//! the arc between the two faces' normals, empty if the surface rises over it; at a corner the cone {n : e·n
+//! ≤ 0 for every edge e that leaves it}. A triangle on its own, without its neighbours, yields normals
+//! outside of these: ghost collisions that stop a body as it slides from one triangle to the next. Such
+//! contacts are treated as follows:
 //!
-//! - the surface goes on flat or rises, or the normal comes from the side: the face carries the body, along its own N;
+//! - the surface goes on flat or rises, or the normal comes from the side: the face supports the body, along
+//!   its own N;
 //! - the surface bends back: the contact belongs to the neighbour, which has its own chance.
 
 use glam::DVec3;
@@ -24,7 +26,7 @@ pub(super) const FACE: f64 = 1e-13;
 /// A point nearer to an edge than this part of the triangle's size lies on it.
 pub(super) const ON_EDGE: f64 = 1e-7;
 
-/// What to do with a contact.
+/// Treatment of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Its normal is that of the face.
@@ -37,7 +39,8 @@ pub(super) enum Verdict {
     Foreign,
 }
 
-/// (surface, triangle's number, corners, unit normal on the touched side, normal of the contact, point on the triangle)
+/// (surface, triangle's number, corners, unit normal on the touched side, normal of the contact, point on the
+/// triangle)
 pub(super) fn judge(
     surface: &Surface<'_>,
     i: u32,
@@ -49,8 +52,8 @@ pub(super) fn judge(
     if 1.0 - normal.dot(facing) <= FACE {
         return Verdict::OnFace;
     }
-    // Seen from the front a contact over a convex edge is the neighbour's; one from the side comes of a depth larger than the
-    // triangle, which the neighbours do not see either.
+    // Seen from the front a contact over a convex edge is the neighbour's; one from the side comes of a depth
+    // larger than the triangle, which the neighbours do not report either.
     let frontal = normal.dot(facing) > FRONTAL;
     let rejected = |edges: &[usize], w: DVec3, from: DVec3| {
         let bends_back = facing.dot(w - from) < -FALLS * (w - from).length();
@@ -100,7 +103,7 @@ pub(super) fn riser_at_corner(
     riser
 }
 
-/// The way in which the surface goes on over edge k of triangle i, if it does not fall away from the normal.
+/// How the surface continues over edge k of triangle i, if it does not fall away from the normal.
 #[inline]
 pub(super) fn riser_over_edge(
     surface: &Surface<'_>,

@@ -17,8 +17,8 @@ pub enum Sides {
 pub struct ContactSettings {
     /// Which sides of an open mesh can be touched. Default both.
     pub open_meshes: Sides,
-    /// Manifolds of one piece against triangles whose normals differ by less, in radians, become one of at most four
-    /// points; 0 keeps one manifold a triangle. Default one degree.
+    /// Manifolds of one piece against triangles whose normals differ by less, in radians, become one of at
+    /// most four points; 0 keeps one manifold per triangle. Default one degree.
     pub merge_angle: f64,
 }
 
@@ -29,7 +29,7 @@ impl Default for ContactSettings {
 }
 
 impl ContactSettings {
-    /// One manifold a triangle, nothing merged.
+    /// One manifold per triangle, nothing merged.
     pub fn raw() -> Self {
         Self { merge_angle: 0.0, ..Self::default() }
     }

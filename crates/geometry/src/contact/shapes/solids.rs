@@ -1,29 +1,31 @@
 //! Two solids that overlap, region by region.
 //!
-//! Triangles that cross are joined into regions along neighbouring triangles. Corners of theirs inside the other solid lead
-//! on, over edges that do not cross, to the vertices inside. The points of a region are these and the ends of the segments
-//! that crossing triangles share. Let A's points be the vertices of A inside B and the segments' ends, B's alike. Moved
-//! along n by
+//! Triangles that cross are joined into regions along neighbouring triangles. Corners of theirs inside the
+//! other solid lead on, over edges that do not cross, to the vertices inside. The points of a region are
+//! these and the ends of the segments that crossing triangles share. Let A's points be the vertices of A
+//! inside B and the segments' ends, B's alike. Moved along n by
 //!
 //! depth(n) = max n·p over A's points − min n·p over B's points,
 //!
-//! B leaves A here, provided that A really ends at its highest point and B at its lowest: that the surfaces there look
-//! along n and −n. Tried are the normals of A's triangles, those of B's reversed, the directions across an edge of A and one
-//! of B, and the direction of the region's area
-//! vector, ∫N dA over A's surface inside B less the same over B's; the least depth wins.
+//! B leaves A here, provided that A really ends at its highest point and B at its lowest: that the surfaces
+//! there face along n and −n. Candidates are the normals of A's triangles, those of B's reversed, the
+//! directions across an edge of A and one of B, and the direction of the region's area vector, ∫N dA over A's
+//! surface inside B less the same over B's; the least depth wins.
 //!
 //! At a point of contact the column along n through it gives the two points: up to A's surface, down to B's.
 //!
-//! One solid inside another has no crossing triangles: it leaves through the surface nearest to the middle of its box.
+//! One solid inside another has no crossing triangles: it leaves through the surface nearest to the middle of
+//! its box.
 
 use glam::DVec3;
+use rattleback_numerics::UnionFind;
 
 use super::ContactError;
 use super::cache::Workspace;
-use super::reduce::reduce;
 use super::surface::{Surface, unit_normal};
 use super::surface_pair::SurfacePair;
 use crate::EdgeKind;
+use crate::contact::reduce::widest_first;
 use crate::contact::{ContactPoint, Manifold};
 use crate::hierarchy::Ray;
 use crate::primitive::{LineSegment, Tolerances, Triangle, closest_segment_segment, triangle_triangle};
@@ -34,17 +36,17 @@ const SAME_DIRECTION: f64 = 0.9998;
 const MAX_DIRECTIONS: usize = 48;
 /// Regions of more crossing pairs than this are too finely cut for two edges to decide.
 const MAX_EDGE_PAIRS: usize = 64;
-/// A surface looks along a direction if its normal is within 60° of it.
-const LOOKS: f64 = 0.5;
+/// A surface faces along a direction if its normal is within 60° of it.
+const FACES: f64 = 0.5;
 
-/// Memory of one question.
+/// Workspace of one query.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SolidWork {
     /// Crossing triangles, ascending.
     crossing: Vec<[u32; 2]>,
-    /// For each crossing pair a smaller one of its region, or itself.
-    parent: Vec<u32>,
-    /// Crossing pairs of the region that is looked at.
+    /// Regions of overlap, as sets of indices of crossing pairs.
+    regions: UnionFind,
+    /// Crossing pairs of the present region.
     members: Vec<[u32; 2]>,
     points: Vec<RegionPoint>,
     /// Triangles of A and of B in the region.
@@ -62,7 +64,7 @@ struct RegionPoint {
     p: DVec3,
     /// On A, on B.
     on: [bool; 2],
-    /// Normals of the surfaces there; zero at a vertex, which looks every way.
+    /// Normals of the surfaces there; zero at a vertex, which faces every direction.
     normals: [DVec3; 2],
 }
 
@@ -73,7 +75,8 @@ impl RegionPoint {
 }
 
 impl SurfacePair<'_> {
-    /// Appends to `work.raw` a manifold for each region in which two solids overlap; answers whether there is any.
+    /// Appends to `work.raw` a manifold for each region in which two solids overlap; returns whether there is
+    /// any.
     pub(super) fn collide_solids(&self, work: &mut Workspace) -> Result<bool, ContactError> {
         let mut solid = std::mem::take(&mut work.solid);
         let found = self.regions(&mut solid, work);
@@ -90,12 +93,12 @@ impl SurfacePair<'_> {
         }
         join_regions(&self.a, &self.b, solid);
         for first in 0..solid.crossing.len() {
-            if solid.parent[first] as usize != first {
+            if !solid.regions.is_root(first as u32) {
                 continue;
             }
             solid.members.clear();
             for i in first..solid.crossing.len() {
-                if root(&mut solid.parent, i as u32) as usize == first {
+                if solid.regions.find(i as u32) as usize == first {
                     solid.members.push(solid.crossing[i]);
                 }
             }
@@ -149,7 +152,8 @@ impl SurfacePair<'_> {
         Ok(())
     }
 
-    /// Vertices of one solid inside the other, reached from the region's triangles; and the triangles around them.
+    /// Vertices of one solid inside the other, reached from the region's triangles; and the triangles around
+    /// them.
     fn collect_inside(
         &self,
         side: usize,
@@ -181,7 +185,7 @@ impl SurfacePair<'_> {
                 solid.points.push(RegionPoint::vertex(here, side));
             }
         }
-        // Beyond the crossing triangles no edge crosses: what is joined to an inside vertex is inside.
+        // Beyond the crossing triangles no edge crosses: vertices connected to an inside vertex are inside.
         while let Some(v) = solid.queue.pop() {
             own.all_joined(v, |w| {
                 if let Err(at) = solid.seen.binary_search(&w) {
@@ -236,7 +240,7 @@ impl SurfacePair<'_> {
         manifold.parts = solid.members[0];
         self.columns(solid, normal, depth.max(0.0));
         solid.seeds.extend(main);
-        let kept = reduce(&mut solid.seeds, normal);
+        let kept = widest_first(&mut solid.seeds, normal);
         for &point in &solid.seeds[..kept] {
             manifold.push(point);
         }
@@ -296,17 +300,18 @@ impl SurfacePair<'_> {
         }
     }
 
-    /// Fills `solid.seeds` with contact points: the extreme points of the region across n, each with its column.
+    /// Fills `solid.seeds` with contact points: the extreme points of the region across n, each with its
+    /// column.
     fn columns(&self, solid: &mut SolidWork, n: DVec3, depth: f64) {
         let mut seeds = std::mem::take(&mut solid.seeds);
         seeds.clear();
         let seed = |p: DVec3, id: u32| ContactPoint { point_a: p, point_b: p, separation: 0.0, id };
         seeds.extend(solid.points.iter().zip(0u32..).map(|(point, id)| seed(point.p, id)));
         let middle = seeds.iter().map(|seed| seed.point_b).sum::<DVec3>() / seeds.len().max(1) as f64;
-        let kept = reduce(&mut seeds, n);
+        let kept = widest_first(&mut seeds, n);
         seeds.truncate(kept);
         for seed in &mut seeds {
-            // Just inside of the region, where neither surface is met edge on.
+            // Just inside of the region, where neither surface is hit edge on.
             let p = seed.point_b + 1e-6 * (middle - seed.point_b);
             let up = self.column(solid, 0, p, n, depth);
             let down = self.column(solid, 1, p, -n, depth);
@@ -317,7 +322,7 @@ impl SurfacePair<'_> {
         solid.seeds = seeds;
     }
 
-    /// How far from p along d the surface of one side is, at most `limit`; 0 if it is not met.
+    /// How far from p along d the surface of one side is, at most `limit`; 0 if it is not hit.
     fn column(&self, solid: &SolidWork, side: usize, p: DVec3, d: DVec3, limit: f64) -> f64 {
         let Ok(ray) = Ray::new(p, d) else { return 0.0 };
         let surface = if side == 0 { self.a } else { self.b };
@@ -346,7 +351,7 @@ impl SurfacePair<'_> {
     fn nested(&self, work: &mut Workspace) -> Result<Option<Manifold>, ContactError> {
         for side in 0..2 {
             let (inner, outer) = if side == 0 { (self.a, self.b) } else { (self.b, self.a) };
-            // Terrain holds, but is never held.
+            // Terrain may contain a solid, but is never contained.
             let Surface::Mesh(mesh) = inner else { continue };
             let to_outer =
                 |p: DVec3| if side == 0 { self.b_in_a.inverse_point(p) } else { self.b_in_a.point(p) };
@@ -367,7 +372,8 @@ impl SurfacePair<'_> {
         Ok(None)
     }
 
-    /// The outer solid is A if `side` is 1; the points are given in its frame: on its surface, and of the inner one.
+    /// The outer solid is A if `side` is 1; the points are given in its frame: on its surface, and of the
+    /// inner one.
     fn nested_manifold(&self, side: usize, i: u32, out: DVec3, depth: f64, points: [DVec3; 2]) -> Manifold {
         let [outer, inner] = if side == 1 { points } else { points.map(|p| self.b_in_a.point(p)) };
         let normal = if side == 1 { out } else { -self.b_in_a.vector(out) };
@@ -405,13 +411,14 @@ fn depth_along(points: &[RegionPoint], n: DVec3) -> (f64, bool) {
     }
     let depth = high - low;
     let near = 1e-6 * depth.abs();
-    let looks = |normal: DVec3, d: DVec3| normal == DVec3::ZERO || normal.dot(d) > LOOKS;
-    let top = points.iter().any(|q| q.on[0] && q.p.dot(n) >= high - near && looks(q.normals[0], n));
-    let bottom = points.iter().any(|q| q.on[1] && q.p.dot(n) <= low + near && looks(q.normals[1], -n));
+    let faces = |normal: DVec3, d: DVec3| normal == DVec3::ZERO || normal.dot(d) > FACES;
+    let top = points.iter().any(|q| q.on[0] && q.p.dot(n) >= high - near && faces(q.normals[0], n));
+    let bottom = points.iter().any(|q| q.on[1] && q.p.dot(n) <= low + near && faces(q.normals[1], -n));
     (depth, top && bottom && depth.is_finite())
 }
 
-/// Where the depth is largest: where A's highest edge or point and B's lowest pass over each other, seen along n.
+/// Where the depth is largest: where A's highest edge or point and B's lowest pass over each other, seen
+/// along n.
 fn main_point(points: &[RegionPoint], n: DVec3, parts: [u32; 2]) -> Option<ContactPoint> {
     let (top, high) = farthest_along(points, n, 0)?;
     let (bottom, low) = farthest_along(points, -n, 1)?;
@@ -456,25 +463,15 @@ fn crossing(ray: &Ray, triangle: &[DVec3; 3]) -> Option<f64> {
 
 /// Joins crossing pairs whose triangles are the same or neighbours on both sides.
 fn join_regions(a: &Surface<'_>, b: &Surface<'_>, solid: &mut SolidWork) {
-    solid.parent.clear();
-    solid.parent.extend(0..solid.crossing.len() as u32);
+    solid.regions.reset(solid.crossing.len());
     for (k, &[i, j]) in (0u32..).zip(&solid.crossing) {
         let (around_i, around_j) = (a.self_and_neighbors(i), b.self_and_neighbors(j));
         for i in around_i.into_iter().flatten() {
             for j in around_j.into_iter().flatten() {
                 if let Ok(other) = solid.crossing.binary_search(&[i, j]) {
-                    let (x, y) = (root(&mut solid.parent, k), root(&mut solid.parent, other as u32));
-                    solid.parent[x.max(y) as usize] = x.min(y);
+                    solid.regions.union(k, other as u32);
                 }
             }
         }
     }
-}
-
-fn root(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        parent[i as usize] = parent[parent[i as usize] as usize];
-        i = parent[i as usize];
-    }
-    i
 }

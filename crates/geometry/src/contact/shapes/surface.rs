@@ -1,4 +1,4 @@
-//! Meshes and terrain, seen alike: triangles, what lies beyond their edges, and which of them are near.
+//! Common interface of meshes and terrain: triangles, their neighbours across edges, and near triangles.
 
 use std::ops::ControlFlow;
 
@@ -115,7 +115,7 @@ impl<'a> Surface<'a> {
         }
     }
 
-    /// How the surface goes on over edge k of triangle i.
+    /// How the surface continues over edge k of triangle i.
     pub(super) fn edge_kind(&self, i: u32, k: usize) -> EdgeKind {
         match self {
             Self::Mesh(mesh) => mesh.edge_table().kinds(i as usize)[k],
@@ -150,7 +150,8 @@ impl<'a> Surface<'a> {
         }
     }
 
-    /// Numbers of the triangles that may meet a box, replacing the contents of `found`, in ascending order.
+    /// Numbers of the triangles that may intersect a box, replacing the contents of `found`, in ascending
+    /// order.
     pub(super) fn near(
         &self,
         query: &Aabb,

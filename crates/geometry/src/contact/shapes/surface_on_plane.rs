@@ -1,16 +1,17 @@
 //! A surface against a half-space: the vertices that reach below its plane.
 //!
-//! With the plane n·p = c, a vertex stands at the height h = n·p − c over it, above the point p − h n. The normal from the
-//! surface into the half-space is −n.
+//! With the plane n·p = c, a vertex stands at the height h = n·p − c over it, above the point p − h n. The
+//! normal from the surface into the half-space is −n.
 
 use glam::DVec3;
 
 use super::cache::Workspace;
-use super::reduce::reduce;
 use super::surface::Surface;
+use crate::contact::reduce::widest_first;
 use crate::contact::{ContactPoint, MAX_POINTS, Manifold};
 
-/// Fills `work.raw` with the vertices lower than the margin, A being the surface: four of them, or all in manifolds of four.
+/// Fills `work.raw` with the vertices lower than the margin, A being the surface: four of them, or all in
+/// manifolds of four.
 pub(super) fn stand_on_half_space(
     surface: &Surface<'_>,
     normal: DVec3,
@@ -44,7 +45,7 @@ pub(super) fn stand_on_half_space(
         // A vertex of no triangle is no part of the surface.
         points.retain(|point| !mesh.edge_table().around(point.id).is_empty());
     }
-    let kept = if raw { points.len() } else { reduce(points, -normal) };
+    let kept = if raw { points.len() } else { widest_first(points, -normal) };
     for four in points[..kept].chunks(MAX_POINTS) {
         let mut manifold = Manifold::new(-normal);
         for &point in four {

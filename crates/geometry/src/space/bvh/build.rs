@@ -1,14 +1,15 @@
 //! Building a tree, or a part of one, from the top down.
 //!
-//! A node with box area A is met by a random box or ray with a chance ∝ A, so a cut into left and right costs
-//! A_l n_l + A_r n_r. Cuts are tried between equal bins of the centres along their longest axis (Wald 2007). A node takes
-//! four parts: the part with the largest n A is cut until there are four. A handful is cut in the middle of the list,
-//! at a multiple of four, so that the lowest nodes are full.
+//! Cuts are made by the surface area heuristic (`binned_sah`) along the longest axis of the centres. A node
+//! takes four parts: the part with the largest n A is cut until there are four. A handful is cut in the
+//! middle of the list, at a multiple of four, so that the lowest nodes are full.
 
 use glam::Vec4;
 
-use super::tree::{Link, Tree};
-use crate::space::box32::Box32;
+use super::tree::Tree;
+use crate::binned_sah::{cheapest_border, longest_axis, sort_few};
+use crate::box32::Box32;
+use crate::wide_link::Link;
 
 const BINS: usize = 16;
 /// Up to this many items are halved without weighing areas.
@@ -16,7 +17,7 @@ const FEW: usize = 16;
 /// Below this depth cuts are made in the middle, which bounds the depth.
 const DEEP: u32 = 24;
 
-/// Something that shall hang in the tree: a leaf, or a node with all that is below it.
+/// A child to be inserted: a leaf, or a node with its subtree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub bounds: Box32,
@@ -62,7 +63,7 @@ fn subdivide(tree: &mut Tree, at: u32, items: &mut [Item], depth: u32) {
     if items.is_empty() {
         return;
     }
-    // Nothing is gained by cutting a part that fits a node, unless all do.
+    // Cutting a part that fits a node gains nothing, unless all do.
     while count < 4 {
         let small = if items.len() > 4 { 4 } else { 1 };
         let mut widest: Option<usize> = None;
@@ -102,15 +103,9 @@ fn cut(items: &mut [Item], depth: u32) -> usize {
         high = high.max(center);
     }
     let extent = high - low;
-    let axis = if extent.x >= extent.y && extent.x >= extent.z {
-        0
-    } else if extent.y >= extent.z {
-        1
-    } else {
-        2
-    };
+    let axis = longest_axis(extent);
     if items.len() <= FEW {
-        sort_few(items, axis);
+        sort_few(items, |item| item.center()[axis]);
         let half = items.len() / 2;
         return if items.len() > 4 { half.next_multiple_of(4).min(items.len() - 1) } else { half };
     }
@@ -134,30 +129,10 @@ fn border(items: &[Item], axis: usize, low: f32, scale: f32) -> Option<usize> {
         boxes[bin] = boxes[bin].union(item.bounds);
         counts[bin] += 1;
     }
-    let mut costs = [0.0f32; BINS];
-    let (mut bounds, mut count) = (Box32::EMPTY, 0);
-    for bin in (1..BINS).rev() {
-        bounds = bounds.union(boxes[bin]);
-        count += counts[bin];
-        costs[bin - 1] = if count == 0 { f32::INFINITY } else { count as f32 * bounds.half_area() };
-    }
-    let (mut bounds, mut count) = (Box32::EMPTY, 0);
-    let mut best: Option<(f32, usize)> = None;
-    for bin in 0..BINS - 1 {
-        bounds = bounds.union(boxes[bin]);
-        count += counts[bin];
-        if count == 0 {
-            continue;
-        }
-        let cost = costs[bin] + count as f32 * bounds.half_area();
-        if cost.is_finite() && best.is_none_or(|(known, _)| cost < known) {
-            best = Some((cost, bin));
-        }
-    }
-    best.map(|(_, bin)| bin)
+    cheapest_border(&boxes, &counts).map(|border| border.last)
 }
 
-/// Brings the items that go left to the front ⇒ how many.
+/// Moves the items of the left side to the front ⇒ their number.
 fn partition(items: &mut [Item], goes_left: impl Fn(&Item) -> bool) -> usize {
     let mut left = 0;
     for k in 0..items.len() {
@@ -167,18 +142,4 @@ fn partition(items: &mut [Item], goes_left: impl Fn(&Item) -> bool) -> usize {
         left += usize::from(goes);
     }
     left
-}
-
-/// Sorts a handful of items by their centres along an axis; equal ones keep their order.
-fn sort_few(items: &mut [Item], axis: usize) {
-    for k in 1..items.len() {
-        let item = items[k];
-        let key = item.center()[axis];
-        let mut j = k;
-        while j > 0 && items[j - 1].center()[axis] > key {
-            items[j] = items[j - 1];
-            j -= 1;
-        }
-        items[j] = item;
-    }
 }

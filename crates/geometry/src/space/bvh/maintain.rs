@@ -1,16 +1,17 @@
 //! Keeping a tree good while its leaves move.
 //!
-//! Few changes: each leaf is moved by itself. Many: leaves get their boxes where they are, only strays are put elsewhere, and
-//! all boxes above are fitted in one walk. More than half new: everything is built anew.
+//! Few changes: each leaf is moved by itself. Many: leaves get their boxes where they are, only strays are
+//! put elsewhere, and all boxes above are fitted in one walk. More than half new: the tree is rebuilt.
 //!
-//! Moving leaves also spoil who is whose sibling. So in each step some subtrees, in turn, are built anew, with a quarter as
-//! many leaves as have moved; after a round the part above them is built anew, too. A tree in which nothing moves costs
-//! nothing.
+//! Moving leaves also degrade the topology. So in each step some subtrees, in turn, are rebuilt, with a
+//! quarter as many leaves as have moved; after a round the part above them is rebuilt, too. A tree in which
+//! no leaf moves has no cost.
 
 use super::build::{Item, build_below};
-use super::tree::{Link, NO_SLOT, Tree};
+use super::tree::{NO_SLOT, Tree};
+use crate::box32::Box32;
 use crate::space::SpaceCounters;
-use crate::space::box32::Box32;
+use crate::wide_link::Link;
 
 /// Most leaves of a subtree that is built anew at once.
 const SUBTREE: usize = 256;
@@ -19,7 +20,7 @@ const BATCH: usize = 16;
 /// Deeper trees are built anew as a whole.
 const MAX_DEPTH: u32 = 64;
 
-/// What rebuilding needs to remember.
+/// State of the incremental rebuild.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Upkeep {
     /// Subtrees still to be built anew in this round.
@@ -31,8 +32,8 @@ pub(super) struct Upkeep {
 }
 
 impl Upkeep {
-    /// Brings a tree up to date with the boxes of the `changed`, which stand beside them; `alive` tells which still belong.
-    /// True if all boxes were fitted and lanes marked by `moved`.
+    /// Brings a tree up to date with the boxes of the `changed`, given in the same order; `alive` tests which
+    /// leaves still exist. True if all boxes were fitted and lanes marked by `moved`.
     pub fn apply(
         &mut self,
         tree: &mut Tree,
@@ -56,7 +57,7 @@ impl Upkeep {
         } else {
             for (k, (&index, &bounds)) in changed.iter().zip(fresh).enumerate() {
                 if k % BATCH == 0 {
-                    tree.fetch(&changed[k..changed.len().min(k + BATCH)]);
+                    tree.prefetch(&changed[k..changed.len().min(k + BATCH)]);
                 }
                 let depth = match (alive(index), tree.slot(index).is_some()) {
                     (false, _) => {
@@ -99,7 +100,7 @@ impl Upkeep {
         let more = more.filter(|&index| tree.slot(index).is_none());
         self.items.extend(more.map(|index| Item { bounds: Box32::EMPTY, link: Link::leaf(index) }));
         for item in &mut self.items {
-            item.bounds = boxes[item.link.index() as usize];
+            item.bounds = boxes[item.link.payload() as usize];
         }
         tree.clear();
         tree.leaves = self.items.len();
@@ -174,7 +175,8 @@ impl Upkeep {
     }
 }
 
-/// Leaves below a node; on the way back, of a node with more than `SUBTREE` the children with fewer are listed.
+/// Leaves below a node; on the way back, of a node with more than `SUBTREE` the children with fewer are
+/// listed.
 fn list_subtrees(tree: &Tree, at: u32, due: &mut Vec<u32>, items: &mut Vec<Item>) -> usize {
     let node = &tree.nodes[at as usize];
     let mut counts = [0; 4];
@@ -198,7 +200,7 @@ fn list_subtrees(tree: &Tree, at: u32, due: &mut Vec<u32>, items: &mut Vec<Item>
     total
 }
 
-/// Clears the lanes of a node and gives back the nodes below it, except those to be kept and what is below them.
+/// Clears the lanes of a node and frees the nodes below it, except those to be kept and their subtrees.
 fn empty_below(tree: &mut Tree, at: u32, open: &mut Vec<u32>, keep: &dyn Fn(u32) -> bool) {
     open.clear();
     open.push(at);

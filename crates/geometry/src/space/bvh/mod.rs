@@ -1,13 +1,15 @@
 //! The dynamic wide tree of boxes, the space for everyday use.
 //!
-//! - Moving and fixed boxes have a tree each ([`tree`]), four boxes to a node, in single precision rounded outwards
-//!   ([`box32`](super::box32)).
-//! - Moving boxes are enlarged: by a little on all sides, and ahead by some steps of the way they went last. As long as a
-//!   box stays within its enlarged one nothing happens. Candidates are the overlaps of enlarged boxes.
-//! - A step fits the trees to the boxes that left ([`maintain`]), looks for new and lost pairs of only these ([`pairs`]), and
-//!   writes them to the lists of neighbours ([`neighbors`]).
+//! - Moving and fixed boxes have a tree each ([`tree`]), four boxes to a node, in single precision rounded
+//!   outwards ([`box32`](super::box32)).
+//! - Moving boxes are enlarged: by a little on all sides, and ahead by some steps of the way they went last.
+//!   As long as a box stays within its enlarged one there is no work. Candidates are the overlaps of enlarged
+//!   boxes.
+//! - A step fits the trees to the boxes that left ([`maintain`]), searches new and lost pairs of only these
+//!   ([`pairs`]), and writes them to the lists of neighbours ([`neighbors`]).
 //!
-//! Pairs of a fixed box that comes, moves or goes are found by the moving boxes it overlaps, which count as touched then.
+//! Pairs of a fixed box that comes, moves or goes are found by the moving boxes it overlaps, which count as
+//! touched then.
 
 mod build;
 mod maintain;
@@ -21,12 +23,13 @@ use std::ops::ControlFlow;
 
 use glam::DVec3;
 
-use super::box32::Box32;
-use super::interface::{look_along, look_near};
+use super::forward::forward;
+use super::interface::{visit_along, visit_near};
 use super::{
     Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
 };
 use crate::Aabb;
+use crate::box32::Box32;
 use crate::primitive::Ray;
 use maintain::Upkeep;
 use neighbors::Neighbors;
@@ -44,10 +47,10 @@ pub struct DynamicBvhSettings {
     pub margin: f32,
     /// Ahead, by this many times the way of the last step.
     pub lookahead: f32,
-    /// Ahead at most by this fraction of the longest side; faster boxes are not enlarged ahead at all, for they leave in
-    /// each step anyway.
+    /// Ahead at most by this fraction of the longest side; faster boxes are not enlarged ahead at all, for
+    /// they leave in each step anyway.
     pub max_lookahead: f32,
-    /// Boxes are kept relative to this point; single precision is finest around it.
+    /// Boxes are stored relative to this point; single precision is finest around it.
     pub origin: DVec3,
 }
 
@@ -92,7 +95,7 @@ pub struct DynamicBvh {
     /// Where fixed boxes were or are that changed since the last step.
     unsettled: Vec<Box32>,
     neighbors: Neighbors,
-    /// Whether the trees know every box, touched ones included.
+    /// Whether the trees contain every box, touched ones included.
     trees_current: bool,
     pair_count: usize,
     workers: Vec<Worker>,
@@ -112,8 +115,8 @@ struct Side {
 }
 
 impl Side {
-    /// Brings the touched into the order of the tree: neighbours in space follow each other, and what one needs is still at
-    /// hand for the next. Newcomers go last.
+    /// Brings the touched into the order of the tree: neighbours in space follow each other, for cache
+    /// locality. New boxes go last.
     fn sort_by_place(&mut self, boxes: &[Box32]) {
         let Self { tree, touched, fresh, order, .. } = self;
         order.clear();
@@ -142,7 +145,7 @@ impl DynamicBvh {
         }
     }
 
-    /// Moving boxes that overlap a fixed box that changed must look for themselves.
+    /// Marks moving boxes that overlap a changed fixed box as touched.
     fn unsettle(&mut self) {
         let (mut stack, mut hits) = (Vec::new(), Vec::new());
         for &bounds in &self.unsettled {
@@ -203,7 +206,7 @@ impl DynamicBvh {
         ] {
             for keys in keys.chunks(BATCH) {
                 for &key in keys {
-                    neighbors.fetch(pair::indices(key).1);
+                    neighbors.prefetch(pair::indices(key).1);
                 }
                 for &key in keys {
                     let (a, b) = pair::indices(key);
@@ -222,13 +225,13 @@ impl DynamicBvh {
         self.counters.box_tests += std::mem::take(&mut all.box_tests);
     }
 
-    /// Boxes that the trees do not know yet.
-    fn unknown(&self) -> impl Iterator<Item = u32> + '_ {
+    /// Boxes that are not in the trees yet.
+    fn pending(&self) -> impl Iterator<Item = u32> + '_ {
         let touched = self.moving.touched.iter().chain(&self.fixed.touched);
         touched.copied().filter(|&index| !self.trees_current && self.table.is_alive(index))
     }
 
-    /// Whether the trees know everything.
+    /// Whether the trees contain every box.
     fn is_settled(&self) -> bool {
         self.trees_current || (self.moving.touched.is_empty() && self.fixed.touched.is_empty())
     }
@@ -257,9 +260,7 @@ impl Space for DynamicBvh {
         Candidates::Enlarged
     }
 
-    fn proxies(&self) -> &ProxyTable {
-        &self.table
-    }
+    forward!(proxies, counters);
 
     fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
         let tight = Box32::outward(bounds, self.settings.origin);
@@ -322,7 +323,7 @@ impl Space for DynamicBvh {
     fn build(&mut self) {
         for moving in [true, false] {
             let side = if moving { &mut self.moving } else { &mut self.fixed };
-            // Those that left wait for the step to tell so.
+            // Removed boxes stay until the next step reports their pairs.
             for &index in side.touched.iter().filter(|&&index| !self.table.is_alive(index)) {
                 side.tree.remove(index);
             }
@@ -374,10 +375,6 @@ impl Space for DynamicBvh {
         }
     }
 
-    fn counters(&self) -> SpaceCounters {
-        self.counters
-    }
-
     fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
         let settled = self.is_settled();
         let mut look = |index: u32| {
@@ -387,7 +384,7 @@ impl Space for DynamicBvh {
                 ControlFlow::Continue(())
             }
         };
-        for index in self.unknown() {
+        for index in self.pending() {
             if look(index).is_break() {
                 return;
             }
@@ -411,24 +408,24 @@ impl Space for DynamicBvh {
     fn along_ray(&self, ray: &Ray, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
         let sieve = query::Sieve::new(ray);
         let wide = query::WideRay::new(ray, self.settings.origin);
-        self.ask_nearby(ray.origin(), limit, &wide, |index, limit| {
+        self.visit_nearby(ray.origin(), limit, &wide, |index, limit| {
             if sieve.misses(self.table.bounds(index), *limit) {
                 return ControlFlow::Continue(());
             }
-            look_along(&self.table, index, ray, limit, visit)
+            visit_along(&self.table, index, ray, limit, visit)
         });
     }
 
     fn nearest(&self, point: DVec3, limit: f64, visit: &mut dyn FnMut(ProxyId, f64) -> ControlFlow<(), f64>) {
         let wide = query::WidePoint::new(point, self.settings.origin);
-        self.ask_nearby(point, limit, &wide, |index, limit| {
-            look_near(&self.table, index, point, limit, visit)
+        self.visit_nearby(point, limit, &wide, |index, limit| {
+            visit_near(&self.table, index, point, limit, visit)
         });
     }
 }
 
 impl DynamicBvh {
-    /// Stores a box under the enlarged one that stands for it.
+    /// Stores a box with its enlarged one.
     fn insert_as(
         &mut self,
         bounds: &Aabb,
@@ -454,10 +451,10 @@ impl DynamicBvh {
 }
 
 impl DynamicBvh {
-    /// Asks every box that may lie within a limit, nearly from near to far, seen from a point: first those the trees do not know
-    /// yet, and all of them one by one if single precision can say nothing about the point.
+    /// Visits every box that may lie within a limit of a point, roughly from near to far: first those not in
+    /// the trees yet, and all of them linearly if the point is beyond single precision.
     #[inline(always)]
-    fn ask_nearby(
+    fn visit_nearby(
         &self,
         from: DVec3,
         mut limit: f64,
@@ -467,7 +464,7 @@ impl DynamicBvh {
         let settled = self.is_settled();
         let trees = query::within_reach(from, self.settings.origin);
         let singly: &mut dyn Iterator<Item = u32> =
-            if trees { &mut self.unknown() } else { &mut self.table.indices() };
+            if trees { &mut self.pending() } else { &mut self.table.indices() };
         for index in singly {
             if look(index, &mut limit).is_break() {
                 return;

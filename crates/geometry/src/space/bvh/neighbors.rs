@@ -1,8 +1,9 @@
 //! For each moving box the list of boxes it pairs with.
 //!
-//! Up to six neighbours stand in the list's own line of memory. A longer list is a block of 2^class places in one array; one
-//! that outgrows its block moves to one twice as large, and blocks left behind wait for others of their size. So after a while
-//! nothing is allocated any more. A pair of two moving boxes is in the lists of both; fixed boxes have none.
+//! Up to six neighbours are stored in the list's own cache line. A longer list is a block of 2^class places
+//! in one array; one that outgrows its block moves to one twice as large, and blocks left behind wait for
+//! others of their size. So after a while nothing is allocated any more. A pair of two moving boxes is in the
+//! lists of both; fixed boxes have none.
 
 /// Neighbours that need no block.
 const INLINE: usize = 6;
@@ -35,15 +36,16 @@ impl Neighbors {
         }
     }
 
-    /// The line of a list, to be read by [`Self::read`]: many are fetched at once faster than one after the other.
+    /// The line of a list, to be read by [`Self::read`]: many are fetched at once faster than one after the
+    /// other.
     #[inline(always)]
     pub fn line(&self, index: u32) -> List {
         self.lists[index as usize]
     }
 
-    /// Reads a list for nothing, but before it is needed.
+    /// Prefetches a list by a dummy read.
     #[inline(always)]
-    pub fn fetch(&self, index: u32) {
+    pub fn prefetch(&self, index: u32) {
         std::hint::black_box(self.lists[index as usize].length);
     }
 
@@ -121,7 +123,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The lists hold what was added and not dropped, however long they grow in between.
+        /// The lists contain what was added and not removed, however long they grow in between.
         #[test]
         fn lists_are_sets(words in prop::collection::vec((0u32..4, 0u32..60, any::<bool>()), 1..600)) {
             let mut neighbors = Neighbors::default();

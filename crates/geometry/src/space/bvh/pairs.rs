@@ -1,15 +1,16 @@
 //! Which pairs are new, which are gone.
 //!
-//! A pair are two boxes, not both fixed, whose enlarged boxes overlap. It can only appear or vanish if one of them was
-//! touched: moved out of its enlarged box, inserted or removed. So
+//! A pair are two boxes, not both fixed, whose enlarged boxes overlap. It can only appear or vanish if one of
+//! them was touched: moved out of its enlarged box, inserted or removed. So
 //! - vanished: for each touched box, those of its neighbours that no longer overlap;
 //! - appeared: what the touched boxes overlap in both trees and do not yet have as neighbour.
 //!
-//! If few were touched each asks the trees by itself, and what it finds is compared with its neighbours, both ways: no box of
-//! a neighbour is fetched. If many, the trees are walked against themselves and each other once.
+//! If few were touched each queries the trees by itself, and the result is compared with its neighbours, both
+//! ways: no box of a neighbour is fetched. If many, the trees are walked against themselves and each other
+//! once.
 //!
-//! If both boxes of a pair were touched the one with the smaller index speaks. Everything is read only, so threads share the
-//! work as they like; the results are sorted afterwards.
+//! If both boxes of a pair were touched the one with the smaller index reports it. All inputs are read only,
+//! so the work is split freely among threads; the results are sorted afterwards.
 
 use std::ops::ControlFlow;
 
@@ -17,18 +18,19 @@ use super::BATCH;
 use super::neighbors::{List, Neighbors};
 use super::query;
 use super::state::State;
-use super::tree::{Link, Node, Spread, Tree, lanes};
-use crate::space::box32::Box32;
+use super::tree::{Node, Spread, Tree, lanes};
+use crate::box32::Box32;
 use crate::space::pair;
+use crate::wide_link::Link;
 use rattleback_numerics::team::each;
 
-/// Fewer touched boxes are not worth another thread.
+/// Touched boxes per thread, at least.
 const THREAD_MIN: usize = 512;
-/// Pairs of subtrees handed to threads, at least.
+/// Pairs of subtrees distributed to threads, at least.
 const TASKS: usize = 256;
 /// Lists up to this length are searched from front to back.
 const SHORT: usize = 32;
-/// What is read while pairs are looked for.
+/// Inputs of the pair search.
 pub(super) struct View<'a> {
     pub boxes: &'a [Box32],
     pub moving: &'a Tree,
@@ -48,7 +50,7 @@ struct Task {
     with_fixed: bool,
 }
 
-/// What a thread finds and the room it needs for that.
+/// Results and workspace of a thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Worker {
     pub appeared: Vec<u64>,
@@ -61,8 +63,8 @@ pub(super) struct Worker {
     known: Vec<u32>,
 }
 
-/// Fills the workers' lists; as many threads as there are workers, or fewer. `marked` says that the moving tree's lanes are
-/// marked by what was touched, which means it were many.
+/// Fills the workers' lists; as many threads as there are workers, or fewer. `marked`: the moving
+/// tree's lanes are marked by what was touched, which means it were many.
 pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
     for worker in workers.iter_mut() {
         worker.appeared.clear();
@@ -80,19 +82,19 @@ pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
         let (first, last) = ((k * chunk).min(view.touched.len()), ((k + 1) * chunk).min(view.touched.len()));
         let (touched, fresh) = (&view.touched[first..last], &view.fresh[first..last]);
         if marked {
-            worker.look_for_vanished(view, touched, fresh);
+            worker.find_lost(view, touched, fresh);
             while let Some(task) = worker.tasks.pop() {
                 worker.walk(view, task);
             }
         } else {
             let mut lines = [List::default(); BATCH];
             for (touched, fresh) in touched.chunks(BATCH).zip(fresh.chunks(BATCH)) {
-                view.moving.fetch(touched);
+                view.moving.prefetch(touched);
                 for (line, &index) in lines.iter_mut().zip(touched) {
                     *line = view.neighbors.line(index);
                 }
                 for ((&index, &bounds), line) in touched.iter().zip(fresh).zip(&lines) {
-                    worker.ask(view, index, bounds, view.neighbors.read(line));
+                    worker.query_one(view, index, bounds, view.neighbors.read(line));
                 }
             }
         }
@@ -100,7 +102,7 @@ pub(super) fn find(view: &View, marked: bool, workers: &mut [Worker]) {
     each(threads, workers, work);
 }
 
-/// Opens pairs of nodes until there are enough to go round.
+/// Opens pairs of nodes until there are enough tasks for all threads.
 fn share_tasks(view: &View, workers: &mut [Worker]) {
     let Some((first, others)) = workers.split_first_mut() else { return };
     first.tasks.push(Task { a: 0, b: 0, with_fixed: true });
@@ -125,7 +127,7 @@ fn share_tasks(view: &View, workers: &mut [Worker]) {
 }
 
 impl Worker {
-    fn look_for_vanished(&mut self, view: &View, touched: &[u32], fresh: &[Box32]) {
+    fn find_lost(&mut self, view: &View, touched: &[u32], fresh: &[Box32]) {
         for (&index, &bounds) in touched.iter().zip(fresh) {
             let gone = !view.states[index as usize].is_alive();
             for &other in view.neighbors.of(index) {
@@ -141,8 +143,8 @@ impl Worker {
         }
     }
 
-    /// What a single box overlaps, against what it overlapped.
-    fn ask(&mut self, view: &View, index: u32, bounds: Box32, neighbors: &[u32]) {
+    /// Compares the overlaps of a single box with its previous ones.
+    fn query_one(&mut self, view: &View, index: u32, bounds: Box32, neighbors: &[u32]) {
         let mut found = std::mem::take(&mut self.found);
         let mut known = std::mem::take(&mut self.known);
         found.clear();
@@ -184,7 +186,7 @@ impl Worker {
         (self.found, self.known) = (found, known);
     }
 
-    /// One pair of nodes: leaves that overlap are told, nodes that overlap become tasks.
+    /// One pair of nodes: leaves that overlap are reported, nodes that overlap become tasks.
     fn walk(&mut self, view: &View, task: Task) {
         self.nodes_visited += 1;
         let a = &view.moving.nodes[task.a as usize];
@@ -192,7 +194,7 @@ impl Worker {
             let b = &view.fixed.nodes[task.b as usize];
             for lane in lanes(a.touched) {
                 let mask = b.overlap_mask(&Spread::new(a.lane_box(lane)));
-                self.meet(view, (a, lane), (b, mask), true);
+                self.overlap(view, (a, lane), (b, mask), true);
             }
         } else if task.a == task.b {
             for lane in 0..4 {
@@ -208,46 +210,46 @@ impl Worker {
                     self.tasks.push(Task { a: child, b: child, with_fixed: false });
                 }
                 let mask = a.overlap_mask(&Spread::new(a.lane_box(lane))) & wanted;
-                self.meet(view, (a, lane), (a, mask), false);
+                self.overlap(view, (a, lane), (a, mask), false);
             }
         } else {
             let b = &view.moving.nodes[task.b as usize];
             for lane in 0..4 {
                 let wanted = b.touched | (a.touched >> lane & 1).wrapping_neg();
                 let mask = b.overlap_mask(&Spread::new(a.lane_box(lane))) & wanted;
-                self.meet(view, (a, lane), (b, mask), false);
+                self.overlap(view, (a, lane), (b, mask), false);
             }
         }
     }
 
     /// A lane of one node and lanes of another that it overlaps.
     #[inline(always)]
-    fn meet(&mut self, view: &View, (a, lane): (&Node, usize), (b, mask): (&Node, u32), with_fixed: bool) {
+    fn overlap(&mut self, view: &View, (a, lane): (&Node, usize), (b, mask): (&Node, u32), with_fixed: bool) {
         let one = a.links[lane];
         for k in lanes(mask) {
             let other = b.links[k];
             match (one.as_node(), other.as_node()) {
                 (Some(a), Some(b)) => self.tasks.push(Task { a, b, with_fixed }),
-                (None, None) => self.tell(view, one.index(), other.index(), with_fixed),
+                (None, None) => self.report(view, one.payload(), other.payload(), with_fixed),
                 (None, Some(node)) => {
                     let tree = if with_fixed { view.fixed } else { view.moving };
                     self.below(
                         view,
                         tree,
                         (node, a.lane_box(lane)),
-                        |other| (one.index(), other),
+                        |other| (one.payload(), other),
                         with_fixed,
                     );
                 }
                 (Some(node), None) => {
                     let leaf = (node, b.lane_box(k));
-                    self.below(view, view.moving, leaf, |one| (one, other.index()), with_fixed);
+                    self.below(view, view.moving, leaf, |one| (one, other.payload()), with_fixed);
                 }
             }
         }
     }
 
-    /// A leaf against everything below a node.
+    /// A leaf against the subtree of a node.
     fn below(
         &mut self,
         view: &View,
@@ -259,7 +261,7 @@ impl Worker {
         let mut stack = std::mem::take(&mut self.stack);
         let (visited, _) = query::overlapping(tree, node, bounds, &mut stack, |leaf| {
             let (one, other) = names(leaf);
-            self.tell(view, one, other, with_fixed);
+            self.report(view, one, other, with_fixed);
             ControlFlow::Continue(())
         });
         self.stack = stack;
@@ -268,7 +270,7 @@ impl Worker {
 
     /// A moving box and another one overlap: new if one of them was touched and they are no neighbours.
     #[inline(always)]
-    fn tell(&mut self, view: &View, one: u32, other: u32, with_fixed: bool) {
+    fn report(&mut self, view: &View, one: u32, other: u32, with_fixed: bool) {
         self.box_tests += 1;
         let touched = |index: u32| view.states[index as usize].is_touched();
         let touched = touched(one) || (!with_fixed && touched(other));

@@ -1,18 +1,20 @@
 //! Rays, nearest boxes and overlaps.
 //!
-//! Tree boxes are single precision and too large, so they only decide where not to look; every box itself is asked in double
-//! precision. The origin o of a ray becomes two numbers, o₋ < o < o₊: entering a slab is computed as (low − o₊)/d, leaving it as
-//! (high − o₋)/d (for d > 0), which is never too late and never too early but for the rounding of quotient and product, which
-//! SLACK covers. Because the inequalities are strict, a ray along a face (0 · ∞) is not lost.
+//! Tree boxes are single precision and too large, so they only cull; every box itself is tested in double
+//! precision. The origin o of a ray becomes two numbers, o₋ < o < o₊: entering a slab is computed as (low −
+//! o₊)/d, leaving it as (high − o₋)/d (for d > 0), which is never too late and never too early but for the
+//! rounding of quotient and product, which SLACK covers. Because the inequalities are strict, a ray along a
+//! face (0 · ∞) is not lost.
 
 use std::ops::ControlFlow;
 
 use glam::{DVec3, Vec4};
 
-use super::tree::{Link, Node, Spread, Tree, lanes};
+use super::tree::{Node, Spread, Tree, lanes};
 use crate::Aabb;
+use crate::box32::{self, Box32};
 use crate::primitive::Ray;
-use crate::space::box32::{self, Box32};
+use crate::wide_link::Link;
 
 /// Relative error of a few single-precision operations, generously.
 const SLACK: f32 = 1.0 / (1 << 20) as f32;
@@ -28,21 +30,21 @@ pub(super) struct WideRay {
     axes: [Axis; 3],
 }
 
-/// What a ray is along an axis.
+/// A ray along one axis.
 #[derive(Clone, Copy)]
 struct Axis {
-    /// o₊ where the lower side is met first, else o₋; and the other one.
+    /// o₊ where the lower side is hit first, else o₋; and the other one.
     near_shift: Vec4,
     far_shift: Vec4,
     /// 1/d, a little closer to zero and a little farther from it.
     less: Vec4,
     more: Vec4,
-    /// 0 if the lower side is met first, 1 if the upper.
+    /// 0 if the lower side is hit first, 1 if the upper.
     first: usize,
 }
 
 impl WideRay {
-    /// A ray seen from the origin of the boxes.
+    /// A ray relative to the origin of the boxes.
     pub fn new(ray: &Ray, origin: DVec3) -> Self {
         let o = (ray.origin() - origin).as_vec3().extend(0.0);
         let (before, behind) = (box32::below(o), box32::above(o));
@@ -63,7 +65,7 @@ impl WideRay {
 }
 
 impl Measure for WideRay {
-    /// Where the ray enters each lane, and which lanes it meets.
+    /// Where the ray enters each lane, and which lanes it hits.
     #[inline(always)]
     fn measure(&self, node: &Node, limit: f32) -> (Vec4, u32) {
         let (mut enter, mut leave) = (Vec4::ZERO, Vec4::splat(limit));
@@ -77,7 +79,7 @@ impl Measure for WideRay {
     }
 }
 
-/// Whether single precision can say anything about a point.
+/// Whether a point is within the range of single precision.
 pub(super) fn within_reach(p: DVec3, origin: DVec3) -> bool {
     (p - origin).abs().max_element() < 1e30
 }
@@ -88,12 +90,13 @@ fn above(limit: f64) -> f32 {
     rounded + rounded.abs() * SLACK + f32::MIN_POSITIVE
 }
 
-/// What waits: how far off it is at least, and the link, as one number. Distances are not negative, and their bits are in
-/// the order of their values, so the nearer of two is the lesser number; 0 is nothing. The last is taken first.
+/// Priority queue entry: lower bound of the distance and link, as one number. Distances are not negative, and
+/// their bits are in the order of their values, so the nearer of two is the lesser number; 0 is empty. The
+/// last is taken first.
 struct Queue {
     first: [u64; ROOM],
     count: usize,
-    /// What waited before, when there was no more room.
+    /// Overflow of the queue.
     before: Vec<u64>,
 }
 
@@ -120,8 +123,8 @@ impl Queue {
         Some((f32::from_bits((key >> 32) as u32), Link::from_bits(key as u32)))
     }
 
-    /// Adds the lanes of a mask, the nearest last. Which and how many they are is hard to foresee, so all four are sorted and
-    /// written, without a branch, and those that are not meant do not count.
+    /// Adds the lanes of a mask, the nearest last. Which and how many they are is hard to foresee, so all
+    /// four are sorted and written, without a branch, and those that are not meant do not count.
     #[inline(always)]
     fn push(&mut self, distances: [f32; 4], links: &[Link; 4], mask: u32) {
         if self.count > ROOM - 4 {
@@ -155,8 +158,8 @@ fn sorted_down([a, b, c, d]: [u64; 4]) -> [u64; 4] {
     [a, b.max(c), b.min(c), d]
 }
 
-/// Goes through the nodes near to far and asks `leaf` (index, limit) of each box on the way. Boxes wait for their turn as nodes
-/// do: what a nearer one has put out of reach is never looked up.
+/// Visits the nodes near to far and calls `leaf` (index, limit) for each box on the way. Boxes are queued as
+/// nodes are: a box beyond the limit set by a nearer one is never visited.
 #[inline(always)]
 pub(super) fn descend(
     tree: &Tree,
@@ -178,7 +181,7 @@ pub(super) fn descend(
             let (distances, mask) = measure.measure(node, reach);
             queue.push(distances.to_array(), &node.links, mask);
         } else if link != Link::NOTHING {
-            leaf(link.index(), limit)?;
+            leaf(link.payload(), limit)?;
             reach = above(*limit);
         }
     }
@@ -188,7 +191,7 @@ pub(super) fn descend(
 /// Tells in double precision, without a division, that a ray surely misses a box.
 pub(super) struct Sieve {
     origin: DVec3,
-    /// 1/d, unless a component of d is so small that the products say nothing.
+    /// 1/d, unless a component of d is so small that the products overflow.
     inverse: Option<DVec3>,
 }
 
@@ -216,7 +219,7 @@ pub(super) struct WidePoint {
 }
 
 impl WidePoint {
-    /// A point seen from the origin of the boxes.
+    /// A point relative to the origin of the boxes.
     pub fn new(point: DVec3, origin: DVec3) -> Self {
         let p = (point - origin).as_vec3().extend(0.0);
         let spread = |v: Vec4| [Vec4::splat(v.x), Vec4::splat(v.y), Vec4::splat(v.z)];
@@ -259,7 +262,7 @@ pub(super) fn overlapping(
             match link.as_node() {
                 Some(child) => stack.push(child),
                 None => {
-                    if leaf(link.index()).is_break() {
+                    if leaf(link.payload()).is_break() {
                         return (visited, ControlFlow::Break(()));
                     }
                 }

@@ -1,4 +1,4 @@
-//! What a step must know about a box besides its place, in one byte: a million of them stay in the cache.
+//! State of a box during a step, in one byte: a million of them fit into the cache.
 
 /// Alive, moving, touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

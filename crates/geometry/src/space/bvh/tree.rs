@@ -1,61 +1,19 @@
 //! A tree of boxes with up to four children per node, which can be changed leaf by leaf.
 //!
-//! A node holds the boxes of its children coordinate by coordinate, so that one vector operation asks all four. A *slot* is
-//! 4 · node + lane. A lane is empty, a leaf (the index of a box), or a node. Node 0 is the root and never leaves. Boxes of
-//! inner lanes are always the union of the lanes below.
+//! A node holds the boxes of its children coordinate by coordinate, so that one vector operation tests all
+//! four. A *slot* is 4 · node + lane. A lane is empty, a leaf (the index of a box), or a node. Node 0 is the
+//! root and never leaves. Boxes of inner lanes are always the union of the lanes below.
 //!
-//! Insertion goes down the lane whose surface grows least until a node has a free lane: a free lane is tested along with the
-//! other three anyway, so a leaf there costs nothing. A leaf that moves is put back from the lowest ancestor that holds its
-//! new box, which leaves everything above as it is.
+//! Insertion goes down the lane whose surface grows least until a node has a free lane: a free lane is tested
+//! along with the other three anyway, so a leaf there has no extra cost. A leaf that moves is put back from
+//! the lowest ancestor that holds its new box, which leaves everything above as it is.
 
 use glam::Vec4;
 
-use crate::space::box32::Box32;
+use crate::box32::Box32;
+use crate::wide_link::Link;
 
-/// A child: a node, a leaf, or nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link(u32);
-
-const LEAF: u32 = 1 << 31;
-
-impl Link {
-    pub const NOTHING: Self = Self(u32::MAX);
-
-    #[inline(always)]
-    pub fn node(node: u32) -> Self {
-        Self(node)
-    }
-
-    #[inline(always)]
-    pub fn leaf(index: u32) -> Self {
-        Self(LEAF | index)
-    }
-
-    /// The same number as `from_bits` takes.
-    #[inline(always)]
-    pub fn bits(self) -> u32 {
-        self.0
-    }
-
-    #[inline(always)]
-    pub fn from_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-
-    /// Node, unless it is a leaf or nothing.
-    #[inline(always)]
-    pub fn as_node(self) -> Option<u32> {
-        (self.0 & LEAF == 0).then_some(self.0)
-    }
-
-    /// Index of a leaf's box; asked of leaves only.
-    #[inline(always)]
-    pub fn index(self) -> u32 {
-        self.0 & !LEAF
-    }
-}
-
-/// Up to four boxes; an empty lane has an inverted box, which overlaps nothing.
+/// Up to four boxes; an empty lane has an inverted box, which overlaps no box.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Node {
@@ -64,7 +22,7 @@ pub(super) struct Node {
     pub links: [Link; 4],
     /// Slot of the parent that leads here; `NO_SLOT` for the root and for nodes that are not in use.
     pub parent: u32,
-    /// Bit k: something below lane k has moved. Only valid while pairs are looked for.
+    /// Bit k: something below lane k has moved. Only valid during the pair search.
     pub touched: u32,
 }
 
@@ -189,9 +147,9 @@ impl Tree {
         self.slots[index as usize] = slot;
     }
 
-    /// Reads the nodes that some leaves hang in, and those above, for nothing, but before they are needed: these reads do not wait
+    /// Prefetches the nodes of some leaves, and those above, by dummy reads: these do not wait
     /// for each other, those of a way through the tree do.
-    pub fn fetch(&self, leaves: &[u32]) {
+    pub fn prefetch(&self, leaves: &[u32]) {
         for slot in leaves.iter().filter_map(|&index| self.slot(index)) {
             let node = &self.nodes[(slot >> 2) as usize];
             std::hint::black_box((node.low[0].x, node.parent));
@@ -231,12 +189,12 @@ impl Tree {
         self.leaves = 0;
     }
 
-    /// Puts something into a lane and tells it where it is.
+    /// Puts a child into a lane and updates its parent link.
     pub fn attach(&mut self, slot: u32, bounds: Box32, link: Link) {
         self.nodes[(slot >> 2) as usize].set(slot as usize & 3, bounds, link);
         match link.as_node() {
             Some(node) => self.nodes[node as usize].parent = slot,
-            None => self.set_slot(link.index(), slot),
+            None => self.set_slot(link.payload(), slot),
         }
     }
 
@@ -259,7 +217,8 @@ impl Tree {
             }
             let (grown, own) = node.surfaces(&q);
             let mut best = (f32::INFINITY, 0);
-            // Where all lanes are alike (many equal boxes) the index decides, or the tree would become a list.
+            // Where all lanes are alike (many equal boxes) the index decides, or the tree would become a
+            // list.
             let first = index >> (2 * (depth & 15));
             for lane in (0..4).map(|k| (first + k) as usize & 3) {
                 // A leaf would get a new node around itself and the newcomer.
@@ -294,7 +253,7 @@ impl Tree {
         }
     }
 
-    /// Empties a lane; a node with a single lane left gives way to that.
+    /// Empties a lane; a node with a single lane left is replaced by it.
     fn detach(&mut self, slot: u32) {
         let at = slot >> 2;
         let node = &mut self.nodes[at as usize];
@@ -331,8 +290,9 @@ impl Tree {
         }
     }
 
-    /// Gives a leaf a new box: in its place if the box of its node or of the node above holds it, else somewhere else ⇒
-    /// how many nodes lie above it, 0 if nothing changed there. Without `fit` the boxes above are left for [`Self::refit`].
+    /// Gives a leaf a new box: in place if the box of its node or of the node above contains it, else
+    /// reinserted ⇒ how many nodes lie above it, 0 if these did not change. Without `fit` the boxes above are
+    /// left for [`Self::refit`].
     pub fn relocate(&mut self, index: u32, bounds: Box32, fit: bool) -> u32 {
         let Some(slot) = self.slot(index) else { return 0 };
         let mut at = slot >> 2;
@@ -381,7 +341,7 @@ impl Tree {
         self.nodes[top as usize].parent = keep;
     }
 
-    /// Makes all boxes fit, and marks the lanes below which `moved` says so.
+    /// Makes all boxes fit, and marks the lanes with a `moved` leaf below.
     pub fn refit(&mut self, moved: &impl Fn(u32) -> bool) {
         self.refit_node(0, moved);
     }
@@ -398,7 +358,7 @@ impl Tree {
                 self.nodes[at as usize].set_box(lane, bounds);
                 touched |= u32::from(any) << lane;
             } else {
-                touched |= u32::from(moved(links[lane].index())) << lane;
+                touched |= u32::from(moved(links[lane].payload())) << lane;
             }
         }
         let node = &mut self.nodes[at as usize];
@@ -416,7 +376,7 @@ mod tests {
     use crate::space::bvh::maintain::Upkeep;
 
     impl Tree {
-        /// Checks what the head of this file promises.
+        /// Checks the invariants of the tree.
         pub fn assert_sound(&self) {
             let mut open = vec![0u32];
             let (mut leaves, mut nodes) = (0, 0);
@@ -436,7 +396,7 @@ mod tests {
                         open.push(child);
                     } else {
                         leaves += 1;
-                        assert_eq!(self.slots[link.index() as usize], slot);
+                        assert_eq!(self.slots[link.payload() as usize], slot);
                     }
                 }
             }
@@ -454,7 +414,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whatever comes, moves and goes: boxes fit, links lead back, nothing is lost.
+        /// After any insertions, moves and removals boxes fit, links are consistent, and no leaf is lost.
         #[test]
         fn tree_stays_sound(
             steps in prop::collection::vec(

@@ -1,8 +1,8 @@
 //! One number for a cell, such that near cells mostly have near numbers.
 //!
-//! The code of cell (x, y, z) takes the bits of the lowest 21 bits of x, y and z in turn (Morton 1966). Sorted by their codes,
-//! cells that touch lie mostly close together in memory. Cells a multiple of 2²¹ apart share a code; boxes in them are
-//! compared in vain, and nothing else happens.
+//! The code of cell (x, y, z) takes the bits of the lowest 21 bits of x, y and z in turn (Morton 1966).
+//! Sorted by their codes, cells that touch lie mostly close together in memory. Cells a multiple of 2²¹ apart
+//! share a code; boxes in them are compared in vain, without other effect.
 
 use glam::DVec3;
 
@@ -69,7 +69,8 @@ impl Lattice {
         self.side
     }
 
-    /// Cell of a point at most 2⁴⁰ cells away. Rounding is monotonous, so a box that holds a point holds its cell, too.
+    /// Cell of a point at most 2⁴⁰ cells away. Rounding is monotonous, so a box that holds a point holds its
+    /// cell, too.
     #[inline(always)]
     pub fn cell(&self, point: DVec3) -> [i64; 3] {
         (point * self.inverse).to_array().map(floor)
@@ -94,7 +95,7 @@ fn floor(x: f64) -> i64 {
     whole - i64::from(whole as f64 > x)
 }
 
-/// Where a box is, in few bytes: enough to tell whether its cells have changed, and their codes.
+/// Cells of a box in few bytes: enough to detect changes, and their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Lowest 32 bits of the lowest cell.

@@ -1,8 +1,8 @@
-//! Who shares cells with whom, kept up to date by what is entered and left.
+//! Counters of shared cells per pair of boxes, updated as boxes enter and leave cells.
 //!
-//! A box is stored in its cells on its own level and on all coarser ones. Two boxes are *close* iff they share a cell on the
-//! coarser of their two levels: then cc(X, Y) counts the cells of that level they share. Boxes that are not close cannot
-//! overlap. Only cells that a box enters or leaves are touched.
+//! A box is stored in its cells on its own level and on all coarser ones. Two boxes are *close* iff they
+//! share a cell on the coarser of their two levels: then cc(X, Y) counts the cells of that level they share.
+//! Boxes that are not close cannot overlap. Only cells that a box enters or leaves are touched.
 //!
 //! Boxes with too many cells are compared with all others instead, and count once if they overlap.
 
@@ -26,7 +26,7 @@ struct Stored {
     level: u8,
 }
 
-/// Cells, counters, and what is still to be told.
+/// Cells, counters, and unreported changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CloseCounters {
     pub levels: Levels,
@@ -48,13 +48,11 @@ pub(super) struct CloseCounters {
     pub counters: SpaceCounters,
 }
 
-/// The books of a [`Space`](crate::space::Space) made of a `table` and such a `core`: whoever comes, moves or leaves is noted, and
-/// placed in the next step.
-macro_rules! counted_books {
+/// Bookkeeping of a [`Space`](crate::space::Space) made of a `table` and such a `core`: insertions, moves and
+/// removals are recorded, and placed in the next step.
+macro_rules! record_changes {
     () => {
-        fn proxies(&self) -> &ProxyTable {
-            &self.table
-        }
+        $crate::space::forward::forward!(proxies);
 
         fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
             let id = self.table.insert(bounds, mobility, user)?;
@@ -84,7 +82,7 @@ macro_rules! counted_books {
         }
     };
 }
-pub(super) use counted_books;
+pub(super) use record_changes;
 
 impl CloseCounters {
     pub fn new(rule: LevelRule, scheme: Scheme) -> Self {
@@ -216,7 +214,7 @@ impl CloseCounters {
         let Self { cells, close, stored, flips, .. } = self;
         let inside = cells.entry(cell).or_default();
         for &other in inside.iter() {
-            if meet(table, stored, index, other, cell.level) {
+            if overlap(table, stored, index, other, cell.level) {
                 let key = pair::key(index, other);
                 let count = close.entry(key).or_insert(0);
                 if *count == 0 {
@@ -236,7 +234,7 @@ impl CloseCounters {
             inside.swap_remove(place);
         }
         for &other in inside.iter() {
-            if meet(table, stored, index, other, cell.level) {
+            if overlap(table, stored, index, other, cell.level) {
                 decrement(close, flips, pair::key(index, other));
             }
         }
@@ -274,7 +272,7 @@ impl CloseCounters {
     }
 
     /// Which pairs became close, which are no more.
-    pub fn tell(&mut self, table: &ProxyTable, changes: &mut PairChanges) {
+    pub fn report(&mut self, table: &ProxyTable, changes: &mut PairChanges) {
         changes.clear();
         self.flips.sort_unstable();
         for run in self.flips.chunk_by(|a, b| a == b).filter(|run| run.len() % 2 == 1) {
@@ -290,7 +288,7 @@ impl CloseCounters {
         self.close.keys().copied()
     }
 
-    /// Occupied cells with level and who is in them, sorted.
+    /// Occupied cells with their level and boxes, sorted.
     pub fn occupied_cells(&self, table: &ProxyTable) -> Vec<(usize, [i64; 3], Vec<ProxyId>)> {
         let named = |inside: Vec<u32>| inside.into_iter().map(|index| table.id(index)).collect();
         self.occupied()
@@ -299,7 +297,7 @@ impl CloseCounters {
             .collect()
     }
 
-    /// Occupied cells and who is in them, sorted.
+    /// Occupied cells and their boxes, sorted.
     fn occupied(&self) -> Vec<(Cell, Vec<u32>)> {
         let mut cells: Vec<_> = self.cells.iter().map(|(cell, inside)| (*cell, inside.clone())).collect();
         for (_, inside) in &mut cells {
@@ -311,7 +309,7 @@ impl CloseCounters {
 }
 
 /// Whether sharing a cell on this level counts for two boxes.
-fn meet(table: &ProxyTable, stored: &[Option<Stored>], one: u32, other: u32, level: u8) -> bool {
+fn overlap(table: &ProxyTable, stored: &[Option<Stored>], one: u32, other: u32, level: u8) -> bool {
     let own = |index: u32| stored[index as usize].map_or(0, |stored| stored.level);
     level == own(one).max(own(other)) && (table.is_moving(one) || table.is_moving(other))
 }

@@ -1,5 +1,5 @@
-//! Fixed boxes by cell: a hash table of those cells that something lies in, each with a list. Nobody goes through it; cells
-//! with moving boxes ask for theirs.
+//! Fixed boxes by cell: a hash table of occupied cells, each with a list. It is never traversed; cells with
+//! moving boxes look up theirs.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
@@ -13,7 +13,8 @@ pub enum CellHash {
     /// All three indices are mixed.
     #[default]
     Mixing,
-    /// By the sum of the indices, as the book suggests: a bucket for each diagonal slice, long lists in large worlds.
+    /// By the sum of the indices, as in the textbook: a bucket for each diagonal slice, long lists in large
+    /// worlds.
     IndexSum,
 }
 
@@ -135,7 +136,7 @@ impl FixedCells {
         })
     }
 
-    /// Codes of all cells that something lies in.
+    /// Codes of all occupied cells.
     pub fn codes(&self) -> impl Iterator<Item = u64> + '_ {
         self.lookup.keys().copied()
     }

@@ -1,10 +1,10 @@
-//! Four boxes side by side, so that one vector operation asks all of them.
+//! Four boxes side by side, so that one vector operation tests all of them.
 
 use glam::Vec4;
 
-use crate::space::box32::Box32;
+use crate::box32::Box32;
 
-/// Coordinate by coordinate; an empty lane overlaps nothing.
+/// Coordinate by coordinate; an empty lane overlaps no box.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FourBoxes {
     low: [Vec4; 3],

@@ -1,11 +1,13 @@
-//! The uniform grid: cells of one size, and only those that something lies in.
+//! The uniform grid: cells of one size, of which only occupied ones are stored.
 //!
-//! The side of a cell is k times the mean diameter of the boxes, k = 2. A box keeps the range of cells it lies in; as long as
-//! that does not change it stays where it is in the list of moving ([`moving_cells`](super::moving_cells)) or the table of
-//! fixed boxes ([`fixed_cells`](super::fixed_cells)). A cell is *active* while at least two boxes lie in it, one of them
-//! moving. Boxes of a pair may share several cells; the pair belongs to the one with the lowest indices, cell_i = max(low_i of
-//! a, low_i of b), so that it is found once. Within a cell boxes are compared four at a time, in single precision relative to
-//! one of them and rounded outwards; what is left is asked exactly. Boxes with too many cells are compared with all that move.
+//! The side of a cell is k times the mean diameter of the boxes, k = 2. A box keeps the range of cells it
+//! lies in; as long as that does not change it stays where it is in the list of moving
+//! ([`moving_cells`](super::moving_cells)) or the table of fixed boxes ([`fixed_cells`](super::fixed_cells)).
+//! A cell is *active* while at least two boxes lie in it, one of them moving. Boxes of a pair may share
+//! several cells; the pair belongs to the one with the lowest indices, cell_i = max(low_i of a, low_i of b),
+//! so that it is found once. Within a cell boxes are compared four at a time, in single precision relative to
+//! one of them and rounded outwards; the rest is tested exactly. Boxes with too many cells are compared with
+//! all that move.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,10 +17,11 @@ use super::fixed_cells::{CellHash, FixedCells};
 use super::four_boxes::FourBoxes;
 use super::moving_cells::{Member, MovingCells};
 use crate::Aabb;
-use crate::space::box32::Box32;
+use crate::box32::Box32;
+use crate::space::forward::forward;
 use crate::space::pair::SortedPairs;
 use crate::space::{
-    Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
+    Candidates, Mobility, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
 };
 
 /// Settings of the uniform grid.
@@ -117,13 +120,13 @@ impl UniformGrid {
         self.lattice.side()
     }
 
-    /// Number of cells that something lies in, as of the last step.
+    /// Number of occupied cells as of the last step.
     pub fn cell_count(&self) -> usize {
         let shared = self.fixed.codes().filter(|&code| !self.moving.run(code).is_empty()).count();
         self.moving.runs().count() + self.fixed.codes().count() - shared
     }
 
-    /// Occupied cells as of the last step, who is in them, and whether they are active, sorted.
+    /// Occupied cells as of the last step, their boxes, and whether they are active, sorted.
     pub fn occupied_cells(&self) -> Vec<([i64; 3], Vec<ProxyId>, bool)> {
         let mut cells: BTreeMap<[i64; 3], (Vec<ProxyId>, bool)> = BTreeMap::new();
         let moving = self.moving.runs().flatten().map(|member| (member.code, member.index));
@@ -142,7 +145,7 @@ impl UniformGrid {
         cells.into_iter().map(listed).collect()
     }
 
-    /// Twice (by default) the mean diameter; what is a hundred times larger than the middle one does not count.
+    /// Twice (by default) the mean diameter; boxes a hundred times larger than the median do not count.
     fn best_side(&self) -> f64 {
         if let Some(side) = self.settings.cell_side {
             return side;
@@ -229,7 +232,7 @@ impl UniformGrid {
         for run in moving.runs() {
             passed += run.len();
             if passed > fetched {
-                // Read for nothing, but soon: these reads do not wait for each other, those of the comparisons would.
+                // Prefetch by dummy reads: these do not wait for each other, those of the comparisons would.
                 let soon =
                     moving.members().get(fetched..).unwrap_or_default().iter().take(AHEAD + passed - fetched);
                 std::hint::black_box(soon.map(|member| table.bounds(member.index).min().x).sum::<f64>());
@@ -272,8 +275,8 @@ impl UniformGrid {
 }
 
 impl Crowd {
-    /// Compares the first `moving` of the listed with all after them ⇒ how many comparisons; pairs that belong to the cell go
-    /// to `found`.
+    /// Compares the first `moving` of the listed with all after them ⇒ how many comparisons; pairs that
+    /// belong to the cell go to `found`.
     fn compare(
         &mut self,
         table: &ProxyTable,
@@ -319,9 +322,7 @@ impl Space for UniformGrid {
         Candidates::Exact
     }
 
-    fn proxies(&self) -> &ProxyTable {
-        &self.table
-    }
+    forward!(proxies, pairs, counters);
 
     fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
         let id = self.table.insert(bounds, mobility, user)?;
@@ -373,18 +374,6 @@ impl Space for UniformGrid {
         self.table.recycle();
     }
 
-    fn pair_count(&self) -> usize {
-        self.pairs.len()
-    }
-
-    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
-        self.pairs.iter().for_each(|key| visit(pair::pair(&self.table, key)));
-    }
-
-    fn counters(&self) -> SpaceCounters {
-        self.counters
-    }
-
     fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
         let meets = |index: u32| self.table.bounds(index).overlaps(bounds);
         let mut look = |index: u32| {
@@ -400,7 +389,7 @@ impl Space for UniformGrid {
             let moving = self.moving.run(code).iter().map(|member| member.index);
             let settled = moving.filter(|&index| !self.is_changed[index as usize]);
             for index in settled.chain(self.fixed.list(code)).filter(|&index| meets(index)) {
-                // In several cells of the window: looked at in the lowest.
+                // In several cells of the window: tested in the lowest.
                 let lowest = self.table.bounds(index).min().max(bounds.min());
                 if self.lattice.cell(lowest) == cell && look(index).is_break() {
                     return;

@@ -1,9 +1,9 @@
 //! The hierarchical spatial hash with close counters (Mirtich 1996): the variant that uses coherence.
 //!
-//! Candidates are the pairs that are close in the sense of `close_counters`, which is more than overlap: but boxes farther
-//! apart than (√3/α) times the larger one are never close.
+//! Candidates are the pairs that are close in the sense of `close_counters`, which is more than overlap: but
+//! boxes farther apart than (√3/α) times the larger one are never close.
 
-use super::close_counters::{CloseCounters, counted_books};
+use super::close_counters::{CloseCounters, record_changes};
 use super::levels::{LevelRule, Scheme};
 use crate::Aabb;
 use crate::space::{
@@ -29,7 +29,7 @@ impl SpatialHash {
         &self.core.levels.sides
     }
 
-    /// Occupied cells with level and who is in them, sorted.
+    /// Occupied cells with their level and boxes, sorted.
     pub fn occupied_cells(&self) -> Vec<(usize, [i64; 3], Vec<ProxyId>)> {
         self.core.occupied_cells(&self.table)
     }
@@ -44,11 +44,11 @@ impl Space for SpatialHash {
         Candidates::Enlarged
     }
 
-    counted_books!();
+    record_changes!();
 
     fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
         self.core.update(&self.table);
-        self.core.tell(&self.table, changes);
+        self.core.report(&self.table, changes);
         self.table.recycle();
     }
 

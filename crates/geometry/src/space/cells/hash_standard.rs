@@ -1,8 +1,8 @@
 //! The hierarchical spatial hash, standard variant (after Overmars): filled anew in each step.
 //!
-//! Boxes come in the order of their levels, coarse first. Each looks into its cells on all levels from its own upwards, and
-//! whoever is stored there is close; then it is stored on its own level. The close pairs are those of the variant with
-//! counters; the work is in proportion to the boxes, moved or not.
+//! Boxes come in the order of their levels, coarse first. Each is tested against the boxes stored
+//! in its cells on all levels from its own upwards, which are close; then it is stored on its own level. The
+//! close pairs are those of the variant with counters; the work is in proportion to the boxes, moved or not.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,10 @@ use super::close_counters::Cell;
 use super::levels::{LevelRule, Levels};
 use super::tiling::{CellRange, MixState};
 use crate::Aabb;
+use crate::space::forward::forward;
 use crate::space::pair::SortedPairs;
 use crate::space::{
-    Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
+    Candidates, Mobility, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
 };
 
 /// Cells on several levels, filled anew in each step.
@@ -20,7 +21,7 @@ use crate::space::{
 pub struct StandardSpatialHash {
     table: ProxyTable,
     levels: Levels,
-    /// Level of each index, kept as long as it does not hurt.
+    /// Level of each index, kept as long as it stays valid.
     own: Vec<Option<u8>>,
     cells: HashMap<Cell, Vec<u32>, MixState>,
     unserved: usize,
@@ -49,7 +50,7 @@ impl StandardSpatialHash {
         level
     }
 
-    fn look(&mut self, index: u32, cell: Cell, store: bool) {
+    fn visit_cell(&mut self, index: u32, cell: Cell, store: bool) {
         self.counters.cell_operations += 1;
         let inside =
             if store { Some(self.cells.entry(cell).or_default()) } else { self.cells.get_mut(&cell) };
@@ -74,9 +75,7 @@ impl Space for StandardSpatialHash {
         Candidates::Enlarged
     }
 
-    fn proxies(&self) -> &ProxyTable {
-        &self.table
-    }
+    forward!(proxies, changes, pairs, counters);
 
     fn insert(&mut self, bounds: &Aabb, mobility: Mobility, user: u64) -> Result<ProxyId, SpaceError> {
         let id = self.table.insert(bounds, mobility, user)?;
@@ -85,14 +84,6 @@ impl Space for StandardSpatialHash {
         let size = self.levels.size(bounds);
         self.unserved += usize::from(size > 0.0 && !self.levels.serves(size));
         Ok(id)
-    }
-
-    fn update(&mut self, id: ProxyId, bounds: &Aabb) -> Result<(), SpaceError> {
-        self.table.update(id, bounds).map(|_| ())
-    }
-
-    fn remove(&mut self, id: ProxyId) -> Result<(), SpaceError> {
-        self.table.remove(id).map(|_| ())
     }
 
     fn build(&mut self) {
@@ -126,22 +117,12 @@ impl Space for StandardSpatialHash {
             }
             for level in own..self.levels.sides.len() {
                 let Some(range) = CellRange::of(&bounds, self.levels.sides[level]) else { continue };
-                range.cells().for_each(|at| self.look(index, Cell { level: level as u8, at }, level == own));
+                range
+                    .cells()
+                    .for_each(|at| self.visit_cell(index, Cell { level: level as u8, at }, level == own));
             }
         }
         self.pairs.replace(&self.table, changes);
         self.table.recycle();
-    }
-
-    fn pair_count(&self) -> usize {
-        self.pairs.len()
-    }
-
-    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
-        self.pairs.iter().for_each(|key| visit(pair::pair(&self.table, key)));
-    }
-
-    fn counters(&self) -> SpaceCounters {
-        self.counters
     }
 }

@@ -1,11 +1,12 @@
 //! Cells of several sizes, for boxes of several sizes.
 //!
-//! Level k has cells of side ρ_k, ascending. A box of size s belongs to a level with α ≤ s/ρ_k ≤ β: its cells are not much
-//! larger than itself, and it covers at most (⌈β⌉ + 1)³ of them.
+//! Level k has cells of side ρ_k, ascending. A box of size s belongs to a level with α ≤ s/ρ_k ≤ β: its cells
+//! are not much larger than itself, and it covers at most (⌈β⌉ + 1)³ of them.
 //!
-//! - Minimal (Mirtich): the smallest size s without level gets ρ = s/α, which serves all sizes up to (β/α) s; and so on.
-//! - Geometric (Coutinho): ρ_1 = d_min/α, ρ_{j+1} = (β/α) ρ_j, m = ⌈log(d_max/d_min)/log(β/α)⌉ levels, at least one. A box of
-//!   diameter d belongs to level min(m, ⌊log_{β/α}(d/d_min)⌋ + 1).
+//! - Minimal (Mirtich): the smallest size s without level gets ρ = s/α, which serves all sizes up to (β/α) s;
+//!   and so on.
+//! - Geometric (Coutinho): ρ_1 = d_min/α, ρ_{j+1} = (β/α) ρ_j, m = ⌈log(d_max/d_min)/log(β/α)⌉ levels, at
+//!   least one. A box of diameter d belongs to level min(m, ⌊log_{β/α}(d/d_min)⌋ + 1).
 
 use crate::Aabb;
 use crate::space::SpaceError;
@@ -42,7 +43,7 @@ impl LevelRule {
     }
 }
 
-/// More levels are not made; what they would have held is looked at one by one.
+/// Most levels; boxes beyond them are tested linearly.
 const MAX_LEVELS: usize = 200;
 
 /// Sizes > 0 in any order ⇒ sides of cells, ascending: as few as serve all sizes.
@@ -96,8 +97,8 @@ impl Levels {
         }
     }
 
-    /// Chooses levels for the sizes. Points, and what is a million times smaller than the middle one, find no level of their
-    /// own; neither does what is a million times larger.
+    /// Chooses levels for the sizes. Points, and boxes a million times smaller or larger than the median, get
+    /// no level of their own.
     pub fn choose(&mut self, mut sizes: Vec<f64>) {
         sizes.retain(|&size| size > 0.0);
         sizes.sort_by(f64::total_cmp);
@@ -137,9 +138,10 @@ impl Levels {
 mod tests {
     use super::*;
 
-    /// GRID-2: k_max = 1, k_min = 0.5, diameters 2 to 16 ⇒ cells 4, 8, 16; the printed example's 9.7 belongs to level 3.
+    /// GRID-2: k_max = 1, k_min = 0.5, diameters 2 to 16 ⇒ cells 4, 8, 16; the printed example's 9.7 belongs
+    /// to level 3.
     #[test]
-    fn geometric_levels_of_the_book() {
+    fn geometric_levels_of_the_textbook() {
         let mut levels = Levels { scheme: Scheme::Geometric, ..Levels::default() };
         levels.choose(vec![2.0, 16.0, 5.0]);
         assert_eq!(levels.sides, [4.0, 8.0, 16.0]);
@@ -148,7 +150,8 @@ mod tests {
         assert_eq!(geometric_levels(3.0, 3.0, &LevelRule::default()), [6.0]);
     }
 
-    /// Lemma 1: at most ⌈log_{β/α}(s_max/s_min)⌉ levels, and three sizes need at most three whatever their ratio.
+    /// Lemma 1: at most ⌈log_{β/α}(s_max/s_min)⌉ levels, and three sizes need at most three whatever their
+    /// ratio.
     #[test]
     fn minimal_levels_are_few() {
         let rule = LevelRule::default();

@@ -18,4 +18,4 @@ pub use hash::SpatialHash;
 pub use hash_standard::StandardSpatialHash;
 pub use levels::{LevelRule, geometric_levels, minimal_levels};
 pub use multi_level::MultiLevelGrid;
-pub use tiling::{CellRange, cells_of_ball};
+pub use tiling::{CellRange, cells_of_sphere};

@@ -1,8 +1,8 @@
 //! Who is in which cell, as one list sorted by the codes of cells.
 //!
-//! All who share a cell stand together, and cells near each other mostly too, so a walk through the list meets every box
-//! about once in the cache. Between two steps few boxes change their cells; what comes and what goes is sorted by itself and
-//! merged into the list in one pass.
+//! Boxes of one cell are adjacent, and cells near each other mostly too, so a pass through the list loads
+//! every box about once into the cache. Between two steps few boxes change their cells; entries and exits are
+//! sorted separately and merged into the list in one pass.
 
 /// A box in a cell; ordered by cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,7 +11,7 @@ pub(super) struct Member {
     pub index: u32,
 }
 
-/// The list, and what is about to change in it.
+/// The list, and its pending changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MovingCells {
     members: Vec<Member>,
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// After every merge the list is the sorted set of who came and did not leave.
+        /// After every merge the list is the sorted set of entries without the exits.
         #[test]
         fn merging_keeps_the_set(
             rounds in prop::collection::vec(prop::collection::vec((0u64..40, 0u32..9), 0..80), 1..12),

@@ -1,9 +1,10 @@
-//! The multi-level grid (Coutinho): levels in a fixed ratio, chosen by the diameters of the boxes; pairs that share a cell
-//! of the coarser level are compared box by box, so that candidates are exact.
+//! The multi-level grid (Coutinho): levels in a fixed ratio, chosen by the diameters of the boxes; pairs that
+//! share a cell of the coarser level are compared box by box, so that candidates are exact.
 
-use super::close_counters::{CloseCounters, counted_books};
+use super::close_counters::{CloseCounters, record_changes};
 use super::levels::{LevelRule, Scheme};
 use crate::Aabb;
+use crate::space::forward::forward;
 use crate::space::pair::SortedPairs;
 use crate::space::{
     Candidates, Mobility, Pair, PairChanges, ProxyId, ProxyTable, Space, SpaceCounters, SpaceError, pair,
@@ -25,7 +26,7 @@ impl Default for MultiLevelGrid {
 }
 
 impl MultiLevelGrid {
-    /// Rule of the levels (the book's k_min = α, k_max = β) ⇒ space.
+    /// Rule of the levels (k_min = α, k_max = β in the textbook) ⇒ space.
     pub fn new(rule: LevelRule) -> Result<Self, SpaceError> {
         rule.check()?;
         let mut space = Self::default();
@@ -38,12 +39,12 @@ impl MultiLevelGrid {
         &self.core.levels.sides
     }
 
-    /// Occupied cells with level and who is in them, sorted.
+    /// Occupied cells with their level and boxes, sorted.
     pub fn occupied_cells(&self) -> Vec<(usize, [i64; 3], Vec<ProxyId>)> {
         self.core.occupied_cells(&self.table)
     }
 
-    /// Pairs that share a cell on the coarser of their levels, sorted: the potential pairs of the book.
+    /// Pairs that share a cell on the coarser of their levels, sorted: the potential pairs of the textbook.
     pub fn sharing_pairs(&self) -> Vec<Pair> {
         let mut pairs: Vec<_> = self.core.close_pairs().map(|key| pair::pair(&self.table, key)).collect();
         pairs.sort_unstable();
@@ -60,12 +61,13 @@ impl Space for MultiLevelGrid {
         Candidates::Exact
     }
 
-    counted_books!();
+    record_changes!();
+    forward!(pairs);
 
     fn step(&mut self, _threads: usize, changes: &mut PairChanges) {
         self.core.update(&self.table);
-        // What became close is told by the boxes instead.
-        self.core.tell(&self.table, changes);
+        // Pairs that became close are reported by their boxes instead.
+        self.core.report(&self.table, changes);
         let Self { table, core, pairs } = self;
         let close = core.close_pairs().len() as u64;
         core.counters.box_tests += close;
@@ -75,13 +77,5 @@ impl Space for MultiLevelGrid {
         }));
         self.pairs.replace(&self.table, changes);
         self.table.recycle();
-    }
-
-    fn pair_count(&self) -> usize {
-        self.pairs.len()
-    }
-
-    fn for_each_pair(&self, visit: &mut dyn FnMut(Pair)) {
-        self.pairs.iter().for_each(|key| visit(pair::pair(&self.table, key)));
     }
 }

@@ -1,5 +1,5 @@
-//! Cubic cells of side ρ: a point x lies in the cell ⌊x/ρ⌋ of each axis; a box lies in all cells from that of its lowest to
-//! that of its highest corner. Boxes that share a point share the cell of that point.
+//! Cubic cells of side ρ: a point x lies in the cell ⌊x/ρ⌋ of each axis; a box lies in all cells from that of
+//! its lowest to that of its highest corner. Boxes that share a point share the cell of that point.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -23,7 +23,8 @@ pub struct CellRange {
 }
 
 impl CellRange {
-    /// (box, side of a cell > 0) ⇒ the cells it lies in; None if they are more than 4096 or farther out than 2⁴⁰.
+    /// (box, side of a cell > 0) ⇒ the cells it lies in; None if they are more than 4096 or farther out than
+    /// 2⁴⁰.
     pub fn of(bounds: &Aabb, side: f64) -> Option<Self> {
         let (low, high) = ((bounds.min() / side).floor(), (bounds.max() / side).floor());
         let far = low.abs().max(high.abs()).max_element();
@@ -55,14 +56,14 @@ impl CellRange {
     }
 }
 
-/// (centre, radius, side of a cell) ⇒ the cells that the solid ball itself meets, fewer than those of its box; None where
-/// [`CellRange::of`] says so.
-pub fn cells_of_ball(center: DVec3, radius: f64, side: f64) -> Option<Vec<[i64; 3]>> {
+/// (centre, radius, side of a cell) ⇒ the cells that the solid sphere itself overlaps, fewer than those of
+/// its box; None where [`CellRange::of`] is None.
+pub fn cells_of_sphere(center: DVec3, radius: f64, side: f64) -> Option<Vec<[i64; 3]>> {
     let bounds = Aabb::from_center(center, DVec3::splat(radius)).ok()?;
-    let ball = BoundingSphere::new(center, radius).ok()?;
+    let sphere = BoundingSphere::new(center, radius).ok()?;
     let meets = |cell: &[i64; 3]| {
         let low = DVec3::from_array(cell.map(|index| index as f64)) * side;
-        Aabb::new(low, low + side).is_ok_and(|cube| aabb_sphere(&cube, &ball))
+        Aabb::new(low, low + side).is_ok_and(|cube| aabb_sphere(&cube, &sphere))
     };
     Some(CellRange::of(&bounds, side)?.cells().filter(meets).collect())
 }

@@ -1,8 +1,9 @@
 //! Cholesky factorisation of a sparse symmetric matrix of 6×6 blocks inside its envelope.
 //!
-//! Blocks are ordered so that neighbours are near each other (reverse Cuthill–McKee); row i of the lower triangle then reaches back to
-//! its first neighbour only, and so does row i of the factor. H = L Lᵀ is found row by row,
-//! L_ij = (H_ij − Σ_k L_ik L_jk)/L_jj, sums of products of stretches that lie side by side in memory.
+//! Blocks are ordered so that neighbours are near each other (reverse Cuthill–McKee); row i of the lower
+//! triangle then reaches back to its first neighbour only, and so does row i of the factor. H = L Lᵀ is found
+//! row by row, L_ij = (H_ij − Σ_k L_ik L_jk)/L_jj, sums of products of stretches that lie side by side in
+//! memory.
 
 use super::problem::Block;
 use crate::lcp::matrix::dot;
@@ -52,7 +53,8 @@ impl Envelope {
         self.place[a] > self.place[b]
     }
 
-    /// H_ab += block, for a after b; of H_aa, which has to be symmetric, the lower triangle is taken. The rest is its mirror image.
+    /// H_ab += block, for a after b; of H_aa, which has to be symmetric, the lower triangle is taken. The
+    /// rest is its mirror image.
     #[inline]
     pub fn add_block(&mut self, a: usize, b: usize, block: &[[f64; 6]; 6]) {
         let (row, column) = (6 * self.place[a], 6 * self.place[b]);

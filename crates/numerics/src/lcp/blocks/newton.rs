@@ -1,26 +1,27 @@
 //! The method of multipliers with Newton's method inside; see the derivation in [the module](super).
 
 use super::envelope::Envelope;
-use super::problem::{Block, BlockContact, BlockError, BlockProblem, BlockTie, Stiffness};
+use super::problem::{Block, BlockContact, BlockError, BlockProblem, EqualityRow, Stiffness};
 use super::sweep::Sweeper;
 use glam::{DMat3, DVec2, DVec3};
 
-/// ρ to begin with, as a multiple of the mass a contact feels.
+/// Initial ρ, as a multiple of the effective mass of a contact.
 const FIRST_FACTOR: f64 = 100.0;
 
-/// Updates without progress after which it is not expected any more.
+/// Updates without progress after which the iteration ends.
 const STALLED: usize = 15;
 
-/// Part of a start that is worth taking, below which the whole is not.
-const FAR_TOO_LARGE: f64 = 0.25;
+/// A warm start whose optimal scale is below this is scaled by it; others are used as they are.
+const RESCALE_BELOW: f64 = 0.25;
 
-/// Updates that are left to themselves.
-const PATIENCE: usize = 8;
+/// Updates of the friction radius before Aitken's acceleration starts.
+const PLAIN_UPDATES: usize = 8;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockSettings {
-    /// Velocity by which conditions may be missed, for velocities below 0.1 in the unit of v; more for faster ones. Default 1e-12.
+    /// Largest residual, as a velocity, for velocities below 0.1 in the unit of v; proportionally more above.
+    /// Default 1e-12.
     pub tolerance: f64,
     /// Most updates of the multipliers. Default 80.
     pub updates: usize,
@@ -30,9 +31,9 @@ pub struct BlockSettings {
     pub all_steps: usize,
     /// Most sweeps of Gauss–Seidel before Newton begins. Default 0.
     pub sweeps: usize,
-    /// Largest ρ, as a multiple of the mass a contact feels. Default 1e5.
+    /// Largest ρ, as a multiple of the effective mass of a contact. Default 1e5.
     pub penalty: f64,
-    /// Whether a start that did not lead to a solution is followed by one from nothing. Default true.
+    /// Whether a warm start that did not converge is followed by a cold start. Default true.
     pub restart: bool,
 }
 
@@ -50,20 +51,20 @@ impl Default for BlockSettings {
     }
 }
 
-/// How it went.
+/// Convergence of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlockReport {
     /// Updates of the multipliers.
     pub updates: usize,
     /// Newton steps, each with a factorisation.
     pub steps: usize,
-    /// Velocity by which the conditions are missed.
+    /// Residual of the conditions, as a velocity.
     pub residual: f64,
     /// Whether that is within the tolerance.
     pub converged: bool,
 }
 
-/// Solves block problems and keeps its memory from one to the next.
+/// Solver for block problems; keeps its allocations between problems.
 ///
 /// ```
 /// use glam::{DMat3, DVec3};
@@ -86,17 +87,17 @@ pub struct BlockReport {
 pub struct BlockSolver {
     envelope: Envelope,
     sweeper: Sweeper,
-    /// The mass each contact feels, along the normal and the tangents; for springs their ρ.
+    /// Effective mass of each contact, along the normal and the tangents; for soft contacts their ρ.
     felt: Vec<[f64; 2]>,
     /// ρ of rigid contacts as a multiple of that.
     factor: f64,
-    /// Impulses of the ties, their ρ, and the impulses of the best try.
-    ties: Vec<f64>,
-    tie_rho: Vec<f64>,
-    best_ties: Vec<f64>,
+    /// Impulses of the equality rows, their ρ, and the impulses of the best iterate.
+    equalities: Vec<f64>,
+    equality_rho: Vec<f64>,
+    best_equalities: Vec<f64>,
     /// μ p_n of the last update.
     radius: Vec<f64>,
-    /// What it missed then, and ω.
+    /// Its residual d, and ω.
     misses: Vec<f64>,
     share: f64,
     gradient: Vec<[DVec3; 2]>,
@@ -115,7 +116,8 @@ struct Projection {
 }
 
 impl BlockSolver {
-    /// (problem, settings, impulses of a similar problem to start from or zeros) ⇒ impulses (n, t, k) and velocities.
+    /// (problem, settings, impulses of a similar problem to start from or zeros) ⇒ impulses (n, t, k) and
+    /// velocities.
     pub fn solve(
         &mut self,
         problem: &BlockProblem,
@@ -126,11 +128,11 @@ impl BlockSolver {
         problem.check()?;
         impulse.resize(problem.contacts.len(), DVec3::ZERO);
         impulse.iter_mut().filter(|p| !p.is_finite()).for_each(|p| *p = DVec3::ZERO);
-        self.ties.clear();
-        self.ties.resize(problem.ties.len(), 0.0);
+        self.equalities.clear();
+        self.equalities.resize(problem.equalities.len(), 0.0);
         self.prepare(problem, settings);
         for ((p, contact), felt) in impulse.iter_mut().zip(&problem.contacts).zip(&self.felt) {
-            // What nothing holds pushes nothing, and springs know no past.
+            // Contacts between immovable blocks have no impulse; soft contacts have no multiplier.
             if felt[0] == 0.0 || contact.stiffness != Stiffness::Rigid {
                 *p = DVec3::ZERO;
             }
@@ -142,7 +144,7 @@ impl BlockSolver {
         let mut report =
             BlockReport { residual: self.residual(problem, impulse, velocity), ..BlockReport::default() };
         let tolerance = Self::tolerance(problem, settings);
-        // What has been solved well need not be solved again for a bit of rounding.
+        // A warm start that solves the problem to rounding is returned as it is.
         if report.residual > 4.0 * tolerance {
             if settings.sweeps > 0 {
                 self.check_start(problem, impulse, velocity);
@@ -162,7 +164,7 @@ impl BlockSolver {
         Ok(report)
     }
 
-    /// The same from nothing: a start that fits only in part can be worse than none.
+    /// Solves again from a cold start: a warm start that fits only in part can be worse than none.
     fn start_again(
         &mut self,
         problem: &BlockProblem,
@@ -171,9 +173,9 @@ impl BlockSolver {
         velocity: &mut Vec<[DVec3; 2]>,
         report: &mut BlockReport,
     ) {
-        let (before, ties, residual) = (impulse.to_vec(), self.ties.clone(), report.residual);
+        let (before, equalities, residual) = (impulse.to_vec(), self.equalities.clone(), report.residual);
         impulse.fill(DVec3::ZERO);
-        self.ties.fill(0.0);
+        self.equalities.fill(0.0);
         self.momentum_to_velocity(problem, impulse, velocity);
         let mut again = BlockReport::default();
         self.run(problem, settings, impulse, velocity, &mut again);
@@ -182,30 +184,30 @@ impl BlockSolver {
         report.residual = again.residual;
         if again.residual > residual {
             impulse.copy_from_slice(&before);
-            self.ties = ties;
+            self.equalities = equalities;
             self.momentum_to_velocity(problem, impulse, velocity);
             report.residual = residual;
         }
     }
 
-    /// What can be asked for: rounding grows with the velocities.
+    /// Attainable tolerance: rounding grows with the velocities.
     fn tolerance(problem: &BlockProblem, settings: &BlockSettings) -> f64 {
         let fastest = problem.blocks.iter().flat_map(|block| block.free).map(|v| v.abs().max_element());
         let targets = problem.contacts.iter().map(|contact| contact.target.abs().max_element());
-        let held = problem.ties.iter().map(|tie| tie.target.abs());
+        let held = problem.equalities.iter().map(|equality| equality.target.abs());
         settings.tolerance * (1.0 + 10.0 * fastest.chain(targets).chain(held).fold(0.0, f64::max))
     }
 
-    /// Impulses of the ties as they were found last.
-    pub fn tie_impulses(&self) -> &[f64] {
-        &self.ties
+    /// Impulses of the equality rows of the last solve.
+    pub fn equality_impulses(&self) -> &[f64] {
+        &self.equalities
     }
 
     fn prepare(&mut self, problem: &BlockProblem, settings: &BlockSettings) {
-        self.tie_rho.clear();
-        self.tie_rho.extend(problem.ties.iter().map(|tie| {
-            let k = tie.compliance(&problem.blocks);
-            tie.softness.unwrap_or(if k > 0.0 { settings.penalty / k } else { 0.0 })
+        self.equality_rho.clear();
+        self.equality_rho.extend(problem.equalities.iter().map(|equality| {
+            let k = equality.compliance(&problem.blocks);
+            equality.softness.unwrap_or(if k > 0.0 { settings.penalty / k } else { 0.0 })
         }));
         self.felt.clear();
         for contact in &problem.contacts {
@@ -238,13 +240,13 @@ impl BlockSolver {
     ) {
         let blocks = problem.contacts.iter().map(|contact| contact.blocks);
         let pairs: Vec<[usize; 2]> = blocks
-            .chain(problem.ties.iter().map(|tie| tie.blocks))
+            .chain(problem.equalities.iter().map(|equality| equality.blocks))
             .filter_map(|blocks| Some([blocks[0]?, blocks[1]?]))
             .collect();
         self.envelope.arrange(problem.blocks.len(), &pairs);
         let tolerance = Self::tolerance(problem, settings);
         let mut best = (self.residual(problem, impulse, velocity), impulse.to_vec());
-        self.best_ties.clone_from(&self.ties);
+        self.best_equalities.clone_from(&self.equalities);
         report.residual = best.0;
         self.factor = FIRST_FACTOR.min(settings.penalty);
         let mut ceiling = settings.penalty;
@@ -263,7 +265,7 @@ impl BlockSolver {
                 if self.factor <= 1.0 {
                     break;
                 }
-                // Too stiff for the start it had: it is nearly a corner, at which Newton's method zigzags.
+                // Too stiff for this start: ψ has nearly a corner there, at which Newton's method zigzags.
                 ceiling = 0.3 * self.factor;
                 self.factor *= 0.1;
                 self.momentum_to_velocity(problem, impulse, velocity);
@@ -272,15 +274,15 @@ impl BlockSolver {
             let projected: Vec<DVec3> =
                 (0..impulse.len()).map(|c| self.project(problem, impulse, velocity, c).p).collect();
             impulse.copy_from_slice(&projected);
-            for (tie, row) in problem.ties.iter().enumerate() {
-                self.ties[tie] = self.tie_push(row, tie, velocity).0;
+            for (equality, row) in problem.equalities.iter().enumerate() {
+                self.equalities[equality] = self.equality_impulse(row, equality, velocity).0;
             }
             self.momentum_to_velocity(problem, impulse, velocity);
             let before = report.residual;
             report.residual = self.residual(problem, impulse, velocity);
             if report.residual < best.0 {
                 best = (report.residual, projected);
-                self.best_ties.clone_from(&self.ties);
+                self.best_equalities.clone_from(&self.equalities);
             }
             if best.0 < 0.5 * mark {
                 (patience, mark) = (STALLED, best.0);
@@ -291,13 +293,13 @@ impl BlockSolver {
             }
         }
         impulse.copy_from_slice(&best.1);
-        self.ties.clone_from(&self.best_ties);
+        self.equalities.clone_from(&self.best_equalities);
         self.momentum_to_velocity(problem, impulse, velocity);
         report.residual = best.0;
     }
 
-    /// The radius of friction from the normal impulses. Both depend on each other; that they settle is helped by Aitken: with
-    /// d = μp_n − r, r ← r + ω d, ω ← −ω d_before·(d − d_before)/|d − d_before|².
+    /// The radius of friction from the normal impulses. Both depend on each other; convergence is accelerated
+    /// by Aitken: with d = μp_n − r, r ← r + ω d, ω ← −ω d_before·(d − d_before)/|d − d_before|².
     fn take_radius(&mut self, problem: &BlockProblem, impulse: &[DVec3], update: usize) {
         let wanted = |c: usize| problem.contacts[c].friction * impulse[c].x;
         if update == 1 {
@@ -308,7 +310,7 @@ impl BlockSolver {
             return;
         }
         let misses: Vec<f64> = (0..impulse.len()).map(|c| wanted(c) - self.radius[c]).collect();
-        if update > PATIENCE && self.misses.len() == misses.len() {
+        if update > PLAIN_UPDATES && self.misses.len() == misses.len() {
             let (mut along, mut square) = (0.0, 0.0);
             for (now, before) in misses.iter().zip(&self.misses) {
                 along += before * (now - before);
@@ -324,7 +326,7 @@ impl BlockSolver {
         self.misses = misses;
     }
 
-    /// Multiplier of a contact: springs have none.
+    /// Multiplier of a contact; none for a soft one.
     fn multiplier(contact: &BlockContact, p: DVec3) -> DVec3 {
         if contact.stiffness == Stiffness::Rigid { p } else { DVec3::ZERO }
     }
@@ -356,15 +358,16 @@ impl BlockSolver {
         Projection { p: DVec3::new(z.x.max(0.0), held.x, held.y), normal, tangent: slope }
     }
 
-    /// Impulse of a tie at these velocities, and ρ if it is within its bounds.
-    fn tie_push(&self, tie: &BlockTie, index: usize, velocity: &[[DVec3; 2]]) -> (f64, f64) {
-        let start = if tie.softness.is_none() { self.ties[index] } else { 0.0 };
-        let wanted = start - self.tie_rho[index] * (tie.row_times(velocity) - tie.target);
-        let p = tie.bounded(wanted);
-        (p, if p == wanted { self.tie_rho[index] } else { 0.0 })
+    /// Impulse of an equality row at these velocities, and ρ if it is within its bounds.
+    fn equality_impulse(&self, equality: &EqualityRow, index: usize, velocity: &[[DVec3; 2]]) -> (f64, f64) {
+        let start = if equality.softness.is_none() { self.equalities[index] } else { 0.0 };
+        let wanted = start - self.equality_rho[index] * (equality.row_times(velocity) - equality.target);
+        let p = equality.bounded(wanted);
+        (p, if p == wanted { self.equality_rho[index] } else { 0.0 })
     }
 
-    /// Newton's method on ψ from `velocity` until impulses and velocities agree to within `close` ⇒ whether it got there.
+    /// Newton's method on ψ from `velocity` until impulses and velocities agree to within `close` ⇒ whether
+    /// it converged.
     fn minimise(
         &mut self,
         problem: &BlockProblem,
@@ -378,7 +381,7 @@ impl BlockSolver {
         for step in 0..=steps {
             self.assemble(problem, impulse, velocity);
             let miss = self.disagreement(problem);
-            // What does not fall any more after many steps is rounding.
+            // A residual that no longer falls after many steps is rounding.
             if miss <= close || step > 5 && miss <= 100.0 * close && miss >= 0.5 * shortest {
                 return true;
             }
@@ -397,7 +400,7 @@ impl BlockSolver {
         false
     }
 
-    /// |M⁻¹ ∇ψ|: by how much v misses v* + M⁻¹ Jᵀ Π.
+    /// |M⁻¹ ∇ψ|: residual of v = v* + M⁻¹ Jᵀ Π.
     fn disagreement(&self, problem: &BlockProblem) -> f64 {
         let miss = problem.blocks.iter().zip(&self.gradient).flat_map(|(block, g)| {
             [block.inverse_mass[0] * g[0], block.inverse_mass[1] * g[1]].map(|miss| miss.abs().max_element())
@@ -405,7 +408,8 @@ impl BlockSolver {
         miss.fold(0.0, f64::max)
     }
 
-    /// How far to go along the step: ψ falls as long as its slope there is negative; the whole step if it still is at its end.
+    /// How far to go along the step: ψ falls as long as its slope there is negative; the whole step if it
+    /// still is at its end.
     fn length(&mut self, problem: &BlockProblem, impulse: &[DVec3], velocity: &[[DVec3; 2]]) -> f64 {
         let first = self.slope(problem, impulse, velocity, 0.0);
         let last = self.slope(problem, impulse, velocity, 1.0);
@@ -459,8 +463,8 @@ impl BlockSolver {
         for (c, contact) in problem.contacts.iter().enumerate() {
             sum -= self.project(problem, impulse, &self.trial, c).p.dot(contact.rows_times(&steps));
         }
-        for (index, tie) in problem.ties.iter().enumerate() {
-            sum -= self.tie_push(tie, index, &self.trial).0 * tie.row_times(&steps);
+        for (index, equality) in problem.equalities.iter().enumerate() {
+            sum -= self.equality_impulse(equality, index, &self.trial).0 * equality.row_times(&steps);
         }
         self.steps = steps;
         sum
@@ -486,15 +490,15 @@ impl BlockSolver {
             }
             self.add_slope(contact, &projection, self.rho(problem, c));
         }
-        for (index, tie) in problem.ties.iter().enumerate() {
-            let (p, rho) = self.tie_push(tie, index, velocity);
-            for (block, row) in tie.blocks.iter().zip(&tie.rows) {
+        for (index, equality) in problem.equalities.iter().enumerate() {
+            let (p, rho) = self.equality_impulse(equality, index, velocity);
+            for (block, row) in equality.blocks.iter().zip(&equality.rows) {
                 let Some(block) = block else { continue };
                 self.gradient[*block][0] -= p * row[0];
                 self.gradient[*block][1] -= p * row[1];
             }
             if rho > 0.0 {
-                self.envelope.add_square(&tie.blocks, &tie.rows, rho);
+                self.envelope.add_square(&equality.blocks, &equality.rows, rho);
             }
         }
     }
@@ -527,15 +531,15 @@ impl BlockSolver {
         }
     }
 
-    /// Velocity by which p misses p = Π(p − u/K), K what the contact feels; soft contacts: by which p misses −ρ u.
+    /// Residual as a velocity: of p = Π(p − u/K), K the diagonal of J M⁻¹ Jᵀ; for soft contacts of p = −ρ u.
     fn residual(&self, problem: &BlockProblem, impulse: &[DVec3], velocity: &[[DVec3; 2]]) -> f64 {
         let mut worst = 0.0_f64;
-        for (tie, p) in problem.ties.iter().zip(&self.ties) {
-            let u = tie.row_times(velocity) - tie.target;
-            let k = tie.compliance(&problem.blocks);
+        for (equality, p) in problem.equalities.iter().zip(&self.equalities) {
+            let u = equality.row_times(velocity) - equality.target;
+            let k = equality.compliance(&problem.blocks);
             if k > 0.0 {
-                let wanted = tie.softness.map_or(*p - u / k, |rho| -rho * u);
-                worst = worst.max((*p - tie.bounded(wanted)).abs() * k);
+                let wanted = equality.softness.map_or(*p - u / k, |rho| -rho * u);
+                worst = worst.max((*p - equality.bounded(wanted)).abs() * k);
             }
         }
         for (contact, p) in problem.contacts.iter().zip(impulse) {
@@ -555,8 +559,8 @@ impl BlockSolver {
         worst
     }
 
-    /// A start p⁰ that is far too large is cut down, with the velocities that makes. Without friction impulses make ½|v|²_M least; along p⁰ that is at
-    /// s p⁰ with s = −b·p⁰/(p⁰·A p⁰), b = J v* − t.
+    /// Scales down a warm start p⁰ that is far too large, with its velocities. Without friction the impulses
+    /// minimise ½|v|²_M; along p⁰ the minimum is at s p⁰ with s = −b·p⁰/(p⁰·A p⁰), b = J v* − t.
     fn check_start(&self, problem: &BlockProblem, impulse: &mut [DVec3], velocity: &mut Vec<[DVec3; 2]>) {
         let (mut with, mut without) = (0.0, 0.0);
         let free: Vec<[DVec3; 2]> = problem.blocks.iter().map(|block| block.free).collect();
@@ -567,7 +571,7 @@ impl BlockSolver {
             }
         }
         let share = (-without / (with - without)).max(0.0);
-        if share < FAR_TOO_LARGE {
+        if share < RESCALE_BELOW {
             for p in impulse.iter_mut() {
                 *p *= share;
             }
@@ -591,8 +595,8 @@ impl BlockSolver {
                 pushes[*block][1] += push[1];
             }
         }
-        for (tie, p) in problem.ties.iter().zip(&self.ties) {
-            for (block, row) in tie.blocks.iter().zip(&tie.rows) {
+        for (equality, p) in problem.equalities.iter().zip(&self.equalities) {
+            for (block, row) in equality.blocks.iter().zip(&equality.rows) {
                 let Some(block) = block else { continue };
                 pushes[*block][0] += *p * row[0];
                 pushes[*block][1] += *p * row[1];

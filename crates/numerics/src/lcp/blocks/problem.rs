@@ -1,4 +1,4 @@
-//! What is to be solved.
+//! Block problem: unknown velocities, contacts and equality rows.
 
 use glam::{DMat3, DVec3};
 use thiserror::Error;
@@ -7,19 +7,22 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BlockError {
-    /// A number that is none, or a mass that is not positive.
+    /// A value that is not finite, or a mass that is not positive.
     #[error("block {block}: masses must be finite and positive definite, velocities finite")]
     Block {
         /// Which block.
         block: usize,
     },
-    /// A tie refers to a block that does not exist or to one twice, has bounds without zero or numbers that are none.
-    #[error("tie {tie}: needs one or two different blocks, finite rows and targets, bounds around zero")]
-    Tie {
-        /// Which tie.
-        tie: usize,
+    /// An equality row refers to a block that does not exist or to one twice, has bounds that exclude zero,
+    /// or a value that is not finite.
+    #[error(
+        "equality row {row}: needs one or two different blocks, finite rows and targets, bounds around zero"
+    )]
+    Equality {
+        /// Index of the equality row.
+        row: usize,
     },
-    /// A contact refers to a block that does not exist, to one twice, or has numbers that are none.
+    /// A contact refers to a block that does not exist, to one twice, or has a value that is not finite.
     #[error("contact {contact}: needs one or two different blocks, finite rows, targets and friction ≥ 0")]
     Contact {
         /// Which contact.
@@ -38,10 +41,10 @@ pub struct Block {
     pub free: [DVec3; 2],
 }
 
-/// How a contact gives way.
+/// Stiffness of a contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stiffness {
-    /// It does not.
+    /// Non-penetration holds exactly.
     Rigid,
     /// p = −ρ u, for the normal and the tangents.
     Soft([f64; 2]),
@@ -50,7 +53,7 @@ pub enum Stiffness {
 /// Three rows between at most two blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockContact {
-    /// Which blocks; None is something that no contact moves.
+    /// Which blocks; None for a static side.
     pub blocks: [Option<usize>; 2],
     /// Rows n, t, k for both vectors of each block: u = Σ J v − t.
     pub rows: [[[DVec3; 2]; 3]; 2],
@@ -58,15 +61,15 @@ pub struct BlockContact {
     pub target: DVec3,
     /// μ.
     pub friction: f64,
-    /// How it gives way.
+    /// Rigid, or a spring with a damper.
     pub stiffness: Stiffness,
 }
 
-/// One row between at most two blocks that is held by an impulse within bounds: u = J v − t is zero, or the impulse is at a bound and
-/// cannot make it so.
+/// One row between at most two blocks, held by a bounded impulse: u = J v − t is zero, or the impulse is at
+/// the bound that keeps it from that.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BlockTie {
-    /// Which blocks; None is something that nothing moves.
+pub struct EqualityRow {
+    /// Which blocks; None for a static side.
     pub blocks: [Option<usize>; 2],
     /// J, for both vectors of each block.
     pub rows: [[DVec3; 2]; 2],
@@ -74,22 +77,22 @@ pub struct BlockTie {
     pub target: f64,
     /// Least and most impulse: infinite for a joint, 0 and infinite for a limit, finite for a motor.
     pub bounds: [f64; 2],
-    /// ρ of a tie that gives way, p = −ρ u; None if it does not.
+    /// ρ of a soft row, p = −ρ u; None for a rigid one.
     pub softness: Option<f64>,
 }
 
-/// Blocks, and the contacts and ties between them.
+/// Blocks, and the contacts and equality rows between them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockProblem {
     /// The unknowns.
     pub blocks: Vec<Block>,
-    /// What keeps them apart.
+    /// Contacts between blocks.
     pub contacts: Vec<BlockContact>,
-    /// What holds them together.
-    pub ties: Vec<BlockTie>,
+    /// Joints, limits and motors between blocks.
+    pub equalities: Vec<EqualityRow>,
 }
 
-impl BlockTie {
+impl EqualityRow {
     /// J v.
     pub(super) fn row_times(&self, velocity: &[[DVec3; 2]]) -> f64 {
         let mut u = 0.0;
@@ -174,7 +177,10 @@ impl BlockContact {
 }
 
 impl BlockProblem {
-    /// Nothing if the problem can be solved, else what is wrong with it.
+    /// Checks that the problem is well posed.
+    ///
+    /// # Errors
+    /// Names the first block, contact or equality row that is not.
     pub fn check(&self) -> Result<(), BlockError> {
         for (block, Block { mass, inverse_mass, free }) in self.blocks.iter().enumerate() {
             let finite = mass.iter().chain(inverse_mass).all(glam::DMat3::is_finite)
@@ -189,7 +195,7 @@ impl BlockProblem {
         }
         let wrong = self.contacts.iter().position(|contact| !contact.is_sound(self.blocks.len()));
         wrong.map_or(Ok(()), |contact| Err(BlockError::Contact { contact }))?;
-        let wrong = self.ties.iter().position(|tie| !tie.is_sound(self.blocks.len()));
-        wrong.map_or(Ok(()), |tie| Err(BlockError::Tie { tie }))
+        let wrong = self.equalities.iter().position(|equality| !equality.is_sound(self.blocks.len()));
+        wrong.map_or(Ok(()), |row| Err(BlockError::Equality { row }))
     }
 }

@@ -1,38 +1,42 @@
-//! How many of some ties are independent.
+//! Rank of the equality rows: how many are linearly independent.
 //!
-//! J M⁻¹ Jᵀ, scaled to ones on its diagonal, is reduced by Cholesky with the largest pivot first. What is left when no pivot is larger than
-//! rounding depends on the rest: those ties say again, or contradict, what others say.
+//! J M⁻¹ Jᵀ, scaled to ones on its diagonal, is reduced by Cholesky with the largest pivot first. Rows left
+//! over when no pivot exceeds rounding depend linearly on the rest: they are redundant or contradictory.
 
-use super::problem::{BlockError, BlockProblem, BlockTie};
+use super::problem::{BlockError, BlockProblem, EqualityRow};
 
 /// Pivots below this are zero.
 const ZERO: f64 = 1e-10;
 
-/// What was found.
+/// Rank, and the rows that take part in a linear dependence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rank {
-    /// How many ties are independent.
+    /// Number of independent equality rows.
     pub rank: usize,
-    /// Ties that take part in a dependence, in order: without one of them, the rest would be just as good.
+    /// Rows that take part in a linear dependence, ascending: removing one of them leaves the constraints
+    /// unchanged.
     pub dependent: Vec<usize>,
 }
 
-/// Ties of a problem ⇒ how many of them are independent, and which are not. Takes time with the cube of their number.
-pub fn rank_of_ties(problem: &BlockProblem) -> Result<Rank, BlockError> {
+/// Equality rows of a problem ⇒ their rank and the dependent ones; O(n³) for n rows.
+///
+/// # Errors
+/// If the problem is not well posed.
+pub fn rank_of_equalities(problem: &BlockProblem) -> Result<Rank, BlockError> {
     problem.check()?;
-    let ties = &problem.ties;
-    let n = ties.len();
-    let scale: Vec<f64> = ties
+    let equalities = &problem.equalities;
+    let n = equalities.len();
+    let scale: Vec<f64> = equalities
         .iter()
-        .map(|tie| {
-            let k = tie.compliance(&problem.blocks);
+        .map(|equality| {
+            let k = equality.compliance(&problem.blocks);
             if k > 0.0 { 1.0 / k.sqrt() } else { 0.0 }
         })
         .collect();
     let mut s = vec![0.0; n * n];
     for i in 0..n {
         for j in 0..=i {
-            let value = scale[i] * scale[j] * coupling(problem, &ties[i], &ties[j]);
+            let value = scale[i] * scale[j] * coupling(problem, &equalities[i], &equalities[j]);
             (s[i * n + j], s[j * n + i]) = (value, value);
         }
     }
@@ -65,13 +69,14 @@ pub fn rank_of_ties(problem: &BlockProblem) -> Result<Rank, BlockError> {
     Ok(Rank { rank, dependent: dependent(&s, &order, rank) })
 }
 
-/// The ties left over and those they are combinations of.
+/// The equality rows left over and those they are combinations of.
 fn dependent(s: &[f64], order: &[usize], rank: usize) -> Vec<usize> {
     let n = order.len();
     let mut found = vec![false; n];
     for &left in &order[rank..] {
         found[left] = true;
-        // Row `left` of L, times the inverse of the square part of L: weights of the independent ties.
+        // Row `left` of L, times the inverse of the square part of L: weights of the independent equality
+        // rows.
         let mut weights: Vec<f64> = order[..rank].iter().map(|k| s[left * n + k]).collect();
         for k in (0..rank).rev() {
             for lower in k + 1..rank {
@@ -86,7 +91,7 @@ fn dependent(s: &[f64], order: &[usize], rank: usize) -> Vec<usize> {
 }
 
 /// J_i M⁻¹ J_jᵀ.
-fn coupling(problem: &BlockProblem, one: &BlockTie, other: &BlockTie) -> f64 {
+fn coupling(problem: &BlockProblem, one: &EqualityRow, other: &EqualityRow) -> f64 {
     let mut sum = 0.0;
     for (block, [linear, angular]) in one.blocks.iter().zip(&one.rows) {
         let Some(block) = block else { continue };
@@ -106,19 +111,20 @@ mod tests {
     use super::*;
     use glam::{DMat3, DVec3};
 
-    /// Two bodies, one tie said twice, one on its own: rank two, and the two that repeat each other are named.
+    /// Two bodies, two parallel rows and one independent of them: rank two, and the parallel ones are
+    /// reported.
     #[test]
-    fn names_what_repeats() {
+    fn reports_dependent_rows() {
         let block = Block::rigid(1.0, DMat3::IDENTITY, DMat3::IDENTITY, DVec3::ZERO, DVec3::ZERO);
-        let along = |axis: DVec3, scale: f64| BlockTie {
+        let along = |axis: DVec3, scale: f64| EqualityRow {
             blocks: [Some(0), Some(1)],
             rows: [[scale * axis, DVec3::ZERO], [-scale * axis, DVec3::ZERO]],
             target: 0.0,
             bounds: [f64::NEG_INFINITY, f64::INFINITY],
             softness: None,
         };
-        let ties = vec![along(DVec3::X, 1.0), along(DVec3::Y, 1.0), along(DVec3::X, 3.0)];
-        let problem = BlockProblem { blocks: vec![block; 2], ties, ..BlockProblem::default() };
-        assert_eq!(rank_of_ties(&problem), Ok(Rank { rank: 2, dependent: vec![0, 2] }));
+        let equalities = vec![along(DVec3::X, 1.0), along(DVec3::Y, 1.0), along(DVec3::X, 3.0)];
+        let problem = BlockProblem { blocks: vec![block; 2], equalities, ..BlockProblem::default() };
+        assert_eq!(rank_of_equalities(&problem), Ok(Rank { rank: 2, dependent: vec![0, 2] }));
     }
 }

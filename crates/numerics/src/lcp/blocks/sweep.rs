@@ -1,20 +1,21 @@
 //! Gauss–Seidel over contacts: each one in turn is satisfied on its own.
 //!
-//! With K = J M⁻¹ Jᵀ of one contact and u at the present velocities: p_n ← max(0, p_n − u_n/K_nn); then, at the velocities that makes,
-//! p_τ ← the point nearest to p_τ − u_τ/k_τ in the disc of radius μ p_n, k_τ the larger of the two diagonal entries; then
-//! v += M⁻¹ Jᵀ Δp.
+//! With K = J M⁻¹ Jᵀ of one contact and u at the present velocities: p_n ← max(0, p_n − u_n/K_nn); then, at
+//! the velocities that makes, p_τ ← the point nearest to p_τ − u_τ/k_τ in the disc of radius μ p_n, k_τ the
+//! larger of the two diagonal entries; then v += M⁻¹ Jᵀ Δp.
 //!
-//! A sweep is a step p → p + r towards the solution, and r falls slowly where impulses have to pass through many bodies. Taken as minus a
-//! gradient it serves a method of conjugate ones (M. Silcowitz, S. Niebuhr, K. Erleben 2010): with β = |r|²/|r_before|² the
-//! impulses go on to p + r + β d, and d ← r + β d; β > 1 starts anew with d = r. Velocities, linear in p, go the same way. The last
-//! sweep stands as it is, so that every contact has satisfied its own conditions.
+//! A sweep is a step p → p + r towards the solution, and r falls slowly where impulses have to pass through
+//! many bodies. Taken as minus a gradient it serves a method of conjugate ones (M. Silcowitz, S. Niebuhr, K.
+//! Erleben 2010): with β = |r|²/|r_before|² the impulses go on to p + r + β d, and d ← r + β d; β > 1 starts
+//! anew with d = r. Velocities, linear in p, go the same way. The last sweep stands as it is, so that every
+//! contact has satisfied its own conditions.
 //!
 //! J and W = M⁻¹ Jᵀ of a contact lie side by side in memory: J by columns of (n, t, k), W by rows of six.
 
 use super::problem::{BlockContact, BlockProblem, Stiffness};
 use glam::{DVec2, DVec3};
 
-/// Nobody's place among the velocities.
+/// Index of the velocity of a static side.
 const NOBODY: u32 = u32::MAX;
 
 /// One contact in flat memory.
@@ -32,7 +33,7 @@ struct Flat {
     pushes: [[[f64; 6]; 3]; 2],
 }
 
-/// Contacts and velocities, kept from one problem to the next for the room they take.
+/// Contacts and velocities; keeps its allocations between problems.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sweeper {
     flat: Vec<Flat>,
@@ -41,7 +42,7 @@ pub(super) struct Sweeper {
 }
 
 impl Sweeper {
-    /// Takes a problem on; contacts that are not rigid or that nothing feels are left alone.
+    /// Loads a problem; contacts that are soft or between immovable blocks are left out.
     pub fn take(&mut self, problem: &BlockProblem) {
         self.flat.clear();
         for (index, contact) in problem.contacts.iter().enumerate() {
@@ -53,8 +54,8 @@ impl Sweeper {
         }
     }
 
-    /// (impulses and the velocities they make) ⇒ the same after at most so many sweeps, fewer if one changes no velocity by more than
-    /// `enough`.
+    /// (impulses and the velocities they make) ⇒ the same after at most `sweeps` sweeps, fewer if one changes
+    /// no velocity by more than `enough`.
     pub fn sweep(&mut self, sweeps: usize, enough: f64, impulse: &mut [DVec3], velocity: &mut [[DVec3; 2]]) {
         self.velocity.clear();
         self.velocity.extend(velocity.iter().map(|[v, w]| [v.x, v.y, v.z, w.x, w.y, w.z]));
@@ -80,14 +81,14 @@ impl Sweeper {
     }
 }
 
-/// Where sweeps lead, as a direction of impulses and of the velocities that belong to them.
+/// Conjugate direction d, for impulses and for the velocities they cause.
 #[derive(Clone, Debug, Default)]
 struct Course {
     /// |r|² of the last sweep.
     square: f64,
     /// p and v at the beginning of a sweep.
     before: (Vec<DVec3>, Vec<[f64; 6]>),
-    /// d, and what it does to v.
+    /// d, and M⁻¹ Jᵀ d.
     direction: (Vec<DVec3>, Vec<[f64; 6]>),
 }
 
@@ -101,7 +102,7 @@ impl Course {
         self.direction.1.resize(blocks, [0.0; 6]);
     }
 
-    /// Remembers where a sweep begins.
+    /// Stores the state at the beginning of a sweep.
     fn mark(&mut self, impulse: &[DVec3], velocity: &[[f64; 6]]) {
         self.before.0.clear();
         self.before.0.extend_from_slice(impulse);
@@ -109,7 +110,7 @@ impl Course {
         self.before.1.extend_from_slice(velocity);
     }
 
-    /// After a sweep: farther along, β d.
+    /// After a sweep: p and v advance by β d.
     fn go_on(&mut self, impulse: &mut [DVec3], velocity: &mut [[f64; 6]]) {
         let square: f64 = impulse.iter().zip(&self.before.0).map(|(p, q)| p.distance_squared(*q)).sum();
         let beta = if self.square > 0.0 && square <= self.square { square / self.square } else { 0.0 };
@@ -129,7 +130,7 @@ impl Course {
     }
 }
 
-/// One contact in flat memory, if impulses can do something to it.
+/// One contact in flat memory; none if no impulse can move its blocks.
 fn flatten(problem: &BlockProblem, contact: &BlockContact, index: usize) -> Option<Flat> {
     let k = contact.compliance(&problem.blocks);
     let k_tangent = k.y.max(k.z).max(f64::MIN_POSITIVE);
@@ -166,7 +167,7 @@ fn flatten(problem: &BlockProblem, contact: &BlockContact, index: usize) -> Opti
     Some(flat)
 }
 
-/// Satisfies one contact ⇒ the velocity by which that changed it.
+/// Satisfies one contact ⇒ its change of velocity.
 #[inline]
 fn satisfy(flat: &Flat, velocity: &mut [[f64; 6]], impulse: &mut DVec3) -> f64 {
     let mut u = flat.target.map(|t| -t);

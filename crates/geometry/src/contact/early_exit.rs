@@ -1,20 +1,22 @@
-//! When a flat contact is the best there is, without a look at any other direction.
+//! Early exit: a sufficient condition that the axis of a flat contact is the best, without testing any other.
 //!
-//! Let C = A − B. Its reach along u is h(u) = max u·(a − b), the overlap along u, and the depth is the least reach over all
-//! unit vectors. Suppose along n the reach is δ ≥ 0 and C's face there holds a disc of radius ρ around δn: the faces or
-//! edges that touch may slide by ρ in any direction before they leave each other. C also holds a point c, the difference
-//! of a point of A and one of B. With u = n cos θ + w sin θ, w across n,
+//! Let C = A − B. Its reach along u is h(u) = max u·(a − b), the overlap along u, and the depth is the least
+//! reach over all unit vectors. Suppose along n the reach is δ ≥ 0 and C's face there holds a disc of radius
+//! ρ around δn: the faces or edges that touch may slide by ρ in any direction before they leave each other. C
+//! also holds a point c, the difference of a point of A and one of B. With u = n cos θ + w sin θ, w across n,
 //!
 //! h(u) ≥ δ cos θ + ρ sin θ ≥ δ  as long as  tan ½θ ≤ ρ/δ,
 //!
-//! and h(u) ≥ c·u ≥ H|cos θ| − L sin θ beyond, with H = −c·n and L the length of c's part across n, if θ is obtuse. This grows
-//! towards θ = π, and where the first bound ends, cos θ = (δ² − ρ²)/(δ² + ρ²), sin θ = 2ρδ/(δ² + ρ²). Hence no direction reaches
-//! less than δ if ρ ≥ δ and H (ρ² − δ²) − 2Lρδ ≥ δ (ρ² + δ²).
+//! and h(u) ≥ c·u ≥ H|cos θ| − L sin θ beyond, with H = −c·n and L the length of c's part across n, if θ is
+//! obtuse. This grows towards θ = π, and where the first bound ends, cos θ = (δ² − ρ²)/(δ² + ρ²), sin θ =
+//! 2ρδ/(δ² + ρ²). Hence no direction reaches less than δ if ρ ≥ δ and H (ρ² − δ²) − 2Lρδ ≥ δ (ρ² + δ²).
 //!
-//! Apart, δ < 0, a foot in the face is enough: no points are nearer than any axis says.
+//! Apart, δ < 0, a projection inside the face is enough: no points are nearer than the separation along any
+//! axis.
 //!
-//! A corner p of A proves more: C holds p − B, a copy of B turned round, so that no direction reaches less than p's depth in B,
-//! whatever B's shape. If p is also A's farthest point towards B along the way out, p's depth is that of both.
+//! A corner p of A proves more: C holds p − B, a point reflection of B, so that no direction reaches less
+//! than p's depth in B, whatever B's shape. If p is also A's farthest point towards B along the way out, p's
+//! depth is that of both.
 
 use glam::DVec3;
 
@@ -34,7 +36,8 @@ pub(super) fn is_best(separation: f64, rho: f64, n: DVec3, from_a_to_b: DVec3) -
     rho >= delta && left >= 0.0 && left * left >= 4.0 * l_squared * rho * rho * delta * delta
 }
 
-/// How far inside a face of a solid the foot of a point is, negative if it is outside. All in the solid's frame.
+/// How far inside a face of a solid the projection of a point is, negative if it is outside. All in the
+/// solid's frame.
 #[inline]
 pub(super) fn inside_face<P: Polytope>(solid: &P, face: usize, p: DVec3) -> f64 {
     let (normal, _) = solid.plane(face);
@@ -59,7 +62,8 @@ pub(super) fn inside_face<P: Polytope>(solid: &P, face: usize, p: DVec3) -> f64 
     least
 }
 
-/// How far inside the parallelogram of two edges' differences the place of contact is; negative if the edges pass each other.
+/// How far inside the parallelogram of two edges' differences the place of contact is; negative if the edges
+/// pass each other.
 #[inline]
 pub(super) fn inside_crossing([from_a, to_a]: [DVec3; 2], [from_b, to_b]: [DVec3; 2], n: DVec3) -> f64 {
     let (u, v, between) = (to_a - from_a, to_b - from_b, from_b - from_a);
@@ -76,9 +80,10 @@ mod tests {
     use crate::contact::frame::Frame;
     use crate::{Cuboid, Pose};
 
-    /// Where the proof speaks, trying all axes of two boxes finds no better one; and it speaks for a box that rests on another.
+    /// Where the condition holds, no axis of two boxes is better; and it holds for a box that rests on
+    /// another.
     #[test]
-    fn what_is_proved_is_true() {
+    fn the_condition_is_sufficient() {
         let cube = Cuboid::new(DVec3::ONE).unwrap();
         let mut proved = 0;
         for k in 0..400 {

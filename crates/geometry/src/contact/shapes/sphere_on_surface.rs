@@ -1,10 +1,11 @@
-//! A ball against the triangles near it.
+//! A sphere against the triangles near it.
 //!
-//! With unit normal N and corners v_k, the ball's centre c lies at the height h = N·(c − v) over a triangle's plane, and outside
-//! of side e_k = v_k₊₁ − v_k by s_k/|e_k|, s_k = (N × e_k)·(v_k − c). If no s_k is positive the triangle's nearest point is
-//! c − h N; else it lies on one of the sides with s_k > 0. There the contact is the triangle's own only if the surface falls
-//! away from the line to the centre (see `owned`): most triangles of a smooth surface are dismissed that way, after a look at one
-//! neighbour, so nothing is built before.
+//! With unit normal N and corners v_k, the sphere's centre c lies at the height h = N·(c − v) over a
+//! triangle's plane, and outside of side e_k = v_k₊₁ − v_k by s_k/|e_k|, s_k = (N × e_k)·(v_k − c). If no s_k
+//! is positive the triangle's nearest point is c − h N; else it lies on one of the sides with s_k > 0. There
+//! the contact is the triangle's own only if the surface falls away from the line to the centre (see
+//! `owned`): most triangles of a smooth surface are dismissed that way, after testing one neighbour, so no
+//! manifold is built before.
 
 use glam::DVec3;
 
@@ -17,7 +18,7 @@ use crate::primitive::Triangle;
 /// Sine (squared) of the corner angle below which N is not exact enough to measure with.
 const NEEDLE_SQUARED: f64 = 1e-8;
 
-/// Where on a triangle a point lies.
+/// Region of a triangle that a point projects to.
 enum Spot {
     Face,
     Edge(usize),
@@ -27,13 +28,14 @@ enum Spot {
 }
 
 impl BodyOnSurface<'_> {
-    /// Adds the contacts of a ball with triangles that are the triangle's own: along the line to its nearest point.
-    pub(super) fn touch_ball(&self, candidates: &[TrianglePair], radius: f64, found: &mut Vec<Manifold>) {
+    /// Adds the contacts of a sphere with triangles that are the triangle's own: along the line to its
+    /// nearest point.
+    pub(super) fn touch_sphere(&self, candidates: &[TrianglePair], radius: f64, found: &mut Vec<Manifold>) {
         let one_sided = self.surface.one_sided(&self.settings);
         let (center, reach) = (self.pose.translation, radius + self.margin);
         for candidate in candidates {
             let height = candidate.normal.dot(center - candidate.corners[0]);
-            // Without area it has neighbours that say the same.
+            // A triangle without area has neighbours with the same contact.
             if !(height.abs() <= reach) || candidate.normal == DVec3::ZERO {
                 continue;
             }
@@ -43,7 +45,8 @@ impl BodyOnSurface<'_> {
             let along = if distance > 0.0 { (center - nearest) / distance } else { facing };
             let on_face = 1.0 - along.dot(facing) <= FACE;
             let own = || {
-                // From behind nothing is touched: the triangle on the other side of a sharp edge has the same contact.
+                // No contact from behind: the triangle on the other side of a sharp edge has the same
+                // contact.
                 (!one_sided || along.dot(facing) > 0.0)
                     && self.falls_away(candidate, facing, along, nearest, &spot)
             };

@@ -1,34 +1,35 @@
-//! What of a convex body lies lowest: the face, edge or point it would stand on, were it set down along a direction.
+//! Support feature of a convex body: its lowest face, edge or point along a direction.
 //!
-//! Seen along −n a polyhedron stands on the face whose normal is nearest to −n, a cylinder or cone on its rim (eight points
-//! of it, the lowest among them) or on the line along its side, a capsule on a segment, everything else on one point. Of a
-//! tilted body the higher points of the foot are not in contact; their height tells.
+//! Along −n it is, for a polyhedron, the face whose normal is nearest to −n; for a cylinder or cone the rim
+//! (eight points of it, the lowest among them) or the line along its side; for a capsule a segment; for all
+//! else a point. The higher points of a tilted feature are not in contact: the caller drops those above its
+//! margin.
 
 use glam::DVec3;
 
 use crate::Pose;
 use crate::closest::{ConvexShape, Support};
 
-/// Most points of a foot.
-pub(super) const MAX_FOOT: usize = 12;
+/// Most points of a support feature.
+pub(super) const MAX_FEATURE_POINTS: usize = 12;
 
-/// Points of a body to stand on, a polygon if there are more than two. In the outer frame.
+/// Support feature in the outer frame, a polygon if it has more than two points.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Foot {
-    points: [DVec3; MAX_FOOT],
+pub(super) struct SupportFeature {
+    points: [DVec3; MAX_FEATURE_POINTS],
     count: usize,
 }
 
-impl Foot {
-    /// (body, its pose, unit vector up) ⇒ what it stands on.
+impl SupportFeature {
+    /// (body, its pose, unit vector up) ⇒ its support feature along −up.
     pub(super) fn of(body: &ConvexShape<'_>, pose: &Pose, up: DVec3) -> Self {
-        let mut foot = Self { points: [DVec3::ZERO; MAX_FOOT], count: 0 };
+        let mut feature = Self { points: [DVec3::ZERO; MAX_FEATURE_POINTS], count: 0 };
         let d = pose.inverse_vector(-up);
-        foot.collect(body, d);
-        for point in &mut foot.points[..foot.count] {
+        feature.collect(body, d);
+        for point in &mut feature.points[..feature.count] {
             *point = pose.point(*point);
         }
-        foot
+        feature
     }
 
     pub(super) fn points(&self) -> &[DVec3] {
@@ -66,7 +67,7 @@ impl Foot {
                 let corners = convex.face(face as usize);
                 // Of a face with many corners some evenly chosen ones, from the lowest on.
                 let start = corners.iter().position(|&v| v == lowest).unwrap_or(0);
-                let taken = corners.len().min(MAX_FOOT);
+                let taken = corners.len().min(MAX_FEATURE_POINTS);
                 for i in 0..taken {
                     let at = (start + i * corners.len() / taken) % corners.len();
                     self.push(convex.vertices()[corners[at] as usize]);

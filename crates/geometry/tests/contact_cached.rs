@@ -1,4 +1,5 @@
-//! Contacts that are kept while bodies move little: never farther off than promised, and of second order in the motion.
+//! Recycled contacts of bodies that move little: errors within their bound, and of second order in
+//! the motion.
 
 mod contact_oracle;
 mod random;
@@ -8,7 +9,7 @@ use glam::{DQuat, DVec3};
 use random::Random;
 use rattleback_geometry::closest::ClosestError;
 use rattleback_geometry::contact::{
-    KeptContact, Manifold, Piece, PieceCache, Recycling, collide_pieces, distance_pieces,
+    CachedContact, Manifold, Piece, PieceCache, Recycling, collide_pieces, distance_pieces,
 };
 use rattleback_geometry::{Pose, Shape};
 
@@ -22,13 +23,13 @@ fn distance(a: &Piece<'_>, b: &Piece<'_>, pose: &Pose) -> f64 {
     distance_pieces(a, b, pose, &mut PieceCache::default()).unwrap().distance
 }
 
-/// Without recycling a kept contact is the computed one, and the same pose again is free.
+/// Without recycling a cached contact is the computed one, and the same pose again is free.
 #[test]
 fn exact_contacts_are_those_computed_anew() {
     let mut random = Random(5);
     for pair in PAIRS {
         let [a, b] = (pair.make)(&mut random);
-        let (mut contact, mut cache) = (KeptContact::default(), PieceCache::default());
+        let (mut contact, mut cache) = (CachedContact::default(), PieceCache::default());
         for _ in 0..10 {
             let pose = (pair.pose)(&mut random);
             let (a, b) = (a.piece(), b.piece());
@@ -42,9 +43,10 @@ fn exact_contacts_are_those_computed_anew() {
     }
 }
 
-/// Every pair of kinds: a kept depth is off by at most twice the farthest motion, and every kept point lies in both bodies.
+/// Every pair of kinds: a recycled depth is off by at most twice the farthest motion, and every recycled
+/// point lies in both bodies.
 #[test]
-fn kept_depths_are_off_by_at_most_twice_the_motion() {
+fn recycled_depths_are_off_by_at_most_twice_the_motion() {
     let mut random = Random(11);
     for pair in PAIRS {
         let mut recycled = 0;
@@ -53,7 +55,7 @@ fn kept_depths_are_off_by_at_most_twice_the_motion() {
             let pose = (pair.pose)(&mut random);
             let radius = b.size() * 3f64.sqrt();
             let (piece_a, piece_b) = (a.piece(), b.piece());
-            let mut contact = KeptContact::default();
+            let mut contact = CachedContact::default();
             if contact.update(&piece_a, &piece_b, &pose, 0.1, &GENEROUS).unwrap().is_none() {
                 continue;
             }
@@ -88,7 +90,8 @@ fn outside(solid: &Solid, p: DVec3) -> f64 {
     solid.outside(p)
 }
 
-/// Half the motion, a quarter of the error: a box that stands on a box, one that stands on an edge, two crossed edges.
+/// Half the motion, a quarter of the error: a box that stands on a box, one that stands on an edge, two
+/// crossed edges.
 #[test]
 fn errors_are_of_second_order() {
     let cube = Shape::cuboid(DVec3::ONE).unwrap();
@@ -110,7 +113,7 @@ fn errors_are_of_second_order() {
         for _ in 0..10 {
             let (turn, shift) = (random.on_sphere(), random.on_sphere());
             let error = |motion: f64| {
-                let mut contact = KeptContact::default();
+                let mut contact = CachedContact::default();
                 contact.update(&piece, &piece, &pose, 0.05, &GENEROUS).unwrap();
                 let rotation = DQuat::from_scaled_axis(motion * turn) * pose.rotation;
                 let next = Pose::new(rotation, pose.translation + motion * shift);
@@ -125,12 +128,13 @@ fn errors_are_of_second_order() {
     }
 }
 
-/// What moves too far, ends to touch or is asked with another margin is computed anew; bad poses are errors.
+/// Contacts are recomputed after too much motion, at the end of touching and for another margin; bad poses
+/// are errors.
 #[test]
 fn contacts_that_change_are_computed_anew() {
     let cube = Shape::cuboid(DVec3::ONE).unwrap();
     let piece = Piece::try_from(&cube).unwrap();
-    let mut contact = KeptContact::default();
+    let mut contact = CachedContact::default();
     let mut computed = |pose: Pose, margin: f64| {
         let expected = collide_pieces(&piece, &piece, &pose, margin, &mut PieceCache::default()).unwrap();
         let before = contact.computed();

@@ -1,9 +1,10 @@
-//! Single-precision boxes that are never too small.
+//! Single-precision boxes of box trees.
 //!
-//! A coordinate x in double precision becomes f = f32(x − origin), off by at most half a unit in the last place, which is
-//! ≤ 2⁻²⁴|f|. Subtracting ε|f| + η with ε = 2⁻²², η the smallest normal number, and rounding once more (again ≤ 2⁻²⁴|f|) ends
-//! below x − origin, adding it above. So the box holds the exact one wherever it lies, and is too large by 10⁻⁶ of its
-//! distance from the origin at most.
+//! [`Box32::outward`] rounds outwards relative to a given origin. A coordinate x in double precision becomes
+//! f = f32(x − origin), off by at most half a unit in the last place, which is ≤ 2⁻²⁴|f|. Subtracting ε|f| +
+//! η with ε = 2⁻²², η the smallest normal number, and rounding once more (again ≤ 2⁻²⁴|f|) ends below x −
+//! origin, adding it above. So the box contains the exact one, and is too large by 10⁻⁶ of its distance from
+//! the origin at most.
 
 use glam::{DVec3, Vec4};
 
@@ -12,18 +13,18 @@ use crate::Aabb;
 /// 2⁻²².
 const EPSILON: f32 = 1.0 / (1 << 22) as f32;
 
-/// Lower and upper corner; the fourth lanes carry nothing, or a link while a tree is built.
+/// Lower and upper corner; the fourth lanes are unused, or hold a link while a tree is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Box32 {
+pub(crate) struct Box32 {
     pub low: Vec4,
     pub high: Vec4,
 }
 
 impl Box32 {
-    /// Holds nothing, the neutral element of `union`.
+    /// Empty, the neutral element of `union`.
     pub const EMPTY: Self = Self { low: Vec4::INFINITY, high: Vec4::NEG_INFINITY };
 
-    /// The smallest such box that surely holds the exact one.
+    /// The smallest such box that contains the exact one.
     #[inline(always)]
     pub fn outward(bounds: &Aabb, origin: DVec3) -> Self {
         let low = (bounds.min() - origin).as_vec3().extend(0.0);
@@ -34,6 +35,11 @@ impl Box32 {
     #[inline(always)]
     pub fn union(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
+    #[inline(always)]
+    pub fn with_point(self, p: Vec4) -> Self {
+        Self { low: self.low.min(p), high: self.high.max(p) }
     }
 
     #[inline(always)]
@@ -58,13 +64,13 @@ impl Box32 {
 
 /// A little less, coordinate by coordinate.
 #[inline(always)]
-pub(super) fn below(x: Vec4) -> Vec4 {
+pub(crate) fn below(x: Vec4) -> Vec4 {
     x - (x.abs() * EPSILON + f32::MIN_POSITIVE)
 }
 
 /// A little more, coordinate by coordinate.
 #[inline(always)]
-pub(super) fn above(x: Vec4) -> Vec4 {
+pub(crate) fn above(x: Vec4) -> Vec4 {
     x + (x.abs() * EPSILON + f32::MIN_POSITIVE)
 }
 

@@ -1,17 +1,19 @@
-//! A second look at a depth: along the normals of flat parts and across straight ones.
+//! Refinement of a penetration depth: along the normals of flat parts and across straight ones.
 //!
-//! It can stop short on a curved part, too, where it has room for so many corners only; a small star of directions around
-//! its answer tells.
+//! The expanding polytope can stop short where a curved shape has flat parts: all of a cap is equally deep.
+//! Along the normals of flat and across the lines of straight parts h_A(n) + h_B(−n) is exact, and the least
+//! of them is never less than the depth.
 //!
-//! Where shapes just touch, the difference of the nearest points is rounding, and so is the normal made of it; then the
-//! first answer counts only for what its normal's reaches are.
+//! It can also stop short on a curved part, because its number of corners is limited; a small star of
+//! directions around its result detects that.
 //!
-//! A growing polytope can stop short where a curved shape has flat parts: all of a cap is equally deep. Of the directions in
-//! which flat and straight parts look, h_A(n) + h_B(−n) is exact, and the least of them is never less than the depth.
+//! Where shapes just touch, the difference of the nearest points is rounding, and so is the normal computed
+//! from it; then the depth is measured again by the support functions along that normal.
 //!
-//! The witnesses of a direction n with separation d are a common point of A and B − d n, which touch. The farthest corner of
-//! one need not be there: two caps may share a sliver that no corner lies in. Projected to A, to B − d n, to A and so
-//! on, a point ends in what they have in common (von Neumann 1949), because both are convex.
+//! The witnesses of a direction n with separation d are a common point of A and B − d n, which touch. The
+//! farthest corner of one need not be there: two caps may share a sliver that no corner lies in. Projected to
+//! A, to B − d n, to A and so on, a point ends in what they have in common (von Neumann 1949), because both
+//! are convex.
 
 use std::f64::consts::FRAC_PI_4;
 
@@ -23,7 +25,7 @@ use super::round::project;
 use crate::Pose;
 use crate::closest::{ConvexShape, Gjk, GjkCache, Separation, Support, gjk};
 
-/// Most directions looked along, each way.
+/// Most normals per shape.
 const MOST: usize = 48;
 
 /// Most projections to either side on the way to a common point.
@@ -31,10 +33,10 @@ const MOST_TURNS: usize = 12;
 /// Distance from either shape, as a fraction of the coordinates, at which a point counts as common.
 const COMMON: f64 = 1e-10;
 
-/// Distances below this fraction of the coordinates are looked at again, whatever their sign.
+/// Distances below this fraction of the coordinates, of either sign, are refined.
 pub(super) const TOUCHING: f64 = 1e-9;
 
-/// Directions that a shape's flat parts look along and its straight parts run along, in its own frame.
+/// Normals of a shape's flat parts and directions of its straight ones, in its own frame.
 struct Flats {
     normals: [DVec3; MOST],
     normal_count: usize,
@@ -82,7 +84,7 @@ impl Flats {
 }
 
 /// A depth found by search ⇒ the same, or a smaller one along a flat part.
-pub(super) fn second_look(
+pub(super) fn refine_depth(
     a: &ConvexShape<'_>,
     b: &ConvexShape<'_>,
     frame: &Frame,
@@ -126,7 +128,8 @@ pub(super) fn second_look(
     with_common_point(a, b, frame, best, [far_a, far_b - best.distance * best.normal])
 }
 
-/// A normal, its separation and where else the shapes may touch ⇒ the same with points that lie in A and in B.
+/// A normal, its separation and where else the shapes may touch ⇒ the same with points that lie in A and in
+/// B.
 fn with_common_point(
     a: &ConvexShape<'_>,
     b: &ConvexShape<'_>,
@@ -163,7 +166,8 @@ fn with_common_point(
             return best.0;
         }
     }
-    // Where they share a point only, turns lead there ever more slowly: parted by next to nothing, it is their nearest.
+    // Where they share a single point, alternating projections converge slowly: with a tiny gap it is their
+    // nearest.
     let parted = frame.translation - between + COMMON * size * found.normal;
     let pose = Pose::new(DQuat::from_mat3(&frame.rotation).normalize(), parted);
     if let Ok(Gjk::Apart(nearest)) = gjk(a, b, &pose, &mut GjkCache::default()) {
@@ -175,8 +179,8 @@ fn with_common_point(
     best.0
 }
 
-/// Follows the overlap downhill with a star of eight steps, turned each time, halved when none leads down. Two stars that
-/// lead nowhere are enough to let the first answer stand.
+/// Follows the overlap downhill with a star of eight steps, rotated each time, halved when none descends.
+/// After two stars without descent the first result stands.
 fn downhill(first: Separation, overlap: impl Fn(DVec3) -> f64) -> Separation {
     let (mut n, mut least) = (first.normal, -first.distance);
     let (mut step, mut turn, mut led) = (1e-3, 0.0, 0);

@@ -1,22 +1,23 @@
-//! A contact kept from step to step and moved along with its bodies while they move little.
+//! Contact recycling: a cached manifold moves with its bodies while they move little.
 //!
-//! Computed at a pose X₀ of B in A a manifold has a normal n, points a_i of A and b_i of B (in B's frame) and separations
-//! s_i = n·(X₀ b_i − a_i). At a later pose X let n_B be n as B saw it at X₀, c = |X n_B − n| the tilt since then (2 sin of half
-//! the angle), and X b_i − a_i = s_i n + τ_i with τ_i across n, less what was across it at X₀: the slip. Kept are n, a_i, b_i; then
-//! the separation n·(X b_i − a_i) of what a point was made of is
+//! Computed at a pose X₀ of B in A a manifold has a normal n, points a_i of A and b_i of B (in B's frame) and
+//! separations s_i = n·(X₀ b_i − a_i). At a later pose X let n_B be n in B's frame at X₀, c = |X n_B − n| the
+//! tilt since then (2 sin of half the angle), and X b_i − a_i = s_i n + τ_i with τ_i across n, less what was
+//! across it at X₀: the slip. n, a_i, b_i are cached; then the separation n·(X b_i − a_i) of what a point was
+//! made of is
 //!
 //! - exact if a face of A made n: n and A's plane have not moved, and b_i is where it is;
 //! - off by (X n_B − n)·(s_i n + τ_i) if a face of B did, at most c|τ_i| + ½c²|s_i|, as (X n_B − n)·n = −½c²;
-//! - off by at most the same with κc, κ = 1.1/sin γ, for c if two edges at an angle γ did: the new n stays across A's edge, and
-//!   n·e_B' = (n − X n_B)·e_B' ≤ c is all it can lean against B's, so that its turn ψ has sin ψ ≤ c/sin γ (the 0.1 is for
-//!   2 sin ½ψ ≤ 1.1 sin ψ);
-//! - off by another |τ_i| min(1, |τ_i|/2D), D = |s_i| + radii, if corners or curved surfaces did: the line between two points
-//!   D apart turns by |τ_i|/D and grows to √(D² + τ²).
+//! - off by at most the same with κc, κ = 1.1/sin γ, for c if two edges at an angle γ did: the new n stays
+//!   across A's edge, and n·e_B' = (n − X n_B)·e_B' ≤ c is all it can lean against B's, so that its turn ψ
+//!   has sin ψ ≤ c/sin γ (the 0.1 is for 2 sin ½ψ ≤ 1.1 sin ψ);
+//! - off by another |τ_i| min(1, |τ_i|/2D), D = |s_i| + radii, if corners or curved surfaces did: the line
+//!   between two points D apart turns by |τ_i|/D and grows to √(D² + τ²).
 //!
-//! All of it is of second order in the motion, except where D vanishes. This is a bound for the points kept while their features
-//! are the ones that touch. A corner that was not among the four kept, or another axis, may become the deepest
-//! meanwhile; the depth is then off by at most twice the farthest motion of a point of B, because the depth and every kept
-//! separation change by no more than that motion.
+//! All of it is of second order in the motion, except where D vanishes. This bounds the error of the cached
+//! points while their features are the ones that touch. A corner that is not among the four cached ones, or
+//! another axis, may become the deepest meanwhile; the depth is then off by at most twice the farthest motion
+//! of a point of B, because the depth and every cached separation change by no more than that motion.
 
 use glam::DVec3;
 
@@ -35,7 +36,7 @@ pub struct Recycling {
     pub tilt: f64,
     /// Largest motion of a point across the normal, metres.
     pub slip: f64,
-    /// Largest error of a kept point's separation, metres.
+    /// Largest error of a cached point's separation, metres.
     pub tolerance: f64,
 }
 
@@ -61,7 +62,7 @@ struct Anchor {
     foot: DVec3,
 }
 
-/// What made a contact's normal, see the derivation.
+/// Origin of the normal, see the derivation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Made {
     /// κ.
@@ -72,16 +73,16 @@ struct Made {
     radii: f64,
 }
 
-/// The contact of one pair of pieces, from step to step. It belongs to its pair: give another pair one of its own, or
-/// `clear` it.
+/// Contact of one pair of pieces, recycled from step to step. It belongs to its pair: use a separate one for
+/// another pair, or `clear` it.
 ///
 /// ```
 /// use glam::DVec3;
-/// use rattleback_geometry::contact::{KeptContact, Piece, Recycling};
+/// use rattleback_geometry::contact::{CachedContact, Piece, Recycling};
 /// use rattleback_geometry::{Pose, Shape};
 /// let cube = Shape::cuboid(DVec3::ONE)?;
 /// let piece = Piece::try_from(&cube)?;
-/// let mut contact = KeptContact::default();
+/// let mut contact = CachedContact::default();
 /// for height in [1.999, 1.9985, 1.9982] {
 ///     let pose = Pose::at(DVec3::new(0.3, 0.0, height));
 ///     let manifold = contact.update(&piece, &piece, &pose, 0.01, &Recycling::REAL_TIME)?.unwrap();
@@ -91,7 +92,7 @@ struct Made {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct KeptContact {
+pub struct CachedContact {
     cache: PieceCache,
     manifold: Option<Manifold>,
     /// Of B in A, where the manifold's points are.
@@ -107,9 +108,9 @@ pub struct KeptContact {
     recycled: u64,
 }
 
-impl KeptContact {
-    /// (the pair's pieces, B in A's frame, margin, how much may be recycled) ⇒ manifold of the points nearer than the margin;
-    /// None if there are none.
+impl CachedContact {
+    /// (the pair's pieces, B in A's frame, margin, how much may be recycled) ⇒ manifold of the points nearer
+    /// than the margin; None if there are none.
     #[inline]
     pub fn update(
         &mut self,
@@ -121,7 +122,7 @@ impl KeptContact {
     ) -> Result<Option<&Manifold>, ClosestError> {
         let frame = Frame::new(b_in_a)?;
         let same = self.computed > 0 && margin == self.margin;
-        if same && ((self.exact && *b_in_a == self.pose) || self.moves_along(&frame, recycling)) {
+        if same && ((self.exact && *b_in_a == self.pose) || self.recycle(&frame, recycling)) {
             self.pose = *b_in_a;
             self.recycled += 1;
         } else {
@@ -130,24 +131,24 @@ impl KeptContact {
         Ok(self.manifold.as_ref())
     }
 
-    /// Forgets everything: one of the shapes has changed.
+    /// Resets the cache; needed when one of the shapes has changed.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// How often the contact was computed.
+    /// Number of updates that computed the contact.
     pub fn computed(&self) -> u64 {
         self.computed
     }
 
-    /// How often the contact of before did.
+    /// Number of updates that recycled it.
     pub fn recycled(&self) -> u64 {
         self.recycled
     }
 
-    /// Moves the points of B; false if something has moved too far, and then they are of no use any more.
+    /// Moves the points of B; false, with the points invalid, if the motion exceeds a limit.
     #[inline]
-    fn moves_along(&mut self, frame: &Frame, recycling: &Recycling) -> bool {
+    fn recycle(&mut self, frame: &Frame, recycling: &Recycling) -> bool {
         let Some(manifold) = &mut self.manifold else { return false };
         let n = manifold.normal;
         let tilt_squared = (frame.vector(self.normal_b) - n).length_squared();
@@ -180,7 +181,7 @@ impl KeptContact {
         error <= recycling.tolerance
     }
 
-    /// Computes the contact and keeps it.
+    /// Computes and caches the contact.
     #[inline(never)]
     fn compute(
         &mut self,

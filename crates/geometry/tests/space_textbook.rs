@@ -1,4 +1,4 @@
-//! What the books say about their broad phases.
+//! Properties that textbooks state of their broad phases.
 
 mod random;
 mod space_model;
@@ -11,7 +11,7 @@ use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{
     BruteForce, CellHash, LevelRule, Mobility, MultiLevelGrid, Pair, PairChanges, ProxyId, SingleAxisSweep,
     Space, SpaceKind, SpatialHash, StandardSpatialHash, SweepAndPrune, UniformGrid, UniformGridSettings,
-    cells_of_ball,
+    cells_of_sphere,
 };
 use rattleback_geometry::space::{CellRange, KdTree};
 use space_model::Model;
@@ -20,7 +20,7 @@ fn cube(center: DVec3, side: f64) -> Aabb {
     Aabb::from_center(center, DVec3::splat(0.5 * side)).unwrap()
 }
 
-/// `count` boxes with sides log-uniform over some decades, at a density such that each meets a few others.
+/// `count` boxes with sides log-uniform over some decades, at a density such that each overlaps a few others.
 fn mixed(random: &mut Random, count: usize, low: f64, high: f64, reach: f64) -> Vec<Aabb> {
     let size = |random: &mut Random| (low.ln() + random.between(0.0, 1.0) * (high / low).ln()).exp();
     (0..count)
@@ -35,8 +35,9 @@ fn moved(bounds: &Aabb, shift: DVec3) -> Aabb {
     Aabb::new(bounds.min() + shift, bounds.max() + shift).unwrap()
 }
 
-/// GRID-1: 2000 boxes with sizes over three decades on a random walk: grid, multi-level grid and tree never lose an
-/// overlap, no pair comes twice, and the grids' cells are those of a grid built from scratch, active ones included.
+/// GRID-1: 2000 boxes with sizes over three decades on a random walk: grid, multi-level grid and tree never
+/// lose an overlap, no pair comes twice, and the grids' cells are those of a grid built from scratch, active
+/// ones included.
 #[test]
 fn grids_follow_a_random_walk() {
     let mut random = Random(1);
@@ -88,20 +89,20 @@ fn grids_follow_a_random_walk() {
     }
 }
 
-/// GRID-3: how many cells a ball meets, of those that its box does.
+/// GRID-3: number of cells a sphere overlaps, of those that its box does.
 #[test]
-fn cells_of_the_book_s_ball() {
+fn cells_of_the_textbook_sphere() {
     let center = DVec3::splat(5.0);
-    for (side, of_box, of_ball) in [(4.0, 27, 26), (8.0, 8, 7), (16.0, 1, 1)] {
+    for (side, of_box, of_sphere) in [(4.0, 27, 26), (8.0, 8, 7), (16.0, 1, 1)] {
         assert_eq!(CellRange::of(&cube(center, 9.7), side).unwrap().count(), of_box);
-        let cells = cells_of_ball(center, 4.85, side).unwrap();
-        assert_eq!(cells.len(), of_ball);
+        let cells = cells_of_sphere(center, 4.85, side).unwrap();
+        assert_eq!(cells.len(), of_sphere);
         assert!(side != 8.0 || !cells.contains(&[1, 1, 1]));
     }
 }
 
-/// GRID-4: a small and a large box that share a cell of the large one's level are a pair; two that only share a cell of a
-/// still coarser level are not.
+/// GRID-4: a small and a large box that share a cell of the large one's level are a pair; two that only share
+/// a cell of a still coarser level are not.
 #[test]
 fn sharing_counts_on_the_coarser_level_of_the_two() {
     // Diagonals: levels 4, 8, 16 for d from 2 to 16.
@@ -140,8 +141,8 @@ fn empty_cells_cost_no_memory() {
     }
 }
 
-/// GRID-6: 10⁵ unit balls in a box: the grid is a hundred times faster than brute force, measured on 10⁴ and taken to grow
-/// with the square.
+/// GRID-6: 10⁵ unit spheres in a box: the grid is a hundred times faster than brute force, measured on 10⁴
+/// and taken to grow with the square.
 #[test]
 fn the_grid_beats_brute_force_a_hundredfold() {
     let mut random = Random(6);
@@ -161,9 +162,9 @@ fn the_grid_beats_brute_force_a_hundredfold() {
     assert!(brute > 100.0 * grid, "{brute} s against {grid} s");
 }
 
-/// T-16 of the impulse book: 1000 boxes of sizes from 1e-2 to 1e2. Close pairs hold all overlaps; none is farther apart than
-/// √3/α of the larger box (Theorem 5); at most 14 levels; both variants agree through random motion; in the end nothing is
-/// left.
+/// T-16: 1000 boxes of sizes from 1e-2 to 1e2. Close pairs hold all overlaps; none is
+/// farther apart than √3/α of the larger box (Theorem 5); at most 14 levels; both variants agree through
+/// random motion; in the end nothing is left.
 #[test]
 fn hash_variants_agree_and_keep_their_distance() {
     let mut random = Random(16);
@@ -211,8 +212,8 @@ fn hash_variants_agree_and_keep_their_distance() {
     assert_eq!((coherent.pair_count(), coherent.occupied_cells().len()), (0, 0));
 }
 
-/// Impulse test 17 (T-17), clustered layout of Fig. 2.18: boxes at rest on a floor jitter in height. The swaps of sorting along that axis
-/// grow with n², the work of the hash per box does not grow.
+/// Impulse test 17 (T-17), clustered layout of Fig. 2.18: boxes at rest on a floor jitter in height. The
+/// swaps of sorting along that axis grow with n², the work of the hash per box does not grow.
 #[test]
 fn sorting_suffers_on_a_floor_and_hashing_does_not() {
     let work = |count: usize| {
@@ -250,15 +251,15 @@ fn sorting_suffers_on_a_floor_and_hashing_does_not() {
     assert!(many.1 < 1.2 * few.1, "cells per box {} and {}", few.1, many.1);
 }
 
-/// A body in a scene of Mirtich's: a ball of this radius that flies and bounces.
+/// A body in a scene of Mirtich's: a sphere of this radius that flies and bounces.
 struct Flight {
     radius: f64,
     position: DVec3,
     velocity: DVec3,
 }
 
-/// Balls bouncing on a floor under gravity, boxed over each step from where they are to where they go ⇒ cell operations of
-/// the standard and of the coherent hash.
+/// Spheres bouncing on a floor under gravity, boxed over each step from where they are to where they go ⇒
+/// cell operations of the standard and of the coherent hash.
 fn hash_work(mut bodies: Vec<Flight>, fixed: &[Aabb], restitution: f64, dt: f64, steps: usize) -> (u64, u64) {
     let (mut coherent, mut standard) = (SpatialHash::default(), StandardSpatialHash::default());
     let mut ids = Vec::new();
@@ -293,9 +294,9 @@ fn hash_work(mut bodies: Vec<Flight>, fixed: &[Aabb], restitution: f64, dt: f64,
     (standard.counters().cell_operations, coherent.counters().cell_operations)
 }
 
-/// T-19 and table 2.1 (ratios 6.2, 7.0, 6.0, 7.2 in cycles, which also pay for computing the ranges of cells): on scenes like
-/// Mirtich's the coherent hash needs less than a sixth of the cell operations of the standard one at frame rate, and the
-/// smaller the steps the fewer.
+/// T-19 and table 2.1 (ratios 6.2, 7.0, 6.0, 7.2 in cycles, which also pay for computing the ranges of
+/// cells): on scenes like Mirtich's the coherent hash needs less than a sixth of the cell operations of the
+/// standard one at frame rate, and the smaller the steps the fewer.
 #[test]
 fn coherence_saves_five_sixths_of_the_cell_operations_and_more() {
     let floor = Aabb::new(DVec3::new(-2.0, -2.0, -0.1), DVec3::new(2.0, 2.0, 0.0)).unwrap();
@@ -337,8 +338,8 @@ fn coherence_saves_five_sixths_of_the_cell_operations_and_more() {
     }
 }
 
-/// 1000 moving boxes: grid, kd-tree and sweep and prune have exactly the pairs of brute force in each step; kd-tree and
-/// sweep need a tenth of its tests at 2000.
+/// 1000 moving boxes: grid, kd-tree and sweep and prune have exactly the pairs of brute force in each
+/// step; kd-tree and sweep need a tenth of its tests at 2000.
 #[test]
 fn all_spaces_have_the_pairs_of_basic() {
     let kinds =
@@ -385,8 +386,9 @@ fn all_spaces_have_the_pairs_of_basic() {
     assert!(brute > 10 * tests(&mut SweepAndPrune::default()));
 }
 
-/// T-11 of the OBB-tree library: sweep and prune equals brute force for 1000 boxes through 1000 small motions with teleports
-/// and equal coordinates, events give the full set, and motions by 1 % of a box cost at most 3 n swaps.
+/// T-11 of the OBB-tree library: sweep and prune equals brute force for 1000 boxes through 1000 small motions
+/// with teleports and equal coordinates, events give the full set, and motions by 1 % of a box cost at most 3
+/// n swaps.
 #[test]
 fn sweep_and_prune_is_exact_and_cheap() {
     let mut space = SweepAndPrune::default();
