@@ -73,8 +73,30 @@ pub struct SceneFault {
 
 impl fmt::Display for SceneFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { origin, line, column, source_line, offset, width } = &self.place;
-        writeln!(formatter, "{origin}:{line}:{column}: {}", self.problem)?;
+        self.place.write(formatter, &self.problem)
+    }
+}
+
+/// Something in a scene that is read as it stands, but should be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SceneWarning {
+    /// Where.
+    pub place: Place,
+    /// What, and what to write instead.
+    pub message: String,
+}
+
+impl fmt::Display for SceneWarning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.place.write(formatter, &format_args!("warning: {}", self.message))
+    }
+}
+
+impl Place {
+    /// Place, message, and the line with a caret under what is meant.
+    fn write(&self, formatter: &mut fmt::Formatter<'_>, message: &dyn fmt::Display) -> fmt::Result {
+        let Self { origin, line, column, source_line, offset, width } = self;
+        writeln!(formatter, "{origin}:{line}:{column}: {message}")?;
         let number = line.to_string();
         let before: String =
             source_line.chars().take(*offset).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();

@@ -39,10 +39,12 @@
 mod build;
 mod built_in;
 mod defaults;
+mod deprecated;
 mod document;
 mod error;
 mod file_access;
 mod include;
+mod joint_names;
 pub mod mesh_file;
 mod model;
 pub mod recording;
@@ -55,8 +57,10 @@ pub mod stress;
 mod units;
 
 pub use built_in::{BuiltIn, built_ins};
-pub use error::{Place, Problem, SceneError, SceneFault};
+pub use error::{Place, Problem, SceneError, SceneFault, SceneWarning};
 pub use file_access::FileAccess;
+pub use joint_names::scene_joints;
+pub use model::status_name;
 pub use scene::{Scene, Stage};
 pub use schema::schema;
 pub use source::MAX_SCENE_BYTES;

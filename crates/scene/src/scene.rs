@@ -2,8 +2,9 @@
 
 use crate::built_in;
 use crate::defaults;
+use crate::deprecated::Deprecated;
 use crate::document::Table;
-use crate::error::{Problem, SceneError};
+use crate::error::{Problem, SceneError, SceneWarning};
 use crate::file_access::FileAccess;
 use crate::include::{self, Includes};
 use crate::model::Model;
@@ -47,6 +48,7 @@ pub struct Scene {
     folder: PathBuf,
     access: FileAccess,
     document: Table,
+    warnings: Vec<SceneWarning>,
 }
 
 /// A scene built: a world at time 0 and what moves it.
@@ -66,6 +68,8 @@ pub struct Stage {
     pub description: String,
     /// Channels worth plotting, such as `energy` or `racket.omega_y`.
     pub plot: Vec<String>,
+    /// What should be changed in the file, such as names of an earlier release.
+    pub warnings: Vec<SceneWarning>,
 }
 
 impl Scene {
@@ -141,9 +145,15 @@ impl Scene {
 
     /// Makes the world and the simulator, with types from the registry; all of it or, with the reason, nothing.
     pub fn build(&self, registry: &Registry) -> Result<Stage, SceneError> {
-        let stage = Model::read(&self.document)
-            .and_then(|model| crate::build::stage(&model, registry, &self.folder, self.access));
-        stage.map_err(|fault| error(&self.source, fault))
+        let built = Model::read(&self.document)
+            .and_then(|model| crate::build::scene(&model, registry, &self.folder, self.access));
+        let built = built.map_err(|fault| error(&self.source, fault))?;
+        Ok(Stage { warnings: self.warnings.clone(), ..built })
+    }
+
+    /// What should be changed in the file, such as names of an earlier release; empty for most scenes.
+    pub fn warnings(&self) -> &[SceneWarning] {
+        &self.warnings
     }
 
     /// The scene as TOML text in a standard layout, in one file, without defaults and comments. Writing, reading and writing again changes nothing.
@@ -168,23 +178,30 @@ impl Scene {
         let how = Includes { folder: &folder, file, access, read: read_included, parse: tree };
         let document = document(text, origin, &mut source, &how);
         match document {
-            Ok(document) => Ok(Self { source, folder, access, document }),
+            Ok((document, deprecated)) => {
+                let warnings = deprecated.warnings(&source);
+                Ok(Self { source, folder, access, document, warnings })
+            }
             Err(fault) => Err(error(&source, fault)),
         }
     }
 }
 
-/// (text, what it is called, where its texts go, how files are found) ⇒ the whole tree, checked as far as a model can.
-fn document(text: &str, origin: &str, source: &mut Source, how: &Includes<'_>) -> Read<Table> {
+/// (text, what it is called, where its texts go, how files are found) ⇒ the whole tree, checked as far as a model can, and the old names
+/// that were replaced in it.
+fn document(text: &str, origin: &str, source: &mut Source, how: &Includes<'_>) -> Read<(Table, Deprecated)> {
     let mut document = tree(text, origin)?;
     if let (true, Some(node)) = (script::is_script(origin), document.get("include")) {
         let message = "a script reaches no file, so it cannot include one";
         return Err(Fault::new(node.span, Problem::Conflict(message.into())));
     }
     include::resolve(&mut document, source, how)?;
+    let mut deprecated = Deprecated::default();
+    deprecated.replace(&mut document)?;
     defaults::apply(&mut document)?;
+    deprecated.replace(&mut document)?;
     Model::read(&document)?;
-    Ok(document)
+    Ok((document, deprecated))
 }
 
 /// Text ⇒ tree, by what the file is called.

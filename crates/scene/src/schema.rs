@@ -4,6 +4,7 @@
 //! `#:schema scene.schema.json` in the first line tells most editors.
 
 use crate::defaults::KINDS;
+use crate::joint_names::scene_joints;
 use crate::model::{BODY_KEYS, KEYS};
 use rattleback_dynamics::Registry;
 use rattleback_dynamics::property::{Allowed, PropertySpec, Value, ValueType};
@@ -19,7 +20,7 @@ use serde_json::{Map, Value as Json, json};
 pub fn schema(registry: &Registry) -> Json {
     let shapes = components(registry.shapes.iter(), &shape_extras());
     let forces = components(registry.forces.iter(), &force_extras());
-    let joints = components(registry.joints.iter(), &joint_extras());
+    let joints = components(scene_joints(registry).iter(), &joint_extras());
     let simulators = components(registry.simulators.iter(), &[]);
     let material =
         registry.materials.iter().next().map_or(json!(true), |entry| table(&entry.properties, &[like()]));
@@ -96,13 +97,13 @@ fn body() -> Json {
     for key in BODY_KEYS {
         let schema = match *key {
             "name" | "like" | "material" => json!({ "type": "string" }),
-            "status" => json!({ "enum": ["dynamic", "fixed", "animated", "inactive"] }),
+            "status" => json!({ "enum": ["dynamic", "static", "kinematic", "inactive"] }),
             "position" | "velocity" | "angular_velocity" => json!({ "$ref": "#/$defs/vector" }),
             "orientation" => json!({ "$ref": "#/$defs/orientation" }),
             "density" | "mass" => json!({ "type": "number", "minimum": 0 }),
             "charge" => json!({ "type": "number" }),
             "can_sleep" => json!({ "type": "boolean" }),
-            "groups" | "touches" => json!({ "$ref": "#/$defs/names" }),
+            "groups" | "collision_mask" => json!({ "$ref": "#/$defs/names" }),
             "shape" => json!({ "anyOf": [
                 { "$ref": "#/$defs/shape" }, { "type": "array", "items": { "$ref": "#/$defs/shape" } }] }),
             _ => json!({}),
@@ -122,7 +123,7 @@ fn shape_extras() -> Vec<(&'static str, Json)> {
         ("density", json!({ "type": "number" })),
         ("material", json!({ "type": "string" })),
         ("groups", json!({ "$ref": "#/$defs/names" })),
-        ("touches", json!({ "$ref": "#/$defs/names" })),
+        ("collision_mask", json!({ "$ref": "#/$defs/names" })),
         ("sensor", json!({ "type": "boolean" })),
         ("one_way", json!({ "$ref": "#/$defs/vector" })),
         (

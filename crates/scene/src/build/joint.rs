@@ -73,7 +73,7 @@ fn add(
     if let Some(name) = name {
         mount = mount.named(&name);
     }
-    let joint = make(context, &context.registry.joints, &model.kind, bodies)?;
+    let joint = make(context, &context.joints, &model.kind, bodies)?;
     world.add_boxed_joint(mount, joint).map_err(|error| refused(model.span, error))?;
     Ok(())
 }

@@ -13,6 +13,7 @@ mod shape;
 
 use crate::error::Problem;
 use crate::file_access::FileAccess;
+use crate::joint_names::scene_joints;
 use crate::model::{Component, GravityModel, Model, Named};
 use crate::scene::Stage;
 use crate::source::{Fault, Read, Span};
@@ -20,12 +21,14 @@ use crate::units::Units;
 use names::{Bodies, Groups, Materials};
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::registry::Catalogue;
-use rattleback_dynamics::{Material, Properties, Registry, Simulator, World};
+use rattleback_dynamics::{Joint, Material, Properties, Registry, Simulator, World};
 use std::path::Path;
 
 /// What every part of the construction looks at.
 struct Context<'a> {
     registry: &'a Registry,
+    /// Joints under the names of scene files.
+    joints: Catalogue<Box<dyn Joint>>,
     units: Units,
     folder: &'a Path,
     access: FileAccess,
@@ -33,14 +36,15 @@ struct Context<'a> {
 }
 
 /// (model, registry, folder of mesh files and whether others may be read) ⇒ stage, or what is wrong and where.
-pub(crate) fn stage(
+pub(crate) fn scene(
     model: &Model<'_>,
     registry: &Registry,
     folder: &Path,
     access: FileAccess,
 ) -> Read<Stage> {
     let seed = model.seed.unwrap_or_default();
-    let context = Context { registry, units: model.units, folder, access, seed };
+    let joints = scene_joints(registry);
+    let context = Context { registry, joints, units: model.units, folder, access, seed };
     let simulator = make_simulator(&context, model.simulator.as_ref())?;
     let mut world = empty_world(model)?;
     let materials = add_materials(&context, &mut world, model)?;
@@ -62,6 +66,7 @@ pub(crate) fn stage(
         title: model.title.into(),
         description: model.description.into(),
         plot: model.plot.iter().map(|channel| channel.text.to_owned()).collect(),
+        warnings: Vec::new(),
     })
 }
 

@@ -135,12 +135,13 @@ impl<'a> Groups<'a> {
 
     /// Groups of a body or shape, if it says anything about them.
     pub fn of(&self, model: &GroupsModel<'_>, otherwise: CollisionGroups) -> Read<Option<CollisionGroups>> {
-        if model.member_of.is_none() && model.touches.is_none() {
+        if model.member_of.is_none() && model.collision_mask.is_none() {
             return Ok(None);
         }
         let member_of =
             model.member_of.as_deref().map_or(Ok(otherwise.member_of), |names| self.bits(names))?;
-        let touches = model.touches.as_deref().map_or(Ok(otherwise.touches), |names| self.bits(names))?;
-        Ok(Some(CollisionGroups { member_of, touches }))
+        let collision_mask =
+            model.collision_mask.as_deref().map_or(Ok(otherwise.touches), |names| self.bits(names))?;
+        Ok(Some(CollisionGroups { member_of, touches: collision_mask }))
     }
 }

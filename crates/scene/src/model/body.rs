@@ -31,7 +31,7 @@ pub(crate) const KEYS: &[&str] = &[
     "can_sleep",
     "material",
     "groups",
-    "touches",
+    "collision_mask",
     "shape",
     "path",
     "repeat",
@@ -39,13 +39,13 @@ pub(crate) const KEYS: &[&str] = &[
 
 /// Keys of a shape that are not properties of its geometry.
 const SHAPE_KEYS: &[&str] =
-    &["position", "orientation", "density", "material", "groups", "touches", "sensor", "one_way"];
+    &["position", "orientation", "density", "material", "groups", "collision_mask", "sensor", "one_way"];
 
 /// Which groups something belongs to and may touch, by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupsModel<'a> {
     pub member_of: Option<Vec<Named<'a>>>,
-    pub touches: Option<Vec<Named<'a>>>,
+    pub collision_mask: Option<Vec<Named<'a>>>,
 }
 
 /// One shape of a body.
@@ -133,7 +133,7 @@ impl<'a> GroupsModel<'a> {
     fn read(fields: &Fields<'a>) -> Read<Self> {
         Ok(Self {
             member_of: fields.map("groups", |node| Named::read_all("groups", node))?,
-            touches: fields.map("touches", |node| Named::read_all("touches", node))?,
+            collision_mask: fields.map("collision_mask", |node| Named::read_all("collision_mask", node))?,
         })
     }
 }
@@ -147,19 +147,26 @@ fn read_name(node: &Node) -> Read<Named<'_>> {
     Ok(name)
 }
 
+const STATUSES: &[(&str, Status)] = &[
+    ("dynamic", Status::Dynamic),
+    ("static", Status::Fixed),
+    ("kinematic", Status::Animated),
+    ("inactive", Status::Inactive),
+];
+
+/// Status of a body ⇒ its name in scene files.
+pub fn status_name(status: Status) -> &'static str {
+    STATUSES.iter().find(|(_, known)| *known == status).map_or("dynamic", |(name, _)| *name)
+}
+
 fn read_status(fields: &Fields<'_>, has_path: bool) -> Read<Status> {
-    const STATUSES: &[(&str, Status)] = &[
-        ("dynamic", Status::Dynamic),
-        ("fixed", Status::Fixed),
-        ("animated", Status::Animated),
-        ("inactive", Status::Inactive),
-    ];
     let Some(node) = fields.get("status") else {
         return Ok(if has_path { Status::Animated } else { Status::Dynamic });
     };
     let status = node.word("status", STATUSES)?;
     if has_path && status != Status::Animated {
-        let message = format!("a {status} body cannot follow a `path`; only an animated one does");
+        let name = status_name(status);
+        let message = format!("a {name} body cannot follow a `path`; only a kinematic one does");
         return Err(Fault::new(node.span, Problem::Conflict(message)));
     }
     Ok(status)

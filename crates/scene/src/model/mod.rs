@@ -16,6 +16,7 @@ mod pose;
 mod repeat;
 mod signal;
 
+pub use body::status_name;
 pub(crate) use body::{BodyModel, GroupsModel, KEYS as BODY_KEYS, ShapeModel};
 pub(crate) use component::Component;
 pub(crate) use filter::{FilterModel, Pairs};

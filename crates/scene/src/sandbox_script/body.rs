@@ -114,7 +114,7 @@ impl<'a> ScriptBody<'a> {
 
         let mut entries = vec![renamed("name", id)];
         if !movable {
-            entries.push(entry("status", density.span, Content::Text("fixed".into())));
+            entries.push(entry("status", density.span, Content::Text("static".into())));
         }
         let pose = kinetics(&fields, movable, &mut entries)?;
         if movable {

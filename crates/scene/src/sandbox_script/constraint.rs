@@ -106,7 +106,7 @@ impl<'a, 'b> Bound<'a, 'b> {
                 ("prismatic", self.hinge(&properties, properties)?)
             }
             Kind::Universal => ("universal", self.universal()?),
-            Kind::Rigid => ("rigid", self.rigid()?),
+            Kind::Rigid => ("fixed", self.rigid()?),
             Kind::Cable | Kind::Spring => ("distance", self.cable()?),
         };
         let bodies = Content::List(self.names.iter().map(|name| (*name).clone()).collect());
@@ -175,8 +175,8 @@ impl<'a, 'b> Bound<'a, 'b> {
         let custom = self.custom(&[&["BindAxisPoint1", "BindAxisPoint2"], OWN].concat())?;
         entries.push(renamed("speed", custom.required("AngularSpeed", "rad/s, of Body2 against Body1")?));
         entries.push(custom.get("MaxTorque").map_or_else(
-            || entry("effort", self.span, Content::Real(STRONG)),
-            |node| renamed("effort", node),
+            || entry("max_torque", self.span, Content::Real(STRONG)),
+            |node| renamed("max_torque", node),
         ));
         Ok(entries)
     }

@@ -39,8 +39,17 @@ const KINDS: &[Kind] = &[
 ];
 
 /// Keys of a shape that are no properties of its geometry; a script has other places for them.
-const ELSEWHERE: &[&str] =
-    &["type", "position", "orientation", "density", "material", "groups", "touches", "sensor", "one_way"];
+const ELSEWHERE: &[&str] = &[
+    "type",
+    "position",
+    "orientation",
+    "density",
+    "material",
+    "groups",
+    "collision_mask",
+    "sensor",
+    "one_way",
+];
 
 /// `Geometry` block ⇒ shape.
 pub(super) fn read(node: &Node) -> Read<Geometry> {
