@@ -1,7 +1,8 @@
-//! `compare`: one scene under several simulators, what each of them makes of it, and where they part.
+//! `compare`: one scene under several simulators: energy, momentum, overlap, cost, and where their results diverge.
 
 use crate::arguments::Compare;
 use crate::failure::Failure;
+use crate::scene_file;
 use crate::table::{Table, number};
 use glam::DVec3;
 use rattleback_dynamics::{Properties, Registry, Simulator, Status, World};
@@ -44,12 +45,12 @@ struct Run {
 
 /// Runs, prints, and draws if asked.
 pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let scene = Scene::open_with(&options.scene, options.files.access()).map_err(Failure::input)?;
-    let stage = scene.build(registry).map_err(Failure::input)?;
-    let own = stage.simulator.description();
+    let scene = scene_file::open(&options.scene, options.files)?;
+    let built = scene.build(registry).map_err(Failure::input)?;
+    let own = built.simulator.description();
     let names = chosen(options, &own.type_name, registry)?;
-    let dt = options.dt.unwrap_or(stage.dt);
-    let duration = options.time.unwrap_or(stage.duration);
+    let dt = options.dt.unwrap_or(built.dt);
+    let duration = options.time.unwrap_or(built.duration);
     if !(dt.is_finite() && dt > 0.0 && duration.is_finite() && duration >= 0.0) {
         return Err(Failure::Input(format!(
             "time and time step must be finite and > 0; got {duration} and {dt}"
@@ -63,16 +64,16 @@ pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> R
     }
     let mut runs = Vec::new();
     for name in names {
-        let mut stage = scene.build(registry).map_err(Failure::input)?;
+        let mut built = scene.build(registry).map_err(Failure::input)?;
         // The scene's own simulator keeps the scene's settings; others start from their defaults.
         if name != own.type_name {
-            stage.simulator = registry.simulators.make(&name, &Properties::new()).map_err(Failure::input)?;
+            built.simulator = registry.simulators.make(&name, &Properties::new()).map_err(Failure::input)?;
         }
-        runs.push(run(name, &mut stage.world, &mut *stage.simulator, dt, steps as u64));
+        runs.push(run(name, &mut built.world, &mut *built.simulator, dt, steps as u64));
     }
     report(options, &scene, registry, &runs, dt, out)?;
     if let Some(path) = &options.plot {
-        let title = if stage.title.is_empty() { &options.scene } else { &stage.title };
+        let title = if built.title.is_empty() { &options.scene } else { &built.title };
         chart(title, &runs).save(path).map_err(Failure::input)?;
         writeln!(out, "\n{}", path.display())?;
     }
@@ -199,8 +200,8 @@ fn report(
     }
     let mut compared = runs.iter().filter(|run| run.steps > 0);
     let Some(reference) = compared.next() else { return Ok(()) };
-    let stage = scene.build(registry).map_err(Failure::input)?;
-    let labels: Vec<String> = moving(&stage.world).map(|body| body_label(&body)).collect();
+    let built = scene.build(registry).map_err(Failure::input)?;
+    let labels: Vec<String> = moving(&built.world).map(|body| body_label(&body)).collect();
     for (index, run) in compared.enumerate() {
         if index == 0 {
             writeln!(out)?;

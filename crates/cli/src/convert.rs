@@ -1,15 +1,16 @@
-//! `rattleback convert`: a scene in another format.
+//! `rattleback convert`: a scene in another format, in present names.
 
 use crate::arguments::Convert;
 use crate::failure::Failure;
+use crate::scene_file;
 use rattleback_dynamics::Registry;
 use rattleback_scene::Scene;
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a scene as TOML or JSON, and makes sure that what was written is the same world.
+/// Writes a scene as TOML or JSON, and checks that it builds the same world when read again.
 pub fn convert(options: &Convert, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let scene = Scene::open_with(&options.scene, options.files.access()).map_err(Failure::input)?;
+    let scene = scene_file::open(&options.scene, options.files)?;
     let path = &options.out;
     let text = match path.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => scene.to_toml(),
@@ -38,8 +39,8 @@ pub fn convert(options: &Convert, registry: &Registry, out: &mut dyn Write) -> R
 
 /// Everything a scene builds, as bytes.
 fn state(scene: &Scene, registry: &Registry) -> Result<Vec<u8>, Failure> {
-    let stage = scene.build(registry).map_err(Failure::input)?;
-    stage.world.snapshot_with(&*stage.simulator).map_err(Failure::failed)
+    let built = scene.build(registry).map_err(Failure::input)?;
+    built.world.snapshot_with(&*built.simulator).map_err(Failure::failed)
 }
 
 fn is_same_file(a: &Path, b: &Path) -> bool {

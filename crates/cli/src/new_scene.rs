@@ -19,12 +19,12 @@ restitution = 0.1
 
 [[body]]
 name = "floor"
-status = "fixed"
+status = "static"
 shape = { type = "half-space" }
 
 [[body]]
 name = "ramp"
-status = "fixed"
+status = "static"
 position = [-2, 0, 0.7]
 orientation = { axis = [0, 1, 0], angle = 0.45 }
 shape = { type = "box", half_extents = [1.5, 0.5, 0.05] }
@@ -50,7 +50,7 @@ set("duration", 6);
 simulator(#{ type: "realtime" });
 material("default", #{ static_friction: 0.5, kinetic_friction: 0.4, restitution: 0.1 });
 
-body(#{ name: "floor", status: "fixed", shape: #{ type: "half-space" } });
+body(#{ name: "floor", status: "static", shape: #{ type: "half-space" } });
 
 fn brick(ring, k, count) {
     let angle = 2.0 * PI() * (k + 0.5 * (ring % 2)) / count;

@@ -6,7 +6,7 @@
 use crate::failure::Failure;
 use rattleback_dynamics::{Readout, Simulator, World};
 use rattleback_lab::record::{Recorder, is_parquet};
-use rattleback_scene::Stage;
+use rattleback_scene::BuiltScene;
 use rattleback_scene::recording::RecordingWriter;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,9 +45,9 @@ pub fn check_record_path(path: &Path) -> Result<(), Failure> {
 
 impl Record {
     /// (path, stage at the beginning, time step) ⇒ record.
-    pub fn create(path: &Path, stage: &Stage, dt: f64) -> Result<Self, Failure> {
+    pub fn create(path: &Path, built: &BuiltScene, dt: f64) -> Result<Self, Failure> {
         let kind = if is_recording(path) {
-            let writer = RecordingWriter::create(path, &stage.title, dt, &stage.world, &*stage.simulator);
+            let writer = RecordingWriter::create(path, &built.title, dt, &built.world, &*built.simulator);
             Kind::Recording(writer.map_err(Failure::input)?)
         } else {
             Kind::Tables(Recorder::create(path).map_err(Failure::input)?)

@@ -4,6 +4,7 @@ use crate::arguments::Run;
 use crate::chart::Watch;
 use crate::failure::Failure;
 use crate::record::{Record, check_record_path};
+use crate::scene_file;
 use crate::summary::{Summary, Tally};
 use crate::table::number;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,7 +13,7 @@ use rattleback_dynamics::world::BodyRef;
 use rattleback_dynamics::world::LedgerSettings;
 use rattleback_dynamics::{Properties, Registry, Simulator, World};
 use rattleback_lab::channel::{Channel, body_label};
-use rattleback_scene::{Scene, Stage};
+use rattleback_scene::BuiltScene;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,26 +27,27 @@ const MAX_STEPS: f64 = 1e12;
 
 /// Runs a scene.
 pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let scene = Scene::open_with(&options.scene, options.files.access()).map_err(Failure::input)?;
-    let mut stage = scene.build(registry).map_err(Failure::input)?;
+    let open = if options.quiet { scene_file::open_quietly } else { scene_file::open };
+    let scene = open(&options.scene, options.files)?;
+    let mut built = scene.build(registry).map_err(Failure::input)?;
     if let Some(path) = &options.resume {
-        resume(&mut stage, path, registry)?;
+        resume(&mut built, path, registry)?;
     }
-    choose_simulator(&mut stage, options, registry)?;
-    let dt = options.dt.unwrap_or(stage.dt);
-    let steps = step_count(options, &stage, dt)?;
-    let start = stage.world.readout();
-    check_finite(&stage.world).map_err(Failure::Input)?;
+    choose_simulator(&mut built, options, registry)?;
+    let dt = options.dt.unwrap_or(built.dt);
+    let steps = step_count(options, &built, dt)?;
+    let start = built.world.readout();
+    check_finite(&built.world).map_err(Failure::Input)?;
     if options.no_ledger {
-        stage.world.close_energy_ledger();
-    } else if stage.world.energy_ledger().is_none() {
-        stage.world.open_energy_ledger(LedgerSettings::default()).map_err(Failure::input)?;
+        built.world.close_energy_ledger();
+    } else if built.world.energy_ledger().is_none() {
+        built.world.open_energy_ledger(LedgerSettings::default()).map_err(Failure::input)?;
     }
 
     let watch = match &options.plot {
         Some(path) => {
             check_plot_path(path)?;
-            let channels = channels(options, &stage)?;
+            let channels = channels(options, &built)?;
             Some(Watch::new(channels, start.energy(), options.every, steps))
         }
         None => None,
@@ -56,7 +58,7 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
     if let Some(path) = &options.record {
         check_record_path(path)?;
     }
-    let recorder = options.record.as_ref().map(|path| Record::create(path, &stage, dt)).transpose()?;
+    let recorder = options.record.as_ref().map(|path| Record::create(path, &built, dt)).transpose()?;
 
     let mut journey = Journey {
         recorder,
@@ -67,21 +69,21 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
         every: options.every,
     };
     let began = Instant::now();
-    let end = journey.travel(&mut stage.world, &mut *stage.simulator, dt, steps);
+    let end = journey.travel(&mut built.world, &mut *built.simulator, dt, steps);
     let wall = began.elapsed();
     journey.progress.clear();
 
     // Whatever happened on the way, what has been seen is kept.
     let stopped = journey.stop.load(Ordering::Relaxed);
-    let (tally, files) = keep(options, journey, &stage)?;
+    let (tally, files) = keep(options, journey, &built)?;
     end?;
     if !options.quiet {
-        let title = if stage.title.is_empty() { &options.scene } else { &stage.title };
-        let simulator = describe(&*stage.simulator);
-        Summary { title, simulator, world: &stage.world, start, dt, wall, tally, files }.write(out)?;
+        let title = if built.title.is_empty() { &options.scene } else { &built.title };
+        let simulator = describe(&*built.simulator);
+        Summary { title, simulator, world: &built.world, start, dt, wall, tally, files }.write(out)?;
     }
-    check_finite(&stage.world).map_err(Failure::Failed)?;
-    if stopped { Err(Failure::Interrupted(stage.world.time())) } else { Ok(()) }
+    check_finite(&built.world).map_err(Failure::Failed)?;
+    if stopped { Err(Failure::Interrupted(built.world.time())) } else { Ok(()) }
 }
 
 /// Refuses a world whose energy or momentum is beyond what numbers can hold, and names the body that is farthest out or fastest.
@@ -114,15 +116,15 @@ pub fn check_finite(world: &World) -> Result<(), String> {
 }
 
 /// Puts the stage where a snapshot left off.
-fn resume(stage: &mut Stage, path: &Path, registry: &Registry) -> Result<(), Failure> {
+fn resume(built: &mut BuiltScene, path: &Path, registry: &Registry) -> Result<(), Failure> {
     let named = |error: &dyn std::fmt::Display| Failure::Input(format!("{}: {error}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| named(&error))?;
-    (stage.world, stage.simulator) = World::restore_with(&bytes, registry).map_err(|error| named(&error))?;
+    (built.world, built.simulator) = World::restore_with(&bytes, registry).map_err(|error| named(&error))?;
     Ok(())
 }
 
 /// Replaces the simulator, or its integrator, if asked to.
-fn choose_simulator(stage: &mut Stage, options: &Run, registry: &Registry) -> Result<(), Failure> {
+fn choose_simulator(built: &mut BuiltScene, options: &Run, registry: &Registry) -> Result<(), Failure> {
     if options.simulator.is_none() && options.integrator.is_none() {
         return Ok(());
     }
@@ -132,24 +134,24 @@ fn choose_simulator(stage: &mut Stage, options: &Run, registry: &Registry) -> Re
         properties.insert("integrator".into(), Value::Text(integrator.clone()));
     }
     // The settings of another simulator or integrator would mean nothing to this one: it starts from its defaults.
-    let name = options.simulator.clone().unwrap_or_else(|| stage.simulator.description().type_name);
-    stage.simulator = registry.simulators.make(&name, &properties).map_err(Failure::input)?;
+    let name = options.simulator.clone().unwrap_or_else(|| built.simulator.description().type_name);
+    built.simulator = registry.simulators.make(&name, &properties).map_err(Failure::input)?;
     Ok(())
 }
 
 /// How many whole steps cover what is left to simulate.
-fn step_count(options: &Run, stage: &Stage, dt: f64) -> Result<u64, Failure> {
+fn step_count(options: &Run, built: &BuiltScene, dt: f64) -> Result<u64, Failure> {
     if !(dt.is_finite() && dt > 0.0) {
         return Err(Failure::Input(format!("the time step must be finite and > 0; got {dt}")));
     }
-    let duration = options.duration.unwrap_or(stage.duration - stage.world.time());
+    let duration = options.duration.unwrap_or(built.duration - built.world.time());
     if !(duration.is_finite() && duration >= 0.0) {
         return Err(Failure::Input(match options.duration {
             Some(duration) => format!("--for must be finite and ≥ 0; got {duration}"),
             None => format!(
                 "the saved state is at t = {} s, past the end of the scene at {} s; say how long to go on: --for SECONDS",
-                stage.world.time(),
-                stage.duration
+                built.world.time(),
+                built.duration
             ),
         }));
     }
@@ -171,10 +173,10 @@ pub fn whole_steps(duration: f64, dt: f64) -> Result<u64, Failure> {
 }
 
 /// The channels asked for, or the scene's, or the energy.
-fn channels(options: &Run, stage: &Stage) -> Result<Vec<Channel>, Failure> {
-    let suggested = if stage.plot.is_empty() { vec!["energy".to_owned()] } else { stage.plot.clone() };
+fn channels(options: &Run, built: &BuiltScene) -> Result<Vec<Channel>, Failure> {
+    let suggested = if built.plot.is_empty() { vec!["energy".to_owned()] } else { built.plot.clone() };
     let names = if options.channels.is_empty() { &suggested } else { &options.channels };
-    names.iter().map(|name| Channel::parse(name.trim(), &stage.world).map_err(Failure::input)).collect()
+    names.iter().map(|name| Channel::parse(name.trim(), &built.world).map_err(Failure::input)).collect()
 }
 
 /// Refuses a plot that could not be saved before the work is done, not after.
@@ -260,7 +262,7 @@ impl Journey {
 }
 
 /// Writes everything that was asked for ⇒ what happened, and what was written, in words.
-fn keep(options: &Run, journey: Journey, stage: &Stage) -> Result<(Tally, Vec<String>), Failure> {
+fn keep(options: &Run, journey: Journey, built: &BuiltScene) -> Result<(Tally, Vec<String>), Failure> {
     let mut files = Vec::new();
     // A recording that failed must not take the plot and the saved state with it.
     let recorded = journey.recorder.map(Record::finish);
@@ -268,11 +270,11 @@ fn keep(options: &Run, journey: Journey, stage: &Stage) -> Result<(Tally, Vec<St
         files.push(written.clone());
     }
     if let (Some(watch), Some(path)) = (journey.watch, &options.plot) {
-        watch.chart(&stage.title).save(path).map_err(Failure::failed)?;
+        watch.chart(&built.title).save(path).map_err(Failure::failed)?;
         files.push(path.display().to_string());
     }
     if let Some(path) = &options.save {
-        let bytes = stage.world.snapshot_with(&*stage.simulator).map_err(Failure::failed)?;
+        let bytes = built.world.snapshot_with(&*built.simulator).map_err(Failure::failed)?;
         save(path, &bytes).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         files.push(path.display().to_string());
     }

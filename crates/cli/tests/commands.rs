@@ -60,13 +60,13 @@ fn every_built_in_scene_runs() {
     let folder = Folder::new();
     for scene in rattleback_scene::built_ins() {
         // Their time scales differ: atoms need femtoseconds.
-        let stage = rattleback_scene::Scene::open(scene.name).unwrap().build(&Registry::default()).unwrap();
-        let duration = (5.0 * stage.dt).to_string();
+        let built = rattleback_scene::Scene::open(scene.name).unwrap().build(&Registry::default()).unwrap();
+        let duration = (5.0 * built.dt).to_string();
         let out = folder.run(&["run", scene.name, "--for", &duration, "--plot", "out.svg"]).fine();
         assert!(out.contains("in 5 steps"), "{out}");
         // Where contacts are told, they are all that is.
         let quiet =
-            out.contains("events            none") || stage.simulator.description().type_name == "realtime";
+            out.contains("events            none") || built.simulator.description().type_name == "realtime";
         assert!(out.contains("energy") && quiet, "{}: {out}", scene.name);
         assert!(!out.contains("quarantined") && !out.contains("left the bounds"), "{}: {out}", scene.name);
     }
@@ -79,7 +79,7 @@ duration = 0.6
 
 [[body]]
 name = "floor"
-status = "fixed"
+status = "static"
 shape = { type = "half-space", normal = [0, 0, 1] }
 
 [[body]]

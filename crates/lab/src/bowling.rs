@@ -124,8 +124,8 @@ fn starts(throws: u32, seed: u64) -> Vec<f64> {
 
 /// Throws one ball so that it would cross the pin line at about x.
 pub fn throw(kind: Kind, x: f64, registry: &Registry) -> Result<Outcome, ExperimentError> {
-    let (mut stage, mut impulse) = open(&Scene::built_in("bowling")?, registry)?;
-    let world = &mut stage.world;
+    let (mut built, mut impulse) = open(&Scene::built_in("bowling")?, registry)?;
+    let world = &mut built.world;
     let ball = world.find_body("ball").ok_or_else(|| ExperimentError::NoBody("ball".into()))?;
     let angle = if kind == Kind::Hook { 2f64.to_radians() } else { 0.0 };
     let velocity = SPEED * DVec3::new(angle.sin(), angle.cos(), 0.0);
@@ -141,20 +141,20 @@ pub fn throw(kind: Kind, x: f64, registry: &Registry) -> Result<Outcome, Experim
         .map(|body| body.id())
         .collect();
 
-    let (mut crossing, mut end) = (x, stage.duration);
-    while stage.world.time() < end {
-        impulse.step(&mut stage.world, stage.dt)?;
-        let ball = stage.world.body(ball)?;
+    let (mut crossing, mut end) = (x, built.duration);
+    while built.world.time() < end {
+        impulse.step(&mut built.world, built.dt)?;
+        let ball = built.world.body(ball)?;
         let left = PIN_LINE - ball.position().y;
         if left > APPROACH {
             crossing = ball.position().x + ball.velocity().x / ball.velocity().y * left;
-            end = stage.world.time() + AFTERMATH;
+            end = built.world.time() + AFTERMATH;
         }
-        if stage.world.time() > stage.duration + AFTERMATH {
+        if built.world.time() > built.duration + AFTERMATH {
             break;
         }
     }
-    Ok(Outcome { crossing, felled: felled(&stage.world, &pins)? })
+    Ok(Outcome { crossing, felled: felled(&built.world, &pins)? })
 }
 
 fn felled(world: &World, pins: &[BodyId]) -> Result<u32, ExperimentError> {

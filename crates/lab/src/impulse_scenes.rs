@@ -3,7 +3,7 @@
 use rattleback_dynamics::property::ComponentType;
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::{Registry, Simulator};
-use rattleback_scene::{Scene, SceneError, Stage};
+use rattleback_scene::{BuiltScene, Scene, SceneError};
 use std::time::{Duration, Instant};
 
 /// A scene, how long it was run when its slowdown was published, and that slowdown: seconds of computing (on a
@@ -89,7 +89,7 @@ fn computed_so_far() -> Option<f64> {
 }
 
 /// Scene ⇒ its stage, and a simulator with the same settings that can be asked about itself.
-pub fn open(scene: &Scene, registry: &Registry) -> Result<(Stage, Impulse), ExperimentError> {
+pub fn open(scene: &Scene, registry: &Registry) -> Result<(BuiltScene, Impulse), ExperimentError> {
     open_with(scene, registry, |_| {})
 }
 
@@ -98,16 +98,16 @@ fn open_with(
     scene: &Scene,
     registry: &Registry,
     change: impl FnOnce(&mut ImpulseSettings),
-) -> Result<(Stage, Impulse), ExperimentError> {
-    let stage = scene.build(registry)?;
-    let description = stage.simulator.description();
+) -> Result<(BuiltScene, Impulse), ExperimentError> {
+    let built = scene.build(registry)?;
+    let description = built.simulator.description();
     if description.type_name != ImpulseSettings::TYPE_NAME {
         return Err(ExperimentError::OtherSimulator(description.type_name));
     }
     let mut settings =
         ImpulseSettings::with(&description.properties).map_err(rattleback_dynamics::Error::from)?;
     change(&mut settings);
-    Ok((stage, Impulse::new(settings)?))
+    Ok((built, Impulse::new(settings)?))
 }
 
 /// Runs a built-in scene for so many simulated seconds or until patience ends. With several threads the clock tells what was computed.
@@ -119,18 +119,18 @@ pub fn measure(
     registry: &Registry,
 ) -> Result<Cost, ExperimentError> {
     let set = |settings: &mut ImpulseSettings| settings.threads = i64::from(threads);
-    let (mut stage, mut impulse) = open_with(&Scene::built_in(name)?, registry, set)?;
-    let steps = (duration / stage.dt).round().max(1.0) as u64;
+    let (mut built, mut impulse) = open_with(&Scene::built_in(name)?, registry, set)?;
+    let steps = (duration / built.dt).round().max(1.0) as u64;
     let stride = steps.div_ceil(100);
     let mut check_rate = Vec::new();
     let mut checks_before = 0;
     let (began, computed_before) = (Instant::now(), computed_so_far());
     for step in 1..=steps {
-        impulse.step(&mut stage.world, stage.dt)?;
+        impulse.step(&mut built.world, built.dt)?;
         if step.is_multiple_of(stride) {
             let checks = impulse.counters().checks;
-            let rate = (checks - checks_before) as f64 / (stride as f64 * stage.dt);
-            check_rate.push((stage.world.time(), rate));
+            let rate = (checks - checks_before) as f64 / (stride as f64 * built.dt);
+            check_rate.push((built.world.time(), rate));
             checks_before = checks;
             if began.elapsed() > patience {
                 break;
@@ -142,7 +142,7 @@ pub fn measure(
     let own = computed_so_far().zip(computed_before).map(|(after, before)| after - before);
     let computed = own.filter(|_| threads == 1).unwrap_or(wall);
     Ok(Cost {
-        simulated: stage.world.time(),
+        simulated: built.world.time(),
         wall,
         computed,
         checks: counters.checks,

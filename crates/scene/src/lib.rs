@@ -61,6 +61,6 @@ pub use error::{Place, Problem, SceneError, SceneFault, SceneWarning};
 pub use file_access::FileAccess;
 pub use joint_names::scene_joints;
 pub use model::status_name;
-pub use scene::{Scene, Stage};
+pub use scene::{BuiltScene, Scene};
 pub use schema::schema;
 pub use source::MAX_SCENE_BYTES;

@@ -31,12 +31,12 @@ use std::path::{Path, PathBuf};
 ///     "#,
 ///     "example",
 /// )?;
-/// let mut stage = scene.build(&Registry::default())?;
+/// let mut built = scene.build(&Registry::default())?;
 /// for _ in 0..240 {
-///     stage.simulator.step(&mut stage.world, stage.dt)?;
+///     built.simulator.step(&mut built.world, built.dt)?;
 /// }
-/// let ball = stage.world.find_body("ball").unwrap();
-/// assert!((stage.world.body(ball)?.position().z - (10.0 - 0.5 * 9.81)).abs() < 1e-9);
+/// let ball = built.world.find_body("ball").unwrap();
+/// assert!((built.world.body(ball)?.position().z - (10.0 - 0.5 * 9.81)).abs() < 1e-9);
 ///
 /// let error = Scene::parse("titel = 'A ball falls'", "example").unwrap_err();
 /// assert!(error.to_string().starts_with("example:1:1: unknown key `titel`"));
@@ -53,7 +53,7 @@ pub struct Scene {
 
 /// A scene built: a world at time 0 and what moves it.
 #[derive(Debug)]
-pub struct Stage {
+pub struct BuiltScene {
     /// Everything there is.
     pub world: World,
     /// What moves it.
@@ -144,11 +144,11 @@ impl Scene {
     }
 
     /// Makes the world and the simulator, with types from the registry; all of it or, with the reason, nothing.
-    pub fn build(&self, registry: &Registry) -> Result<Stage, SceneError> {
+    pub fn build(&self, registry: &Registry) -> Result<BuiltScene, SceneError> {
         let built = Model::read(&self.document)
             .and_then(|model| crate::build::scene(&model, registry, &self.folder, self.access));
         let built = built.map_err(|fault| error(&self.source, fault))?;
-        Ok(Stage { warnings: self.warnings.clone(), ..built })
+        Ok(BuiltScene { warnings: self.warnings.clone(), ..built })
     }
 
     /// What should be changed in the file, such as names of an earlier release; empty for most scenes.

@@ -49,7 +49,7 @@ fn a_scene_in_three_files_is_the_scene_in_one() {
     let steel = "[materials.steel]\nrestitution = 0.6\n";
     let steel_json = "{ \"materials\": { \"steel\": { \"restitution\": 0.6 } } }";
     let ground =
-        "[[body]]\nname = 'ground'\nstatus = 'fixed'\nmaterial = 'steel'\nshape = { type = 'half-space' }\n";
+        "[[body]]\nname = 'ground'\nstatus = 'static'\nmaterial = 'steel'\nshape = { type = 'half-space' }\n";
     let stone = "[[body]]\nname = 'stone'\nposition = [0, 0, 2]\nshape = { type = 'mesh', file = 'FOLDERstone.obj' }\n";
     let ball = "[[body]]\nname = 'ball'\nposition = [0, 0, 5]\nshape = { type = 'sphere', radius = 1 }\n";
     let folder = Folder::with(&[
@@ -251,7 +251,7 @@ fn nothing_outside_of_the_folder_is_read_unless_allowed() {
             .map_err(|error| error.to_string())
     };
     let body =
-        |file: &str| format!("[[body]]\nstatus = 'fixed'\nshape = {{ type = 'mesh', file = '{file}' }}");
+        |file: &str| format!("[[body]]\nstatus = 'static'\nshape = {{ type = 'mesh', file = '{file}' }}");
     let script = |file: &str| {
         format!("body(#{{ status: \"fixed\", shape: #{{ type: \"mesh\", file: \"{file}\" }} }});")
     };

@@ -15,7 +15,7 @@ use crate::error::Problem;
 use crate::file_access::FileAccess;
 use crate::joint_names::scene_joints;
 use crate::model::{Component, GravityModel, Model, Named};
-use crate::scene::Stage;
+use crate::scene::BuiltScene;
 use crate::source::{Fault, Read, Span};
 use crate::units::Units;
 use names::{Bodies, Groups, Materials};
@@ -41,7 +41,7 @@ pub(crate) fn scene(
     registry: &Registry,
     folder: &Path,
     access: FileAccess,
-) -> Read<Stage> {
+) -> Read<BuiltScene> {
     let seed = model.seed.unwrap_or_default();
     let joints = scene_joints(registry);
     let context = Context { registry, joints, units: model.units, folder, access, seed };
@@ -58,7 +58,7 @@ pub(crate) fn scene(
     for channel in &model.plot {
         check_channel(channel, &bodies)?;
     }
-    Ok(Stage {
+    Ok(BuiltScene {
         world,
         simulator,
         dt: model.time_step,

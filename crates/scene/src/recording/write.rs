@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 /// use rattleback_scene::{Scene, recording::{Recording, RecordingWriter}};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let path = std::env::temp_dir().join(format!("rattleback-doctest-{}.rbrec", std::process::id()));
-/// let mut stage = Scene::built_in("tennis-racket")?.build(&Registry::default())?;
-/// let mut writer = RecordingWriter::create(&path, &stage.title, stage.dt, &stage.world, &*stage.simulator)?;
+/// let mut built = Scene::built_in("tennis-racket")?.build(&Registry::default())?;
+/// let mut writer = RecordingWriter::create(&path, &built.title, built.dt, &built.world, &*built.simulator)?;
 /// for _ in 0..10 {
-///     stage.simulator.step(&mut stage.world, stage.dt)?;
-///     writer.record(&stage.world, &stage.world.readout(), &*stage.simulator)?;
+///     built.simulator.step(&mut built.world, built.dt)?;
+///     writer.record(&built.world, &built.world.readout(), &*built.simulator)?;
 /// }
 /// writer.finish()?;
 /// let mut recording = Recording::open(&path, &Registry::default())?;
 /// assert_eq!(recording.len(), 10);
-/// let racket = stage.world.iter_bodies().next().unwrap();
+/// let racket = built.world.iter_bodies().next().unwrap();
 /// assert_eq!(recording.state(9)?.bodies[0].orientation, racket.orientation());
 /// # std::fs::remove_file(&path)?;
 /// # Ok(()) }
