@@ -1,7 +1,7 @@
 //! Runs scenes with one, two and four threads, stops and restores one of them halfway, and compares the bits:
 //! `cargo run --release -p rattleback-scene --example same_bits [STEPS] [SCENE …]`.
 //!
-//! Scenes are the large ones, or any that come along with the crate, by name. Nothing named: all the large ones.
+//! Scenes are the large ones, or any built-in scene, by name. Without a name: all the large ones.
 
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Error, Registry, Simulator, Status, World};
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// Lets come who is due in a step.
+    /// Adds the bodies that are due in a step.
     fn arrive(&self, world: &mut World, step: usize) -> Result<(), Error> {
         match self {
             Self::Large(scene) => scene.arrive(world, step).map(|_| ()),

@@ -1,5 +1,5 @@
 //! Runs a stress scene: `cargo run --release -p rattleback-scene --example stress -- NAME [STEPS] [THREADS] [series]`;
-//! with `series` it tells of every step what its stages took, ms.
+//! with `series` it prints the times of the stages of every step, ms.
 
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Simulator, Status};

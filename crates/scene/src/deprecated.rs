@@ -1,7 +1,7 @@
 //! Names of earlier releases in scene files.
 //!
-//! They are read for one release after they changed. Each is replaced in the tree, so that everything behind sees present names only
-//! and a converted scene has them, and is reported as a warning at its first place.
+//! They are read for one release after they changed. Each is replaced in the tree, so that all later passes, and converted scenes, have
+//! present names only, and is reported as a warning at its first place.
 
 use crate::document::{Content, Key, Node, Table};
 use crate::error::{Problem, SceneWarning};
@@ -22,7 +22,7 @@ struct Replaced {
     old: String,
     new: &'static str,
     first: Span,
-    /// Bytes at which the name stands; what a script says in a loop stands at one.
+    /// Byte offsets of the name; a call in a loop of a script is one place.
     places: BTreeSet<u32>,
 }
 
@@ -49,7 +49,7 @@ impl Deprecated {
 
     /// The old names as warnings, one for each name, at its first place.
     pub fn warnings(self, source: &Source) -> Vec<SceneWarning> {
-        let told = |Replaced { what, old, new, first, places }: Replaced| {
+        let warning = |Replaced { what, old, new, first, places }: Replaced| {
             let others = match places.len() {
                 1 => String::new(),
                 2 => "; there is one more place".into(),
@@ -60,7 +60,7 @@ impl Deprecated {
             );
             SceneWarning { place: source.place(first), message }
         };
-        self.replaced.into_iter().map(told).collect()
+        self.replaced.into_iter().map(warning).collect()
     }
 
     fn defaults(&mut self, node: &mut Node) -> Read<()> {
@@ -116,7 +116,7 @@ impl Deprecated {
         }
     }
 
-    /// Renames the keys of a table. A table that has a key under both names says it twice.
+    /// Renames the keys of a table. A table with a key under both names is refused.
     fn rename_keys(&mut self, table: &mut Table, now: &dyn Fn(&str) -> Option<&'static str>) -> Read<()> {
         for place in 0..table.entries.len() {
             let Key { name, span } = &table.entries[place].0;

@@ -1,7 +1,7 @@
 //! Names of joints and of their properties in scene files, where the registry has other ones.
 //!
-//! A scene says `type = "fixed"` and `max_torque`; the registry of this release says `rigid` and `effort`. The registry's names
-//! are those that scene files of earlier releases use, so the same tables tell which old names are still read.
+//! Scene files have `type = "fixed"` and `max_torque`, the registry of this release has `rigid` and `effort`. Scene files of earlier
+//! releases have the names of the registry, so the same tables list the old names that are still read.
 
 use rattleback_dynamics::property::{Properties, PropertySpec};
 use rattleback_dynamics::registry::{Catalogue, Entry, RegistryError};

@@ -15,7 +15,7 @@ use rattleback_dynamics::{Registry, Simulator, World};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// A scene as it stands in a file: what is there and how it starts. Build it as often as you like.
+/// A scene as read from a file, checked; it can be built any number of times.
 ///
 /// ```
 /// use rattleback_dynamics::Registry;
@@ -51,20 +51,20 @@ pub struct Scene {
     warnings: Vec<SceneWarning>,
 }
 
-/// A scene built: a world at time 0 and what moves it.
+/// A built scene: a world at time 0 and its simulator.
 #[derive(Debug)]
 pub struct BuiltScene {
-    /// Everything there is.
+    /// The world.
     pub world: World,
-    /// What moves it.
+    /// The simulator.
     pub simulator: Box<dyn Simulator>,
     /// Suggested time step, s.
     pub dt: f64,
     /// Suggested duration of a run, s.
     pub duration: f64,
-    /// One line.
+    /// Title, one line.
     pub title: String,
-    /// What there is to see.
+    /// Description of what happens in it.
     pub description: String,
     /// Channels worth plotting, such as `energy` or `racket.omega_y`.
     pub plot: Vec<String>,
@@ -73,7 +73,7 @@ pub struct BuiltScene {
 }
 
 impl Scene {
-    /// (text, what to call it in messages) ⇒ scene. The text is TOML, or what its name ends in: JSON (`.json`), a script (`.rhai`), a
+    /// (text, name in messages) ⇒ scene. The text is TOML, or what its name ends in: JSON (`.json`), a script (`.rhai`), a
     /// sandbox script (`.sandbox`, `.gravitas`). Paths of included files and of meshes are relative to the current folder, and stay in it.
     pub fn parse(text: &str, origin: &str) -> Result<Self, SceneError> {
         Self::parse_in(text, origin, PathBuf::new(), None, FileAccess::SceneFolder)
@@ -121,7 +121,7 @@ impl Scene {
         }
     }
 
-    /// Path of a file, or name of a built-in scene ⇒ scene. If there is a file called so, it is meant.
+    /// Path of a file, or name of a built-in scene ⇒ scene. A file takes precedence.
     pub fn open(name_or_path: &str) -> Result<Self, SceneError> {
         Self::open_with(name_or_path, FileAccess::SceneFolder)
     }
@@ -133,7 +133,7 @@ impl Scene {
             return Self::load_with(path, access);
         }
         match Self::built_in(name_or_path) {
-            // Whoever writes a path means a file, and wants to know what is wrong with it.
+            // A name with a folder or an extension is a path: the error is that of the file.
             Err(SceneError::UnknownScene { .. })
                 if path.components().count() > 1 || path.extension().is_some() =>
             {
@@ -143,7 +143,10 @@ impl Scene {
         }
     }
 
-    /// Makes the world and the simulator, with types from the registry; all of it or, with the reason, nothing.
+    /// Makes the world and the simulator, with types from the registry.
+    ///
+    /// # Errors
+    /// The first error in the scene and its place.
     pub fn build(&self, registry: &Registry) -> Result<BuiltScene, SceneError> {
         let built = Model::read(&self.document)
             .and_then(|model| crate::build::scene(&model, registry, &self.folder, self.access));
@@ -161,7 +164,7 @@ impl Scene {
         self.document.to_toml()
     }
 
-    /// The scene as JSON text, which says the same.
+    /// The scene as JSON text, with the same contents as [`Self::to_toml`].
     pub fn to_json(&self) -> String {
         self.document.to_json()
     }
@@ -187,12 +190,12 @@ impl Scene {
     }
 }
 
-/// (text, what it is called, where its texts go, how files are found) ⇒ the whole tree, checked as far as a model can, and the old names
+/// (text, name, source that collects included texts, how files are found) ⇒ the whole tree, checked as far as a model can, and the old names
 /// that were replaced in it.
 fn document(text: &str, origin: &str, source: &mut Source, how: &Includes<'_>) -> Read<(Table, Deprecated)> {
     let mut document = tree(text, origin)?;
     if let (true, Some(node)) = (script::is_script(origin), document.get("include")) {
-        let message = "a script reaches no file, so it cannot include one";
+        let message = "scripts have no access to files, so they cannot include one";
         return Err(Fault::new(node.span, Problem::Conflict(message.into())));
     }
     include::resolve(&mut document, source, how)?;
@@ -204,7 +207,7 @@ fn document(text: &str, origin: &str, source: &mut Source, how: &Includes<'_>) -
     Ok((document, deprecated))
 }
 
-/// Text ⇒ tree, by what the file is called.
+/// Text ⇒ tree, by the extension of the file.
 fn tree(text: &str, origin: &str) -> Read<Table> {
     if script::is_script(origin) {
         script::run(text)
@@ -217,17 +220,17 @@ fn tree(text: &str, origin: &str) -> Read<Table> {
     }
 }
 
-/// The error for a fault, in the names that its file uses.
+/// The error for a fault, in the names of its file format.
 fn error(source: &Source, fault: Fault) -> SceneError {
     if !sandbox_script::is_sandbox_script(source.origin(fault.span)) {
         return source.error(fault);
     }
-    source.error(Fault::new(fault.span, sandbox_script::retold(*fault.problem)))
+    source.error(Fault::new(fault.span, sandbox_script::in_script_names(*fault.problem)))
 }
 
 /// Path of a regular file that is not too large ⇒ its bytes.
 fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ReadFailure> {
-    // Looked at before opening: opening a pipe would wait for its writer.
+    // Checked before opening: opening a pipe would wait for its writer.
     let metadata = std::fs::metadata(path).map_err(ReadFailure::Io)?;
     if !metadata.is_file() {
         let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file");
@@ -245,7 +248,7 @@ fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ReadFailure> {
     Ok(bytes)
 }
 
-/// Why a file has no bytes for us.
+/// Why a file could not be read.
 enum ReadFailure {
     Io(std::io::Error),
     TooLarge(u64),

@@ -1,4 +1,4 @@
-//! A scene says the same as TOML, as JSON and as a script: the same world, bit for bit.
+//! A scene as TOML, as JSON and as a script builds the same world, bit for bit.
 
 use proptest::prelude::*;
 use rattleback_dynamics::Registry;
@@ -31,7 +31,7 @@ fn goes_round(text: &str, origin: &str) {
 }
 
 #[test]
-fn every_scene_that_comes_along_goes_round() {
+fn every_built_in_scene_goes_round() {
     for scene in built_ins().iter().filter(|scene| scene.name != "swarm") {
         goes_round(scene.text, scene.file);
     }
@@ -77,9 +77,9 @@ fn mistakes_in_json_are_told_at_their_place() {
         ("{ \"a\" 1 }", 1, 7, "`:`"),
         ("{ a: 1 }", 1, 3, "double quotes"),
         ("{ \"a\": \"\\q\" }", 1, 8, "escape"),
-        ("{ \"a\": \"x", 1, 8, "no end"),
+        ("{ \"a\": \"x", 1, 8, "unterminated"),
         ("[]", 1, 1, "an object"),
-        ("{} {}", 1, 4, "behind the end"),
+        ("{} {}", 1, 4, "after the end"),
         ("{ \"a\": 01 }", 1, 8, "as JSON writes it"),
         ("", 1, 1, "a value is missing"),
     ] {

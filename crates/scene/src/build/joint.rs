@@ -42,7 +42,7 @@ pub(super) fn add_all(
     Ok(())
 }
 
-/// A joint without a position sits in the middle between its bodies, or in its only one.
+/// A joint without a position is placed midway between its bodies, or at its only one.
 fn add(
     context: &Context<'_>,
     world: &mut World,

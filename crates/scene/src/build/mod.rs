@@ -1,4 +1,4 @@
-//! Model ⇒ stage: materials, then bodies, then everything that names them.
+//! Model ⇒ built scene: materials, then bodies, then everything that refers to them.
 
 mod body;
 mod budget;
@@ -24,7 +24,7 @@ use rattleback_dynamics::registry::Catalogue;
 use rattleback_dynamics::{Joint, Material, Properties, Registry, Simulator, World};
 use std::path::Path;
 
-/// What every part of the construction looks at.
+/// What all parts of the construction share.
 struct Context<'a> {
     registry: &'a Registry,
     /// Joints under the names of scene files.
@@ -35,7 +35,7 @@ struct Context<'a> {
     seed: u64,
 }
 
-/// (model, registry, folder of mesh files and whether others may be read) ⇒ stage, or what is wrong and where.
+/// (model, registry, folder of mesh files and access to others) ⇒ built scene, or the first error and its place.
 pub(crate) fn scene(
     model: &Model<'_>,
     registry: &Registry,
@@ -70,12 +70,12 @@ pub(crate) fn scene(
     })
 }
 
-/// Why the engine refused something that stood here.
+/// Error of the engine at a place.
 fn refused(span: Span, error: impl std::fmt::Display) -> Fault {
     Fault::new(span, Problem::Refused(error.to_string()))
 }
 
-/// Component as it stands in the file ⇒ a thing made by the registry.
+/// Component of the model ⇒ object made by the registry.
 fn make<T>(
     context: &Context<'_>,
     catalogue: &Catalogue<T>,
@@ -130,7 +130,7 @@ fn make_simulator(context: &Context<'_>, component: Option<&Component<'_>>) -> R
     if let (Some(Value::Text(name)), Some(node)) = (given.get("integrator"), component.get("integrator")) {
         let integrator =
             property::entry(&context.registry.integrators, &Named { text: name, span: node.span })?;
-        // The simulator takes the settings of every integrator; one that the chosen one ignores is a mistake.
+        // The simulator has the settings of all integrators; a setting that the chosen one ignores is an error.
         let mut known: Vec<String> = integrator.properties.iter().map(|spec| spec.name.clone()).collect();
         known.extend(["type".into(), "integrator".into(), "threads".into()]);
         if let Some((key, _)) = component.properties.iter().find(|(key, _)| !known.contains(&key.name)) {
@@ -141,11 +141,11 @@ fn make_simulator(context: &Context<'_>, component: Option<&Component<'_>>) -> R
     catalogue.make(component.type_name.text, &given).map_err(|error| refused(component.type_name.span, error))
 }
 
-/// What can be plotted of a world as a whole, with or without a component behind a dot.
+/// Channels of the world, with or without a component after a dot.
 const WORLD_CHANNELS: [&str; 3] = ["energy", "momentum", "angular_momentum"];
 
-/// A channel is a quantity of the world, or of a body (by name, or by `#` and its slot) behind a dot; which quantities
-/// a body has is for whoever plots them to say.
+/// A channel is a quantity of the world, or a body (its name, or `#` and its slot), a dot and a quantity. Quantities of bodies are checked
+/// when the channel is read.
 fn check_channel(channel: &Named<'_>, bodies: &Bodies<'_>) -> Read<()> {
     let (source, span) =
         (channel.text.rsplit_once('.').map_or(channel.text, |(source, _)| source), channel.span);

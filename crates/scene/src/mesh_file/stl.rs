@@ -144,7 +144,7 @@ impl<'a> Words<'a> {
     /// What follows `facet` ⇒ the three corners.
     fn facet(&mut self) -> Result<[DVec3; 3], MeshFileError> {
         self.expect("normal")?;
-        // Exporters write the strangest normals (`-nan(ind)`); nobody reads them.
+        // Normals of exporters can be invalid (`-nan(ind)`) and are ignored.
         for _ in 0..3 {
             self.next();
         }

@@ -45,7 +45,7 @@ pub fn write_stl_binary(soup: &PolygonSoup, destination: impl Write) -> Result<(
     check_size("triangles", count, u64::from(u32::MAX))?;
     let mut out = BufWriter::new(destination);
     let mut header = *b"binary STL                                                                      ";
-    // A reader that only looks at the first word must not take this for the ASCII format.
+    // The first word must not be that of the ASCII format.
     header[10..].fill(0);
     out.write_all(&header)?;
     out.write_all(&(count as u32).to_le_bytes())?;

@@ -12,7 +12,7 @@ use glam::DVec3;
 use rattleback_dynamics::{Path, Status};
 use rattleback_geometry::{MassModel, Pose};
 
-/// Keys of a body; `like` is done with before a model is read.
+/// Keys of a body; `like` is resolved before a model is read.
 pub(crate) const KEYS: &[&str] = &[
     "name",
     "like",
@@ -41,7 +41,7 @@ pub(crate) const KEYS: &[&str] = &[
 const SHAPE_KEYS: &[&str] =
     &["position", "orientation", "density", "material", "groups", "collision_mask", "sensor", "one_way"];
 
-/// Which groups something belongs to and may touch, by name.
+/// Groups of a body or shape, and the groups it collides with, by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupsModel<'a> {
     pub member_of: Option<Vec<Named<'a>>>,
@@ -123,7 +123,7 @@ impl<'a> BodyModel<'a> {
         Ok(body)
     }
 
-    /// Where trouble with the body as a whole is shown.
+    /// The place at which errors of the body as a whole are shown.
     pub fn place(&self) -> Span {
         self.name.map_or(self.span, |name| name.span)
     }
@@ -138,7 +138,7 @@ impl<'a> GroupsModel<'a> {
     }
 }
 
-/// Brackets count copies and `world` is everything that is no body, so that neither can be part of a name.
+/// Brackets number copies and `world` stands for no body, so neither can be part of a name.
 fn read_name(node: &Node) -> Read<Named<'_>> {
     let name = Named::read("name", node)?;
     if name.text.is_empty() || name.text == "world" || name.text.contains(['[', ']']) {
@@ -188,7 +188,7 @@ fn read_shapes<'a>(node: &'a Node, units: &Units, mass_model: MassModel) -> Read
 
 fn read_shape<'a>(node: &'a Node, units: &Units, mass_model: MassModel) -> Read<ShapeModel<'a>> {
     let geometry = Component::read_beside("shape", node, None, SHAPE_KEYS)?;
-    // The registry will look at the other keys.
+    // The other keys are properties, which the registry checks.
     let fields = Fields::open("shape", node)?;
     let density = |node: &Node| node.positive("density", units, mass::density_dimension(mass_model));
     Ok(ShapeModel {

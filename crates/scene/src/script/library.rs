@@ -1,8 +1,7 @@
-//! What a script can call besides what describes a scene.
+//! Library functions of scripts.
 //!
-//! The standard library of the language without what a scene has no use for: no byte buffers, no clock, no `sleep`, no JSON (its
-//! reader begins a count of its own). Functions whose results can be much larger than their arguments are replaced by ones
-//! that look before they allocate, and that charge what they make.
+//! The standard library of the language without byte buffers, clock, `sleep` and JSON (whose reader has a counter of its own). Functions
+//! whose results can be much larger than their arguments are replaced by ones that check the size before they allocate, and charge it.
 
 use super::meter::{Meter, stop};
 use super::{MAX_LIST, MAX_TABLE, MAX_TEXT, Spoken};
@@ -125,7 +124,7 @@ fn lists(engine: &mut Engine, meter: &Rc<Meter>) {
     );
 }
 
-/// A piece of text to look for or to put in.
+/// A text to search for or to insert.
 fn piece(value: &Dynamic) -> Option<String> {
     if let Ok(character) = value.as_char() {
         return Some(character.to_string());
