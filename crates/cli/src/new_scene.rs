@@ -1,4 +1,4 @@
-//! `rattleback new`: a scene to begin with.
+//! `rattleback new`: a template of a scene.
 
 use crate::failure::Failure;
 use std::fs::OpenOptions;
@@ -43,7 +43,7 @@ shape = { type = "box", half_extents = [0.2, 0.2, 0.2] }
 repeat = { count = 5, spacing = [0, 0, 0.4] }
 "#;
 
-const SCRIPT: &str = r#"// What `set`, `body`, `force`, `material` and `simulator` say is what a scene file would say.
+const SCRIPT: &str = r#"// `set`, `body`, `force`, `material` and `simulator` take the tables of a scene file.
 set("title", "My scene");
 set("description", "A ball knocks over a round tower.");
 set("duration", 6);
@@ -78,7 +78,7 @@ body(#{
 });
 "#;
 
-/// Writes a file or a script, by its extension; never over another.
+/// Writes a file or a script, by its extension; an existing file is not overwritten.
 pub fn new_scene(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let text = match path.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => FILE,

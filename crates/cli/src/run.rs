@@ -1,4 +1,4 @@
-//! `run`: a scene from its first state to its last, with recordings, plots and snapshots on the way.
+//! `run`: simulates a scene, with recordings, plots and snapshots.
 
 use crate::arguments::Run;
 use crate::chart::Watch;
@@ -20,9 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A run shorter than this shows no progress.
-const PATIENCE: Duration = Duration::from_millis(700);
-/// A run of more steps than this would outlive its user.
+/// A run shows its progress after this time.
+const PROGRESS_AFTER: Duration = Duration::from_millis(700);
+/// Most steps of a run.
 const MAX_STEPS: f64 = 1e12;
 
 /// Runs a scene.
@@ -60,7 +60,7 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
     }
     let recorder = options.record.as_ref().map(|path| Record::create(path, &built, dt)).transpose()?;
 
-    let mut journey = Journey {
+    let mut run_loop = RunLoop {
         recorder,
         watch,
         tally: Tally::default(),
@@ -69,13 +69,13 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
         every: options.every,
     };
     let began = Instant::now();
-    let end = journey.travel(&mut built.world, &mut *built.simulator, dt, steps);
+    let end = run_loop.step_all(&mut built.world, &mut *built.simulator, dt, steps);
     let wall = began.elapsed();
-    journey.progress.clear();
+    run_loop.progress.clear();
 
-    // Whatever happened on the way, what has been seen is kept.
-    let stopped = journey.stop.load(Ordering::Relaxed);
-    let (tally, files) = keep(options, journey, &built)?;
+    // Records and plots are written even if a step failed.
+    let stopped = run_loop.stop.load(Ordering::Relaxed);
+    let (tally, files) = keep(options, run_loop, &built)?;
     end?;
     if !options.quiet {
         let title = if built.title.is_empty() { &options.scene } else { &built.title };
@@ -86,7 +86,7 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
     if stopped { Err(Failure::Interrupted(built.world.time())) } else { Ok(()) }
 }
 
-/// Refuses a world whose energy or momentum is beyond what numbers can hold, and names the body that is farthest out or fastest.
+/// Refuses a world whose energy or momentum is not finite, and names the body that is farthest out or fastest.
 pub fn check_finite(world: &World) -> Result<(), String> {
     let readout = world.readout();
     let finite = readout.kinetic_energy.is_finite()
@@ -115,7 +115,7 @@ pub fn check_finite(world: &World) -> Result<(), String> {
     ))
 }
 
-/// Puts the stage where a snapshot left off.
+/// Replaces world and simulator by those of a snapshot.
 fn resume(built: &mut BuiltScene, path: &Path, registry: &Registry) -> Result<(), Failure> {
     let named = |error: &dyn std::fmt::Display| Failure::Input(format!("{}: {error}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| named(&error))?;
@@ -123,7 +123,7 @@ fn resume(built: &mut BuiltScene, path: &Path, registry: &Registry) -> Result<()
     Ok(())
 }
 
-/// Replaces the simulator, or its integrator, if asked to.
+/// Replaces the simulator or its integrator, as the options say.
 fn choose_simulator(built: &mut BuiltScene, options: &Run, registry: &Registry) -> Result<(), Failure> {
     if options.simulator.is_none() && options.integrator.is_none() {
         return Ok(());
@@ -133,13 +133,13 @@ fn choose_simulator(built: &mut BuiltScene, options: &Run, registry: &Registry) 
         registry.integrators.get(integrator).map_err(Failure::input)?;
         properties.insert("integrator".into(), Value::Text(integrator.clone()));
     }
-    // The settings of another simulator or integrator would mean nothing to this one: it starts from its defaults.
+    // Settings of another simulator or integrator do not apply: it has its defaults.
     let name = options.simulator.clone().unwrap_or_else(|| built.simulator.description().type_name);
     built.simulator = registry.simulators.make(&name, &properties).map_err(Failure::input)?;
     Ok(())
 }
 
-/// How many whole steps cover what is left to simulate.
+/// Number of whole steps that cover the remaining time.
 fn step_count(options: &Run, built: &BuiltScene, dt: f64) -> Result<u64, Failure> {
     if !(dt.is_finite() && dt > 0.0) {
         return Err(Failure::Input(format!("the time step must be finite and > 0; got {dt}")));
@@ -149,7 +149,7 @@ fn step_count(options: &Run, built: &BuiltScene, dt: f64) -> Result<u64, Failure
         return Err(Failure::Input(match options.duration {
             Some(duration) => format!("--for must be finite and ≥ 0; got {duration}"),
             None => format!(
-                "the saved state is at t = {} s, past the end of the scene at {} s; say how long to go on: --for SECONDS",
+                "the saved state is at t = {} s, past the end of the scene at {} s; give the time to simulate: --for SECONDS",
                 built.world.time(),
                 built.duration
             ),
@@ -158,9 +158,9 @@ fn step_count(options: &Run, built: &BuiltScene, dt: f64) -> Result<u64, Failure
     whole_steps(duration, dt)
 }
 
-/// (how long, length of a step), both in s ⇒ how many steps that takes, if not too many.
+/// (duration, time step), both in s ⇒ number of steps, if not too many.
 pub fn whole_steps(duration: f64, dt: f64) -> Result<u64, Failure> {
-    // A remainder of a millionth of a step is rounding, not time.
+    // A remainder of a millionth of a step is rounding.
     let steps = (duration / dt - 1e-6).ceil().max(0.0);
     if steps > MAX_STEPS {
         return Err(Failure::Input(format!(
@@ -172,14 +172,14 @@ pub fn whole_steps(duration: f64, dt: f64) -> Result<u64, Failure> {
     Ok(steps as u64)
 }
 
-/// The channels asked for, or the scene's, or the energy.
+/// The chosen channels, or those of the scene, or the energy.
 fn channels(options: &Run, built: &BuiltScene) -> Result<Vec<Channel>, Failure> {
     let suggested = if built.plot.is_empty() { vec!["energy".to_owned()] } else { built.plot.clone() };
     let names = if options.channels.is_empty() { &suggested } else { &options.channels };
     names.iter().map(|name| Channel::parse(name.trim(), &built.world).map_err(Failure::input)).collect()
 }
 
-/// Refuses a plot that could not be saved before the work is done, not after.
+/// Refuses a plot that could not be saved, before the run begins.
 fn check_plot_path(path: &Path) -> Result<(), Failure> {
     let known = path
         .extension()
@@ -198,17 +198,17 @@ fn check_folder(path: &Path) -> Result<(), Failure> {
     Err(Failure::Input(format!("{}: there is no folder {}", path.display(), folder.display())))
 }
 
-/// A flag that Ctrl-C raises.
+/// A flag that Ctrl-C sets.
 fn interruption() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    // Without a handler Ctrl-C ends the program at once, which is what it did before.
+    // Without a handler Ctrl-C ends the program at once.
     let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
     stop
 }
 
-/// What goes along with a run.
-struct Journey {
+/// The loop of a run with its outputs.
+struct RunLoop {
     recorder: Option<Record>,
     watch: Option<Watch>,
     tally: Tally,
@@ -217,34 +217,34 @@ struct Journey {
     every: u64,
 }
 
-impl Journey {
-    /// Steps the world, until the end or until stopped.
-    fn travel(
+impl RunLoop {
+    /// Takes all steps, or those until it is stopped.
+    fn step_all(
         &mut self,
         world: &mut World,
         simulator: &mut dyn Simulator,
         dt: f64,
         steps: u64,
     ) -> Result<(), Failure> {
-        self.look(world, simulator, 0, true);
+        self.sample(world, simulator, 0, true);
         for step in 1..=steps {
             if self.stop.load(Ordering::Relaxed) {
-                self.look(world, simulator, step - 1, true);
+                self.sample(world, simulator, step - 1, true);
                 return Ok(());
             }
             if let Err(error) = simulator.step(world, dt) {
-                self.look(world, simulator, step - 1, true);
+                self.sample(world, simulator, step - 1, true);
                 return Err(Failure::Failed(world.with_names(&error.to_string())));
             }
             self.tally.count(world);
-            self.look(world, simulator, step, step == steps);
+            self.sample(world, simulator, step, step == steps);
             self.progress.show(step);
         }
         Ok(())
     }
 
-    /// Records and samples if it is time to; the first and the last state always.
-    fn look(&mut self, world: &World, simulator: &dyn Simulator, step: u64, always: bool) {
+    /// Records and samples every so many steps; always the first and the last state.
+    fn sample(&mut self, world: &World, simulator: &dyn Simulator, step: u64, always: bool) {
         let due = |stride: u64| step.is_multiple_of(stride);
         let record = self.recorder.as_mut().filter(|_| due(self.every) || always);
         let watch = self.watch.as_mut().filter(|watch| due(watch.stride) || always);
@@ -261,15 +261,15 @@ impl Journey {
     }
 }
 
-/// Writes everything that was asked for ⇒ what happened, and what was written, in words.
-fn keep(options: &Run, journey: Journey, built: &BuiltScene) -> Result<(Tally, Vec<String>), Failure> {
+/// Writes all outputs ⇒ counters of the run, and a description of each output.
+fn keep(options: &Run, run_loop: RunLoop, built: &BuiltScene) -> Result<(Tally, Vec<String>), Failure> {
     let mut files = Vec::new();
-    // A recording that failed must not take the plot and the saved state with it.
-    let recorded = journey.recorder.map(Record::finish);
+    // If the recording failed, plot and state are saved all the same.
+    let recorded = run_loop.recorder.map(Record::finish);
     if let Some(Ok(written)) = &recorded {
         files.push(written.clone());
     }
-    if let (Some(watch), Some(path)) = (journey.watch, &options.plot) {
+    if let (Some(watch), Some(path)) = (run_loop.watch, &options.plot) {
         watch.chart(&built.title).save(path).map_err(Failure::failed)?;
         files.push(path.display().to_string());
     }
@@ -281,10 +281,10 @@ fn keep(options: &Run, journey: Journey, built: &BuiltScene) -> Result<(Tally, V
     if let Some(Err(failure)) = recorded {
         return Err(failure);
     }
-    Ok((journey.tally, files))
+    Ok((run_loop.tally, files))
 }
 
-/// Writes beside the file first: an old snapshot stays whole until the new one is.
+/// Writes to a temporary file first, so that an old snapshot is replaced only by a complete one.
 fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
@@ -302,7 +302,7 @@ fn describe(simulator: &dyn Simulator) -> String {
     }
 }
 
-/// A bar on stderr, if somebody is watching and has to wait.
+/// A progress bar on stderr, if that is a terminal.
 struct Progress {
     steps: u64,
     began: Instant,
@@ -317,11 +317,11 @@ impl Progress {
     }
 
     fn show(&mut self, step: u64) {
-        // Looking at the clock is not free: every 64 steps will do.
+        // Reading the clock costs time: every 64 steps is enough.
         if !self.wanted || !step.is_multiple_of(64) {
             return;
         }
-        if self.bar.is_none() && self.began.elapsed() > PATIENCE {
+        if self.bar.is_none() && self.began.elapsed() > PROGRESS_AFTER {
             let style = ProgressStyle::with_template("{bar:40} {percent}% of {len} steps, {eta} left");
             let bar = ProgressBar::new(self.steps);
             self.bar = Some(style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style)));

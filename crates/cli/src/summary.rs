@@ -105,21 +105,21 @@ impl Tally {
 /// A run from its first state to its last.
 #[derive(Debug)]
 pub struct Summary<'a> {
-    /// Heading.
+    /// Title.
     pub title: &'a str,
     /// Name and integrator of the simulator.
     pub simulator: String,
-    /// At the end.
+    /// World at the end.
     pub world: &'a World,
-    /// At the beginning.
+    /// Energies and momenta at the beginning.
     pub start: Readout,
     /// Length of a step, s.
     pub dt: f64,
     /// Wall time of steps and recording.
     pub wall: Duration,
-    /// What happened.
+    /// Counters and events.
     pub tally: Tally,
-    /// What was written, in words.
+    /// Descriptions of the written files.
     pub files: Vec<String>,
 }
 

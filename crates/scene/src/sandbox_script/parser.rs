@@ -73,7 +73,7 @@ impl Parser<'_> {
         let key = Key { name, span };
         let is_block = self.ahead.0 == Token::Open;
         if (!is_block || !MANY.contains(&key.name.as_str())) && !said.insert(key.name.clone()) {
-            let message = format!("`{}` has been said already", key.name);
+            let message = format!("`{}` is given already", key.name);
             return Err(Fault::new(key.span, Problem::Syntax(message)));
         }
         match (&self.ahead.0, block) {
