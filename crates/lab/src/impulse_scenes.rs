@@ -59,11 +59,11 @@ pub enum ExperimentError {
 /// What a run cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// s; less than asked for if patience ended first.
+    /// Simulated time, s; less than requested if the time limit was reached.
     pub simulated: f64,
     /// s on the clock.
     pub wall: f64,
-    /// s of computing, which is less if others use the machine too; the same as `wall` where the system does not tell.
+    /// Processor time, s; the same as `wall` where the system does not report it.
     pub computed: f64,
     /// Measured gaps.
     pub checks: u64,
@@ -81,14 +81,14 @@ pub struct Cost {
     pub check_rate: Vec<(f64, f64)>,
 }
 
-/// Seconds this thread has been computing, where the system tells.
+/// Processor time of this thread, s, where the system reports it.
 fn computed_so_far() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
     Some(1e-9 * nanoseconds)
 }
 
-/// Scene ⇒ its stage, and a simulator with the same settings that can be asked about itself.
+/// Scene ⇒ the built scene, and a simulator with the same settings and access to its internals.
 pub fn open(scene: &Scene, registry: &Registry) -> Result<(BuiltScene, Impulse), ExperimentError> {
     open_with(scene, registry, |_| {})
 }
@@ -110,7 +110,7 @@ fn open_with(
     Ok((built, Impulse::new(settings)?))
 }
 
-/// Runs a built-in scene for so many simulated seconds or until patience ends. With several threads the clock tells what was computed.
+/// Runs a built-in scene for a number of simulated seconds or until the time limit. With several threads the wall time is measured.
 pub fn measure(
     name: &str,
     duration: f64,
@@ -159,7 +159,7 @@ pub fn measure(
 mod tests {
     use super::*;
 
-    /// A run reports as many checks in its parts as in the whole, and whoever has no patience gets less.
+    /// A run reports as many checks in its parts as in the whole, and a shorter time limit gives fewer.
     #[test]
     fn the_parts_of_a_run_add_up() {
         let registry = Registry::default();

@@ -23,8 +23,8 @@
 //! | `px`, `py`, `pz` | momentum, kg·m/s |
 //! | `lx`, `ly`, `lz` | angular momentum about the origin, kg·m²/s |
 //!
-//! In a CSV file numbers are written with as many digits as it takes to read back the very same number. Text is UTF-8, a name with a
-//! comma, quote or line break is quoted as RFC 4180 says.
+//! In a CSV file numbers have as many digits as are needed to read back the same number. Text is UTF-8, a name with a
+//! comma, quote or line break is quoted as in RFC 4180.
 
 use crate::channel::body_label;
 use crate::parquet::{Cell, ColumnType, ParquetWriter};
@@ -119,7 +119,7 @@ pub fn is_parquet(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }
 
-/// Writes the states of a world as it goes.
+/// Writes the states of a world during a run.
 ///
 /// ```
 /// use rattleback_dynamics::{Body, World};

@@ -1,4 +1,4 @@
-//! A picture made of pixels, with text and strokes on top.
+//! A picture of pixels, with text and lines on top.
 //!
 //! As in charts, four canvas pixels make a unit of the picture and two of them a pixel of the file, which smooths edges.
 
@@ -18,7 +18,7 @@ pub type Rgb = [u8; 3];
 /// Dark grey of text and frames.
 pub(super) const INK: Rgb = [38, 38, 38];
 
-/// Where text stands with respect to its place.
+/// Alignment of text relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
