@@ -1,4 +1,4 @@
-//! `check` refuses what `run` would, and both say it in names.
+//! `check` refuses the scenes that `run` refuses, and both name bodies in their messages.
 
 mod program;
 
@@ -48,7 +48,7 @@ fn what_cannot_run_does_not_pass() {
     }
 }
 
-/// Numbers that leave what can be told while a scene runs end it with an error.
+/// A run in which numbers become non-finite ends with an error.
 #[test]
 fn a_run_that_ends_beyond_numbers_fails() {
     let scene = "time_step = 0.01\nduration = 1\n\

@@ -1,4 +1,4 @@
-//! The other commands as a user meets them.
+//! The other commands, run as a user would.
 
 mod program;
 
@@ -54,7 +54,7 @@ fn scenes_are_listed_one_a_line() {
     }
 }
 
-/// Every scene that comes along can be run, and its suggested plot be drawn.
+/// Every built-in scene can be run, and its suggested plot drawn.
 #[test]
 fn every_built_in_scene_runs() {
     let folder = Folder::new();
@@ -64,7 +64,7 @@ fn every_built_in_scene_runs() {
         let duration = (5.0 * built.dt).to_string();
         let out = folder.run(&["run", scene.name, "--for", &duration, "--plot", "out.svg"]).fine();
         assert!(out.contains("in 5 steps"), "{out}");
-        // Where contacts are told, they are all that is.
+        // Only `realtime` reports contact events.
         let quiet =
             out.contains("events            none") || built.simulator.description().type_name == "realtime";
         assert!(out.contains("energy") && quiet, "{}: {out}", scene.name);
@@ -107,7 +107,7 @@ fn simulators_are_compared() {
         .refused(&["did you mean `constraint`"]);
 }
 
-/// Whoever cannot run a scene is left out, with the reason.
+/// A simulator that cannot run a scene is left out, with the reason.
 #[test]
 fn simulators_that_cannot_are_skipped() {
     let folder = Folder::new();
@@ -231,7 +231,7 @@ fn spaces_are_measured_on_every_scene() {
     run(&["bench", "spaces", "--spaces", "octree"]).refused(&["kd-tree"]);
 }
 
-/// A reader that has seen enough, as `head` does, is no reason to panic.
+/// A reader that closes the pipe, as `head` does, causes no panic.
 #[test]
 fn a_closed_pipe_is_no_failure() {
     for arguments in [&["validate", "repeat"][..], &["components"], &["run", "free-fall"]] {

@@ -78,7 +78,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "swarm": "one hundred thousand weightless tumbling boxes";
     "symmetric-top": "a plate wobbles about twice as fast as it spins";
     "tennis-racket": "rotation about the middle axis flips over and over";
-    "track" script: "a ball rolls down a gutter of 35 564 triangles and stumbles over none of their edges";
+    "track" script: "a ball rolls down a gutter of 35 564 triangles without ghost collisions at their edges";
     "vortex": "thirty bodies collide in a whirlwind";
     "wind-tunnel": "balls of different mass are carried by a stream";
 };

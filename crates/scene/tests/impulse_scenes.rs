@@ -333,7 +333,7 @@ fn two_balls(spin: f64, velocity: f64) -> Playback {
     Playback::of(&Scene::parse(&text, "two balls").unwrap())
 }
 
-/// D7, spin: a rolling cue ball that meets another head-on follows with 2/7 of its speed, the other rolls off with 5/7;
+/// D7, spin: a rolling cue ball that hits another head-on follows with 2/7 of its speed, the other rolls off with 5/7;
 /// with backspin ω it comes back with 2/7 r ω.
 #[test]
 fn follow_and_draw() {
@@ -587,7 +587,7 @@ fn caps_leave_the_chute_by_its_opening() {
     play.finish();
 }
 
-/// D12: 26 bodies; with e = 1 and μ = 0 the energy stays and nobody leaves the box.
+/// D12: 26 bodies; with e = 1 and μ = 0 energy is conserved and no body leaves the box.
 #[test]
 fn exploding_text_keeps_its_energy() {
     let mut play = Playback::variant(
@@ -630,7 +630,7 @@ fn exploding_text_plays_backwards() {
     assert_eq!(poses(&play), first);
 }
 
-/// D6: coins fall, roll and meet without overlapping; a single coin let go slanted comes to rest flat on the plate.
+/// D6: coins fall, roll and collide without overlapping; a single coin let go slanted comes to rest flat on the plate.
 #[test]
 fn coins_stay_apart_and_come_to_rest_flat() {
     let mut play = Playback::open("coins");

@@ -1,4 +1,4 @@
-//! What stands in a file is what is built, in SI units; the documentation's examples included.
+//! The built world has the values of the file, in SI units; the examples of the documentation included.
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::property::Value;
@@ -114,7 +114,7 @@ fn units_are_converted_at_the_door() {
     }
 }
 
-/// Quaternion, axis and angle, and Euler angles say the same attitude; Euler turns about x first.
+/// Quaternion, axis and angle, and Euler angles of the same orientation; Euler angles rotate about x first.
 #[test]
 fn orientations_in_three_forms() {
     let q = DQuat::from_rotation_z(0.3) * DQuat::from_rotation_y(0.2) * DQuat::from_rotation_x(0.1);
@@ -211,7 +211,7 @@ fn materials_mix_as_told() {
     assert_eq!((mixed(0, 2).restitution, mixed(1, 2).restitution), (0.5, 0.8));
 }
 
-/// A force acts on whom it names: all, some, a group.
+/// A force acts on the bodies it names: all, some, a group.
 #[test]
 fn forces_find_their_bodies() {
     let mut built = build(
@@ -244,7 +244,7 @@ fn simulators_and_copied_paths() {
     assert_eq!(body(&built, "arm[1]").velocity(), DVec3::X);
 }
 
-/// The scene that says everything builds and steps.
+/// The scene with all keys builds and steps.
 #[test]
 fn everything_at_once() {
     let mut built = build(include_str!("everything.toml"));

@@ -6,7 +6,7 @@ use rand_pcg::rand_core::Rng;
 use rattleback_dynamics::Registry;
 use rattleback_scene::{Scene, SceneError, built_ins};
 
-/// Small scenes that between them say everything that can be said.
+/// Small scenes that together use all keys.
 fn corpus() -> Vec<String> {
     let mut texts: Vec<String> = built_ins()
         .iter()
@@ -98,7 +98,7 @@ fn mutated(random: &mut Pcg64, corpus: &[String]) -> String {
     text
 }
 
-/// Checks what every answer must keep to; tells whether the text was a scene that can be built.
+/// Checks the properties of every result ⇒ whether the text was a scene that can be built.
 fn check(text: &str, registry: &Registry) -> bool {
     let result = Scene::parse(text, "fuzz").and_then(|scene| {
         let written = scene.to_toml();

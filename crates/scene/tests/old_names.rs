@@ -99,7 +99,7 @@ fn old_names_are_reported_at_their_place() {
     for (words, line, column) in [
         ("status `fixed` has been renamed `static`", 8, 10),
         ("status `animated` has been renamed `kinematic`", 14, 10),
-        ("key `touches` has been renamed `collision_mask`", 15, 57),
+        ("key `touches` has been renamed `collision_mask`", 15, 53),
         ("joint `rigid` has been renamed `fixed`", 29, 8),
         ("key `effort` has been renamed `max_torque`", 35, 1),
         ("key `linear_effort` has been renamed `max_force`", 40, 1),
@@ -144,7 +144,7 @@ fn old_names_in_defaults_are_read() {
     assert!(scene.build(&Registry::default()).is_ok());
 }
 
-/// A script says a name in a loop: that is one place.
+/// A name in a loop of a script is one place.
 #[test]
 fn a_loop_of_a_script_is_one_place() {
     let script = "for k in 0..100 {\n  body(#{ status: \"fixed\", position: [k, 0, 0] });\n}";
@@ -176,7 +176,7 @@ fn built_in_scenes_and_schema_have_present_names() {
     }
     let registry = Registry::default();
     let schema = schema(&registry).to_string();
-    for old in ["touches", "effort", "\"rigid\"", "\"animated\""] {
+    for old in ["\"touches\"", "effort\"", "\"rigid\"", "\"animated\""] {
         assert!(!schema.contains(old), "{old}");
     }
     for entry in scene_joints(&registry).iter() {

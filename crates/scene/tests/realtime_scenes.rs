@@ -1,4 +1,4 @@
-//! What must be seen in the scenes with machines and stacks.
+//! Properties of the scenes with machines and stacks.
 
 use glam::DVec3;
 use rattleback_dynamics::{Event, Registry, World};
@@ -13,7 +13,7 @@ fn place(world: &World, name: &str) -> DVec3 {
     world.body(world.find_body(name).unwrap()).unwrap().position()
 }
 
-/// Runs a scene to its end, or for some seconds, and looks at every step.
+/// Runs a scene to its end, or for some seconds, with a check after every step.
 fn run(built: &mut BuiltScene, seconds: f64, mut look: impl FnMut(&World)) {
     while built.world.time() < seconds - 1e-9 {
         built.simulator.step(&mut built.world, built.dt).unwrap();
@@ -170,7 +170,7 @@ fn ball_rolls_down_the_track() {
     assert!(worst < 0.06 && most < 1.005 && aside < 0.6, "{worst} {most} {aside}");
 }
 
-/// the stack stands until the ball comes, and then it does not; no joint gives way.
+/// the stack stands until the ball comes, and then it does not; no joint stretches.
 #[test]
 fn crane_throws_the_stack_down() {
     let mut built = build("crane");
@@ -266,7 +266,7 @@ fn bullets_stay_on_their_sides() {
     });
 }
 
-/// anchors stay together within 1 % of a limb; nobody ends below the floor, and the doll comes down the stairs.
+/// anchors stay together within 1 % of a limb; no limb ends below the floor, and the doll comes down the stairs.
 #[test]
 fn doll_holds_together_on_the_stairs() {
     let mut built = build("ragdoll");

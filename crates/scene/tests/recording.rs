@@ -25,11 +25,11 @@ impl Drop for Scratch {
     }
 }
 
-fn built(name: &str) -> BuiltScene {
+fn build(name: &str) -> BuiltScene {
     Scene::built_in(name).unwrap().build(&Registry::default()).unwrap()
 }
 
-/// Runs and records ⇒ what bodies were where, as the world itself told.
+/// Runs and records ⇒ poses of all bodies, read from the world.
 fn record(path: &Path, built: &mut BuiltScene, steps: usize) -> Vec<Vec<[f64; 7]>> {
     let mut writer =
         RecordingWriter::create(path, &built.title, built.dt, &built.world, &*built.simulator).unwrap();
@@ -68,7 +68,7 @@ fn recorded(recording: &mut Recording, state: usize) -> Vec<[f64; 7]> {
 #[test]
 fn states_are_what_they_were_in_any_order() {
     let file = Scratch::new();
-    let mut built = built("block-drop");
+    let mut built = build("block-drop");
     let seen = record(&file.0, &mut built, 150);
     let mut recording = Recording::open(&file.0, &Registry::default()).unwrap();
     assert_eq!((recording.len(), recording.damage), (151, None));
@@ -85,13 +85,13 @@ fn states_are_what_they_were_in_any_order() {
 #[test]
 fn a_run_can_be_done_again_from_its_recording() {
     let file = Scratch::new();
-    let mut first = built("chain-of-balls");
+    let mut first = build("chain-of-balls");
     let seen = record(&file.0, &mut first, 200);
     let mut recording = Recording::open(&file.0, &Registry::default()).unwrap();
     for start in [0.0, 0.5 * first.world.time()] {
         let (world, simulator) = recording.snapshot_before(start, &Registry::default()).unwrap();
         assert!(world.time() <= start);
-        let mut again = BuiltScene { world, simulator, ..built("chain-of-balls") };
+        let mut again = BuiltScene { world, simulator, ..build("chain-of-balls") };
         while again.world.time() < first.world.time() {
             again.simulator.step(&mut again.world, again.dt).unwrap();
         }
@@ -103,7 +103,7 @@ fn a_run_can_be_done_again_from_its_recording() {
 #[test]
 fn a_recording_cut_off_anywhere_opens_up_to_its_last_whole_state() {
     let file = Scratch::new();
-    let mut built = built("tennis-racket");
+    let mut built = build("tennis-racket");
     let seen = record(&file.0, &mut built, 40);
     let whole = std::fs::read(&file.0).unwrap();
     let (mut opened, mut longest) = (0, 0);
@@ -132,7 +132,7 @@ fn small(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// Cut off behind any byte, a recording says so or does not open.
+/// Truncated after any byte, a recording reports it or does not open.
 #[test]
 fn every_truncation_is_told() {
     let file = Scratch::new();
@@ -150,12 +150,12 @@ fn every_truncation_is_told() {
     assert!(unfinished >= 5, "{unfinished}");
 }
 
-/// Whichever bit is flipped, a recording says that it is damaged or does not open.
+/// Whichever bit is flipped, a recording reports the damage or does not open.
 #[test]
-fn every_flipped_bit_is_told() {
+fn every_flipped_bit_is_reported() {
     let file = Scratch::new();
     let whole = small(&file.0);
-    // All bits of the beginning, then one of every byte: a CRC-32 tells each single one, whichever it is.
+    // All bits of the beginning, then one of every byte: a CRC-32 detects every single one.
     let bits = (0..8 * 128).chain((128..whole.len()).map(|byte| 8 * byte + byte % 8));
     for bit in bits {
         let mut bytes = whole.clone();
@@ -176,17 +176,17 @@ fn what_is_no_recording_is_refused_in_words() {
     std::fs::write(&file.0, "title = 'a scene'").unwrap();
     assert!(message(&file.0).contains("not a Rattleback recording"));
     assert!(message(Path::new("/dev/zero")).contains("not a Rattleback recording"));
-    let built = built("coins");
+    let built = build("coins");
     let unwritable = Path::new("/nowhere/at/all.rbrec");
     let refused = RecordingWriter::create(unwritable, "", 0.1, &built.world, &*built.simulator).unwrap_err();
     assert!(refused.to_string().contains("/nowhere/at/all.rbrec"));
 }
 
-/// A full disk is an error, not a panic, and says which file it was.
+/// A full disk is an error that names the file, not a panic.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told() {
-    let built = built("coins");
+    let built = build("coins");
     let full = Path::new("/dev/full");
     let refused = RecordingWriter::create(full, "", 0.1, &built.world, &*built.simulator).unwrap_err();
     assert!(refused.to_string().contains("/dev/full") && refused.to_string().contains("space"), "{refused}");
@@ -199,7 +199,7 @@ proptest! {
     #[test]
     fn damage_is_survived(place in 0.0..1.0f64, with in any::<u8>(), more in proptest::collection::vec(any::<u8>(), 0..64)) {
         let file = Scratch::new();
-        let mut built = built("tennis-racket");
+        let mut built = build("tennis-racket");
         record(&file.0, &mut built, 5);
         let mut bytes = std::fs::read(&file.0).unwrap();
         let place = (place * bytes.len() as f64) as usize;

@@ -1,6 +1,6 @@
 //! The same bits for any number of threads, after a restore, and today as yesterday.
 //!
-//! Whoever changes how the real-time simulator calculates changes these numbers, and says so here. They hold for x86-64 under Linux:
+//! A change of the arithmetic of the real-time simulator changes these numbers, and is recorded here. They hold for x86-64 under Linux:
 //! other systems have other sines. Large scenes: `cargo run --release -p rattleback-scene --example same_bits`.
 
 use rattleback_dynamics::property::ComponentType;
@@ -133,7 +133,7 @@ fn begin_impulse(name: &str, threads: i64) -> (World, Impulse, f64) {
     (built.world, Impulse::new(ImpulseSettings { threads, ..settings }).unwrap(), built.dt)
 }
 
-/// Impulse test 38: ten seconds, or a thousand steps, of scenes in which bodies are alone, meet and part: the same states, events and
+/// Impulse test 38: ten seconds, or a thousand steps, of scenes in which bodies are alone, collide and separate: the same states, events and
 /// counters with 1, 2 and 4 threads.
 #[test]
 fn threads_do_not_show_in_events() {

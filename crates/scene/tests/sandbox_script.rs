@@ -1,4 +1,4 @@
-//! Sandbox scripts: what their blocks say is what is built, and what is wrong with them is told at its place.
+//! Sandbox scripts: the built scenes, and errors at their places.
 
 use glam::DVec3;
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ fn the_motor_of_the_sample_turns_the_second_ball_against_the_first() {
     assert!((0.6 - 1e-9..0.61).contains(&y), "{y}");
 }
 
-/// As printed both balls have no density: the whole scene stands still.
+/// As printed both balls have no density: the whole scene is static.
 #[test]
 fn without_density_the_sample_stands_still() {
     let text = MOTOR.replace("MassDensity = 1.0", "MassDensity = 0.0");
@@ -124,7 +124,7 @@ fn layout_is_free() {
     }
 }
 
-/// A script runs on the simulator that does what it asks for, and what it asks for can be run.
+/// A script runs on the simulator of its method, which supports its joints.
 #[test]
 fn pipelines_and_solvers_are_simulators_that_do_the_same() {
     let joint = r#"Constraint { Type = "Spherical" Id = "j" Body1 = "a" Body2 = "b" CustomProperties { BindPoint = {0, 2, 0} } }"#;
@@ -169,7 +169,7 @@ fn pipelines_and_solvers_are_simulators_that_do_the_same() {
     }
 }
 
-/// Forward references are allowed: everything may stand before what it names.
+/// Forward references are allowed.
 #[test]
 fn the_order_of_blocks_does_not_matter() {
     let cut = MOTOR.find("Environment").unwrap();
@@ -192,7 +192,7 @@ fn round_shapes_stand_along_y() {
     assert!((body(&built, "ball").position().y - 0.1).abs() < 2e-3);
 }
 
-/// Each kind of constraint leaves the motion that its name says, and no other.
+/// Each type of constraint leaves its degrees of freedom, and no others.
 #[test]
 fn constraints_hold_what_they_should() {
     let bodies = [

@@ -1,6 +1,6 @@
-//! Coins: how each touches what, which side is up in the end, and what a single coin does according to the book.
+//! Coins: their contacts, which side is up in the end, and the motion of a single coin compared with theory.
 //!
-//! What a coin of radius r does on a plane is told apart by the velocity u = v + ω × ρ of its lowest point ρ: it *slides* where u is of the
+//! What a coin of radius r does on a plane is classified by the velocity u = v + ω × ρ of its lowest point ρ: it *slides* where u is of the
 //! order of v, and *rolls* where u is nearly zero though the point of contact moves on. A coin whose centre stays put while its tilt a goes
 //! round at Ω turns about the line from its centre to the contact; its angular momentum, of which the part I ω cos a, I = ¼ m r², goes round,
 //! obeys m g r cos a = I ω cos a Ω with ω = Ω sin a, so Ω² sin a = 4 g / r.
@@ -16,7 +16,7 @@ const G: f64 = 9.81;
 const RADIUS: f64 = 0.01213;
 const HALF_THICKNESS: f64 = 0.000_875;
 
-/// What can be seen of coins.
+/// Statistics of coins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Mode {
     Colliding,
@@ -53,7 +53,7 @@ fn lowest(coin: &BodyRef<'_>) -> DVec3 {
     RADIUS * rim - HALF_THICKNESS * axis.z.signum() * axis
 }
 
-/// What a coin that touches the plate does there, if that is clear.
+/// Motion of a coin in contact with the plate, if it can be classified.
 fn motion(coin: &BodyRef<'_>) -> Option<Mode> {
     let arm = lowest(coin);
     let u = (coin.velocity() + coin.angular_velocity().cross(arm)).truncate().length();

@@ -1,4 +1,4 @@
-//! Runs a scene of the event-driven simulator, and looks for overlaps on its own.
+//! Runs a scene of the event-driven simulator with an independent check for overlaps.
 
 mod witness;
 
@@ -15,7 +15,7 @@ use witness::{Seen, witness};
 pub struct Playback {
     pub built: BuiltScene,
     pub impulse: Impulse,
-    /// Who met whom first, and when.
+    /// Pairs in the order of their first collision, with its time.
     meetings: Vec<([BodyId; 2], f64)>,
     steps: usize,
     every: usize,
@@ -57,12 +57,12 @@ impl Playback {
         Self { built, impulse, meetings: Vec::new(), steps: 0, every: 20, seen }
     }
 
-    /// Looks for overlaps every so many steps.
+    /// Steps between two checks for overlaps.
     pub fn sample_every(&mut self, steps: usize) {
         self.every = steps;
     }
 
-    /// Lets time pass, and looks after each step.
+    /// Takes steps, with a check after each.
     pub fn advance(&mut self, seconds: f64, mut look: impl FnMut(&Self)) {
         for _ in 0..(seconds / self.built.dt).round() as usize {
             let dt = self.built.dt;
@@ -133,7 +133,7 @@ impl Playback {
         }
     }
 
-    /// Nobody is inside anybody else.
+    /// Asserts that no two bodies overlap.
     fn assert_apart(&self) {
         let time = self.built.world.time();
         self.for_each_pair(|a, b, gap| {
@@ -141,12 +141,12 @@ impl Playback {
         });
     }
 
-    /// What the witness of all collisions has seen.
+    /// Results of the observer of all collisions.
     pub fn seen(&self) -> Seen {
         *self.seen.lock().unwrap()
     }
 
-    /// The last look, what the simulator says itself, and what the witness of all its collisions says.
+    /// The last check, the counters of the simulator, and the results of the observer of all collisions.
     pub fn finish(&self) {
         self.assert_apart();
         let seen = self.seen();
