@@ -123,6 +123,9 @@ fn starts(throws: u32, seed: u64) -> Vec<f64> {
 }
 
 /// Throws one ball so that it would cross the pin line at about x.
+///
+/// # Errors
+/// A step failed.
 pub fn throw(kind: Kind, x: f64, registry: &Registry) -> Result<Outcome, ExperimentError> {
     let (mut built, mut impulse) = open(&Scene::built_in("bowling")?, registry)?;
     let world = &mut built.world;

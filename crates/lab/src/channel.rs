@@ -126,6 +126,9 @@ pub struct Channel {
 
 impl Channel {
     /// (name, world) ⇒ channel, or what there is instead.
+    ///
+    /// # Errors
+    /// An unknown quantity, or an unknown body or force.
     pub fn parse(name: &str, world: &World) -> Result<Self, ChannelError> {
         if let Some(channel) = world_channel(name) {
             return Ok(channel);

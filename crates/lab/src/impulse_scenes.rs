@@ -89,6 +89,9 @@ fn computed_so_far() -> Option<f64> {
 }
 
 /// Scene ⇒ the built scene, and a simulator with the same settings and access to its internals.
+///
+/// # Errors
+/// A scene that cannot be built, or whose simulator is not `impulse`.
 pub fn open(scene: &Scene, registry: &Registry) -> Result<(BuiltScene, Impulse), ExperimentError> {
     open_with(scene, registry, |_| {})
 }

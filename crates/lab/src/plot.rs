@@ -106,6 +106,9 @@ pub enum PlotError {
 
 impl Chart {
     /// Path ending in .png or .svg ⇒ the chart in that file.
+    ///
+    /// # Errors
+    /// An unknown extension, too many panels, or writing failed.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), PlotError> {
         let path = path.as_ref();
         let extension =
@@ -119,6 +122,9 @@ impl Chart {
     }
 
     /// The chart as SVG text.
+    ///
+    /// # Errors
+    /// Too many panels, or drawing failed.
     pub fn to_svg(&self) -> Result<String, PlotError> {
         let layout = self.layout()?;
         let (width, height) = layout.canvas_size();
@@ -131,6 +137,9 @@ impl Chart {
     }
 
     /// The chart as the bytes of a PNG file, two pixels to a unit of the SVG.
+    ///
+    /// # Errors
+    /// Too many panels, or drawing failed.
     pub fn to_png(&self) -> Result<Vec<u8>, PlotError> {
         let layout = self.layout()?;
         let (width, height) = layout.canvas_size();

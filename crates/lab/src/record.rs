@@ -146,6 +146,9 @@ pub struct Recorder {
 
 impl Recorder {
     /// Path of the table of bodies ⇒ recorder; the energies go to the same name with `.energy` before its extension.
+    ///
+    /// # Errors
+    /// A file that cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordError> {
         let path = path.as_ref();
         let bodies = Table::create(path.to_owned(), BODY_HEADER)?;
@@ -154,6 +157,9 @@ impl Recorder {
     }
 
     /// Writes the world as it is now.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn record(&mut self, world: &World, readout: &Readout) -> Result<(), RecordError> {
         let time = readout.time;
         for body in world.iter_bodies().filter(|body| body.status() != Status::Fixed) {
@@ -171,6 +177,9 @@ impl Recorder {
     }
 
     /// Puts everything on disk ⇒ number of rows in the table of bodies.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn finish(self) -> Result<u64, RecordError> {
         self.bodies.finish()?;
         self.energies.finish()?;

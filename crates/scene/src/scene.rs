@@ -75,16 +75,25 @@ pub struct BuiltScene {
 impl Scene {
     /// (text, name in messages) ⇒ scene. The text is TOML, or what its name ends in: JSON (`.json`), a script (`.rhai`), a
     /// sandbox script (`.sandbox`, `.gravitas`). Paths of included files and of meshes are relative to the current folder, and stay in it.
+    ///
+    /// # Errors
+    /// The first error in the text and its place, or a text longer than [`MAX_SCENE_BYTES`].
     pub fn parse(text: &str, origin: &str) -> Result<Self, SceneError> {
         Self::parse_in(text, origin, PathBuf::new(), None, FileAccess::SceneFolder)
     }
 
     /// Path of a file ⇒ scene. Paths of included files and of meshes are relative to the file's folder, and stay in it.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or the first error in it and its place.
     pub fn load(path: &Path) -> Result<Self, SceneError> {
         Self::load_with(path, FileAccess::SceneFolder)
     }
 
     /// The same, for a scene that may name other files as well.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or the first error in it and its place.
     pub fn load_with(path: &Path, access: FileAccess) -> Result<Self, SceneError> {
         let origin = path.display().to_string();
         let bytes = read_file(path, MAX_SCENE_BYTES).map_err(|failure| match failure {
@@ -110,6 +119,9 @@ impl Scene {
     }
 
     /// Name of a built-in scene ⇒ scene.
+    ///
+    /// # Errors
+    /// An unknown name.
     pub fn built_in(name: &str) -> Result<Self, SceneError> {
         let known = built_in::built_ins();
         match known.iter().find(|scene| scene.name == name) {
@@ -122,11 +134,17 @@ impl Scene {
     }
 
     /// Path of a file, or name of a built-in scene ⇒ scene. A file takes precedence.
+    ///
+    /// # Errors
+    /// Neither a file nor a built-in scene of this name, a file that cannot be read, or the first error in it.
     pub fn open(name_or_path: &str) -> Result<Self, SceneError> {
         Self::open_with(name_or_path, FileAccess::SceneFolder)
     }
 
     /// The same, for a scene that may name files outside of its folder as well.
+    ///
+    /// # Errors
+    /// Neither a file nor a built-in scene of this name, a file that cannot be read, or the first error in it.
     pub fn open_with(name_or_path: &str, access: FileAccess) -> Result<Self, SceneError> {
         let path = Path::new(name_or_path);
         if path.is_file() {

@@ -50,6 +50,9 @@ pub struct Animation {
 
 impl Animation {
     /// (recording, registry, every how many states) ⇒ animation.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or one too large for a file.
     pub fn of(recording: &mut Recording, registry: &Registry, every: usize) -> Result<Self, AnimationError> {
         let (world, _) = recording.opening(registry)?;
         let mut render = RenderScene::of(&world);

@@ -63,6 +63,9 @@ fn processor_time(name: &str) -> Option<f64> {
 }
 
 /// (bodies, seconds, threads of the simulator) ⇒ what a client receives while spheres and boxes fall onto a heap in real time.
+///
+/// # Errors
+/// The server cannot start, or the connection breaks.
 pub fn stream(bodies: usize, seconds: f64, threads: u32) -> Result<Stream, MeasureError> {
     let mut built = heap(bodies)?;
     let properties = Properties::from([("threads".into(), Value::Int(threads.into()))]);
@@ -136,6 +139,9 @@ fn watch(server: &Server, bodies: usize, time: Duration) -> Result<Stream, Measu
 const LEVELS: f64 = 2.0;
 
 /// Spheres and boxes in columns above a floor, each displaced a little from the one below, so that they tumble.
+///
+/// # Errors
+/// A body that the world refuses.
 pub fn heap(bodies: usize) -> Result<BuiltScene, Error> {
     let mut world = World::default();
     let shape = |result: Result<Shape, _>| result.map_err(|error: rattleback_geometry::ShapeError| error);

@@ -103,6 +103,9 @@ pub struct Server {
 
 impl Server {
     /// (content, options) ⇒ running server.
+    ///
+    /// # Errors
+    /// The address cannot be used, or the system has no threads or random numbers.
     pub fn start(content: SessionContent, options: ServerOptions) -> Result<Self, ServerError> {
         let token = guard::token().map_err(|error| ServerError::Random(error.to_string()))?;
         let wanted = SocketAddr::new(options.address, options.port);

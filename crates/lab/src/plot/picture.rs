@@ -133,11 +133,17 @@ impl Picture {
     }
 
     /// The picture as the bytes of a PNG file.
+    ///
+    /// # Errors
+    /// Encoding failed.
     pub fn to_png(&self) -> Result<Vec<u8>, PlotError> {
         encoded(&halved(&self.canvas, self.width), self.width as u32 / 2, self.height as u32 / 2)
     }
 
     /// Path ending in .png ⇒ the picture in that file.
+    ///
+    /// # Errors
+    /// An unknown extension, or writing failed.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), PlotError> {
         let path = path.as_ref();
         if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {

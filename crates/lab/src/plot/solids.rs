@@ -88,6 +88,9 @@ impl View {
 
 impl Solids<'_> {
     /// Draws them.
+    ///
+    /// # Errors
+    /// Drawing failed.
     pub fn draw(&self) -> Result<Picture, PlotError> {
         let bodies = self.bodies.iter();
         let corners = bodies.flat_map(|body| body.mesh.vertices().iter().map(|&p| (body.place)(p)));

@@ -149,11 +149,17 @@ impl LoadedMesh {
 /// # std::fs::remove_file(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+/// Reading failed, the format is unknown, the file is invalid, or a limit is exceeded.
 pub fn read(path: impl AsRef<Path>) -> Result<LoadedMesh, MeshFileError> {
     read_with(path, &ObjOptions::default())
 }
 
 /// Path of a mesh file, limits and (for OBJ) the part wanted ⇒ mesh.
+///
+/// # Errors
+/// Reading failed, the format is unknown, the file is invalid, or a limit is exceeded.
 pub fn read_with(path: impl AsRef<Path>, options: &ObjOptions) -> Result<LoadedMesh, MeshFileError> {
     let path = path.as_ref();
     let bytes = read_file(path, options.limits.max_file_bytes)?;

@@ -35,6 +35,9 @@ pub struct ObjOptions {
 /// assert_eq!(mesh.fan_triangles(), [[0, 1, 2], [0, 2, 3]]);
 /// # Ok::<(), rattleback_scene::mesh_file::MeshFileError>(())
 /// ```
+///
+/// # Errors
+/// An invalid file, or a limit that is exceeded.
 pub fn read_obj(bytes: &[u8], options: &ObjOptions) -> Result<LoadedMesh, MeshFileError> {
     check_size("bytes", bytes.len() as u64, options.limits.max_file_bytes)?;
     let mut parser = Parser::new(options);

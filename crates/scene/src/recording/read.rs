@@ -66,6 +66,9 @@ pub struct Recording {
 
 impl Recording {
     /// Path ⇒ recording, up to its last whole piece.
+    ///
+    /// # Errors
+    /// Reading failed, the file is not a recording, or it has no complete state.
     pub fn open(path: &Path, registry: &Registry) -> Result<Self, RecordingError> {
         let io = |source| RecordingError::Io { path: path.into(), source };
         let malformed = |what| RecordingError::Malformed { path: path.into(), what };
@@ -164,6 +167,9 @@ impl Recording {
     }
 
     /// Number of a state ⇒ the state; the last one for a larger number.
+    ///
+    /// # Errors
+    /// Reading failed, or the piece is damaged.
     pub fn state(&mut self, state: usize) -> Result<&RecordedState, RecordingError> {
         let state = state.min(self.states.len() - 1);
         for number in self.start_for(state)..=state {
@@ -176,6 +182,9 @@ impl Recording {
     }
 
     /// Sets a world that was restored from the opening to a state.
+    ///
+    /// # Errors
+    /// Reading failed, or the piece is damaged.
     pub fn show(&mut self, state: usize, world: &mut World) -> Result<(), RecordingError> {
         let ids = self.ids.clone();
         let recorded = self.state(state)?;
@@ -191,6 +200,9 @@ impl Recording {
     }
 
     /// World and simulator of the opening.
+    ///
+    /// # Errors
+    /// A snapshot that cannot be restored, such as one with types of a missing plug-in.
     pub fn opening(&self, registry: &Registry) -> Result<(World, Box<dyn Simulator>), RecordingError> {
         World::restore_with(&self.opening, registry).map_err(|source| world_error(&self.path, source))
     }

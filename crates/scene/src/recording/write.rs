@@ -42,6 +42,9 @@ pub struct RecordingWriter {
 
 impl RecordingWriter {
     /// (path, title, time step in s, world and simulator of the first state) ⇒ writer; the opening is written.
+    ///
+    /// # Errors
+    /// A world that cannot be saved, or a file that cannot be written.
     pub fn create(
         path: &Path,
         title: &str,
@@ -76,6 +79,9 @@ impl RecordingWriter {
     }
 
     /// Appends the present state.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn record(
         &mut self,
         world: &World,
@@ -109,6 +115,9 @@ impl RecordingWriter {
     }
 
     /// Writes the end piece and syncs the file to disk ⇒ number of states.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn finish(mut self) -> Result<u64, RecordingError> {
         self.append(Kind::End, &self.states.to_le_bytes())?;
         match self.file.sync_all() {

@@ -259,6 +259,9 @@ impl StressScene {
     }
 
     /// The scene as a world at its beginning.
+    ///
+    /// # Errors
+    /// A body or joint that the world refuses.
     pub fn world(&self) -> Result<World, Error> {
         let mut world = World::default();
         world.set_gravity(STRESS_GRAVITY)?;
@@ -272,6 +275,9 @@ impl StressScene {
     }
 
     /// Brings the world what arrives before a step ⇒ which arrivals, and their bodies in the order of their lists.
+    ///
+    /// # Errors
+    /// A body or joint that the world refuses.
     pub fn arrive(&self, world: &mut World, step: usize) -> Result<Vec<(usize, Vec<BodyId>)>, Error> {
         let mut arrived = Vec::new();
         let name = |arrival: usize| format!("arrival {arrival}");

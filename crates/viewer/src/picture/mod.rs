@@ -117,6 +117,9 @@ impl Picture {
     }
 
     /// As a PNG file.
+    ///
+    /// # Errors
+    /// Encoding failed.
     pub fn to_png(&self) -> Result<Vec<u8>, PictureError> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, self.width, self.height);

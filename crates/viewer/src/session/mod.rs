@@ -195,6 +195,9 @@ pub struct Session {
 
 impl Session {
     /// (content, whether it starts running) ⇒ session.
+    ///
+    /// # Errors
+    /// No thread can be started.
     pub fn open(content: SessionContent, playing: bool) -> std::io::Result<Self> {
         let shared = Arc::new(Shared { view: Mutex::new(View::default()), frames: watch::Sender::new(0) });
         let (requests, received) = sync_channel(WAITING_COMMANDS);
@@ -211,6 +214,9 @@ impl Session {
     }
 
     /// Passes a command to the player; refused if too many are waiting.
+    ///
+    /// # Errors
+    /// Too many commands are waiting, or the session is closed.
     pub fn request(&self, client: ClientId, command: Command) -> Result<(), &'static str> {
         self.requests.try_send(Request::Command(client, command)).map_err(|error| match error {
             TrySendError::Full(_) => "too many commands at once; wait a little",
