@@ -1,49 +1,101 @@
-//! Builds the page with npm and puts its files into the crate.
+//! Builds the page and embeds its files into the crate.
 //!
-//! `npm ci` runs only when the lock file is not the one installed last. Without npm, or with `RATTLEBACK_SKIP_PAGE` set, the
-//! crate builds all the same and serves a page that says how to get the real one.
+//! The sources in `page/` are copied to the build folder, where npm installs their dependencies and builds them: the crate's own folder
+//! is never written to. `npm ci` runs only when the lock file differs from the one installed last. A packaged crate has no `page/` but
+//! the finished page in `built_page/` (`npm run package` makes it), and needs no npm.
+//!
+//! Without npm, or with `RATTLEBACK_SKIP_PAGE` set, the crate builds all the same and serves a page that says how to get the real one.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
+/// What npm needs to build the page.
+const SOURCES: [&str; 6] =
+    ["src", "index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
+
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-env-changed=RATTLEBACK_SKIP_PAGE");
     println!("cargo:rerun-if-changed=build.rs");
-    let source = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("page");
-    for part in ["src", "index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"]
-    {
-        println!("cargo:rerun-if-changed={}", source.join(part).display());
-    }
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    let built = out.join("page");
     let skipped = env::var_os("RATTLEBACK_SKIP_PAGE").is_some_and(|value| !value.is_empty() && value != "0");
     let mut list = String::from(
         "/// Every file of the page; none if it was not built.\npub static FILES: &[PageFile] = &[\n",
     );
-    if !skipped {
-        match build(&source, &built) {
-            Ok(()) => collect(&built, &built, &mut list)?,
-            Err(reason) => println!("cargo:warning=the viewer's page was not built: {reason}"),
-        }
+    if !skipped && let Some(page) = page(&root, &out) {
+        collect(&page, &page, &mut list)?;
     }
     list.push_str("];\n");
     fs::write(out.join("page_files.rs"), list)
 }
 
-/// Installs what the page needs and builds it.
-fn build(source: &Path, built: &Path) -> Result<(), String> {
-    let lock =
-        fs::read(source.join("package-lock.json")).map_err(|error| format!("package-lock.json: {error}"))?;
-    let stamp = source.join("node_modules/.installed-lock");
+/// (folder of the crate, build folder) ⇒ folder of the finished page: built from its sources if they are there and npm is, else the one
+/// that the package carries.
+fn page(root: &Path, out: &Path) -> Option<PathBuf> {
+    let (source, carried) = (root.join("page"), root.join("built_page"));
+    if carried.is_dir() {
+        println!("cargo:rerun-if-changed={}", carried.display());
+    }
+    let mut reason = "there are neither its sources nor a finished page".to_owned();
+    if source.is_dir() {
+        for part in SOURCES {
+            println!("cargo:rerun-if-changed={}", source.join(part).display());
+        }
+        let built = out.join("page");
+        match build(&source, &out.join("page_source"), &built) {
+            Ok(()) => return Some(built),
+            Err(failure) => reason = failure,
+        }
+    }
+    if carried.join("index.html").is_file() {
+        return Some(carried);
+    }
+    println!("cargo:warning=the viewer's page was not built: {reason}");
+    None
+}
+
+/// Copies the sources to a work folder, installs their dependencies there and builds the page.
+fn build(source: &Path, work: &Path, built: &Path) -> Result<(), String> {
+    let failed = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
+    for part in SOURCES {
+        let (from, to) = (source.join(part), work.join(part));
+        // A file that was deleted must not stay behind.
+        let _ = fs::remove_dir_all(&to);
+        copy(&from, &to).map_err(|error| failed(&from, error))?;
+    }
+    let lock = work.join("package-lock.json");
+    let lock = fs::read(&lock).map_err(|error| failed(&lock, error))?;
+    let stamp = work.join("node_modules/.installed-lock");
     if fs::read(&stamp).ok().as_ref() != Some(&lock) {
-        npm(source, &["ci", "--no-audit", "--no-fund", "--fetch-retries=2", "--fetch-timeout=60000"])?;
-        fs::write(&stamp, &lock).map_err(|error| format!("{}: {error}", stamp.display()))?;
+        let arguments = [
+            "ci",
+            "--prefer-offline",
+            "--no-audit",
+            "--no-fund",
+            "--fetch-retries=2",
+            "--fetch-timeout=60000",
+        ];
+        npm(work, &arguments)?;
+        fs::write(&stamp, &lock).map_err(|error| failed(&stamp, error))?;
     }
     let _ = fs::remove_dir_all(built);
     let built = built.to_str().ok_or("the build folder has no UTF-8 name")?;
-    npm(source, &["run", "--silent", "build", "--", "--outDir", built])
+    npm(work, &["run", "--silent", "build", "--", "--outDir", built])
+}
+
+/// Copies a file, or a folder with everything in it.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if !from.is_dir() {
+        return fs::copy(from, to).map(|_| ());
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
 }
 
 fn npm(folder: &Path, arguments: &[&str]) -> Result<(), String> {

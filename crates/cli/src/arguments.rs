@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! Arguments of the command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rattleback_scene::FileAccess;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "rattleback", version, arg_required_else_help = true)]
 pub struct Arguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -18,29 +18,29 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scene, record it, plot it.
     Run(Run),
-    /// Run a scene under several simulators, and tell what each makes of it and where they part.
+    /// Run a scene under several simulators, and compare energy, momentum, overlap and cost, and where they diverge.
     Compare(Compare),
-    /// Watch a scene, or a recording, in the browser; without one, choose from a gallery.
+    /// Show a scene or a recording in the browser; without one, a gallery of the built-in scenes.
     #[command(after_help = VIEW_HELP)]
     View(View),
     /// Draw a scene into PNG files, without a browser.
     Render(Render),
     /// Turn a recording into a glTF animation, or into CSV or Parquet tables.
     Export(Export),
-    /// Read a scene and build it without running it; tell what is in it, or what is wrong with it.
+    /// Read a scene, build it and try one step; print a summary, warnings, or the first error.
     Check(Check),
-    /// Write a scene in another format; read again, it is the same world.
+    /// Write a scene in another format, with present names of keys; it builds the same world.
     Convert(Convert),
-    /// Write a small scene to begin with: a file (.toml) or a script (.rhai).
+    /// Write a template of a scene: a file (.toml) or a script (.rhai).
     New {
-        /// Where to; a file that is there already is not touched.
+        /// Path; an existing file is not overwritten.
         file: PathBuf,
     },
-    /// Print the JSON Schema of scene files, for editors that complete and check.
+    /// Print the JSON Schema of scene files, for completion and validation in editors.
     Schema,
-    /// List the scenes that come along.
+    /// List the built-in scenes.
     Scenes,
-    /// List what scenes can be made of: shapes, materials, forces, integrators, simulators.
+    /// List the components of scenes: shapes, materials, forces, joints, integrators, simulators.
     Components {
         /// Only this kind, such as `force`.
         kind: Option<String>,
@@ -48,18 +48,18 @@ pub enum Command {
         #[arg(requires = "kind")]
         name: Option<String>,
     },
-    /// Weigh a mesh: volume, mass, inertia, bounds, and whether it is sound.
+    /// Report on a mesh: volume, mass, inertia, bounds, and whether it is a valid solid.
     Info(Info),
-    /// Cut a solid into convex parts.
+    /// Decompose a solid into convex parts.
     Decompose(Decompose),
-    /// Tell how far two bodies are from each other, or how deep in each other, and where they touch.
+    /// Distance or penetration depth of two bodies, and their contact points.
     #[command(after_help = DISTANCE_HELP)]
     Distance(Distance),
-    /// Turn a solid into a signed distance field, and the field back into a mesh.
+    /// Convert a solid to a signed distance field, and the field back to a mesh.
     Sdf(Sdf),
     /// Check the physics against closed forms, conservation laws and published numbers.
     Validate(Validate),
-    /// Throw straight balls and hooks at ten pins, and compare.
+    /// Compare straight balls and hooks at ten pins.
     Bowling(Bowling),
     /// Measure the speed.
     Bench {
@@ -79,7 +79,7 @@ Channels: energy (or energy.total, .kinetic, .potential, .drift), momentum and a
 of each body NAME.position (x, y, z), NAME.velocity (vx, vy, vz), NAME.omega (omega_x, …; world frame), NAME.body_omega
 (body_omega_x, …; body frame), NAME.orientation (qw, qx, qy, qz), NAME.speed, NAME.kinetic_energy.
 
---record out.csv writes two tables. out.csv has a row for each time and each body that is not fixed:
+--record out.csv writes two tables. out.csv has a row for each time and each body that is not static:
   time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,omega_x,omega_y,omega_z
 out.energy.csv has a row for each time:
   time,kinetic_energy,potential_energy,energy,px,py,pz,lx,ly,lz
@@ -88,11 +88,11 @@ SI units; positions of the body frame, velocities of the centre of mass, everyth
 
 const VIEW_HELP: &str = "\
 Examples:
-  rattleback view                       all scenes that come along, with pictures
+  rattleback view                       the gallery of built-in scenes
   rattleback view scene.toml            one scene
   rattleback view run.rbrec             a recording made by `rattleback run SCENE --record run.rbrec`
 
-The page is served to this machine only, under an address that holds a secret; Ctrl-C ends it.";
+The page is served to this machine only, under an address with a secret token; Ctrl-C ends the server.";
 
 const DISTANCE_HELP: &str = "\
 Examples:
@@ -101,7 +101,7 @@ Examples:
   rattleback distance capsule:0.2,1 cylinder:0.3,1 --at 0.6,0,0 --turn 90,0,0
 
 Shapes, with lengths in metres: box:LENGTH,WIDTH,HEIGHT  sphere:RADIUS  capsule:RADIUS,HEIGHT (without its caps)
-cylinder:RADIUS,HEIGHT  cone:RADIUS,HEIGHT  ellipsoid:A,B,C (semi-axes). Round ones stand along z.";
+cylinder:RADIUS,HEIGHT  cone:RADIUS,HEIGHT  ellipsoid:A,B,C (semi-axes). Axes of round shapes are along z.";
 
 /// Which files a scene may read.
 #[derive(Clone, Copy, Debug, Args)]
@@ -122,12 +122,12 @@ impl SceneFiles {
 #[derive(Debug, Args)]
 #[command(after_help = RUN_HELP)]
 pub struct Run {
-    /// A scene file, or the name of a scene that comes along (see `rattleback scenes`).
+    /// A scene file, or the name of a built-in scene (see `rattleback scenes`).
     pub scene: String,
-    /// Simulate so many seconds, rounded up to whole steps [default: to the end the scene suggests].
+    /// Time to simulate, rounded up to whole steps [default: the duration of the scene].
     #[arg(long = "for", value_name = "SECONDS", allow_negative_numbers = true)]
     pub duration: Option<f64>,
-    /// Time step [default: what the scene suggests].
+    /// Time step [default: that of the scene].
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub dt: Option<f64>,
     /// Another simulator than the scene's (see `rattleback components simulator`).
@@ -136,28 +136,28 @@ pub struct Run {
     /// Another integrator than the scene's (see `rattleback components integrator`).
     #[arg(long, value_name = "NAME")]
     pub integrator: Option<String>,
-    /// Write poses and velocities to this file: as tables (.csv or .parquet, energies beside it), or to be watched again (.rbrec).
+    /// Write poses and velocities to this file: as tables (.csv or .parquet, with energies in a second file), or as a recording (.rbrec).
     #[arg(long, value_name = "FILE.csv|FILE.parquet|FILE.rbrec")]
     pub record: Option<PathBuf>,
-    /// Record and plot every so many steps.
+    /// Steps between two records or samples.
     #[arg(long, value_name = "STEPS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub every: u64,
     /// Draw channels over time.
     #[arg(long, value_name = "FILE.png|FILE.svg")]
     pub plot: Option<PathBuf>,
-    /// What to draw, separated by commas [default: what the scene suggests].
+    /// Channels to draw, separated by commas [default: those of the scene].
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "plot")]
     pub channels: Vec<String>,
-    /// Write the final state to this file, to go on from later.
+    /// Write the final state to this file, to resume from.
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Go on from a saved state instead of the beginning of the scene.
+    /// Start from a saved state instead of the beginning of the scene.
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
     /// Keep no energy ledger: no work in the summary, no report of energy that a passive scene gains.
     #[arg(long)]
     pub no_ledger: bool,
-    /// Print nothing but errors.
+    /// Print errors only.
     #[arg(long, short)]
     pub quiet: bool,
     /// Which files it may read.
@@ -168,15 +168,15 @@ pub struct Run {
 /// Options of `compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// A scene file, or the name of a scene that comes along (see `rattleback scenes`).
+    /// A scene file, or the name of a built-in scene (see `rattleback scenes`).
     pub scene: String,
-    /// Which simulators, separated by commas; the others are compared with the first [default: the scene's own, then all others].
+    /// Which simulators, separated by commas; the others are compared with the first [default: that of the scene, then all others].
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub simulators: Vec<String>,
-    /// Simulate so many seconds, rounded up to whole steps [default: to the end the scene suggests].
+    /// Time to simulate, rounded up to whole steps [default: the duration of the scene].
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub time: Option<f64>,
-    /// Time step [default: what the scene suggests].
+    /// Time step [default: that of the scene].
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub dt: Option<f64>,
     /// Draw energy, momentum, overlap, contact force, cost and distance over time.
@@ -190,18 +190,18 @@ pub struct Compare {
 /// Options of `view`.
 #[derive(Debug, Args)]
 pub struct View {
-    /// A scene file, the name of a scene that comes along, or a recording (.rbrec) [default: the gallery].
+    /// A scene file, the name of a built-in scene, or a recording (.rbrec) [default: the gallery].
     pub scene: Option<String>,
     /// Port to serve the page on; 0 takes any that is free.
     #[arg(long, default_value_t = 0)]
     pub port: u16,
-    /// Address to serve the page on. Whoever can reach it and knows the secret in the page's address can steer the scene.
+    /// Address to serve the page on. Every host that can reach it and has the token can control the scene.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub listen: std::net::IpAddr,
     /// Do not open the browser.
     #[arg(long)]
     pub no_open: bool,
-    /// Wait for somebody to press play.
+    /// Start paused.
     #[arg(long)]
     pub paused: bool,
     /// Which files it may read.
@@ -212,21 +212,21 @@ pub struct View {
 /// Options of `render`.
 #[derive(Debug, Args)]
 pub struct Render {
-    /// A scene file, the name of a scene that comes along, or a recording (.rbrec).
+    /// A scene file, the name of a built-in scene, or a recording (.rbrec).
     pub scene: String,
-    /// Where to draw to; with --frames, a number is put before the extension.
+    /// Output file; with --frames, a number is inserted before the extension.
     #[arg(long, value_name = "FILE.png")]
     pub png: PathBuf,
-    /// When, in seconds of the scene; with --frames, when the last one is [default: the beginning, or the scene's end].
+    /// Time of the scene, s; with --frames, that of the last picture [default: the beginning, or the end of the scene].
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub time: Option<f64>,
     /// Width and height in pixels.
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     pub size: String,
-    /// So many pictures, evenly from the beginning to --time.
+    /// Number of pictures, evenly from the beginning to --time.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub frames: Option<u32>,
-    /// Light ink on dark paper.
+    /// Dark background.
     #[arg(long)]
     pub dark: bool,
     /// Which files it may read.
@@ -239,16 +239,16 @@ pub struct Render {
 pub struct Export {
     /// A recording made by `rattleback run SCENE --record FILE.rbrec`.
     pub recording: PathBuf,
-    /// Write meshes and animation here; opens in Blender and any glTF viewer.
+    /// Write meshes and animation to this file, for Blender and other programs that read glTF.
     #[arg(long, value_name = "FILE.glb", required_unless_present_any = ["csv", "parquet"])]
     pub gltf: Option<PathBuf>,
-    /// Write poses and velocities here, as `run --record FILE.csv` does, and energies beside it.
+    /// Write poses and velocities to this file, and energies to a second one, as `run --record FILE.csv` does.
     #[arg(long, value_name = "FILE.csv")]
     pub csv: Option<PathBuf>,
     /// The same tables as Parquet files.
     #[arg(long, value_name = "FILE.parquet")]
     pub parquet: Option<PathBuf>,
-    /// Take every so many states.
+    /// Take every n-th state.
     #[arg(long, value_name = "STATES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub every: u32,
 }
@@ -256,9 +256,9 @@ pub struct Export {
 /// Options of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// A scene file, a script, a sandbox script, or the name of a scene that comes along.
+    /// A scene file, a script, a sandbox script, or the name of a built-in scene.
     pub scene: String,
-    /// Write it as TOML in a standard layout: what a script says, or a file without its comments.
+    /// Write it as TOML in a standard layout, without comments.
     #[arg(long, value_name = "FILE.toml")]
     pub toml: Option<PathBuf>,
     /// Which files it may read.
@@ -269,9 +269,9 @@ pub struct Check {
 /// Options of `convert`.
 #[derive(Debug, Args)]
 pub struct Convert {
-    /// A scene file (.toml, .json), a script (.rhai), a sandbox script (.sandbox, .gravitas), or the name of a scene that comes along.
+    /// A scene file (.toml, .json), a script (.rhai), a sandbox script (.sandbox, .gravitas), or the name of a built-in scene.
     pub scene: String,
-    /// Where to: TOML or JSON, in one file, with includes and defaults filled in. Keep it in the same folder if the scene names meshes.
+    /// Output: TOML or JSON, in one file, with includes and defaults filled in. It must be in the same folder if the scene names meshes.
     #[arg(value_name = "FILE.toml|FILE.json")]
     pub out: PathBuf,
     /// Which files it may read.
@@ -300,10 +300,10 @@ pub struct Info {
 pub struct Decompose {
     /// An OBJ, STL, glTF or GLB file of a closed surface.
     pub mesh: PathBuf,
-    /// Write the parts here, a group each.
+    /// Write the parts to this file, a group each.
     #[arg(long, value_name = "FILE.obj")]
     pub out: Option<PathBuf>,
-    /// Parts may stick out of the solid by this fraction of its size: fewer parts, and fast for meshes of thousands of
+    /// Parts may extend beyond the solid by this fraction of its size: fewer parts, and fast for meshes of thousands of
     /// faces [default: exact parts].
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true)]
     pub error: Option<f64>,
@@ -315,11 +315,11 @@ pub struct Decompose {
 /// Options of `distance`.
 #[derive(Debug, Args)]
 pub struct Distance {
-    /// An OBJ, STL, glTF or GLB file, or a shape such as `box:1,2,3`; its frame is that of the answers.
+    /// An OBJ, STL, glTF or GLB file, or a shape such as `box:1,2,3`; results are in its frame.
     pub first: String,
-    /// Another one.
+    /// The second one.
     pub second: String,
-    /// Where the second stands, in metres [default: 0,0,0].
+    /// Position of the second, in metres [default: 0,0,0].
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_hyphen_values = true)]
     pub at: Vec<f64>,
     /// Rotation vector of the second, in degrees [default: 0,0,0].
@@ -328,10 +328,10 @@ pub struct Distance {
     /// Contacts nearer than this, in metres.
     #[arg(long, default_value_t = 0.0)]
     pub margin: f64,
-    /// Write both meshes, the nearest points and the contact points here.
+    /// Write both meshes, the nearest points and the contact points to this file.
     #[arg(long, value_name = "FILE.obj")]
     pub obj: Option<PathBuf>,
-    /// Draw both bodies, the nearest points and the contact points here.
+    /// Draw both bodies, the nearest points and the contact points to this file.
     #[arg(long, value_name = "FILE.png")]
     pub png: Option<PathBuf>,
 }
@@ -344,16 +344,16 @@ pub struct Sdf {
     /// Cells along the longest side.
     #[arg(long, default_value_t = 64)]
     pub resolution: u32,
-    /// Write the surface that the field gives back here.
+    /// Write the surface extracted from the field to this file.
     #[arg(long, value_name = "FILE.obj")]
     pub out: Option<PathBuf>,
-    /// Draw a slice through the field here.
+    /// Draw a slice through the field to this file.
     #[arg(long, value_name = "FILE.png")]
     pub png: Option<PathBuf>,
-    /// The axis that the slice is at right angles to.
+    /// The axis perpendicular to the slice.
     #[arg(long, value_enum, default_value = "z", requires = "png")]
     pub across: Axis,
-    /// Where on that axis the slice lies, in metres [default: the middle of the solid].
+    /// Position of the slice on that axis, in metres [default: the centre of the solid].
     #[arg(long, value_name = "METRES", allow_hyphen_values = true, requires = "png")]
     pub slice: Option<f64>,
 }
@@ -432,13 +432,13 @@ pub struct Bowling {
     /// Throws of each kind, over a window of 40 cm.
     #[arg(long, default_value_t = 320, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub throws: u32,
-    /// Of where in its part of the window each ball starts.
+    /// Seed of the start positions.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// How many throws at a time.
+    /// Number of threads.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: u32,
-    /// Draw the felled pins over where the ball comes.
+    /// Draw the number of felled pins over the position of the ball.
     #[arg(long, value_name = "FILE.png|FILE.svg")]
     pub plot: Option<PathBuf>,
 }
@@ -446,31 +446,31 @@ pub struct Bowling {
 /// The benchmarks.
 #[derive(Debug, Subcommand)]
 pub enum Bench {
-    /// Steps of tumbling bodies that nothing touches, next to a plain copy of as much memory.
+    /// Steps of free tumbling bodies, compared with a plain copy of as much memory.
     FreeBodies {
-        /// How many bodies.
+        /// Number of bodies.
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=20_000_000))]
         bodies: u32,
-        /// How many steps to measure.
+        /// Number of steps to measure.
         #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         steps: u32,
-        /// How many threads.
+        /// Number of threads.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
         threads: u32,
     },
-    /// Finding which boxes may touch, with more and more boxes: every space on every scene.
+    /// Broad phases: every space on every scene, with increasing numbers of boxes.
     Spaces(BenchSpaces),
     /// The scenes of the event-driven simulator.
     Impulse(BenchImpulse),
-    /// Frames that reach a client of the viewer while a heap of bodies is simulated.
+    /// Frames that a client of the viewer receives while a heap of bodies is simulated.
     Viewer {
-        /// How many bodies.
+        /// Number of bodies.
         #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         bodies: u32,
-        /// For how long.
+        /// Duration of the measurement.
         #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
         seconds: u32,
-        /// How many threads simulate [default: one for each core].
+        /// Number of threads of the simulator [default: one for each core].
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
         threads: Option<u32>,
     },
@@ -482,10 +482,10 @@ pub struct BenchImpulse {
     /// Only scenes whose name contains this.
     #[arg(default_value = "")]
     pub filter: String,
-    /// Stop a scene after so many seconds of computing.
+    /// Stop a scene after this computing time.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub patience: u64,
-    /// How many threads; groups that have nothing to do with each other share them.
+    /// Number of threads; independent groups of bodies run in parallel.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: u32,
     /// Draw the collision checks per simulated second over time.
@@ -502,7 +502,7 @@ pub struct BenchSpaces {
     /// Only these spaces, separated by commas [default: all].
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub spaces: Vec<String>,
-    /// How many threads.
+    /// Number of threads.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: u32,
     /// Draw the time per moving box over the number of boxes.

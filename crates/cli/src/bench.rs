@@ -1,8 +1,8 @@
-//! `bench free-bodies`: how close a step comes to just moving the memory.
+//! `bench free-bodies`: time of a step compared with the time to copy its data.
 //!
 //! A step of free bodies reads and writes the [`Motion`] of each and reads its [`Inertia`]: 2 · size(Motion) +
 //! size(Inertia) bytes. A copy that reads half as many bytes and writes half as many is what the machine could do at
-//! best, measured in turns with the steps so that both meet the same weather.
+//! best; both are measured in turns, so that other load affects them alike.
 
 use crate::failure::Failure;
 use crate::table::{Table, number};
@@ -42,7 +42,7 @@ pub fn free_bodies(bodies: u32, steps: u32, threads: u32, out: &mut dyn Write) -
     let mut target = vec![0.0_f64; source.len()];
     let energy = world.readout().energy();
 
-    // Once without the clock: pages are touched, buffers are made.
+    // One unmeasured step maps pages and allocates buffers.
     simulator.step(&mut world, 1.0 / 240.0).map_err(Failure::failed)?;
     target.copy_from_slice(black_box(&source));
     let (mut step_times, mut copy_times) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! `bench impulse`: the scenes of the event-driven simulator, and how much faster than time they are.
+//! `bench impulse`: the scenes of the event-driven simulator and their speed relative to real time.
 
 use crate::arguments::BenchImpulse;
 use crate::failure::Failure;
@@ -9,13 +9,13 @@ use rattleback_lab::plot::{Chart, Panel, Series};
 use std::io::Write;
 use std::time::Duration;
 
-/// What every scene should reach: simulated seconds per second.
+/// Goal of every scene: simulated seconds per second.
 const GOAL: f64 = 20.0;
 
-/// Computing times below this are not told exactly, s.
+/// Computing times below this are too coarse in the system's count, s.
 const TICKS: f64 = 0.02;
 
-/// Measures and prints, and draws if asked.
+/// Measures, prints, and draws with `--plot`.
 pub fn impulse(options: &BenchImpulse, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
     let header = [
         "scene",
@@ -37,7 +37,7 @@ pub fn impulse(options: &BenchImpulse, registry: &Registry, out: &mut dyn Write)
         let patience = Duration::from_secs(options.patience);
         let cost = measure(scene.name, scene.duration, patience, options.threads, registry)
             .map_err(Failure::failed)?;
-        // The system counts in ticks: what takes only a few of them is told by the clock.
+        // The system counts in ticks: short times are taken from the wall clock.
         let computed = if cost.computed < TICKS { cost.wall } else { cost.computed };
         let speed = cost.simulated / computed;
         let cut = if cost.simulated < 0.999 * scene.duration { " (cut)" } else { "" };

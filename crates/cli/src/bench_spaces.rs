@@ -1,4 +1,4 @@
-//! `bench spaces`: what finding pairs costs per box, from a hundred boxes on.
+//! `bench spaces`: cost of the broad phases per box, over the number of boxes.
 
 use crate::arguments::BenchSpaces;
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use rattleback_lab::plot::{Chart, Panel, Series};
 use rattleback_lab::spaces::{Measurement, Scene, growth, growth_exponent};
 use std::io::Write;
 
-/// Charts have so many colours.
+/// Number of colours of a chart.
 const COLORS: usize = 7;
 
 /// Measures, prints and draws.

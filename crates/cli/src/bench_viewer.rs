@@ -1,4 +1,4 @@
-//! `bench viewer`: how many frames a second reach a client while the simulation runs.
+//! `bench viewer`: frames per second that a client receives while the simulation runs.
 
 use crate::failure::Failure;
 use crate::table::{Table, number};
@@ -29,5 +29,5 @@ pub fn viewer(bodies: u32, seconds: u32, threads: Option<u32>, out: &mut dyn Wri
 }
 
 fn told(milliseconds: Option<f64>) -> String {
-    milliseconds.map_or_else(|| "not told by this system".into(), |ms| number(ms, 3))
+    milliseconds.map_or_else(|| "not reported by this system".into(), |ms| number(ms, 3))
 }

@@ -11,7 +11,7 @@ use std::io::Write;
 /// By how many pins the hook should be better between the head pin and the next to its right.
 const EXPECTED_ADVANTAGE: f64 = 0.5;
 
-/// Throws, prints, and draws if asked.
+/// Throws, prints, and draws with `--plot`.
 pub fn bowling(options: &Bowling, out: &mut dyn Write) -> Result<(), Failure> {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} throws, {eta} left");
     let bar = ProgressBar::new(2 * u64::from(options.throws));

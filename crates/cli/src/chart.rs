@@ -1,18 +1,18 @@
-//! From channels sampled during a run to a chart.
+//! Channels sampled during a run, as a chart.
 
 use rattleback_dynamics::{Readout, World};
 use rattleback_lab::channel::Channel;
 use rattleback_lab::plot::{Chart, Panel, Series};
 
-/// More points than this say nothing more, and cost memory in a long run.
+/// Most samples of a run; more would not be visible.
 const MAX_SAMPLES: u64 = 200_000;
 
-/// Channels and what has been seen of them.
+/// Channels and their samples.
 #[derive(Debug)]
 pub struct Watch {
     channels: Vec<Channel>,
     energy_at_start: f64,
-    /// Sample every so many steps.
+    /// Steps between two samples.
     pub stride: u64,
     times: Vec<f64>,
     /// One list for each component of each channel, in order.
@@ -20,14 +20,14 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// (channels, energy at the start, how often to look at least apart, steps to come) ⇒ watch.
+    /// (channels, energy at the start in J, fewest steps between two samples, steps of the run) ⇒ watch.
     pub fn new(channels: Vec<Channel>, energy_at_start: f64, every: u64, steps: u64) -> Self {
         let values = vec![Vec::new(); channels.iter().map(|channel| channel.components.len()).sum()];
         let stride = every.max(steps.div_ceil(MAX_SAMPLES));
         Self { channels, energy_at_start, stride, times: Vec::new(), values }
     }
 
-    /// Looks at the world.
+    /// Takes a sample.
     pub fn sample(&mut self, world: &World, readout: &Readout) {
         self.times.push(world.time());
         let seen =
@@ -37,7 +37,7 @@ impl Watch {
         }
     }
 
-    /// What has been seen, as a chart: a panel for each channel, where single numbers of one quantity share theirs.
+    /// The samples as a chart: a panel for each channel; scalar channels of one quantity share a panel.
     pub fn chart(&self, title: &str) -> Chart {
         let mut panels: Vec<Panel> = Vec::new();
         let mut groups: Vec<Vec<&Channel>> = Vec::new();
@@ -61,7 +61,7 @@ impl Watch {
         }
         for (panel, group) in panels.iter_mut().zip(&groups) {
             panel.y_label = axis_label(group);
-            // Where the axis says z, the legend need not say it again.
+            // The name on the axis is not repeated in the legend.
             if group.len() > 1 && same_component(group) {
                 for series in &mut panel.series {
                     if let Some((body, _)) = series.name.rsplit_once('.') {

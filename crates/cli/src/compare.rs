@@ -1,7 +1,8 @@
-//! `compare`: one scene under several simulators, what each of them makes of it, and where they part.
+//! `compare`: one scene under several simulators: energy, momentum, overlap, cost, and where their results diverge.
 
 use crate::arguments::Compare;
 use crate::failure::Failure;
+use crate::scene_file;
 use crate::table::{Table, number};
 use glam::DVec3;
 use rattleback_dynamics::{Properties, Registry, Simulator, Status, World};
@@ -11,12 +12,12 @@ use rattleback_scene::Scene;
 use std::io::Write;
 use std::time::Instant;
 
-/// States that are kept of a run.
+/// Most samples of a run.
 const MOST_SAMPLES: u64 = 1000;
-/// Bodies this far apart from where another simulator has them have parted, m.
-const PARTED: f64 = 1e-3;
+/// Distance between the positions of a body under two simulators above which they have diverged, m.
+const DIVERGED: f64 = 1e-3;
 
-/// What is seen at one time.
+/// State and cost of a run at one time.
 struct Sample {
     time: f64,
     energy: f64,
@@ -25,31 +26,31 @@ struct Sample {
     depth: f64,
     /// Sum of all normal forces, N.
     force: f64,
-    /// Computing so far, s.
+    /// Computing time so far, s.
     cost: f64,
     places: Vec<DVec3>,
 }
 
-/// One simulator's run.
+/// The run of one simulator.
 struct Run {
     simulator: String,
     samples: Vec<Sample>,
     steps: u64,
-    /// Deepest overlap and largest sum of forces over all steps, not only those kept.
+    /// Deepest overlap, m, and largest sum of forces, N, over all steps.
     depth: f64,
     force: f64,
-    /// Why it did not get to the end, if it did not.
+    /// Why it stopped early, if it did.
     failed: Option<String>,
 }
 
-/// Runs, prints, and draws if asked.
+/// Runs, prints, and draws with `--plot`.
 pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let scene = Scene::open_with(&options.scene, options.files.access()).map_err(Failure::input)?;
-    let stage = scene.build(registry).map_err(Failure::input)?;
-    let own = stage.simulator.description();
+    let scene = scene_file::open(&options.scene, options.files)?;
+    let built = scene.build(registry).map_err(Failure::input)?;
+    let own = built.simulator.description();
     let names = chosen(options, &own.type_name, registry)?;
-    let dt = options.dt.unwrap_or(stage.dt);
-    let duration = options.time.unwrap_or(stage.duration);
+    let dt = options.dt.unwrap_or(built.dt);
+    let duration = options.time.unwrap_or(built.duration);
     if !(dt.is_finite() && dt > 0.0 && duration.is_finite() && duration >= 0.0) {
         return Err(Failure::Input(format!(
             "time and time step must be finite and > 0; got {duration} and {dt}"
@@ -63,16 +64,16 @@ pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> R
     }
     let mut runs = Vec::new();
     for name in names {
-        let mut stage = scene.build(registry).map_err(Failure::input)?;
+        let mut built = scene.build(registry).map_err(Failure::input)?;
         // The scene's own simulator keeps the scene's settings; others start from their defaults.
         if name != own.type_name {
-            stage.simulator = registry.simulators.make(&name, &Properties::new()).map_err(Failure::input)?;
+            built.simulator = registry.simulators.make(&name, &Properties::new()).map_err(Failure::input)?;
         }
-        runs.push(run(name, &mut stage.world, &mut *stage.simulator, dt, steps as u64));
+        runs.push(run(name, &mut built.world, &mut *built.simulator, dt, steps as u64));
     }
     report(options, &scene, registry, &runs, dt, out)?;
     if let Some(path) = &options.plot {
-        let title = if stage.title.is_empty() { &options.scene } else { &stage.title };
+        let title = if built.title.is_empty() { &options.scene } else { &built.title };
         chart(title, &runs).save(path).map_err(Failure::input)?;
         writeln!(out, "\n{}", path.display())?;
     }
@@ -82,7 +83,7 @@ pub fn compare(options: &Compare, registry: &Registry, out: &mut dyn Write) -> R
     Ok(())
 }
 
-/// The simulators asked for, or all, the scene's own first.
+/// The chosen simulators, or all, the scene's own first.
 fn chosen(options: &Compare, own: &str, registry: &Registry) -> Result<Vec<String>, Failure> {
     if options.simulators.is_empty() {
         let others = registry.simulators.iter().map(|entry| entry.name.clone()).filter(|name| name != own);
@@ -98,7 +99,7 @@ fn run(simulator: String, world: &mut World, by: &mut dyn Simulator, dt: f64, st
     let mut run = Run { simulator, samples: Vec::new(), steps: 0, depth: 0.0, force: 0.0, failed: None };
     let stride = steps.div_ceil(MOST_SAMPLES);
     let mut cost = 0.0;
-    run.samples.push(look(world, (0.0, 0.0), cost));
+    run.samples.push(sample(world, (0.0, 0.0), cost));
     for step in 1..=steps {
         let began = Instant::now();
         if let Err(error) = by.step(world, dt) {
@@ -112,13 +113,13 @@ fn run(simulator: String, world: &mut World, by: &mut dyn Simulator, dt: f64, st
         let force = contacts.iter().map(|contact| contact.force.abs()).sum();
         (run.depth, run.force) = (run.depth.max(depth), run.force.max(force));
         if step.is_multiple_of(stride) || step == steps {
-            run.samples.push(look(world, (depth, force), cost));
+            run.samples.push(sample(world, (depth, force), cost));
         }
     }
     run
 }
 
-fn look(world: &World, (depth, force): (f64, f64), cost: f64) -> Sample {
+fn sample(world: &World, (depth, force): (f64, f64), cost: f64) -> Sample {
     let readout = world.readout();
     Sample {
         time: world.time(),
@@ -131,13 +132,13 @@ fn look(world: &World, (depth, force): (f64, f64), cost: f64) -> Sample {
     }
 }
 
-/// Bodies that a simulator moves, in an order that is the same for all of them.
+/// Bodies that a simulator moves, in the same order for all simulators.
 fn moving(world: &World) -> impl Iterator<Item = rattleback_dynamics::world::BodyRef<'_>> + '_ {
     world.iter_bodies().filter(|body| matches!(body.status(), Status::Dynamic | Status::Inactive))
 }
 
 /// The largest distance between bodies in two samples, and which body that is.
-fn apart(a: &Sample, b: &Sample) -> (f64, usize) {
+fn largest_distance(a: &Sample, b: &Sample) -> (f64, usize) {
     let distances = a.places.iter().zip(&b.places).map(|(a, b)| a.distance(*b)).enumerate();
     distances.fold((0.0, 0), |most, (body, far)| if far > most.0 { (far, body) } else { most })
 }
@@ -199,34 +200,34 @@ fn report(
     }
     let mut compared = runs.iter().filter(|run| run.steps > 0);
     let Some(reference) = compared.next() else { return Ok(()) };
-    let stage = scene.build(registry).map_err(Failure::input)?;
-    let labels: Vec<String> = moving(&stage.world).map(|body| body_label(&body)).collect();
+    let built = scene.build(registry).map_err(Failure::input)?;
+    let labels: Vec<String> = moving(&built.world).map(|body| body_label(&body)).collect();
     for (index, run) in compared.enumerate() {
         if index == 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{}", parting(reference, run, &labels))?;
+        writeln!(out, "{}", divergence(reference, run, &labels))?;
     }
     Ok(())
 }
 
-/// Where a run leaves another one, in words.
-fn parting(reference: &Run, run: &Run, labels: &[String]) -> String {
+/// Where a run diverges from another one, in words.
+fn divergence(reference: &Run, run: &Run, labels: &[String]) -> String {
     let label = |body: usize| labels.get(body).map_or("?", String::as_str);
-    let pairs = reference.samples.iter().zip(&run.samples).map(|(a, b)| (b.time, apart(a, b)));
+    let pairs = reference.samples.iter().zip(&run.samples).map(|(a, b)| (b.time, largest_distance(a, b)));
     let most =
         pairs.clone().fold((0.0, (0.0, 0)), |most, next| if next.1.0 > most.1.0 { next } else { most });
     let names = format!("{} and {}", reference.simulator, run.simulator);
-    match pairs.clone().find(|(_, (far, _))| *far > PARTED) {
+    match pairs.clone().find(|(_, (far, _))| *far > DIVERGED) {
         Some((time, (_, body))) => format!(
-            "{names} part at t = {} s ({}); at most they are {} m apart ({}, t = {} s)",
+            "{names} diverge at t = {} s ({}); their largest distance is {} m ({}, t = {} s)",
             number(time, 4),
             label(body),
             number(most.1.0, 3),
             label(most.1.1),
             number(most.0, 4)
         ),
-        None => format!("{names} stay together: never more than {} m apart", number(most.1.0, 2)),
+        None => format!("{names} agree: their largest distance is {} m", number(most.1.0, 2)),
     }
 }
 
@@ -241,7 +242,7 @@ fn chart(title: &str, runs: &[Run]) -> Chart {
     };
     let distance = |run: &Run, k: usize| {
         let other = runs.first().and_then(|first| first.samples.get(k));
-        other.map_or(f64::NAN, |other| apart(other, &run.samples[k]).0)
+        other.map_or(f64::NAN, |other| largest_distance(other, &run.samples[k]).0)
     };
     let first = runs.first().map_or("", |run| run.simulator.as_str());
     let panels = vec![
@@ -249,8 +250,8 @@ fn chart(title: &str, runs: &[Run]) -> Chart {
         panel("momentum (kg m/s)", false, &|run, k| run.samples[k].momentum),
         panel("overlap (m)", true, &|run, k| run.samples[k].depth),
         panel("contact force (N)", false, &|run, k| run.samples[k].force),
-        panel("computing (s)", false, &|run, k| run.samples[k].cost),
-        panel(&format!("apart from {first} (m)"), true, &distance),
+        panel("computing time (s)", false, &|run, k| run.samples[k].cost),
+        panel(&format!("distance from {first} (m)"), true, &distance),
     ];
     Chart { title: title.into(), x_label: "time (s)".into(), panels }
 }

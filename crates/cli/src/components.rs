@@ -1,10 +1,11 @@
-//! `scenes` and `components`: what there is to choose from.
+//! `scenes` and `components`: lists of built-in scenes and of components.
 
 use crate::failure::Failure;
 use crate::table::Table;
-use rattleback_dynamics::Signal;
 use rattleback_dynamics::property::{PropertySpec, Value, suggestion};
 use rattleback_dynamics::registry::{Catalogue, Registry, RegistryError};
+use rattleback_dynamics::{Joint, Signal};
+use rattleback_scene::scene_joints;
 use std::io::Write;
 
 const KINDS: [&str; 6] = ["shape", "material", "force", "joint", "integrator", "simulator"];
@@ -20,7 +21,7 @@ pub fn scenes(out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a listing needs to know of an entry.
+/// The parts of a registry entry that are listed.
 struct Entry<'r> {
     name: &'r str,
     doc: &'r str,
@@ -34,12 +35,16 @@ fn entries<T>(catalogue: &Catalogue<T>) -> Vec<Entry<'_>> {
         .collect()
 }
 
-fn of_kind<'r>(kind: &str, registry: &'r Registry) -> Result<Vec<Entry<'r>>, Failure> {
+fn of_kind<'r>(
+    kind: &str,
+    registry: &'r Registry,
+    joints: &'r Catalogue<Box<dyn Joint>>,
+) -> Result<Vec<Entry<'r>>, Failure> {
     match kind.strip_suffix('s').unwrap_or(kind) {
         "shape" => Ok(entries(&registry.shapes)),
         "material" => Ok(entries(&registry.materials)),
         "force" => Ok(entries(&registry.forces)),
-        "joint" => Ok(entries(&registry.joints)),
+        "joint" => Ok(entries(joints)),
         "integrator" => Ok(entries(&registry.integrators)),
         "simulator" => Ok(entries(&registry.simulators)),
         _ => {
@@ -56,15 +61,17 @@ pub fn show(
     registry: &Registry,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    // Joints under the names of scene files.
+    let joints = scene_joints(registry);
     let Some(kind) = kind else {
         for kind in KINDS {
             writeln!(out, "{kind}")?;
-            list(&of_kind(kind, registry)?, "  ", out)?;
+            list(&of_kind(kind, registry, &joints)?, "  ", out)?;
         }
         writeln!(out, "\nProperties of one: rattleback components KIND NAME")?;
         return Ok(());
     };
-    let entries = of_kind(kind, registry)?;
+    let entries = of_kind(kind, registry, &joints)?;
     let Some(name) = name else { return list(&entries, "", out) };
     let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
         let known: Vec<_> = entries.iter().map(|entry| entry.name.to_owned()).collect();
@@ -103,7 +110,7 @@ fn list(entries: &[Entry<'_>], indent: &str, out: &mut dyn Write) -> Result<(), 
     Ok(table.write(out)?)
 }
 
-/// A value as it would stand in a scene file, shortened if it is long.
+/// A value in the notation of scene files; long ones are abbreviated.
 fn shown(value: &Value) -> String {
     let list = |numbers: &[f64]| {
         let texts: Vec<_> = numbers.iter().map(|x| number(*x)).collect();

@@ -1,4 +1,4 @@
-//! `decompose`: a solid in convex parts.
+//! `decompose`: convex decomposition of a solid.
 
 use crate::arguments::Decompose;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use rattleback_geometry::decomposition::{
 use rattleback_geometry::{ConvexPolyhedron, PolygonSoup};
 use std::io::Write;
 
-/// Reads the solid, cuts it, prints what came of it.
+/// Reads the solid, decomposes it, and prints the parts.
 pub fn decompose(options: &Decompose, out: &mut dyn Write) -> Result<(), Failure> {
     let solid = mesh::read_triangles(&options.mesh)?;
     let mut table = Table::headless();
@@ -22,8 +22,9 @@ pub fn decompose(options: &Decompose, out: &mut dyn Write) -> Result<(), Failure
         let found = approximate_decomposition(&solid, &settings)
             .map_err(|error| mesh::blame(&options.mesh, &error))?;
         row("parts", found.parts.len().to_string());
-        let wish = if found.within_limit { "as asked" } else { "more than asked: allow more --parts" };
-        row("stick out by at most", format!("{} ({wish})", number(found.error_bound, 4)));
+        let within =
+            if found.within_limit { "within --error" } else { "more than --error: allow more --parts" };
+        row("stick out by at most", format!("{} ({within})", number(found.error_bound, 4)));
         row(
             "volume",
             format!(

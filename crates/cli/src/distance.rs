@@ -1,4 +1,4 @@
-//! `distance`: how far two bodies are from each other, or how deep in each other, and where.
+//! `distance`: distance or penetration depth of two bodies, and their contacts.
 
 use crate::arguments::Distance;
 use crate::failure::Failure;
@@ -55,7 +55,7 @@ fn vector(p: DVec3) -> String {
     format!("({}, {}, {})", number(p.x, 6), number(p.y, 6), number(p.z, 6))
 }
 
-/// Where the second mesh stands.
+/// Pose of the second body.
 fn pose_of(options: &Distance) -> Result<Pose, Failure> {
     let read = |name: &str, numbers: &[f64]| match numbers {
         [] => Ok(DVec3::ZERO),
@@ -77,7 +77,7 @@ fn draw(
     path: &Path,
 ) -> Result<(), Failure> {
     let (stays, goes) = (|p: DVec3| p, |p: DVec3| pose.point(p));
-    let word = if nearest.distance < 0.0 { "deep in each other by" } else { "apart by" };
+    let word = if nearest.distance < 0.0 { "overlapping by" } else { "apart by" };
     let manifolds = contacts.manifolds().iter();
     let picture = Solids {
         title: format!("{word} {} m", number(nearest.distance.abs(), 6)),
@@ -93,7 +93,7 @@ fn draw(
     Ok(picture.draw()?.save(path)?)
 }
 
-/// Both meshes, a needle between the nearest points and one for each contact point, as polygons to look at.
+/// Both meshes, a needle between the nearest points and one for each contact point, as polygons.
 fn write_scene(
     a: &TriangleMesh,
     b: &TriangleMesh,

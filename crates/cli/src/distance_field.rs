@@ -10,7 +10,7 @@ use rattleback_lab::plot::Slice;
 use std::io::Write;
 use std::path::Path;
 
-/// Reads the solid, builds the field and the surface it gives back, prints how well they agree.
+/// Reads the solid, builds the field, extracts its surface, and prints the deviation.
 pub fn sdf(options: &Sdf, out: &mut dyn Write) -> Result<(), Failure> {
     let solid = mesh::read_triangles(&options.mesh)?;
     let blame = |error: &dyn std::fmt::Display| mesh::blame(&options.mesh, error);

@@ -8,7 +8,7 @@ use rattleback_scene::recording::Recording;
 use rattleback_viewer::animation::Animation;
 use std::io::Write;
 
-/// Writes what was asked for; of a recording that has lost something what is left of it, and fails.
+/// Writes the chosen files; of a damaged recording its intact part, and fails.
 pub fn export(options: &Export, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
     let mut recording = Recording::open(&options.recording, registry).map_err(Failure::input)?;
     let every = options.every as usize;

@@ -1,21 +1,21 @@
-//! How a command can end badly, and with which exit code.
+//! Failures of commands and their exit codes.
 
 use rattleback_lab::plot::PlotError;
 use std::io;
 
-/// Why a command ended early.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// What was given cannot be used; the message says what to do.
+    /// Invalid input.
     #[error("{0}")]
     Input(String),
-    /// It went wrong although the input was sound.
+    /// A failure with valid input.
     #[error("{0}")]
     Failed(String),
-    /// Ctrl-C; what was recorded is on disk.
+    /// Ctrl-C at a time of the scene, s; records are on disk up to it.
     #[error("stopped by Ctrl-C at t = {0} s; what was recorded until then has been kept")]
     Interrupted(f64),
-    /// The reader of our output has gone: no reason to complain.
+    /// The reader of the output has closed the pipe, which is no error.
     #[error("the output was closed")]
     ClosedPipe,
 }
@@ -31,18 +31,18 @@ impl Failure {
         }
     }
 
-    /// Any error that blames the input.
+    /// An error of the input.
     pub fn input(error: impl std::fmt::Display) -> Self {
         Self::Input(error.to_string())
     }
 
-    /// Any error that does not.
+    /// Any other error.
     pub fn failed(error: impl std::fmt::Display) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
-/// Errors of drawing: a wrong extension is the caller's.
+/// Errors of plots: a wrong extension is an error of the input.
 impl From<PlotError> for Failure {
     fn from(error: PlotError) -> Self {
         match error {

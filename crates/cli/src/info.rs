@@ -1,4 +1,4 @@
-//! `info`: what a mesh weighs, how it is built, whether it is sound.
+//! `info`: mass, inertia, bounds and validity of a mesh.
 
 use crate::arguments::Info;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use rattleback_geometry::{
 use serde_json::json;
 use std::io::Write;
 
-/// Everything we say about a mesh, in SI units.
+/// Report on a mesh, in SI units.
 struct Findings {
     format: String,
     warnings: Vec<String>,
@@ -23,11 +23,11 @@ struct Findings {
     bounds: Aabb,
     oriented_box: OrientedBox,
     sphere: BoundingSphere,
-    /// Only of a closed surface whose faces agree on what is outside.
+    /// Only of a closed surface with consistently oriented faces.
     mass: Option<MassProperties>,
 }
 
-/// Reads the mesh and prints what there is to know about it.
+/// Reads the mesh and prints the report.
 pub fn info(options: &Info, out: &mut dyn Write) -> Result<(), Failure> {
     if !(options.density.is_finite() && options.density > 0.0) {
         return Err(Failure::Input(format!("--density must be finite and > 0; got {}", options.density)));
@@ -75,14 +75,14 @@ fn mass(
         return Ok(None);
     }
     let soup = if report.inverted { soup.reversed() } else { soup.clone() };
-    // About the middle of the mesh, where the moments are not differences of large numbers.
+    // About the centre of the mesh, where the moments are not differences of large numbers.
     let middle = soup.vertices.iter().sum::<DVec3>() / soup.vertices.len() as f64;
     let integrals = VolumeIntegrals::of_soup_about(&soup, middle);
     MassProperties::from_integrals(&integrals, middle, density).map(Some)
 }
 
 fn vector(v: DVec3) -> String {
-    // Rounding noise of a coordinate that is zero by symmetry says nothing.
+    // A coordinate that is zero by symmetry is rounded to zero.
     let noise = 1e-14 * v.abs().max_element();
     let shown = v.to_array().map(|x| number(if x.abs() <= noise { 0.0 } else { x }, 7));
     format!("({}, {}, {})", shown[0], shown[1], shown[2])
@@ -138,7 +138,7 @@ fn print(options: &Info, findings: &Findings, out: &mut dyn Write) -> Result<(),
         writeln!(out, "note: {warning}")?;
     }
     if findings.mass.is_none() {
-        writeln!(out, "note: volume and mass need a closed surface whose faces agree on what is outside")?;
+        writeln!(out, "note: volume and mass need a closed surface with consistently oriented faces")?;
     } else if report.inverted {
         writeln!(
             out,

@@ -1,7 +1,7 @@
-//! The `rattleback` program: run scenes, weigh meshes, check the physics.
+//! The `rattleback` program: runs scenes, measures meshes, validates the physics.
 //!
-//! Answers go to stdout, progress and complaints to stderr. Exit codes: 0 all is well, 1 something failed (a check, a
-//! step, a disk), 2 the input cannot be used, 130 interrupted by Ctrl-C.
+//! Results go to stdout, progress, warnings and errors to stderr. Exit codes: 0 success, 1 failure (of a check, a step, a disk),
+//! 2 invalid input, 130 interrupted by Ctrl-C.
 
 mod arguments;
 mod bench;
@@ -25,6 +25,7 @@ mod new_scene;
 mod record;
 mod render;
 mod run;
+mod scene_file;
 mod shape_literal;
 mod summary;
 mod table;
@@ -42,9 +43,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut out = BufWriter::new(io::stdout().lock());
     let result = dispatch(arguments.command, &mut out);
-    // A command that fails at the end has still printed something worth reading.
+    // The output of a command that fails at its end is printed all the same.
     let flushed = out.flush().map_err(Failure::from);
-    // What is left in the buffer of a closed pipe has nowhere to go.
+    // Discards what is left in the buffer of a closed pipe.
     let (_, _) = out.into_parts();
     let result = match (result, flushed) {
         (Ok(()), flushed) => flushed,
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nobody is left to tell if stderr is closed as well.
+            // An error of a closed stderr cannot be reported.
             let _ = writeln!(io::stderr(), "rattleback: {failure}");
             ExitCode::from(failure.exit_code())
         }

@@ -1,4 +1,4 @@
-//! Meshes on their way in and out.
+//! Reading and writing of meshes.
 
 use crate::failure::Failure;
 use rattleback_geometry::{PolygonSoup, TriangleMesh};

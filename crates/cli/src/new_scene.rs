@@ -1,4 +1,4 @@
-//! `rattleback new`: a scene to begin with.
+//! `rattleback new`: a template of a scene.
 
 use crate::failure::Failure;
 use std::fs::OpenOptions;
@@ -19,12 +19,12 @@ restitution = 0.1
 
 [[body]]
 name = "floor"
-status = "fixed"
+status = "static"
 shape = { type = "half-space" }
 
 [[body]]
 name = "ramp"
-status = "fixed"
+status = "static"
 position = [-2, 0, 0.7]
 orientation = { axis = [0, 1, 0], angle = 0.45 }
 shape = { type = "box", half_extents = [1.5, 0.5, 0.05] }
@@ -43,14 +43,14 @@ shape = { type = "box", half_extents = [0.2, 0.2, 0.2] }
 repeat = { count = 5, spacing = [0, 0, 0.4] }
 "#;
 
-const SCRIPT: &str = r#"// What `set`, `body`, `force`, `material` and `simulator` say is what a scene file would say.
+const SCRIPT: &str = r#"// `set`, `body`, `force`, `material` and `simulator` take the tables of a scene file.
 set("title", "My scene");
 set("description", "A ball knocks over a round tower.");
 set("duration", 6);
 simulator(#{ type: "realtime" });
 material("default", #{ static_friction: 0.5, kinetic_friction: 0.4, restitution: 0.1 });
 
-body(#{ name: "floor", status: "fixed", shape: #{ type: "half-space" } });
+body(#{ name: "floor", status: "static", shape: #{ type: "half-space" } });
 
 fn brick(ring, k, count) {
     let angle = 2.0 * PI() * (k + 0.5 * (ring % 2)) / count;
@@ -78,7 +78,7 @@ body(#{
 });
 "#;
 
-/// Writes a file or a script, by its extension; never over another.
+/// Writes a file or a script, by its extension; an existing file is not overwritten.
 pub fn new_scene(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let text = match path.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => FILE,

@@ -1,12 +1,12 @@
-//! What `run --record` writes: tables to calculate with, or a recording to watch again.
+//! Output of `run --record`: tables, or a recording.
 //!
-//! A disk that fills up ends the recording, not the run: the failure is told at once and again at the end, and everything else
-//! that was asked for (plot, saved state) is still written.
+//! A full disk ends the recording, not the run: the failure is reported at once and again at the end, and all other output (plot, saved
+//! state) is still written.
 
 use crate::failure::Failure;
 use rattleback_dynamics::{Readout, Simulator, World};
 use rattleback_lab::record::{Recorder, is_parquet};
-use rattleback_scene::Stage;
+use rattleback_scene::BuiltScene;
 use rattleback_scene::recording::RecordingWriter;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ enum Kind {
     Recording(RecordingWriter),
 }
 
-/// A record being written.
+/// A record that is being written.
 pub struct Record {
     path: PathBuf,
     kind: Option<Kind>,
@@ -32,22 +32,22 @@ pub fn is_recording(path: &Path) -> bool {
     has_extension(path, "rbrec")
 }
 
-/// Refuses a record that would be of no known kind.
+/// Refuses a record of an unknown format.
 pub fn check_record_path(path: &Path) -> Result<(), Failure> {
     if is_recording(path) || is_parquet(path) || has_extension(path, "csv") {
         return Ok(());
     }
     Err(Failure::Input(format!(
-        "{}: records are written as tables (.csv, .parquet) or to be watched again (.rbrec)",
+        "{}: records are tables (.csv, .parquet) or recordings (.rbrec)",
         path.display()
     )))
 }
 
 impl Record {
-    /// (path, stage at the beginning, time step) ⇒ record.
-    pub fn create(path: &Path, stage: &Stage, dt: f64) -> Result<Self, Failure> {
+    /// (path, scene at its first state, time step in s) ⇒ record.
+    pub fn create(path: &Path, built: &BuiltScene, dt: f64) -> Result<Self, Failure> {
         let kind = if is_recording(path) {
-            let writer = RecordingWriter::create(path, &stage.title, dt, &stage.world, &*stage.simulator);
+            let writer = RecordingWriter::create(path, &built.title, dt, &built.world, &*built.simulator);
             Kind::Recording(writer.map_err(Failure::input)?)
         } else {
             Kind::Tables(Recorder::create(path).map_err(Failure::input)?)
@@ -55,7 +55,7 @@ impl Record {
         Ok(Self { path: path.into(), kind: Some(kind), failure: None })
     }
 
-    /// Adds the world as it is now; after a failure nothing more is written.
+    /// Appends the present state; after a failure nothing more is written.
     pub fn record(&mut self, world: &World, readout: &Readout, simulator: &dyn Simulator) {
         let written = match &mut self.kind {
             Some(Kind::Tables(recorder)) => {

@@ -1,35 +1,36 @@
 //! `rattleback render`: scenes as PNG files.
 
-use crate::arguments::Render;
+use crate::arguments::{Render, SceneFiles};
 use crate::failure::Failure;
 use crate::record::is_recording;
+use crate::scene_file;
 use rattleback_dynamics::{Registry, World};
+use rattleback_scene::BuiltScene;
 use rattleback_scene::recording::Recording;
-use rattleback_scene::{FileAccess, Scene, Stage};
-use rattleback_viewer::Look;
+use rattleback_viewer::RenderScene;
 use rattleback_viewer::picture::{MAX_SIZE, Picture, PictureOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Something that can be brought to a time.
-enum Reel {
-    Live(Box<Stage>),
+/// A source of states over time.
+enum Player {
+    Live(Box<BuiltScene>),
     Recorded(Box<Recording>, Box<World>),
 }
 
-impl Reel {
-    fn open(name: &str, access: FileAccess, registry: &Registry) -> Result<Self, Failure> {
+impl Player {
+    fn open(name: &str, files: SceneFiles, registry: &Registry) -> Result<Self, Failure> {
         if is_recording(Path::new(name)) {
             let recording = Recording::open(Path::new(name), registry).map_err(Failure::input)?;
             let (world, _) = recording.opening(registry).map_err(Failure::input)?;
             return Ok(Self::Recorded(Box::new(recording), Box::new(world)));
         }
-        let scene = Scene::open_with(name, access).map_err(Failure::input)?;
-        let stage = scene.build(registry).map_err(Failure::input)?;
-        Ok(Self::Live(Box::new(stage)))
+        let scene = scene_file::open(name, files)?;
+        let built = scene.build(registry).map_err(Failure::input)?;
+        Ok(Self::Live(Box::new(built)))
     }
 
-    /// What a recording has lost, in words.
+    /// What is missing in a damaged recording, in words.
     fn loss(&self) -> Option<String> {
         match self {
             Self::Live(_) => None,
@@ -39,23 +40,23 @@ impl Reel {
 
     fn end(&self) -> f64 {
         match self {
-            Self::Live(stage) => stage.duration,
+            Self::Live(built) => built.duration,
             Self::Recorded(recording, _) => recording.time(recording.len() - 1),
         }
     }
 
-    /// Goes on to a time, not back.
+    /// Advances to a time, s; times must not decrease.
     fn advance(&mut self, time: f64) -> Result<&World, Failure> {
         match self {
-            Self::Live(stage) => {
-                // Half a step of rounding is not another step.
-                while stage.world.time() + 0.5 * stage.dt < time {
-                    stage
+            Self::Live(built) => {
+                // Less than half a step is rounding.
+                while built.world.time() + 0.5 * built.dt < time {
+                    built
                         .simulator
-                        .step(&mut stage.world, stage.dt)
-                        .map_err(|error| Failure::Failed(stage.world.with_names(&error.to_string())))?;
+                        .step(&mut built.world, built.dt)
+                        .map_err(|error| Failure::Failed(built.world.with_names(&error.to_string())))?;
                 }
-                Ok(&stage.world)
+                Ok(&built.world)
             }
             Self::Recorded(recording, world) => {
                 let state = recording.state_at(time);
@@ -66,7 +67,7 @@ impl Reel {
     }
 }
 
-/// Draws one picture, or many.
+/// Draws one picture or several.
 pub fn render(options: &Render, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
     let size = size(&options.size)?;
     if let Some(time) = options.time
@@ -77,23 +78,23 @@ pub fn render(options: &Render, registry: &Registry, out: &mut dyn Write) -> Res
     if !options.png.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
         return Err(Failure::Input(format!("{}: pictures are saved as .png", options.png.display())));
     }
-    let mut reel = Reel::open(&options.scene, options.files.access(), registry)?;
+    let mut player = Player::open(&options.scene, options.files, registry)?;
     let frames = options.frames.unwrap_or(1);
-    let last = options.time.unwrap_or(if options.frames.is_some() { reel.end() } else { 0.0 });
-    // All pictures are taken from one place, from where the beginning can be seen.
-    let frame = Look::of(reel.advance(0.0)?).frame;
+    let last = options.time.unwrap_or(if options.frames.is_some() { player.end() } else { 0.0 });
+    // All pictures have the same camera, which frames the first state.
+    let frame = RenderScene::of(player.advance(0.0)?).frame;
     for number in 0..frames {
         let time = if frames == 1 { last } else { last * f64::from(number) / f64::from(frames - 1) };
-        let world = reel.advance(time)?;
-        let how = PictureOptions { size, frame: Some(frame), dark: options.dark };
-        let png = Picture::of(world, &how).to_png().map_err(Failure::failed)?;
+        let world = player.advance(time)?;
+        let picture = PictureOptions { size, frame: Some(frame), dark: options.dark };
+        let png = Picture::of(world, &picture).to_png().map_err(Failure::failed)?;
         let path =
             if options.frames.is_some() { numbered(&options.png, number) } else { options.png.clone() };
         std::fs::write(&path, png)
             .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         writeln!(out, "{} (t = {time} s)", path.display())?;
     }
-    reel.loss().map_or(Ok(()), |loss| Err(Failure::Failed(loss)))
+    player.loss().map_or(Ok(()), |loss| Err(Failure::Failed(loss)))
 }
 
 /// `out.png` and 7 ⇒ `out-0007.png`.

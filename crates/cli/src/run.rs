@@ -1,9 +1,10 @@
-//! `run`: a scene from its first state to its last, with recordings, plots and snapshots on the way.
+//! `run`: simulates a scene, with recordings, plots and snapshots.
 
 use crate::arguments::Run;
 use crate::chart::Watch;
 use crate::failure::Failure;
 use crate::record::{Record, check_record_path};
+use crate::scene_file;
 use crate::summary::{Summary, Tally};
 use crate::table::number;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,40 +13,41 @@ use rattleback_dynamics::world::BodyRef;
 use rattleback_dynamics::world::LedgerSettings;
 use rattleback_dynamics::{Properties, Registry, Simulator, World};
 use rattleback_lab::channel::{Channel, body_label};
-use rattleback_scene::{Scene, Stage};
+use rattleback_scene::BuiltScene;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A run shorter than this shows no progress.
-const PATIENCE: Duration = Duration::from_millis(700);
-/// A run of more steps than this would outlive its user.
+/// A run shows its progress after this time.
+const PROGRESS_AFTER: Duration = Duration::from_millis(700);
+/// Most steps of a run.
 const MAX_STEPS: f64 = 1e12;
 
 /// Runs a scene.
 pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let scene = Scene::open_with(&options.scene, options.files.access()).map_err(Failure::input)?;
-    let mut stage = scene.build(registry).map_err(Failure::input)?;
+    let open = if options.quiet { scene_file::open_quietly } else { scene_file::open };
+    let scene = open(&options.scene, options.files)?;
+    let mut built = scene.build(registry).map_err(Failure::input)?;
     if let Some(path) = &options.resume {
-        resume(&mut stage, path, registry)?;
+        resume(&mut built, path, registry)?;
     }
-    choose_simulator(&mut stage, options, registry)?;
-    let dt = options.dt.unwrap_or(stage.dt);
-    let steps = step_count(options, &stage, dt)?;
-    let start = stage.world.readout();
-    check_finite(&stage.world).map_err(Failure::Input)?;
+    choose_simulator(&mut built, options, registry)?;
+    let dt = options.dt.unwrap_or(built.dt);
+    let steps = step_count(options, &built, dt)?;
+    let start = built.world.readout();
+    check_finite(&built.world).map_err(Failure::Input)?;
     if options.no_ledger {
-        stage.world.close_energy_ledger();
-    } else if stage.world.energy_ledger().is_none() {
-        stage.world.open_energy_ledger(LedgerSettings::default()).map_err(Failure::input)?;
+        built.world.close_energy_ledger();
+    } else if built.world.energy_ledger().is_none() {
+        built.world.open_energy_ledger(LedgerSettings::default()).map_err(Failure::input)?;
     }
 
     let watch = match &options.plot {
         Some(path) => {
             check_plot_path(path)?;
-            let channels = channels(options, &stage)?;
+            let channels = channels(options, &built)?;
             Some(Watch::new(channels, start.energy(), options.every, steps))
         }
         None => None,
@@ -56,9 +58,9 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
     if let Some(path) = &options.record {
         check_record_path(path)?;
     }
-    let recorder = options.record.as_ref().map(|path| Record::create(path, &stage, dt)).transpose()?;
+    let recorder = options.record.as_ref().map(|path| Record::create(path, &built, dt)).transpose()?;
 
-    let mut journey = Journey {
+    let mut run_loop = RunLoop {
         recorder,
         watch,
         tally: Tally::default(),
@@ -67,24 +69,24 @@ pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<()
         every: options.every,
     };
     let began = Instant::now();
-    let end = journey.travel(&mut stage.world, &mut *stage.simulator, dt, steps);
+    let end = run_loop.step_all(&mut built.world, &mut *built.simulator, dt, steps);
     let wall = began.elapsed();
-    journey.progress.clear();
+    run_loop.progress.clear();
 
-    // Whatever happened on the way, what has been seen is kept.
-    let stopped = journey.stop.load(Ordering::Relaxed);
-    let (tally, files) = keep(options, journey, &stage)?;
+    // Records and plots are written even if a step failed.
+    let stopped = run_loop.stop.load(Ordering::Relaxed);
+    let (tally, files) = keep(options, run_loop, &built)?;
     end?;
     if !options.quiet {
-        let title = if stage.title.is_empty() { &options.scene } else { &stage.title };
-        let simulator = describe(&*stage.simulator);
-        Summary { title, simulator, world: &stage.world, start, dt, wall, tally, files }.write(out)?;
+        let title = if built.title.is_empty() { &options.scene } else { &built.title };
+        let simulator = describe(&*built.simulator);
+        Summary { title, simulator, world: &built.world, start, dt, wall, tally, files }.write(out)?;
     }
-    check_finite(&stage.world).map_err(Failure::Failed)?;
-    if stopped { Err(Failure::Interrupted(stage.world.time())) } else { Ok(()) }
+    check_finite(&built.world).map_err(Failure::Failed)?;
+    if stopped { Err(Failure::Interrupted(built.world.time())) } else { Ok(()) }
 }
 
-/// Refuses a world whose energy or momentum is beyond what numbers can hold, and names the body that is farthest out or fastest.
+/// Refuses a world whose energy or momentum is not finite, and names the body that is farthest out or fastest.
 pub fn check_finite(world: &World) -> Result<(), String> {
     let readout = world.readout();
     let finite = readout.kinetic_energy.is_finite()
@@ -113,16 +115,16 @@ pub fn check_finite(world: &World) -> Result<(), String> {
     ))
 }
 
-/// Puts the stage where a snapshot left off.
-fn resume(stage: &mut Stage, path: &Path, registry: &Registry) -> Result<(), Failure> {
+/// Replaces world and simulator by those of a snapshot.
+fn resume(built: &mut BuiltScene, path: &Path, registry: &Registry) -> Result<(), Failure> {
     let named = |error: &dyn std::fmt::Display| Failure::Input(format!("{}: {error}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| named(&error))?;
-    (stage.world, stage.simulator) = World::restore_with(&bytes, registry).map_err(|error| named(&error))?;
+    (built.world, built.simulator) = World::restore_with(&bytes, registry).map_err(|error| named(&error))?;
     Ok(())
 }
 
-/// Replaces the simulator, or its integrator, if asked to.
-fn choose_simulator(stage: &mut Stage, options: &Run, registry: &Registry) -> Result<(), Failure> {
+/// Replaces the simulator or its integrator, as the options say.
+fn choose_simulator(built: &mut BuiltScene, options: &Run, registry: &Registry) -> Result<(), Failure> {
     if options.simulator.is_none() && options.integrator.is_none() {
         return Ok(());
     }
@@ -131,34 +133,34 @@ fn choose_simulator(stage: &mut Stage, options: &Run, registry: &Registry) -> Re
         registry.integrators.get(integrator).map_err(Failure::input)?;
         properties.insert("integrator".into(), Value::Text(integrator.clone()));
     }
-    // The settings of another simulator or integrator would mean nothing to this one: it starts from its defaults.
-    let name = options.simulator.clone().unwrap_or_else(|| stage.simulator.description().type_name);
-    stage.simulator = registry.simulators.make(&name, &properties).map_err(Failure::input)?;
+    // Settings of another simulator or integrator do not apply: it has its defaults.
+    let name = options.simulator.clone().unwrap_or_else(|| built.simulator.description().type_name);
+    built.simulator = registry.simulators.make(&name, &properties).map_err(Failure::input)?;
     Ok(())
 }
 
-/// How many whole steps cover what is left to simulate.
-fn step_count(options: &Run, stage: &Stage, dt: f64) -> Result<u64, Failure> {
+/// Number of whole steps that cover the remaining time.
+fn step_count(options: &Run, built: &BuiltScene, dt: f64) -> Result<u64, Failure> {
     if !(dt.is_finite() && dt > 0.0) {
         return Err(Failure::Input(format!("the time step must be finite and > 0; got {dt}")));
     }
-    let duration = options.duration.unwrap_or(stage.duration - stage.world.time());
+    let duration = options.duration.unwrap_or(built.duration - built.world.time());
     if !(duration.is_finite() && duration >= 0.0) {
         return Err(Failure::Input(match options.duration {
             Some(duration) => format!("--for must be finite and ≥ 0; got {duration}"),
             None => format!(
-                "the saved state is at t = {} s, past the end of the scene at {} s; say how long to go on: --for SECONDS",
-                stage.world.time(),
-                stage.duration
+                "the saved state is at t = {} s, past the end of the scene at {} s; give the time to simulate: --for SECONDS",
+                built.world.time(),
+                built.duration
             ),
         }));
     }
     whole_steps(duration, dt)
 }
 
-/// (how long, length of a step), both in s ⇒ how many steps that takes, if not too many.
+/// (duration, time step), both in s ⇒ number of steps, if not too many.
 pub fn whole_steps(duration: f64, dt: f64) -> Result<u64, Failure> {
-    // A remainder of a millionth of a step is rounding, not time.
+    // A remainder of a millionth of a step is rounding.
     let steps = (duration / dt - 1e-6).ceil().max(0.0);
     if steps > MAX_STEPS {
         return Err(Failure::Input(format!(
@@ -170,14 +172,14 @@ pub fn whole_steps(duration: f64, dt: f64) -> Result<u64, Failure> {
     Ok(steps as u64)
 }
 
-/// The channels asked for, or the scene's, or the energy.
-fn channels(options: &Run, stage: &Stage) -> Result<Vec<Channel>, Failure> {
-    let suggested = if stage.plot.is_empty() { vec!["energy".to_owned()] } else { stage.plot.clone() };
+/// The chosen channels, or those of the scene, or the energy.
+fn channels(options: &Run, built: &BuiltScene) -> Result<Vec<Channel>, Failure> {
+    let suggested = if built.plot.is_empty() { vec!["energy".to_owned()] } else { built.plot.clone() };
     let names = if options.channels.is_empty() { &suggested } else { &options.channels };
-    names.iter().map(|name| Channel::parse(name.trim(), &stage.world).map_err(Failure::input)).collect()
+    names.iter().map(|name| Channel::parse(name.trim(), &built.world).map_err(Failure::input)).collect()
 }
 
-/// Refuses a plot that could not be saved before the work is done, not after.
+/// Refuses a plot that could not be saved, before the run begins.
 fn check_plot_path(path: &Path) -> Result<(), Failure> {
     let known = path
         .extension()
@@ -196,17 +198,17 @@ fn check_folder(path: &Path) -> Result<(), Failure> {
     Err(Failure::Input(format!("{}: there is no folder {}", path.display(), folder.display())))
 }
 
-/// A flag that Ctrl-C raises.
+/// A flag that Ctrl-C sets.
 fn interruption() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    // Without a handler Ctrl-C ends the program at once, which is what it did before.
+    // Without a handler Ctrl-C ends the program at once.
     let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
     stop
 }
 
-/// What goes along with a run.
-struct Journey {
+/// The loop of a run with its outputs.
+struct RunLoop {
     recorder: Option<Record>,
     watch: Option<Watch>,
     tally: Tally,
@@ -215,34 +217,34 @@ struct Journey {
     every: u64,
 }
 
-impl Journey {
-    /// Steps the world, until the end or until stopped.
-    fn travel(
+impl RunLoop {
+    /// Takes all steps, or those until it is stopped.
+    fn step_all(
         &mut self,
         world: &mut World,
         simulator: &mut dyn Simulator,
         dt: f64,
         steps: u64,
     ) -> Result<(), Failure> {
-        self.look(world, simulator, 0, true);
+        self.sample(world, simulator, 0, true);
         for step in 1..=steps {
             if self.stop.load(Ordering::Relaxed) {
-                self.look(world, simulator, step - 1, true);
+                self.sample(world, simulator, step - 1, true);
                 return Ok(());
             }
             if let Err(error) = simulator.step(world, dt) {
-                self.look(world, simulator, step - 1, true);
+                self.sample(world, simulator, step - 1, true);
                 return Err(Failure::Failed(world.with_names(&error.to_string())));
             }
             self.tally.count(world);
-            self.look(world, simulator, step, step == steps);
+            self.sample(world, simulator, step, step == steps);
             self.progress.show(step);
         }
         Ok(())
     }
 
-    /// Records and samples if it is time to; the first and the last state always.
-    fn look(&mut self, world: &World, simulator: &dyn Simulator, step: u64, always: bool) {
+    /// Records and samples every so many steps; always the first and the last state.
+    fn sample(&mut self, world: &World, simulator: &dyn Simulator, step: u64, always: bool) {
         let due = |stride: u64| step.is_multiple_of(stride);
         let record = self.recorder.as_mut().filter(|_| due(self.every) || always);
         let watch = self.watch.as_mut().filter(|watch| due(watch.stride) || always);
@@ -259,30 +261,30 @@ impl Journey {
     }
 }
 
-/// Writes everything that was asked for ⇒ what happened, and what was written, in words.
-fn keep(options: &Run, journey: Journey, stage: &Stage) -> Result<(Tally, Vec<String>), Failure> {
+/// Writes all outputs ⇒ counters of the run, and a description of each output.
+fn keep(options: &Run, run_loop: RunLoop, built: &BuiltScene) -> Result<(Tally, Vec<String>), Failure> {
     let mut files = Vec::new();
-    // A recording that failed must not take the plot and the saved state with it.
-    let recorded = journey.recorder.map(Record::finish);
+    // If the recording failed, plot and state are saved all the same.
+    let recorded = run_loop.recorder.map(Record::finish);
     if let Some(Ok(written)) = &recorded {
         files.push(written.clone());
     }
-    if let (Some(watch), Some(path)) = (journey.watch, &options.plot) {
-        watch.chart(&stage.title).save(path).map_err(Failure::failed)?;
+    if let (Some(watch), Some(path)) = (run_loop.watch, &options.plot) {
+        watch.chart(&built.title).save(path).map_err(Failure::failed)?;
         files.push(path.display().to_string());
     }
     if let Some(path) = &options.save {
-        let bytes = stage.world.snapshot_with(&*stage.simulator).map_err(Failure::failed)?;
+        let bytes = built.world.snapshot_with(&*built.simulator).map_err(Failure::failed)?;
         save(path, &bytes).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         files.push(path.display().to_string());
     }
     if let Some(Err(failure)) = recorded {
         return Err(failure);
     }
-    Ok((journey.tally, files))
+    Ok((run_loop.tally, files))
 }
 
-/// Writes beside the file first: an old snapshot stays whole until the new one is.
+/// Writes to a temporary file first, so that an old snapshot is replaced only by a complete one.
 fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
@@ -300,7 +302,7 @@ fn describe(simulator: &dyn Simulator) -> String {
     }
 }
 
-/// A bar on stderr, if somebody is watching and has to wait.
+/// A progress bar on stderr, if that is a terminal.
 struct Progress {
     steps: u64,
     began: Instant,
@@ -315,11 +317,11 @@ impl Progress {
     }
 
     fn show(&mut self, step: u64) {
-        // Looking at the clock is not free: every 64 steps will do.
+        // Reading the clock costs time: every 64 steps is enough.
         if !self.wanted || !step.is_multiple_of(64) {
             return;
         }
-        if self.bar.is_none() && self.began.elapsed() > PATIENCE {
+        if self.bar.is_none() && self.began.elapsed() > PROGRESS_AFTER {
             let style = ProgressStyle::with_template("{bar:40} {percent}% of {len} steps, {eta} left");
             let bar = ProgressBar::new(self.steps);
             self.bar = Some(style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style)));

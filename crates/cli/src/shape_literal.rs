@@ -20,21 +20,21 @@ const KINDS: [(&str, &[&str], &str); 6] = [
 /// Segments around a round shape in a picture.
 const SEGMENTS: u32 = 64;
 
-/// A shape and how it looks.
+/// A shape and its surface.
 pub struct Given {
-    /// What to ask for distances.
+    /// The shape, for distances.
     pub shape: Shape,
-    /// What to draw: the shape, or its faces where it is round.
+    /// Surface to draw; facets where the shape is round.
     pub surface: TriangleMesh,
-    /// In words.
+    /// Description.
     pub description: String,
 }
 
-/// Text ⇒ shape. What names an existing file is a file, whatever it looks like.
+/// Text ⇒ shape. The name of an existing file takes precedence.
 pub fn read(text: &str) -> Result<Given, Failure> {
     let path = Path::new(text);
     match text.split_once(':') {
-        // A single letter is a drive.
+        // A single letter is a drive of Windows.
         Some((kind, numbers)) if kind.len() > 1 && !path.exists() => literal(text, kind, numbers),
         _ => {
             let surface = mesh::read_triangles(path)?;

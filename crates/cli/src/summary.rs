@@ -1,14 +1,15 @@
-//! What a run has to show at its end.
+//! The summary of a run.
 
 use crate::table::{Table, number};
 use glam::DVec3;
 use rattleback_dynamics::world::WorkSource;
 use rattleback_dynamics::{BodyId, EnergyLedger, Event, Readout, Status, World};
 use rattleback_lab::channel::body_label;
+use rattleback_scene::status_name;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Counts what happens during a run.
+/// Counters and events of a run.
 #[derive(Debug, Default)]
 pub struct Tally {
     steps: u64,
@@ -25,14 +26,14 @@ pub struct Tally {
     energy_gained: u64,
     other_events: u64,
     /// The first few events in words.
-    told: Vec<String>,
+    listed: Vec<String>,
 }
 
-/// Events told in words; the rest is counted.
-const TOLD: usize = 5;
+/// Most events listed in words; all are counted.
+const LISTED: usize = 5;
 
 impl Tally {
-    /// Adds the step that the world has just made.
+    /// Adds counters and events of the last step.
     pub fn count(&mut self, world: &World) {
         let counters = world.counters();
         self.steps += 1;
@@ -53,10 +54,10 @@ impl Tally {
                 }
                 Event::EnergyGained { time, gained, category, source, point } => {
                     self.energy_gained += 1;
-                    if self.told.len() < TOLD {
+                    if self.listed.len() < LISTED {
                         let place = at(world, *source, *point);
                         let (time, gained) = (number(*time, 6), number(*gained, 3));
-                        self.told
+                        self.listed
                             .push(format!("t = {time} s: gained {gained} J by {}{place}", category.name()));
                     }
                     continue;
@@ -73,9 +74,9 @@ impl Tally {
                 }
             };
             *count += 1;
-            if self.told.len() < TOLD {
+            if self.listed.len() < LISTED {
                 let name = world.body(*body).map_or_else(|_| body.to_string(), |body| body_label(&body));
-                self.told.push(format!("t = {} s: `{name}` {what}", number(*time, 6)));
+                self.listed.push(format!("t = {} s: `{name}` {what}", number(*time, 6)));
             }
         }
     }
@@ -104,21 +105,21 @@ impl Tally {
 /// A run from its first state to its last.
 #[derive(Debug)]
 pub struct Summary<'a> {
-    /// Heading.
+    /// Title.
     pub title: &'a str,
     /// Name and integrator of the simulator.
     pub simulator: String,
-    /// At the end.
+    /// World at the end.
     pub world: &'a World,
-    /// At the beginning.
+    /// Energies and momenta at the beginning.
     pub start: Readout,
     /// Length of a step, s.
     pub dt: f64,
-    /// Spent on stepping and recording.
+    /// Wall time of steps and recording.
     pub wall: Duration,
-    /// What happened.
+    /// Counters and events.
     pub tally: Tally,
-    /// What was written, in words.
+    /// Descriptions of the written files.
     pub files: Vec<String>,
 }
 
@@ -147,11 +148,7 @@ impl Summary<'_> {
                 ),
             );
         }
-        let bodies = self.world.bodies();
-        let kinds = [Status::Dynamic, Status::Animated, Status::Fixed, Status::Inactive];
-        let present = kinds.iter().filter(|status| bodies.count(**status) > 0);
-        let counts: Vec<_> = present.map(|status| format!("{} {status}", bodies.count(*status))).collect();
-        row("bodies", if counts.is_empty() { "none".into() } else { counts.join(", ") });
+        row("bodies", body_counts(self.world));
         row("energy", change(start.energy(), end.energy(), "J"));
         if let Some(ledger) = self.world.energy_ledger() {
             row("work", works(ledger));
@@ -164,8 +161,8 @@ impl Summary<'_> {
         );
         row("counters", counters);
         row("events", tally.events());
-        for told in &tally.told {
-            row("", told.clone());
+        for event in &tally.listed {
+            row("", event.clone());
         }
         for file in &self.files {
             row("written", file.clone());
@@ -175,7 +172,17 @@ impl Summary<'_> {
     }
 }
 
-/// What did work in sum; what did none is left out, and what is rounding.
+/// Numbers of bodies by status, such as "3 dynamic, 1 static".
+pub fn body_counts(world: &World) -> String {
+    let bodies = world.bodies();
+    let kinds = [Status::Dynamic, Status::Animated, Status::Fixed, Status::Inactive];
+    let present = kinds.iter().filter(|status| bodies.count(**status) > 0);
+    let counts: Vec<_> =
+        present.map(|status| format!("{} {}", bodies.count(*status), status_name(*status))).collect();
+    if counts.is_empty() { "none".into() } else { counts.join(", ") }
+}
+
+/// Total work by category, without categories that did none or only rounding.
 fn works(ledger: &EnergyLedger) -> String {
     let largest = ledger.iter().map(|(_, work)| work.total.abs()).fold(0.0, f64::max);
     let counts = |work: f64| work.abs() > 1e-12 * largest;
@@ -187,7 +194,7 @@ fn works(ledger: &EnergyLedger) -> String {
     if some.is_empty() { "none".into() } else { format!("{} J", some.join(", ")) }
 }
 
-/// Where work was done, in words.
+/// The place and source of work, in words.
 fn at(world: &World, source: WorkSource, point: Option<DVec3>) -> String {
     let body = |id: BodyId| {
         world.body(id).map_or_else(|_| id.to_string(), |body| format!("`{}`", body_label(&body)))
@@ -217,7 +224,7 @@ fn change(start: f64, end: f64, unit: &str) -> String {
 }
 
 fn vectors(start: DVec3, end: DVec3, unit: &str) -> String {
-    // What is left of a sum of many that cancels is noise, not a number to read.
+    // The remainder of a cancelled sum is rounding noise.
     let noise = 1e-13 * start.abs().max(end.abs()).max_element();
     let shown = |v: DVec3| {
         let [x, y, z] = v.to_array().map(|x| number(if x.abs() <= noise { 0.0 } else { x }, 5));

@@ -20,7 +20,7 @@ enum Entry<'a> {
 /// Runs the cases and classes that match the filter; fails if any check does.
 pub fn validate(options: &Validate, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
     let cases: Vec<_> = matching(&options.filter).collect();
-    // Samples take their time: they run when asked for.
+    // Samples take long: they run only if the filter names them.
     let classes: Vec<_> =
         contact::matching(&options.filter).filter(|_| !options.filter.is_empty() || options.list).collect();
     if cases.is_empty() && classes.is_empty() {
@@ -162,7 +162,7 @@ fn sample_table(class: &str, rows: &[Row]) -> Table {
     table
 }
 
-/// A row that does not pass ⇒ what happened in its worst experiment.
+/// A row that does not pass ⇒ description of its worst experiment.
 fn explain(row: &Row) -> String {
     let failed = if row.failures > 0 { format!(", {} refused", row.failures) } else { String::new() };
     format!("#{}{failed}: {}", row.worst_experiment, row.worst_case)

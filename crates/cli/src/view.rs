@@ -1,12 +1,12 @@
 //! `rattleback view`: a page in the browser.
 
-use crate::arguments::View;
+use crate::arguments::{SceneFiles, View};
 use crate::failure::Failure;
 use crate::record::is_recording;
+use crate::scene_file;
 use rattleback_dynamics::Registry;
 use rattleback_scene::recording::Recording;
-use rattleback_scene::{FileAccess, Scene};
-use rattleback_viewer::theatre::Program;
+use rattleback_viewer::session::SessionContent;
 use rattleback_viewer::{Server, ServerOptions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -15,14 +15,14 @@ use std::sync::mpsc;
 
 /// Serves until Ctrl-C.
 pub fn view(options: &View, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let program = program(options.scene.as_deref(), options.files.access(), registry)?;
+    let content = content(options.scene.as_deref(), options.files, registry)?;
     let served = ServerOptions {
         address: options.listen,
         port: options.port,
         playing: !options.paused,
         ..ServerOptions::default()
     };
-    let server = Server::start(program, served).map_err(Failure::failed)?;
+    let server = Server::start(content, served).map_err(Failure::failed)?;
     writeln!(out, "{}", server.url())?;
     out.flush()?;
     if !Server::has_page() {
@@ -30,8 +30,11 @@ pub fn view(options: &View, registry: &Registry, out: &mut dyn Write) -> Result<
             writeln!(io::stderr(), "the page is not in this program: build it again where npm is installed");
     }
     if !options.listen.is_loopback() {
-        let _ =
-            writeln!(io::stderr(), "whoever can reach {} and knows this address can watch", options.listen);
+        let _ = writeln!(
+            io::stderr(),
+            "every host that can reach {} and has this address can control the scene",
+            options.listen
+        );
     }
     if !options.no_open {
         open_browser(&server.url());
@@ -45,23 +48,23 @@ pub fn view(options: &View, registry: &Registry, out: &mut dyn Write) -> Result<
     Ok(())
 }
 
-/// What to show; anything wrong with it is told before a page opens.
-fn program(name: Option<&str>, access: FileAccess, registry: &Registry) -> Result<Program, Failure> {
-    let Some(name) = name else { return Ok(Program::Gallery) };
+/// The content to show; errors in it are reported before a page opens.
+fn content(name: Option<&str>, files: SceneFiles, registry: &Registry) -> Result<SessionContent, Failure> {
+    let Some(name) = name else { return Ok(SessionContent::Gallery) };
     let path = Path::new(name);
     if is_recording(path) {
         let recording = Recording::open(path, registry).map_err(Failure::input)?;
         if let Some(loss) = recording.loss() {
             let _ = writeln!(io::stderr(), "{loss}");
         }
-        return Ok(Program::Recording(name.into(), Box::new(recording)));
+        return Ok(SessionContent::Recording(name.into(), Box::new(recording)));
     }
-    let scene = Scene::open_with(name, access).map_err(Failure::input)?;
+    let scene = scene_file::open(name, files)?;
     scene.build(registry).map_err(Failure::input)?;
-    Ok(Program::Scene(name.into(), Box::new(scene)))
+    Ok(SessionContent::Scene(name.into(), Box::new(scene)))
 }
 
-/// Tries to; who has no browser has the address.
+/// Opens the page in the default browser; a failure is ignored, since the address is printed.
 fn open_browser(url: &str) {
     let (program, first): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])

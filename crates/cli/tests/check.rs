@@ -1,4 +1,4 @@
-//! `check` refuses what `run` would, and both say it in names.
+//! `check` refuses the scenes that `run` refuses, and both name bodies in their messages.
 
 mod program;
 
@@ -48,7 +48,7 @@ fn what_cannot_run_does_not_pass() {
     }
 }
 
-/// Numbers that leave what can be told while a scene runs end it with an error.
+/// A run in which numbers become non-finite ends with an error.
 #[test]
 fn a_run_that_ends_beyond_numbers_fails() {
     let scene = "time_step = 0.01\nduration = 1\n\
@@ -57,6 +57,30 @@ fn a_run_that_ends_beyond_numbers_fails() {
     let folder = Folder::with("scene.toml", scene);
     folder.run(&["check", "scene.toml"]).fine();
     folder.run(&["run", "scene.toml"]).failed(&["not finite", "`rocket`"]);
+}
+
+/// Names of the release before are read, and every command that reads the scene says what to write instead and where.
+#[test]
+fn old_names_are_warned_of() {
+    let scene =
+        "duration = 0.02\n[[body]]\nname = 'ground'\nstatus = 'fixed'\nshape = { type = 'half-space' }\n";
+    let folder = Folder::with("scene.toml", scene);
+    let warned = |arguments: &[&str]| {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.complaints.contains("scene.toml:4:10: warning: status `fixed`"), "{ran:?}");
+        assert!(ran.complaints.contains("`static`"), "{ran:?}");
+    };
+    warned(&["check", "scene.toml"]);
+    warned(&["run", "scene.toml"]);
+    warned(&["convert", "scene.toml", "new.toml"]);
+    folder.run(&["run", "scene.toml", "--quiet"]).fine();
+    assert!(folder.text("new.toml").contains("status = \"static\""));
+    folder.run(&["check", "new.toml"]).fine();
+    let components = folder.run(&["components", "joint"]).fine();
+    assert!(components.contains("fixed") && !components.contains("rigid"), "{components}");
+    let properties = folder.run(&["components", "joint", "wheel"]).fine();
+    assert!(properties.contains("max_torque") && !properties.contains("effort"), "{properties}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The other commands as a user meets them.
+//! The other commands, run as a user would.
 
 mod program;
 
@@ -54,19 +54,19 @@ fn scenes_are_listed_one_a_line() {
     }
 }
 
-/// Every scene that comes along can be run, and its suggested plot be drawn.
+/// Every built-in scene can be run, and its suggested plot drawn.
 #[test]
 fn every_built_in_scene_runs() {
     let folder = Folder::new();
     for scene in rattleback_scene::built_ins() {
         // Their time scales differ: atoms need femtoseconds.
-        let stage = rattleback_scene::Scene::open(scene.name).unwrap().build(&Registry::default()).unwrap();
-        let duration = (5.0 * stage.dt).to_string();
+        let built = rattleback_scene::Scene::open(scene.name).unwrap().build(&Registry::default()).unwrap();
+        let duration = (5.0 * built.dt).to_string();
         let out = folder.run(&["run", scene.name, "--for", &duration, "--plot", "out.svg"]).fine();
         assert!(out.contains("in 5 steps"), "{out}");
-        // Where contacts are told, they are all that is.
+        // Only `realtime` reports contact events.
         let quiet =
-            out.contains("events            none") || stage.simulator.description().type_name == "realtime";
+            out.contains("events            none") || built.simulator.description().type_name == "realtime";
         assert!(out.contains("energy") && quiet, "{}: {out}", scene.name);
         assert!(!out.contains("quarantined") && !out.contains("left the bounds"), "{}: {out}", scene.name);
     }
@@ -79,7 +79,7 @@ duration = 0.6
 
 [[body]]
 name = "floor"
-status = "fixed"
+status = "static"
 shape = { type = "half-space", normal = [0, 0, 1] }
 
 [[body]]
@@ -88,7 +88,7 @@ position = [0, 0, 1.1]
 shape = { type = "sphere", radius = 0.1 }
 "#;
 
-/// A ball that falls on a floor: those that know contacts stay together, the one that does not goes on falling, and says where.
+/// A ball that falls on a floor: simulators with contacts agree; the one without keeps falling, and the report says where.
 #[test]
 fn simulators_are_compared() {
     let folder = Folder::with("drop.toml", DROP);
@@ -98,16 +98,16 @@ fn simulators_are_compared() {
         assert!(out.lines().any(|line| line.starts_with(name) && line.contains("60")), "{out}");
     }
     // √(2 · 1 m/g) = 0.4515 s is when it lands.
-    assert!(out.contains("constraint and free-motion part at t = 0.46 s (ball)"), "{out}");
+    assert!(out.contains("constraint and free-motion diverge at t = 0.46 s (ball)"), "{out}");
     assert!(folder.text("drop.svg").contains("contact force"));
     let all = folder.run(&["compare", "drop.toml", "--time", "0.05"]).fine();
-    assert!(all.contains("stay together") && all.contains("penalty"), "{all}");
+    assert!(all.contains(" agree: ") && all.contains("penalty"), "{all}");
     folder
         .run(&["compare", "drop.toml", "--simulators", "constrain"])
         .refused(&["did you mean `constraint`"]);
 }
 
-/// Whoever cannot run a scene is left out, with the reason.
+/// A simulator that cannot run a scene is left out, with the reason.
 #[test]
 fn simulators_that_cannot_are_skipped() {
     let folder = Folder::new();
@@ -231,7 +231,7 @@ fn spaces_are_measured_on_every_scene() {
     run(&["bench", "spaces", "--spaces", "octree"]).refused(&["kd-tree"]);
 }
 
-/// A reader that has seen enough, as `head` does, is no reason to panic.
+/// A reader that closes the pipe, as `head` does, causes no panic.
 #[test]
 fn a_closed_pipe_is_no_failure() {
     for arguments in [&["validate", "repeat"][..], &["components"], &["run", "free-fall"]] {

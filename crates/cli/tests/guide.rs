@@ -1,14 +1,14 @@
-//! Every command of README and guide is run, page by page, in the order in which it stands there.
+//! Every command of README and guide is run, page by page, in the order of the page.
 //!
-//! Commands are the lines of ```` ```sh ```` blocks, and code in the text that begins with `rattleback`. They run as they stand, in a
-//! folder of the page's own, but for these rules:
+//! Commands are the lines of ```` ```sh ```` blocks, and code in the text that begins with `rattleback`. They run unchanged, in a
+//! folder of the page's own, with these exceptions:
 //!
 //! - `cargo run --release --` is the program; other commands of `cargo` are what runs this test, and are left out.
 //! - `view` gets `--no-open`; as soon as it has printed its address it is ended.
 //! - What would take long is shortened, as [`SHORTENED`] lists, and `run` without `--for` gets `--for 0.05`.
 //! - Files that a reader would bring along ([`BROUGHT`]) are put into the folder first.
 //! - In the text, a bare name of a command, or one with a placeholder (a word in capitals, or `…`), only has to exist: its `--help` is
-//!   asked for.
+//!   printed.
 
 mod program;
 
@@ -67,7 +67,7 @@ fn pages_of_the_guide() -> Vec<PathBuf> {
     pages
 }
 
-/// Lines of the blocks of a page, and code in its text, which is told by a flag.
+/// Lines of the blocks of a page, and code in its text, marked by a flag.
 fn commands(text: &str) -> Vec<(String, bool)> {
     let mut block: Option<&str> = None;
     let mut found = Vec::new();
@@ -114,7 +114,7 @@ fn shortened(mut words: Vec<String>) -> Vec<String> {
 }
 
 /// Starts a viewer, waits for its address and ends it.
-fn look(folder: &Folder, words: &[&str]) {
+fn start_viewer(folder: &Folder, words: &[&str]) {
     let arguments = [words, &["--no-open"]].concat();
     let mut child = command(&folder.path(""), &arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut url = String::new();
@@ -146,7 +146,7 @@ fn follow(name: &str, path: &Path) -> usize {
         let words = shortened(words);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         if words[0] == "view" {
-            look(&folder, &words);
+            start_viewer(&folder, &words);
         } else {
             let ran = folder.run(&words);
             assert_eq!(ran.code, Some(0), "{name}: {words:?}: {}", ran.complaints);

@@ -1,4 +1,4 @@
-//! `rattleback run` as a user meets it.
+//! `rattleback run`, as a user would call it.
 
 mod program;
 

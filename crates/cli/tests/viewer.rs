@@ -1,4 +1,4 @@
-//! Watching, drawing, recording and exporting, as a user meets them.
+//! `view`, `render`, `run --record` and `export`, as a user would call them.
 
 mod program;
 
@@ -93,13 +93,13 @@ fn a_killed_run_leaves_a_recording_that_opens() {
     let recording = Recording::open(&path, &Registry::default()).unwrap();
     assert!(recording.len() > 100);
     assert!((recording.time(recording.len() - 1) - 0.01 * (recording.len() - 1) as f64).abs() < 1e-6);
-    // What is left is exported, and what was lost is said.
+    // The intact part is exported, and the loss is reported.
     let ran = folder.run(&["export", "run.rbrec", "--csv", "saved.csv", "--every", "100"]);
     assert!(ran.out.contains("saved.csv"), "{ran:?}");
     ran.failed(&["run.rbrec", "lost", "whole up to t = "]);
 }
 
-/// A disk that fills up is told, and what else was asked for is still written.
+/// A full disk is reported, and the other outputs are still written.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_ends_the_recording_and_not_the_run() {
@@ -115,7 +115,7 @@ fn a_full_disk_ends_the_recording_and_not_the_run() {
     folder.run(&["run", "throw.toml", "--record", "full.rbrec"]).refused(&["full.rbrec", "space"]);
 }
 
-/// `view` prints an address of this machine, serves a page there, and goes when it is told to.
+/// `view` prints an address of this machine, serves a page there, and ends on a signal.
 #[test]
 fn view_serves_a_page_on_this_machine() {
     let folder = Folder::with("throw.toml", THROW);

@@ -1,7 +1,7 @@
 //! Which throw fells more pins, the straight one or the hook?
 //!
-//! x points across the lane to the right, y down the lane. A straight ball starts along y without spin. A hook ball starts
-//! 2° to the right, v = |v| (sin 2°, cos 2°), with a spin of −12 rad/s about y. Where it touches the lane it slips with
+//! x points across the lane to the right, y down the lane. A straight ball starts along y without rotation. A hook ball starts
+//! 2° to the right, v = |v| (sin 2°, cos 2°), with an angular velocity of −12 rad/s about y. At its contact with the lane it slips with
 //! s = (v_x + 12 r, v_y), so friction a = −μ g s/|s| bends its way to the left until it rolls, after T = 2 |s| / (7 μ g);
 //! from there it goes straight. Its way to the pin line, x = v_x T + ½ a_x T² + (v_x + a_x T)(t − T), is taken off the
 //! start so that both batches cross the pin line in the same window.
@@ -24,7 +24,7 @@ pub const BIN: f64 = 0.005;
 const PIN_LINE: f64 = 18.288;
 /// The ball has touched nothing before it is so near to the pin line, m.
 const APPROACH: f64 = 0.19;
-/// How long pins have to fall after the ball has come, s.
+/// Time that pins have to fall after the ball has arrived, s.
 const AFTERMATH: f64 = 2.2;
 /// A pin that leans farther than this has been felled: cos 30°.
 const UPRIGHT: f64 = 0.8660254037844386;
@@ -37,9 +37,9 @@ const HOOK_SPIN: f64 = 12.0;
 /// How a ball is thrown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Without spin, along the lane.
+    /// Without rotation, along the lane.
     Straight,
-    /// With a spin that bends its way to the left.
+    /// With an angular velocity that curves its path to the left.
     Hook,
 }
 
@@ -104,7 +104,7 @@ fn mean(outcomes: &[Outcome], range: std::ops::Range<f64>) -> Option<f64> {
     if felled.is_empty() { None } else { Some(felled.iter().sum::<f64>() / felled.len() as f64) }
 }
 
-/// (velocity, spin about y) ⇒ how far to the right the ball gets on its way to the pin line, m.
+/// (velocity, angular velocity about y) ⇒ displacement to the right up to the pin line, m.
 fn drift(velocity: DVec3, spin: f64, way: f64) -> f64 {
     let slip = DVec3::new(velocity.x - RADIUS * spin, velocity.y, 0.0);
     let deceleration = FRICTION * 9.81;
@@ -123,9 +123,12 @@ fn starts(throws: u32, seed: u64) -> Vec<f64> {
 }
 
 /// Throws one ball so that it would cross the pin line at about x.
+///
+/// # Errors
+/// A step failed.
 pub fn throw(kind: Kind, x: f64, registry: &Registry) -> Result<Outcome, ExperimentError> {
-    let (mut stage, mut impulse) = open(&Scene::built_in("bowling")?, registry)?;
-    let world = &mut stage.world;
+    let (mut built, mut impulse) = open(&Scene::built_in("bowling")?, registry)?;
+    let world = &mut built.world;
     let ball = world.find_body("ball").ok_or_else(|| ExperimentError::NoBody("ball".into()))?;
     let angle = if kind == Kind::Hook { 2f64.to_radians() } else { 0.0 };
     let velocity = SPEED * DVec3::new(angle.sin(), angle.cos(), 0.0);
@@ -141,20 +144,20 @@ pub fn throw(kind: Kind, x: f64, registry: &Registry) -> Result<Outcome, Experim
         .map(|body| body.id())
         .collect();
 
-    let (mut crossing, mut end) = (x, stage.duration);
-    while stage.world.time() < end {
-        impulse.step(&mut stage.world, stage.dt)?;
-        let ball = stage.world.body(ball)?;
+    let (mut crossing, mut end) = (x, built.duration);
+    while built.world.time() < end {
+        impulse.step(&mut built.world, built.dt)?;
+        let ball = built.world.body(ball)?;
         let left = PIN_LINE - ball.position().y;
         if left > APPROACH {
             crossing = ball.position().x + ball.velocity().x / ball.velocity().y * left;
-            end = stage.world.time() + AFTERMATH;
+            end = built.world.time() + AFTERMATH;
         }
-        if stage.world.time() > stage.duration + AFTERMATH {
+        if built.world.time() > built.duration + AFTERMATH {
             break;
         }
     }
-    Ok(Outcome { crossing, felled: felled(&stage.world, &pins)? })
+    Ok(Outcome { crossing, felled: felled(&built.world, &pins)? })
 }
 
 fn felled(world: &World, pins: &[BodyId]) -> Result<u32, ExperimentError> {
@@ -167,7 +170,7 @@ fn felled(world: &World, pins: &[BodyId]) -> Result<u32, ExperimentError> {
     Ok(count)
 }
 
-/// (throws in each batch, seed, threads, told after each throw) ⇒ both batches; the same for any number of threads.
+/// (throws in each batch, seed, threads, callback after each throw) ⇒ both batches; the same for any number of threads.
 pub fn experiment(
     throws: u32,
     seed: u64,

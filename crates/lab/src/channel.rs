@@ -1,9 +1,9 @@
-//! Channels: what can be seen of a world, by name.
+//! Channels: quantities of a world, by name.
 //!
 //! Of the whole world: `energy`, `momentum`, `angular_momentum`, and from its energy ledger `work` (in sum) and `step_work` (in the last
 //! step). Of a force: `NAME.work`, `NAME.potential`. Of a body: `NAME.position`, `NAME.velocity`, …
-//! A channel has one or more components, each a number, which can be asked for alone: `energy.kinetic`, `momentum.x`,
-//! `NAME.x`, `NAME.omega_y`. A body without a name goes by `#` and its slot: `#3.z`.
+//! A channel has one or more components, each a number, which can be selected alone: `energy.kinetic`, `momentum.x`,
+//! `NAME.x`, `NAME.omega_y`. A body without a name is denoted by `#` and its slot: `#3.z`.
 
 use glam::DVec3;
 use rattleback_dynamics::property::suggestion;
@@ -16,7 +16,7 @@ pub enum ChannelError {
     /// No such quantity.
     #[error("unknown channel `{name}`{}\n{}", suggestion(name, known), listing(known, bodies))]
     Unknown {
-        /// What was asked for.
+        /// The name given.
         name: String,
         /// What there is, for the world and for the body named.
         known: Vec<String>,
@@ -30,7 +30,7 @@ pub enum ChannelError {
         shortened(bodies)
     )]
     NoBody {
-        /// What was asked for.
+        /// The name given.
         channel: String,
         /// The part before the dot.
         body: String,
@@ -71,7 +71,7 @@ const fn quantity(name: &'static str, unit: &'static str, components: &'static [
     Quantity { name, unit, components }
 }
 
-/// Components of world quantities are asked for as `quantity.component`.
+/// Components of world quantities are named `quantity.component`.
 const WORLD: [Quantity; 5] = [
     quantity("energy", "J", &["total", "kinetic", "potential", "drift"]),
     quantity("momentum", "kg·m/s", &["x", "y", "z"]),
@@ -80,7 +80,7 @@ const WORLD: [Quantity; 5] = [
     quantity("step_work", "J", &WorkCategory::NAMES),
 ];
 
-/// Of a force: work besides what its potential stands for, potential energy.
+/// Of a force: its non-conservative work, and its potential energy.
 const FORCE: [Quantity; 2] = [quantity("work", "J", &["work"]), quantity("potential", "J", &["potential"])];
 
 /// `energy` alone shows these; the drift is on another scale.
@@ -126,6 +126,9 @@ pub struct Channel {
 
 impl Channel {
     /// (name, world) ⇒ channel, or what there is instead.
+    ///
+    /// # Errors
+    /// An unknown quantity, or an unknown body or force.
     pub fn parse(name: &str, world: &World) -> Result<Self, ChannelError> {
         if let Some(channel) = world_channel(name) {
             return Ok(channel);
@@ -161,7 +164,7 @@ impl Channel {
         self.quantity
     }
 
-    /// Whether it shows something only while the world keeps an energy ledger.
+    /// Whether it needs the energy ledger of the world.
     pub fn needs_ledger(&self) -> bool {
         self.quantity.ends_with("work")
     }
@@ -332,7 +335,7 @@ mod tests {
         assert_eq!(read(&world, "red.ball.omega_x"), [1.0]);
         assert_eq!(read(&world, "momentum"), [6.0, 8.0, 0.0]);
         assert_eq!(read(&world, "#1.z"), [0.0]);
-        // Turned by 90° about z, the body sees the world's x axis along its own −y.
+        // Rotated by 90° about z, the x axis of the world is −y of the body.
         assert!((read(&world, "red.ball.body_omega_y")[0] + 1.0).abs() < 1e-15);
         // U = m g z, K = ½ m v² + ½ · ⅖ m r² ω².
         let (kinetic, potential) = (25.0 + 0.5 * 0.4 * 2.0 * 0.01, 2.0 * 9.81 * 3.0);

@@ -3,7 +3,7 @@
 use rattleback_dynamics::property::ComponentType;
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::{Registry, Simulator};
-use rattleback_scene::{Scene, SceneError, Stage};
+use rattleback_scene::{BuiltScene, Scene, SceneError};
 use std::time::{Duration, Instant};
 
 /// A scene, how long it was run when its slowdown was published, and that slowdown: seconds of computing (on a
@@ -59,11 +59,11 @@ pub enum ExperimentError {
 /// What a run cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// s; less than asked for if patience ended first.
+    /// Simulated time, s; less than requested if the time limit was reached.
     pub simulated: f64,
     /// s on the clock.
     pub wall: f64,
-    /// s of computing, which is less if others use the machine too; the same as `wall` where the system does not tell.
+    /// Processor time, s; the same as `wall` where the system does not report it.
     pub computed: f64,
     /// Measured gaps.
     pub checks: u64,
@@ -81,15 +81,18 @@ pub struct Cost {
     pub check_rate: Vec<(f64, f64)>,
 }
 
-/// Seconds this thread has been computing, where the system tells.
+/// Processor time of this thread, s, where the system reports it.
 fn computed_so_far() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
     Some(1e-9 * nanoseconds)
 }
 
-/// Scene ⇒ its stage, and a simulator with the same settings that can be asked about itself.
-pub fn open(scene: &Scene, registry: &Registry) -> Result<(Stage, Impulse), ExperimentError> {
+/// Scene ⇒ the built scene, and a simulator with the same settings and access to its internals.
+///
+/// # Errors
+/// A scene that cannot be built, or whose simulator is not `impulse`.
+pub fn open(scene: &Scene, registry: &Registry) -> Result<(BuiltScene, Impulse), ExperimentError> {
     open_with(scene, registry, |_| {})
 }
 
@@ -98,19 +101,19 @@ fn open_with(
     scene: &Scene,
     registry: &Registry,
     change: impl FnOnce(&mut ImpulseSettings),
-) -> Result<(Stage, Impulse), ExperimentError> {
-    let stage = scene.build(registry)?;
-    let description = stage.simulator.description();
+) -> Result<(BuiltScene, Impulse), ExperimentError> {
+    let built = scene.build(registry)?;
+    let description = built.simulator.description();
     if description.type_name != ImpulseSettings::TYPE_NAME {
         return Err(ExperimentError::OtherSimulator(description.type_name));
     }
     let mut settings =
         ImpulseSettings::with(&description.properties).map_err(rattleback_dynamics::Error::from)?;
     change(&mut settings);
-    Ok((stage, Impulse::new(settings)?))
+    Ok((built, Impulse::new(settings)?))
 }
 
-/// Runs a built-in scene for so many simulated seconds or until patience ends. With several threads the clock tells what was computed.
+/// Runs a built-in scene for a number of simulated seconds or until the time limit. With several threads the wall time is measured.
 pub fn measure(
     name: &str,
     duration: f64,
@@ -119,18 +122,18 @@ pub fn measure(
     registry: &Registry,
 ) -> Result<Cost, ExperimentError> {
     let set = |settings: &mut ImpulseSettings| settings.threads = i64::from(threads);
-    let (mut stage, mut impulse) = open_with(&Scene::built_in(name)?, registry, set)?;
-    let steps = (duration / stage.dt).round().max(1.0) as u64;
+    let (mut built, mut impulse) = open_with(&Scene::built_in(name)?, registry, set)?;
+    let steps = (duration / built.dt).round().max(1.0) as u64;
     let stride = steps.div_ceil(100);
     let mut check_rate = Vec::new();
     let mut checks_before = 0;
     let (began, computed_before) = (Instant::now(), computed_so_far());
     for step in 1..=steps {
-        impulse.step(&mut stage.world, stage.dt)?;
+        impulse.step(&mut built.world, built.dt)?;
         if step.is_multiple_of(stride) {
             let checks = impulse.counters().checks;
-            let rate = (checks - checks_before) as f64 / (stride as f64 * stage.dt);
-            check_rate.push((stage.world.time(), rate));
+            let rate = (checks - checks_before) as f64 / (stride as f64 * built.dt);
+            check_rate.push((built.world.time(), rate));
             checks_before = checks;
             if began.elapsed() > patience {
                 break;
@@ -142,7 +145,7 @@ pub fn measure(
     let own = computed_so_far().zip(computed_before).map(|(after, before)| after - before);
     let computed = own.filter(|_| threads == 1).unwrap_or(wall);
     Ok(Cost {
-        simulated: stage.world.time(),
+        simulated: built.world.time(),
         wall,
         computed,
         checks: counters.checks,
@@ -159,7 +162,7 @@ pub fn measure(
 mod tests {
     use super::*;
 
-    /// A run reports as many checks in its parts as in the whole, and whoever has no patience gets less.
+    /// A run reports as many checks in its parts as in the whole, and a shorter time limit gives fewer.
     #[test]
     fn the_parts_of_a_run_add_up() {
         let registry = Registry::default();

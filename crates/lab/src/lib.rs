@@ -1,4 +1,4 @@
-//! Experiments on top of the engine: name what is to be seen, record it, draw it, and check the physics.
+//! Experiments on top of the engine: channels, records, plots, and validation of the physics.
 //!
 //! * [`channel`] turns words such as `ball.z` or `energy` into numbers read from a world,
 //! * [`contact`] samples classes of contact experiments with known answers,

@@ -96,6 +96,9 @@ pub struct ParquetWriter<W: Write> {
 
 impl<W: Write> ParquetWriter<W> {
     /// (where to, names and types of the columns) ⇒ writer.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn new(mut out: W, columns: &[(&str, ColumnType)]) -> io::Result<Self> {
         out.write_all(MAGIC)?;
         let column = |(name, column_type): &(&str, ColumnType)| Column {
@@ -113,6 +116,9 @@ impl<W: Write> ParquetWriter<W> {
     }
 
     /// Adds a row, one value of the right type for each column; refused without a trace if it is anything else.
+    ///
+    /// # Errors
+    /// Writing failed, or the cells are not of the types of the columns.
     pub fn row(&mut self, cells: &[Cell<'_>]) -> io::Result<()> {
         let fits = |(column, cell): (&Column, &Cell<'_>)| match cell {
             Cell::Number(_) => column.holds == ColumnType::Number,
@@ -138,6 +144,9 @@ impl<W: Write> ParquetWriter<W> {
     }
 
     /// Writes what is left and the footer ⇒ what was written to.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn finish(mut self) -> io::Result<W> {
         if self.rows > 0 {
             self.end_group()?;

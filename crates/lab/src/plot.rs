@@ -19,7 +19,7 @@ pub use picture::Picture;
 pub use slice::Slice;
 pub use solids::{Body, Solids};
 
-/// Panels beyond this number would make a picture nobody can read, and of a hundred megabytes.
+/// Most panels of a chart; more would be unreadable, in a file of a hundred megabytes.
 const MAX_PANELS: usize = 24;
 
 /// Curves over a common x axis.
@@ -76,13 +76,13 @@ pub enum PlotError {
     /// The extension names no picture format we write.
     #[error("{}: charts are saved as .png or .svg", path.display())]
     UnknownFormat {
-        /// The path asked for.
+        /// The path given.
         path: PathBuf,
     },
     /// Pictures made of pixels have one format.
     #[error("{}: pictures are saved as .png", path.display())]
     NotPng {
-        /// The path asked for.
+        /// The path given.
         path: PathBuf,
     },
     /// More panels than fit a picture.
@@ -91,7 +91,7 @@ pub enum PlotError {
         /// How many there are.
         found: usize,
     },
-    /// The file system said no.
+    /// Writing failed.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file in question.
@@ -99,13 +99,16 @@ pub enum PlotError {
         /// Its words.
         source: std::io::Error,
     },
-    /// The drawing library said no.
+    /// The drawing library failed.
     #[error("drawing the chart failed: {0}")]
     Drawing(String),
 }
 
 impl Chart {
     /// Path ending in .png or .svg ⇒ the chart in that file.
+    ///
+    /// # Errors
+    /// An unknown extension, too many panels, or writing failed.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), PlotError> {
         let path = path.as_ref();
         let extension =
@@ -119,6 +122,9 @@ impl Chart {
     }
 
     /// The chart as SVG text.
+    ///
+    /// # Errors
+    /// Too many panels, or drawing failed.
     pub fn to_svg(&self) -> Result<String, PlotError> {
         let layout = self.layout()?;
         let (width, height) = layout.canvas_size();
@@ -131,6 +137,9 @@ impl Chart {
     }
 
     /// The chart as the bytes of a PNG file, two pixels to a unit of the SVG.
+    ///
+    /// # Errors
+    /// Too many panels, or drawing failed.
     pub fn to_png(&self) -> Result<Vec<u8>, PlotError> {
         let layout = self.layout()?;
         let (width, height) = layout.canvas_size();

@@ -23,8 +23,8 @@
 //! | `px`, `py`, `pz` | momentum, kg·m/s |
 //! | `lx`, `ly`, `lz` | angular momentum about the origin, kg·m²/s |
 //!
-//! In a CSV file numbers are written with as many digits as it takes to read back the very same number. Text is UTF-8, a name with a
-//! comma, quote or line break is quoted as RFC 4180 says.
+//! In a CSV file numbers have as many digits as are needed to read back the same number. Text is UTF-8, a name with a
+//! comma, quote or line break is quoted as in RFC 4180.
 
 use crate::channel::body_label;
 use crate::parquet::{Cell, ColumnType, ParquetWriter};
@@ -119,7 +119,7 @@ pub fn is_parquet(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }
 
-/// Writes the states of a world as it goes.
+/// Writes the states of a world during a run.
 ///
 /// ```
 /// use rattleback_dynamics::{Body, World};
@@ -146,6 +146,9 @@ pub struct Recorder {
 
 impl Recorder {
     /// Path of the table of bodies ⇒ recorder; the energies go to the same name with `.energy` before its extension.
+    ///
+    /// # Errors
+    /// A file that cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, RecordError> {
         let path = path.as_ref();
         let bodies = Table::create(path.to_owned(), BODY_HEADER)?;
@@ -154,6 +157,9 @@ impl Recorder {
     }
 
     /// Writes the world as it is now.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn record(&mut self, world: &World, readout: &Readout) -> Result<(), RecordError> {
         let time = readout.time;
         for body in world.iter_bodies().filter(|body| body.status() != Status::Fixed) {
@@ -171,6 +177,9 @@ impl Recorder {
     }
 
     /// Puts everything on disk ⇒ number of rows in the table of bodies.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn finish(self) -> Result<u64, RecordError> {
         self.bodies.finish()?;
         self.energies.finish()?;

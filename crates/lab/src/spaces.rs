@@ -1,7 +1,7 @@
 //! How the cost of finding pairs grows with the number of boxes, for each space on each of some scenes.
 //!
 //! If a step takes t seconds for n moving boxes, t ∝ n^p; the exponent p is the slope of log t over log n (least squares).
-//! p = 1 means that a box costs the same in any crowd, p = 2 that all look at all.
+//! p = 1 means a constant cost per box, p = 2 that all pairs are tested.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, SpaceError, Spa
 const WARM_UP: usize = 4;
 /// Steps on the clock: the same for any number of boxes, for bursts must neither be missed nor met twice as often.
 const STEPS: usize = 30;
-/// A space that needs longer for a step, in seconds, is not asked about more boxes.
+/// A space that takes longer for a step is not measured with more boxes, s.
 const PATIENCE: f64 = 1.0;
 
 /// What the boxes do.
@@ -70,7 +70,7 @@ impl Scene {
                     step *= 0.05;
                 }
                 Self::MixedSizes => {
-                    // A share ∝ side⁻³ of each size fills the room evenly.
+                    // A share ∝ side⁻³ of each size fills the volume evenly.
                     side = (1.0 / (1.0 - random.unit() * (1.0 - 1e-9))).cbrt().min(1000.0);
                     center *= 1.5;
                 }
@@ -116,7 +116,7 @@ struct Moving {
     mobility: Mobility,
 }
 
-/// Boxes on their way through a cube, from whose walls they come back.
+/// Boxes that move in a cube and are reflected by its walls.
 #[derive(Clone, Debug)]
 pub struct Boxes {
     list: Vec<Moving>,
@@ -205,7 +205,7 @@ pub fn growth(
     let mut measured: Vec<Measurement> = Vec::new();
     let mut count = 100;
     while count <= largest {
-        // Ten times the boxes take at least ten times as long, a hundred times if all look at all.
+        // Ten times the boxes take at least ten times as long, a hundred times if all pairs are tested.
         let hopeless = |last: &Measurement| last.seconds * 20.0 > PATIENCE;
         if count > 1000 && measured.last().is_some_and(hopeless) {
             break;

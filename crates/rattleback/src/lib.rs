@@ -48,9 +48,9 @@
 //! use rattleback::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut stage = Scene::open("free-fall")?.build(&Registry::default())?;
-//! stage.simulator.step(&mut stage.world, stage.dt)?;
-//! assert_eq!(stage.world.time(), stage.dt);
+//! let mut built = Scene::open("free-fall")?.build(&Registry::default())?;
+//! built.simulator.step(&mut built.world, built.dt)?;
+//! assert_eq!(built.world.time(), built.dt);
 //! # Ok(()) }
 //! ```
 //!
@@ -76,5 +76,5 @@ pub mod prelude {
         ShapeId, ShapePart, Signal, Simulator, Status, Targets, World,
     };
     pub use rattleback_geometry::{MassProperties, Pose, Shape, TriangleMesh};
-    pub use rattleback_scene::{Scene, Stage};
+    pub use rattleback_scene::{BuiltScene, Scene};
 }

@@ -1,15 +1,15 @@
-//! The scenes that come with the engine: files in `scenes/`, shared by tests, benchmarks, viewer and documentation.
+//! Built-in scenes: files in `scenes/`, shared by tests, benchmarks, viewer and documentation.
 
-/// A scene that comes with the engine.
+/// A built-in scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// What to open it by.
+    /// Name to open it by.
     pub name: &'static str,
-    /// One line: what there is to see.
+    /// One line about what happens in it.
     pub summary: &'static str,
     /// Its file in `scenes/`: TOML or a script.
     pub file: &'static str,
-    /// What is in the file.
+    /// Contents of the file.
     pub text: &'static str,
 }
 
@@ -42,7 +42,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "binary": "two equal stars circle each other in 17.2 s";
     "block-drop": "two blocks bounce and end as a stack";
     "block-on-ramp": "a block slides down a ramp, stops after 2 s and stays";
-    "bowling": "a ball slides, rolls and meets ten pins";
+    "bowling": "a ball slides, rolls and hits ten pins";
     "brick-wall": "a steel ball flies into a wall of a hundred and five bricks";
     "bridge": "crates fall on a rope bridge of thirty planks";
     "bullet": "eight metres a step, and stopped by a wall of a millimetre";
@@ -53,8 +53,8 @@ static SCENES: &[BuiltIn] = scenes! {
     "chute": "six caps slide out of a tray, none through its walls";
     "coins": "eight coins roll, collide, rattle down and rest";
     "cradle": "five touching balls pass a blow on within one step";
-    "crane" script: "a jib turns, and the ball on its chain meets a stack of thirty crates";
-    "damped-springs": "springs that swing, come home at once, or creep";
+    "crane" script: "a jib turns, and the ball on its chain hits a stack of thirty crates";
+    "damped-springs": "under-damped, critically damped and over-damped springs";
     "domino-spiral" script: "a hundred and forty-one dominos fall along a spiral, one after the other";
     "dominos": "seven dominos topple in a row";
     "exploding-text": "the letters of two words fly apart in a box";
@@ -62,7 +62,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "free-fall": "five throws at 20 m/s; complementary angles reach equally far";
     "heavy-top": "a thousand kilograms stand on nine boxes of one";
     "ions": "four charges in a trap become a regular tetrahedron";
-    "jenga": "a ball meets a tower of fifty-four blocks";
+    "jenga": "a ball hits a tower of fifty-four blocks";
     "lever": "a falling block throws a stack of boxes over a plank";
     "newtons-cradle": "one ball swings in on its strings, one swings out";
     "platter": "a ball on a turning platter goes round in circles of its own";
@@ -71,16 +71,16 @@ static SCENES: &[BuiltIn] = scenes! {
     "raft": "balls, a raft and a cone float where Archimedes says";
     "ragdoll": "a doll of eleven limbs falls down the stairs";
     "rattleback": "a loaded ellipsoid refuses to spin one way";
-    "shaker": "animated bodies on every kind of path";
+    "shaker": "kinematic bodies on every kind of path";
     "spinning-top": "a disc on a ball joint goes round instead of falling";
     "spring-chain": "two normal modes of eight beads between two walls";
     "spring-pendulum": "bouncing turns into swinging and back";
     "swarm": "one hundred thousand weightless tumbling boxes";
     "symmetric-top": "a plate wobbles about twice as fast as it spins";
-    "tennis-racket": "spin about the middle axis flips over and over";
-    "track" script: "a ball rolls down a gutter of 35 564 triangles and stumbles over none of their edges";
-    "vortex": "thirty bodies in a whirlwind";
-    "wind-tunnel": "balls of different mass are taken along by a stream";
+    "tennis-racket": "rotation about the middle axis flips over and over";
+    "track" script: "a ball rolls down a gutter of 35 564 triangles without ghost collisions at their edges";
+    "vortex": "thirty bodies collide in a whirlwind";
+    "wind-tunnel": "balls of different mass are carried by a stream";
 };
 
 /// All built-in scenes, by name.

@@ -1,24 +1,24 @@
 //! Named defaults: `[defaults.body.brick]` once, and `like = "brick"` in every body that has them.
 //!
-//! A table that is like another has all its keys but those it says itself. Keys that exclude each other go together: who says a
-//! `mass` does not get a `density`. Defaults may be like other defaults of their kind.
+//! A table that is like another has all keys of that one but those it gives itself. Of keys that exclude each other one is enough: a table with
+//! a `mass` does not get a `density`. Defaults may be like other defaults of their kind.
 
 use crate::document::{Content, Fields, Key, Node, Table};
 use crate::error::Problem;
 use crate::source::{Fault, Read, Span};
 use std::collections::BTreeMap;
 
-/// What can be like something: lists of the scene, and the shapes of bodies.
+/// Kinds of tables with defaults: lists of the scene, and the shapes of bodies.
 pub(crate) const KINDS: &[&str] = &["body", "shape", "force", "joint", "material"];
 
-/// Longest chain of defaults that are like each other.
+/// Longest chain of defaults, each like the next.
 const MAX_CHAIN: usize = 16;
 /// Most keys of a default: more than anything has.
 const MAX_KEYS: usize = 256;
-/// Most values that defaults add to a scene: a few bytes of text can ask for very many copies of a long list.
+/// Most values that defaults add to a scene: a few bytes of text can make many copies of a long list.
 const MAX_VALUES: usize = 2_000_000;
 
-/// Of each of these a table has one at most.
+/// Groups of keys of which a table has one at most.
 const EXCLUSIVE: &[&[&str]] = &[
     &["density", "mass", "mass_properties"],
     &["axis", "orientation"],
@@ -27,7 +27,7 @@ const EXCLUSIVE: &[&[&str]] = &[
     &["on", "group"],
 ];
 
-/// Puts the defaults of a tree where they are asked for; `defaults` and `like` are gone afterwards.
+/// Fills in the defaults of a tree; `defaults` and `like` are removed.
 pub(crate) fn apply(document: &mut Table) -> Read<()> {
     let at = document.entries.iter().position(|(key, _)| key.name == "defaults");
     let defaults = at.map(|at| document.entries.remove(at).1);
@@ -80,7 +80,7 @@ struct Filler<'a> {
 }
 
 impl<'a> Filler<'a> {
-    /// Every table of a list, or one alone. What is neither is refused by who reads it.
+    /// Every table of a list, or one alone; anything else is refused by the model.
     fn fill_all(&mut self, kind: &str, node: &mut Node) -> Read<()> {
         match &mut node.content {
             Content::List(list) => list.iter_mut().try_for_each(|item| self.fill(kind, item)),
@@ -116,7 +116,7 @@ impl<'a> Filler<'a> {
             let default = self.named(kind, like)?;
             next = default.get("like");
             for (key, value) in default.entries.iter().filter(|(key, _)| key.name != "like") {
-                if !said(table, &key.name) {
+                if !has_key(table, &key.name) {
                     self.count(value, first.span)?;
                     table.entries.push((key.clone(), value.clone()));
                 }
@@ -146,8 +146,8 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// Whether a table says this itself, or something that excludes it.
-fn said(table: &Table, key: &str) -> bool {
+/// Whether a table has this key, or one that excludes it.
+fn has_key(table: &Table, key: &str) -> bool {
     let group = EXCLUSIVE.iter().find(|group| group.contains(&key)).copied().unwrap_or_default();
     let same = |given: &Key| given.name == key || group.contains(&given.name.as_str());
     table.entries.iter().any(|(given, _)| same(given))

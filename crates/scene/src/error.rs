@@ -1,22 +1,22 @@
-//! What can be wrong with a scene, and where.
+//! Errors and warnings of scenes, with their places in the text.
 
 use rattleback_dynamics::property::suggestion;
 use std::fmt;
 use std::path::PathBuf;
 
-/// How many allowed names a message lists before it gives up.
+/// Most allowed names that a message lists.
 const LISTED: usize = 24;
 
-/// Why a scene could not be read or built. Nothing has been built then.
+/// Why a scene could not be read or built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SceneError {
     /// The file could not be read.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The text is longer than a scene may be.
@@ -31,12 +31,12 @@ pub enum SceneError {
         /// The longest allowed.
         limit: u64,
     },
-    /// Neither a file nor a built-in scene is called so.
+    /// There is neither a file nor a built-in scene of this name.
     #[error("there is no file and no built-in scene `{name}`{}; built-in: {}", suggestion(name, known), known.join(", "))]
     UnknownScene {
-        /// What was asked for.
+        /// The name given.
         name: String,
-        /// What there is.
+        /// Known names.
         known: Vec<String>,
     },
     /// Something in the text is wrong.
@@ -45,7 +45,7 @@ pub enum SceneError {
 }
 
 impl SceneError {
-    /// Where in the text the trouble is, if it is in the text.
+    /// The place of the error, if it is in the text.
     pub fn place(&self) -> Option<&Place> {
         match self {
             Self::Fault(fault) => Some(&fault.place),
@@ -53,7 +53,7 @@ impl SceneError {
         }
     }
 
-    /// What is wrong with the text, if it is the text.
+    /// The error in the text, if it is one.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Self::Fault(fault) => Some(&fault.problem),
@@ -65,16 +65,38 @@ impl SceneError {
 /// A problem and its place in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneFault {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What.
+    /// The error.
     pub problem: Problem,
 }
 
 impl fmt::Display for SceneFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { origin, line, column, source_line, offset, width } = &self.place;
-        writeln!(formatter, "{origin}:{line}:{column}: {}", self.problem)?;
+        self.place.write(formatter, &self.problem)
+    }
+}
+
+/// Something in a scene that is accepted but should be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SceneWarning {
+    /// The place.
+    pub place: Place,
+    /// The warning, with what to write instead.
+    pub message: String,
+}
+
+impl fmt::Display for SceneWarning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.place.write(formatter, &format_args!("warning: {}", self.message))
+    }
+}
+
+impl Place {
+    /// Place, message, and the line of the text with a caret under the place.
+    fn write(&self, formatter: &mut fmt::Formatter<'_>, message: &dyn fmt::Display) -> fmt::Result {
+        let Self { origin, line, column, source_line, offset, width } = self;
+        writeln!(formatter, "{origin}:{line}:{column}: {message}")?;
         let number = line.to_string();
         let before: String =
             source_line.chars().take(*offset).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
@@ -86,78 +108,78 @@ impl fmt::Display for SceneFault {
 /// A place in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// File name, or what the text is called.
+    /// Name of the file or text.
     pub origin: String,
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// The line, or of a very long one the part around what is meant.
+    /// The line, or the part of a very long one around the place.
     pub source_line: String,
-    /// How many characters of `source_line` stand before what is meant.
+    /// Number of characters of `source_line` before the place.
     pub offset: usize,
-    /// How many characters of the line are meant.
+    /// Number of characters of the place.
     pub width: usize,
 }
 
-/// What is wrong at a place.
+/// An error in the text.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// Not TOML.
     #[error("{0}")]
     Syntax(String),
-    /// A key that means nothing here.
+    /// A key that is not allowed here.
     #[error("unknown key `{key}` in {table}{}; allowed: {}", suggestion(key, known), listed(known))]
     UnknownKey {
         /// The key.
         key: String,
-        /// What it stood in.
+        /// The table it is in.
         table: String,
-        /// What may stand there.
+        /// Allowed keys.
         known: Vec<String>,
     },
-    /// A key that has to be there.
+    /// A required key is missing.
     #[error("{table} needs `{key}` ({doc})")]
     MissingKey {
-        /// What lacks it.
+        /// The table that needs it.
         table: String,
         /// The key.
         key: String,
-        /// What it would say.
+        /// What it means.
         doc: String,
     },
     /// A value of another type.
     #[error("`{key}` takes {expected}, not {found}")]
     Type {
-        /// Whose value it is.
+        /// The key.
         key: String,
-        /// What it takes.
+        /// The expected type.
         expected: String,
-        /// What was there.
+        /// What was found.
         found: String,
     },
     /// A value out of range.
     #[error("`{key}` must be {allowed}; got {value}")]
     Range {
-        /// Whose value it is.
+        /// The key.
         key: String,
-        /// What is accepted.
+        /// The accepted range.
         allowed: String,
-        /// What was there.
+        /// What was found.
         value: String,
     },
-    /// A name of nothing.
+    /// An unknown name.
     #[error("unknown {kind} `{name}`{}; known: {}", suggestion(name, known), listed(known))]
     UnknownName {
         /// "body", "material", "shape", …
         kind: String,
         /// The name.
         name: String,
-        /// What there is.
+        /// Known names.
         known: Vec<String>,
     },
-    /// A name that is taken.
+    /// A name that is in use.
     #[error("there is a {kind} called `{name}` already")]
     Duplicate {
         /// "body", "force", …
@@ -165,28 +187,28 @@ pub enum Problem {
         /// The name.
         name: String,
     },
-    /// Things that do not go together.
+    /// Keys or values that contradict each other.
     #[error("{0}")]
     Conflict(String),
-    /// More than the engine is willing to build.
+    /// A limit is exceeded.
     #[error("{what}: {found}; at most {limit} are allowed")]
     Limit {
-        /// What there is too much of.
+        /// What is limited.
         what: &'static str,
-        /// How much.
+        /// The number found.
         found: String,
-        /// How much there may be.
+        /// The greatest number allowed.
         limit: usize,
     },
     /// A mesh file could not be used.
     #[error("{0}")]
     Mesh(String),
-    /// The engine refused it.
+    /// The engine refused a value.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Names ⇒ one line of them, not too long.
+/// Names ⇒ a list in one line.
 fn listed(names: &[String]) -> String {
     match names.len() {
         0 => "none".into(),

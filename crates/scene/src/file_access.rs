@@ -1,7 +1,7 @@
 //! Which files a scene may read.
 //!
-//! A scene from elsewhere must not read what lies around it: whatever a scene names is looked for in its own folder or below,
-//! also after links have been followed, unless whoever opens the scene allows more.
+//! A scene from an untrusted source must not read other files of the user: the files that a scene names must be in its own folder or
+//! below it, also after symbolic links are resolved, unless the caller allows more.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,10 +1,11 @@
 //! Scenes in several files.
 //!
-//! `include = ["materials.toml"]` takes over what other files say. Lists (bodies, forces, joints) are put one behind the other,
-//! those of the included file first; `materials` and `defaults` are put together name by name; of everything else what the including
-//! file says counts, then what the later of its includes says. A file is taken once, however often it is named.
+//! `include = ["materials.toml"]` merges other files into this one. Lists (bodies, forces, joints) are concatenated, those of the
+//! included file first; `materials` and `defaults` are merged by name; of all other keys the including file takes precedence, then the
+//! later of its includes. A file is included once, however often it is named.
 //!
-//! Files are relative to the one that names them and lie in the folder of the first or below it, unless more is allowed (`file_access`).
+//! Paths are relative to the file that names them and must be in the folder of the first file or below it, unless more is allowed
+//! (`file_access`).
 
 use crate::document::{Content, Fields, Key, Node, Table};
 use crate::error::Problem;
@@ -15,7 +16,7 @@ use crate::units::Units;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Deepest includes in each other.
+/// Deepest nesting of includes.
 const MAX_DEPTH: usize = 8;
 /// Most files of a scene.
 const MAX_FILES: usize = 64;
@@ -23,9 +24,9 @@ const MAX_FILES: usize = 64;
 /// Tables that are put together name by name.
 const BY_NAME: [&str; 2] = ["materials", "defaults"];
 
-/// Reads the text of a file, up to a number of bytes, for whoever includes it.
+/// (path, most bytes) ⇒ text of an included file.
 pub(crate) type ReadFile = fn(&Path, u64) -> Result<String, String>;
-/// (text, what it is called) ⇒ its tree.
+/// (text, name) ⇒ its tree.
 pub(crate) type Parse = fn(&str, &str) -> Read<Table>;
 
 /// How files are found and read.
@@ -40,7 +41,7 @@ pub(crate) struct Includes<'a> {
     pub parse: Parse,
 }
 
-/// Puts what a tree includes into it; the texts go to the source.
+/// Merges the included files into a tree; their texts are added to the source.
 pub(crate) fn resolve(document: &mut Table, source: &mut Source, how: &Includes<'_>) -> Read<()> {
     if document.get("include").is_none() {
         return Ok(());
@@ -56,7 +57,7 @@ struct Walk<'a, 'h> {
     how: &'a Includes<'h>,
     source: &'a mut Source,
     units: Units,
-    /// Files that are being read, each including the next.
+    /// Files being read, each included by the one before.
     open: Vec<PathBuf>,
     taken: Vec<PathBuf>,
 }
@@ -122,12 +123,12 @@ impl Walk<'_, '_> {
         Ok(Some(document))
     }
 
-    /// Where a file really is; a reason if it cannot be included.
+    /// Canonical path of a file, or why it cannot be included.
     fn locate(&self, name: &str, relative: &Path) -> Result<PathBuf, String> {
         if name.is_empty() {
             return Err("an included file needs a name".into());
         }
-        // What a script would include cannot be foreseen.
+        // Scripts are not included: they would have to run first.
         let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
         if !matches!(extension, Some("toml" | "json")) {
             return Err(format!("`{name}`: only .toml and .json files can be included"));
@@ -140,7 +141,7 @@ fn units_of(document: &Table) -> Read<Units> {
     document.get("units").map_or_else(|| Ok(Units::default()), Units::read)
 }
 
-/// Adds what `other` says to what `document` says, which counts first.
+/// Merges `other` into `document`, which takes precedence.
 fn merge(document: &mut Table, other: Table) {
     for (key, node) in other.entries {
         let Some((_, own)) = document.entries.iter_mut().find(|(given, _)| given.name == key.name) else {
@@ -162,7 +163,7 @@ fn merge(document: &mut Table, other: Table) {
     }
 }
 
-/// Name by name, and below the kinds of defaults once more; a name that is there stays as it is.
+/// Merges by name, and by name within each kind of defaults; existing entries are kept.
 fn merge_names(own: &mut Table, other: Table, deeper: bool) {
     let places: BTreeMap<String, usize> =
         own.entries.iter().enumerate().map(|(place, (key, _))| (key.name.clone(), place)).collect();
@@ -183,7 +184,7 @@ fn is_list_of_tables(list: &[Node]) -> bool {
     list.iter().all(|node| matches!(node.content, Content::Table(_)))
 }
 
-/// Mesh files of an included file are relative to it; from here on they are relative to the first one.
+/// Makes the mesh files of an included file relative to the first file.
 fn relocate(document: &mut Table, folder: &Path) {
     for (key, node) in &mut document.entries {
         if key.name == "body" || key.name == "defaults" {

@@ -1,8 +1,9 @@
 //! Scenes: worlds as data.
 //!
-//! A scene file is TOML (`docs/scene-format.md`), or a Rhai script (`docs/scripts.md`) or sandbox script (`docs/sandbox-scripts.md`) that
-//! says the same. [`Scene`] reads, checks, builds and writes it, always through the [`Registry`](rattleback_dynamics::Registry), so that a plug-in's shapes, forces and simulators can stand
-//! in a scene like any other. [`built_ins`] lists the scenes that come along, [`mesh_file`] reads meshes.
+//! A scene file is TOML or JSON (`docs/scene-format.md`), a Rhai script (`docs/scripts.md`) or a sandbox script
+//! (`docs/sandbox-scripts.md`). [`Scene`] reads, checks, builds and writes it through the
+//! [`Registry`](rattleback_dynamics::Registry), so that a plug-in's shapes, forces and simulators can be used in a scene as the built-in
+//! ones are. [`built_ins`] lists the built-in scenes, [`mesh_file`] reads meshes, [`recording`] stores runs.
 //!
 //! The format in short (SI units, z up; all keys in `docs/scene-format.md`):
 //!
@@ -30,19 +31,21 @@
 //! stiffness = { harmonic = { mean = 5, amplitude = 1, frequency = 2 } }
 //! ```
 //!
-//! A file goes through three rooms: `document` (TOML or JSON ⇒ a tree that knows where everything stood; scripts make the same
-//! tree; `include` and `defaults` complete it), `model` (what it says,
-//! as far as that can be checked without the registry) and `build` (the world). Each refuses with a place in the text.
+//! A file is read in three passes: `document` (text ⇒ a tree with the place of every value; scripts make the same tree; `include`
+//! and `defaults` complete it), `model` (everything that can be checked without the registry) and `build` (the world). Errors of each
+//! have a place in the text.
 //!
-//! Knows nothing of windows, plots or command lines.
+//! The crate depends on no windows, plots or command lines.
 
 mod build;
 mod built_in;
 mod defaults;
+mod deprecated;
 mod document;
 mod error;
 mod file_access;
 mod include;
+mod joint_names;
 pub mod mesh_file;
 mod model;
 pub mod recording;
@@ -55,8 +58,10 @@ pub mod stress;
 mod units;
 
 pub use built_in::{BuiltIn, built_ins};
-pub use error::{Place, Problem, SceneError, SceneFault};
+pub use error::{Place, Problem, SceneError, SceneFault, SceneWarning};
 pub use file_access::FileAccess;
-pub use scene::{Scene, Stage};
+pub use joint_names::scene_joints;
+pub use model::status_name;
+pub use scene::{BuiltScene, Scene};
 pub use schema::schema;
 pub use source::MAX_SCENE_BYTES;

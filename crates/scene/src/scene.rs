@@ -2,8 +2,9 @@
 
 use crate::built_in;
 use crate::defaults;
+use crate::deprecated::Deprecated;
 use crate::document::Table;
-use crate::error::{Problem, SceneError};
+use crate::error::{Problem, SceneError, SceneWarning};
 use crate::file_access::FileAccess;
 use crate::include::{self, Includes};
 use crate::model::Model;
@@ -14,7 +15,7 @@ use rattleback_dynamics::{Registry, Simulator, World};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// A scene as it stands in a file: what is there and how it starts. Build it as often as you like.
+/// A scene as read from a file, checked; it can be built any number of times.
 ///
 /// ```
 /// use rattleback_dynamics::Registry;
@@ -30,12 +31,12 @@ use std::path::{Path, PathBuf};
 ///     "#,
 ///     "example",
 /// )?;
-/// let mut stage = scene.build(&Registry::default())?;
+/// let mut built = scene.build(&Registry::default())?;
 /// for _ in 0..240 {
-///     stage.simulator.step(&mut stage.world, stage.dt)?;
+///     built.simulator.step(&mut built.world, built.dt)?;
 /// }
-/// let ball = stage.world.find_body("ball").unwrap();
-/// assert!((stage.world.body(ball)?.position().z - (10.0 - 0.5 * 9.81)).abs() < 1e-9);
+/// let ball = built.world.find_body("ball").unwrap();
+/// assert!((built.world.body(ball)?.position().z - (10.0 - 0.5 * 9.81)).abs() < 1e-9);
 ///
 /// let error = Scene::parse("titel = 'A ball falls'", "example").unwrap_err();
 /// assert!(error.to_string().starts_with("example:1:1: unknown key `titel`"));
@@ -47,40 +48,52 @@ pub struct Scene {
     folder: PathBuf,
     access: FileAccess,
     document: Table,
+    warnings: Vec<SceneWarning>,
 }
 
-/// A scene built: a world at time 0 and what moves it.
+/// A built scene: a world at time 0 and its simulator.
 #[derive(Debug)]
-pub struct Stage {
-    /// Everything there is.
+pub struct BuiltScene {
+    /// The world.
     pub world: World,
-    /// What moves it.
+    /// The simulator.
     pub simulator: Box<dyn Simulator>,
     /// Suggested time step, s.
     pub dt: f64,
     /// Suggested duration of a run, s.
     pub duration: f64,
-    /// One line.
+    /// Title, one line.
     pub title: String,
-    /// What there is to see.
+    /// Description of what happens in it.
     pub description: String,
     /// Channels worth plotting, such as `energy` or `racket.omega_y`.
     pub plot: Vec<String>,
+    /// What should be changed in the file, such as names of an earlier release.
+    pub warnings: Vec<SceneWarning>,
 }
 
 impl Scene {
-    /// (text, what to call it in messages) ⇒ scene. The text is TOML, or what its name ends in: JSON (`.json`), a script (`.rhai`), a
+    /// (text, name in messages) ⇒ scene. The text is TOML, or what its name ends in: JSON (`.json`), a script (`.rhai`), a
     /// sandbox script (`.sandbox`, `.gravitas`). Paths of included files and of meshes are relative to the current folder, and stay in it.
+    ///
+    /// # Errors
+    /// The first error in the text and its place, or a text longer than [`MAX_SCENE_BYTES`].
     pub fn parse(text: &str, origin: &str) -> Result<Self, SceneError> {
         Self::parse_in(text, origin, PathBuf::new(), None, FileAccess::SceneFolder)
     }
 
     /// Path of a file ⇒ scene. Paths of included files and of meshes are relative to the file's folder, and stay in it.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or the first error in it and its place.
     pub fn load(path: &Path) -> Result<Self, SceneError> {
         Self::load_with(path, FileAccess::SceneFolder)
     }
 
     /// The same, for a scene that may name other files as well.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or the first error in it and its place.
     pub fn load_with(path: &Path, access: FileAccess) -> Result<Self, SceneError> {
         let origin = path.display().to_string();
         let bytes = read_file(path, MAX_SCENE_BYTES).map_err(|failure| match failure {
@@ -106,6 +119,9 @@ impl Scene {
     }
 
     /// Name of a built-in scene ⇒ scene.
+    ///
+    /// # Errors
+    /// An unknown name.
     pub fn built_in(name: &str) -> Result<Self, SceneError> {
         let known = built_in::built_ins();
         match known.iter().find(|scene| scene.name == name) {
@@ -117,19 +133,25 @@ impl Scene {
         }
     }
 
-    /// Path of a file, or name of a built-in scene ⇒ scene. If there is a file called so, it is meant.
+    /// Path of a file, or name of a built-in scene ⇒ scene. A file takes precedence.
+    ///
+    /// # Errors
+    /// Neither a file nor a built-in scene of this name, a file that cannot be read, or the first error in it.
     pub fn open(name_or_path: &str) -> Result<Self, SceneError> {
         Self::open_with(name_or_path, FileAccess::SceneFolder)
     }
 
     /// The same, for a scene that may name files outside of its folder as well.
+    ///
+    /// # Errors
+    /// Neither a file nor a built-in scene of this name, a file that cannot be read, or the first error in it.
     pub fn open_with(name_or_path: &str, access: FileAccess) -> Result<Self, SceneError> {
         let path = Path::new(name_or_path);
         if path.is_file() {
             return Self::load_with(path, access);
         }
         match Self::built_in(name_or_path) {
-            // Whoever writes a path means a file, and wants to know what is wrong with it.
+            // A name with a folder or an extension is a path: the error is that of the file.
             Err(SceneError::UnknownScene { .. })
                 if path.components().count() > 1 || path.extension().is_some() =>
             {
@@ -139,11 +161,20 @@ impl Scene {
         }
     }
 
-    /// Makes the world and the simulator, with types from the registry; all of it or, with the reason, nothing.
-    pub fn build(&self, registry: &Registry) -> Result<Stage, SceneError> {
-        let stage = Model::read(&self.document)
-            .and_then(|model| crate::build::stage(&model, registry, &self.folder, self.access));
-        stage.map_err(|fault| error(&self.source, fault))
+    /// Makes the world and the simulator, with types from the registry.
+    ///
+    /// # Errors
+    /// The first error in the scene and its place.
+    pub fn build(&self, registry: &Registry) -> Result<BuiltScene, SceneError> {
+        let built = Model::read(&self.document)
+            .and_then(|model| crate::build::scene(&model, registry, &self.folder, self.access));
+        let built = built.map_err(|fault| error(&self.source, fault))?;
+        Ok(BuiltScene { warnings: self.warnings.clone(), ..built })
+    }
+
+    /// What should be changed in the file, such as names of an earlier release; empty for most scenes.
+    pub fn warnings(&self) -> &[SceneWarning] {
+        &self.warnings
     }
 
     /// The scene as TOML text in a standard layout, in one file, without defaults and comments. Writing, reading and writing again changes nothing.
@@ -151,7 +182,7 @@ impl Scene {
         self.document.to_toml()
     }
 
-    /// The scene as JSON text, which says the same.
+    /// The scene as JSON text, with the same contents as [`Self::to_toml`].
     pub fn to_json(&self) -> String {
         self.document.to_json()
     }
@@ -168,26 +199,33 @@ impl Scene {
         let how = Includes { folder: &folder, file, access, read: read_included, parse: tree };
         let document = document(text, origin, &mut source, &how);
         match document {
-            Ok(document) => Ok(Self { source, folder, access, document }),
+            Ok((document, deprecated)) => {
+                let warnings = deprecated.warnings(&source);
+                Ok(Self { source, folder, access, document, warnings })
+            }
             Err(fault) => Err(error(&source, fault)),
         }
     }
 }
 
-/// (text, what it is called, where its texts go, how files are found) ⇒ the whole tree, checked as far as a model can.
-fn document(text: &str, origin: &str, source: &mut Source, how: &Includes<'_>) -> Read<Table> {
+/// (text, name, source that collects included texts, how files are found) ⇒ the whole tree, checked as far as a model can, and the old names
+/// that were replaced in it.
+fn document(text: &str, origin: &str, source: &mut Source, how: &Includes<'_>) -> Read<(Table, Deprecated)> {
     let mut document = tree(text, origin)?;
     if let (true, Some(node)) = (script::is_script(origin), document.get("include")) {
-        let message = "a script reaches no file, so it cannot include one";
+        let message = "scripts have no access to files, so they cannot include one";
         return Err(Fault::new(node.span, Problem::Conflict(message.into())));
     }
     include::resolve(&mut document, source, how)?;
+    let mut deprecated = Deprecated::default();
+    deprecated.replace(&mut document)?;
     defaults::apply(&mut document)?;
+    deprecated.replace(&mut document)?;
     Model::read(&document)?;
-    Ok(document)
+    Ok((document, deprecated))
 }
 
-/// Text ⇒ tree, by what the file is called.
+/// Text ⇒ tree, by the extension of the file.
 fn tree(text: &str, origin: &str) -> Read<Table> {
     if script::is_script(origin) {
         script::run(text)
@@ -200,17 +238,17 @@ fn tree(text: &str, origin: &str) -> Read<Table> {
     }
 }
 
-/// The error for a fault, in the names that its file uses.
+/// The error for a fault, in the names of its file format.
 fn error(source: &Source, fault: Fault) -> SceneError {
     if !sandbox_script::is_sandbox_script(source.origin(fault.span)) {
         return source.error(fault);
     }
-    source.error(Fault::new(fault.span, sandbox_script::retold(*fault.problem)))
+    source.error(Fault::new(fault.span, sandbox_script::in_script_names(*fault.problem)))
 }
 
 /// Path of a regular file that is not too large ⇒ its bytes.
 fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ReadFailure> {
-    // Looked at before opening: opening a pipe would wait for its writer.
+    // Checked before opening: opening a pipe would wait for its writer.
     let metadata = std::fs::metadata(path).map_err(ReadFailure::Io)?;
     if !metadata.is_file() {
         let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file");
@@ -228,7 +266,7 @@ fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ReadFailure> {
     Ok(bytes)
 }
 
-/// Why a file has no bytes for us.
+/// Why a file could not be read.
 enum ReadFailure {
     Io(std::io::Error),
     TooLarge(u64),

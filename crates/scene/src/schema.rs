@@ -1,9 +1,10 @@
-//! JSON Schema of scene files, for editors that complete and check while one types.
+//! JSON Schema of scene files, for completion and validation in editors.
 //!
-//! Made from the registry, so that a plug-in's shapes and forces are in it, too. TOML files are checked by the same schemas:
-//! `#:schema scene.schema.json` in the first line tells most editors.
+//! Made from the registry, so it includes the shapes and forces of plug-ins. It applies to TOML files as well: most editors take it
+//! from `#:schema scene.schema.json` in the first line.
 
 use crate::defaults::KINDS;
+use crate::joint_names::scene_joints;
 use crate::model::{BODY_KEYS, KEYS};
 use rattleback_dynamics::Registry;
 use rattleback_dynamics::property::{Allowed, PropertySpec, Value, ValueType};
@@ -19,7 +20,7 @@ use serde_json::{Map, Value as Json, json};
 pub fn schema(registry: &Registry) -> Json {
     let shapes = components(registry.shapes.iter(), &shape_extras());
     let forces = components(registry.forces.iter(), &force_extras());
-    let joints = components(registry.joints.iter(), &joint_extras());
+    let joints = components(scene_joints(registry).iter(), &joint_extras());
     let simulators = components(registry.simulators.iter(), &[]);
     let material =
         registry.materials.iter().next().map_or(json!(true), |entry| table(&entry.properties, &[like()]));
@@ -50,14 +51,14 @@ pub fn schema(registry: &Registry) -> Json {
     })
 }
 
-/// What may stand under a key of the top level.
+/// Schema of a key of the top level.
 fn top_level(key: &str) -> Json {
     let words = |words: &[&str]| json!({ "enum": words });
     match key {
         "title" => json!({ "type": "string", "description": "One line" }),
-        "description" => json!({ "type": "string", "description": "What there is to see" }),
+        "description" => json!({ "type": "string", "description": "What happens in the scene" }),
         "include" => {
-            json!({ "$ref": "#/$defs/names", "description": "Files that this one takes over, relative to it" })
+            json!({ "$ref": "#/$defs/names", "description": "Files to merge into this one, relative to it" })
         }
         "defaults" => {
             let of_kind = json!({ "type": "object", "additionalProperties": { "type": "object" } });
@@ -73,7 +74,7 @@ fn top_level(key: &str) -> Json {
         "duration" => {
             json!({ "type": "number", "exclusiveMinimum": 0, "description": "Suggested length of a run, s" })
         }
-        "seed" => json!({ "type": "integer", "minimum": 0, "description": "Of everything random" }),
+        "seed" => json!({ "type": "integer", "minimum": 0, "description": "Seed of random numbers" }),
         "plot" => {
             json!({ "type": "array", "items": { "type": "string" }, "description": "Channels worth plotting" })
         }
@@ -96,13 +97,13 @@ fn body() -> Json {
     for key in BODY_KEYS {
         let schema = match *key {
             "name" | "like" | "material" => json!({ "type": "string" }),
-            "status" => json!({ "enum": ["dynamic", "fixed", "animated", "inactive"] }),
+            "status" => json!({ "enum": ["dynamic", "static", "kinematic", "inactive"] }),
             "position" | "velocity" | "angular_velocity" => json!({ "$ref": "#/$defs/vector" }),
             "orientation" => json!({ "$ref": "#/$defs/orientation" }),
             "density" | "mass" => json!({ "type": "number", "minimum": 0 }),
             "charge" => json!({ "type": "number" }),
             "can_sleep" => json!({ "type": "boolean" }),
-            "groups" | "touches" => json!({ "$ref": "#/$defs/names" }),
+            "groups" | "collision_mask" => json!({ "$ref": "#/$defs/names" }),
             "shape" => json!({ "anyOf": [
                 { "$ref": "#/$defs/shape" }, { "type": "array", "items": { "$ref": "#/$defs/shape" } }] }),
             _ => json!({}),
@@ -122,7 +123,7 @@ fn shape_extras() -> Vec<(&'static str, Json)> {
         ("density", json!({ "type": "number" })),
         ("material", json!({ "type": "string" })),
         ("groups", json!({ "$ref": "#/$defs/names" })),
-        ("touches", json!({ "$ref": "#/$defs/names" })),
+        ("collision_mask", json!({ "$ref": "#/$defs/names" })),
         ("sensor", json!({ "type": "boolean" })),
         ("one_way", json!({ "$ref": "#/$defs/vector" })),
         (
@@ -148,7 +149,10 @@ fn joint_extras() -> Vec<(&'static str, Json)> {
     let vector = || json!({ "$ref": "#/$defs/vector" });
     vec![
         ("name", json!({ "type": "string" })),
-        ("bodies", json!({ "$ref": "#/$defs/names", "description": "Two, or one that the world holds" })),
+        (
+            "bodies",
+            json!({ "$ref": "#/$defs/names", "description": "Two, or one that is joined to the world" }),
+        ),
         (
             "chain",
             json!({ "type": "string", "description": "A repeated body, each copy joined to the next" }),
@@ -169,7 +173,7 @@ fn like() -> (&'static str, Json) {
     ("like", json!({ "type": "string", "description": "Name of a default of its kind" }))
 }
 
-/// One of several types, told apart by `type`.
+/// One of several types, distinguished by `type`.
 fn components<'a, T: 'a>(entries: impl Iterator<Item = &'a Entry<T>>, extras: &Extras) -> Json {
     let variants: Vec<Json> = entries
         .map(|entry| {
@@ -181,7 +185,7 @@ fn components<'a, T: 'a>(entries: impl Iterator<Item = &'a Entry<T>>, extras: &E
         })
         .collect();
     if extras.iter().any(|(name, _)| *name == "like") {
-        // What is like a default may have its type from there, and with it any property.
+        // A table that is `like` a default may have its type, and so any property, from there.
         let filled = json!({ "type": "object", "required": ["like"], "description": "Like a default",
             "not": { "required": ["type"] } });
         return json!({ "oneOf": variants.into_iter().chain([filled]).collect::<Vec<_>>() });
@@ -200,7 +204,7 @@ fn table(specs: &[PropertySpec], extras: &Extras) -> Json {
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
-/// A property by its type and range. Ranges are those of SI units, and units may be others: only signs are told.
+/// Schema of a property. Ranges are in SI units, and a scene may use others: only the sign is included.
 fn property(spec: &PropertySpec) -> Json {
     let list = |items: Json| json!({ "type": "array", "items": items });
     let mut schema = match spec.value_type {

@@ -1,14 +1,13 @@
-//! The text of a scene, and how a byte range in it becomes a line and a column.
+//! The text of a scene, and the line and column of a byte range in it.
 //!
-//! A scene may be spread over files. Their texts follow each other, one byte apart, and a byte range counts from the beginning of the
-//! first: so it says which file it is in.
+//! A scene may consist of several files. Their texts are numbered consecutively, one byte apart, so a byte range determines its file.
 
 use crate::error::{Place, Problem, SceneError, SceneFault};
 
-/// Longest scene text: every number of it costs some hundred bytes while it is read.
+/// Longest scene text, bytes; every number in it takes some hundred bytes of memory while it is read.
 pub const MAX_SCENE_BYTES: u64 = 16 << 20;
 
-/// How much of a very long line a message shows.
+/// Most characters of a line that a message shows.
 const SHOWN_CHARACTERS: usize = 160;
 
 /// A byte range of the text.
@@ -26,7 +25,7 @@ impl From<std::ops::Range<usize>> for Span {
 }
 
 impl Span {
-    /// The same range in a text that begins so many bytes later.
+    /// The same range in a text that begins that many bytes later.
     pub fn shifted(self, by: usize) -> Self {
         Self { start: self.start + by as u32, end: self.end + by as u32 }
     }
@@ -88,7 +87,7 @@ impl Source {
         own.unwrap_or(&self.first)
     }
 
-    /// What the file is called that a byte range is in.
+    /// Name of the file that a byte range is in.
     pub fn origin(&self, span: Span) -> &str {
         &self.part(span).origin
     }
@@ -98,7 +97,7 @@ impl Source {
         SceneError::Fault(Box::new(SceneFault { place: self.place(fault.span), problem: *fault.problem }))
     }
 
-    /// Byte range ⇒ line, column and what stands there.
+    /// Byte range ⇒ line, column and the text of the line.
     pub fn place(&self, span: Span) -> Place {
         let part = self.part(span);
         let text = &part.text;
@@ -109,7 +108,7 @@ impl Source {
         let line = text[line_start..line_end].trim_end_matches('\r');
         let characters_before = text[line_start..start].chars().count();
         let width = text[start..end.min(line_start + line.len()).max(start)].chars().count().max(1);
-        // Of a line of a million numbers only the surroundings are shown.
+        // Of a very long line only the surroundings are shown.
         let skipped =
             if characters_before < SHOWN_CHARACTERS { 0 } else { characters_before - SHOWN_CHARACTERS / 2 };
         let visible = |c: char| if c.is_control() && c != '\t' { '\u{FFFD}' } else { c };
@@ -138,7 +137,7 @@ fn floor_char_boundary(text: &str, index: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// However long the line, the message is short and the caret stands under what is meant.
+    /// However long the line, the message is short and the caret is under the right character.
     #[test]
     fn long_lines_are_cut_around_the_place() {
         let text = format!("a = [{}7, {}]", "1, ".repeat(100_000), "1, ".repeat(100_000));

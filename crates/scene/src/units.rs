@@ -1,4 +1,4 @@
-//! Units of a scene file, converted to SI at the door.
+//! Units of a scene file, converted to SI when values are read.
 //!
 //! A scene names its units of length, mass and angle; seconds and coulombs are always meant as such. Every other
 //! quantity is taken in the coherent system these span: with length unit L and mass unit M (in m and kg), a quantity
@@ -68,7 +68,7 @@ impl Dimension {
     }
 }
 
-/// What one of the scene's units is in SI.
+/// The units of a scene, in SI.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Units {
     length: f64,
@@ -100,7 +100,7 @@ impl Units {
         })
     }
 
-    /// What a number of this dimension has to be multiplied with to be in SI.
+    /// Factor from a quantity of this dimension in the units of the scene to SI.
     pub fn factor(&self, dimension: Dimension) -> f64 {
         self.mass.powi(dimension.mass) * self.length.powi(dimension.length) * self.angle.powi(dimension.angle)
     }

@@ -1,4 +1,4 @@
-//! A scene says the same as TOML, as JSON and as a script: the same world, bit for bit.
+//! A scene as TOML, as JSON and as a script builds the same world, bit for bit.
 
 use proptest::prelude::*;
 use rattleback_dynamics::Registry;
@@ -7,8 +7,8 @@ use rattleback_scene::{Scene, built_ins};
 const EVERYTHING: &str = include_str!("everything.toml");
 
 fn world(scene: &Scene) -> Vec<u8> {
-    let stage = scene.build(&Registry::default()).unwrap();
-    stage.world.snapshot_with(&*stage.simulator).unwrap()
+    let built = scene.build(&Registry::default()).unwrap();
+    built.world.snapshot_with(&*built.simulator).unwrap()
 }
 
 /// Through JSON and back the text is the same, and so is the world.
@@ -31,7 +31,7 @@ fn goes_round(text: &str, origin: &str) {
 }
 
 #[test]
-fn every_scene_that_comes_along_goes_round() {
+fn every_built_in_scene_goes_round() {
     for scene in built_ins().iter().filter(|scene| scene.name != "swarm") {
         goes_round(scene.text, scene.file);
     }
@@ -56,8 +56,8 @@ fn what_is_written_is_json() {
     assert_eq!(value["body"][0]["shape"]["radius"], 2);
     // The other reader sorts keys, and materials are numbered in the order of the file: bodies are compared one by one.
     let bodies = |scene: &Scene| -> Vec<_> {
-        let stage = scene.build(&Registry::default()).unwrap();
-        stage.world.iter_bodies().map(|body| (body.pose(), body.mass(), body.velocity())).collect()
+        let built = scene.build(&Registry::default()).unwrap();
+        built.world.iter_bodies().map(|body| (body.pose(), body.mass(), body.velocity())).collect()
     };
     let compact = Scene::parse(&value.to_string(), "compact.json").unwrap();
     assert_eq!(bodies(&compact), bodies(&Scene::parse(EVERYTHING, "everything.toml").unwrap()));
@@ -77,9 +77,9 @@ fn mistakes_in_json_are_told_at_their_place() {
         ("{ \"a\" 1 }", 1, 7, "`:`"),
         ("{ a: 1 }", 1, 3, "double quotes"),
         ("{ \"a\": \"\\q\" }", 1, 8, "escape"),
-        ("{ \"a\": \"x", 1, 8, "no end"),
+        ("{ \"a\": \"x", 1, 8, "unterminated"),
         ("[]", 1, 1, "an object"),
-        ("{} {}", 1, 4, "behind the end"),
+        ("{} {}", 1, 4, "after the end"),
         ("{ \"a\": 01 }", 1, 8, "as JSON writes it"),
         ("", 1, 1, "a value is missing"),
     ] {
@@ -105,12 +105,12 @@ proptest! {
 
     #[test]
     fn strings_and_numbers_keep_their_value(title in "\\PC{0,40}", x in any::<f64>().prop_filter("finite", |x| x.is_finite()), n in any::<i32>()) {
-        let json = serde_json::json!({ "title": title, "body": [{ "name": "a", "status": "fixed", "position": [x, n, 0] }] });
+        let json = serde_json::json!({ "title": title, "body": [{ "name": "a", "status": "static", "position": [x, n, 0] }] });
         let scene = Scene::parse(&json.to_string(), "a.json").unwrap();
         for again in [Scene::parse(&scene.to_json(), "b.json").unwrap(), Scene::parse(&scene.to_toml(), "b.toml").unwrap()] {
-            let stage = again.build(&Registry::default()).unwrap();
-            prop_assert_eq!(&stage.title, &title);
-            let at = stage.world.body(stage.world.find_body("a").unwrap()).unwrap().position();
+            let built = again.build(&Registry::default()).unwrap();
+            prop_assert_eq!(&built.title, &title);
+            let at = built.world.body(built.world.find_body("a").unwrap()).unwrap().position();
             prop_assert_eq!((at.x, at.y), (x, f64::from(n)));
         }
     }

@@ -178,10 +178,10 @@ fn unknown_names() {
             "[simulator]\ntype = 'free-motion'\nintegrator = «'runge-kutta-5'»".to_owned(),
             "did you mean `runge-kutta-",
         ),
-        ("[[body]]\nstatus = «'static'»".to_owned(), "known: dynamic, fixed, animated, inactive"),
+        ("[[body]]\nstatus = «'frozen'»".to_owned(), "known: dynamic, static, kinematic, inactive"),
         ("[[body]]\nshape = { type = «'sfere'», radius = 1 }".to_owned(), "did you mean `sphere`"),
         ("[[body]]\nmaterial = «'steal'»\n[materials.steel]\n".to_owned(), "did you mean `steel`"),
-        ("[[body]]\ntouches = [«'walls'»]".to_owned(), "known: default"),
+        ("[[body]]\ncollision_mask = [«'walls'»]".to_owned(), "known: default"),
         ("[[body]]\nmass_model = «'hollow'»".to_owned(), "known: exact, sampled, surface"),
         ("[[body]]\npath = { type = «'circle'» }".to_owned(), "known: steady"),
         ("[[force]]\ntype = «'springs'»".to_owned(), "did you mean `spring`"),
@@ -227,7 +227,7 @@ fn duplicates_and_conflicts() {
     );
     refuses("[[force]]\ntype = 'drag'\nname = «'gravity'»", "there is a force called `gravity` already");
     refuses("[[body]]\ndensity = 1\nmass = «2»", "exclude each other");
-    refuses("[[body]]\nstatus = «'fixed'»\npath = { type = 'steady' }", "only an animated one");
+    refuses("[[body]]\nstatus = «'static'»\npath = { type = 'steady' }", "only a kinematic one");
     refuses("[[force]]\ntype = 'drag'\non = 'a'\ngroup = «'b'»", "exclude each other");
     refuses("[filter]\nforbid = [«{ body = 'a', group = 'b' }»]", "exactly one of");
     refuses(
@@ -269,7 +269,7 @@ fn limits() {
     let corners = (0..5000).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
     let mesh = format!("vertices = [[0, 0, 0]], faces = [[{corners}]]");
     refuses(&format!("[[body]]\nshape = {{ type = «'mesh'», {mesh} }}"), "corners of a face: 5000");
-    let copies = "[[body]]\nname = 'a'\nstatus = 'fixed'\nrepeat = { count = 2000 }\n";
+    let copies = "[[body]]\nname = 'a'\nstatus = 'static'\nrepeat = { count = 2000 }\n";
     refuses(&format!("{copies}[filter]\nforbid = [{{ bodies = ['a', «'a'»] }}]"), "name groups instead");
     let groups: Vec<String> = (0..63).map(|i| format!("'g{i}'")).collect();
     refuses(&format!("[[body]]\ngroups = [{}, «'last'»]", groups.join(", ")), "at most 64");
@@ -325,12 +325,12 @@ fn files() {
                 [[body]]\nname = 'hull'\nshape = { type = 'convex', file = 'cube.obj' }\n";
     let path = folder.join("part.toml");
     std::fs::write(&path, text).unwrap();
-    let stage = Scene::open(path.to_str().unwrap()).unwrap().build(&Registry::default()).unwrap();
-    let part = stage.world.body(stage.world.find_body("part").unwrap()).unwrap();
+    let built = Scene::open(path.to_str().unwrap()).unwrap().build(&Registry::default()).unwrap();
+    let part = built.world.body(built.world.find_body("part").unwrap()).unwrap();
     // 10 × 20 × 30 mm³ of water: 6 g, centre at half of each.
     assert!((part.mass() - 6e-3).abs() < 1e-12);
     assert!((part.center_of_mass() - glam::DVec3::new(0.005, 0.01, 0.015)).length() < 1e-12);
-    let hull = stage.world.body(stage.world.find_body("hull").unwrap()).unwrap();
+    let hull = built.world.body(built.world.find_body("hull").unwrap()).unwrap();
     assert!((hull.mass() - 1e-3).abs() < 1e-12);
 
     std::fs::write(&path, b"title = 'x'\nbody = '\xFF'").unwrap();

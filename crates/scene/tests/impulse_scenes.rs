@@ -47,7 +47,7 @@ fn the_twelve_have_the_epsilon_of_the_common_rule() {
     ] {
         assert!(built_ins().iter().any(|scene| scene.name == name));
         let mut play = Playback::open(name);
-        play.advance(play.stage.dt, |_| ());
+        play.advance(play.built.dt, |_| ());
         assert!((play.impulse.collision_epsilon() / epsilon - 1.0).abs() < 1e-9, "{name}");
     }
 }
@@ -87,7 +87,7 @@ fn dominos_without_friction_keep_their_momentum() {
     let mut scale: f64 = 0.0;
     let mut most: f64 = 0.0;
     smooth.advance(0.25, |play| {
-        let momentum = play.stage.world.readout().momentum;
+        let momentum = play.built.world.readout().momentum;
         most = most.max(momentum.truncate().length());
         scale = scale.max(0.012 * play.body("first").velocity().length());
     });
@@ -162,7 +162,7 @@ fn the_block_on_the_ramp_stops_where_coulomb_says() {
     let mut track = Vec::new();
     play.advance(5.0, |play| {
         let block = play.body("block");
-        track.push((play.stage.world.time(), block.velocity().dot(down), block.position().dot(down) - start));
+        track.push((play.built.world.time(), block.velocity().dot(down), block.position().dot(down) - start));
     });
     let sliding: Vec<(f64, f64)> =
         track.iter().filter(|(t, ..)| (0.05..1.9).contains(t)).map(|(t, v, _)| (*t, *v)).collect();
@@ -254,9 +254,9 @@ fn hexagon(seed: u32) -> bool {
     let (mut lowest, mut highest_rise) = (f64::INFINITY, 0.0f64);
     let mut graph = (0, 0);
     // They have come to an end of bouncing after 3 s at the earliest, and have 12 s.
-    while play.stage.world.time() < 12.0 && !(graph == (12, 7) && play.stage.world.time() > 3.0) {
+    while play.built.world.time() < 12.0 && !(graph == (12, 7) && play.built.world.time() > 3.0) {
         play.advance(0.1, |play| {
-            let energy = play.stage.world.readout().energy();
+            let energy = play.built.world.readout().energy();
             highest_rise = highest_rise.max(energy - lowest);
             lowest = lowest.min(energy);
         });
@@ -269,7 +269,7 @@ fn hexagon(seed: u32) -> bool {
     let radii = places.map(|place| place.truncate().length());
     println!(
         "dish: {graph:?} at {:.1} s, radii {radii:.4?}, energy rises by at most {highest_rise:.2e} J, {:?}",
-        play.stage.world.time(),
+        play.built.world.time(),
         play.impulse.counters()
     );
     // The middle ball may be 0.3 r off the axis; the six are measured from it, for off the axis they are off alike.
@@ -296,10 +296,10 @@ fn the_break_keeps_the_momentum() {
     for _ in 0..300 {
         let checks = play.impulse.counters().checks;
         play.advance(0.01, |play| {
-            let time = play.stage.world.time();
+            let time = play.built.world.time();
             first = first.or_else(|| play.first_meeting("cue", "row-1"));
             if after.is_none() && first.is_some_and(|first| time > first + 5e-3) {
-                after = Some((time, play.stage.world.readout().momentum));
+                after = Some((time, play.built.world.readout().momentum));
             }
         });
         rates.push((play.impulse.counters().checks - checks) as f64 / 0.01);
@@ -324,7 +324,7 @@ fn two_balls(spin: f64, velocity: f64) -> Playback {
          [materials.ball]\nrestitution = 1\nstatic_friction = 0\nkinetic_friction = 0\n\
          [materials.cloth]\nstatic_friction = 0.2\nkinetic_friction = 0.2\n\
          [[mixing.pair]]\nmaterials = ['ball', 'cloth']\nrestitution = 0.5\nstatic_friction = 0.2\nkinetic_friction = 0.2\n\
-         [[body]]\nname = 'cloth'\nstatus = 'fixed'\nmaterial = 'cloth'\nshape = {{ type = 'half-space' }}\n\
+         [[body]]\nname = 'cloth'\nstatus = 'static'\nmaterial = 'cloth'\nshape = {{ type = 'half-space' }}\n\
          [[body]]\nname = 'cue'\nmaterial = 'ball'\nmass = 0.17\nposition = [-0.06, 0, 0.0287]\nvelocity = [{velocity}, 0, 0]\n\
          angular_velocity = [0, {spin}, 0]\nshape = {{ type = 'sphere', radius = 0.028575 }}\n\
          [[body]]\nname = 'object'\nmaterial = 'ball'\nmass = 0.17\nposition = [0, 0, 0.0287]\n\
@@ -333,7 +333,7 @@ fn two_balls(spin: f64, velocity: f64) -> Playback {
     Playback::of(&Scene::parse(&text, "two balls").unwrap())
 }
 
-/// D7, spin: a rolling cue ball that meets another head-on follows with 2/7 of its speed, the other rolls off with 5/7;
+/// D7, spin: a rolling cue ball that hits another head-on follows with 2/7 of its speed, the other rolls off with 5/7;
 /// with backspin ω it comes back with 2/7 r ω.
 #[test]
 fn follow_and_draw() {
@@ -382,8 +382,8 @@ fn the_rack_has_no_favourite_side() {
         let mut play = Playback::quiet("bowling", &[("position = [0.08, 0.2, 0.13]", &place)]);
         let mut blows = Vec::new();
         play.advance(3.0, |play| {
-            let lane = play.stage.world.find_body("lane").unwrap();
-            for event in play.stage.world.events() {
+            let lane = play.built.world.find_body("lane").unwrap();
+            for event in play.built.world.events() {
                 let Event::Collision { time, point, bodies, .. } = event else { continue };
                 if !bodies.contains(&lane) {
                     blows.push((*time, *point));
@@ -443,7 +443,7 @@ fn the_ball_on_the_platter_goes_round() {
         let angle = v.y.atan2(v.x);
         turned += (angle - last + 3.0 * PI).rem_euclid(2.0 * PI) - PI;
         last = angle;
-        angles.push((play.stage.world.time(), turned));
+        angles.push((play.built.world.time(), turned));
         places.push(play.body("ball").position().truncate());
     });
     let rate = line(&angles).0;
@@ -476,7 +476,7 @@ fn stones(reverse: bool, mirror: bool) -> Playback {
     let mass = ("position = [0.070710678, 0.014142136, 0]", "position = [0.070710678, -0.014142136, 0]");
     let mut play = Playback::variant("rattleback", if mirror { std::slice::from_ref(&mass) } else { &[] });
     for name in ["loaded", "balanced"] {
-        let id = play.stage.world.find_body(name).unwrap();
+        let id = play.built.world.find_body(name).unwrap();
         let original = Playback::open("rattleback");
         let body = original.body(name);
         let (mut pose, mut v, mut omega) = (body.pose(), body.velocity(), body.angular_velocity());
@@ -490,7 +490,7 @@ fn stones(reverse: bool, mirror: bool) -> Playback {
             v.y = -v.y;
             omega = DVec3::new(-omega.x, omega.y, -omega.z);
         }
-        let mut body = play.stage.world.body_mut(id).unwrap();
+        let mut body = play.built.world.body_mut(id).unwrap();
         body.set_pose(pose).unwrap();
         body.set_velocity(v).unwrap();
         body.set_angular_velocity(omega).unwrap();
@@ -587,7 +587,7 @@ fn caps_leave_the_chute_by_its_opening() {
     play.finish();
 }
 
-/// D12: 26 bodies; with e = 1 and μ = 0 the energy stays and nobody leaves the box.
+/// D12: 26 bodies; with e = 1 and μ = 0 energy is conserved and no body leaves the box.
 #[test]
 fn exploding_text_keeps_its_energy() {
     let mut play = Playback::variant(
@@ -595,7 +595,7 @@ fn exploding_text_keeps_its_energy() {
         &[("restitution = 0.5", "restitution = 1"), ("_friction = 0.3", "_friction = 0")],
     );
     play.sample_every(25);
-    let energy = |play: &Playback| play.stage.world.readout().kinetic_energy;
+    let energy = |play: &Playback| play.built.world.readout().kinetic_energy;
     let start = energy(&play);
     let free: Vec<_> = play.free_bodies();
     assert_eq!(free.len(), 26);
@@ -604,7 +604,7 @@ fn exploding_text_keeps_its_energy() {
     println!("text: energy changes by {change:e}, {:?}", play.impulse.counters());
     assert!(change.abs() < 1e-6, "{change}");
     for id in free {
-        let place = play.stage.world.body(id).unwrap().center_of_mass().abs();
+        let place = play.built.world.body(id).unwrap().center_of_mass().abs();
         assert!(place.x < 1.0 && place.y < 0.6 && place.z < 0.6, "{place}");
     }
     play.finish();
@@ -615,22 +615,22 @@ fn exploding_text_keeps_its_energy() {
 fn exploding_text_plays_backwards() {
     let mut play = Playback::quiet("exploding-text", &[]);
     let poses =
-        |play: &Playback| -> Vec<_> { play.stage.world.iter_bodies().map(|body| body.pose()).collect() };
+        |play: &Playback| -> Vec<_> { play.built.world.iter_bodies().map(|body| body.pose()).collect() };
     let first = poses(&play);
-    let mut record = vec![play.stage.world.snapshot().unwrap()];
+    let mut record = vec![play.built.world.snapshot().unwrap()];
     for _ in 0..10 {
         play.advance(0.1, |_| ());
-        record.push(play.stage.world.snapshot().unwrap());
+        record.push(play.built.world.snapshot().unwrap());
     }
     assert_ne!(poses(&play), first);
     for snapshot in record.iter().rev() {
-        play.stage.world =
+        play.built.world =
             rattleback_dynamics::World::restore(snapshot, &rattleback_dynamics::Registry::default()).unwrap();
     }
     assert_eq!(poses(&play), first);
 }
 
-/// D6: coins fall, roll and meet without overlapping; a single coin let go slanted comes to rest flat on the plate.
+/// D6: coins fall, roll and collide without overlapping; a single coin let go slanted comes to rest flat on the plate.
 #[test]
 fn coins_stay_apart_and_come_to_rest_flat() {
     let mut play = Playback::open("coins");

@@ -49,7 +49,7 @@ fn a_scene_in_three_files_is_the_scene_in_one() {
     let steel = "[materials.steel]\nrestitution = 0.6\n";
     let steel_json = "{ \"materials\": { \"steel\": { \"restitution\": 0.6 } } }";
     let ground =
-        "[[body]]\nname = 'ground'\nstatus = 'fixed'\nmaterial = 'steel'\nshape = { type = 'half-space' }\n";
+        "[[body]]\nname = 'ground'\nstatus = 'static'\nmaterial = 'steel'\nshape = { type = 'half-space' }\n";
     let stone = "[[body]]\nname = 'stone'\nposition = [0, 0, 2]\nshape = { type = 'mesh', file = 'FOLDERstone.obj' }\n";
     let ball = "[[body]]\nname = 'ball'\nposition = [0, 0, 5]\nshape = { type = 'sphere', radius = 1 }\n";
     let folder = Folder::with(&[
@@ -63,7 +63,7 @@ fn a_scene_in_three_files_is_the_scene_in_one() {
     ]);
     let (whole, cut) = (folder.load("whole.toml").unwrap(), folder.load("cut.toml").unwrap());
     assert_eq!(world(&cut), world(&whole));
-    // What the including file says counts.
+    // The including file takes precedence.
     assert_eq!(cut.build(&Registry::default()).unwrap().duration, 3.0);
     assert!(!cut.to_toml().contains("include"));
     let names: Vec<_> = cut
@@ -102,7 +102,7 @@ fn mistakes_are_told_in_the_file_they_are_in() {
     }
 }
 
-/// What cannot be included is told at the name in the list: circles, towers, strangers, other units.
+/// Includes that are refused, with an error at the name in the list: circles, deep nesting, foreign files, other units.
 #[test]
 fn includes_stay_in_their_folder_and_come_to_an_end() {
     let outside = Folder::with(&[("secret.toml", "title = 'secret'")]);
@@ -151,7 +151,7 @@ fn includes_stay_in_their_folder_and_come_to_an_end() {
         assert!(!error.to_string().contains("secret'"), "{error}");
     }
     std::fs::remove_file(folder.path("../x.toml")).ok();
-    // A script reaches no file.
+    // A script has no access to files.
     assert!(Scene::parse("set(\"include\", [\"a.toml\"]);", "x.rhai").is_err());
 }
 
@@ -159,7 +159,7 @@ fn parse(text: &str) -> Result<Scene, SceneError> {
     Scene::parse(text, "test.toml")
 }
 
-/// Bodies, shapes, materials, forces and joints like a default are what they would be if they said everything themselves.
+/// Bodies, shapes, materials, forces and joints like a default are the same as with all keys written out.
 #[test]
 fn defaults_fill_in_what_is_not_said() {
     let short = parse(
@@ -216,7 +216,7 @@ fn defaults_that_are_not_there_or_never_end_are_refused() {
     let began = std::time::Instant::now();
     let long = format!("[defaults.body.a]\npoint_masses = [{numbers}]\n{bodies}");
     assert!(parse(&long).unwrap_err().to_string().contains("defaults add"));
-    // Nothing is copied of what is said anyway.
+    // Keys that a table has are not copied from the default.
     let long = format!(
         "[defaults.body.a]\nname = [{numbers}]\n{}",
         "[[body]]\nlike = 'a'\nname = 'x'\n".repeat(10_000)
@@ -251,7 +251,7 @@ fn nothing_outside_of_the_folder_is_read_unless_allowed() {
             .map_err(|error| error.to_string())
     };
     let body =
-        |file: &str| format!("[[body]]\nstatus = 'fixed'\nshape = {{ type = 'mesh', file = '{file}' }}");
+        |file: &str| format!("[[body]]\nstatus = 'static'\nshape = {{ type = 'mesh', file = '{file}' }}");
     let script = |file: &str| {
         format!("body(#{{ status: \"fixed\", shape: #{{ type: \"mesh\", file: \"{file}\" }} }});")
     };

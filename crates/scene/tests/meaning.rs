@@ -1,22 +1,22 @@
-//! What stands in a file is what is built, in SI units; the documentation's examples included.
+//! The built world has the values of the file, in SI units; the examples of the documentation included.
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::world::BodyRef;
 use rattleback_dynamics::{Path, Registry, Signal, Status};
 use rattleback_geometry::space::SpaceKind;
-use rattleback_scene::{Scene, Stage};
+use rattleback_scene::{BuiltScene, Scene};
 
 #[track_caller]
-fn build(text: &str) -> Stage {
+fn build(text: &str) -> BuiltScene {
     match Scene::parse(text, "test").and_then(|scene| scene.build(&Registry::default())) {
-        Ok(stage) => stage,
+        Ok(built) => built,
         Err(error) => panic!("{error}"),
     }
 }
 
-fn body<'w>(stage: &'w Stage, name: &str) -> BodyRef<'w> {
-    stage.world.body(stage.world.find_body(name).unwrap()).unwrap()
+fn body<'w>(built: &'w BuiltScene, name: &str) -> BodyRef<'w> {
+    built.world.body(built.world.find_body(name).unwrap()).unwrap()
 }
 
 /// Every ```toml block of the documentation builds, takes steps, and survives being written.
@@ -29,10 +29,10 @@ fn the_examples_of_the_documentation_work() {
         text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert_eq!(examples.len(), 7);
     for example in examples {
-        let mut stage = build(example);
-        assert!(stage.world.iter_bodies().count() > 0);
+        let mut built = build(example);
+        assert!(built.world.iter_bodies().count() > 0);
         for _ in 0..10 {
-            stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+            built.simulator.step(&mut built.world, built.dt).unwrap();
         }
         let written = Scene::parse(example, "example").unwrap().to_toml();
         assert_eq!(Scene::parse(&written, "written").unwrap().to_toml(), written);
@@ -45,17 +45,17 @@ fn spaces_are_chosen_by_name() {
     let scene = |space: &str| {
         format!(
             "[simulator]\ntype = 'impulse'\nspace = '{space}'\n[[body]]\nname = 'ball'\nposition = [0, 0, 0.2]\n\
-             shape = {{ type = 'sphere', radius = 0.1 }}\n[[body]]\nstatus = 'fixed'\nposition = [0, 0, -1]\n\
+             shape = {{ type = 'sphere', radius = 0.1 }}\n[[body]]\nstatus = 'static'\nposition = [0, 0, -1]\n\
              shape = {{ type = 'box', half_extents = [1, 1, 1] }}\n"
         )
     };
     let mut heights = Vec::new();
     for name in SpaceKind::names() {
-        let mut stage = build(&scene(name));
+        let mut built = build(&scene(name));
         for _ in 0..60 {
-            stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+            built.simulator.step(&mut built.world, built.dt).unwrap();
         }
-        heights.push(body(&stage, "ball").position().z);
+        heights.push(body(&built, "ball").position().z);
     }
     assert_eq!(heights.len(), 9);
     // 60 steps of 1/240 s: in free fall it would be 0.1 m deep in the floor.
@@ -69,10 +69,10 @@ fn spaces_are_chosen_by_name() {
 /// An empty file is an empty world with the documented defaults.
 #[test]
 fn nothing_said_means_the_defaults() {
-    let stage = build("");
-    assert_eq!((stage.dt, stage.duration), (1.0 / 240.0, 10.0));
-    assert_eq!(stage.world.iter_bodies().count(), 0);
-    let (_, name, force) = stage.world.iter_forces().next().unwrap();
+    let built = build("");
+    assert_eq!((built.dt, built.duration), (1.0 / 240.0, 10.0));
+    assert_eq!(built.world.iter_bodies().count(), 0);
+    let (_, name, force) = built.world.iter_forces().next().unwrap();
     assert_eq!(name, Some("gravity"));
     let expected = Value::VectorSignal(Signal::Constant(DVec3::new(0.0, 0.0, -9.81)));
     assert_eq!(force.get("acceleration"), Ok(expected));
@@ -114,7 +114,7 @@ fn units_are_converted_at_the_door() {
     }
 }
 
-/// Quaternion, axis and angle, and Euler angles say the same attitude; Euler turns about x first.
+/// Quaternion, axis and angle, and Euler angles of the same orientation; Euler angles rotate about x first.
 #[test]
 fn orientations_in_three_forms() {
     let q = DQuat::from_rotation_z(0.3) * DQuat::from_rotation_y(0.2) * DQuat::from_rotation_x(0.1);
@@ -125,8 +125,8 @@ fn orientations_in_three_forms() {
         "{ euler = [0.1, 0.2, 0.3] }".into(),
     ];
     for form in forms {
-        let stage = build(&format!("[[body]]\nname = 'a'\nstatus = 'fixed'\norientation = {form}"));
-        assert!(body(&stage, "a").orientation().dot(q).abs() > 1.0 - 1e-14, "{form}");
+        let built = build(&format!("[[body]]\nname = 'a'\nstatus = 'static'\norientation = {form}"));
+        assert!(body(&built, "a").orientation().dot(q).abs() > 1.0 - 1e-14, "{form}");
     }
 }
 
@@ -139,8 +139,8 @@ fn mass_properties_in_three_forms() {
         let text = format!(
             "[[body]]\nname = 'a'\nmass_properties = {{ mass = 2, center = [1, 0, 0], inertia = {form} }}"
         );
-        let stage = build(&text);
-        let a = body(&stage, "a");
+        let built = build(&text);
+        let a = body(&built, "a");
         let inertia = a.world_inertia() - expected;
         let largest = inertia.to_cols_array().iter().fold(0f64, |m, x| m.max(x.abs()));
         assert!(largest < 1e-12, "{largest}");
@@ -151,11 +151,11 @@ fn mass_properties_in_three_forms() {
 /// A barbell: two point masses on a massless-looking rod weigh m₁ + m₂ + rod, about their common centre.
 #[test]
 fn point_masses_and_shapes_add_up() {
-    let stage = build(
+    let built = build(
         "[[body]]\nname = 'a'\nmass = 1\nshape = { type = 'sphere', radius = 0.1 }\n\
          point_masses = [{ mass = 3, position = [4, 0, 0] }]",
     );
-    let a = body(&stage, "a");
+    let a = body(&built, "a");
     assert!((a.mass() - 4.0).abs() < 1e-12);
     assert!((a.center_of_mass() - DVec3::X * 3.0).length() < 1e-12);
 }
@@ -163,58 +163,58 @@ fn point_masses_and_shapes_add_up() {
 /// Sums of small text: densities per part, surfaces per area.
 #[test]
 fn densities_by_part_and_by_area() {
-    let stage = build(
+    let built = build(
         "units = { length = 'cm', mass = 'g' }\n[[body]]\nname = 'a'\ndensity = 1\n\
          [[body.shape]]\ntype = 'box'\nhalf_extents = [0.5, 0.5, 0.5]\n\
          [[body.shape]]\ntype = 'box'\nhalf_extents = [0.5, 0.5, 0.5]\nposition = [3, 0, 0]\ndensity = 2\n\
          [[body]]\nname = 'b'\ndensity = 2\nmass_model = 'surface'\nshape = { type = 'box', half_extents = [0.5, 0.5, 0.5] }",
     );
-    assert!((body(&stage, "a").mass() - 3e-3).abs() < 1e-15);
-    assert!((body(&stage, "a").center_of_mass() - DVec3::X * 0.02).length() < 1e-15);
+    assert!((body(&built, "a").mass() - 3e-3).abs() < 1e-15);
+    assert!((body(&built, "a").center_of_mass() - DVec3::X * 0.02).length() < 1e-15);
     // 6 cm² at 2 g/cm².
-    assert!((body(&stage, "b").mass() - 12e-3).abs() < 1e-15);
+    assert!((body(&built, "b").mass() - 12e-3).abs() < 1e-15);
 }
 
 /// Rocks hit the wall but not each other, except for one pair; sensors and masks are kept.
 #[test]
 fn filters_and_groups() {
-    let stage = build(
+    let built = build(
         "[[body]]\nname = 'rock'\ngroups = 'rocks'\nshape = { type = 'sphere', radius = 1 }\nrepeat = { count = 3 }\n\
-         [[body]]\nname = 'wall'\nstatus = 'fixed'\nshape = { type = 'half-space' }\n\
-         [[body]]\nname = 'ghost'\nstatus = 'fixed'\ntouches = []\nshape = { type = 'sphere', radius = 1, sensor = true }\n\
+         [[body]]\nname = 'wall'\nstatus = 'static'\nshape = { type = 'half-space' }\n\
+         [[body]]\nname = 'ghost'\nstatus = 'static'\ncollision_mask = []\nshape = { type = 'sphere', radius = 1, sensor = true }\n\
          [filter]\nforbid = [{ groups = ['rocks', 'rocks'] }]\nallow = [{ bodies = ['rock[0]', 'rock[1]'] }]",
     );
     let shape = |name: &str| {
-        let id = stage.world.find_body(name).unwrap();
-        stage.world.iter_shapes().find(|(_, shape)| shape.body == id).unwrap().0
+        let id = built.world.find_body(name).unwrap();
+        built.world.iter_shapes().find(|(_, shape)| shape.body == id).unwrap().0
     };
-    let touch = |a: &str, b: &str| stage.world.may_touch(shape(a), shape(b)).unwrap();
+    let touch = |a: &str, b: &str| built.world.may_touch(shape(a), shape(b)).unwrap();
     assert!(touch("rock[0]", "wall") && touch("rock[0]", "rock[1]"));
     assert!(!touch("rock[0]", "rock[2]") && !touch("rock[1]", "rock[2]") && !touch("ghost", "wall"));
-    assert!(stage.world.shape(shape("ghost")).unwrap().sensor);
+    assert!(built.world.shape(shape("ghost")).unwrap().sensor);
 }
 
 /// Materials mix by the rules given, and a pair keeps its own numbers.
 #[test]
 fn materials_mix_as_told() {
-    let stage = build(
+    let built = build(
         "[materials.a]\nrestitution = 0.2\n[materials.b]\nrestitution = 0.8\n[materials.default]\nrestitution = 0.5\n\
          [[body]]\nname = 'a'\nmaterial = 'a'\nshape = { type = 'sphere', radius = 1 }\n\
          [[body]]\nname = 'b'\nmaterial = 'a'\nshape = { type = 'sphere', radius = 1, material = 'b' }\n\
          [[body]]\nname = 'c'\nshape = { type = 'sphere', radius = 1 }\n\
          [mixing]\nrestitution = 'maximum'\npair = [{ materials = ['b', 'a'], restitution = 0.3, static_friction = 0.7 }]",
     );
-    let shapes: Vec<_> = stage.world.iter_shapes().map(|(id, _)| id).collect();
-    let mixed = |i: usize, k: usize| stage.world.mixed_material(shapes[i], shapes[k]).unwrap();
+    let shapes: Vec<_> = built.world.iter_shapes().map(|(id, _)| id).collect();
+    let mixed = |i: usize, k: usize| built.world.mixed_material(shapes[i], shapes[k]).unwrap();
     assert_eq!((mixed(0, 1).restitution, mixed(0, 1).static_friction), (0.3, 0.7));
     assert_eq!(mixed(0, 1).kinetic_friction, 0.5);
     assert_eq!((mixed(0, 2).restitution, mixed(1, 2).restitution), (0.5, 0.8));
 }
 
-/// A force acts on whom it names: all, some, a group.
+/// A force acts on the bodies it names: all, some, a group.
 #[test]
 fn forces_find_their_bodies() {
-    let mut stage = build(
+    let mut built = build(
         "gravity = 'none'\n\
          [[body]]\nname = 'a'\nmass = 1\ngroups = ['light']\nshape = { type = 'sphere', radius = 1 }\nrepeat = { count = 2 }\n\
          [[body]]\nname = 'b'\nmass = 1\nshape = { type = 'sphere', radius = 1 }\n\
@@ -222,44 +222,44 @@ fn forces_find_their_bodies() {
          [[force]]\ntype = 'point-force'\ngroup = 'light'\nforce = [0, 1, 0]\n\
          [[force]]\ntype = 'point-force'\nforce = [0, 0, 1]",
     );
-    stage.simulator.step(&mut stage.world, 1.0).unwrap();
+    built.simulator.step(&mut built.world, 1.0).unwrap();
     for (name, velocity) in [("a[0]", [0.0, 1.0, 1.0]), ("a[1]", [1.0, 1.0, 1.0]), ("b", [0.0, 0.0, 1.0])] {
-        assert!((body(&stage, name).velocity() - DVec3::from(velocity)).length() < 1e-15, "{name}");
+        assert!((body(&built, name).velocity() - DVec3::from(velocity)).length() < 1e-15, "{name}");
     }
 }
 
 /// The settings of the simulator arrive, and copies of a keyframed body are displaced with their keys.
 #[test]
 fn simulators_and_copied_paths() {
-    let stage = build(
+    let built = build(
         "[simulator]\ntype = 'free-motion'\nintegrator = 'cash-karp'\nrelative_tolerance = 1e-5\n\
          [[body]]\nname = 'arm'\nrepeat = { count = 2, spacing = [0, 0, 3] }\n\
          path = { type = 'keyframes', keys = [{ time = 0, position = [1, 0, 0] }, { time = 1, position = [2, 0, 0] }] }",
     );
-    let description = stage.simulator.description();
+    let description = built.simulator.description();
     assert_eq!(description.properties.get("integrator"), Some(&Value::Text("cash-karp".into())));
     assert_eq!(description.properties.get("relative_tolerance"), Some(&Value::Real(1e-5)));
-    assert_eq!(body(&stage, "arm[0]").status(), Status::Animated);
-    assert_eq!(body(&stage, "arm[1]").position(), DVec3::new(1.0, 0.0, 3.0));
-    assert_eq!(body(&stage, "arm[1]").velocity(), DVec3::X);
+    assert_eq!(body(&built, "arm[0]").status(), Status::Animated);
+    assert_eq!(body(&built, "arm[1]").position(), DVec3::new(1.0, 0.0, 3.0));
+    assert_eq!(body(&built, "arm[1]").velocity(), DVec3::X);
 }
 
-/// The scene that says everything builds and steps.
+/// The scene with all keys builds and steps.
 #[test]
 fn everything_at_once() {
-    let mut stage = build(include_str!("everything.toml"));
-    assert_eq!(stage.world.iter_bodies().count(), 11);
-    assert_eq!(stage.world.iter_forces().count(), 6);
+    let mut built = build(include_str!("everything.toml"));
+    assert_eq!(built.world.iter_bodies().count(), 11);
+    assert_eq!(built.world.iter_forces().count(), 6);
     for _ in 0..5 {
-        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+        built.simulator.step(&mut built.world, built.dt).unwrap();
     }
-    assert!(stage.world.readout().energy().is_finite());
+    assert!(built.world.readout().energy().is_finite());
 }
 
 /// A circuit and a running surface, in centimetres and degrees.
 #[test]
 fn circuits_and_surfaces_are_paths() {
-    let stage = build(
+    let built = build(
         "[units]\nlength = 'cm'\nangle = 'deg'\n\
          [[body]]\nname = 'a'\npath = { type = 'circuit', cosine = [1, 0, 0], sine = [0, 2, 0], frequency = 3, phase = 180 }\n\
          [[body]]\nname = 'b'\npath = { type = 'surface', velocity = [50, 0, 0], angular_velocity = [0, 0, 180] }\n",
@@ -271,10 +271,10 @@ fn circuits_and_surfaces_are_paths() {
         frequency: 3.0,
         phase: pi,
     };
-    assert_eq!(body(&stage, "a").path().unwrap().0, &circuit);
+    assert_eq!(body(&built, "a").path().unwrap().0, &circuit);
     let surface =
         Path::Surface { velocity: DVec3::new(0.5, 0.0, 0.0), angular_velocity: DVec3::new(0.0, 0.0, pi) };
-    assert_eq!(body(&stage, "b").path().unwrap().0, &surface);
+    assert_eq!(body(&built, "b").path().unwrap().0, &surface);
 }
 
 /// Both frictions of a pair may be lower than those of its materials, whichever is given first.
@@ -293,28 +293,28 @@ fn the_sandbox_script_of_the_documentation_works() {
     let page = include_str!("../../../docs/sandbox-scripts.md");
     let script = page.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
     let scene = Scene::parse(script, "page.gravitas").unwrap_or_else(|error| panic!("{error}"));
-    let mut stage = scene.build(&Registry::default()).unwrap();
-    let y = |stage: &Stage| body(stage, "cube").position().y;
+    let mut built = scene.build(&Registry::default()).unwrap();
+    let y = |built: &BuiltScene| body(built, "cube").position().y;
     for _ in 0..60 {
-        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+        built.simulator.step(&mut built.world, built.dt).unwrap();
     }
-    assert!((y(&stage) - (2.0 - 0.5 * 9.81 * 0.25 * (0.25 + stage.dt))).abs() < 1e-6, "{}", y(&stage));
+    assert!((y(&built) - (2.0 - 0.5 * 9.81 * 0.25 * (0.25 + built.dt))).abs() < 1e-6, "{}", y(&built));
     for _ in 0..300 {
-        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+        built.simulator.step(&mut built.world, built.dt).unwrap();
     }
-    assert!((y(&stage) - 0.5).abs() < 2e-3, "{}", y(&stage));
+    assert!((y(&built) - 0.5).abs() < 2e-3, "{}", y(&built));
 }
 
 /// A rope from a point of the world to a body: the body hangs at most its length away, and reaches it.
 #[test]
 fn anchors_of_a_joint_may_lie_apart() {
-    let mut stage = build(
+    let mut built = build(
         "[simulator]\ntype = 'realtime'\n[[body]]\nname = 'bob'\nposition = [0, 0, -0.5]\nshape = { type = 'sphere', radius = 0.1 }\n\
          [[joint]]\ntype = 'distance'\nbodies = ['bob']\nanchors = [[0, 0, 0], [0, 0, -0.5]]\nmax = 2\n",
     );
     for _ in 0..960 {
-        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
-        assert!(body(&stage, "bob").position().length() < 2.05);
+        built.simulator.step(&mut built.world, built.dt).unwrap();
+        assert!(body(&built, "bob").position().length() < 2.05);
     }
-    assert!(body(&stage, "bob").position().length() > 1.9);
+    assert!(body(&built, "bob").position().length() > 1.9);
 }

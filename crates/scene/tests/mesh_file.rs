@@ -1,4 +1,4 @@
-//! Mesh files as a user meets them: on disk, written and read back, and compared with other readers' opinion.
+//! Mesh files on disk, written and read back, and compared with other readers.
 
 use std::path::PathBuf;
 
@@ -144,7 +144,7 @@ fn arbitrary_soup() -> impl Strategy<Value = PolygonSoup> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Second opinion: tobj sees the same polygons, with the same coordinates.
+    /// tobj reads the same polygons, with the same coordinates.
     #[test]
     fn obj_agrees_with_tobj(soup in arbitrary_soup()) {
         let text = obj_text(&soup);
@@ -181,7 +181,7 @@ proptest! {
         prop_assert_eq!(mesh.soup.face_count() + zero_area_faces(&mesh.warnings), theirs.len());
     }
 
-    /// Second opinion: stl_io sees the same triangles.
+    /// stl_io reads the same triangles.
     #[test]
     fn stl_agrees_with_stl_io(soup in arbitrary_soup()) {
         let bytes = stl_bytes(&soup);

@@ -6,7 +6,7 @@ use rand_pcg::rand_core::Rng;
 use rattleback_dynamics::Registry;
 use rattleback_scene::{Scene, SceneError, built_ins};
 
-/// Small scenes that between them say everything that can be said.
+/// Small scenes that together use all keys.
 fn corpus() -> Vec<String> {
     let mut texts: Vec<String> = built_ins()
         .iter()
@@ -98,7 +98,7 @@ fn mutated(random: &mut Pcg64, corpus: &[String]) -> String {
     text
 }
 
-/// Checks what every answer must keep to; tells whether the text was a scene that can be built.
+/// Checks the properties of every result ⇒ whether the text was a scene that can be built.
 fn check(text: &str, registry: &Registry) -> bool {
     let result = Scene::parse(text, "fuzz").and_then(|scene| {
         let written = scene.to_toml();
@@ -108,7 +108,7 @@ fn check(text: &str, registry: &Registry) -> bool {
         if text.contains("count") || text.contains("resolution") {
             return Ok(false);
         }
-        scene.build(registry).map(|stage| stage.dt > 0.0)
+        scene.build(registry).map(|built| built.dt > 0.0)
     });
     match result {
         Ok(built) => built,
@@ -158,9 +158,9 @@ proptest! {
              random_orientation = true }}"
         );
         let registry = Registry::default();
-        let stage = Scene::parse(&text, "x").unwrap().build(&registry).unwrap();
-        prop_assert_eq!(stage.world.iter_bodies().count(), nx * ny * nz);
-        for (index, body) in stage.world.iter_bodies().enumerate() {
+        let built = Scene::parse(&text, "x").unwrap().build(&registry).unwrap();
+        prop_assert_eq!(built.world.iter_bodies().count(), nx * ny * nz);
+        for (index, body) in built.world.iter_bodies().enumerate() {
             let grid = glam::DVec3::new((index % nx) as f64, (index / nx % ny) as f64, (index / nx / ny) as f64);
             let off = (body.position() - grid * glam::DVec3::new(10.0, 20.0, 30.0)).abs();
             prop_assert!(off.max_element() <= 0.5);
@@ -168,6 +168,6 @@ proptest! {
             prop_assert!((6_000.0 * 0.999..=384_000.0 * 1.001).contains(&body.mass()));
         }
         let again = Scene::parse(&text, "x").unwrap().build(&registry).unwrap();
-        prop_assert_eq!(again.world.snapshot().unwrap(), stage.world.snapshot().unwrap());
+        prop_assert_eq!(again.world.snapshot().unwrap(), built.world.snapshot().unwrap());
     }
 }

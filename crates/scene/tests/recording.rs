@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rattleback_dynamics::Registry;
 use rattleback_scene::recording::{Damage, Recording, RecordingError, RecordingWriter};
-use rattleback_scene::{Scene, Stage};
+use rattleback_scene::{BuiltScene, Scene};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -25,32 +25,32 @@ impl Drop for Scratch {
     }
 }
 
-fn stage(name: &str) -> Stage {
+fn build(name: &str) -> BuiltScene {
     Scene::built_in(name).unwrap().build(&Registry::default()).unwrap()
 }
 
-/// Runs and records ⇒ what bodies were where, as the world itself told.
-fn record(path: &Path, stage: &mut Stage, steps: usize) -> Vec<Vec<[f64; 7]>> {
+/// Runs and records ⇒ poses of all bodies, read from the world.
+fn record(path: &Path, built: &mut BuiltScene, steps: usize) -> Vec<Vec<[f64; 7]>> {
     let mut writer =
-        RecordingWriter::create(path, &stage.title, stage.dt, &stage.world, &*stage.simulator).unwrap();
+        RecordingWriter::create(path, &built.title, built.dt, &built.world, &*built.simulator).unwrap();
     let mut seen = Vec::new();
     for step in 0..=steps {
         if step > 0 {
-            stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+            built.simulator.step(&mut built.world, built.dt).unwrap();
         }
-        writer.record(&stage.world, &stage.world.readout(), &*stage.simulator).unwrap();
-        seen.push(poses(stage));
+        writer.record(&built.world, &built.world.readout(), &*built.simulator).unwrap();
+        seen.push(poses(built));
     }
     assert_eq!(writer.finish().unwrap(), steps as u64 + 1);
     seen
 }
 
-fn poses(stage: &Stage) -> Vec<[f64; 7]> {
+fn poses(built: &BuiltScene) -> Vec<[f64; 7]> {
     let pose = |body: rattleback_dynamics::world::BodyRef<'_>| {
         let (p, q) = (body.position(), body.orientation());
         [p.x, p.y, p.z, q.w, q.x, q.y, q.z]
     };
-    stage.world.iter_bodies().map(pose).collect()
+    built.world.iter_bodies().map(pose).collect()
 }
 
 fn recorded(recording: &mut Recording, state: usize) -> Vec<[f64; 7]> {
@@ -68,15 +68,15 @@ fn recorded(recording: &mut Recording, state: usize) -> Vec<[f64; 7]> {
 #[test]
 fn states_are_what_they_were_in_any_order() {
     let file = Scratch::new();
-    let mut stage = stage("block-drop");
-    let seen = record(&file.0, &mut stage, 150);
+    let mut built = build("block-drop");
+    let seen = record(&file.0, &mut built, 150);
     let mut recording = Recording::open(&file.0, &Registry::default()).unwrap();
     assert_eq!((recording.len(), recording.damage), (151, None));
     for state in [0, 1, 31, 32, 33, 150, 149, 64, 63, 5, 100, 101, 102] {
         assert_eq!(recorded(&mut recording, state), seen[state], "state {state}");
-        assert!((recording.time(state) - state as f64 * stage.dt).abs() < 1e-9);
+        assert!((recording.time(state) - state as f64 * built.dt).abs() < 1e-9);
     }
-    assert_eq!(recording.state_at(10.4 * stage.dt), 10);
+    assert_eq!(recording.state_at(10.4 * built.dt), 10);
     assert_eq!(recording.state_at(-1.0), 0);
     assert_eq!(recording.state_at(1e9), 150);
 }
@@ -85,13 +85,13 @@ fn states_are_what_they_were_in_any_order() {
 #[test]
 fn a_run_can_be_done_again_from_its_recording() {
     let file = Scratch::new();
-    let mut first = stage("chain-of-balls");
+    let mut first = build("chain-of-balls");
     let seen = record(&file.0, &mut first, 200);
     let mut recording = Recording::open(&file.0, &Registry::default()).unwrap();
     for start in [0.0, 0.5 * first.world.time()] {
         let (world, simulator) = recording.snapshot_before(start, &Registry::default()).unwrap();
         assert!(world.time() <= start);
-        let mut again = Stage { world, simulator, ..stage("chain-of-balls") };
+        let mut again = BuiltScene { world, simulator, ..build("chain-of-balls") };
         while again.world.time() < first.world.time() {
             again.simulator.step(&mut again.world, again.dt).unwrap();
         }
@@ -103,8 +103,8 @@ fn a_run_can_be_done_again_from_its_recording() {
 #[test]
 fn a_recording_cut_off_anywhere_opens_up_to_its_last_whole_state() {
     let file = Scratch::new();
-    let mut stage = stage("tennis-racket");
-    let seen = record(&file.0, &mut stage, 40);
+    let mut built = build("tennis-racket");
+    let seen = record(&file.0, &mut built, 40);
     let whole = std::fs::read(&file.0).unwrap();
     let (mut opened, mut longest) = (0, 0);
     for length in (0..whole.len()).step_by(13) {
@@ -127,12 +127,12 @@ fn a_recording_cut_off_anywhere_opens_up_to_its_last_whole_state() {
 /// A body, and a few states of it: small enough to be damaged in every way.
 fn small(path: &Path) -> Vec<u8> {
     let text = "[[body]]\nposition = [0, 0, 1]\nshape = { type = 'sphere', radius = 0.1 }";
-    let mut stage = Scene::parse(text, "small").unwrap().build(&Registry::default()).unwrap();
-    record(path, &mut stage, 4);
+    let mut built = Scene::parse(text, "small").unwrap().build(&Registry::default()).unwrap();
+    record(path, &mut built, 4);
     std::fs::read(path).unwrap()
 }
 
-/// Cut off behind any byte, a recording says so or does not open.
+/// Truncated after any byte, a recording reports it or does not open.
 #[test]
 fn every_truncation_is_told() {
     let file = Scratch::new();
@@ -150,12 +150,12 @@ fn every_truncation_is_told() {
     assert!(unfinished >= 5, "{unfinished}");
 }
 
-/// Whichever bit is flipped, a recording says that it is damaged or does not open.
+/// Whichever bit is flipped, a recording reports the damage or does not open.
 #[test]
-fn every_flipped_bit_is_told() {
+fn every_flipped_bit_is_reported() {
     let file = Scratch::new();
     let whole = small(&file.0);
-    // All bits of the beginning, then one of every byte: a CRC-32 tells each single one, whichever it is.
+    // All bits of the beginning, then one of every byte: a CRC-32 detects every single one.
     let bits = (0..8 * 128).chain((128..whole.len()).map(|byte| 8 * byte + byte % 8));
     for bit in bits {
         let mut bytes = whole.clone();
@@ -176,19 +176,19 @@ fn what_is_no_recording_is_refused_in_words() {
     std::fs::write(&file.0, "title = 'a scene'").unwrap();
     assert!(message(&file.0).contains("not a Rattleback recording"));
     assert!(message(Path::new("/dev/zero")).contains("not a Rattleback recording"));
-    let stage = stage("coins");
+    let built = build("coins");
     let unwritable = Path::new("/nowhere/at/all.rbrec");
-    let refused = RecordingWriter::create(unwritable, "", 0.1, &stage.world, &*stage.simulator).unwrap_err();
+    let refused = RecordingWriter::create(unwritable, "", 0.1, &built.world, &*built.simulator).unwrap_err();
     assert!(refused.to_string().contains("/nowhere/at/all.rbrec"));
 }
 
-/// A full disk is an error, not a panic, and says which file it was.
+/// A full disk is an error that names the file, not a panic.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told() {
-    let stage = stage("coins");
+    let built = build("coins");
     let full = Path::new("/dev/full");
-    let refused = RecordingWriter::create(full, "", 0.1, &stage.world, &*stage.simulator).unwrap_err();
+    let refused = RecordingWriter::create(full, "", 0.1, &built.world, &*built.simulator).unwrap_err();
     assert!(refused.to_string().contains("/dev/full") && refused.to_string().contains("space"), "{refused}");
 }
 
@@ -199,8 +199,8 @@ proptest! {
     #[test]
     fn damage_is_survived(place in 0.0..1.0f64, with in any::<u8>(), more in proptest::collection::vec(any::<u8>(), 0..64)) {
         let file = Scratch::new();
-        let mut stage = stage("tennis-racket");
-        record(&file.0, &mut stage, 5);
+        let mut built = build("tennis-racket");
+        record(&file.0, &mut built, 5);
         let mut bytes = std::fs::read(&file.0).unwrap();
         let place = (place * bytes.len() as f64) as usize;
         bytes[place] ^= with;

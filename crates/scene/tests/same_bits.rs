@@ -1,6 +1,6 @@
 //! The same bits for any number of threads, after a restore, and today as yesterday.
 //!
-//! Whoever changes how the real-time simulator calculates changes these numbers, and says so here. They hold for x86-64 under Linux:
+//! A change of the arithmetic of the real-time simulator changes these numbers, and is recorded here. They hold for x86-64 under Linux:
 //! other systems have other sines. Large scenes: `cargo run --release -p rattleback-scene --example same_bits`.
 
 use rattleback_dynamics::property::ComponentType;
@@ -11,9 +11,9 @@ use rattleback_scene::Scene;
 const DT: f64 = 1.0 / 60.0;
 
 fn begin(name: &str, threads: i64) -> (World, Realtime) {
-    let stage = Scene::built_in(name).unwrap().build(&Registry::default()).unwrap();
+    let built = Scene::built_in(name).unwrap().build(&Registry::default()).unwrap();
     let simulator = Realtime::new(RealtimeSettings { threads, ..RealtimeSettings::default() }).unwrap();
-    (stage.world, simulator)
+    (built.world, simulator)
 }
 
 /// FNV-1a over all states.
@@ -128,12 +128,12 @@ fn restored_scenes_go_on_bit_for_bit() {
 
 /// A scene of the event-driven simulator with its own settings but for the number of threads, and its step.
 fn begin_impulse(name: &str, threads: i64) -> (World, Impulse, f64) {
-    let stage = Scene::built_in(name).unwrap().build(&Registry::default()).unwrap();
-    let settings = ImpulseSettings::with(&stage.simulator.description().properties).unwrap();
-    (stage.world, Impulse::new(ImpulseSettings { threads, ..settings }).unwrap(), stage.dt)
+    let built = Scene::built_in(name).unwrap().build(&Registry::default()).unwrap();
+    let settings = ImpulseSettings::with(&built.simulator.description().properties).unwrap();
+    (built.world, Impulse::new(ImpulseSettings { threads, ..settings }).unwrap(), built.dt)
 }
 
-/// Impulse test 38: ten seconds, or a thousand steps, of scenes in which bodies are alone, meet and part: the same states, events and
+/// Impulse test 38: ten seconds, or a thousand steps, of scenes in which bodies are alone, collide and separate: the same states, events and
 /// counters with 1, 2 and 4 threads.
 #[test]
 fn threads_do_not_show_in_events() {

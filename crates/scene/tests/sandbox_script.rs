@@ -1,4 +1,4 @@
-//! Sandbox scripts: what their blocks say is what is built, and what is wrong with them is told at its place.
+//! Sandbox scripts: the built scenes, and errors at their places.
 
 use glam::DVec3;
 use proptest::prelude::*;
@@ -7,25 +7,25 @@ use rand_pcg::rand_core::Rng;
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::world::BodyRef;
 use rattleback_dynamics::{Registry, Signal, Status};
-use rattleback_scene::{Scene, SceneError, Stage};
+use rattleback_scene::{BuiltScene, Scene, SceneError};
 
 const MOTOR: &str = include_str!("sandbox/motor.sandbox");
 
 #[track_caller]
-fn build(text: &str) -> Stage {
+fn build(text: &str) -> BuiltScene {
     match Scene::parse(text, "a.sandbox").and_then(|scene| scene.build(&Registry::default())) {
-        Ok(stage) => stage,
+        Ok(built) => built,
         Err(error) => panic!("{error}"),
     }
 }
 
-fn body<'w>(stage: &'w Stage, name: &str) -> BodyRef<'w> {
-    stage.world.body(stage.world.find_body(name).unwrap()).unwrap()
+fn body<'w>(built: &'w BuiltScene, name: &str) -> BodyRef<'w> {
+    built.world.body(built.world.find_body(name).unwrap()).unwrap()
 }
 
-fn run(stage: &mut Stage, seconds: f64) {
-    while stage.world.time() < seconds - 1e-9 {
-        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+fn run(built: &mut BuiltScene, seconds: f64) {
+    while built.world.time() < seconds - 1e-9 {
+        built.simulator.step(&mut built.world, built.dt).unwrap();
     }
 }
 
@@ -53,27 +53,27 @@ fn scene(bodies: &[(&str, &str, f64, [f64; 3])], constraints: &str) -> String {
 /// A-53: the sample scene parses to the values that it lists.
 #[test]
 fn the_sample_of_the_authors_says_what_it_lists() {
-    let stage = build(MOTOR);
-    assert_eq!(stage.title, "DefaultEnvironment");
-    let names: Vec<_> = stage.world.iter_bodies().filter_map(|body| body.name().map(str::to_owned)).collect();
+    let built = build(MOTOR);
+    assert_eq!(built.title, "DefaultEnvironment");
+    let names: Vec<_> = built.world.iter_bodies().filter_map(|body| body.name().map(str::to_owned)).collect();
     assert_eq!(names, ["Ground", "Ball01", "Ball02"]);
-    assert_eq!(body(&stage, "Ground").status(), Status::Fixed);
+    assert_eq!(body(&built, "Ground").status(), Status::Fixed);
     for (name, y) in [("Ball01", 1.0), ("Ball02", 3.0)] {
-        let ball = body(&stage, name);
+        let ball = body(&built, name);
         assert_eq!((ball.status(), ball.position()), (Status::Dynamic, DVec3::new(0.0, y, 0.0)));
         // A ball of radius 1/2 and density 1 weighs 4π/3 · 1/8 = π/6.
         assert!((ball.mass() - std::f64::consts::PI / 6.0).abs() < 1e-12);
     }
-    let (_, _, gravity) = stage.world.iter_forces().next().unwrap();
+    let (_, _, gravity) = built.world.iter_forces().next().unwrap();
     let expected = Value::VectorSignal(Signal::Constant(DVec3::new(0.0, -5.0, 0.0)));
     assert_eq!(gravity.get("acceleration"), Ok(expected));
-    let shapes: Vec<_> = stage.world.iter_shapes().map(|(id, _)| id).collect();
-    let mixed = stage.world.mixed_material(shapes[0], shapes[1]).unwrap();
+    let shapes: Vec<_> = built.world.iter_shapes().map(|(id, _)| id).collect();
+    let mixed = built.world.mixed_material(shapes[0], shapes[1]).unwrap();
     assert!((mixed.restitution - 0.25).abs() < 1e-15 && (mixed.surface_perturbation - 0.2).abs() < 1e-15);
-    let (_, motor) = stage.world.iter_joints().next().unwrap();
+    let (_, motor) = built.world.iter_joints().next().unwrap();
     assert_eq!((motor.name(), motor.breaking().drift), (Some("MyAngularMotor"), 100.0));
     assert_eq!(motor.kind().get("speed"), Ok(Value::Signal(Signal::Constant(3.1412))));
-    let description = stage.simulator.description();
+    let description = built.simulator.description();
     assert_eq!(description.type_name, "sequential");
     assert_eq!(description.properties.get("space"), Some(&Value::Text("uniform-grid".into())));
 }
@@ -81,24 +81,24 @@ fn the_sample_of_the_authors_says_what_it_lists() {
 /// While both balls fall, the motor turns one against the other by its speed, and being inside gives no spin to the pair.
 #[test]
 fn the_motor_of_the_sample_turns_the_second_ball_against_the_first() {
-    let mut stage = build(MOTOR);
-    run(&mut stage, 0.4);
-    let spin = |name: &str| body(&stage, name).angular_velocity().y;
+    let mut built = build(MOTOR);
+    run(&mut built, 0.4);
+    let spin = |name: &str| body(&built, name).angular_velocity().y;
     assert!((spin("Ball02") - spin("Ball01") - 3.1412).abs() < 1e-3 * 3.1412);
     assert!((spin("Ball02") + spin("Ball01")).abs() < 1e-6);
     // 1 − ½ · 5 · 0.4² without drag, a little more with a damping of 0.1/s.
-    let y = body(&stage, "Ball01").position().y;
+    let y = body(&built, "Ball01").position().y;
     assert!((0.6 - 1e-9..0.61).contains(&y), "{y}");
 }
 
-/// As printed both balls have no density: the whole scene stands still.
+/// As printed both balls have no density: the whole scene is static.
 #[test]
 fn without_density_the_sample_stands_still() {
     let text = MOTOR.replace("MassDensity = 1.0", "MassDensity = 0.0");
-    let mut stage = build(&text);
-    run(&mut stage, 0.5);
-    assert!(stage.world.iter_bodies().all(|body| body.status() == Status::Fixed));
-    assert_eq!(body(&stage, "Ball02").position(), DVec3::new(0.0, 3.0, 0.0));
+    let mut built = build(&text);
+    run(&mut built, 0.5);
+    assert!(built.world.iter_bodies().all(|body| body.status() == Status::Fixed));
+    assert_eq!(body(&built, "Ball02").position(), DVec3::new(0.0, 3.0, 0.0));
 }
 
 /// The whole of a scene in a few lines, in any layout.
@@ -116,15 +116,15 @@ fn layout_is_free() {
     for text in
         [text.to_owned(), text.split_whitespace().collect::<Vec<_>>().join("\n"), format!("/* a */{text}#b")]
     {
-        let mut stage = build(&text);
-        assert!((body(&stage, "b").mass() - 2.5).abs() < 1e-12);
-        run(&mut stage, 0.1);
+        let mut built = build(&text);
+        assert!((body(&built, "b").mass() - 2.5).abs() < 1e-12);
+        run(&mut built, 0.1);
         // No force acts on it.
-        assert_eq!(body(&stage, "b").position(), DVec3::new(0.0, 2.0, 0.0));
+        assert_eq!(body(&built, "b").position(), DVec3::new(0.0, 2.0, 0.0));
     }
 }
 
-/// A script runs on the simulator that does what it asks for, and what it asks for can be run.
+/// A script runs on the simulator of its method, which supports its joints.
 #[test]
 fn pipelines_and_solvers_are_simulators_that_do_the_same() {
     let joint = r#"Constraint { Type = "Spherical" Id = "j" Body1 = "a" Body2 = "b" CustomProperties { BindPoint = {0, 2, 0} } }"#;
@@ -161,15 +161,15 @@ fn pipelines_and_solvers_are_simulators_that_do_the_same() {
         ("Continuous", "Sequential", joint, "constraint", None),
         ("Realtime", "Sequential", joint, "realtime", None),
     ] {
-        let mut stage = build(&script(pipeline, solver, joints));
-        let description = stage.simulator.description();
+        let mut built = build(&script(pipeline, solver, joints));
+        let description = built.simulator.description();
         assert_eq!(description.type_name, expected, "{pipeline} {solver}");
         assert_eq!(description.properties.get("shock"), shock.map(Value::Bool).as_ref(), "{pipeline}");
-        run(&mut stage, 0.1);
+        run(&mut built, 0.1);
     }
 }
 
-/// Forward references are allowed: everything may stand before what it names.
+/// Forward references are allowed.
 #[test]
 fn the_order_of_blocks_does_not_matter() {
     let cut = MOTOR.find("Environment").unwrap();
@@ -186,13 +186,13 @@ fn round_shapes_stand_along_y() {
         ("drum", "drum", 100.0, [0.0, 0.61, 0.0]),
         ("ball", "ball", 100.0, [2.0, 0.11, 0.0]),
     ];
-    let mut stage = build(&scene(&bodies, ""));
-    run(&mut stage, 1.0);
-    assert!((body(&stage, "drum").position().y - 0.6).abs() < 2e-3);
-    assert!((body(&stage, "ball").position().y - 0.1).abs() < 2e-3);
+    let mut built = build(&scene(&bodies, ""));
+    run(&mut built, 1.0);
+    assert!((body(&built, "drum").position().y - 0.6).abs() < 2e-3);
+    assert!((body(&built, "ball").position().y - 0.1).abs() < 2e-3);
 }
 
-/// Each kind of constraint leaves the motion that its name says, and no other.
+/// Each type of constraint leaves its degrees of freedom, and no others.
 #[test]
 fn constraints_hold_what_they_should() {
     let bodies = [
@@ -204,9 +204,9 @@ fn constraints_hold_what_they_should() {
         let constraint = format!(
             "Constraint {{ Type = \"{kind}\" Id = \"c\" Body1 = \"post\" Body2 = \"bob\" CustomProperties {{ {custom} }} }}"
         );
-        let mut stage = build(&scene(&bodies, &constraint));
-        run(&mut stage, 0.5);
-        body(&stage, "bob").position()
+        let mut built = build(&scene(&bodies, &constraint));
+        run(&mut built, 0.5);
+        body(&built, "bob").position()
     };
     // A pendulum of length 1 keeps its length, a hinge its plane.
     let ball = bound("Spherical", "BindPoint = {0, 0, 0}");
@@ -236,12 +236,12 @@ fn constraints_hold_what_they_should() {
 fn a_force_acts_on_the_bodies_that_list_it() {
     let bodies = [("a", "ball", 100.0, [0.0; 3]), ("b", "ball", 100.0, [5.0, 0.0, 0.0])];
     let text = scene(&bodies, "").replacen("Forces = { \"g\" }", "Forces = { }", 1);
-    let mut stage = build(&text);
-    run(&mut stage, 0.5);
-    assert_eq!(body(&stage, "a").position(), DVec3::ZERO);
+    let mut built = build(&text);
+    run(&mut built, 0.5);
+    assert_eq!(body(&built, "a").position(), DVec3::ZERO);
     // Euler's method with step h: −½ g t (t + h).
-    let expected = -0.5 * 10.0 * 0.5 * (0.5 + stage.dt);
-    assert!((body(&stage, "b").position().y - expected).abs() < 1e-9);
+    let expected = -0.5 * 10.0 * 0.5 * (0.5 + built.dt);
+    assert!((body(&built, "b").position().y - expected).abs() < 1e-9);
 }
 
 /// A-53: what is written of a script as TOML reads back as the same world, and is written the same again.

@@ -1,4 +1,4 @@
-//! The schema agrees with the reader: every scene that comes along fits it, and misspelt ones do not.
+//! The schema agrees with the reader: every built-in scene fits it, and misspelt ones do not.
 
 use rattleback_dynamics::Registry;
 use rattleback_scene::{Scene, built_ins, schema};
@@ -96,7 +96,7 @@ fn json_of(toml: &str) -> Value {
 fn every_scene_that_comes_along_fits_the_schema() {
     let schema = schema(&Registry::default());
     for scene in built_ins() {
-        // What a script says is looked at as the file it stands for.
+        // The scene of a script is checked as a file.
         let script = (scene.file.split('.').next_back() == Some("rhai"))
             .then(|| Scene::parse(scene.text, scene.file).unwrap().to_toml());
         let text = script.as_deref().unwrap_or(scene.text);

@@ -18,7 +18,7 @@ set("title", "A tower");
 set("gravity", [0, 0, -9.81]);
 simulator(#{ type: "realtime" });
 material("wood", #{ static_friction: 0.5, kinetic_friction: 0.4 });
-body(#{ name: "floor", status: "fixed", shape: #{ type: "half-space" } });
+body(#{ name: "floor", status: "static", shape: #{ type: "half-space" } });
 for level in 0..5 {
     let box = crate_at(level, 0.25);
     box.material = "wood";
@@ -30,19 +30,19 @@ force(#{ type: "drag", on: "crate 4", linear: 0.1 });
 #[test]
 fn a_script_says_what_a_file_would() {
     let scene = Scene::parse(TOWER, "tower.rhai").unwrap();
-    let stage = scene.build(&Registry::default()).unwrap();
-    assert_eq!((stage.title.as_str(), stage.world.bodies().len()), ("A tower", 6));
-    let top = stage.world.find_body("crate 4").unwrap();
-    assert!((stage.world.body(top).unwrap().position().z - 2.25).abs() < 1e-12);
+    let built = scene.build(&Registry::default()).unwrap();
+    assert_eq!((built.title.as_str(), built.world.bodies().len()), ("A tower", 6));
+    let top = built.world.find_body("crate 4").unwrap();
+    assert!((built.world.body(top).unwrap().position().z - 2.25).abs() < 1e-12);
     // As TOML it is the same scene again.
     let toml = scene.to_toml();
     let again = Scene::parse(&toml, "tower.toml").unwrap();
     assert_eq!(again.to_toml(), toml);
     let built = again.build(&Registry::default()).unwrap();
-    let poses = |stage: &rattleback_scene::Stage| -> Vec<_> {
-        stage.world.iter_bodies().map(|body| body.pose()).collect()
+    let poses = |built: &rattleback_scene::BuiltScene| -> Vec<_> {
+        built.world.iter_bodies().map(|body| body.pose()).collect()
     };
-    assert_eq!(poses(&built), poses(&stage));
+    assert_eq!(poses(&built), poses(&built));
 }
 
 fn refusal(script: &str) -> String {
@@ -108,8 +108,8 @@ fn scripts_reach_nothing_outside() {
 fn random_numbers_are_the_same_every_time() {
     let script = "for i in 0..3 { body(#{ position: [random(), random(), random()] , shape: #{ type: \"sphere\", radius: 0.1 } }); }";
     let positions = || -> Vec<_> {
-        let stage = Scene::parse(script, "a.rhai").unwrap().build(&Registry::default()).unwrap();
-        stage.world.iter_bodies().map(|body| body.position()).collect()
+        let built = Scene::parse(script, "a.rhai").unwrap().build(&Registry::default()).unwrap();
+        built.world.iter_bodies().map(|body| body.position()).collect()
     };
     let first = positions();
     assert_eq!(first, positions());

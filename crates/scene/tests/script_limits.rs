@@ -10,14 +10,14 @@ fn refusal(script: &str) -> Option<String> {
     built.err().map(|error| error.to_string())
 }
 
-/// The largest resident size this process ever had, bytes; none where the system does not tell.
+/// The largest resident size this process ever had, bytes; none where the system does not report it.
 fn peak() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse::<usize>().ok().map(|kib| kib << 10)
 }
 
-/// Depth: copying, comparing and dropping a value recurse. Each script, and what is said when it is stopped.
+/// Depth: copying, comparing and dropping a value recurse. Each script, and the message when it is stopped.
 const DEEP: &[(&str, &str)] = &[
     ("let a = []; for i in 0..100000 { a = [a]; } set(\"title\", a)", "deep"),
     ("let a = #{}; for i in 0..100000 { a = #{ a: a }; } set(\"title\", a)", "deep"),
@@ -37,7 +37,7 @@ const DEEP: &[(&str, &str)] = &[
     ),
 ];
 
-/// Work: an operation costs what it touches.
+/// Work: the cost of an operation depends on its data.
 const ENDLESS: &[(&str, &str)] = &[
     ("let x = []; for i in 0..0x7fffffffffffffff { x.pad(9999, 1); }", "stopped"),
     ("let x = []; x.pad(50000, 1); for i in 0..0x7fffffffffffffff { x.sort(); }", "stopped"),
@@ -158,7 +158,7 @@ fn a_script_that_is_too_long_is_refused() {
     assert!(refusal(&long).is_some());
 }
 
-/// Limits leave room for what scenes need.
+/// Limits are larger than scenes need.
 #[test]
 fn ordinary_scripts_do_not_meet_a_limit() {
     for script in [

@@ -1,16 +1,16 @@
 //! Recordings as glTF 2.0 animations, in one binary file (.glb).
 //!
 //! Each body is a node with a translation and a rotation; its parts are nodes below it with a mesh each. Surfaces are stored
-//! once, times once, and tracks only of bodies that move. A node on top turns the world's up to y, as glTF has it.
+//! once, times once, and tracks only of bodies that move. A root node rotates the world's up direction to y, as glTF requires.
 
-use crate::look::{Look, Surface};
+use crate::render_scene::{RenderScene, Surface};
 use glam::{DVec3, Vec3};
 use rattleback_dynamics::Registry;
 use rattleback_scene::recording::{Recording, RecordingError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Largest file, in bytes: its parts count in 32 bits.
+/// Largest file, bytes; chunk lengths are 32-bit numbers.
 const MAX_BYTES: usize = 2 << 30;
 /// glTF numbers of component types and buffer targets.
 const FLOAT: u32 = 5126;
@@ -41,7 +41,7 @@ type Track = (Vec<[f32; 3]>, Vec<[f32; 4]>);
 /// Meshes and motion, ready to be written.
 #[derive(Debug)]
 pub struct Animation {
-    look: Look,
+    render: RenderScene,
     title: String,
     times: Vec<f32>,
     /// For each body its positions and quaternions at all times.
@@ -50,12 +50,15 @@ pub struct Animation {
 
 impl Animation {
     /// (recording, registry, every how many states) ⇒ animation.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or one too large for a file.
     pub fn of(recording: &mut Recording, registry: &Registry, every: usize) -> Result<Self, AnimationError> {
         let (world, _) = recording.opening(registry)?;
-        let mut look = Look::of(&world);
-        add_planes(&mut look);
+        let mut render = RenderScene::of(&world);
+        add_planes(&mut render);
         let keys = recording.len().div_ceil(every.max(1));
-        let bodies = look.bodies.len();
+        let bodies = render.bodies.len();
         if keys.saturating_mul(bodies).saturating_mul(28) > MAX_BYTES {
             return Err(AnimationError::TooLarge { keys, bodies });
         }
@@ -68,7 +71,7 @@ impl Animation {
             for ((positions, quaternions), body) in tracks.iter_mut().zip(&state.bodies) {
                 positions.push(body.position.as_vec3().to_array());
                 let mut q = body.orientation.as_quat();
-                // The nearer of the two quaternions of an attitude: between keys one goes the short way.
+                // Of the two quaternions of an orientation the one nearer to the last key, for the shorter interpolation.
                 if let Some(last) = quaternions.last()
                     && glam::Quat::from_array(*last).dot(q) < 0.0
                 {
@@ -77,7 +80,7 @@ impl Animation {
                 quaternions.push(q.normalize().to_array());
             }
         }
-        Ok(Self { look, title: recording.title.clone(), times, tracks })
+        Ok(Self { render, title: recording.title.clone(), times, tracks })
     }
 
     /// How many keys each track has.
@@ -89,23 +92,23 @@ impl Animation {
     pub fn to_glb(&self) -> Vec<u8> {
         let mut file = File::default();
         let surfaces: Vec<Geometry> =
-            self.look.surfaces.iter().map(|surface| file.surface(surface)).collect();
+            self.render.surfaces.iter().map(|surface| file.surface(surface)).collect();
         let (mut meshes, mut materials) = (Vec::new(), Vec::new());
         let mut mesh_of: BTreeMap<(u32, u32), usize> = BTreeMap::new();
         let mut material_of: BTreeMap<u32, usize> = BTreeMap::new();
-        let turn = self.look.y_up();
-        let bodies = self.look.bodies.len();
+        let turn = self.render.y_up();
+        let bodies = self.render.bodies.len();
         let body_nodes: Vec<usize> = (1..=bodies).collect();
         let mut nodes = vec![json!({ "name": "world", "rotation": turn.to_array(), "children": body_nodes })];
-        for (body, (positions, quaternions)) in self.look.bodies.iter().zip(&self.tracks) {
+        for (body, (positions, quaternions)) in self.render.bodies.iter().zip(&self.tracks) {
             let (p, q) = (positions.first(), quaternions.first());
             nodes.push(json!({ "name": body.name, "translation": p, "rotation": q, "children": [] }));
         }
-        for part in &self.look.parts {
+        for part in &self.render.parts {
             let body = part.body as usize;
-            let hex = self.look.bodies[body].colour.hex();
+            let hex = self.render.bodies[body].colour.hex();
             let material = *material_of.entry(hex).or_insert_with(|| {
-                let [r, g, b] = self.look.bodies[body].colour.linear();
+                let [r, g, b] = self.render.bodies[body].colour.linear();
                 materials.push(json!({ "doubleSided": true, "pbrMetallicRoughness": {
                     "baseColorFactor": [r, g, b, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6 } }));
                 materials.len() - 1
@@ -149,7 +152,7 @@ impl Animation {
         file.close(document)
     }
 
-    /// Tracks of everybody that moves; nothing if nobody does.
+    /// Tracks of all bodies that move; none if no body does.
     fn animate(&self, file: &mut File) -> Option<Value> {
         let (mut samplers, mut channels) = (Vec::new(), Vec::new());
         let mut input = None;
@@ -174,21 +177,21 @@ impl Animation {
     }
 }
 
-/// Planes without end become large squares.
-fn add_planes(look: &mut Look) {
-    if look.planes.is_empty() {
+/// Half-spaces become large squares.
+fn add_planes(render: &mut RenderScene) {
+    if render.planes.is_empty() {
         return;
     }
     let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
-    let surface = look.surfaces.len() as u32;
-    look.surfaces.push(Surface {
+    let surface = render.surfaces.len() as u32;
+    render.surfaces.push(Surface {
         positions: corners.map(|(x, y)| Vec3::new(x, y, 0.0)).to_vec(),
         normals: vec![Vec3::Z; 4],
         triangles: vec![[0, 1, 2], [0, 2, 3]],
     });
-    let scale = DVec3::splat(8.0 * look.frame.radius);
-    for plane in look.planes.clone() {
-        look.parts.push(crate::look::Part {
+    let scale = DVec3::splat(8.0 * render.frame.radius);
+    for plane in render.planes.clone() {
+        render.parts.push(crate::render_scene::Part {
             body: plane.body,
             surface,
             pose: plane.pose,
@@ -206,7 +209,7 @@ struct Geometry {
     indices: usize,
 }
 
-/// The binary part of a file, and what lies where in it.
+/// The binary chunk of a file, with its buffer views and accessors.
 #[derive(Default)]
 struct File {
     bytes: Vec<u8>,
@@ -226,7 +229,7 @@ impl File {
         Geometry { position, normal, indices: self.accessors.len() - 1 }
     }
 
-    /// (numbers, kind, what for) ⇒ accessor, with the bounds that positions and times need.
+    /// (numbers, kind, buffer target) ⇒ accessor with the bounds that glTF requires of positions and times.
     fn reals(&mut self, numbers: &[f32], kind: &str, target: Option<u32>) -> usize {
         let width = match kind {
             "VEC3" => 3,
@@ -254,7 +257,7 @@ impl File {
         self.views.len() - 1
     }
 
-    /// Puts both parts into one file, each padded to whole words.
+    /// Joins the JSON and the binary chunk, each padded to whole words.
     fn close(mut self, mut document: Value) -> Vec<u8> {
         if !self.bytes.is_empty() {
             document["buffers"] = json!([{ "byteLength": self.bytes.len() }]);

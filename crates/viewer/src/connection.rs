@@ -1,8 +1,8 @@
-//! Connections: how many there may be, and how long each may take.
+//! HTTP connections: their number and time limits.
 //!
-//! Whoever connects and says nothing, or only half of something, or does not take the answer, must not keep a place for ever. A
-//! request has to arrive within a time, a connection that does not become a WebSocket ends after a longer one, and beyond a number of
-//! connections new ones are closed at once.
+//! A connection that sends nothing, an incomplete request, or does not read the response must not be held for ever. A request has a
+//! time limit, a connection that does not become a WebSocket has a longer one, and beyond a number of connections new ones are closed
+//! at once.
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -13,16 +13,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// How long a server waits for clients, and for how many.
+/// Time limits and number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// From the beginning of a connection, or the answer before, until the head of a request has arrived.
+    /// Longest time from the beginning of a connection, or from the previous response, until the head of a request has arrived.
     pub request: Duration,
-    /// Longest life of a connection that does not become a WebSocket.
+    /// Longest duration of a connection that does not become a WebSocket.
     pub connection: Duration,
-    /// A WebSocket that has said nothing for so long, not even in answer to a ping, is closed.
+    /// A WebSocket that has sent nothing for this long, not even the answer to a ping, is closed.
     pub silence: Duration,
-    /// Connections at a time, WebSockets not counted.
+    /// Most connections at a time, WebSockets not counted.
     pub connections: usize,
 }
 
@@ -40,10 +40,10 @@ impl Default for ConnectionLimits {
 
 /// Longest head of a request, bytes.
 const MAX_HEAD: usize = 16 << 10;
-/// How long to wait after the system refused a connection: most likely there are too many open files.
+/// Pause after the system refused a connection, most likely because of too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves until told to close, then until the open requests are answered.
+/// Serves until `closing` becomes true, then until open requests are answered.
 pub async fn serve(
     listener: TcpListener,
     routes: Router,
@@ -57,10 +57,10 @@ pub async fn serve(
             () = closed(&mut closing) => break,
             Some(_) = open.join_next(), if !open.is_empty() => {}
             accepted = listener.accept() => match accepted {
-                // One too many is closed by being dropped.
+                // A connection beyond the limit is closed by dropping it.
                 Ok(_) if open.len() >= limits.connections => {}
                 Ok((stream, _)) => {
-                    open.spawn(converse(stream, routes.clone(), limits, for_connections.clone()));
+                    open.spawn(serve_connection(stream, routes.clone(), limits, for_connections.clone()));
                 }
                 Err(_) => tokio::time::sleep(PAUSE).await,
             },
@@ -75,13 +75,13 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
 }
 
 /// Answers the requests of one connection.
-async fn converse(
+async fn serve_connection(
     stream: TcpStream,
     routes: Router,
     limits: ConnectionLimits,
     mut closing: watch::Receiver<bool>,
 ) {
-    // Frames are small and must not wait for the next one.
+    // Small frames are sent at once.
     let _ = stream.set_nodelay(true);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -98,6 +98,6 @@ async fn converse(
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;
     };
-    // A client that is late has lost its connection; the error has no recipient.
+    // After the time limit the connection is dropped; the client cannot be told.
     let _ = tokio::time::timeout(limits.connection, whole).await;
 }

@@ -1,4 +1,4 @@
-//! The scenes that come along, and pictures of them.
+//! The gallery: built-in scenes with thumbnails.
 
 use crate::picture::{Picture, PictureOptions};
 use rattleback_dynamics::Registry;
@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Width and height of a thumbnail.
+/// Width and height of a thumbnail, pixels.
 const SIZE: (u32, u32) = (480, 300);
-/// A thumbnail shows the scene after this part of its duration …
+/// Time that a thumbnail shows, as a fraction of the duration of the scene.
 const MOMENT: f64 = 0.12;
-/// … but at most after so many seconds, …
+/// Latest time that a thumbnail shows, s.
 const LATEST: f64 = 2.0;
-/// … and before anybody gets tired of waiting for it.
-const PATIENCE: Duration = Duration::from_millis(350);
+/// Longest wall time spent on simulating up to that time.
+const SIMULATION_TIME: Duration = Duration::from_millis(350);
 
 /// Thumbnails drawn so far.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Gallery {
         json!(scenes).to_string()
     }
 
-    /// Name of a scene that comes along ⇒ PNG, drawn when first asked for.
+    /// Name of a built-in scene ⇒ PNG, drawn at the first request.
     pub fn thumbnail(&self, name: &str) -> Option<Arc<[u8]>> {
         let scene = built_ins().iter().find(|scene| scene.name == name)?;
         let known = || self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,13 +45,13 @@ impl Gallery {
 }
 
 fn draw(name: &str) -> Option<Vec<u8>> {
-    let mut stage = Scene::built_in(name).ok()?.build(&Registry::default()).ok()?;
-    let beginning = crate::Look::of(&stage.world).frame;
-    let moment = (MOMENT * stage.duration).min(LATEST);
+    let mut built = Scene::built_in(name).ok()?.build(&Registry::default()).ok()?;
+    let beginning = crate::RenderScene::of(&built.world).frame;
+    let moment = (MOMENT * built.duration).min(LATEST);
     let began = Instant::now();
-    while stage.world.time() < moment && began.elapsed() < PATIENCE {
-        stage.simulator.step(&mut stage.world, stage.dt).ok()?;
+    while built.world.time() < moment && began.elapsed() < SIMULATION_TIME {
+        built.simulator.step(&mut built.world, built.dt).ok()?;
     }
     let options = PictureOptions { size: SIZE, frame: Some(beginning), ..PictureOptions::default() };
-    Picture::of(&stage.world, &options).to_png().ok()
+    Picture::of(&built.world, &options).to_png().ok()
 }

@@ -1,8 +1,7 @@
-//! Who may talk to the server.
+//! Access control: which pages may connect to the server.
 //!
-//! Any page in the user's browser can open a connection to the loopback address. So a WebSocket must name the server's own
-//! address as its origin, under an address that no foreign name server can point elsewhere, and show a token that only the page
-//! served here knows.
+//! Any page in the user's browser can open a connection to the loopback address. A WebSocket must therefore name the server's own
+//! address as its origin (an IP address or `localhost`, against DNS rebinding) and present a token that only the page served here has.
 
 use std::net::IpAddr;
 
@@ -13,7 +12,7 @@ pub fn token() -> Result<String, getrandom::Error> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// Whether two tokens are the same, in a time that does not tell how much of them is.
+/// Whether two tokens are equal, compared in constant time.
 pub fn same_token(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
@@ -23,7 +22,7 @@ pub fn query<'a>(query: &'a str, key: &str) -> Option<&'a str> {
     query.split('&').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
 }
 
-/// Whether a host is an address or `localhost`, and not a name that somebody else may answer for.
+/// Whether a host is an IP address or `localhost`, and not a name that a foreign DNS server resolves.
 fn is_literal(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !name.ends_with(':') => name,
@@ -33,7 +32,7 @@ fn is_literal(host: &str) -> bool {
     bare == "localhost" || bare.parse::<IpAddr>().is_ok()
 }
 
-/// (Host header, Origin header) ⇒ whether the page that asks was served here.
+/// (Host header, Origin header) ⇒ whether the requesting page was served here.
 pub fn is_own_page(host: Option<&str>, origin: Option<&str>) -> bool {
     let (Some(host), Some(origin)) = (host, origin) else { return false };
     is_literal(host) && origin.strip_prefix("http://") == Some(host)
@@ -55,7 +54,7 @@ mod tests {
             (Some("127.0.0.1:8080"), Some("null")),
             (Some("127.0.0.1:8080"), None),
             (None, Some("http://127.0.0.1:8080")),
-            // A foreign name that its owner lets point to the loopback address.
+            // A foreign name that resolves to the loopback address.
             (Some("evil.example:8080"), Some("http://evil.example:8080")),
         ] {
             assert!(!is_own_page(host, origin), "{host:?} {origin:?}");

@@ -1,23 +1,23 @@
-//! Looking at worlds: in a browser, as pictures, as glTF animations.
+//! Views of worlds: in a browser, as pictures, as glTF animations.
 //!
-//! [`Look`] is what a world looks like: surfaces, where they sit, colours. Everything else draws a look: [`picture`] with a
-//! small rasteriser of its own, [`server`] for a page in the browser, [`animation`] as a file for other programs.
+//! [`RenderScene`] is the geometry of a world to draw: surfaces, their places on bodies, colours. It is drawn by [`picture`], a small
+//! software rasteriser, by the page that [`server`] serves to a browser, and written by [`animation`] as a file for other programs.
 //!
-//! The server binds the loopback address, shows one stage to a few clients, and never waits for any of them: each client is
-//! sent the newest state when it is ready for it, so that one that reads slowly sees fewer frames and holds up nobody.
+//! The server binds the loopback address and shows one [`session`] to a few clients. Each client is sent the newest state when its
+//! socket is ready: a client that reads slowly gets fewer frames and delays neither the simulation nor other clients.
 
 pub mod animation;
 mod connection;
 mod gallery;
 mod guard;
-pub mod look;
 pub mod measure;
 mod message;
 mod page;
 pub mod picture;
+pub mod render_scene;
 pub mod server;
-pub mod theatre;
+pub mod session;
 
 pub use connection::ConnectionLimits;
-pub use look::Look;
+pub use render_scene::RenderScene;
 pub use server::{Server, ServerError, ServerOptions};

@@ -1,17 +1,17 @@
-//! How fast the stream is: a client of our own, on this machine, that reads as fast as it can.
+//! Benchmark of the frame stream: a client on this machine that reads as fast as it can.
 
 use crate::message::Head;
 use crate::server::{Server, ServerError, ServerOptions};
-use crate::theatre::Program;
+use crate::session::SessionContent;
 use glam::DVec3;
 use rattleback_dynamics::{Body, Error, Properties, Registry, Value, World};
 use rattleback_geometry::Shape;
-use rattleback_scene::Stage;
+use rattleback_scene::BuiltScene;
 use std::time::{Duration, Instant};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, client};
 
-/// Why nothing could be measured.
+/// Why the measurement failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
@@ -26,7 +26,7 @@ pub enum MeasureError {
     Stream(String),
 }
 
-/// What a client saw.
+/// What the client received.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
     /// Bodies in the world.
@@ -41,10 +41,10 @@ pub struct Stream {
     pub steps_per_second: f64,
     /// Longest time between two frames, ms.
     pub longest_gap_ms: f64,
-    /// Processor time that simulating and sending took for each frame, ms; unlike the rate, it hardly depends on what else the
-    /// machine does. Nothing where the system does not tell.
+    /// Processor time of the simulating thread per frame, ms; it depends less on other load than the frame rate does. None where the
+    /// system does not report it.
     pub player_ms: Option<f64>,
-    /// The same for the thread that sends.
+    /// Processor time of the sending thread per frame, ms.
     pub server_ms: Option<f64>,
 }
 
@@ -62,12 +62,15 @@ fn processor_time(name: &str) -> Option<f64> {
     None
 }
 
-/// (bodies, seconds, threads of the simulator) ⇒ what a client sees of so many balls and boxes that fall onto a heap in real time.
+/// (bodies, seconds, threads of the simulator) ⇒ what a client receives while spheres and boxes fall onto a heap in real time.
+///
+/// # Errors
+/// The server cannot start, or the connection breaks.
 pub fn stream(bodies: usize, seconds: f64, threads: u32) -> Result<Stream, MeasureError> {
-    let mut stage = heap(bodies)?;
+    let mut built = heap(bodies)?;
     let properties = Properties::from([("threads".into(), Value::Int(threads.into()))]);
-    stage.simulator = Registry::default().simulators.make("realtime", &properties).map_err(Error::from)?;
-    let server = Server::start(Program::Stage(Box::new(stage)), ServerOptions::default())?;
+    built.simulator = Registry::default().simulators.make("realtime", &properties).map_err(Error::from)?;
+    let server = Server::start(SessionContent::Built(Box::new(built)), ServerOptions::default())?;
     watch(&server, bodies, Duration::from_secs_f64(seconds.clamp(0.1, 600.0)))
 }
 
@@ -102,7 +105,7 @@ fn watch(server: &Server, bodies: usize, time: Duration) -> Result<Stream, Measu
             continue;
         }
         let now = Instant::now();
-        // The first frame tells of everybody; what is measured begins with the second.
+        // The first frame has all bodies; the measurement begins with the second.
         let Some(start) = began else {
             (began, last, steps) = (Some(now), now, (word(18), word(18)));
             before = clocks();
@@ -132,11 +135,14 @@ fn watch(server: &Server, bodies: usize, time: Duration) -> Result<Stream, Measu
     }
 }
 
-/// How many bodies fall onto each other, at first.
+/// Layers of bodies at the beginning.
 const LEVELS: f64 = 2.0;
 
-/// Balls and boxes in columns above a floor, each a little beside the one below, so that they tumble.
-pub fn heap(bodies: usize) -> Result<Stage, Error> {
+/// Spheres and boxes in columns above a floor, each displaced a little from the one below, so that they tumble.
+///
+/// # Errors
+/// A body that the world refuses.
+pub fn heap(bodies: usize) -> Result<BuiltScene, Error> {
     let mut world = World::default();
     let shape = |result: Result<Shape, _>| result.map_err(|error: rattleback_geometry::ShapeError| error);
     world.add_body(Body::fixed().with_shape(shape(Shape::half_space(DVec3::Z))?))?;
@@ -155,7 +161,7 @@ pub fn heap(bodies: usize) -> Result<Stage, Error> {
         world.add_body(Body::dynamic().position(at).with_shape(shape))?;
     }
     let simulator = Registry::default().simulators.make("realtime", &Properties::new())?;
-    Ok(Stage {
+    Ok(BuiltScene {
         world,
         simulator,
         dt: 1.0 / 60.0,
@@ -163,5 +169,6 @@ pub fn heap(bodies: usize) -> Result<Stage, Error> {
         title: format!("A heap of {bodies}"),
         description: String::new(),
         plot: Vec::new(),
+        warnings: Vec::new(),
     })
 }

@@ -1,88 +1,88 @@
-//! What page and server say to each other.
+//! Messages between page and server.
 //!
-//! The page sends JSON: one [`Command`] a message. The server sends JSON texts for what is rare ([`Reply`]) and binary messages,
-//! little-endian and in whole words of four bytes, for what is large or often:
+//! The page sends JSON: one [`Command`] per message. The server sends JSON texts for rare messages ([`Reply`]) and binary messages,
+//! little-endian in words of four bytes, for large or frequent ones:
 //!
-//! *Cast* (once a scene): 2, epoch, number of bodies, parts, planes, surfaces; bodies (colour 0xRRGGBB, status, principal frame as
+//! *Scene geometry* (once per scene): 2, epoch, number of bodies, parts, planes, surfaces; bodies (colour 0xRRGGBB, status, principal frame as
 //! position and quaternion x y z w); parts (body, surface, sensor, pose, scale); planes (body, pose); surfaces (corners,
 //! triangles, positions, normals, indices).
 //!
-//! *Frame* (often): [`Head::WORDS`] words of head as [`Head`] lists them, then sections: id, number of rows, rows. Positions are
+//! *Frame* (up to 60 per second): [`Head::WORDS`] words of header as [`Head`] lists them, then sections: id, number of rows, rows. Positions are
 //! f32 relative to the origin of the scene, quaternions four i16.
 
-use crate::look::{Look, Surface};
+use crate::render_scene::{RenderScene, Surface};
 use glam::DVec3;
 use rattleback_dynamics::Status;
 use rattleback_geometry::Pose;
 use serde::{Deserialize, Serialize};
 
-/// Longest message a page may send.
+/// Longest message of a page, bytes.
 pub const MAX_COMMAND_BYTES: usize = 16 << 10;
 
-/// What a page can ask for.
+/// Command of a page.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Command {
-    /// Let time run.
+    /// Run the simulation or recording.
     Play,
-    /// Stop the time.
+    /// Pause it.
     Pause,
-    /// So many steps, and stop.
+    /// Take some steps, then pause.
     Step {
         /// At least one.
         #[serde(default = "one")]
         count: u32,
     },
-    /// Back to the beginning.
+    /// Go back to the first state.
     Reset,
-    /// So many times as fast.
+    /// Set the speed.
     Speed {
-        /// 1 is the scene's own pace.
+        /// Factor; 1 is the pace of the scene.
         factor: f64,
     },
-    /// Go on with another simulator.
+    /// Replace the simulator.
     Simulator {
         /// Its type name.
         name: String,
     },
-    /// Show another scene that comes along, or the one given at the start (an empty name).
+    /// Open a built-in scene, or the one given at the start (an empty name).
     Open {
         /// Its name.
         scene: String,
     },
-    /// Take hold of a body.
+    /// Start to drag a body.
     Grab {
         /// Index of the body.
         body: u32,
-        /// Where, relative to the origin.
+        /// Grabbed point, relative to the origin of the scene, m.
         point: [f64; 3],
     },
-    /// Pull what is held.
+    /// Move the target of the drag.
     Drag {
-        /// Where to, relative to the origin.
+        /// Target, relative to the origin of the scene, m.
         target: [f64; 3],
     },
-    /// Let go.
+    /// End the drag.
     Release,
     /// Go to a state of a recording.
     Seek {
         /// Its number.
         state: u32,
     },
-    /// Which instruments this page shows.
+    /// Choose the overlays that this page shows.
     Show {
         /// Their names.
-        layers: Vec<String>,
-        /// How deep in the trees of shapes the boxes are that the hierarchy shows.
+        overlays: Vec<String>,
+        /// Depth of the boxes that the hierarchy overlay shows.
         #[serde(default)]
         level: u32,
     },
-    /// Which channels this page plots.
+    /// Choose the channels that this page plots.
     Plot {
         /// Their names, such as `energy.drift` or `ball.z`.
         channels: Vec<String>,
     },
-    /// Which body this page looks at closely.
+    /// Choose the body whose report this page receives.
     Watch {
         /// Its index.
         body: Option<u32>,
@@ -97,7 +97,7 @@ const fn one() -> u32 {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply<'a> {
-    /// Something a person should know.
+    /// A message to the user.
     Notice(&'a str),
     /// A command was not understood or cannot be carried out.
     Error(&'a str),
@@ -110,26 +110,26 @@ impl Reply<'_> {
     }
 }
 
-/// What instruments there are, as bits.
-pub mod layer {
-    /// Points where bodies touch, with normal and force.
+/// Overlays, as bits.
+pub mod overlay {
+    /// Contact points with normal and force.
     pub const CONTACTS: u32 = 1;
-    /// Boxes around bodies.
+    /// Bounding boxes of bodies.
     pub const BOXES: u32 = 2;
     /// Linear and angular velocities.
     pub const VELOCITIES: u32 = 4;
-    /// Who sleeps.
+    /// Sleeping bodies.
     pub const SLEEPING: u32 = 8;
     /// Springs.
     pub const SPRINGS: u32 = 16;
     /// Joints and their limits.
     pub const JOINTS: u32 = 32;
-    /// Cells or tree of the space.
+    /// Cells or tree of the broad phase.
     pub const CELLS: u32 = 64;
-    /// Levels of the trees of shapes.
+    /// Levels of the bounding volume hierarchies of shapes.
     pub const HIERARCHY: u32 = 128;
 
-    /// Names of layers ⇒ bits; names of layers that the page draws by itself are none.
+    /// Names of overlays ⇒ bits; overlays that the page computes itself have none.
     pub fn bits(names: &[String]) -> u32 {
         names.iter().fold(0, |bits, name| {
             bits | match name.as_str() {
@@ -161,11 +161,11 @@ pub mod section {
     pub const SLEEPING: u32 = 5;
     /// Both ends: 6 words.
     pub const SPRINGS: u32 = 6;
-    /// What it stands for, both ends: 7 words.
+    /// Kind of line, both ends: 7 words.
     pub const JOINTS: u32 = 7;
     /// Level, least and greatest corner: 7 words.
     pub const CELLS: u32 = 8;
-    /// Body, level, middle and half the sides as three vectors, in the frame of the body: 14 words.
+    /// Body, level, centre and half the sides as three vectors, in the frame of the body: 14 words.
     pub const HIERARCHY: u32 = 9;
     /// Number of the channel in the list that the page sent, number of the component, value: 3 words.
     pub const CHANNELS: u32 = 10;
@@ -198,7 +198,7 @@ impl Words {
         }
     }
 
-    /// Numbers as they are.
+    /// Some f32 numbers.
     pub fn reals(&mut self, numbers: &[f32]) {
         for number in numbers {
             self.0.extend_from_slice(&number.to_le_bytes());
@@ -214,16 +214,16 @@ impl Words {
     }
 }
 
-/// (epoch, look) ⇒ the cast message.
-pub fn cast(epoch: u32, look: &Look) -> Vec<u8> {
+/// (epoch, render scene) ⇒ the scene geometry message.
+pub fn scene_geometry(epoch: u32, render: &RenderScene) -> Vec<u8> {
     let mut words = Words::default();
     for word in [2, epoch] {
         words.put(word);
     }
-    for count in [look.bodies.len(), look.parts.len(), look.planes.len(), look.surfaces.len()] {
+    for count in [render.bodies.len(), render.parts.len(), render.planes.len(), render.surfaces.len()] {
         words.put(count as u32);
     }
-    for body in &look.bodies {
+    for body in &render.bodies {
         words.put(body.colour.hex());
         words.put(match body.status {
             Status::Dynamic => 0,
@@ -233,18 +233,18 @@ pub fn cast(epoch: u32, look: &Look) -> Vec<u8> {
         });
         words.pose(&body.principal);
     }
-    for part in &look.parts {
+    for part in &render.parts {
         words.put(part.body);
         words.put(part.surface);
         words.put(part.sensor.into());
         words.pose(&part.pose);
         words.vector(part.scale);
     }
-    for plane in &look.planes {
+    for plane in &render.planes {
         words.put(plane.body);
         words.pose(&plane.pose);
     }
-    for Surface { positions, normals, triangles } in &look.surfaces {
+    for Surface { positions, normals, triangles } in &render.surfaces {
         words.put(positions.len() as u32);
         words.put(triangles.len() as u32);
         for corner in positions.iter().chain(normals) {
@@ -257,46 +257,46 @@ pub fn cast(epoch: u32, look: &Look) -> Vec<u8> {
     words.0
 }
 
-/// The head of a frame: everything about the stage in a few numbers.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Head {
-    /// Which scene since the server started.
+    /// Number of the scene since the server started.
     pub epoch: u32,
-    /// Which frame since the server started.
+    /// Number of the frame since the server started.
     pub frame: u32,
-    /// Whether time runs.
+    /// Whether the simulation or recording runs.
     pub playing: bool,
-    /// Whether the simulation cannot keep up.
+    /// Whether the simulation is slower than the chosen speed.
     pub late: bool,
-    /// s.
+    /// Time of the scene, s.
     pub time: f64,
-    /// J.
+    /// Kinetic energy, J.
     pub kinetic_energy: f64,
-    /// J.
+    /// Potential energy, J.
     pub potential_energy: f64,
-    /// kg·m/s.
+    /// Momentum, kg·m/s.
     pub momentum: DVec3,
-    /// kg·m²/s.
+    /// Angular momentum, kg·m²/s.
     pub angular_momentum: DVec3,
-    /// What a step costs, ms.
+    /// Mean time of a step, ms.
     pub step_ms: f64,
-    /// The same by stage, if the simulator tells: pairs, contacts, solve, motion.
+    /// Mean time of the stages of a step, if the simulator measures them, ms: pairs, contacts, solve, motion.
     pub stages_ms: [f64; 4],
-    /// What it costs to look at the stage: poses, instruments, energies; ms.
-    pub look_ms: f64,
-    /// What it costs to put a frame into bytes for a client, ms.
+    /// Mean time to publish a frame (poses, overlays, energies), ms.
+    pub publish_ms: f64,
+    /// Mean time to encode a frame for a client, ms.
     pub encode_ms: f64,
-    /// How long it takes until a client's socket has taken them, ms.
+    /// Mean time to send a frame to a client, ms.
     pub send_ms: f64,
-    /// Simulated seconds in a second.
+    /// Simulated seconds per second of wall time.
     pub rate: f64,
     /// Steps since the beginning.
     pub steps: u32,
-    /// Who sleeps.
+    /// Number of sleeping bodies.
     pub asleep: u32,
-    /// Which state of a recording.
+    /// Number of the state of a recording.
     pub state: u32,
-    /// Points in which bodies touch.
+    /// Number of contact points.
     pub contacts: u32,
 }
 
@@ -320,7 +320,7 @@ impl Head {
         for word in [self.steps, self.asleep, self.state, self.contacts, sections] {
             words.put(word);
         }
-        for number in [self.look_ms, self.encode_ms, self.send_ms].into_iter().chain(self.stages_ms) {
+        for number in [self.publish_ms, self.encode_ms, self.send_ms].into_iter().chain(self.stages_ms) {
             words.real(number);
         }
         words
@@ -341,8 +341,11 @@ mod tests {
         let read = |text: &str| serde_json::from_str::<Command>(text);
         assert_eq!(read(r#"{"do":"step"}"#).unwrap(), Command::Step { count: 1 });
         assert!(read(r#"{"do":"plot","channels":["energy.drift"]}"#).is_ok());
-        let layers = vec!["boxes".to_owned()];
-        assert_eq!(read(r#"{"do":"show","layers":["boxes"]}"#).unwrap(), Command::Show { layers, level: 0 });
+        let overlays = vec!["boxes".to_owned()];
+        assert_eq!(
+            read(r#"{"do":"show","overlays":["boxes"]}"#).unwrap(),
+            Command::Show { overlays, level: 0 }
+        );
         assert_eq!(read(r#"{"do":"watch","body":3}"#).unwrap(), Command::Watch { body: Some(3) });
         for nonsense in
             ["", "[]", r#"{"do":"explode"}"#, r#"{"do":"grab","body":-1,"point":[0,0,0]}"#, "\u{0}"]

@@ -3,9 +3,9 @@
 /// A file of the page.
 #[derive(Debug)]
 pub struct PageFile {
-    /// Path in the address, without a leading slash.
+    /// Path in the URL, without a leading slash.
     pub path: &'static str,
-    /// What it is.
+    /// Media type of the `Content-Type` header.
     pub media_type: &'static str,
     /// Its bytes.
     pub bytes: &'static [u8],
@@ -19,7 +19,7 @@ pub fn file(path: &str) -> Option<&'static PageFile> {
     FILES.iter().find(|file| file.path == path)
 }
 
-/// What is served where the program was built without the page.
+/// Served instead where the program was built without the page.
 pub const MISSING: &str = include_str!("missing.html");
 
 /// Whether the program was built with the page.

@@ -3,9 +3,11 @@
 use crate::connection::{self, ConnectionLimits};
 use crate::gallery::Gallery;
 use crate::guard;
-use crate::message::{Command, MAX_COMMAND_BYTES, Reply, layer};
+use crate::message::{Command, MAX_COMMAND_BYTES, Reply, overlay};
 use crate::page;
-use crate::theatre::{ClientId, MAX_CHANNEL_NAME, MAX_CHANNELS, Program, Shared, Theatre, Wish};
+use crate::session::{
+    ClientId, MAX_CHANNEL_NAME, MAX_CHANNELS, Session, SessionContent, Shared, Subscription,
+};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
@@ -21,13 +23,13 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
-/// Onlookers at a time.
+/// Most clients at a time.
 pub const MAX_CLIENTS: usize = 16;
-/// A client that takes longer to accept a message is let go.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a closing server waits for its clients to leave.
-const FAREWELL: Duration = Duration::from_millis(500);
-/// Bytes that may wait in a socket before sending waits: about a frame of ten thousand bodies.
+/// A client that takes longer to accept a message is disconnected.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a closing server waits for its clients to disconnect.
+const SHUTDOWN_TIME: Duration = Duration::from_millis(500);
+/// Size of the write buffer, bytes: about a frame of ten thousand bodies.
 const WRITE_BUFFER: usize = 512 << 10;
 
 /// Why the server could not start.
@@ -37,29 +39,29 @@ pub enum ServerError {
     /// The address cannot be used.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The reason given by the system.
         source: std::io::Error,
     },
-    /// The system gives no thread.
+    /// No thread could be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
-    /// The system gives no random numbers.
+    /// The system has no random numbers.
     #[error("no random numbers for a token: {0}")]
     Random(String),
 }
 
-/// How to serve.
+/// Options of the server.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerOptions {
     /// Address to listen on.
     pub address: IpAddr,
     /// Port; 0 for any that is free.
     pub port: u16,
-    /// Whether the stage plays without being told to.
+    /// Whether the scene runs from the start, or waits for the play command.
     pub playing: bool,
-    /// How long clients may take, and how many there may be.
+    /// Time limits and number of connections.
     pub limits: ConnectionLimits,
 }
 
@@ -71,10 +73,10 @@ impl Default for ServerOptions {
     }
 }
 
-/// What requests share.
+/// State shared by all requests.
 #[derive(Debug)]
-struct House {
-    theatre: Theatre,
+struct AppState {
+    session: Session,
     gallery: Gallery,
     token: String,
     clients: AtomicUsize,
@@ -86,22 +88,25 @@ struct House {
 /// A server that runs until it is dropped.
 ///
 /// ```
-/// use rattleback_viewer::{Server, ServerOptions, theatre::Program};
-/// let server = Server::start(Program::Gallery, ServerOptions::default())?;
+/// use rattleback_viewer::{Server, ServerOptions, session::SessionContent};
+/// let server = Server::start(SessionContent::Gallery, ServerOptions::default())?;
 /// assert!(server.url().starts_with("http://127.0.0.1:"));
 /// # Ok::<(), rattleback_viewer::ServerError>(())
 /// ```
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    house: Arc<House>,
+    app: Arc<AppState>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// (what is on, how) ⇒ running server.
-    pub fn start(program: Program, options: ServerOptions) -> Result<Self, ServerError> {
+    /// (content, options) ⇒ running server.
+    ///
+    /// # Errors
+    /// The address cannot be used, or the system has no threads or random numbers.
+    pub fn start(content: SessionContent, options: ServerOptions) -> Result<Self, ServerError> {
         let token = guard::token().map_err(|error| ServerError::Random(error.to_string()))?;
         let wanted = SocketAddr::new(options.address, options.port);
         let listen = |source| ServerError::Listen { address: wanted, source };
@@ -114,10 +119,10 @@ impl Server {
             .max_blocking_threads(1)
             .build()
             .map_err(ServerError::Thread)?;
-        let theatre = Theatre::open(program, options.playing).map_err(ServerError::Thread)?;
+        let session = Session::open(content, options.playing).map_err(ServerError::Thread)?;
         let (close, closing) = watch::channel(false);
-        let house = Arc::new(House {
-            theatre,
+        let app = Arc::new(AppState {
+            session,
             gallery: Gallery::default(),
             token,
             clients: AtomicUsize::new(0),
@@ -126,7 +131,7 @@ impl Server {
             silence: options.limits.silence,
         });
         let (stop, stopped) = oneshot::channel();
-        let for_routes = Arc::clone(&house);
+        let for_routes = Arc::clone(&app);
         let thread = std::thread::Builder::new()
             .name("server".into())
             .spawn(move || {
@@ -134,47 +139,47 @@ impl Server {
                     let Ok(listener) = TcpListener::from_std(listener) else { return };
                     let closing = for_routes.closing.clone();
                     let serving = connection::serve(listener, routes(for_routes), options.limits, closing);
-                    // A connection that stays open is not waited for long.
-                    let farewell = async move {
+                    // Connections that stay open are dropped after a short wait.
+                    let shutdown = async move {
                         let _ = stopped.await;
                         close.send_replace(true);
-                        tokio::time::sleep(FAREWELL).await;
+                        tokio::time::sleep(SHUTDOWN_TIME).await;
                     };
                     tokio::select! {
                         () = serving => {}
-                        () = farewell => {}
+                        () = shutdown => {}
                     }
                 });
-                // A thumbnail that is being drawn is not waited for.
+                // Does not wait for a thumbnail that is being drawn.
                 runtime.shutdown_background();
             })
             .map_err(ServerError::Thread)?;
-        Ok(Self { address, house, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { address, app, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Address of the page, with the token that lets it connect.
     pub fn url(&self) -> String {
-        format!("http://{}/?token={}", self.address, self.house.token)
+        format!("http://{}/?token={}", self.address, self.app.token)
     }
 
     /// The token that lets a page connect.
     pub fn token(&self) -> &str {
-        &self.house.token
+        &self.app.token
     }
 
     /// Clients connected now.
     pub fn clients(&self) -> usize {
-        self.house.clients.load(Ordering::Relaxed)
+        self.app.clients.load(Ordering::Relaxed)
     }
 
-    /// What clients see.
+    /// The published state.
     pub fn shared(&self) -> &Arc<Shared> {
-        self.house.theatre.shared()
+        self.app.session.shared()
     }
 
     /// Whether the program has the page in it.
@@ -194,16 +199,16 @@ impl Drop for Server {
     }
 }
 
-fn routes(house: Arc<House>) -> Router {
+fn routes(app: Arc<AppState>) -> Router {
     Router::new()
         .route("/socket", get(socket))
         .route("/gallery.json", get(gallery))
         .route("/thumbnail/{name}", get(thumbnail))
         .fallback(get(file))
-        .with_state(house)
+        .with_state(app)
 }
 
-/// What no answer of ours needs: frames, foreign scripts, guesses of types.
+/// Body ⇒ response with headers that forbid embedding, foreign scripts and guessed media types.
 fn answer(media_type: &'static str, body: impl Into<Body>) -> Response {
     let headers = [
         (header::CONTENT_TYPE, media_type),
@@ -224,7 +229,7 @@ async fn file(uri: Uri) -> Response {
     match page::file(path) {
         Some(file) => answer(file.media_type, file.bytes),
         None if path.is_empty() && !page::is_built() => answer("text/html; charset=utf-8", page::MISSING),
-        None => (StatusCode::NOT_FOUND, "there is nothing here").into_response(),
+        None => (StatusCode::NOT_FOUND, "not found").into_response(),
     }
 }
 
@@ -232,10 +237,10 @@ async fn gallery() -> Response {
     answer("application/json", Gallery::list())
 }
 
-async fn thumbnail(State(house): State<Arc<House>>, Path(name): Path<String>) -> Response {
+async fn thumbnail(State(app): State<Arc<AppState>>, Path(name): Path<String>) -> Response {
     let name = name.strip_suffix(".png").unwrap_or(&name).to_owned();
-    // One at a time, and never on the thread that sends frames.
-    let drawn = tokio::task::spawn_blocking(move || house.gallery.thumbnail(&name)).await;
+    // One at a time, and not on the thread that sends frames.
+    let drawn = tokio::task::spawn_blocking(move || app.gallery.thumbnail(&name)).await;
     match drawn {
         Ok(Some(png)) => answer("image/png", png.to_vec()),
         _ => (StatusCode::NOT_FOUND, "there is no such scene").into_response(),
@@ -243,7 +248,7 @@ async fn thumbnail(State(house): State<Arc<House>>, Path(name): Path<String>) ->
 }
 
 async fn socket(
-    State(house): State<Arc<House>>,
+    State(app): State<Arc<AppState>>,
     uri: Uri,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
@@ -253,11 +258,11 @@ async fn socket(
         return (StatusCode::FORBIDDEN, "only the page served here may connect").into_response();
     }
     let token = guard::query(uri.query().unwrap_or_default(), "token").unwrap_or_default();
-    if !guard::same_token(token, &house.token) {
+    if !guard::same_token(token, &app.token) {
         return (StatusCode::FORBIDDEN, "the token is wrong: open the address that the program printed")
             .into_response();
     }
-    let Some(seat) = Seat::take(&house) else {
+    let Some(connection) = Connection::open(&app) else {
         return (StatusCode::SERVICE_UNAVAILABLE, "too many pages are open").into_response();
     };
     upgrade
@@ -265,33 +270,33 @@ async fn socket(
         .max_frame_size(MAX_COMMAND_BYTES)
         .write_buffer_size(0)
         .max_write_buffer_size(WRITE_BUFFER + (64 << 20))
-        .on_upgrade(move |socket| seat.watch(socket))
+        .on_upgrade(move |socket| connection.serve(socket))
 }
 
-/// A client's place; given back when dropped, however the connection ends.
-struct Seat {
-    house: Arc<House>,
+/// The WebSocket connection of a client; counted until it is dropped.
+struct Connection {
+    app: Arc<AppState>,
     id: ClientId,
 }
 
-impl Seat {
-    fn take(house: &Arc<House>) -> Option<Self> {
-        let taken = house.clients.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |clients| {
+impl Connection {
+    fn open(app: &Arc<AppState>) -> Option<Self> {
+        let counted = app.clients.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |clients| {
             (clients < MAX_CLIENTS).then_some(clients + 1)
         });
-        taken.ok()?;
-        let id = house.next_client.fetch_add(1, Ordering::Relaxed);
-        Some(Self { house: Arc::clone(house), id })
+        counted.ok()?;
+        let id = app.next_client.fetch_add(1, Ordering::Relaxed);
+        Some(Self { app: Arc::clone(app), id })
     }
 
-    /// Sends frames and takes commands until the client goes.
-    async fn watch(self, mut socket: WebSocket) {
-        let mut frames = self.house.theatre.shared().frames();
-        let mut closing = self.house.closing.clone();
-        let mut seen = Seen::arriving(self.house.theatre.shared());
+    /// Sends frames and receives commands until the connection ends.
+    async fn serve(self, mut socket: WebSocket) {
+        let mut frames = self.app.session.shared().frames();
+        let mut closing = self.app.closing.clone();
+        let mut state = ClientState::new(self.app.session.shared());
         frames.mark_changed();
-        // Browsers answer pings by themselves: one that is there is heard twice within the time of silence allowed.
-        let mut pings = tokio::time::interval((self.house.silence / 2).max(Duration::from_millis(1)));
+        // Browsers answer pings on their own: a live client is heard at least twice within the allowed silence.
+        let mut pings = tokio::time::interval((self.app.silence / 2).max(Duration::from_millis(1)));
         pings.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut heard = Instant::now();
         loop {
@@ -299,7 +304,7 @@ impl Seat {
                 biased;
                 _ = closing.changed() => return,
                 _ = pings.tick() => {
-                    if heard.elapsed() >= self.house.silence
+                    if heard.elapsed() >= self.app.silence
                         || send(&mut socket, Message::Ping(axum::body::Bytes::new())).await.is_err()
                     {
                         return;
@@ -308,7 +313,7 @@ impl Seat {
                 message = socket.recv() => {
                     let Some(Ok(message)) = message else { return };
                     heard = Instant::now();
-                    if let Some(reply) = self.hear(message, &mut seen)
+                    if let Some(reply) = self.handle_message(message, &mut state)
                         && send(&mut socket, Message::Text(reply.into())).await.is_err()
                     {
                         return;
@@ -319,22 +324,22 @@ impl Seat {
                         return;
                     }
                     frames.mark_unchanged();
-                    let shared = self.house.theatre.shared();
-                    let news = seen.news(shared);
+                    let shared = self.app.session.shared();
+                    let messages = state.pending(shared);
                     let began = Instant::now();
-                    for message in news {
+                    for message in messages {
                         if send(&mut socket, message).await.is_err() {
                             return;
                         }
                     }
-                    average(&mut shared.view().post.send, began);
+                    average(&mut shared.view().cost.send, began);
                 }
             }
         }
     }
 
-    /// Message of a client ⇒ what to answer, if anything.
-    fn hear(&self, message: Message, seen: &mut Seen) -> Option<String> {
+    /// Executes or forwards a command ⇒ reply, if there is one.
+    fn handle_message(&self, message: Message, state: &mut ClientState) -> Option<String> {
         let text = match message {
             Message::Text(text) => text,
             Message::Binary(_) => {
@@ -346,56 +351,58 @@ impl Seat {
             Ok(command) => command,
             Err(error) => return Some(Reply::Error(&format!("not a command: {error}")).text()),
         };
-        let theatre = &self.house.theatre;
+        let session = &self.app.session;
         match command {
-            Command::Show { layers, level } => {
-                (seen.wish.layers, seen.wish.level) = (layer::bits(&layers), level);
+            Command::Show { overlays, level } => {
+                (state.subscription.overlays, state.subscription.level) = (overlay::bits(&overlays), level);
             }
             Command::Watch { body } => {
-                seen.wish.body = body;
-                seen.report = 0;
+                state.subscription.body = body;
+                state.report = 0;
             }
             Command::Plot { channels } => {
                 let fits = |name: &String| !name.is_empty() && name.len() <= MAX_CHANNEL_NAME;
-                seen.wish.channels = channels.into_iter().filter(fits).take(MAX_CHANNELS).collect();
+                state.subscription.channels = channels.into_iter().filter(fits).take(MAX_CHANNELS).collect();
             }
-            command => return theatre.order(self.id, command).err().map(|error| Reply::Error(error).text()),
+            command => {
+                return session.request(self.id, command).err().map(|error| Reply::Error(error).text());
+            }
         }
-        theatre.shared().view().wishes.insert(self.id, seen.wish.clone());
+        session.shared().view().subscriptions.insert(self.id, state.subscription.clone());
         None
     }
 }
 
-impl Drop for Seat {
+impl Drop for Connection {
     fn drop(&mut self) {
-        self.house.theatre.forget(self.id);
-        self.house.clients.fetch_sub(1, Ordering::Relaxed);
+        self.app.session.forget(self.id);
+        self.app.clients.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// What a client has seen, and what it wants to see.
+/// What a client has been sent, and its subscription.
 #[derive(Debug, Default)]
-struct Seen {
+struct ClientState {
     epoch: u32,
-    /// The announcement itself, because another simulator is announced within an epoch.
+    /// The announcement itself: choosing another simulator announces anew within an epoch.
     announced: Option<Arc<str>>,
     frame: u32,
-    wish: Wish,
+    subscription: Subscription,
     report: u32,
     notice: u64,
     greeted: bool,
 }
 
-impl Seen {
-    /// Old notices are about what others did, unless there is nothing to see because of them.
-    fn arriving(shared: &Shared) -> Self {
+impl ClientState {
+    /// State of a new client. It is not sent old notices, unless no scene could be loaded: then they say why.
+    fn new(shared: &Shared) -> Self {
         let view = shared.view();
         let notice = if view.announcement.is_some() { view.notices_after(u64::MAX).1 } else { 0 };
         Self { notice, ..Self::default() }
     }
 
-    /// What there is to send.
-    fn news(&mut self, shared: &Shared) -> Vec<Message> {
+    /// Messages to send now.
+    fn pending(&mut self, shared: &Shared) -> Vec<Message> {
         let mut messages = Vec::new();
         let mut view = shared.view();
         let view = &mut *view;
@@ -412,19 +419,19 @@ impl Seen {
         if view.head.epoch != self.epoch {
             self.epoch = view.head.epoch;
             self.frame = 0;
-            self.wish.body = None;
+            self.subscription.body = None;
             self.announced = Some(Arc::clone(&announcement.text));
             messages.push(Message::Text(announcement.text.to_string().into()));
-            messages.push(Message::Binary(announcement.cast.to_vec().into()));
+            messages.push(Message::Binary(announcement.geometry.to_vec().into()));
         } else if self.announced.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &announcement.text)) {
             self.announced = Some(Arc::clone(&announcement.text));
             messages.push(Message::Text(announcement.text.to_string().into()));
         }
         let began = Instant::now();
-        messages.push(Message::Binary(view.frame(self.frame, &self.wish).into()));
-        average(&mut view.post.encode, began);
+        messages.push(Message::Binary(view.frame(self.frame, &self.subscription).into()));
+        average(&mut view.cost.encode, began);
         self.frame = view.head.frame;
-        if let Some((frame, text)) = self.wish.body.and_then(|body| view.reports.get(&body))
+        if let Some((frame, text)) = self.subscription.body.and_then(|body| view.reports.get(&body))
             && *frame != self.report
         {
             self.report = *frame;
@@ -434,13 +441,13 @@ impl Seen {
     }
 }
 
-/// Takes the time since then into an average, s.
+/// Updates an exponential average by the time since an instant, s.
 fn average(average: &mut f64, since: Instant) {
     *average += 0.1 * (since.elapsed().as_secs_f64() - *average);
 }
 
 async fn send(socket: &mut WebSocket, message: Message) -> Result<(), ()> {
-    match tokio::time::timeout(PATIENCE, socket.send(message)).await {
+    match tokio::time::timeout(SEND_TIMEOUT, socket.send(message)).await {
         Ok(Ok(())) => Ok(()),
         _ => Err(()),
     }

@@ -5,19 +5,19 @@ use rattleback_scene::Scene;
 use rattleback_scene::recording::{Recording, RecordingWriter};
 use rattleback_viewer::animation::Animation;
 
-/// Every key of every track is where the body was, and the file is sound in the eyes of a validating reader.
+/// Every key of every track is the recorded pose, and a validating reader accepts the file.
 #[test]
 fn an_animation_moves_as_the_recording_did() {
     let path = std::env::temp_dir().join(format!("rattleback-animation-{}.rbrec", std::process::id()));
-    let mut stage = Scene::built_in("block-drop").unwrap().build(&Registry::default()).unwrap();
+    let mut built = Scene::built_in("block-drop").unwrap().build(&Registry::default()).unwrap();
     let mut writer =
-        RecordingWriter::create(&path, &stage.title, stage.dt, &stage.world, &*stage.simulator).unwrap();
+        RecordingWriter::create(&path, &built.title, built.dt, &built.world, &*built.simulator).unwrap();
     let mut heights = Vec::new();
-    let last = stage.world.iter_bodies().last().unwrap().id();
+    let last = built.world.iter_bodies().last().unwrap().id();
     for _ in 0..60 {
-        writer.record(&stage.world, &stage.world.readout(), &*stage.simulator).unwrap();
-        heights.push(stage.world.body(last).unwrap().position().z);
-        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+        writer.record(&built.world, &built.world.readout(), &*built.simulator).unwrap();
+        heights.push(built.world.body(last).unwrap().position().z);
+        built.simulator.step(&mut built.world, built.dt).unwrap();
     }
     writer.finish().unwrap();
     let mut recording = Recording::open(&path, &Registry::default()).unwrap();
@@ -27,7 +27,7 @@ fn an_animation_moves_as_the_recording_did() {
 
     let file = gltf::Gltf::from_slice(&animation.to_glb()).unwrap();
     let blob = file.blob.clone().unwrap();
-    let bodies = stage.world.bodies().len();
+    let bodies = built.world.bodies().len();
     let top = file.scenes().next().unwrap().nodes().next().unwrap();
     assert_eq!(top.children().count(), bodies);
     // z up becomes y up.
@@ -38,7 +38,7 @@ fn an_animation_moves_as_the_recording_did() {
         let reader = channel.reader(|_| Some(&blob));
         let times: Vec<f32> = reader.read_inputs().unwrap().collect();
         assert_eq!(times.len(), 30);
-        assert!((f64::from(times[29]) - 58.0 * stage.dt).abs() < 1e-6);
+        assert!((f64::from(times[29]) - 58.0 * built.dt).abs() < 1e-6);
         if channel.target().node().index() == bodies
             && let gltf::animation::util::ReadOutputs::Translations(positions) =
                 reader.read_outputs().unwrap()

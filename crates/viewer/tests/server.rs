@@ -1,11 +1,11 @@
-//! The server as its clients, good and bad, meet it. All traffic stays on the loopback address.
+//! The server and its clients, well-behaved and hostile. All traffic stays on the loopback address.
 
 use rattleback_dynamics::Registry;
 use rattleback_scene::Scene;
 use rattleback_scene::recording::{Recording, RecordingWriter};
 use rattleback_viewer::measure::heap;
 use rattleback_viewer::server::MAX_CLIENTS;
-use rattleback_viewer::theatre::Program;
+use rattleback_viewer::session::SessionContent;
 use rattleback_viewer::{Server, ServerOptions};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use tungstenite::{Message, WebSocket, client};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn serve(scene: &str, playing: bool) -> Server {
-    let program = Program::Scene(scene.into(), Box::new(Scene::built_in(scene).unwrap()));
+    let program = SessionContent::Scene(scene.into(), Box::new(Scene::built_in(scene).unwrap()));
     Server::start(program, ServerOptions { playing, ..ServerOptions::default() }).unwrap()
 }
 
@@ -53,7 +53,7 @@ struct Client {
     socket: WebSocket<TcpStream>,
 }
 
-/// The words of a frame that tests look at.
+/// The words of a frame that tests check.
 #[derive(Clone, Debug)]
 struct Frame {
     number: u32,
@@ -62,11 +62,11 @@ struct Frame {
     steps: u32,
     state: u32,
     sections: Vec<(u32, u32)>,
-    /// (body, position) of those that moved.
+    /// (body, position) of the bodies that moved.
     moved: Vec<(u32, [f32; 3])>,
     /// (channel, component, value).
     channels: Vec<(u32, u32, f32)>,
-    /// Step, look, encode, send, ms.
+    /// Step, publish, encode, send, ms.
     stages: [f32; 4],
 }
 
@@ -182,7 +182,7 @@ fn there_are_only_so_many_seats() {
     let refused = try_connect(&server, Some(&origin), server.token()).err().unwrap();
     assert_eq!(status_of(&refused), 503);
     clients.pop();
-    wait_for("a seat is given back", || server.clients() < MAX_CLIENTS);
+    wait_for("a connection is closed", || server.clients() < MAX_CLIENTS);
     connect(&server).frame();
 }
 
@@ -205,7 +205,7 @@ fn garbage_is_answered_and_harms_nobody() {
     }
     bad.socket.send(Message::Binary(vec![0xff; 4096].into())).unwrap();
     bad.json(|reply| reply["error"].as_str().is_some_and(|text| text.contains("binary")));
-    // Sound commands that cannot be carried out are refused in words, too.
+    // Valid commands that cannot be executed are refused with a message.
     for command in [
         json!({ "do": "speed", "factor": -1 }),
         json!({ "do": "speed", "factor": 1e300 }),
@@ -239,7 +239,7 @@ fn two_hundred_clients_come_and_go_without_a_trace() {
     for n in 0..200 {
         let mut client = connect(&server);
         if n % 2 == 0 {
-            client.send(&json!({ "do": "show", "layers": ["boxes"] }));
+            client.send(&json!({ "do": "show", "overlays": ["boxes"] }));
             let _ = client.socket.close(None);
         }
         drop(client);
@@ -257,11 +257,12 @@ fn two_hundred_clients_come_and_go_without_a_trace() {
     connect(&server).frame();
 }
 
-/// A client that does not read misses frames; it does not pile them up, and the others see them all.
+/// A client that does not read skips frames; they are not queued, and other clients receive all.
 #[test]
 fn slow_readers_miss_frames_and_hold_up_nobody() {
     let server =
-        Server::start(Program::Stage(Box::new(heap(1500).unwrap())), ServerOptions::default()).unwrap();
+        Server::start(SessionContent::Built(Box::new(heap(1500).unwrap())), ServerOptions::default())
+            .unwrap();
     let mut slow = connect(&server);
     slow.frame();
     let mut quick = connect(&server);
@@ -275,7 +276,7 @@ fn slow_readers_miss_frames_and_hold_up_nobody() {
     let last = quick.frame();
     assert!(frames > 45, "{frames} frames in three seconds");
     assert!(last.time > first.time);
-    // What waited in the sockets' buffers is seen first, then the present: in between frames are missing.
+    // The frames in the socket buffers come first, then the newest: those in between are skipped.
     let (mut number, mut jump, mut read) = (0, 0, 0);
     while number < last.number {
         let frame = slow.frame();
@@ -354,14 +355,14 @@ fn a_hand_moves_a_body_and_lets_go_when_its_page_closes() {
 }
 
 #[test]
-fn instruments_show_what_they_are_asked_for_and_no_more() {
+fn overlays_are_sent_to_clients_that_show_them() {
     let server = serve("damped-springs", true);
     let mut client = connect(&server);
     assert_eq!(client.frame().sections.len(), 1);
-    for (layer, id) in [("boxes", 3), ("velocities", 4), ("sleeping", 5), ("springs", 6), ("contacts", 2)] {
-        client.send(&json!({ "do": "show", "layers": [layer] }));
+    for (overlay, id) in [("boxes", 3), ("velocities", 4), ("sleeping", 5), ("springs", 6), ("contacts", 2)] {
+        client.send(&json!({ "do": "show", "overlays": [overlay] }));
         let frame = client.frame_where(|frame| frame.sections.iter().any(|section| section.0 == id));
-        assert_eq!(frame.sections.len(), 2, "{layer}");
+        assert_eq!(frame.sections.len(), 2, "{overlay}");
     }
     client.send(&json!({ "do": "watch", "body": 1 }));
     let report = client.json(|message| message.get("body").is_some());
@@ -378,7 +379,7 @@ fn joints_cells_and_hierarchies_are_sent() {
     let text = format!(
         "[simulator]\ntype = 'realtime'\nspace = 'uniform-grid'\n\
          [[body]]\nname = 'door'\nposition = [1, 0, 0]\nshape = {{ type = 'box', half_extents = [0.5, 0.1, 1] }}\n\
-         [[body]]\nname = 'bowl'\nstatus = 'fixed'\nposition = [0, 5, 0]\nshape = {{ type = 'mesh', \
+         [[body]]\nname = 'bowl'\nstatus = 'static'\nposition = [0, 5, 0]\nshape = {{ type = 'mesh', \
          vertices = [[0, 0, 0], {}], faces = [{}] }}\n\
          [[joint]]\ntype = 'revolute'\nbodies = ['door']\nposition = [0, 0, 0]\nlimited = true\n",
         corners.join(", "),
@@ -386,11 +387,11 @@ fn joints_cells_and_hierarchies_are_sent() {
     );
     let scene = Scene::parse(&text, "test").unwrap();
     let options = ServerOptions { playing: true, ..ServerOptions::default() };
-    let server = Server::start(Program::Scene("test".into(), Box::new(scene)), options).unwrap();
+    let server = Server::start(SessionContent::Scene("test".into(), Box::new(scene)), options).unwrap();
     let mut client = connect(&server);
     assert_eq!(client.json(|message| message.get("scene").is_some())["scene"]["joints"], true);
-    let mut rows = |layer: &str, level: u32, id: u32, holds: &dyn Fn(u32) -> bool| {
-        client.send(&json!({ "do": "show", "layers": [layer], "level": level }));
+    let mut rows = |overlay: &str, level: u32, id: u32, holds: &dyn Fn(u32) -> bool| {
+        client.send(&json!({ "do": "show", "overlays": [overlay], "level": level }));
         let has = |frame: &Frame| frame.sections.iter().any(|section| section.0 == id && holds(section.1));
         client.frame_where(has).sections.len()
     };
@@ -407,7 +408,7 @@ fn chosen_channels_are_sent_by_number() {
     let text = "[[body]]\nname = 'ball'\nposition = [0, 0, 100]\nshape = { type = 'sphere', radius = 0.1 }\n";
     let scene = Scene::parse(text, "test").unwrap();
     let options = ServerOptions { playing: false, ..ServerOptions::default() };
-    let server = Server::start(Program::Scene("test".into(), Box::new(scene)), options).unwrap();
+    let server = Server::start(SessionContent::Scene("test".into(), Box::new(scene)), options).unwrap();
     let mut client = connect(&server);
     client
         .send(&json!({ "do": "plot", "channels": ["ball.z", "nobody.x", "ball.velocity", "energy.drift"] }));
@@ -422,7 +423,7 @@ fn chosen_channels_are_sent_by_number() {
     assert!(value(3, 0).abs() < 1e-9);
     let frame = client.frame_where(|frame| frame.stages.iter().all(|stage| *stage > 0.0));
     assert!(frame.stages.iter().all(|stage| *stage < 1000.0), "{:?}", frame.stages);
-    // Names that are none, and lists that are too long, are cut.
+    // Unknown names and too long lists are dropped.
     let many: Vec<String> = (0..100).map(|_| "ball.x".to_owned()).chain(["x".repeat(10_000)]).collect();
     client.send(&json!({ "do": "plot", "channels": many }));
     let frame = client.frame_where(|frame| frame.channels.len() == 12);
@@ -432,24 +433,25 @@ fn chosen_channels_are_sent_by_number() {
 #[test]
 fn a_recording_is_scrubbed() {
     let path = std::env::temp_dir().join(format!("rattleback-server-test-{}.rbrec", std::process::id()));
-    let mut stage = Scene::built_in("tennis-racket").unwrap().build(&Registry::default()).unwrap();
+    let mut built = Scene::built_in("tennis-racket").unwrap().build(&Registry::default()).unwrap();
     let mut writer =
-        RecordingWriter::create(&path, &stage.title, stage.dt, &stage.world, &*stage.simulator).unwrap();
+        RecordingWriter::create(&path, &built.title, built.dt, &built.world, &*built.simulator).unwrap();
     for _ in 0..100 {
-        writer.record(&stage.world, &stage.world.readout(), &*stage.simulator).unwrap();
-        stage.simulator.step(&mut stage.world, stage.dt).unwrap();
+        writer.record(&built.world, &built.world.readout(), &*built.simulator).unwrap();
+        built.simulator.step(&mut built.world, built.dt).unwrap();
     }
     writer.finish().unwrap();
     let recording = Recording::open(&path, &Registry::default()).unwrap();
     let options = ServerOptions { playing: false, ..ServerOptions::default() };
-    let server = Server::start(Program::Recording("run".into(), Box::new(recording)), options).unwrap();
+    let server =
+        Server::start(SessionContent::Recording("run".into(), Box::new(recording)), options).unwrap();
     let mut client = connect(&server);
     let scene = client.json(|message| message.get("scene").is_some());
     assert_eq!(scene["scene"]["states"], 100);
     for state in [70u32, 12, 99, 0] {
         client.send(&json!({ "do": "seek", "state": state }));
         let frame = client.frame_where(|frame| frame.state == state);
-        assert!((frame.time - f64::from(state) * stage.dt).abs() < 1e-9);
+        assert!((frame.time - f64::from(state) * built.dt).abs() < 1e-9);
     }
     client.send(&json!({ "do": "play" }));
     // It stops by itself at the end.
@@ -469,7 +471,7 @@ fn get(server: &Server, path: &str) -> (String, Vec<u8>) {
 
 #[test]
 fn page_gallery_and_thumbnails_are_served() {
-    let server = Server::start(Program::Gallery, ServerOptions::default()).unwrap();
+    let server = Server::start(SessionContent::Gallery, ServerOptions::default()).unwrap();
     let (head, page) = get(&server, "/");
     assert!(head.starts_with("HTTP/1.1 200") && head.contains("content-security-policy"), "{head}");
     assert!(String::from_utf8(page).unwrap().contains("Rattleback"));

@@ -1,6 +1,6 @@
-//! Clients that say nothing, or half of something, or do not listen: none keeps its connection for ever. Loopback only.
+//! Clients that send nothing or an incomplete request, or do not read: their connections end. Loopback only.
 
-use rattleback_viewer::theatre::Program;
+use rattleback_viewer::session::SessionContent;
 use rattleback_viewer::{ConnectionLimits, Server, ServerOptions};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -15,10 +15,11 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
 };
 
 fn server() -> Server {
-    Server::start(Program::Gallery, ServerOptions { limits: LIMITS, ..ServerOptions::default() }).unwrap()
+    Server::start(SessionContent::Gallery, ServerOptions { limits: LIMITS, ..ServerOptions::default() })
+        .unwrap()
 }
 
-/// Reads until the server closes the connection ⇒ what it said, and how long that took.
+/// Reads until the server closes the connection ⇒ the response, and how long that took.
 fn closed(mut stream: TcpStream) -> (String, Duration) {
     let began = Instant::now();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -59,7 +60,7 @@ fn requests_half_sent_are_not_waited_for() {
     assert!(get(&server, "/gallery.json").contains("200 OK"));
 }
 
-/// A letter now and then does not keep a request alive.
+/// A byte now and then does not keep a request alive.
 #[test]
 fn requests_that_trickle_are_not_waited_for() {
     let server = server();
@@ -80,7 +81,7 @@ fn a_head_without_end_is_refused() {
     assert!(!closed(stream).0.contains("200 OK"));
 }
 
-/// More connections than there may be are closed at once; when the others are gone, there is room again.
+/// Connections beyond the limit are closed at once; after others end, new ones are accepted.
 #[test]
 fn connections_are_counted() {
     let server = server();
@@ -91,7 +92,7 @@ fn connections_are_counted() {
     assert!(get(&server, "/gallery.json").contains("200 OK"));
 }
 
-/// A page that does not even answer pings loses its place, one that does keeps it.
+/// A client that does not answer pings is disconnected, one that does is kept.
 #[test]
 fn silent_sockets_are_closed() {
     let server = server();
@@ -116,7 +117,7 @@ fn silent_sockets_are_closed() {
     drop(silent);
 }
 
-/// Half a frame of a WebSocket is silence too.
+/// An incomplete WebSocket frame counts as silence.
 #[test]
 fn half_a_frame_is_not_waited_for() {
     let server = server();

@@ -25,7 +25,7 @@ angular_velocity = [0.3, 4, 0.1]
 shape = { type = "box", half_extents = [0.1, 0.2, 0.3] }
 "#;
 
-/// A folder that goes when it is dropped.
+/// A folder that is removed when it is dropped.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -79,7 +79,7 @@ pub fn run(arguments: &[&str]) -> Ran {
     command(Path::new("."), arguments).output().unwrap().into()
 }
 
-/// What the program said.
+/// Exit code and output of the program.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -98,14 +98,14 @@ impl From<Output> for Ran {
 }
 
 impl Ran {
-    /// All went well and nothing was complained about ⇒ what was printed.
+    /// Success without warnings ⇒ output.
     #[track_caller]
     pub fn fine(self) -> String {
         assert_eq!((self.code, self.complaints.as_str()), (Some(0), ""), "{self:?}");
         self.out
     }
 
-    /// The input was refused, in words that contain these; nothing was printed.
+    /// The input was refused, with a message that contains these words; nothing was printed.
     #[track_caller]
     pub fn refused(self, words: &[&str]) {
         assert_eq!(self.code, Some(2), "{self:?}");
@@ -116,7 +116,7 @@ impl Ran {
         assert!(!self.complaints.contains("panicked"), "{self:?}");
     }
 
-    /// It went wrong although the input was sound, and was told in words that contain these.
+    /// It failed with valid input, with a message that contains these words.
     #[track_caller]
     pub fn failed(self, words: &[&str]) {
         assert_eq!(self.code, Some(1), "{self:?}");

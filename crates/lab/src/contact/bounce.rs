@@ -2,7 +2,7 @@
 //! the impact is, on planes of any direction, for balls, capsules lying and standing, boxes on a face, an edge or a corner.
 //!
 //! The height of a rebound is taken from the state after it, z + v_z²/2g, so that it does not depend on when the apex is. A rebound that
-//! is over before the step is cannot be seen at the end of it, and is not asked for.
+//! is over before the step is cannot be observed at the end of it, and is not checked.
 
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};
 use glam::{DQuat, DVec3};

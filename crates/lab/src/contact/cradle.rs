@@ -1,7 +1,7 @@
 //! Rows of equal elastic balls: however many are launched, as many leave at the other end, with the same velocity.
 //!
 //! Gaps run from none to a few millimetres, so that at a coarse step all blows fall into one step and at a fine one each has its own.
-//! Some rows wait long enough to fall asleep before they are struck.
+//! Some rows fall asleep before they are hit.
 
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};
 use glam::DVec3;

@@ -1,7 +1,7 @@
 //! Bodies that nothing touches: angular momentum and energy over 100 s, whatever rests or sleeps beside them.
 //!
-//! Neighbours at rest stand so near that contacts are foreseen, and never touch. Some bodies have no shape at all, some drift and turn
-//! slower than what a simulator may take for rest: nothing holds them, so nothing may stop them.
+//! Neighbours at rest are near enough for speculative contacts, but never in contact. Some bodies have no shape, some move more slowly than
+//! the sleep thresholds: without contacts and joints they must not be stopped.
 
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};
 use glam::{DMat3, DVec3};

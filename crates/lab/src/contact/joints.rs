@@ -1,6 +1,6 @@
 //! Heavy tops and pendulums on joints for a minute: joints do no work, so the energy stays.
 //!
-//! Bodies have random inertia and no shape; they hang on ball joints, hinges, cardan joints and rods, one behind the other, or spin on a point.
+//! Bodies have random inertia and no shape; they hang on ball joints, hinges, cardan joints and rods, in series, or spin on a point.
 //! Energies are compared with the kinetic energy at the beginning plus what gravity could give, Σ m g l.
 
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};

@@ -92,7 +92,7 @@ pub struct Quantity {
 /// What one experiment measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Experiment {
-    /// Parameters in words, so that the worst case can be rebuilt by hand.
+    /// Description of the parameters, so that the worst case can be reproduced.
     pub case: String,
     /// Error of each quantity of the class, in their order; none where it does not apply to this case.
     pub errors: Vec<Option<f64>>,
@@ -103,7 +103,7 @@ pub struct Experiment {
 pub struct Class {
     /// Name: `contact/bounce`.
     pub name: &'static str,
-    /// One line for people.
+    /// Description, one line.
     pub doc: &'static str,
     /// Simulators it makes sense for.
     pub simulators: &'static [&'static str],

@@ -40,7 +40,7 @@ fn unlimited(_: &str, _: f64) -> Option<f64> {
     None
 }
 
-/// What a part lies on in the end.
+/// Support of a part at rest.
 #[derive(Clone, Copy, Debug)]
 enum Bed {
     Floor,

@@ -1,4 +1,4 @@
-//! Worlds saved in the middle and restored: the copy goes on bit for bit, whatever the scene was doing.
+//! Worlds saved in the middle and restored: the copy continues bit for bit, whatever the state of the scene.
 //!
 //! A scene of random bodies, joints and a kinematic plate is stepped to a random moment (in flight, while it lands, in a pile, at rest), saved
 //! with its simulator, restored by a fresh registry, and both are stepped on. Compared are the snapshots of both worlds, bit by bit.

@@ -2,7 +2,7 @@
 //!
 //! A thin rod falls on one of its ends without gravity, so that nothing but the one impact happens. Its outcome is known from the contact
 //! law alone: Stronge's, Poisson's or Newton's restitution at the end of a collision that follows Coulomb's law, with restitution lowered where
-//! energy would be created. Simulators that know a law by name are compared with it.
+//! energy would be created. Simulators with a choice of laws are compared with each.
 
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};
 use glam::{DMat3, DQuat, DVec3};

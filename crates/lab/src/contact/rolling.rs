@@ -1,8 +1,7 @@
 //! Bodies that roll without slip, against the differential equation of rolling: balls, discs, ellipsoids, rattlebacks.
 //!
-//! A disc nods and a rattleback rocks many times a second; what is compared is the spin averaged over half a second. It is right if it
-//! lies where the equation has it within a hundredth of the time that has passed: a reversal 1 % too late is an error of 1 %, not of
-//! all the spin that changes hands in the meantime.
+//! A disc nods and a rattleback rocks many times a second; what is compared is the vertical angular velocity averaged over half a second. The
+//! error is the relative shift in time at which the equation has the same value: a reversal 1 % too late is an error of 1 %.
 //!
 //! Drawn are motions that need less friction than there is, press on the ground at all times and are not chaotic: a disturbance of 1e-7
 //! must not grow a thousandfold in ten seconds. Then the spin about the vertical can be compared at any time.
@@ -18,7 +17,7 @@ const EVERY: f64 = 0.05;
 const READINGS: usize = 200;
 /// Readings that are averaged.
 const WINDOW: usize = 10;
-/// By what share of the time that has passed a reading may come early or late.
+/// Allowed relative shift in time of a reading.
 const SHIFT: f64 = 0.01;
 const MU: f64 = 1.0;
 /// Gap at the beginning, m.
@@ -75,7 +74,7 @@ fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {
         means.push(sum / f64::from(per_reading));
     }
     let (spins, expected) = (smoothed(&means), smoothed(&course.mean_spins));
-    // A ball's whole angular velocity is known; of what rocks, the spin about the vertical.
+    // All components of the angular velocity of a sphere are compared; of rocking bodies only the vertical one.
     let part = |omega: &DVec3| if kind == 0 { *omega } else { DVec3::Z * omega.z };
     let largest = expected.iter().map(|omega| part(omega).length()).fold(0.0, f64::max);
     let parts: Vec<DVec3> = expected.iter().map(part).collect();
@@ -142,7 +141,7 @@ fn draw(random: &mut Random) -> Result<Option<Drawn>, Failure> {
             let half_height = size * random.range(0.02, 0.2);
             surface = Surface::Disc(size, half_height);
             shape = Shape::cylinder(size, 2.0 * half_height)?;
-            // Near the steady motion of a thin disc whose centre stands still.
+            // Near the steady motion of a thin disc whose centre is at rest.
             let tilt = random.range(0.35, 1.2);
             q = DQuat::from_rotation_z(random.angle()) * DQuat::from_rotation_x(tilt);
             let still = rolling(&Body::dynamic().with_shape(shape.clone()), surface)?;
@@ -196,7 +195,7 @@ fn draw(random: &mut Random) -> Result<Option<Drawn>, Failure> {
     Ok(Some(Drawn { kind, world, body: id, course, case }))
 }
 
-/// A body and its surface ⇒ the same as the equation sees it.
+/// A body and its surface ⇒ parameters of the equation.
 fn rolling(template: &Body, surface: Surface) -> Result<Rolling, Failure> {
     let mut world = World::default();
     let id = world.add_body(template.clone())?;

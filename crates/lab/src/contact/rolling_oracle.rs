@@ -1,6 +1,6 @@
 //! Rolling without slip on a horizontal plane, as an ordinary differential equation.
 //!
-//! With r from the centre of mass G to the contact point, the material there stands still: v = −ω × r. The acceleration of G is then
+//! With r from the centre of mass G to the contact point, the material point there is at rest: v = −ω × r. The acceleration of G is then
 //! −ω̇ × r − ω × ṙ, and the contact force F = m (v̇ − g) turns the body by r × F:
 //!
 //!   [I + m (r² 1 − r rᵀ)] ω̇ = −ω × I ω − m r × (ω × ṙ) − m r × g.
@@ -9,7 +9,7 @@
 //! ellipsoid with A = diag(semi-axes), p = A²n/s with s = |A n|, so ṗ = A²ṅ/s − A²n (n·A²ṅ)/s³; for the rim of a disc
 //! p = a m/|m| ± h z with m = n − (n·z) z. In the world ṙ = R ṗ + ω × r.
 //!
-//! Nothing here knows of the engine: it is integrated by Dormand and Prince's pair with a tolerance of 1e-12.
+//! Independent of the engine: integrated by Dormand and Prince's pair with a tolerance of 1e-12.
 
 use super::Failure;
 use glam::{DMat3, DQuat, DVec3};

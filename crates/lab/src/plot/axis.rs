@@ -176,7 +176,7 @@ fn with_minus(text: &str) -> String {
     }
 }
 
-/// Number ≥ 0 known to `decimals` places ⇒ its text without zeros that say nothing.
+/// Number ≥ 0 known to `decimals` places ⇒ its text without trailing zeros.
 fn plain_or_scientific(number: f64, decimals: i32) -> String {
     let exponent = if number > 0.0 { number.log10().floor() as i32 } else { 0 };
     let trimmed = |text: String| {

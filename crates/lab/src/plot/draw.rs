@@ -38,7 +38,7 @@ const LABEL_SIZE: f64 = 13.0;
 const TICK_SIZE: f64 = 12.0;
 const CURVE: f64 = 1.6;
 
-/// Blue, vermilion, green, purple, sky, orange, black: Okabe and Ito's colours, told apart by every kind of eye; their
+/// Blue, vermilion, green, purple, sky, orange, black: Okabe and Ito's colours, distinguishable with colour blindness; their
 /// yellow is too pale for white paper.
 const PALETTE: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
@@ -77,7 +77,7 @@ pub(super) enum Manner {
     Pixels,
 }
 
-/// Where everything goes.
+/// Layout of a chart.
 pub(super) struct Layout {
     height: f64,
     frames: Vec<Frame>,

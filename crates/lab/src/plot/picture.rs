@@ -1,4 +1,4 @@
-//! A picture made of pixels, with text and strokes on top.
+//! A picture of pixels, with text and lines on top.
 //!
 //! As in charts, four canvas pixels make a unit of the picture and two of them a pixel of the file, which smooths edges.
 
@@ -18,7 +18,7 @@ pub type Rgb = [u8; 3];
 /// Dark grey of text and frames.
 pub(super) const INK: Rgb = [38, 38, 38];
 
-/// Where text stands with respect to its place.
+/// Alignment of text relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
@@ -133,11 +133,17 @@ impl Picture {
     }
 
     /// The picture as the bytes of a PNG file.
+    ///
+    /// # Errors
+    /// Encoding failed.
     pub fn to_png(&self) -> Result<Vec<u8>, PlotError> {
         encoded(&halved(&self.canvas, self.width), self.width as u32 / 2, self.height as u32 / 2)
     }
 
     /// Path ending in .png ⇒ the picture in that file.
+    ///
+    /// # Errors
+    /// An unknown extension, or writing failed.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), PlotError> {
         let path = path.as_ref();
         if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {

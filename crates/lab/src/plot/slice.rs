@@ -38,6 +38,9 @@ pub struct Slice<'a> {
 
 impl Slice<'_> {
     /// Draws the field.
+    ///
+    /// # Errors
+    /// A slice without area, a field without values, or drawing failed.
     pub fn draw(&self) -> Result<Picture, PlotError> {
         let [across, up] = [0, 1].map(|i| self.high[i] - self.low[i]);
         if !(across > 0.0 && up > 0.0 && (across / up).is_finite() && (up / across).is_finite()) {

@@ -20,7 +20,7 @@ const SHARP: f64 = 0.85;
 const COLORS: [Rgb; 4] = [[86, 160, 211], [230, 150, 80], [90, 180, 140], [190, 130, 170]];
 const MARK: Rgb = [200, 20, 40];
 
-/// A surface, already where it stands, and its name for the legend.
+/// A surface in world coordinates, and its name for the legend.
 pub struct Body<'a> {
     /// Its name.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Body<'a> {
     pub place: &'a dyn Fn(DVec3) -> DVec3,
 }
 
-/// What is to be seen.
+/// Contents of a picture.
 pub struct Solids<'a> {
     /// Above everything.
     pub title: String,
@@ -58,7 +58,7 @@ impl View {
     /// Looks along a direction at right angles to `across`, from a little above, at everything.
     fn of(points: impl Iterator<Item = DVec3>, across: DVec3) -> Option<Self> {
         let n = across.normalize_or(DVec3::X);
-        // The eye stands beside n, on the side of −y and +x where it can choose.
+        // The camera is beside n, on the side of −y and +x where possible.
         let aside =
             if n.z.abs() < 0.95 { n.cross(DVec3::Z) } else { DVec3::new(0.35, -1.0, 0.0) }.normalize();
         let aside = if aside.dot(DVec3::new(0.3, -1.0, 0.0)) < 0.0 { -aside } else { aside };
@@ -88,6 +88,9 @@ impl View {
 
 impl Solids<'_> {
     /// Draws them.
+    ///
+    /// # Errors
+    /// Drawing failed.
     pub fn draw(&self) -> Result<Picture, PlotError> {
         let bodies = self.bodies.iter();
         let corners = bodies.flat_map(|body| body.mesh.vertices().iter().map(|&p| (body.place)(p)));
@@ -147,7 +150,7 @@ impl Solids<'_> {
     }
 }
 
-/// Edges between faces that look in different directions, and edges of one face only.
+/// Edges between faces of different normals, and boundary edges.
 fn sharp_edges(body: &Body<'_>) -> Vec<[DVec3; 2]> {
     let mesh = body.mesh;
     let mut sides: Vec<([u32; 2], usize)> = Vec::new();
@@ -169,7 +172,7 @@ fn sharp_edges(body: &Body<'_>) -> Vec<[DVec3; 2]> {
     edges
 }
 
-/// A picture that knows what is in front.
+/// A picture with a depth buffer.
 struct Canvas {
     picture: Picture,
     depths: Vec<f64>,

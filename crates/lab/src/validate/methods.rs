@@ -52,7 +52,7 @@ impl Method {
         first.chain(second).collect()
     }
 
-    /// Methods of both kinds can share a name; those for (x, v) say so.
+    /// Name; methods for (x, v) are marked, since methods of both kinds can share a name.
     fn name(&self) -> String {
         match self {
             Self::First(method) => method.name().into(),

@@ -1,6 +1,6 @@
 //! The physics checks: what the engine computes against what is known to be true.
 //!
-//! A [`Case`] runs a small experiment and hands back [`Check`]s. A check compares one number with its expected value,
+//! A [`Case`] runs a small experiment and returns [`Check`]s. A check compares one number with its expected value,
 //! which comes from a closed form, a conservation law or a publication, never from an earlier run of this program.
 
 mod body_integrators;
@@ -83,7 +83,7 @@ type Outcome = Result<Vec<Check>, Box<dyn Error + Send + Sync>>;
 pub struct Case {
     /// Group and name: the checks it makes begin with it.
     pub name: &'static str,
-    /// One line for people.
+    /// Description, one line.
     pub doc: &'static str,
     run: fn(&Registry) -> Outcome,
 }

@@ -121,7 +121,7 @@ impl<'m, 'a> Prototype<'m, 'a> {
         Ok(body)
     }
 
-    /// Trouble with the mass is shown where the mass is given, any other at the body.
+    /// Errors of the mass are shown where the mass is given, others at the body.
     fn locate(&self, error: Error) -> Fault {
         let span = match (&error, self.model.mass) {
             (Error::Mass { .. } | Error::MassIntegral(_), Some((_, span))) => span,
@@ -131,7 +131,7 @@ impl<'m, 'a> Prototype<'m, 'a> {
     }
 }
 
-/// Keyframes are poses in the world, so that a copy needs its own; all other paths start from where the body is.
+/// Keyframes are poses in the world, so each copy has its own; all other paths are relative to the start.
 fn displaced(keys: &[(f64, Pose)], offset: DVec3) -> Vec<(f64, Pose)> {
     keys.iter().map(|(t, pose)| (*t, Pose::new(pose.rotation, pose.translation + offset))).collect()
 }

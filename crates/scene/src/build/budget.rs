@@ -1,7 +1,7 @@
-//! How much memory and time the bodies of one scene may cost.
+//! Limits of memory and time for the bodies of a scene.
 //!
-//! A few bytes of text can ask for millions of copies, each with many parts, keyframes or sampling points; the product is
-//! looked at before any of it is made.
+//! A few bytes of text can describe millions of copies, each with many parts, keyframes or sampling points; the product is checked
+//! before any of them is made.
 
 use super::shape::Part;
 use crate::error::Problem;
@@ -28,7 +28,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Adds what a body and its copies will cost, or tells that it is too much.
+    /// Adds the cost of a body and its copies; an error if a limit is exceeded.
     pub fn spend(&mut self, model: &BodyModel<'_>, parts: &[Part]) -> Read<()> {
         let copies = model.repeat.copies();
         let points = match &model.path {
@@ -60,7 +60,7 @@ impl Budget {
     }
 }
 
-/// How many vertices and faces a shape is made of.
+/// Number of vertices and faces of a shape.
 fn size(shape: &Shape) -> usize {
     match shape {
         Shape::Mesh(mesh) => mesh.vertices().len() + mesh.triangles().len(),

@@ -1,4 +1,4 @@
-//! Which pairs touch, and how their materials mix.
+//! Collision filter and combination of materials.
 
 use super::names::{Bodies, Groups, Materials};
 use super::{Context, property, refused};
@@ -10,7 +10,7 @@ use rattleback_dynamics::World;
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::world::{CollisionFilter, MixedMaterial, PairSet};
 
-/// Most bodies and pairs of bodies that all rules together may stand for; groups can name any number.
+/// Most bodies and pairs of bodies that all rules together may name; groups have no limit.
 const MAX_PAIRS: usize = 1_000_000;
 
 /// Sets rules and exceptions.
@@ -72,7 +72,7 @@ fn count(total: &mut usize, more: usize, name: &Named<'_>) -> Read<()> {
     Err(Fault::new(name.span, Problem::Limit { what, found: total.to_string(), limit: MAX_PAIRS }))
 }
 
-/// Sets how materials mix, in general and for particular pairs.
+/// Sets how materials combine, in general and for particular pairs.
 pub(super) fn set_mixing(
     context: &Context<'_>,
     world: &mut World,
@@ -99,7 +99,7 @@ pub(super) fn set_mixing(
                 *coefficient = number;
             }
         }
-        // Only now: each of the two may be given before the other.
+        // Checked after both are read, since either may be given first.
         if mixed.kinetic_friction > mixed.static_friction
             && let Some((key, node)) = pair
                 .coefficients

@@ -18,7 +18,7 @@ pub(super) fn add_all(
     bodies: &Bodies<'_>,
     groups: &Groups<'_>,
 ) -> Read<()> {
-    // The names in the list differ from each other already; what there is besides is the gravity of the whole scene.
+    // Names in the list are distinct; the world has only its gravity besides.
     let taken: Vec<String> = world.iter_forces().filter_map(|(_, name, _)| name.map(str::to_owned)).collect();
     let mut targeted = 0usize;
     for model in models {
@@ -50,7 +50,7 @@ fn targets(model: &ForceModel<'_>, bodies: &Bodies<'_>, groups: &Groups<'_>) -> 
             for name in names {
                 ids.extend_from_slice(bodies.all(name)?);
             }
-            // A body named twice is still pushed once.
+            // A body named twice counts once.
             let mut seen = std::collections::BTreeSet::new();
             ids.retain(|id| seen.insert(*id));
             Ok(Targets::Bodies(ids))

@@ -42,7 +42,7 @@ pub(super) fn add_all(
     Ok(())
 }
 
-/// A joint without a position sits in the middle between its bodies, or in its only one.
+/// A joint without a position is placed midway between its bodies, or at its only one.
 fn add(
     context: &Context<'_>,
     world: &mut World,
@@ -73,7 +73,7 @@ fn add(
     if let Some(name) = name {
         mount = mount.named(&name);
     }
-    let joint = make(context, &context.registry.joints, &model.kind, bodies)?;
+    let joint = make(context, &context.joints, &model.kind, bodies)?;
     world.add_boxed_joint(mount, joint).map_err(|error| refused(model.span, error))?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use rattleback_geometry::PolygonSoup;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Collision geometry beyond this belongs into several bodies.
+/// Most faces of a mesh; larger geometry should be split into several bodies.
 const LIMITS: MeshLimits =
     MeshLimits { max_file_bytes: 256 << 20, max_vertices: 2_000_000, max_faces: 4_000_000 };
 

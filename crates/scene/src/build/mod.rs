@@ -1,4 +1,4 @@
-//! Model ⇒ stage: materials, then bodies, then everything that names them.
+//! Model ⇒ built scene: materials, then bodies, then everything that refers to them.
 
 mod body;
 mod budget;
@@ -13,34 +13,38 @@ mod shape;
 
 use crate::error::Problem;
 use crate::file_access::FileAccess;
+use crate::joint_names::scene_joints;
 use crate::model::{Component, GravityModel, Model, Named};
-use crate::scene::Stage;
+use crate::scene::BuiltScene;
 use crate::source::{Fault, Read, Span};
 use crate::units::Units;
 use names::{Bodies, Groups, Materials};
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::registry::Catalogue;
-use rattleback_dynamics::{Material, Properties, Registry, Simulator, World};
+use rattleback_dynamics::{Joint, Material, Properties, Registry, Simulator, World};
 use std::path::Path;
 
-/// What every part of the construction looks at.
+/// What all parts of the construction share.
 struct Context<'a> {
     registry: &'a Registry,
+    /// Joints under the names of scene files.
+    joints: Catalogue<Box<dyn Joint>>,
     units: Units,
     folder: &'a Path,
     access: FileAccess,
     seed: u64,
 }
 
-/// (model, registry, folder of mesh files and whether others may be read) ⇒ stage, or what is wrong and where.
-pub(crate) fn stage(
+/// (model, registry, folder of mesh files and access to others) ⇒ built scene, or the first error and its place.
+pub(crate) fn scene(
     model: &Model<'_>,
     registry: &Registry,
     folder: &Path,
     access: FileAccess,
-) -> Read<Stage> {
+) -> Read<BuiltScene> {
     let seed = model.seed.unwrap_or_default();
-    let context = Context { registry, units: model.units, folder, access, seed };
+    let joints = scene_joints(registry);
+    let context = Context { registry, joints, units: model.units, folder, access, seed };
     let simulator = make_simulator(&context, model.simulator.as_ref())?;
     let mut world = empty_world(model)?;
     let materials = add_materials(&context, &mut world, model)?;
@@ -54,7 +58,7 @@ pub(crate) fn stage(
     for channel in &model.plot {
         check_channel(channel, &bodies)?;
     }
-    Ok(Stage {
+    Ok(BuiltScene {
         world,
         simulator,
         dt: model.time_step,
@@ -62,15 +66,16 @@ pub(crate) fn stage(
         title: model.title.into(),
         description: model.description.into(),
         plot: model.plot.iter().map(|channel| channel.text.to_owned()).collect(),
+        warnings: Vec::new(),
     })
 }
 
-/// Why the engine refused something that stood here.
+/// Error of the engine at a place.
 fn refused(span: Span, error: impl std::fmt::Display) -> Fault {
     Fault::new(span, Problem::Refused(error.to_string()))
 }
 
-/// Component as it stands in the file ⇒ a thing made by the registry.
+/// Component of the model ⇒ object made by the registry.
 fn make<T>(
     context: &Context<'_>,
     catalogue: &Catalogue<T>,
@@ -125,7 +130,7 @@ fn make_simulator(context: &Context<'_>, component: Option<&Component<'_>>) -> R
     if let (Some(Value::Text(name)), Some(node)) = (given.get("integrator"), component.get("integrator")) {
         let integrator =
             property::entry(&context.registry.integrators, &Named { text: name, span: node.span })?;
-        // The simulator takes the settings of every integrator; one that the chosen one ignores is a mistake.
+        // The simulator has the settings of all integrators; a setting that the chosen one ignores is an error.
         let mut known: Vec<String> = integrator.properties.iter().map(|spec| spec.name.clone()).collect();
         known.extend(["type".into(), "integrator".into(), "threads".into()]);
         if let Some((key, _)) = component.properties.iter().find(|(key, _)| !known.contains(&key.name)) {
@@ -136,11 +141,11 @@ fn make_simulator(context: &Context<'_>, component: Option<&Component<'_>>) -> R
     catalogue.make(component.type_name.text, &given).map_err(|error| refused(component.type_name.span, error))
 }
 
-/// What can be plotted of a world as a whole, with or without a component behind a dot.
+/// Channels of the world, with or without a component after a dot.
 const WORLD_CHANNELS: [&str; 3] = ["energy", "momentum", "angular_momentum"];
 
-/// A channel is a quantity of the world, or of a body (by name, or by `#` and its slot) behind a dot; which quantities
-/// a body has is for whoever plots them to say.
+/// A channel is a quantity of the world, or a body (its name, or `#` and its slot), a dot and a quantity. Quantities of bodies are checked
+/// when the channel is read.
 fn check_channel(channel: &Named<'_>, bodies: &Bodies<'_>) -> Read<()> {
     let (source, span) =
         (channel.text.rsplit_once('.').map_or(channel.text, |(source, _)| source), channel.span);

@@ -1,4 +1,4 @@
-//! Who is meant by a name.
+//! Names of bodies, groups and materials.
 
 use crate::error::Problem;
 use crate::model::{BodyModel, GroupsModel, Named};
@@ -7,11 +7,11 @@ use rattleback_dynamics::world::Group;
 use rattleback_dynamics::{BodyId, CollisionGroups, MaterialId};
 use std::collections::BTreeMap;
 
-/// Group 0: everything that names no group.
+/// Group 0: bodies without groups.
 const DEFAULT_GROUP: &str = "default";
 
 fn unknown(kind: &str, name: &Named<'_>, known: impl Iterator<Item = String>) -> Fault {
-    // Enough to find a misspelt name; a scene of a million names need not be searched.
+    // Enough to suggest a similar name without searching millions.
     let known = known.take(1000).collect();
     Fault::new(name.span, Problem::UnknownName { kind: kind.into(), name: name.text.into(), known })
 }
@@ -86,7 +86,7 @@ impl<'a> Bodies<'a> {
         }
     }
 
-    /// Everything that is in a group or has a shape in it.
+    /// Bodies that are in a group or have a shape in it.
     pub fn members(&self, group: u64) -> Vec<BodyId> {
         self.built
             .iter()
@@ -97,7 +97,7 @@ impl<'a> Bodies<'a> {
     }
 }
 
-/// Group names; the place in the list is the number of the group.
+/// Group names; the index is the number of the group.
 #[derive(Debug)]
 pub(super) struct Groups<'a>(Vec<&'a str>);
 
@@ -133,14 +133,15 @@ impl<'a> Groups<'a> {
         Ok(CollisionGroups::of(&groups).member_of)
     }
 
-    /// Groups of a body or shape, if it says anything about them.
+    /// Groups and collision mask of a body or shape; none if it gives neither.
     pub fn of(&self, model: &GroupsModel<'_>, otherwise: CollisionGroups) -> Read<Option<CollisionGroups>> {
-        if model.member_of.is_none() && model.touches.is_none() {
+        if model.member_of.is_none() && model.collision_mask.is_none() {
             return Ok(None);
         }
         let member_of =
             model.member_of.as_deref().map_or(Ok(otherwise.member_of), |names| self.bits(names))?;
-        let touches = model.touches.as_deref().map_or(Ok(otherwise.touches), |names| self.bits(names))?;
-        Ok(Some(CollisionGroups { member_of, touches }))
+        let collision_mask =
+            model.collision_mask.as_deref().map_or(Ok(otherwise.touches), |names| self.bits(names))?;
+        Ok(Some(CollisionGroups { member_of, touches: collision_mask }))
     }
 }

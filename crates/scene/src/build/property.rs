@@ -22,7 +22,7 @@ pub(super) fn entry<'c, T>(catalogue: &'c Catalogue<T>, name: &Named<'_>) -> Rea
     })
 }
 
-/// The properties of a component as the registry wants them: known, of the right type, in range, complete, in SI.
+/// The properties of a component for the registry: known, of the right type, in range, complete, in SI.
 pub(super) fn given<T>(
     context: &Context<'_>,
     entry: &Entry<T>,

@@ -1,7 +1,7 @@
 //! Scene files as JSON: the same tree, for programs that write scenes.
 //!
-//! Read here and not by a library because every value must know where it stood. Whole numbers and others stay apart: `1` is whole,
-//! `1.0` is not.
+//! Read here and not by a library because every value needs its place in the text. Integers and other numbers are distinguished: `1` is an
+//! integer, `1.0` is not.
 
 use super::{Content, Key, Node, Table, not_a_number};
 use crate::error::Problem;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// Deepest objects and lists in each other.
 const MAX_DEPTH: usize = 64;
-/// Lists of fewer values than this stand in one line.
+/// Lists of fewer values than this are written in one line.
 const ITEMS: usize = 13;
 
 impl Table {
@@ -21,7 +21,7 @@ impl Table {
         let node = reader.value(0)?;
         reader.skip_blanks();
         if reader.at < text.len() {
-            return Err(reader.refuse("there is something behind the end of the scene"));
+            return Err(reader.refuse("unexpected text after the end of the scene"));
         }
         match node.content {
             Content::Table(table) => Ok(table),
@@ -48,9 +48,7 @@ impl Reader<'_> {
         self.skip_blanks();
         let start = self.at;
         if depth > MAX_DEPTH {
-            return Err(
-                self.refuse(&format!("objects and lists lie more than {MAX_DEPTH} deep in each other"))
-            );
+            return Err(self.refuse(&format!("objects and lists are nested more than {MAX_DEPTH} deep")));
         }
         let content = match self.peek() {
             Some(b'{') => Content::Table(self.object(depth)?),
@@ -122,11 +120,11 @@ impl Reader<'_> {
             end += if bytes[end] == b'\\' { 2 } else { 1 };
         }
         if end >= bytes.len() {
-            return Err(self.refuse("this string has no end"));
+            return Err(self.refuse("unterminated string"));
         }
         self.at = end + 1;
         serde_json::from_str(&self.text[start..self.at]).map_err(|_| {
-            let message = "a string with a control character or an escape that is none";
+            let message = "a string with a control character or an unknown escape";
             Fault::new(Span::from(start..self.at), Problem::Syntax(message.into()))
         })
     }
@@ -228,7 +226,7 @@ fn write_list(out: &mut String, list: &[Node], depth: usize) {
     out.push(']');
 }
 
-/// Whether a value fits into a line that has room for so many more.
+/// Whether a value fits into a line that has room for so many more values.
 fn is_short(node: &Node, room: &mut usize) -> bool {
     *room = room.saturating_sub(1);
     *room > 0

@@ -1,7 +1,7 @@
-//! A scene file as a tree: every value and every key knows where it stood.
+//! A scene file as a tree: every value and every key has its place in the text.
 //!
 //! TOML's own tables are sorted by key; here entries keep the order of the file, because that is the order in which
-//! bodies are built and errors are found. Numbers that are not finite, and dates, are refused at this door.
+//! bodies are built and errors are found. Numbers that are not finite, and dates, are refused here.
 
 mod json;
 mod read;
@@ -14,7 +14,7 @@ use crate::source::{Fault, Read, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it stood.
+/// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub span: Span,
@@ -32,7 +32,7 @@ pub(crate) enum Content {
     Table(Table),
 }
 
-/// A key and where it stood.
+/// A key and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Key {
     pub name: String,
@@ -72,7 +72,7 @@ impl Table {
         }
     }
 
-    /// Moves everything in it so many bytes on.
+    /// Shifts all places by a number of bytes.
     pub fn shift(&mut self, by: usize) {
         for (key, node) in &mut self.entries {
             key.span = key.span.shifted(by);

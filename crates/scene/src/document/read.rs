@@ -1,4 +1,4 @@
-//! Typed looks at a tree; every refusal points at the very value.
+//! Typed access to the tree; errors have the place of the value.
 
 use super::{Content, Key, Node, Table};
 use crate::error::Problem;
@@ -72,7 +72,7 @@ impl Node {
         Err(self.out_of_range(key, &format!("in [{low}, {high}]")))
     }
 
-    /// A number as it stands.
+    /// A number without conversion of units.
     pub fn plain_number(&self, key: &str) -> Read<f64> {
         match self.content {
             Content::Integer(number) => Ok(number as f64),
@@ -156,7 +156,7 @@ impl Node {
     }
 }
 
-/// A table whose keys are all known.
+/// A table with checked keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a> {
     table: &'a Table,
@@ -165,7 +165,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// (what the table is, table, where it stands, allowed keys) ⇒ its fields, or an error at the first other key.
+    /// (what the table is, table, its place, allowed keys) ⇒ its fields, or an error at the first other key.
     pub fn new(what: &'a str, table: &'a Table, span: Span, known: &[&str]) -> Read<Self> {
         match table.entries.iter().find(|(key, _)| !known.contains(&key.name.as_str())) {
             Some((key, _)) => {
@@ -175,17 +175,17 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// (key the table stands under, its node, allowed keys) ⇒ its fields.
+    /// (key of the table, its node, allowed keys) ⇒ its fields.
     pub fn of(what: &'a str, node: &'a Node, known: &[&str]) -> Read<Self> {
         Self::new(what, node.table(what)?, node.span, known)
     }
 
-    /// A table of which only some keys are looked at here.
+    /// A table of which the caller reads only some keys.
     pub fn open(what: &'a str, node: &'a Node) -> Read<Self> {
         Ok(Self { table: node.table(what)?, span: node.span, what })
     }
 
-    /// Where the table stands.
+    /// The place of the table.
     pub const fn span(&self) -> Span {
         self.span
     }
@@ -195,9 +195,9 @@ impl<'a> Fields<'a> {
         self.table.get(key)
     }
 
-    /// What `look` makes of the value of a key, if it is there.
-    pub fn map<T>(&self, key: &str, look: impl FnOnce(&'a Node) -> Read<T>) -> Read<Option<T>> {
-        self.get(key).map(look).transpose()
+    /// The value of a key read by `read`, if the key is there.
+    pub fn map<T>(&self, key: &str, read: impl FnOnce(&'a Node) -> Read<T>) -> Read<Option<T>> {
+        self.get(key).map(read).transpose()
     }
 
     /// Value of a key that has to be there.
@@ -206,7 +206,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The error for a key that means nothing where it stands.
+/// The error for a key that is not allowed in its table.
 pub(crate) fn unknown_key(what: &str, key: &Key, known: Vec<String>) -> Fault {
     Fault::new(key.span, Problem::UnknownKey { key: key.name.clone(), table: what.into(), known })
 }

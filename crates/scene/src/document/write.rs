@@ -121,7 +121,7 @@ fn write_value(out: &mut String, node: &Node) {
     };
 }
 
-/// Key ⇒ as it stands in TOML, in quotes if it has to be.
+/// Key ⇒ its TOML form, quoted if necessary.
 fn bare(key: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !key.is_empty() && key.chars().all(plain) {

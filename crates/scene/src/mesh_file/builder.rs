@@ -38,7 +38,7 @@ impl SoupBuilder {
     /// Point ⇒ its index.
     pub(super) fn push_vertex(&mut self, point: DVec3) -> Result<u32, MeshFileError> {
         let index = self.soup.vertices.len();
-        // Indices are 32 bits wide, whatever the limit says.
+        // Indices are 32 bits wide, whatever the limit.
         let limit = (self.limits.max_vertices as u64).min(u64::from(u32::MAX));
         check_size("vertices", index as u64 + 1, limit)?;
         self.soup.vertices.push(point);

@@ -8,7 +8,7 @@ use super::MeshFormat;
 /// Why a mesh could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum MeshFileError {
-    /// The file system said no.
+    /// Reading failed.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file in question.
@@ -29,7 +29,7 @@ pub enum MeshFileError {
         /// How many may be.
         limit: u64,
     },
-    /// Neither extension nor content tell the format.
+    /// The format follows from neither extension nor content.
     #[error("{}: not a mesh format we know; OBJ, STL, glTF and GLB are", path.display())]
     UnknownFormat {
         /// The file in question.
@@ -41,10 +41,10 @@ pub enum MeshFileError {
         /// The format it was read as.
         format: MeshFormat,
     },
-    /// The group or object asked for is not in the file.
+    /// The requested group or object is not in the file.
     #[error("no group or object {wanted:?} in the file; there are: {}", available.join(", "))]
     UnknownGroup {
-        /// The name asked for.
+        /// The requested name.
         wanted: String,
         /// The first few names there are.
         available: Vec<String>,
@@ -183,7 +183,7 @@ pub enum StlProblem {
     Unexpected {
         /// What was due.
         expected: &'static str,
-        /// What stands there; empty at the end of the file.
+        /// The text found there; empty at the end of the file.
         found: String,
     },
     /// NaN, an infinity, or a number too large for 64 bits.
@@ -216,7 +216,7 @@ pub enum GltfProblem {
     /// A node is its own ancestor or has two parents.
     #[error("the node is reached twice; nodes must form trees")]
     NodeReachedTwice,
-    /// Bytes asked for lie outside their buffer or view.
+    /// Referenced bytes are outside of their buffer or view.
     #[error("{what} ends at byte {end}, but only {available} are there")]
     OutOfBounds {
         /// What lies outside.

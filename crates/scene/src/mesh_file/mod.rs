@@ -3,7 +3,7 @@
 //! A reader turns bytes into a [`PolygonSoup`] and promises only what it can see: every index is in range, every
 //! coordinate is finite, no face is a line or a point, every vertex is used. Whether the faces close, or turn
 //! the right way, is for `Polyhedron` and `TriangleMesh` to find out. Numbers stay in the units and axes of the
-//! file (glTF says metres and y up; OBJ and STL say nothing).
+//! file (metres and y up in glTF; unspecified in OBJ and STL).
 //!
 //! Deliberately absent: materials, normals, texture coordinates, skins and morph targets.
 
@@ -82,13 +82,13 @@ pub enum MeshWarning {
     UnusedVertices(usize),
     /// Points, lines and curves, left out.
     OtherPrimitives(usize),
-    /// Statements of a keyword the format does not know, left out.
+    /// Statements of an unknown keyword, left out.
     UnknownStatements(usize),
     /// Bytes after the last triangle that a binary STL file announces, left out.
     TrailingBytes(usize),
     /// Skinned meshes, read in their rest shape.
     SkinsIgnored(usize),
-    /// The file's content is of another format than its extension says.
+    /// The content is of another format than the extension.
     OtherFormatThanExtension(MeshFormat),
 }
 
@@ -149,11 +149,17 @@ impl LoadedMesh {
 /// # std::fs::remove_file(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+/// Reading failed, the format is unknown, the file is invalid, or a limit is exceeded.
 pub fn read(path: impl AsRef<Path>) -> Result<LoadedMesh, MeshFileError> {
     read_with(path, &ObjOptions::default())
 }
 
 /// Path of a mesh file, limits and (for OBJ) the part wanted ⇒ mesh.
+///
+/// # Errors
+/// Reading failed, the format is unknown, the file is invalid, or a limit is exceeded.
 pub fn read_with(path: impl AsRef<Path>, options: &ObjOptions) -> Result<LoadedMesh, MeshFileError> {
     let path = path.as_ref();
     let bytes = read_file(path, options.limits.max_file_bytes)?;

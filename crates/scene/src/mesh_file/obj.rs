@@ -35,6 +35,9 @@ pub struct ObjOptions {
 /// assert_eq!(mesh.fan_triangles(), [[0, 1, 2], [0, 2, 3]]);
 /// # Ok::<(), rattleback_scene::mesh_file::MeshFileError>(())
 /// ```
+///
+/// # Errors
+/// An invalid file, or a limit that is exceeded.
 pub fn read_obj(bytes: &[u8], options: &ObjOptions) -> Result<LoadedMesh, MeshFileError> {
     check_size("bytes", bytes.len() as u64, options.limits.max_file_bytes)?;
     let mut parser = Parser::new(options);
@@ -183,7 +186,7 @@ impl<'a> Parser<'a> {
         }
         let mut mesh = builder.finish(MeshFormat::Obj, self.names, warnings)?;
         if self.options.group.is_some() || self.options.object.is_some() {
-            // The rest of the file's vertices were not asked for.
+            // The vertices of other groups are left out on purpose.
             mesh.warnings.retain(|warning| !matches!(warning, MeshWarning::UnusedVertices(_)));
         }
         Ok(mesh)
@@ -245,7 +248,7 @@ fn vertex_index(word: &[u8]) -> Option<i64> {
     Some(v)
 }
 
-/// Keywords of the format that say nothing about the shape of polygons.
+/// Keywords of the format that do not concern polygons.
 fn is_known_and_irrelevant(keyword: &[u8]) -> bool {
     const KEYWORDS: [&[u8]; 32] = [
         b"vt",

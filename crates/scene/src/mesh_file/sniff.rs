@@ -1,4 +1,4 @@
-//! Tells a mesh format by what its files look like.
+//! Detection of mesh formats by content.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{MeshFormat, without_byte_order_mark};
 /// As much of a file as is looked at for words.
 const GLANCE: usize = 64 << 10;
 
-/// Path ⇒ format its extension stands for.
+/// Path ⇒ format of its extension.
 pub(super) fn by_extension(path: &Path) -> Option<MeshFormat> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     match extension.as_str() {

@@ -26,6 +26,9 @@ const TRIANGLE_BYTES: usize = 50;
 /// assert_eq!(mesh.groups, ["one"]);
 /// # Ok::<(), rattleback_scene::mesh_file::MeshFileError>(())
 /// ```
+///
+/// # Errors
+/// An invalid file, or a limit that is exceeded.
 pub fn read_stl(bytes: &[u8], limits: &MeshLimits) -> Result<LoadedMesh, MeshFileError> {
     check_size("bytes", bytes.len() as u64, limits.max_file_bytes)?;
     let exact = announced_triangles(bytes)
@@ -144,7 +147,7 @@ impl<'a> Words<'a> {
     /// What follows `facet` ⇒ the three corners.
     fn facet(&mut self) -> Result<[DVec3; 3], MeshFileError> {
         self.expect("normal")?;
-        // Exporters write the strangest normals (`-nan(ind)`); nobody reads them.
+        // Normals of exporters can be invalid (`-nan(ind)`) and are ignored.
         for _ in 0..3 {
             self.next();
         }

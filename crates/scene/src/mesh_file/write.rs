@@ -20,6 +20,9 @@ use super::{MeshFileError, MeshFormat, check_size};
 /// assert_eq!(read_obj(&text, &ObjOptions::default())?.soup, soup);
 /// # Ok::<(), rattleback_scene::mesh_file::MeshFileError>(())
 /// ```
+///
+/// # Errors
+/// Writing failed, or a face refers to a vertex that does not exist.
 pub fn write_obj(soup: &PolygonSoup, destination: impl Write) -> Result<(), MeshFileError> {
     check_soup(soup, MeshFormat::Obj, DVec3::is_finite)?;
     let mut out = BufWriter::new(destination);
@@ -39,13 +42,16 @@ pub fn write_obj(soup: &PolygonSoup, destination: impl Write) -> Result<(), Mesh
 }
 
 /// Soup ⇒ binary STL. Faces become fans of triangles; coordinates are rounded to single precision.
+///
+/// # Errors
+/// Writing failed, or a face refers to a vertex that does not exist.
 pub fn write_stl_binary(soup: &PolygonSoup, destination: impl Write) -> Result<(), MeshFileError> {
     check_soup(soup, MeshFormat::StlBinary, |point| point.as_vec3().is_finite())?;
     let count: u64 = soup.faces().map(|face| face.len().saturating_sub(2) as u64).sum();
     check_size("triangles", count, u64::from(u32::MAX))?;
     let mut out = BufWriter::new(destination);
     let mut header = *b"binary STL                                                                      ";
-    // A reader that only looks at the first word must not take this for the ASCII format.
+    // The first word must not be that of the ASCII format.
     header[10..].fill(0);
     out.write_all(&header)?;
     out.write_all(&(count as u32).to_le_bytes())?;

@@ -12,7 +12,7 @@ use glam::DVec3;
 use rattleback_dynamics::{Path, Status};
 use rattleback_geometry::{MassModel, Pose};
 
-/// Keys of a body; `like` is done with before a model is read.
+/// Keys of a body; `like` is resolved before a model is read.
 pub(crate) const KEYS: &[&str] = &[
     "name",
     "like",
@@ -31,7 +31,7 @@ pub(crate) const KEYS: &[&str] = &[
     "can_sleep",
     "material",
     "groups",
-    "touches",
+    "collision_mask",
     "shape",
     "path",
     "repeat",
@@ -39,13 +39,13 @@ pub(crate) const KEYS: &[&str] = &[
 
 /// Keys of a shape that are not properties of its geometry.
 const SHAPE_KEYS: &[&str] =
-    &["position", "orientation", "density", "material", "groups", "touches", "sensor", "one_way"];
+    &["position", "orientation", "density", "material", "groups", "collision_mask", "sensor", "one_way"];
 
-/// Which groups something belongs to and may touch, by name.
+/// Groups of a body or shape, and the groups it collides with, by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupsModel<'a> {
     pub member_of: Option<Vec<Named<'a>>>,
-    pub touches: Option<Vec<Named<'a>>>,
+    pub collision_mask: Option<Vec<Named<'a>>>,
 }
 
 /// One shape of a body.
@@ -123,7 +123,7 @@ impl<'a> BodyModel<'a> {
         Ok(body)
     }
 
-    /// Where trouble with the body as a whole is shown.
+    /// The place at which errors of the body as a whole are shown.
     pub fn place(&self) -> Span {
         self.name.map_or(self.span, |name| name.span)
     }
@@ -133,12 +133,12 @@ impl<'a> GroupsModel<'a> {
     fn read(fields: &Fields<'a>) -> Read<Self> {
         Ok(Self {
             member_of: fields.map("groups", |node| Named::read_all("groups", node))?,
-            touches: fields.map("touches", |node| Named::read_all("touches", node))?,
+            collision_mask: fields.map("collision_mask", |node| Named::read_all("collision_mask", node))?,
         })
     }
 }
 
-/// Brackets count copies and `world` is everything that is no body, so that neither can be part of a name.
+/// Brackets number copies and `world` stands for no body, so neither can be part of a name.
 fn read_name(node: &Node) -> Read<Named<'_>> {
     let name = Named::read("name", node)?;
     if name.text.is_empty() || name.text == "world" || name.text.contains(['[', ']']) {
@@ -147,19 +147,26 @@ fn read_name(node: &Node) -> Read<Named<'_>> {
     Ok(name)
 }
 
+const STATUSES: &[(&str, Status)] = &[
+    ("dynamic", Status::Dynamic),
+    ("static", Status::Fixed),
+    ("kinematic", Status::Animated),
+    ("inactive", Status::Inactive),
+];
+
+/// Status of a body ⇒ its name in scene files.
+pub fn status_name(status: Status) -> &'static str {
+    STATUSES.iter().find(|(_, known)| *known == status).map_or("dynamic", |(name, _)| *name)
+}
+
 fn read_status(fields: &Fields<'_>, has_path: bool) -> Read<Status> {
-    const STATUSES: &[(&str, Status)] = &[
-        ("dynamic", Status::Dynamic),
-        ("fixed", Status::Fixed),
-        ("animated", Status::Animated),
-        ("inactive", Status::Inactive),
-    ];
     let Some(node) = fields.get("status") else {
         return Ok(if has_path { Status::Animated } else { Status::Dynamic });
     };
     let status = node.word("status", STATUSES)?;
     if has_path && status != Status::Animated {
-        let message = format!("a {status} body cannot follow a `path`; only an animated one does");
+        let name = status_name(status);
+        let message = format!("a {name} body cannot follow a `path`; only a kinematic one does");
         return Err(Fault::new(node.span, Problem::Conflict(message)));
     }
     Ok(status)
@@ -181,7 +188,7 @@ fn read_shapes<'a>(node: &'a Node, units: &Units, mass_model: MassModel) -> Read
 
 fn read_shape<'a>(node: &'a Node, units: &Units, mass_model: MassModel) -> Read<ShapeModel<'a>> {
     let geometry = Component::read_beside("shape", node, None, SHAPE_KEYS)?;
-    // The registry will look at the other keys.
+    // The other keys are properties, which the registry checks.
     let fields = Fields::open("shape", node)?;
     let density = |node: &Node| node.positive("density", units, mass::density_dimension(mass_model));
     Ok(ShapeModel {

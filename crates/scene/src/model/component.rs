@@ -1,10 +1,10 @@
-//! A thing that the registry makes: its type, and values it alone understands.
+//! A component that the registry makes: its type and the values of its properties.
 
 use super::Named;
 use crate::document::{Key, Node, missing_key};
 use crate::source::Read;
 
-/// Type name and property values as they stood in the file.
+/// Type name and property values as in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Component<'a> {
     pub type_name: Named<'a>,

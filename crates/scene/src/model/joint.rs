@@ -1,4 +1,4 @@
-//! Joints and the bodies they hold together.
+//! Joints and the bodies they connect.
 
 use super::{Component, Named};
 use crate::document::{Fields, Node};
@@ -23,7 +23,7 @@ const KEYS: &[&str] = &[
     "break_drift",
 ];
 
-/// Between whom.
+/// The bodies that a joint connects.
 #[derive(Clone, Debug)]
 pub(crate) enum Ends<'a> {
     /// One body and the world, or two bodies.
@@ -60,7 +60,7 @@ impl<'a> JointModel<'a> {
             (Some(bodies), None) if (1..=2).contains(&bodies.len()) => Ends::Bodies(bodies),
             (None, Some(chain)) => Ends::Chain(chain),
             (Some(_), None) => {
-                return Err(conflict("`bodies` of a joint are two, or one that is held by the world"));
+                return Err(conflict("`bodies` of a joint are two, or one that is joined to the world"));
             }
             _ => return Err(conflict("a joint needs either `bodies` or `chain`")),
         };

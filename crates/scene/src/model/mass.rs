@@ -15,7 +15,7 @@ pub(crate) enum MassSource {
     Given(MassProperties),
 }
 
-/// Keys `density`, `mass` and `mass_properties` of a body, of which one at most is allowed ⇒ source and where it stood.
+/// Keys `density`, `mass` and `mass_properties` of a body, of which one at most is allowed ⇒ source and its place.
 pub(super) fn source(
     fields: &Fields<'_>,
     units: &Units,

@@ -1,8 +1,8 @@
-//! What a scene file says, before anything of it is built.
+//! The contents of a scene file, before anything of it is built.
 //!
 //! Everything that can be checked without the registry is checked here: keys, types, ranges, units, and names that are
-//! given twice. What only the registry knows (the properties of shapes, materials, forces and simulators) stays as it
-//! stood in the file, as a [`Component`].
+//! given twice. Properties of shapes, materials, forces, joints and simulators are checked later by the registry; until then they are kept
+//! as they are in the file, as a [`Component`].
 
 mod body;
 mod component;
@@ -16,6 +16,7 @@ mod pose;
 mod repeat;
 mod signal;
 
+pub use body::status_name;
 pub(crate) use body::{BodyModel, GroupsModel, KEYS as BODY_KEYS, ShapeModel};
 pub(crate) use component::Component;
 pub(crate) use filter::{FilterModel, Pairs};
@@ -38,7 +39,7 @@ use std::collections::BTreeSet;
 /// Most bodies a scene may have, copies included.
 pub(crate) const MAX_BODIES: usize = 5_000_000;
 
-/// Keys of the top level; `include` and `defaults` are done with before a model is read.
+/// Keys of the top level; `include` and `defaults` are resolved before a model is read.
 pub(crate) const KEYS: &[&str] = &[
     "title",
     "description",
@@ -60,7 +61,7 @@ pub(crate) const KEYS: &[&str] = &[
     "mixing",
 ];
 
-/// A text and where it stood.
+/// A text and its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named<'a> {
     pub text: &'a str,
@@ -77,13 +78,13 @@ impl<'a> Named<'a> {
         Ok(node.texts(key)?.into_iter().map(|(text, span)| Self { text, span }).collect())
     }
 
-    /// The error for a name that something else has.
+    /// The error for a name that is taken.
     pub fn duplicate(&self, kind: &'static str) -> Fault {
         Fault::new(self.span, Problem::Duplicate { kind, name: self.text.into() })
     }
 }
 
-/// How bodies fall when nothing else is said.
+/// The gravity of a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum GravityModel {
     Standard,
@@ -113,7 +114,7 @@ pub(crate) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    /// Tree ⇒ model, or what is wrong and where.
+    /// Tree ⇒ model, or the first error and its place.
     pub fn read(document: &'a Table) -> Read<Self> {
         let fields = Fields::new("the scene", document, Span::default(), KEYS)?;
         let units = fields.map("units", Units::read)?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Paths of animated bodies.
+//! Paths of kinematic bodies.
 
 use super::pose::pose;
 use super::signal::vector_signal;
@@ -69,8 +69,7 @@ pub(crate) fn path(node: &Node, units: &Units) -> Read<Path> {
         Kind::Keyframes => keyframes(node, units),
         Kind::Translation => {
             let fields = Fields::of("a translation path", node, &["type", "offset"])?;
-            let offset =
-                fields.required("offset", "a vector signal: where the body is, from where it started")?;
+            let offset = fields.required("offset", "a vector signal: the displacement from the start")?;
             Ok(Path::Translation(vector_signal("offset", offset, units, LENGTH)?))
         }
     }

@@ -1,4 +1,4 @@
-//! Many bodies in a few lines: copies on a line or grid, with random differences.
+//! Copies of a body on a line or grid, with random differences.
 
 use super::MAX_BODIES;
 use crate::document::{Content, Fields, Node};
@@ -79,7 +79,7 @@ impl Repeat {
         self.count.iter().product()
     }
 
-    /// Where copies stand, from the first one, in the order of their indices: x runs fastest.
+    /// Offsets of the copies from the first one, in the order of their indices: x varies fastest.
     pub fn offsets(&self) -> impl Iterator<Item = DVec3> + '_ {
         let [nx, ny, nz] = self.count;
         (0..nz).flat_map(move |k| (0..ny).flat_map(move |j| (0..nx).map(move |i| [i, j, k]))).map(|index| {

@@ -1,8 +1,8 @@
-//! Recordings: a run as a file that can be scrubbed.
+//! Recordings: the states of a run in a file, with random access.
 //!
-//! A recording is written piece by piece and never changed behind its end, so that whatever stops the writer, everything up to
-//! the last whole piece can be read. Every byte is under a checksum, and the last piece says that it is the last: a recording
-//! that is cut off or damaged opens as far as it is whole, and says what it lost. Layout, all little-endian:
+//! A recording is only appended to, piece by piece: whatever stops the writer, everything up to the last whole piece can be read. Every
+//! piece has a checksum, and the last one is marked as such: a recording that is truncated or damaged opens up to the damage, and reports
+//! what is missing. Layout, all little-endian:
 //!
 //! | bytes | is |
 //! |---|---|
@@ -13,11 +13,11 @@
 //! | 4 | CRC-32 (IEEE 802.3) of length, kind and contents |
 //! | n | contents |
 //!
-//! The opening holds the time step, the title and a snapshot of the beginning, from which the run can be done again. A state
-//! (kinds 2 and 3) holds the time, kinetic and potential energy, and for each body its place among the bodies of the opening
-//! (u32), position, quaternion w x y z, velocity and angular velocity, as f64 and bit for bit what the world said. Every 32nd
-//! state holds all bodies, so that any state is at most 31 pieces away from one that needs no other. Snapshots come when the
-//! states since the last one have outgrown it: a run can be taken up again from any of them, at no more than twice the size.
+//! The opening holds the time step, the title and a snapshot of the first state, from which the run can be repeated. A state
+//! (kinds 2 and 3) holds the time, kinetic and potential energy, and for each body its index among the bodies of the opening
+//! (u32), position, quaternion w x y z, velocity and angular velocity, as f64 bit for bit. Every 32nd state holds all bodies, so
+//! any state is at most 31 pieces away from one that needs no other. A snapshot is written when the states since the last one are
+//! larger than it: a run can be continued from any snapshot, and the file is at most twice as large as without.
 //! The end holds the number of states (u64).
 
 mod read;
@@ -31,20 +31,20 @@ use rattleback_dynamics::world::BodyRef;
 use std::path::PathBuf;
 
 const MAGIC: &[u8; 8] = b"RBREC002";
-/// How recordings of other versions begin.
+/// First bytes of recordings of any version.
 const ANY_VERSION: &[u8] = b"RBREC";
 /// Length, kind and checksum.
 const PIECE_HEADER: usize = 12;
-/// How many states there are from one that tells of everybody to the next.
+/// Interval of states with all bodies.
 const FULL_EVERY: u64 = 32;
-/// No piece is longer; a longer one is damage.
+/// Longest piece, bytes; a longer length is damage.
 const MAX_PIECE: u64 = 1 << 30;
 
-/// What is in a piece.
+/// Kind of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Opening = 1,
-    Everybody = 2,
+    AllBodies = 2,
     Moved = 3,
     Snapshot = 4,
     End = 5,
@@ -52,7 +52,7 @@ enum Kind {
 
 impl Kind {
     fn of(number: u32) -> Option<Self> {
-        [Self::Opening, Self::Everybody, Self::Moved, Self::Snapshot, Self::End]
+        [Self::Opening, Self::AllBodies, Self::Moved, Self::Snapshot, Self::End]
             .into_iter()
             .find(|kind| *kind as u32 == number)
     }

@@ -1,4 +1,4 @@
-//! Reading a recording, whole or cut off.
+//! Reading a recording, complete or truncated.
 
 use super::{
     ANY_VERSION, BodyState, FULL_EVERY, Kind, MAGIC, MAX_PIECE, PIECE_HEADER, RecordingError, checksum,
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Where a piece is.
+/// Kind and place of a piece in the file.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     offset: u64,
@@ -21,30 +21,30 @@ struct Piece {
 /// A state of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedState {
-    /// s.
+    /// Time, s.
     pub time: f64,
-    /// J.
+    /// Kinetic energy, J.
     pub kinetic_energy: f64,
-    /// J.
+    /// Potential energy, J.
     pub potential_energy: f64,
     /// Every body, in the order of the opening.
     pub bodies: Vec<BodyState>,
 }
 
-/// What a recording has lost.
+/// What is missing in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {
-    /// The last piece is missing: the writer was stopped, or the file is cut off between two pieces.
+    /// The end piece is missing: the writer was stopped, or the file is truncated between two pieces.
     Unfinished,
-    /// The file is cut off in a piece, or damaged in one: so many bytes cannot be read.
+    /// The file is truncated within a piece, or damaged: its last bytes cannot be read.
     Torn {
         /// From the first piece that is not whole to the end of the file.
         bytes: u64,
     },
 }
 
-/// A recording to look at.
+/// A recording opened for reading.
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
@@ -53,19 +53,22 @@ pub struct Recording {
     snapshots: Vec<Piece>,
     opening: Vec<u8>,
     ids: Vec<BodyId>,
-    /// The state looked at last, so that going forwards reads each piece once.
+    /// The state read last, so that reading forwards takes each piece once.
     present: Option<(usize, RecordedState)>,
     beginning: Vec<BodyState>,
-    /// One line.
+    /// Title, one line.
     pub title: String,
     /// Time step of the run, s.
     pub dt: f64,
-    /// What is missing behind the last state, if anything is.
+    /// What is missing after the last state, if anything is.
     pub damage: Option<Damage>,
 }
 
 impl Recording {
     /// Path ⇒ recording, up to its last whole piece.
+    ///
+    /// # Errors
+    /// Reading failed, the file is not a recording, or it has no complete state.
     pub fn open(path: &Path, registry: &Registry) -> Result<Self, RecordingError> {
         let io = |source| RecordingError::Io { path: path.into(), source };
         let malformed = |what| RecordingError::Malformed { path: path.into(), what };
@@ -93,8 +96,8 @@ impl Recording {
             match kind {
                 Kind::Opening if opening.is_empty() => opening = std::mem::take(&mut contents),
                 Kind::Opening => return Err(malformed("recording: it has two openings")),
-                Kind::Everybody | Kind::Moved if time.is_finite() => states.push(piece),
-                Kind::Everybody | Kind::Moved => return Err(malformed("time of a state")),
+                Kind::AllBodies | Kind::Moved if time.is_finite() => states.push(piece),
+                Kind::AllBodies | Kind::Moved => return Err(malformed("time of a state")),
                 Kind::Snapshot => snapshots.push(piece),
                 Kind::End => end = contents.first_chunk::<8>().map(|states| u64::from_le_bytes(*states)),
             }
@@ -135,7 +138,7 @@ impl Recording {
         })
     }
 
-    /// What was lost, in words, and how far the recording is whole; nothing if all of it is there.
+    /// What is missing, and up to which time the recording is complete, in words; none if it is complete.
     pub fn loss(&self) -> Option<String> {
         let (path, time, states) = (self.path.display(), self.time(self.len() - 1), self.len());
         let what = match self.damage? {
@@ -147,13 +150,13 @@ impl Recording {
         Some(format!("{path}: {what}, it is whole up to t = {time} s ({states} states)"))
     }
 
-    /// How many states there are; at least one.
+    /// Number of states; at least one.
     #[allow(clippy::len_without_is_empty, reason = "an empty one is not opened")]
     pub fn len(&self) -> usize {
         self.states.len()
     }
 
-    /// Time of a state, s; of the last one if there are not so many.
+    /// Time of a state, s; of the last state for a larger number.
     pub fn time(&self, state: usize) -> f64 {
         self.states.get(state).or(self.states.last()).map_or(0.0, |piece| piece.time)
     }
@@ -163,7 +166,10 @@ impl Recording {
         self.states.partition_point(|piece| piece.time <= time).saturating_sub(1)
     }
 
-    /// Number of a state ⇒ the state; of the last one if there are not so many.
+    /// Number of a state ⇒ the state; the last one for a larger number.
+    ///
+    /// # Errors
+    /// Reading failed, or the piece is damaged.
     pub fn state(&mut self, state: usize) -> Result<&RecordedState, RecordingError> {
         let state = state.min(self.states.len() - 1);
         for number in self.start_for(state)..=state {
@@ -175,7 +181,10 @@ impl Recording {
         }
     }
 
-    /// Puts a world that was restored from the opening into a state.
+    /// Sets a world that was restored from the opening to a state.
+    ///
+    /// # Errors
+    /// Reading failed, or the piece is damaged.
     pub fn show(&mut self, state: usize, world: &mut World) -> Result<(), RecordingError> {
         let ids = self.ids.clone();
         let recorded = self.state(state)?;
@@ -190,12 +199,15 @@ impl Recording {
         Ok(())
     }
 
-    /// World and simulator as they were at the beginning.
+    /// World and simulator of the opening.
+    ///
+    /// # Errors
+    /// A snapshot that cannot be restored, such as one with types of a missing plug-in.
     pub fn opening(&self, registry: &Registry) -> Result<(World, Box<dyn Simulator>), RecordingError> {
         World::restore_with(&self.opening, registry).map_err(|source| world_error(&self.path, source))
     }
 
-    /// World and simulator at the last snapshot not after a time: what to go on from.
+    /// World and simulator of the last snapshot not after a time, s, to continue from.
     pub fn snapshot_before(
         &mut self,
         time: f64,
@@ -214,7 +226,7 @@ impl Recording {
         Ok(found)
     }
 
-    /// From which piece to read on to reach a state: from the one in memory, or from one that tells of everybody.
+    /// First piece to read to reach a state: after the state in memory, or the last one with all bodies.
     fn start_for(&self, state: usize) -> usize {
         let full = state - state % FULL_EVERY as usize;
         match &self.present {
@@ -275,7 +287,7 @@ impl Recording {
     }
 }
 
-/// Reads a piece; nothing where the file ends or is damaged.
+/// Reads a piece; none where the file ends or is damaged.
 fn next_piece(
     reader: &mut impl Read,
     left: u64,

@@ -6,23 +6,23 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes the states of a run as it goes. After each call the state is with the operating system: it outlives the program.
+/// Writes the states of a run. After each call the state has been passed to the operating system, and is kept if the program crashes.
 ///
 /// ```
 /// use rattleback_dynamics::Registry;
 /// use rattleback_scene::{Scene, recording::{Recording, RecordingWriter}};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let path = std::env::temp_dir().join(format!("rattleback-doctest-{}.rbrec", std::process::id()));
-/// let mut stage = Scene::built_in("tennis-racket")?.build(&Registry::default())?;
-/// let mut writer = RecordingWriter::create(&path, &stage.title, stage.dt, &stage.world, &*stage.simulator)?;
+/// let mut built = Scene::built_in("tennis-racket")?.build(&Registry::default())?;
+/// let mut writer = RecordingWriter::create(&path, &built.title, built.dt, &built.world, &*built.simulator)?;
 /// for _ in 0..10 {
-///     stage.simulator.step(&mut stage.world, stage.dt)?;
-///     writer.record(&stage.world, &stage.world.readout(), &*stage.simulator)?;
+///     built.simulator.step(&mut built.world, built.dt)?;
+///     writer.record(&built.world, &built.world.readout(), &*built.simulator)?;
 /// }
 /// writer.finish()?;
 /// let mut recording = Recording::open(&path, &Registry::default())?;
 /// assert_eq!(recording.len(), 10);
-/// let racket = stage.world.iter_bodies().next().unwrap();
+/// let racket = built.world.iter_bodies().next().unwrap();
 /// assert_eq!(recording.state(9)?.bodies[0].orientation, racket.orientation());
 /// # std::fs::remove_file(&path)?;
 /// # Ok(()) }
@@ -34,14 +34,17 @@ pub struct RecordingWriter {
     ids: Vec<BodyId>,
     last: Vec<Option<BodyState>>,
     states: u64,
-    /// Bytes of states since the last snapshot, and how long that was.
+    /// Bytes of states since the last snapshot, and bytes of that snapshot.
     since_snapshot: usize,
     snapshot_bytes: usize,
     piece: Vec<u8>,
 }
 
 impl RecordingWriter {
-    /// (path, title, time step, world and simulator at the beginning) ⇒ writer; the opening is in the file.
+    /// (path, title, time step in s, world and simulator of the first state) ⇒ writer; the opening is written.
+    ///
+    /// # Errors
+    /// A world that cannot be saved, or a file that cannot be written.
     pub fn create(
         path: &Path,
         title: &str,
@@ -75,7 +78,10 @@ impl RecordingWriter {
         Ok(writer)
     }
 
-    /// Adds the world as it is now.
+    /// Appends the present state.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn record(
         &mut self,
         world: &World,
@@ -99,7 +105,7 @@ impl RecordingWriter {
                 contents.extend_from_slice(&number.to_le_bytes());
             }
         }
-        self.append(if everybody { Kind::Everybody } else { Kind::Moved }, &contents)?;
+        self.append(if everybody { Kind::AllBodies } else { Kind::Moved }, &contents)?;
         self.states += 1;
         self.since_snapshot += contents.len();
         if self.since_snapshot > self.snapshot_bytes {
@@ -108,7 +114,10 @@ impl RecordingWriter {
         Ok(())
     }
 
-    /// Says that the recording is complete and makes sure that it is on the disk ⇒ how many states there are.
+    /// Writes the end piece and syncs the file to disk ⇒ number of states.
+    ///
+    /// # Errors
+    /// Writing failed.
     pub fn finish(mut self) -> Result<u64, RecordingError> {
         self.append(Kind::End, &self.states.to_le_bytes())?;
         match self.file.sync_all() {
@@ -127,7 +136,7 @@ impl RecordingWriter {
         self.append(Kind::Snapshot, &snapshot)
     }
 
-    /// One write for a whole piece: the file grows by pieces, not by halves of them, unless the disk is full.
+    /// One write call for a whole piece, so that the file ends with a whole piece unless the disk is full.
     fn append(&mut self, kind: Kind, contents: &[u8]) -> Result<(), RecordingError> {
         let io = |source| RecordingError::Io { path: self.path.clone(), source };
         if contents.len() as u64 > MAX_PIECE {

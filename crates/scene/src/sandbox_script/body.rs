@@ -10,7 +10,7 @@ use glam::DQuat;
 use rattleback_geometry::{Pose, normalized};
 use std::collections::BTreeMap;
 
-/// One `Body` block, as others look at it.
+/// One `Body` block.
 #[derive(Debug)]
 pub(super) struct ScriptBody<'a> {
     pub id: &'a Node,
@@ -58,13 +58,13 @@ impl<'a> Bodies<'a> {
             .ok_or_else(|| unknown("body", node, name, self.places.keys()))
     }
 
-    /// As a scene lists them.
+    /// As the list of a scene.
     pub fn into_nodes(self) -> Vec<Node> {
         self.all.into_iter().map(|body| body.node).collect()
     }
 }
 
-/// The error for an id of nothing.
+/// The error for an unknown id.
 pub(super) fn unknown<'k>(
     kind: &str,
     node: &Node,
@@ -86,10 +86,10 @@ const KEYS: &[&str] = &[
     "Forces",
 ];
 
-/// Which volume bounds a body does not show in its motion; every space here takes boxes.
+/// Bounding volumes of the script; they do not affect the motion, and all broad phases use boxes.
 const VOLUMES: &[(&str, ())] = &[("None", ()), ("Sphere", ()), ("AxisAlignedBox", ()), ("OrientedBox", ())];
 
-/// (key of the script, key of the scene, whether only a body that moves has it)
+/// (key of the script, key of the scene, whether only dynamic bodies have it)
 const KINETIC: &[(&str, &str, bool)] = &[
     ("Position", "position", false),
     ("Orientation", "orientation", false),
@@ -114,7 +114,7 @@ impl<'a> ScriptBody<'a> {
 
         let mut entries = vec![renamed("name", id)];
         if !movable {
-            entries.push(entry("status", density.span, Content::Text("fixed".into())));
+            entries.push(entry("status", density.span, Content::Text("static".into())));
         }
         let pose = kinetics(&fields, movable, &mut entries)?;
         if movable {
@@ -134,7 +134,7 @@ impl<'a> ScriptBody<'a> {
     }
 }
 
-/// `KineticProperties` ⇒ entries of the body; where it stands.
+/// `KineticProperties` ⇒ entries of the body, and its pose.
 fn kinetics(fields: &Fields<'_>, movable: bool, entries: &mut Vec<(Key, Node)>) -> Read<Pose> {
     let Some(node) = fields.get("KineticProperties") else { return Ok(Pose::IDENTITY) };
     let known: Vec<&str> = KINETIC.iter().map(|(key, ..)| *key).collect();

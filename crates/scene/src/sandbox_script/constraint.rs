@@ -1,8 +1,8 @@
 //! Constraints ⇒ joints, and springs ⇒ forces.
 //!
 //! Bind points are points of the world at the beginning. Two of them on a line make the axis a = (p₂ − p₁)/|p₂ − p₁| of a hinge,
-//! motor or slider, which sits in the middle between them; three that are not on a line make a rigid connection. A motor turns the
-//! second body against the first by its speed about a.
+//! motor or slider, which is placed midway between them; three that are not on a line make a fixed joint. The speed of a motor is the
+//! angular velocity of the second body relative to the first about a.
 
 use super::body::Bodies;
 use super::meaning::{entry, renamed, table};
@@ -13,9 +13,9 @@ use crate::source::{Fault, Read, Span};
 use crate::units::{NUMBER, Units};
 use glam::{DMat3, DQuat, DVec3};
 
-/// Torque of a motor that is not told how strong it is: stronger than whatever a scene weighs.
+/// Largest torque of a motor without `MaxTorque`, N·m: larger than any load of a scene.
 const STRONG: f64 = 1e9;
-/// Points nearer to a line than this part of their distance are on it.
+/// Relative distance from a line below which points count as collinear.
 const COLLINEAR: f64 = 1e-9;
 
 const KEYS: &[&str] = &[
@@ -106,7 +106,7 @@ impl<'a, 'b> Bound<'a, 'b> {
                 ("prismatic", self.hinge(&properties, properties)?)
             }
             Kind::Universal => ("universal", self.universal()?),
-            Kind::Rigid => ("rigid", self.rigid()?),
+            Kind::Rigid => ("fixed", self.rigid()?),
             Kind::Cable | Kind::Spring => ("distance", self.cable()?),
         };
         let bodies = Content::List(self.names.iter().map(|name| (*name).clone()).collect());
@@ -116,7 +116,7 @@ impl<'a, 'b> Bound<'a, 'b> {
             entry("bodies", self.names[0].span, bodies),
         ];
         entries.extend(specific);
-        // Without a filter every pair of bodies may touch, also one that is joined.
+        // Without a filter all pairs of bodies collide, also joined ones.
         let collide = self.fields.get("Collide");
         entries.push(collide.map_or_else(
             || entry("collide", self.span, Content::Bool(true)),
@@ -169,14 +169,14 @@ impl<'a, 'b> Bound<'a, 'b> {
     }
 
     fn motor(&self) -> Read<Vec<(Key, Node)>> {
-        // How long the arm is that a motor pushes on does not matter here: it acts on the angle itself.
+        // `MotorArm` has no effect: the motor acts on the angle.
         const OWN: &[&str] = &["AngularSpeed", "MotorArm", "MaxTorque", "MinAngle", "MaxAngle"];
         let mut entries = self.hinge(OWN, ["MinAngle", "MaxAngle"])?;
         let custom = self.custom(&[&["BindAxisPoint1", "BindAxisPoint2"], OWN].concat())?;
         entries.push(renamed("speed", custom.required("AngularSpeed", "rad/s, of Body2 against Body1")?));
         entries.push(custom.get("MaxTorque").map_or_else(
-            || entry("effort", self.span, Content::Real(STRONG)),
-            |node| renamed("effort", node),
+            || entry("max_torque", self.span, Content::Real(STRONG)),
+            |node| renamed("max_torque", node),
         ));
         Ok(entries)
     }
@@ -227,7 +227,7 @@ impl<'a, 'b> Bound<'a, 'b> {
         Ok(vec![entry("anchors", ends[0].0.span, anchors), length])
     }
 
-    /// A spring between two points of the bodies; as long as it is in the beginning unless told otherwise.
+    /// A spring between two points of the bodies; its default rest length is the initial distance.
     fn spring(&self) -> Read<Node> {
         let custom = self.custom(&["BindPoint1", "BindPoint2", "Stiffness", "Damping", "RestLength"])?;
         let ends = ends(&custom)?;

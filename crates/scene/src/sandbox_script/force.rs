@@ -1,7 +1,7 @@
-//! Forces and whom they act on.
+//! Forces and the bodies they act on.
 //!
-//! In a script a body lists its forces; in a scene a force lists its bodies. If all bodies that move name one and the same gravity,
-//! and no other, it becomes the scene's own: that is the same motion, and whoever looks at the scene knows where down is.
+//! In a script a body lists its forces; in a scene a force lists its bodies. If all dynamic bodies name one and the same gravity,
+//! and no other, it becomes the gravity of the scene: the motion is the same, and the viewer gets the up direction.
 
 use super::body::{Bodies, unknown};
 use super::meaning::{custom, entry, renamed, table};
@@ -48,7 +48,7 @@ pub(super) fn read(forces: &BTreeMap<&str, &Node>, bodies: &Bodies<'_>) -> Read<
     Ok((common.map_or_else(none, |(_, acceleration)| renamed("gravity", acceleration)), list))
 }
 
-/// The only gravity there is, if it acts on all bodies that move ⇒ its id and its acceleration.
+/// The only gravity of the script, if it acts on all dynamic bodies: its id and its acceleration.
 fn common_gravity<'a>(
     forces: &BTreeMap<&'a str, &'a Node>,
     acting: &BTreeMap<&str, Vec<&Node>>,
@@ -107,7 +107,7 @@ impl<'a> Law<'a> {
         Ok(Self { id: fields.required("Id", "what bodies call it by")?, kind, properties })
     }
 
-    /// As a scene lists it; a spring holds each of its bodies by one of its own.
+    /// As the list of a scene; a script spring becomes one spring for each of its bodies.
     fn acting_on(self, on: &[&Node]) -> Vec<Node> {
         let start = vec![renamed("type", &self.kind)];
         let is_spring = self.kind.content == Content::Text("spring".into());

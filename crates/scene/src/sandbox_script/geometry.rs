@@ -1,6 +1,6 @@
 //! Geometries ⇒ shapes.
 //!
-//! The script's round shapes stand along y and its half-space fills y ≤ 0; ours stand along z. R_x(−90°) takes z to y.
+//! Axes of round shapes are along y in the script, and its half-space is y ≤ 0; in a scene they are along z. R_x(−90°) maps z to y.
 
 use super::meaning::{custom, entry, table};
 use super::words;
@@ -8,7 +8,7 @@ use crate::document::{Content, Fields, Key, Node, unknown_key};
 use crate::source::{Read, Span};
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// A shape as a body of the scene takes it, but for where it stands in the script.
+/// A shape of the scene, without its place in the script.
 #[derive(Debug)]
 pub(super) struct Geometry {
     entries: Vec<(Key, Node)>,
@@ -21,7 +21,7 @@ impl Geometry {
     }
 }
 
-/// (name in the script, type of the scene, whether it stands along y, properties that are not looked at)
+/// (name in the script, type of the scene, whether its axis is y, properties that are ignored)
 type Kind = (&'static str, &'static str, bool, &'static [&'static str]);
 
 const KINDS: &[Kind] = &[
@@ -33,14 +33,23 @@ const KINDS: &[Kind] = &[
     ("Cone", "cone", true, &[]),
     // Edges and faces of a convex polyhedron follow from its vertices.
     ("ConvexPolyhedron", "convex", false, &["Edges", "Faces"]),
-    // Our trees decide for themselves where to end.
+    // The hierarchies of the engine have no such setting.
     ("TriangleMesh", "mesh", false, &["MaxTreeDepth", "MinNodeSize"]),
     ("Halfspace", "half-space", false, &[]),
 ];
 
-/// Keys of a shape that are no properties of its geometry; a script has other places for them.
-const ELSEWHERE: &[&str] =
-    &["type", "position", "orientation", "density", "material", "groups", "touches", "sensor", "one_way"];
+/// Keys of a shape that are not properties of its geometry; scripts give them elsewhere.
+const ELSEWHERE: &[&str] = &[
+    "type",
+    "position",
+    "orientation",
+    "density",
+    "material",
+    "groups",
+    "collision_mask",
+    "sensor",
+    "one_way",
+];
 
 /// `Geometry` block ⇒ shape.
 pub(super) fn read(node: &Node) -> Read<Geometry> {
@@ -48,7 +57,7 @@ pub(super) fn read(node: &Node) -> Read<Geometry> {
     let type_node = fields.required("Type", "which kind it is")?;
     let type_name = type_node.text("Type")?;
     let kind = KINDS.iter().find(|(name, ..)| *name == type_name);
-    // Types of plug-ins have names of their own.
+    // Types of plug-ins keep their names.
     let plugged = words::type_name(type_name);
     let (scene_type, upright, unused) = kind
         .map_or((plugged.as_str(), false, &[][..]), |(_, name, upright, unused)| (*name, *upright, *unused));

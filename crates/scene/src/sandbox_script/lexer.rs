@@ -13,7 +13,7 @@ const MAX_WORD: usize = 4096;
 pub(super) enum Token {
     /// A name: letters, digits, underscores.
     Name(String),
-    /// A string, without the blanks around what it says.
+    /// A string, trimmed.
     Text(String),
     Integer(i64),
     Real(f64),
@@ -25,7 +25,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// As a message calls it.
+    /// Description for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Name(name) => format!("`{name}`"),
@@ -53,7 +53,7 @@ impl<'t> Lexer<'t> {
         Self { text, at: 0 }
     }
 
-    /// The next word and where it stands.
+    /// The next word and its place.
     pub fn next(&mut self) -> Read<(Token, Span)> {
         self.skip_blanks_and_comments()?;
         let start = self.at;

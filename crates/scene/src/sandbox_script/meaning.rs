@@ -10,7 +10,7 @@ use crate::error::Problem;
 use crate::source::{Fault, Read, Span};
 use std::collections::BTreeMap;
 
-/// How a script asks to be simulated.
+/// The simulation method that a script names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pipeline {
     /// By the solver of the environment.
@@ -38,7 +38,7 @@ const PIPELINES: &[(&str, Pipeline)] = &[
 ];
 const SOLVERS: &[(&str, &str)] =
     &[("Sequential", "sequential"), ("PenaltyBased", "penalty"), ("LCP", "constraint")];
-/// Types of joints that `sequential` does not know.
+/// Types of joints that `sequential` does not support.
 const SLIDING: &[&str] = &["prismatic", "universal"];
 const INTEGRATORS: &[(&str, &str)] =
     &[("Euler", "symplectic-euler"), ("Verlet", "velocity-verlet"), ("RK4", "runge-kutta-4")];
@@ -49,10 +49,10 @@ const SPACES: &[(&str, &str)] = &[
     ("SweepAndPrune", "sweep-and-prune"),
 ];
 
-/// How a space is tuned does not show in the motion, and ours tune themselves.
+/// Settings of a space; they do not affect the motion, and the broad phases of the engine have no equivalent.
 const TUNING: &[&str] = &["CellSize", "CleanupInterval", "MaxDepth", "MinBodies", "RebuildInterval", "Axes"];
 
-/// Where a key that the script does not have comes from.
+/// An entry that has no key in the script; its place is that of what it follows from.
 pub(super) fn entry(name: &str, span: Span, content: Content) -> (Key, Node) {
     (Key { name: name.into(), span }, Node { span, content })
 }
@@ -218,7 +218,7 @@ fn filter(node: &Node) -> Read<(Key, Node)> {
     Ok((Key { name: "filter".into(), span: node.span }, table(node.span, entries)))
 }
 
-/// Whether a joint locks what `sequential`, which holds bodies together at points, cannot.
+/// Whether `sequential` cannot hold a joint, because it constrains points only.
 fn slides(joint: &Node) -> bool {
     let kind = joint.table("joint").ok().and_then(|joint| joint.get("type")?.text("type").ok());
     kind.is_some_and(|kind| SLIDING.contains(&kind))
@@ -240,7 +240,7 @@ fn simulator(node: Option<&Node>, environment: &Environment<'_>, joints: &[Node]
     }
     let name = match pipeline {
         Pipeline::Named(name) => name,
-        // Both stop at the time of an impact; only the second knows joints.
+        // Both resolve the time of impact; only the second supports joints.
         Pipeline::ImpactTimes if joints.is_empty() => "impulse",
         Pipeline::ImpactTimes => "constraint",
         Pipeline::Shock if joints.iter().any(slides) => "realtime",
@@ -248,7 +248,7 @@ fn simulator(node: Option<&Node>, environment: &Environment<'_>, joints: &[Node]
         Pipeline::Solver if environment.solver == "sequential" && joints.iter().any(slides) => "realtime",
         Pipeline::Solver => environment.solver,
     };
-    // Only free motion lets one choose how it is integrated; all others fly exactly between contacts.
+    // Only free motion has a choice of integrators; all others integrate free flight exactly.
     let (key, value) =
         if name == "free-motion" { ("integrator", environment.integrator) } else { ("space", space_name) };
     entries.insert(0, entry("type", span, Content::Text(name.into())));
@@ -288,7 +288,7 @@ fn materials(nodes: &[&Node]) -> Read<(Key, Node)> {
     Ok(entry("materials", Span::default(), Content::Table(Table { entries: materials })))
 }
 
-/// A script may give one of the two frictions; the other follows as far as it has to, since sliding is never harder than starting to.
+/// A script may give one of the two friction coefficients; the other is adjusted if needed, since kinetic friction must not exceed static.
 fn missing_friction(fields: &Fields<'_>) -> Read<Option<(Key, Node)>> {
     const STATIC: f64 = 0.6;
     const DYNAMIC: f64 = 0.5;

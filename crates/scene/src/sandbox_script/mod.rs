@@ -1,9 +1,8 @@
-//! Sandbox scripts: blocks in braces, as the sandbox of the Gravitas engine read them, made into the same tree that a TOML file
-//! makes.
+//! Sandbox scripts: the block format of the sandbox of the Gravitas engine, translated to the tree of a scene file.
 //!
-//! A script has three rooms, as a file has: `lexer` (words), `parser` (blocks) and `meaning` (what the blocks say in terms of a
-//! scene). Everything in the tree stands where the script said it, so that errors found later point at the script, too. Lengths,
-//! masses and angles are in SI units and y points up; nothing is turned, the scene's gravity simply points down along y.
+//! A script is read in three passes: `lexer` (words), `parser` (blocks) and `meaning` (blocks in terms of a scene). Every value of the
+//! tree has its place in the script, so errors found later point there. Lengths, masses and angles are in SI units and y is up; nothing is
+//! rotated, the gravity of the scene points along −y.
 
 mod body;
 mod constraint;
@@ -14,12 +13,12 @@ mod meaning;
 mod parser;
 mod words;
 
-pub(crate) use words::retold;
+pub(crate) use words::in_script_names;
 
 use crate::document::Table;
 use crate::source::Read;
 
-/// What sandbox scripts are called.
+/// Extensions of sandbox scripts.
 const EXTENSIONS: [&str; 2] = [".sandbox", ".gravitas"];
 
 /// Whether a file of this name is a sandbox script.

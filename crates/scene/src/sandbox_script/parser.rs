@@ -7,8 +7,7 @@
 //! value  := string | number | 'true' | 'false' | '{' [value (',' value)*] '}'
 //! ```
 //!
-//! A block becomes a table under its name, a value in braces a list. Blocks of which a scene has many may stand beside others of their
-//! name; everything else is said once.
+//! A block becomes a table under its name, a value in braces a list. Some blocks may be repeated; every other name occurs once.
 
 use super::lexer::{Lexer, Token};
 use crate::document::{Content, Key, Node, Table};
@@ -16,7 +15,7 @@ use crate::error::Problem;
 use crate::source::{Fault, Read, Span};
 use std::collections::BTreeSet;
 
-/// Blocks of which a scene has many.
+/// Blocks that may be repeated.
 const MANY: &[&str] = &[
     "Geometries",
     "Geometry",
@@ -30,7 +29,7 @@ const MANY: &[&str] = &[
     "Rule",
     "Exception",
 ];
-/// Deepest blocks and lists in each other; a scene needs seven.
+/// Deepest nesting of blocks and lists; a scene needs seven.
 const MAX_DEPTH: usize = 32;
 /// Most blocks and values of a script.
 const MAX_VALUES: usize = 2_000_000;
@@ -74,7 +73,7 @@ impl Parser<'_> {
         let key = Key { name, span };
         let is_block = self.ahead.0 == Token::Open;
         if (!is_block || !MANY.contains(&key.name.as_str())) && !said.insert(key.name.clone()) {
-            let message = format!("`{}` has been said already", key.name);
+            let message = format!("`{}` is given already", key.name);
             return Err(Fault::new(key.span, Problem::Syntax(message)));
         }
         match (&self.ahead.0, block) {
@@ -97,7 +96,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands between the braces behind a name.
+    /// The contents of a block.
     fn block(&mut self, name: &Key, depth: usize) -> Read<Table> {
         self.count(depth)?;
         self.take()?;
@@ -124,7 +123,7 @@ impl Parser<'_> {
         Ok(Node { span, content })
     }
 
-    /// What stands behind the opening brace of a list.
+    /// The elements of a list, after its opening brace.
     fn list(&mut self, key: &Key, opening: Span, depth: usize) -> Read<Node> {
         let mut list = Vec::new();
         let mut closing = opening;
@@ -162,7 +161,7 @@ impl Parser<'_> {
     }
 }
 
-/// The error for a word that cannot stand where it does; a script that just ends is told what is open.
+/// The error for an unexpected word, or for the end of the script within a block.
 fn unexpected(found: &Token, span: Span, inside: Option<&Key>, wanted: &str) -> Fault {
     let message = match (found, inside) {
         (Token::End, Some(key)) => {

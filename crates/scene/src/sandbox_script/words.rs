@@ -54,8 +54,8 @@ fn in_script(name: &str) -> String {
     out
 }
 
-/// A problem found while the scene is built ⇒ the same in the words of the script.
-pub(crate) fn retold(problem: Problem) -> Problem {
+/// A problem found while the scene is built ⇒ the same with the names of the script.
+pub(crate) fn in_script_names(problem: Problem) -> Problem {
     let all = |names: Vec<String>| names.iter().map(|name| in_script(name)).collect();
     match problem {
         Problem::UnknownKey { key, table, known } => {

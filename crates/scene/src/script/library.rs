@@ -1,11 +1,10 @@
-//! What a script can call besides what describes a scene.
+//! Library functions of scripts.
 //!
-//! The standard library of the language without what a scene has no use for: no byte buffers, no clock, no `sleep`, no JSON (its
-//! reader begins a count of its own). Functions whose results can be much larger than their arguments are replaced by ones
-//! that look before they allocate, and that charge what they make.
+//! The standard library of the language without byte buffers, clock, `sleep` and JSON (whose reader has a counter of its own). Functions
+//! whose results can be much larger than their arguments are replaced by ones that check the size before they allocate, and charge it.
 
 use super::meter::{Meter, stop};
-use super::{MAX_LIST, MAX_TABLE, MAX_TEXT, Spoken};
+use super::{MAX_LIST, MAX_TABLE, MAX_TEXT, ScriptResult};
 use rhai::packages::{
     ArithmeticPackage, BasicArrayPackage, BasicFnPackage, BasicIteratorPackage, BasicMapPackage,
     BasicMathPackage, BasicStringPackage, LogicPackage, MoreStringPackage, Package,
@@ -32,7 +31,7 @@ pub(super) fn register(engine: &mut Engine, meter: &Rc<Meter>) {
     texts(engine, meter);
 }
 
-fn too_large<T>(what: &str) -> Spoken<T> {
+fn too_large<T>(what: &str) -> ScriptResult<T> {
     stop(format!("the script was stopped: {what} is too large"))
 }
 
@@ -45,7 +44,7 @@ struct Growing<'a> {
 }
 
 impl Growing<'_> {
-    fn take(&mut self, value: Dynamic) -> Spoken<Dynamic> {
+    fn take(&mut self, value: Dynamic) -> ScriptResult<Dynamic> {
         self.elements += self.meter.measure(&value)?.elements;
         if self.elements > self.limit { too_large(self.what) } else { Ok(value) }
     }
@@ -57,7 +56,7 @@ fn call(
     function: &FnPtr,
     given: &[Dynamic],
     place: impl Into<Dynamic>,
-) -> Spoken<Dynamic> {
+) -> ScriptResult<Dynamic> {
     match function.call_raw(context, None, given.to_vec()) {
         Err(error) if matches!(*error, EvalAltResult::ErrorFunctionNotFound(..)) => {
             let given: Vec<Dynamic> = given.iter().cloned().chain([place.into()]).collect();
@@ -73,7 +72,7 @@ fn number(place: usize) -> i64 {
 
 fn lists(engine: &mut Engine, meter: &Rc<Meter>) {
     let on = Rc::clone(meter);
-    engine.register_fn("pad", move |list: &mut Array, length: i64, item: Dynamic| -> Spoken<()> {
+    engine.register_fn("pad", move |list: &mut Array, length: i64, item: Dynamic| -> ScriptResult<()> {
         let Ok(length) = usize::try_from(length) else { return Ok(()) };
         let missing = length.saturating_sub(list.len());
         let each = on.measure(&item)?;
@@ -87,7 +86,7 @@ fn lists(engine: &mut Engine, meter: &Rc<Meter>) {
     let on = Rc::clone(meter);
     engine.register_fn(
         "map",
-        move |context: NativeCallContext<'_>, list: &mut Array, function: FnPtr| -> Spoken<Array> {
+        move |context: NativeCallContext<'_>, list: &mut Array, function: FnPtr| -> ScriptResult<Array> {
             let mut growing = Growing { meter: &on, elements: 0, what: "a list", limit: MAX_LIST };
             let mapped = list.iter().enumerate().map(|(place, item)| {
                 growing.take(call(&context, &function, std::slice::from_ref(item), number(place))?)
@@ -102,7 +101,7 @@ fn lists(engine: &mut Engine, meter: &Rc<Meter>) {
               list: &mut Array,
               other: Array,
               function: FnPtr|
-              -> Spoken<Array> {
+              -> ScriptResult<Array> {
             let mut growing = Growing { meter: &on, elements: 0, what: "a list", limit: MAX_LIST };
             let pairs = list.iter().zip(other).enumerate().map(|(place, (a, b))| {
                 growing.take(call(&context, &function, &[a.clone(), b], number(place))?)
@@ -113,7 +112,7 @@ fn lists(engine: &mut Engine, meter: &Rc<Meter>) {
     let on = Rc::clone(meter);
     engine.register_fn(
         "map",
-        move |context: NativeCallContext<'_>, table: &mut Map, function: FnPtr| -> Spoken<Map> {
+        move |context: NativeCallContext<'_>, table: &mut Map, function: FnPtr| -> ScriptResult<Map> {
             let mut growing = Growing { meter: &on, elements: 0, what: "a table", limit: MAX_TABLE };
             let mapped = table.iter().map(|(key, value)| {
                 let key_text: ImmutableString = key.as_str().into();
@@ -125,7 +124,7 @@ fn lists(engine: &mut Engine, meter: &Rc<Meter>) {
     );
 }
 
-/// A piece of text to look for or to put in.
+/// A text to search for or to insert.
 fn piece(value: &Dynamic) -> Option<String> {
     if let Ok(character) = value.as_char() {
         return Some(character.to_string());
@@ -135,7 +134,7 @@ fn piece(value: &Dynamic) -> Option<String> {
 
 fn texts(engine: &mut Engine, meter: &Rc<Meter>) {
     let on = Rc::clone(meter);
-    let pad = move |text: &mut ImmutableString, length: i64, with: &str| -> Spoken<()> {
+    let pad = move |text: &mut ImmutableString, length: i64, with: &str| -> ScriptResult<()> {
         let Ok(length) = usize::try_from(length) else { return Ok(()) };
         if length > MAX_TEXT {
             return too_large("a text");
@@ -158,7 +157,7 @@ fn texts(engine: &mut Engine, meter: &Rc<Meter>) {
         pad(text, length, &with.to_string())
     });
     let on = Rc::clone(meter);
-    let replace = move |text: &mut ImmutableString, old: &str, new: &str| -> Spoken<()> {
+    let replace = move |text: &mut ImmutableString, old: &str, new: &str| -> ScriptResult<()> {
         on.touch(text.len() / 32 + 1)?;
         let found = text.matches(old).count();
         if text.len() + found.saturating_mul(new.len()) > 2 * MAX_TEXT {
@@ -179,12 +178,12 @@ fn texts(engine: &mut Engine, meter: &Rc<Meter>) {
     register_replace!(ImmutableString, ImmutableString; ImmutableString, char; char, ImmutableString; char, char);
 
     let on = Rc::clone(meter);
-    engine.register_fn("to_chars", move |text: &str| -> Spoken<Array> {
+    engine.register_fn("to_chars", move |text: &str| -> ScriptResult<Array> {
         on.touch(text.len())?;
         Ok(text.chars().map(Dynamic::from).collect())
     });
     let on = Rc::clone(meter);
-    let split = move |text: &str, at: &str| -> Spoken<Array> {
+    let split = move |text: &str, at: &str| -> ScriptResult<Array> {
         // Every part is a text of its own.
         on.touch(4 * text.len())?;
         Ok(text.split(at).map(|part| Dynamic::from(ImmutableString::from(part))).collect())

@@ -1,10 +1,10 @@
-//! What a script may cost: work, depth, memory, time.
+//! Limits of a script: work, depth, memory, time.
 //!
-//! The interpreter counts operations, but an operation costs what it touches: reading a variable copies it, and a call walks its
-//! arguments. Everything a script holds is in a variable, and whatever grows was read first, so every read of a variable is
-//! measured here: its elements are charged as work, its nesting is bounded (copying, comparing and dropping a value recurse), and
+//! The interpreter counts operations, but the cost of an operation depends on its data: reading a variable copies it, and a call
+//! traverses its arguments. All data of a script is in variables, and a value is read before it can grow, so every read of a variable
+//! is measured here: its elements are charged as work, its nesting is bounded (copying, comparing and dropping a value recurse), and
 //! the bytes of all variables of all functions that are running are added up. Results of library functions that can be much
-//! larger than their arguments are charged in `library`. The clock is the last net, for what no count foresees.
+//! larger than their arguments are charged in `library`. A time limit covers what is not counted.
 
 use rhai::{Array, Dynamic, EvalAltResult, EvalContext, FnPtr, ImmutableString, Map, Position};
 use std::cell::{Cell, RefCell};
@@ -23,7 +23,7 @@ pub(super) const MAX_NESTING: usize = 48;
 const MAX_TIME: Duration = Duration::from_secs(20);
 /// Bytes of text that count as one element.
 const PIECE: usize = 32;
-/// How many operations there are between two looks at the clock.
+/// Operations between two checks of the time.
 const CLOCK_EVERY: u64 = 256;
 
 /// What a list or table and a key cost to copy, in elements: each is a piece of memory of its own.
@@ -125,7 +125,7 @@ impl Frame {
     }
 }
 
-/// What a script has cost so far.
+/// Cost of a script so far.
 #[derive(Debug)]
 pub(super) struct Meter {
     began: Instant,
@@ -144,7 +144,7 @@ impl Meter {
         }
     }
 
-    /// Counts an operation ⇒ why it must be the last one, if it must.
+    /// Counts an operation ⇒ why the script is stopped, if it is.
     pub fn operation(&self) -> Option<Dynamic> {
         let count = self.operations.get() + 1;
         self.operations.set(count);
@@ -156,8 +156,8 @@ impl Meter {
         self.began.elapsed() > MAX_TIME
     }
 
-    /// Which limit has been passed. Library functions can swallow the error that a callback was stopped with, so whoever
-    /// runs a script asks again at its end.
+    /// The limit that was exceeded. Library functions may discard the error that stopped a callback, so this is checked again at the end
+    /// of a script.
     pub fn exhausted(&self) -> Option<String> {
         if self.operations.get() > MAX_OPERATIONS {
             return Some(format!(
@@ -176,7 +176,7 @@ impl Meter {
         })
     }
 
-    /// Charges so many elements.
+    /// Charges a number of elements.
     pub fn touch(&self, elements: usize) -> Result<(), Box<EvalAltResult>> {
         let touched = self.touched.get().saturating_add(elements as u64);
         self.touched.set(touched);
@@ -196,7 +196,7 @@ impl Meter {
 
     /// Charges a variable that is about to be read, and all that were defined since the last one was.
     ///
-    /// `offset` counts from the newest variable, which is 1; 0 says that only the name is known.
+    /// `offset` counts from the newest variable, which is 1; 0 means that only the name is given.
     pub fn read(
         &self,
         name: &str,

@@ -1,12 +1,12 @@
-//! Scenes by program: a Rhai script that says what a scene file would say, with loops and functions.
+//! Scenes by script: a Rhai program that describes a scene with loops and functions.
 //!
 //! A script calls `set(key, value)` for the keys of the top level, `body(#{…})`, `force(#{…})`, `material(name, #{…})`,
-//! `simulator(#{…})`, and `add(list, #{…})` for any other list of tables. What it says becomes the same tree that a TOML file
-//! becomes; each part of it stands where the script said it, so that errors point at a line of the script.
+//! `simulator(#{…})`, and `add(list, #{…})` for any other list of tables. The result is the tree of a TOML
+//! file; each part of it has the place of the call that made it, so that errors point at a line of the script.
 //!
-//! A script can reach no file, no network and no clock. It ends: operations and what they touch, depth of calls and of nested
-//! values, memory, and the size of the scene are limited (`meter`), and so is the time. `random()` gives the same numbers
-//! every time. A script runs on a thread of its own, so that the depths allowed fit its stack whatever the caller's is.
+//! A script has no access to files, network or clock. It ends: operations and the data they access, depth of calls and of nested
+//! values, memory, the size of the scene (`meter`) and the time are limited. `random()` gives the same numbers
+//! every time. A script runs on a thread of its own, with a stack that suffices for the allowed depth.
 
 mod library;
 mod meter;
@@ -45,9 +45,9 @@ pub(crate) fn is_script(origin: &str) -> bool {
     origin.to_ascii_lowercase().ends_with(".rhai")
 }
 
-/// What a script has said so far.
+/// The scene that a script has described so far.
 #[derive(Debug)]
-struct Said {
+struct ScriptScene {
     table: Table,
     values: usize,
     materials: usize,
@@ -56,7 +56,7 @@ struct Said {
     meter: Rc<Meter>,
 }
 
-type Spoken<T> = Result<T, Box<EvalAltResult>>;
+type ScriptResult<T> = Result<T, Box<EvalAltResult>>;
 
 /// Text of a script ⇒ the tree it makes.
 pub(crate) fn run(text: &str) -> Read<Table> {
@@ -77,7 +77,7 @@ fn run_here(text: &str) -> Read<Table> {
     let random = Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a);
     let meter = Rc::new(Meter::new());
     let on = Rc::clone(&meter);
-    let said = Rc::new(RefCell::new(Said {
+    let scene = Rc::new(RefCell::new(ScriptScene {
         table: Table::default(),
         values: 0,
         materials: 0,
@@ -86,7 +86,7 @@ fn run_here(text: &str) -> Read<Table> {
         meter: on,
     }));
     let lines: Rc<[usize]> = line_starts(text).into();
-    let engine = engine(&said, &lines, &meter);
+    let engine = engine(&scene, &lines, &meter);
     let fault = |message: String, position: Position| {
         Fault::new(span(&lines, text.len(), position), Problem::Syntax(message))
     };
@@ -97,11 +97,11 @@ fn run_here(text: &str) -> Read<Table> {
     }
     // The engine holds the other handle.
     drop(engine);
-    let table = std::mem::take(&mut said.borrow_mut().table);
+    let table = std::mem::take(&mut scene.borrow_mut().table);
     Ok(table)
 }
 
-fn engine(said: &Rc<RefCell<Said>>, lines: &Rc<[usize]>, meter: &Rc<Meter>) -> Engine {
+fn engine(scene: &Rc<RefCell<ScriptScene>>, lines: &Rc<[usize]>, meter: &Rc<Meter>) -> Engine {
     let mut engine = Engine::new_raw();
     engine
         .set_max_call_levels(MAX_CALLS)
@@ -114,7 +114,7 @@ fn engine(said: &Rc<RefCell<Said>>, lines: &Rc<[usize]>, meter: &Rc<Meter>) -> E
         // Folded into one constant, a long list would be copied by a single operation.
         .set_optimization_level(OptimizationLevel::None)
         .disable_symbol("eval")
-        // No hook is told when `this` is read.
+        // Reads of `this` have no hook to count them.
         .disable_symbol("this")
         .on_print(|_| {})
         .on_debug(|_, _, _| {});
@@ -128,29 +128,29 @@ fn engine(said: &Rc<RefCell<Said>>, lines: &Rc<[usize]>, meter: &Rc<Meter>) -> E
         span(lines, usize::MAX, context.call_position())
     };
 
-    let (to, at) = (Rc::clone(said), Rc::clone(lines));
+    let (to, at) = (Rc::clone(scene), Rc::clone(lines));
     engine.register_fn("set", move |context: NativeCallContext<'_>, key: &str, value: Dynamic| {
         to.borrow_mut().set(key, &value, place(&at, &context))
     });
-    let (to, at) = (Rc::clone(said), Rc::clone(lines));
+    let (to, at) = (Rc::clone(scene), Rc::clone(lines));
     engine.register_fn("add", move |context: NativeCallContext<'_>, list: &str, table: Map| {
         to.borrow_mut().add(list, table, place(&at, &context))
     });
     for list in ["body", "force", "joint"] {
-        let (to, at) = (Rc::clone(said), Rc::clone(lines));
+        let (to, at) = (Rc::clone(scene), Rc::clone(lines));
         engine.register_fn(list, move |context: NativeCallContext<'_>, table: Map| {
             to.borrow_mut().add(list, table, place(&at, &context))
         });
     }
-    let (to, at) = (Rc::clone(said), Rc::clone(lines));
+    let (to, at) = (Rc::clone(scene), Rc::clone(lines));
     engine.register_fn("simulator", move |context: NativeCallContext<'_>, table: Map| {
         to.borrow_mut().set("simulator", &table.into(), place(&at, &context))
     });
-    let (to, at) = (Rc::clone(said), Rc::clone(lines));
+    let (to, at) = (Rc::clone(scene), Rc::clone(lines));
     engine.register_fn("material", move |context: NativeCallContext<'_>, name: &str, table: Map| {
         to.borrow_mut().material(name, table, place(&at, &context))
     });
-    let to = Rc::clone(said);
+    let to = Rc::clone(scene);
     engine.register_fn("random", move || {
         // 53 random bits over 2⁵³.
         (to.borrow_mut().random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
@@ -158,9 +158,9 @@ fn engine(said: &Rc<RefCell<Said>>, lines: &Rc<[usize]>, meter: &Rc<Meter>) -> E
     engine
 }
 
-impl Said {
+impl ScriptScene {
     /// A value of a script ⇒ node.
-    fn node(&mut self, value: &Dynamic, span: Span, depth: usize) -> Spoken<Node> {
+    fn node(&mut self, value: &Dynamic, span: Span, depth: usize) -> ScriptResult<Node> {
         self.values += 1;
         if self.values > MAX_VALUES {
             return Err(
@@ -168,7 +168,7 @@ impl Said {
             );
         }
         if depth > MAX_NESTING {
-            return Err("tables and lists lie too deep in each other".into());
+            return Err("tables and lists are nested too deep".into());
         }
         let content = if let Ok(flag) = value.as_bool() {
             Content::Bool(flag)
@@ -184,17 +184,17 @@ impl Said {
             Content::Text(text.to_string())
         } else if let Some(list) = value.read_lock::<Array>() {
             let nodes = list.iter().map(|item| self.node(item, span, depth + 1));
-            Content::List(nodes.collect::<Spoken<_>>()?)
+            Content::List(nodes.collect::<ScriptResult<_>>()?)
         } else if let Some(map) = value.read_lock::<Map>() {
             Content::Table(self.table_of(&map, span, depth)?)
         } else {
-            return Err(format!("a scene has no use for a value of type {}", value.type_name()).into());
+            return Err(format!("a scene has no values of type {}", value.type_name()).into());
         };
         Ok(Node { span, content })
     }
 
     /// Counts a text or key that goes into the scene.
-    fn keep_text(&mut self, text: &str) -> Spoken<()> {
+    fn keep_text(&mut self, text: &str) -> ScriptResult<()> {
         self.text += text.len();
         if self.text <= MAX_SCENE_TEXT {
             return Ok(());
@@ -202,7 +202,7 @@ impl Said {
         Err(format!("the texts of the scene have more than {} MiB", MAX_SCENE_TEXT >> 20).into())
     }
 
-    fn table_of(&mut self, map: &Map, span: Span, depth: usize) -> Spoken<Table> {
+    fn table_of(&mut self, map: &Map, span: Span, depth: usize) -> ScriptResult<Table> {
         let mut entries = Vec::with_capacity(map.len());
         for (name, value) in map {
             self.keep_text(name)?;
@@ -211,18 +211,18 @@ impl Said {
         Ok(Table { entries })
     }
 
-    fn set(&mut self, key: &str, value: &Dynamic, span: Span) -> Spoken<()> {
+    fn set(&mut self, key: &str, value: &Dynamic, span: Span) -> ScriptResult<()> {
         self.keep_text(key)?;
         self.meter.touch(self.table.entries.len())?;
         if self.table.get(key).is_some() {
-            return Err(format!("`{key}` has been said already").into());
+            return Err(format!("`{key}` is set already").into());
         }
         let node = self.node(value, span, 0)?;
         self.table.entries.push((Key { name: key.into(), span }, node));
         Ok(())
     }
 
-    fn add(&mut self, list: &str, table: Map, span: Span) -> Spoken<()> {
+    fn add(&mut self, list: &str, table: Map, span: Span) -> ScriptResult<()> {
         self.meter.touch(self.table.entries.len())?;
         let node = self.node(&table.into(), span, 0)?;
         match self.entry(list, Content::List(Vec::new()), span) {
@@ -234,7 +234,7 @@ impl Said {
         }
     }
 
-    fn material(&mut self, name: &str, table: Map, span: Span) -> Spoken<()> {
+    fn material(&mut self, name: &str, table: Map, span: Span) -> ScriptResult<()> {
         self.keep_text(name)?;
         self.materials += 1;
         self.meter.touch(self.materials)?;
@@ -276,7 +276,7 @@ fn span(lines: &[usize], end: usize, position: Position) -> Span {
     Span::from(start..start + 1)
 }
 
-/// What went wrong, without the places that are told anyway.
+/// Message of an error, without its place.
 fn explain(error: &EvalAltResult) -> String {
     match error {
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => explain(inner),
@@ -288,7 +288,7 @@ fn explain(error: &EvalAltResult) -> String {
         EvalAltResult::ErrorRuntime(value, _) => value.to_string(),
         other => {
             let text = other.to_string();
-            // " (line 3, position 5)" at the end says what the place in front says better.
+            // Without " (line 3, position 5)" at the end: the place is shown separately.
             text.rsplit_once(" (line ").map_or(text.clone(), |(message, _)| message.to_owned())
         }
     }

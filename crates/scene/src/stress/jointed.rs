@@ -1,4 +1,4 @@
-//! Nets and people: joints above all.
+//! Nets and ragdolls: scenes of joints.
 
 use super::{Arrival, Built, StressBody, StressJoint, StressLimits, StressScene, ragdoll};
 use glam::{DQuat, DVec3};
@@ -6,7 +6,7 @@ use rattleback_dynamics::{CollisionGroups, Status};
 use rattleback_geometry::{Pose, Shape, TriangleMesh};
 use std::f64::consts::TAU;
 
-/// Balls in a net, held along its upper edge; they touch nobody.
+/// Spheres in a net, fixed along its upper edge, without collisions.
 pub(super) fn joint_grid() -> Built<StressScene> {
     const SIDE: usize = 100;
     let mut scene = StressScene::new("joint-grid", 100, false);
@@ -39,7 +39,7 @@ pub(super) fn joint_grid() -> Built<StressScene> {
     Ok(scene)
 }
 
-/// Three hundred people fall, ten columns one after the other, on cells with a ring that stands upright.
+/// Three hundred ragdolls fall, ten columns one after the other, on cells with an upright ring.
 pub(super) fn rain() -> Built<StressScene> {
     let mut scene = StressScene::new("rain", 400, true);
     let cell = 15.0;

@@ -1,6 +1,6 @@
 //! Large scenes that real-time engines are measured with, described so that any engine can build them.
 //!
-//! Metres, kilograms, seconds; y up, gravity 10 m/s² down; friction 0.6, restitution 0, density 1000 unless a scene says otherwise.
+//! Metres, kilograms, seconds; y up, gravity 10 m/s² down; friction 0.6, restitution 0, density 1000 unless a scene sets others.
 //! [`StressScene::world`] makes a world of one; benchmarks hand the same description to other engines.
 
 mod jointed;
@@ -22,7 +22,7 @@ pub struct StressBody {
     pub status: Status,
     /// Position of its frame, m.
     pub position: DVec3,
-    /// Its shapes and where they sit.
+    /// Its shapes and their poses.
     pub shapes: Vec<(Shape, Pose)>,
     /// kg/m³.
     pub density: f64,
@@ -34,7 +34,7 @@ pub struct StressBody {
     pub spin: DVec3,
     /// Coefficient of friction, and lever arm of the resistance against rolling, m.
     pub surface: [f64; 2],
-    /// Whom it may touch.
+    /// Collision groups.
     pub groups: CollisionGroups,
 }
 
@@ -72,16 +72,16 @@ pub struct StressJoint {
     pub friction: f64,
 }
 
-/// Bodies that come later.
+/// Bodies that are added during the run.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// Before which step.
+    /// The step before which they are added.
     pub step: usize,
-    /// Who.
+    /// The bodies.
     pub bodies: Vec<StressBody>,
-    /// How they hang together.
+    /// Joints between them.
     pub joints: Vec<StressJoint>,
-    /// An earlier arrival, all of which goes.
+    /// An earlier batch, all of which is removed.
     pub replaces: Option<usize>,
 }
 
@@ -94,13 +94,13 @@ pub struct StressScene {
     pub steps: usize,
     /// Whether bodies may fall asleep.
     pub sleeping: bool,
-    /// Bodies no point of which moves faster keep still, m/s.
+    /// Speed of its points below which a body counts as still, m/s.
     pub sleep_speed: f64,
-    /// Everybody, from the beginning.
+    /// Bodies at the beginning.
     pub bodies: Vec<StressBody>,
-    /// How they hang together.
+    /// Joints between them.
     pub joints: Vec<StressJoint>,
-    /// Bodies that come later.
+    /// Bodies that are added during the run.
     pub arrivals: Vec<Arrival>,
 }
 
@@ -259,6 +259,9 @@ impl StressScene {
     }
 
     /// The scene as a world at its beginning.
+    ///
+    /// # Errors
+    /// A body or joint that the world refuses.
     pub fn world(&self) -> Result<World, Error> {
         let mut world = World::default();
         world.set_gravity(STRESS_GRAVITY)?;
@@ -272,6 +275,9 @@ impl StressScene {
     }
 
     /// Brings the world what arrives before a step ⇒ which arrivals, and their bodies in the order of their lists.
+    ///
+    /// # Errors
+    /// A body or joint that the world refuses.
     pub fn arrive(&self, world: &mut World, step: usize) -> Result<Vec<(usize, Vec<BodyId>)>, Error> {
         let mut arrived = Vec::new();
         let name = |arrival: usize| format!("arrival {arrival}");

@@ -32,14 +32,14 @@ fn fill(opening: f64, seed: u32) -> Run {
     let mut left = vec![None; caps.len()];
     play.advance(5.0, |play| {
         for (cap, left) in caps.iter().zip(&mut left) {
-            if left.is_none() && play.stage.world.body(*cap).unwrap().position().z < OUT {
-                *left = Some(play.stage.world.time());
+            if left.is_none() && play.built.world.body(*cap).unwrap().position().z < OUT {
+                *left = Some(play.built.world.time());
             }
         }
     });
     assert!(play.impulse.smallest_gap() > 0.0 && play.impulse.counters().overlaps == 0);
     let stuck = |cap: &_| {
-        let cap = play.stage.world.body(*cap).unwrap();
+        let cap = play.built.world.body(*cap).unwrap();
         cap.position().z >= OUT && cap.velocity().length() < 0.01
     };
     let jammed = caps.iter().any(stuck);

@@ -1,6 +1,6 @@
-//! Coins: how each touches what, which side is up in the end, and what a single coin does according to the book.
+//! Coins: their contacts, which side is up in the end, and the motion of a single coin compared with theory.
 //!
-//! What a coin of radius r does on a plane is told apart by the velocity u = v + ω × ρ of its lowest point ρ: it *slides* where u is of the
+//! What a coin of radius r does on a plane is classified by the velocity u = v + ω × ρ of its lowest point ρ: it *slides* where u is of the
 //! order of v, and *rolls* where u is nearly zero though the point of contact moves on. A coin whose centre stays put while its tilt a goes
 //! round at Ω turns about the line from its centre to the contact; its angular momentum, of which the part I ω cos a, I = ¼ m r², goes round,
 //! obeys m g r cos a = I ω cos a Ω with ω = Ω sin a, so Ω² sin a = 4 g / r.
@@ -16,7 +16,7 @@ const G: f64 = 9.81;
 const RADIUS: f64 = 0.01213;
 const HALF_THICKNESS: f64 = 0.000_875;
 
-/// What can be seen of coins.
+/// Statistics of coins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Mode {
     Colliding,
@@ -53,7 +53,7 @@ fn lowest(coin: &BodyRef<'_>) -> DVec3 {
     RADIUS * rim - HALF_THICKNESS * axis.z.signum() * axis
 }
 
-/// What a coin that touches the plate does there, if that is clear.
+/// Motion of a coin in contact with the plate, if it can be classified.
 fn motion(coin: &BodyRef<'_>) -> Option<Mode> {
     let arm = lowest(coin);
     let u = (coin.velocity() + coin.angular_velocity().cross(arm)).truncate().length();
@@ -69,12 +69,12 @@ fn motion(coin: &BodyRef<'_>) -> Option<Mode> {
 
 fn modes(play: &Playback, plate: BodyId, seen: &mut BTreeSet<Mode>) {
     let fast = |event: &Event| matches!(event, Event::Collision { slow: false, .. });
-    if play.stage.world.events().iter().any(fast) {
+    if play.built.world.events().iter().any(fast) {
         seen.insert(Mode::Colliding);
     }
-    let touching = play.impulse.contacts(&play.stage.world);
+    let touching = play.impulse.contacts(&play.built.world);
     for id in play.free_bodies() {
-        let coin = play.stage.world.body(id).unwrap();
+        let coin = play.built.world.body(id).unwrap();
         let with = |touch: &&rattleback_dynamics::simulator::TouchPoint| touch.bodies.contains(&id);
         let on_plate = touching.iter().filter(with).any(|touch| touch.bodies.contains(&plate));
         let on_coin = touching.iter().filter(with).any(|touch| !touch.bodies.contains(&plate));
@@ -96,15 +96,15 @@ fn coins_collide_slide_roll_and_come_to_rest() {
     let mut seen = BTreeSet::new();
     for seed in 1..=5 {
         let mut play = Playback::quiet("coins", &[("seed = 3", &format!("seed = {seed}"))]);
-        let plate = play.stage.world.find_body("plate").unwrap();
+        let plate = play.built.world.find_body("plate").unwrap();
         let mut resting_since = 0.0;
         play.advance(10.0, |play| {
             modes(play, plate, &mut seen);
             if play.impulse.resting().count() < 8 {
-                resting_since = play.stage.world.time();
+                resting_since = play.built.world.time();
             }
         });
-        let coins: Vec<_> = play.free_bodies().iter().map(|id| play.stage.world.body(*id).unwrap()).collect();
+        let coins: Vec<_> = play.free_bodies().iter().map(|id| play.built.world.body(*id).unwrap()).collect();
         let sides: Vec<Side> = coins.iter().map(side).collect();
         println!("seed {seed}: at rest from {resting_since:.2} s, {sides:?}, {:?}", play.impulse.counters());
         assert!(resting_since < 9.0, "seed {seed}: {resting_since}");
@@ -152,7 +152,7 @@ fn a_rattling_coin_goes_round_as_fast_as_its_tilt_says() {
         let step: f64 = last.map_or(0.0, |before| now - before);
         turned += step - std::f64::consts::TAU * (step / std::f64::consts::TAU).round();
         last = Some(now);
-        track.push((play.stage.world.time(), turned, axis.z.clamp(-1.0, 1.0).acos()));
+        track.push((play.built.world.time(), turned, axis.z.clamp(-1.0, 1.0).acos()));
     });
     let mut rates = Vec::new();
     for window in track.chunks(100).filter(|window| window.len() == 100) {

@@ -1,4 +1,4 @@
-//! Runs a scene of the event-driven simulator, and looks for overlaps on its own.
+//! Runs a scene of the event-driven simulator with an independent check for overlaps.
 
 mod witness;
 
@@ -7,15 +7,15 @@ use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::world::{BodyRef, Event};
 use rattleback_dynamics::{BodyId, Registry, Simulator, Status};
 use rattleback_geometry::contact::distance;
-use rattleback_scene::{Scene, Stage, built_ins};
+use rattleback_scene::{BuiltScene, Scene, built_ins};
 use std::sync::{Arc, Mutex};
 use witness::{Seen, witness};
 
 /// A scene on the way.
 pub struct Playback {
-    pub stage: Stage,
+    pub built: BuiltScene,
     pub impulse: Impulse,
-    /// Who met whom first, and when.
+    /// Pairs in the order of their first collision, with its time.
     meetings: Vec<([BodyId; 2], f64)>,
     steps: usize,
     every: usize,
@@ -48,26 +48,26 @@ impl Playback {
 
     /// Any scene of this simulator.
     pub fn of(scene: &Scene) -> Self {
-        let stage = scene.build(&Registry::default()).unwrap_or_else(|error| panic!("{error}"));
-        let description = stage.simulator.description();
+        let built = scene.build(&Registry::default()).unwrap_or_else(|error| panic!("{error}"));
+        let description = built.simulator.description();
         assert_eq!(description.type_name, "impulse");
         let mut impulse = Impulse::new(ImpulseSettings::with(&description.properties).unwrap()).unwrap();
-        let (look, seen) = witness(&stage.world);
+        let (look, seen) = witness(&built.world);
         impulse.on_collision(look);
-        Self { stage, impulse, meetings: Vec::new(), steps: 0, every: 20, seen }
+        Self { built, impulse, meetings: Vec::new(), steps: 0, every: 20, seen }
     }
 
-    /// Looks for overlaps every so many steps.
+    /// Steps between two checks for overlaps.
     pub fn sample_every(&mut self, steps: usize) {
         self.every = steps;
     }
 
-    /// Lets time pass, and looks after each step.
+    /// Takes steps, with a check after each.
     pub fn advance(&mut self, seconds: f64, mut look: impl FnMut(&Self)) {
-        for _ in 0..(seconds / self.stage.dt).round() as usize {
-            let dt = self.stage.dt;
-            self.impulse.step(&mut self.stage.world, dt).unwrap_or_else(|error| panic!("{error}"));
-            for event in self.stage.world.events() {
+        for _ in 0..(seconds / self.built.dt).round() as usize {
+            let dt = self.built.dt;
+            self.impulse.step(&mut self.built.world, dt).unwrap_or_else(|error| panic!("{error}"));
+            for event in self.built.world.events() {
                 let Event::Collision { time, bodies, .. } = event else { panic!("{event:?}") };
                 let met = |pair: &[BodyId; 2]| pair.contains(&bodies[0]) && pair.contains(&bodies[1]);
                 if !self.meetings.iter().any(|(pair, _)| met(pair)) {
@@ -84,21 +84,21 @@ impl Playback {
 
     /// When two bodies first collided, other than slowly.
     pub fn first_meeting(&self, one: &str, other: &str) -> Option<f64> {
-        let ids = [one, other].map(|name| self.stage.world.find_body(name).unwrap());
+        let ids = [one, other].map(|name| self.built.world.find_body(name).unwrap());
         let both = |pair: &[BodyId; 2]| pair.contains(&ids[0]) && pair.contains(&ids[1]);
         self.meetings.iter().find(|(pair, _)| both(pair)).map(|(_, time)| *time)
     }
 
     pub fn body(&self, name: &str) -> BodyRef<'_> {
-        self.stage
+        self.built
             .world
-            .body(self.stage.world.find_body(name).unwrap_or_else(|| panic!("no body {name}")))
+            .body(self.built.world.find_body(name).unwrap_or_else(|| panic!("no body {name}")))
             .unwrap()
     }
 
     /// Bodies that impulses move.
     pub fn free_bodies(&self) -> Vec<BodyId> {
-        self.stage.world.bodies().ids(Status::Dynamic).to_vec()
+        self.built.world.bodies().ids(Status::Dynamic).to_vec()
     }
 
     /// Pairs of bodies, one of them free, nearer to each other than this.
@@ -115,7 +115,7 @@ impl Playback {
 
     /// The distance of all shapes of all pairs of bodies of which one is free.
     fn for_each_pair(&self, mut visit: impl FnMut(&BodyRef<'_>, &BodyRef<'_>, f64)) {
-        let world = &self.stage.world;
+        let world = &self.built.world;
         let bodies: Vec<BodyRef<'_>> = world.iter_bodies().collect();
         for (k, a) in bodies.iter().enumerate() {
             for b in &bodies[..k] {
@@ -133,20 +133,20 @@ impl Playback {
         }
     }
 
-    /// Nobody is inside anybody else.
+    /// Asserts that no two bodies overlap.
     fn assert_apart(&self) {
-        let time = self.stage.world.time();
+        let time = self.built.world.time();
         self.for_each_pair(|a, b, gap| {
             assert!(gap > 0.0, "{:?} and {:?} overlap by {} at {time} s", a.name(), b.name(), -gap);
         });
     }
 
-    /// What the witness of all collisions has seen.
+    /// Results of the observer of all collisions.
     pub fn seen(&self) -> Seen {
         *self.seen.lock().unwrap()
     }
 
-    /// The last look, what the simulator says itself, and what the witness of all its collisions says.
+    /// The last check, the counters of the simulator, and the results of the observer of all collisions.
     pub fn finish(&self) {
         self.assert_apart();
         let seen = self.seen();

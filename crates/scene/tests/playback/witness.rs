@@ -1,4 +1,4 @@
-//! Somebody who does not believe the simulator: at every collision, slow ones too, measures the distance of all shapes of all
+//! An independent observer of the simulator: at every collision, slow ones too, measures the distance of all shapes of all
 //! bodies that are near each other anew, without any memory of what was there before.
 
 use rattleback_dynamics::simulator::impulse::CollisionInfo;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 /// Boxes farther apart than this are apart, m; the distance of all others is measured.
 const NEAR: f64 = 1e-3;
 
-/// What has been seen.
+/// Results of the observer.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     pub collisions: u64,
@@ -24,7 +24,7 @@ struct Solid {
     shapes: Vec<(Shape, Pose)>,
 }
 
-/// World ⇒ somebody to show collisions to, and where to read what was seen.
+/// World ⇒ observer of collisions, and its shared results.
 pub fn witness(world: &World) -> (impl FnMut(&CollisionInfo<'_>) + Send + Sync + 'static, Arc<Mutex<Seen>>) {
     let seen = Arc::new(Mutex::new(Seen { collisions: 0, distances: 0, smallest: f64::INFINITY }));
     let solids: HashMap<BodyId, Solid> = world

@@ -1,7 +1,7 @@
-// Bodies as instanced meshes: one mesh a surface, one instance a part.
+// Bodies as instanced meshes: one mesh per surface, one instance per part.
 
 import * as THREE from "three";
-import type { Cast, Rows } from "./protocol";
+import type { Rows, SceneGeometry } from "./protocol";
 
 interface Piece {
   mesh: THREE.InstancedMesh;
@@ -9,9 +9,9 @@ interface Piece {
   local: THREE.Matrix4;
 }
 
-/** Fixed boxes, if there are not more, get out of the way when they hide what moves. */
+/** Most static boxes that become translucent where they hide moving bodies. */
 const MAX_WALLS = 48;
-/** So many moving bodies are enough to tell. */
+/** Most moving bodies that are tested for that. */
 const SAMPLES = 48;
 
 const ASLEEP = new THREE.Color(0x76808c);
@@ -21,7 +21,7 @@ export class Bodies {
   readonly count: number;
   readonly positions: Float32Array;
   readonly quaternions: Float32Array;
-  /** About half the size of each body. */
+  /** Approximate radius of each body. */
   readonly sizes: Float32Array;
   private readonly pieces: Piece[][];
   private readonly owners = new Map<THREE.Object3D, Uint32Array>();
@@ -31,21 +31,21 @@ export class Bodies {
   private readonly walls: { mesh: THREE.InstancedMesh; body: number; local: THREE.Matrix4 }[] = [];
   private readonly watched: number[];
 
-  constructor(readonly cast: Cast) {
-    const count = cast.colours.length;
+  constructor(readonly geometry: SceneGeometry) {
+    const count = geometry.colours.length;
     this.count = count;
     this.positions = new Float32Array(3 * count);
     this.quaternions = new Float32Array(4 * count);
     this.sizes = new Float32Array(count);
     this.pieces = Array.from({ length: count }, () => []);
-    const bySurface = new Map<string, Cast["parts"]>();
-    const moving = Array.from(cast.statuses.keys()).filter((body) => cast.statuses[body] !== 2);
+    const bySurface = new Map<string, SceneGeometry["parts"]>();
+    const moving = Array.from(geometry.statuses.keys()).filter((body) => geometry.statuses[body] !== 2);
     const every = Math.max(1, Math.ceil(moving.length / SAMPLES));
     this.watched = moving.filter((_, i) => i % every === 0);
-    const isWall = (part: Cast["parts"][0]) =>
-      cast.statuses[part.body] === 2 && !part.sensor && cast.surfaces[part.surface].triangles.length === 36;
-    const alone = cast.parts.filter(isWall).length <= MAX_WALLS;
-    for (const [i, part] of cast.parts.entries()) {
+    const isWall = (part: SceneGeometry["parts"][0]) =>
+      geometry.statuses[part.body] === 2 && !part.sensor && geometry.surfaces[part.surface].triangles.length === 36;
+    const alone = geometry.parts.filter(isWall).length <= MAX_WALLS;
+    for (const [i, part] of geometry.parts.entries()) {
       const wall = alone && isWall(part) ? ` wall ${i}` : "";
       const key = `${part.surface} ${part.sensor}${wall}`;
       const list = bySurface.get(key);
@@ -55,8 +55,8 @@ export class Bodies {
     for (const [key, parts] of bySurface) this.addMesh(parts, key.includes("wall"));
   }
 
-  private addMesh(parts: Cast["parts"], wall: boolean) {
-    const surface = this.cast.surfaces[parts[0].surface];
+  private addMesh(parts: SceneGeometry["parts"], wall: boolean) {
+    const surface = this.geometry.surfaces[parts[0].surface];
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute("position", new THREE.BufferAttribute(surface.positions, 3));
     geometry.setAttribute("normal", new THREE.BufferAttribute(surface.normals, 3));
@@ -72,7 +72,7 @@ export class Bodies {
     });
     const mesh = new THREE.InstancedMesh(geometry, material, parts.length);
     mesh.frustumCulled = false;
-    // Instances move about: a ray must always look at each of them.
+    // Instances move: a ray has to test each of them.
     mesh.boundingSphere = new THREE.Sphere(new THREE.Vector3(), 1e12);
     mesh.castShadow = !glass;
     mesh.receiveShadow = !glass;
@@ -90,13 +90,13 @@ export class Bodies {
       if (wall) this.walls.push({ mesh, body: part.body, local });
       const reach = Math.hypot(x, y, z) + Math.max(scale.x, scale.y, scale.z);
       this.sizes[part.body] = Math.max(this.sizes[part.body], reach);
-      mesh.setColorAt(instance, new THREE.Color(this.cast.colours[part.body]));
+      mesh.setColorAt(instance, new THREE.Color(this.geometry.colours[part.body]));
     });
     this.owners.set(mesh, owners);
     this.group.add(mesh);
   }
 
-  /** Takes over the poses that changed. */
+  /** Updates the poses that changed. */
   move(rows: Rows) {
     const shorts = new Int16Array(rows.words.buffer, rows.words.byteOffset, 2 * rows.words.length);
     const touched = new Set<THREE.InstancedMesh>();
@@ -120,10 +120,10 @@ export class Bodies {
     for (const mesh of touched) mesh.instanceMatrix.needsUpdate = true;
   }
 
-  /** Greys out who sleeps; an empty set puts all colours back. */
+  /** Greys out sleeping bodies; an empty set restores all colours. */
   showAsleep(asleep: Set<number>) {
     const paint = (body: number, asleep: boolean) => {
-      const colour = new THREE.Color(this.cast.colours[body]);
+      const colour = new THREE.Color(this.geometry.colours[body]);
       if (asleep) colour.lerp(ASLEEP, 0.8);
       for (const { mesh, instance } of this.pieces[body] ?? []) {
         mesh.setColorAt(instance, colour);
@@ -135,7 +135,7 @@ export class Bodies {
     this.asleep = asleep;
   }
 
-  /** Lets one look through fixed boxes that stand between the eye and a third of what moves. */
+  /** Makes static boxes translucent that are between the camera and a third of the moving bodies. */
   clearView(eye: THREE.Vector3) {
     const one = new THREE.Vector3(1, 1, 1);
     const unit = new THREE.Box3(one.clone().negate(), one);
@@ -147,7 +147,7 @@ export class Bodies {
         const to = this.center(other).applyMatrix4(frame);
         const way = to.clone().sub(from);
         const hit = new THREE.Ray(from, way.clone().normalize()).intersectBox(unit, new THREE.Vector3());
-        // From within a wall everything is hidden.
+        // A camera within a wall sees no body.
         if (unit.containsPoint(from)) hidden++;
         else if (hit && hit.distanceTo(from) < way.length() && !unit.containsPoint(to)) hidden++;
       }
@@ -163,7 +163,7 @@ export class Bodies {
     }
   }
 
-  /** What a mesh and an instance of it belong to. */
+  /** (mesh, instance) ⇒ index of its body. */
   owner(object: THREE.Object3D, instance: number | undefined): number | null {
     return this.owners.get(object)?.[instance ?? 0] ?? null;
   }
@@ -178,20 +178,20 @@ export class Bodies {
 
   /** Centre of mass. */
   center(body: number, into = new THREE.Vector3()): THREE.Vector3 {
-    const principal = this.cast.principals;
+    const principal = this.geometry.principals;
     into.fromArray(principal, 7 * body).applyQuaternion(this.quaternion(body));
     return into.add(this.position(body));
   }
 
   /** Principal axes in the world. */
   principalAxes(body: number): THREE.Quaternion {
-    const axes = new THREE.Quaternion().fromArray(this.cast.principals, 7 * body + 3);
+    const axes = new THREE.Quaternion().fromArray(this.geometry.principals, 7 * body + 3);
     return axes.premultiply(this.quaternion(body));
   }
 
-  /** Whether forces move it. */
+  /** Whether a body is dynamic. */
   isDynamic(body: number): boolean {
-    return this.cast.statuses[body] === 0;
+    return this.geometry.statuses[body] === 0;
   }
 
   dispose() {

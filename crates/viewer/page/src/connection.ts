@@ -1,10 +1,10 @@
-// The WebSocket: commands out, scenes and frames in; comes back by itself when it breaks.
+// The WebSocket: commands out, scenes and frames in; reconnects when it breaks.
 
-import { readCast, readFrame, type BodyReport, type Cast, type Frame, type Scene } from "./protocol";
+import { readFrame, readSceneGeometry, type BodyReport, type Frame, type Scene, type SceneGeometry } from "./protocol";
 
-export interface Audience {
+export interface MessageHandlers {
   scene(scene: Scene): void;
-  cast(cast: Cast): void;
+  geometry(geometry: SceneGeometry): void;
   frame(frame: Frame): void;
   body(body: BodyReport): void;
   gallery(): void;
@@ -16,15 +16,15 @@ const RETRY_MS = 1000;
 
 export class Connection {
   private socket: WebSocket | null = null;
-  private greeting: (() => object[]) | null = null;
+  private initial: (() => object[]) | null = null;
 
-  constructor(private readonly audience: Audience) {
+  constructor(private readonly handlers: MessageHandlers) {
     this.open();
   }
 
-  /** What to say first on every new connection. */
-  greetWith(commands: () => object[]) {
-    this.greeting = commands;
+  /** Commands to send first on every new connection. */
+  onConnect(commands: () => object[]) {
+    this.initial = commands;
   }
 
   send(command: object) {
@@ -41,28 +41,28 @@ export class Connection {
     let opened = false;
     socket.onopen = () => {
       opened = true;
-      this.audience.connected(true);
-      for (const command of this.greeting?.() ?? []) this.send(command);
+      this.handlers.connected(true);
+      for (const command of this.initial?.() ?? []) this.send(command);
     };
     socket.onclose = () => {
-      this.audience.connected(false);
+      this.handlers.connected(false);
       if (!opened && !token) {
-        this.audience.message("Open the address that the program printed: this one has no token in it.", true);
+        this.handlers.message("Open the address that the program printed: this one has no token in it.", true);
       }
       setTimeout(() => this.open(), RETRY_MS);
     };
     socket.onmessage = (event: MessageEvent<string | ArrayBuffer>) => {
-      if (typeof event.data === "string") this.hear(JSON.parse(event.data));
-      else if (new Uint32Array(event.data, 0, 1)[0] === 2) this.audience.cast(readCast(event.data));
-      else this.audience.frame(readFrame(event.data));
+      if (typeof event.data === "string") this.receive(JSON.parse(event.data));
+      else if (new Uint32Array(event.data, 0, 1)[0] === 2) this.handlers.geometry(readSceneGeometry(event.data));
+      else this.handlers.frame(readFrame(event.data));
     };
   }
 
-  private hear(message: Record<string, unknown>) {
-    if (message.scene) this.audience.scene(message.scene as Scene);
-    else if (message.body) this.audience.body(message.body as BodyReport);
-    else if (message.gallery) this.audience.gallery();
-    else if (message.error) this.audience.message(String(message.error), true);
-    else if (message.notice) this.audience.message(String(message.notice), true);
+  private receive(message: Record<string, unknown>) {
+    if (message.scene) this.handlers.scene(message.scene as Scene);
+    else if (message.body) this.handlers.body(message.body as BodyReport);
+    else if (message.gallery) this.handlers.gallery();
+    else if (message.error) this.handlers.message(String(message.error), true);
+    else if (message.notice) this.handlers.message(String(message.notice), true);
   }
 }

@@ -1,4 +1,4 @@
-// All scenes that come along, with pictures.
+// The gallery: built-in scenes with thumbnails.
 
 import { element, make } from "./element";
 

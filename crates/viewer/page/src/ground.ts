@@ -1,4 +1,4 @@
-// Planes without end, and a grid to see sizes by.
+// Planes of half-spaces, and a grid that shows the scale.
 
 import * as THREE from "three";
 import type { Bodies } from "./bodies";
@@ -10,7 +10,7 @@ void main() {
   at = position.xy;
   gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
 }`;
-// Lines as wide as a pixel, every tenth one stronger, all fading out far away.
+// Lines of one pixel, every tenth one stronger, fading out with distance.
 const GRID_FRAGMENT = `
 varying vec2 at;
 uniform float spacing;
@@ -41,7 +41,7 @@ export class Ground {
 
   constructor(scene: Scene, bodies: Bodies) {
     const reach = 40 * scene.radius;
-    for (const plane of bodies.cast.planes) {
+    for (const plane of bodies.geometry.planes) {
       const [x, y, z, qx, qy, qz, qw] = plane.pose;
       const local = new THREE.Matrix4().compose(
         new THREE.Vector3(x, y, z),
@@ -54,7 +54,7 @@ export class Ground {
       this.planes.push({ body: plane.body, local, object });
       this.group.add(object);
     }
-    if (bodies.cast.planes.length === 0) {
+    if (bodies.geometry.planes.length === 0) {
       // Nothing to stand on: a faint grid below everything.
       const up = new THREE.Quaternion(...scene.up).invert();
       const grid = this.grid(scene, 12 * scene.radius, 0);
@@ -97,7 +97,7 @@ export class Ground {
     return mesh;
   }
 
-  /** Planes may be on bodies that move. */
+  /** Moves planes with their bodies. */
   follow(bodies: Bodies) {
     for (const { body, local, object } of this.planes) {
       const pose = new THREE.Matrix4().compose(bodies.position(body), bodies.quaternion(body), new THREE.Vector3(1, 1, 1));

@@ -30,7 +30,7 @@ export class Lines {
     colour.toArray(this.colours, at + 3);
   }
 
-  /** An arrow: its shaft, and two strokes for its head. */
+  /** An arrow: its shaft, and two segments for its head. */
   arrow(from: THREE.Vector3, along: THREE.Vector3, colour: THREE.Color) {
     const to = from.clone().add(along);
     this.add(from, to, colour);

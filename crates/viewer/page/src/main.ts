@@ -1,14 +1,14 @@
-// The page: connects server, picture and controls.
+// The page: connects server, view and controls.
 
 import "./style.css";
 import { Connection } from "./connection";
 import { element, make, short } from "./element";
 import { Gallery } from "./gallery";
-import { LAYERS } from "./instruments";
+import { OVERLAYS } from "./overlays";
 import { BodyPanel } from "./panel";
 import { Plots } from "./plots";
 import type { Frame, Scene } from "./protocol";
-import { Stage } from "./stage";
+import { SceneView } from "./scene_view";
 
 const SPEEDS = [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
 const KEYS: [string, string][] = [
@@ -17,24 +17,24 @@ const KEYS: [string, string][] = [
   ["R", "back to the beginning"],
   ["[ ]", "slower, faster"],
   ["G", "all scenes"],
-  ["I", "instruments (1 to 9 and 0 switch them one by one)"],
+  ["I", "overlays (1 to 9 and 0 switch them one by one)"],
   ["P", "plots"],
   ["F", "whole scene into view"],
-  ["C", "follow the chosen body"],
+  ["C", "follow the selected body"],
   ["W A S D Q E", "fly"],
   ["L", "light or dark"],
-  ["Esc", "let go, close"],
+  ["Esc", "release, close"],
   ["drag a body", "pull it by a damped spring"],
-  ["click a body", "look at it closely"],
+  ["click a body", "show its properties"],
   ["drag elsewhere", "turn the camera; right button shifts it, wheel zooms"],
 ];
 /** A press that moves by less than this many pixels is a click. */
 const CLICK = 5;
 const MESSAGE_MS = 7000;
-/** More channels than this the server does not send. */
+/** Most channels that the server sends. */
 const MAX_CHANNELS = 12;
 
-const stage = new Stage(element<HTMLCanvasElement>("view"));
+const view = new SceneView(element<HTMLCanvasElement>("view"));
 const plots = new Plots(element("plots"), element("plot-list"));
 const panel = new BodyPanel();
 let scene: Scene | null = null;
@@ -42,14 +42,14 @@ let speed = 1;
 let frames = 0;
 let scrubbing = false;
 let level = 2;
-/** Name of the body that is looked at closely. */
+/** Name of the selected body. */
 let chosenName: string | null = null;
 
 const connection = new Connection({
   scene: showScene,
-  cast: (cast) => {
-    stage.setCast(cast);
-    showLayers();
+  geometry: (geometry) => {
+    view.setGeometry(geometry);
+    showOverlays();
   },
   frame: showFrame,
   body: (body) => {
@@ -67,7 +67,7 @@ const gallery = new Gallery(
   (name) => connection.send({ do: "open", scene: name }),
   () => scene !== null,
 );
-connection.greetWith(() => [layersCommand(), { do: "watch", body: stage.chosen }, { do: "plot", channels: plots.chosen }]);
+connection.onConnect(() => [overlaysCommand(), { do: "watch", body: view.chosen }, { do: "plot", channels: plots.chosen }]);
 
 function say(text: string, bad: boolean) {
   const message = make("div", bad ? "bad" : "", text);
@@ -78,7 +78,7 @@ function say(text: string, bad: boolean) {
 function showScene(next: Scene) {
   const fresh = next.epoch !== scene?.epoch;
   scene = next;
-  stage.announce(next);
+  view.announce(next);
   document.title = `${next.title} – Rattleback`;
   element("title").textContent = next.title;
   element("subtitle").textContent = next.description;
@@ -106,7 +106,7 @@ function showScene(next: Scene) {
 
 function showFrame(frame: Frame) {
   frames++;
-  stage.setFrame(frame);
+  view.setFrame(frame);
   plots.add(frame);
   const play = element("play");
   const label = frame.playing ? "Pause" : "Play";
@@ -135,11 +135,11 @@ function setSpeed(factor: number, send = true) {
 }
 
 function togglePlay() {
-  connection.send({ do: stage.frame?.playing ? "pause" : "play" });
+  connection.send({ do: view.frame?.playing ? "pause" : "play" });
 }
 
-function layersCommand() {
-  return { do: "show", layers: [...stage.instruments.shown], level };
+function overlaysCommand() {
+  return { do: "show", overlays: [...view.overlays.shown], level };
 }
 
 /** Plots other channels. */
@@ -149,7 +149,7 @@ function setChannels(names: string[]) {
   listChannels();
 }
 
-/** What the scene suggests, what the world has, what the chosen body has, and what was typed: a box to tick for each. */
+/** A checkbox for each channel: those the scene suggests, those of the world and of the selected body, and those typed in. */
 function listChannels() {
   if (!scene) return;
   const { world, body } = scene.channels;
@@ -171,46 +171,46 @@ function listChannels() {
   );
 }
 
-function toggleLayer(name: string) {
-  const { shown } = stage.instruments;
+function toggleOverlay(name: string) {
+  const { shown } = view.overlays;
   if (shown.has(name)) shown.delete(name);
   else shown.add(name);
-  showLayers();
+  showOverlays();
 }
 
-function showLayers() {
-  for (const box of document.querySelectorAll<HTMLInputElement>("#layer-list input")) {
-    box.checked = stage.instruments.shown.has(box.value);
+function showOverlays() {
+  for (const box of document.querySelectorAll<HTMLInputElement>("#overlay-list input")) {
+    box.checked = view.overlays.shown.has(box.value);
   }
-  const springs = document.querySelector<HTMLElement>('#layer-list label[data-layer="springs"]');
+  const springs = document.querySelector<HTMLElement>('#overlay-list label[data-overlay="springs"]');
   if (springs) springs.hidden = !scene?.springs;
-  const joints = document.querySelector<HTMLElement>('#layer-list label[data-layer="joints"]');
+  const joints = document.querySelector<HTMLElement>('#overlay-list label[data-overlay="joints"]');
   if (joints) joints.hidden = !scene?.joints;
-  element("level-label").hidden = !stage.instruments.shown.has("hierarchy");
+  element("level-label").hidden = !view.overlays.shown.has("hierarchy");
   for (const name of ["contacts", "sleeping", "cells"]) {
-    const row = document.querySelector<HTMLElement>(`#layer-list label[data-layer="${name}"]`);
+    const row = document.querySelector<HTMLElement>(`#overlay-list label[data-overlay="${name}"]`);
     if (row) row.hidden = scene !== null && scene.states !== null;
   }
-  connection.send(layersCommand());
+  connection.send(overlaysCommand());
 }
 
 function choose(body: number | null) {
-  stage.chosen = body;
-  if (body === null) stage.following = false;
+  view.chosen = body;
+  if (body === null) view.following = false;
   panel.expect(body);
   element<HTMLButtonElement>("follow").disabled = body === null;
   connection.send({ do: "watch", body });
 }
 
 function toggleFollow() {
-  if (stage.chosen === null || !stage.bodies) return;
-  stage.following = !stage.following;
-  if (stage.following) stage.controls.target.copy(stage.world(stage.bodies.center(stage.chosen)));
+  if (view.chosen === null || !view.bodies) return;
+  view.following = !view.following;
+  if (view.following) view.controls.target.copy(view.world(view.bodies.center(view.chosen)));
 }
 
 function setDark(dark: boolean) {
   document.documentElement.classList.toggle("dark", dark);
-  stage.paint(dark);
+  view.paint(dark);
   localStorage.setItem("rattleback-theme", dark ? "dark" : "light");
 }
 
@@ -220,33 +220,33 @@ function toggleCard(id: string, button: string) {
   element(button).setAttribute("aria-expanded", String(!card.hidden));
 }
 
-// Bodies under the pointer: a click chooses, a drag pulls.
+// Bodies under the pointer: a click selects, a drag pulls.
 function listenToPointer() {
-  const canvas = stage.canvas;
+  const canvas = view.canvas;
   let press: { x: number; y: number; body: number | null; distance: number; held: boolean; id: number } | null = null;
   let target: number[] | null = null;
   canvas.addEventListener(
     "pointerdown",
     (event) => {
       if (event.button !== 0 || !event.isPrimary) return;
-      const hit = stage.pick(event.clientX, event.clientY);
+      const hit = view.pick(event.clientX, event.clientY);
       press = { x: event.clientX, y: event.clientY, body: hit?.body ?? null, distance: hit?.distance ?? 0, held: false, id: event.pointerId };
-      if (!hit || !stage.bodies?.isDynamic(hit.body) || scene?.states != null) return;
-      // The camera must not turn while a body is held.
-      stage.controls.enabled = false;
+      if (!hit || !view.bodies?.isDynamic(hit.body) || scene?.states != null) return;
+      // The camera does not turn while a body is dragged.
+      view.controls.enabled = false;
       event.stopImmediatePropagation();
       canvas.setPointerCapture(event.pointerId);
       press.held = true;
-      const grip = hit.point.clone().sub(stage.bodies.position(hit.body)).applyQuaternion(stage.bodies.quaternion(hit.body).invert());
-      stage.hand = { body: hit.body, grip, target: hit.point.clone() };
+      const point = hit.point.clone().sub(view.bodies.position(hit.body)).applyQuaternion(view.bodies.quaternion(hit.body).invert());
+      view.drag = { body: hit.body, point, target: hit.point.clone() };
       connection.send({ do: "grab", body: hit.body, point: hit.point.toArray() });
     },
     { capture: true },
   );
   canvas.addEventListener("pointermove", (event) => {
-    if (!press?.held || !stage.hand || event.pointerId !== press.id) return;
-    stage.hand.target.copy(stage.onSphere(event.clientX, event.clientY, press.distance));
-    target = stage.hand.target.toArray();
+    if (!press?.held || !view.drag || event.pointerId !== press.id) return;
+    view.drag.target.copy(view.onSphere(event.clientX, event.clientY, press.distance));
+    target = view.drag.target.toArray();
   });
   const end = (event: PointerEvent) => {
     if (!press || event.pointerId !== press.id) return;
@@ -256,10 +256,10 @@ function listenToPointer() {
     press = null;
   };
   const release = () => {
-    if (!stage.hand) return;
-    stage.hand = null;
+    if (!view.drag) return;
+    view.drag = null;
     target = null;
-    stage.controls.enabled = true;
+    view.controls.enabled = true;
     connection.send({ do: "release" });
   };
   canvas.addEventListener("pointerup", end);
@@ -267,7 +267,7 @@ function listenToPointer() {
   addEventListener("keydown", (event) => {
     if (event.key === "Escape") release();
   });
-  // As often as there are pictures, and no more.
+  // At most one message per animation frame.
   return () => {
     if (target) connection.send({ do: "drag", target });
     target = null;
@@ -283,21 +283,21 @@ function listenToKeys() {
     "[": () => setSpeed(SPEEDS[Math.max(0, SPEEDS.indexOf(speed) - 1)]),
     "]": () => setSpeed(SPEEDS[Math.min(SPEEDS.length - 1, SPEEDS.indexOf(speed) + 1)]),
     g: () => (gallery.open ? gallery.hide() : void gallery.show()),
-    i: () => toggleCard("layers", "toggle-layers"),
+    i: () => toggleCard("overlays", "toggle-overlays"),
     p: () => toggleCard("plots", "toggle-plots"),
-    f: () => stage.frameNow(),
+    f: () => view.frameNow(),
     c: toggleFollow,
     l: () => setDark(!document.documentElement.classList.contains("dark")),
     "?": () => (help.open ? help.close() : help.showModal()),
     Escape: () => (gallery.open ? gallery.hide() : choose(null)),
   };
-  for (const layer of LAYERS) actions[layer.key] = () => toggleLayer(layer.name);
+  for (const overlay of OVERLAYS) actions[overlay.key] = () => toggleOverlay(overlay.name);
   addEventListener("keydown", (event) => {
     const typing = event.target instanceof HTMLInputElement && event.target.type !== "checkbox" && event.target.type !== "range";
     if (typing || event.target instanceof HTMLSelectElement || event.ctrlKey || event.metaKey || event.altKey) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;
-    // A focused button must not be pressed by the same key.
+    // Space would press a focused button as well.
     if (event.key === " ") event.preventDefault();
     action();
   });
@@ -309,11 +309,11 @@ function listenToControls() {
   on("step", () => connection.send({ do: "step", count: 1 }));
   on("reset", () => connection.send({ do: "reset" }));
   on("open-gallery", () => void gallery.show());
-  on("toggle-layers", () => toggleCard("layers", "toggle-layers"));
+  on("toggle-overlays", () => toggleCard("overlays", "toggle-overlays"));
   on("toggle-plots", () => toggleCard("plots", "toggle-plots"));
   on("theme", () => setDark(!document.documentElement.classList.contains("dark")));
   on("open-help", () => element<HTMLDialogElement>("help").showModal());
-  on("frame-all", () => stage.frameNow());
+  on("frame-all", () => view.frameNow());
   on("follow", toggleFollow);
   on("body-close", () => choose(null));
   const simulator = element<HTMLSelectElement>("simulator");
@@ -337,22 +337,22 @@ function listenToControls() {
     connection.send({ do: "seek", state: Number(scrub.value) });
   });
   scrub.addEventListener("change", () => (scrubbing = false));
-  for (const layer of LAYERS) {
+  for (const overlay of OVERLAYS) {
     const row = make("label");
-    row.dataset.layer = layer.name;
+    row.dataset.overlay = overlay.name;
     const box = document.createElement("input");
     box.type = "checkbox";
-    box.value = layer.name;
-    box.addEventListener("change", () => toggleLayer(layer.name));
+    box.value = overlay.name;
+    box.addEventListener("change", () => toggleOverlay(overlay.name));
     const swatch = make("span", "swatch");
-    swatch.style.background = layer.colour;
-    row.append(box, make("span", "", layer.label), swatch);
-    element("layer-list").append(row);
+    swatch.style.background = overlay.colour;
+    row.append(box, make("span", "", overlay.label), swatch);
+    element("overlay-list").append(row);
   }
   const depth = element<HTMLInputElement>("level");
   depth.addEventListener("change", () => {
     level = Math.max(0, Math.min(40, Math.round(Number(depth.value)) || 0));
-    connection.send(layersCommand());
+    connection.send(overlaysCommand());
   });
   const channel = element<HTMLInputElement>("channel-name");
   channel.addEventListener("keydown", (event) => {
@@ -372,38 +372,38 @@ setDark(theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").ma
 
 function draw(time: number) {
   sendDrag();
-  stage.draw(time);
+  view.draw(time);
   plots.draw();
   requestAnimationFrame(draw);
 }
 requestAnimationFrame(draw);
 
-/** For tests and the curious: what the page sees. */
+/** State of the page, for tests and for the console. */
 Object.assign(window, {
   rattleback: {
     facts: () => ({
       frames,
-      drawn: stage.drawn,
-      playing: stage.frame?.playing ?? null,
-      time: stage.frame?.time ?? null,
-      steps: stage.frame?.steps ?? null,
-      state: stage.frame?.state ?? null,
+      drawn: view.drawn,
+      playing: view.frame?.playing ?? null,
+      time: view.frame?.time ?? null,
+      steps: view.frame?.steps ?? null,
+      state: view.frame?.state ?? null,
       states: scene?.states ?? null,
       scene: scene?.name ?? null,
       simulator: scene?.simulator ?? null,
-      bodies: stage.bodies?.count ?? 0,
-      asleep: stage.frame?.asleep ?? 0,
-      contacts: stage.frame?.contacts ?? 0,
-      sections: [...(stage.frame?.sections.keys() ?? [])],
-      strokes: stage.instruments.strokes,
+      bodies: view.bodies?.count ?? 0,
+      asleep: view.frame?.asleep ?? 0,
+      contacts: view.frame?.contacts ?? 0,
+      sections: [...(view.frame?.sections.keys() ?? [])],
+      segments: view.overlays.segments,
       samples: plots.samples,
       plots: plots.titles,
       values: plots.last,
-      chosen: stage.chosen,
+      chosen: view.chosen,
     }),
-    position: (body: number) => stage.bodies?.position(body).toArray() ?? null,
-    dynamic: () => Array.from(stage.bodies?.cast.statuses ?? []).flatMap((status, body) => (status === 0 ? [body] : [])),
-    onScreen: (body: number) => stage.onScreen(body),
-    pick: (x: number, y: number) => stage.pick(x, y)?.body ?? null,
+    position: (body: number) => view.bodies?.position(body).toArray() ?? null,
+    dynamic: () => Array.from(view.bodies?.geometry.statuses ?? []).flatMap((status, body) => (status === 0 ? [body] : [])),
+    onScreen: (body: number) => view.onScreen(body),
+    pick: (x: number, y: number) => view.pick(x, y)?.body ?? null,
   },
 });

@@ -1,4 +1,4 @@
-// The body that is looked at closely, in numbers.
+// Properties of the selected body.
 
 import { element, make, short } from "./element";
 import type { BodyReport } from "./protocol";
@@ -30,8 +30,8 @@ export class BodyPanel {
       ["position", `${vector(body.position)} m`],
       ["speed", short(length(body.velocity), "m/s")],
       ["velocity", `${vector(body.velocity)} m/s`],
-      ["spin", `${vector(body.omega)} rad/s`],
-      ["energy of motion", short(body.energy, "J")],
+      ["angular velocity", `${vector(body.omega)} rad/s`],
+      ["kinetic energy", short(body.energy, "J")],
       ["contacts", String(body.contact_count)],
     ];
     for (const contact of body.contacts.slice(0, 6)) {

@@ -50,7 +50,7 @@ const PLOTS: { title: string; unit: string; curves: Curve[] }[] = [
     unit: "s",
     curves: [
       { label: "step", colour: "#d98a1f", value: (frame) => frame.stepMs / 1000 },
-      { label: "look", colour: "#3a8fd0", value: (frame) => frame.lookMs / 1000 },
+      { label: "publish", colour: "#3a8fd0", value: (frame) => frame.publishMs / 1000 },
       { label: "encode", colour: "#2f9e63", value: (frame) => frame.encodeMs / 1000 },
       { label: "send", colour: "#8e63ce", value: (frame) => frame.sendMs / 1000 },
     ],

@@ -1,6 +1,6 @@
-// What the server sends, read from its bytes. crates/viewer/src/message.rs describes the layout.
+// Messages of the server. crates/viewer/src/message.rs describes the layout.
 
-/** The scene as JSON tells of it. */
+/** Properties of a scene, from JSON. */
 export interface Scene {
   epoch: number;
   name: string;
@@ -8,30 +8,30 @@ export interface Scene {
   description: string;
   dt: number;
   duration: number;
-  /** Simulated seconds in a second at speed 1. */
+  /** Simulated seconds per second at speed 1. */
   pace: number;
-  /** Quaternion x y z w that turns the scene's up to y. */
+  /** Quaternion x y z w that rotates the up direction of the scene to y. */
   up: [number, number, number, number];
   weightless: boolean;
   origin: [number, number, number];
   center: [number, number, number];
   radius: number;
-  /** Half the sides of the box around what matters. */
+  /** Half the sides of the box that the camera frames. */
   half: [number, number, number];
   toward: [number, number, number];
   simulator: string | null;
   simulators: { name: string; doc: string }[];
-  /** States of a recording. */
+  /** Number of states of a recording. */
   states: number | null;
   springs: boolean;
   joints: boolean;
-  /** Channels that the scene suggests, and that there are. */
+  /** Channels that the scene suggests, and channels that can be plotted. */
   plot: string[];
   channels: { world: string[]; body: string[] };
   bodies: number;
 }
 
-/** A body that is looked at closely. */
+/** Report of the selected body. */
 export interface BodyReport {
   index: number;
   name: string;
@@ -53,20 +53,20 @@ export interface Surface {
   triangles: Uint32Array;
 }
 
-/** Bodies and what they are made of. */
-export interface Cast {
+/** Bodies, parts and surfaces of a scene. */
+export interface SceneGeometry {
   epoch: number;
   colours: Uint32Array;
-  /** 0 dynamic, 1 animated, 2 fixed, 3 inactive. */
+  /** 0 dynamic, 1 kinematic, 2 static, 3 inactive. */
   statuses: Uint32Array;
-  /** Seven numbers a body: centre of mass and principal axes in the body frame. */
+  /** Seven numbers per body: centre of mass and principal axes in the body frame. */
   principals: Float32Array;
   parts: { body: number; surface: number; sensor: boolean; pose: Float32Array; scale: Float32Array }[];
   planes: { body: number; pose: Float32Array }[];
   surfaces: Surface[];
 }
 
-/** What a frame holds besides poses, row by row. */
+/** Ids of the sections of a frame. */
 export const Section = {
   poses: 1,
   contacts: 2,
@@ -99,10 +99,10 @@ export interface Frame {
   momentum: [number, number, number];
   angularMomentum: [number, number, number];
   stepMs: number;
-  /** Pairs, contacts, solve, motion; zeros from simulators that do not tell. */
+  /** Pairs, contacts, solve, motion; zeros from simulators that do not measure them. */
   stagesMs: number[];
-  /** Looking at the stage, putting a frame into bytes, sending it. */
-  lookMs: number;
+  /** Time to publish a frame, to encode it and to send it. */
+  publishMs: number;
   encodeMs: number;
   sendMs: number;
   rate: number;
@@ -113,8 +113,8 @@ export interface Frame {
   sections: Map<number, Rows>;
 }
 
-/** Bytes of a cast ⇒ cast. */
-export function readCast(buffer: ArrayBuffer): Cast {
+/** Binary message ⇒ scene geometry. */
+export function readSceneGeometry(buffer: ArrayBuffer): SceneGeometry {
   const words = new Uint32Array(buffer);
   const reals = new Float32Array(buffer);
   const [, epoch, bodies, parts, planes, surfaces] = words;
@@ -127,9 +127,9 @@ export function readCast(buffer: ArrayBuffer): Cast {
     statuses[i] = words[at + 1];
     principals.set(reals.subarray(at + 2, at + 9), 7 * i);
   }
-  const cast: Cast = { epoch, colours, statuses, principals, parts: [], planes: [], surfaces: [] };
+  const geometry: SceneGeometry = { epoch, colours, statuses, principals, parts: [], planes: [], surfaces: [] };
   for (let i = 0; i < parts; i++, at += 13) {
-    cast.parts.push({
+    geometry.parts.push({
       body: words[at],
       surface: words[at + 1],
       sensor: words[at + 2] !== 0,
@@ -138,7 +138,7 @@ export function readCast(buffer: ArrayBuffer): Cast {
     });
   }
   for (let i = 0; i < planes; i++, at += 8) {
-    cast.planes.push({ body: words[at], pose: reals.subarray(at + 1, at + 8) });
+    geometry.planes.push({ body: words[at], pose: reals.subarray(at + 1, at + 8) });
   }
   for (let i = 0; i < surfaces; i++) {
     const [corners, triangles] = [words[at], words[at + 1]];
@@ -147,16 +147,16 @@ export function readCast(buffer: ArrayBuffer): Cast {
     const p = take(3 * corners);
     const n = take(3 * corners);
     const t = take(3 * triangles);
-    cast.surfaces.push({
+    geometry.surfaces.push({
       positions: reals.slice(p, n),
       normals: reals.slice(n, t),
       triangles: words.slice(t, at),
     });
   }
-  return cast;
+  return geometry;
 }
 
-/** Bytes of a frame ⇒ frame. */
+/** Binary message ⇒ frame. */
 export function readFrame(buffer: ArrayBuffer): Frame {
   const words = new Uint32Array(buffer);
   const reals = new Float32Array(buffer);
@@ -182,7 +182,7 @@ export function readFrame(buffer: ArrayBuffer): Frame {
     angularMomentum: [reals[13], reals[14], reals[15]],
     stepMs: reals[16],
     stagesMs: Array.from(reals.subarray(26, 30)),
-    lookMs: reals[23],
+    publishMs: reals[23],
     encodeMs: reals[24],
     sendMs: reals[25],
     rate: reals[17],

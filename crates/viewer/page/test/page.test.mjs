@@ -168,7 +168,7 @@ async function shoot(page, name) {
 }
 
 /** Body ⇒ a point of the window where it is the body in front. */
-async function grip(page, wanted) {
+async function point(page, wanted) {
   return page.evaluate((wanted) => {
     const { dynamic, onScreen, pick } = window.rattleback;
     for (const body of wanted === null ? dynamic() : [wanted]) {
@@ -230,7 +230,7 @@ test("play, pause, step and reset", async () => {
 test("a body is dragged by the mouse", async () => {
   await visit(["block-drop", "--paused"], async (page) => {
     await until(page, (f) => f.frames > 0 && f.drawn > 1, "the first frame");
-    const at = await grip(page, null);
+    const at = await point(page, null);
     assert.ok(at, "a body can be gripped");
     const position = () => page.evaluate((body) => window.rattleback.position(body), at.body);
     const before = await position();
@@ -255,7 +255,7 @@ test("a body is dragged by the mouse", async () => {
 test("a body that is clicked tells about itself", async () => {
   await visit(["brick-wall", "--paused"], async (page) => {
     await until(page, (f) => f.frames > 0 && f.drawn > 1, "the first frame");
-    const at = await grip(page, null);
+    const at = await point(page, null);
     await page.mouse.click(at.x, at.y);
     await page.waitForSelector("#body-table td");
     const text = await page.locator("#body-panel").innerText();
@@ -270,32 +270,32 @@ test("a body that is clicked tells about itself", async () => {
   });
 });
 
-test("every instrument draws something", async () => {
+test("every overlay draws something", async () => {
   await visit(["brick-wall"], async (page) => {
     await until(page, (f) => f.contacts > 0, "bricks touch");
-    await page.click("#toggle-layers");
-    for (const layer of ["contacts", "boxes", "axes", "velocities", "trajectories", "cells"]) {
-      const box = page.locator(`#layer-list input[value="${layer}"]`);
+    await page.click("#toggle-overlays");
+    for (const overlay of ["contacts", "boxes", "axes", "velocities", "trajectories", "cells"]) {
+      const box = page.locator(`#overlay-list input[value="${overlay}"]`);
       await page.keyboard.press("r");
       await until(page, (f) => f.time > 0.4 && f.time < 20, "the ball hits the wall");
       await box.check();
-      await until(page, (f) => f.strokes > 20, layer);
-      await shoot(page, `instrument-${layer}`);
+      await until(page, (f) => f.segments > 20, overlay);
+      await shoot(page, `overlay-${overlay}`);
       await box.uncheck();
-      await until(page, (f) => f.strokes === 0, `${layer} off`);
+      await until(page, (f) => f.segments === 0, `${overlay} off`);
     }
   });
   await visit(["block-drop"], async (page) => {
     await page.keyboard.press("5");
     await page.selectOption("#speed", "10");
     await until(page, (f) => f.asleep > 0 && f.sections.includes(5), "somebody sleeps");
-    await shoot(page, "instrument-sleeping");
+    await shoot(page, "overlay-sleeping");
   });
   await visit(["spring-chain"], async (page) => {
-    await until(page, (f) => f.strokes > 20, "springs are shown without being asked for");
-    await shoot(page, "instrument-springs");
+    await until(page, (f) => f.segments > 20, "springs are shown without being asked for");
+    await shoot(page, "overlay-springs");
     await page.keyboard.press("7");
-    await until(page, (f) => f.strokes === 0, "springs off");
+    await until(page, (f) => f.segments === 0, "springs off");
   });
 });
 
@@ -303,22 +303,22 @@ test("joints with their limits, cells of a grid, and levels of a mesh", async ()
   await visit([hinges()], async (page) => {
     await until(page, (f) => f.drawn > 3, "the scene plays");
     await page.keyboard.press("8");
-    const joints = await until(page, (f) => f.strokes > 40 && f.sections.includes(7), "joints");
-    await shoot(page, "instrument-joints");
+    const joints = await until(page, (f) => f.segments > 40 && f.sections.includes(7), "joints");
+    await shoot(page, "overlay-joints");
     await page.keyboard.press("9");
-    await until(page, (f) => f.strokes > joints.strokes && f.sections.includes(8), "cells");
-    await shoot(page, "instrument-cells");
+    await until(page, (f) => f.segments > joints.segments && f.sections.includes(8), "cells");
+    await shoot(page, "overlay-cells");
     await page.keyboard.press("9");
     await page.keyboard.press("8");
-    await until(page, (f) => f.strokes === 0, "both off");
-    await page.click("#toggle-layers");
-    await page.locator('#layer-list input[value="hierarchy"]').check();
-    const coarse = await until(page, (f) => f.strokes > 10 && f.sections.includes(9), "boxes of the mesh");
-    await shoot(page, "instrument-hierarchy");
+    await until(page, (f) => f.segments === 0, "both off");
+    await page.click("#toggle-overlays");
+    await page.locator('#overlay-list input[value="hierarchy"]').check();
+    const coarse = await until(page, (f) => f.segments > 10 && f.sections.includes(9), "boxes of the mesh");
+    await shoot(page, "overlay-hierarchy");
     await page.fill("#level", "0");
     await page.keyboard.press("Enter");
-    await until(page, (f) => f.strokes === 12, "level 0 is one box");
-    assert.ok(coarse.strokes > 12);
+    await until(page, (f) => f.segments === 12, "level 0 is one box");
+    assert.ok(coarse.segments > 12);
   });
 });
 
@@ -329,7 +329,7 @@ test("channels are chosen and plotted", async () => {
     await page.keyboard.press("p");
     await page.click("#channels summary");
     await page.locator('#channel-list input[value="energy.drift"]').check();
-    const at = await grip(page, null);
+    const at = await point(page, null);
     await page.mouse.click(at.x, at.y);
     const speed = page.locator('#channel-list input[value$=".speed"]');
     await speed.waitFor();

@@ -4,12 +4,12 @@
 //! picture over tan(φ/2) for a field of view φ.
 
 use super::raster::Corner;
-use crate::look::Frame;
+use crate::render_scene::Frame;
 use glam::{DVec3, Vec3};
 
 /// φ, vertical, rad.
 const FIELD: f64 = 0.70;
-/// How much of the picture stays free around the frame.
+/// Ratio of the picture to the frame: the margin around it.
 const MARGIN: f64 = 1.16;
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Camera {
         Corner { point, normal, depth: point.dot(self.ahead) }
     }
 
-    /// Point in front of the camera ⇒ where it is in the picture, in pixels from the upper left.
+    /// Point in front of the camera ⇒ pixel coordinates from the upper left.
     pub fn project(&self, corner: &Corner) -> [f32; 2] {
         let scale = self.focal / corner.depth;
         let x = 0.5 * self.width as f32 + scale * corner.point.dot(self.right);

@@ -1,16 +1,16 @@
-//! Pictures of worlds without a browser or a graphics card.
+//! Pictures of worlds by a software rasteriser.
 //!
-//! A pinhole camera, a depth buffer, one sun with a shadow map, light from the sky. Everything is drawn at twice the size and
-//! averaged down. The same world gives the same picture.
+//! A pinhole camera, a depth buffer, one sun with a shadow map, ambient light from the sky, 2×2 supersampling. The same world gives
+//! the same picture.
 //!
-//! Lambert: a surface of albedo ρ with unit normal n under a sun of strength E along l sends ρ E max(0, n·l) to every eye; the sky
+//! Lambert: a surface of albedo ρ with unit normal n under a sun of strength E along l reflects ρ E max(0, n·l) in every direction; the sky
 //! adds ρ A (½ + ½ n·up).
 
 mod camera;
 mod raster;
 mod shadow;
 
-use crate::look::{Frame, Look, horizontal, springs, srgb};
+use crate::render_scene::{Frame, RenderScene, horizontal, springs, srgb};
 use camera::Camera;
 use glam::{DQuat, DVec3, Vec3};
 use raster::{Fragment, Raster};
@@ -18,14 +18,14 @@ use rattleback_dynamics::{Status, World};
 use rattleback_geometry::{Pose, Shape};
 use shadow::ShadowMap;
 
-/// How to draw.
+/// Options of a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct PictureOptions {
     /// Width and height, at most [`MAX_SIZE`] each.
     pub size: (u32, u32),
-    /// What else must be in view, such as where everything began.
+    /// A frame that is to be in view as well, such as that of the first state.
     pub frame: Option<Frame>,
-    /// Light ink on dark paper.
+    /// Dark background.
     pub dark: bool,
 }
 
@@ -58,9 +58,9 @@ pub struct Picture {
 #[error("the picture cannot be encoded: {0}")]
 pub struct PictureError(#[from] png::EncodingError);
 
-/// Something to draw.
+/// A surface with pose, scale and colour.
 struct Instance<'a> {
-    surface: &'a crate::look::Surface,
+    surface: &'a crate::render_scene::Surface,
     pose: Pose,
     scale: DVec3,
     colour: [f32; 3],
@@ -68,42 +68,48 @@ struct Instance<'a> {
 }
 
 impl Picture {
-    /// (world, how) ⇒ picture.
+    /// (world, options) ⇒ picture.
     ///
     /// ```
     /// use rattleback_dynamics::Registry;
     /// use rattleback_scene::Scene;
     /// use rattleback_viewer::picture::{Picture, PictureOptions};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let stage = Scene::built_in("coins")?.build(&Registry::default())?;
+    /// let built = Scene::built_in("coins")?.build(&Registry::default())?;
     /// let options = PictureOptions { size: (160, 90), ..PictureOptions::default() };
-    /// let picture = Picture::of(&stage.world, &options);
+    /// let picture = Picture::of(&built.world, &options);
     /// assert_eq!(picture.rgb.len(), 160 * 90 * 3);
     /// # Ok(()) }
     /// ```
     pub fn of(world: &World, options: &PictureOptions) -> Self {
-        let look = Look::of(world);
+        let render = RenderScene::of(world);
         let (width, height) = (options.size.0.clamp(1, MAX_SIZE), options.size.1.clamp(1, MAX_SIZE));
-        let frame = options.frame.map_or(look.frame, |first| first.union(&look.frame));
-        let camera = Camera::new(&frame, look.up, width * SUPERSAMPLING, height * SUPERSAMPLING);
+        let frame = options.frame.map_or(render.frame, |first| first.union(&render.frame));
+        let camera = Camera::new(&frame, render.up, width * SUPERSAMPLING, height * SUPERSAMPLING);
         let rods = rod();
-        let instances = instances(&look, world, rods.as_ref(), frame.radius, camera.eye);
-        let (east, north) = horizontal(look.up);
-        let sun = (0.45 * east - 0.5 * north + 1.0 * look.up).normalize();
+        let instances = instances(&render, world, rods.as_ref(), frame.radius, camera.eye);
+        let (east, north) = horizontal(render.up);
+        let sun = (0.45 * east - 0.5 * north + 1.0 * render.up).normalize();
         let mut shadow = ShadowMap::new(&frame, sun);
         for instance in instances.iter().filter(|instance| !instance.glass) {
             shadow.add(instance.surface, &instance.pose, instance.scale);
         }
-        let paint =
-            Paint { shadow, sun: sun.as_vec3(), up: look.up.as_vec3(), camera: &camera, dark: options.dark };
+        let paint = Paint {
+            shadow,
+            sun: sun.as_vec3(),
+            up: render.up.as_vec3(),
+            camera: &camera,
+            dark: options.dark,
+        };
         let mut raster = Raster::new(camera.width, camera.height);
         paint.background(&mut raster);
         for instance in &instances {
             paint.draw(&mut raster, instance);
         }
-        for plane in &look.planes {
-            let pose =
-                world.body(look.bodies[plane.body as usize].id).map_or(plane.pose, |b| b.pose() * plane.pose);
+        for plane in &render.planes {
+            let pose = world
+                .body(render.bodies[plane.body as usize].id)
+                .map_or(plane.pose, |b| b.pose() * plane.pose);
             paint.plane(&mut raster, &pose, &frame);
         }
         let rgb = raster.averaged(SUPERSAMPLING).into_iter().map(to_byte).collect();
@@ -111,6 +117,9 @@ impl Picture {
     }
 
     /// As a PNG file.
+    ///
+    /// # Errors
+    /// Encoding failed.
     pub fn to_png(&self) -> Result<Vec<u8>, PictureError> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, self.width, self.height);
@@ -127,32 +136,33 @@ fn to_byte(light: f32) -> u8 {
     (srgb(light.clamp(0.0, 1.0)) * 255.0).round() as u8
 }
 
-/// A thin round rod along z to draw springs with.
-fn rod() -> Option<crate::look::Surface> {
+/// A unit cylinder along z, for springs.
+fn rod() -> Option<crate::render_scene::Surface> {
     let mut world = World::weightless();
     let shape = Shape::cylinder(1.0, 2.0).ok()?;
     world.add_body(rattleback_dynamics::Body::fixed().with_shape(shape)).ok()?;
-    Look::of(&world).surfaces.into_iter().next()
+    RenderScene::of(&world).surfaces.into_iter().next()
 }
 
 fn instances<'a>(
-    look: &'a Look,
+    render: &'a RenderScene,
     world: &World,
-    rod: Option<&'a crate::look::Surface>,
+    rod: Option<&'a crate::render_scene::Surface>,
     radius: f64,
     eye: DVec3,
 ) -> Vec<Instance<'a>> {
-    let poses = look.poses(world);
-    let watched: Vec<DVec3> = watched(look, world);
-    let mut instances: Vec<Instance<'a>> = look
+    let poses = render.poses(world);
+    let watched: Vec<DVec3> = watched(render, world);
+    let mut instances: Vec<Instance<'a>> = render
         .parts
         .iter()
         .map(|part| Instance {
-            surface: &look.surfaces[part.surface as usize],
+            surface: &render.surfaces[part.surface as usize],
             pose: poses[part.body as usize] * part.pose,
             scale: part.scale,
-            colour: look.bodies[part.body as usize].colour.linear(),
-            glass: part.sensor || hides(look, part, &(poses[part.body as usize] * part.pose), eye, &watched),
+            colour: render.bodies[part.body as usize].colour.linear(),
+            glass: part.sensor
+                || hides(render, part, &(poses[part.body as usize] * part.pose), eye, &watched),
         })
         .collect();
     let Some(surface) = rod else { return instances };
@@ -166,9 +176,9 @@ fn instances<'a>(
     instances
 }
 
-/// Centres of bodies that move, or of some of them.
-fn watched(look: &Look, world: &World) -> Vec<DVec3> {
-    let moving = look.bodies.iter().filter(|body| body.status != Status::Fixed);
+/// Centres of mass of about 64 of the moving bodies.
+fn watched(render: &RenderScene, world: &World) -> Vec<DVec3> {
+    let moving = render.bodies.iter().filter(|body| body.status != Status::Fixed);
     let every = (moving.clone().count() / 64).max(1);
     moving
         .step_by(every)
@@ -177,10 +187,16 @@ fn watched(look: &Look, world: &World) -> Vec<DVec3> {
         .collect()
 }
 
-/// Whether a fixed box stands between the eye and a good part of what moves: a wall to be looked through.
-fn hides(look: &Look, part: &crate::look::Part, pose: &Pose, eye: DVec3, watched: &[DVec3]) -> bool {
-    let is_box = look.surfaces[part.surface as usize].triangles.len() == 12;
-    if look.bodies[part.body as usize].status != Status::Fixed || !is_box {
+/// Whether a static box is between the camera and a third of the moving bodies; it is then drawn translucent.
+fn hides(
+    render: &RenderScene,
+    part: &crate::render_scene::Part,
+    pose: &Pose,
+    eye: DVec3,
+    watched: &[DVec3],
+) -> bool {
+    let is_box = render.surfaces[part.surface as usize].triangles.len() == 12;
+    if render.bodies[part.body as usize].status != Status::Fixed || !is_box {
         return false;
     }
     let from = pose.inverse_point(eye) / part.scale;
@@ -194,7 +210,7 @@ fn hides(look: &Look, part: &crate::look::Part, pose: &Pose, eye: DVec3, watched
     3 * hidden.count() > watched.len()
 }
 
-/// Light and paper.
+/// Light and background.
 struct Paint<'a> {
     shadow: ShadowMap,
     sun: Vec3,
@@ -204,8 +220,8 @@ struct Paint<'a> {
 }
 
 impl Paint<'_> {
-    /// Colour of the paper at a height between bottom 0 and top 1.
-    fn paper(&self, height: f32) -> [f32; 3] {
+    /// Colour of the background at a height between 0 (bottom) and 1 (top).
+    fn backdrop(&self, height: f32) -> [f32; 3] {
         let (low, high) = if self.dark {
             ([0.018, 0.021, 0.027], [0.006, 0.007, 0.010])
         } else {
@@ -217,13 +233,13 @@ impl Paint<'_> {
     fn background(&self, raster: &mut Raster) {
         let (width, height) = (raster.width as usize, raster.height as usize);
         for (y, row) in raster.light.chunks_mut(width).enumerate() {
-            row.fill(self.paper(1.0 - y as f32 / height as f32));
+            row.fill(self.backdrop(1.0 - y as f32 / height as f32));
         }
     }
 
     /// Light from a surface point, relative to the camera.
     fn shade(&self, albedo: [f32; 3], point: Vec3, normal: Vec3) -> [f32; 3] {
-        // Open surfaces are seen from both sides.
+        // Both sides of open surfaces are lit.
         let n = if normal.dot(point) > 0.0 { -normal } else { normal };
         let lambert = n.dot(self.sun).max(0.0);
         let sun = if lambert > 0.0 {
@@ -242,7 +258,7 @@ impl Paint<'_> {
         let relative = Pose::new(pose.rotation, pose.translation - self.camera.eye);
         let corner = |i: usize| {
             let p = surface.positions[i].as_dvec3() * *scale;
-            // Normals go with the inverse scale.
+            // Normals transform with the inverse scale.
             let n = surface.normals[i].as_dvec3() / *scale;
             let point = relative.point(p);
             let normal = relative.vector(n).normalize_or_zero();
@@ -260,7 +276,7 @@ impl Paint<'_> {
         }
     }
 
-    /// A plane without end: as far as fog lets one see, with a grid.
+    /// The plane of a half-space, with a grid, up to where fog hides it.
     fn plane(&self, raster: &mut Raster, pose: &Pose, frame: &Frame) {
         let normal = pose.vector(DVec3::Z);
         let foot = frame.center - normal * (frame.center - pose.translation).dot(normal);
@@ -271,7 +287,7 @@ impl Paint<'_> {
             let point = foot + reach * (i * u + j * v) - self.camera.eye;
             self.camera.see(point.as_vec3(), normal.as_vec3())
         };
-        // Cut into squares: a triangle as large as the world would lose its digits in f32.
+        // In squares: f32 is too coarse for triangles of the size of the world.
         let n = 12;
         let at = |k: i32| 2.0 * f64::from(k) / f64::from(n) - 1.0;
         let base = if self.dark { [0.030, 0.034, 0.042] } else { [0.60, 0.63, 0.66] };
@@ -294,8 +310,8 @@ impl Paint<'_> {
                     let shaded = self.shade(albedo, fragment.point, fragment.normal);
                     let away = (self.camera.eye + fragment.point.as_dvec3() - foot).length() / frame.radius;
                     let fog = ((away - 3.0) / 14.0).clamp(0.0, 1.0) as f32;
-                    let paper = self.paper(1.0 - fragment.y as f32 / self.camera.height as f32);
-                    Some(std::array::from_fn(|k| shaded[k] + (paper[k] - shaded[k]) * fog.sqrt()))
+                    let backdrop = self.backdrop(1.0 - fragment.y as f32 / self.camera.height as f32);
+                    Some(std::array::from_fn(|k| shaded[k] + (backdrop[k] - shaded[k]) * fog.sqrt()))
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! Triangles ⇒ pixels.
+//! Rasterisation of triangles with a depth buffer.
 //!
 //! With screen corners s₀, s₁, s₂ a pixel centre has barycentric coordinates bᵢ by ratios of areas. Over depth z, what is linear
 //! on the triangle (1/z, p/z, n/z) is linear on the screen: p = Σ bᵢ pᵢ/zᵢ / Σ bᵢ/zᵢ.
@@ -24,14 +24,14 @@ impl Corner {
     }
 }
 
-/// A pixel that may be seen.
+/// A pixel covered by a triangle.
 #[derive(Debug)]
 pub struct Fragment {
     pub x: u32,
     pub y: u32,
     /// Relative to the eye.
     pub point: Vec3,
-    /// Unit.
+    /// Unit normal.
     pub normal: Vec3,
 }
 
@@ -51,7 +51,7 @@ impl Raster {
         Self { width, height, light: vec![[0.0; 3]; pixels], nearness: vec![0.0; pixels] }
     }
 
-    /// Draws a triangle; `shade` tells the light of a fragment, or nothing where it is not there.
+    /// Draws a triangle; `shade` gives the light of a fragment, or none where it is transparent.
     pub fn fill(
         &mut self,
         camera: &Camera,
@@ -61,7 +61,7 @@ impl Raster {
         if triangle.iter().all(|corner| corner.depth >= camera.near) {
             return self.fill_clipped(camera, &triangle, &shade);
         }
-        // What is left in front of the near plane is a polygon of three or four corners.
+        // Clipped at the near plane, a triangle becomes a polygon of three or four corners.
         let mut kept: Vec<Corner> = Vec::with_capacity(4);
         for i in 0..3 {
             let (a, b) = (&triangle[i], &triangle[(i + 1) % 3]);

@@ -1,11 +1,11 @@
-//! Who stands in the sun: the depth of everything seen from it, in parallel projection.
+//! Shadow map: the height of surfaces towards the sun, in parallel projection.
 
-use crate::look::{Frame, Surface};
+use crate::render_scene::{Frame, Surface};
 use glam::DVec3;
 use rattleback_geometry::Pose;
 
 const SIDE: usize = 1400;
-/// How much of the surroundings of a frame can throw or receive shadows, in radii.
+/// Half the side of the shadowed region, in radii of the frame.
 const REACH: f64 = 1.9;
 
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct ShadowMap {
     axes: [DVec3; 3],
     scale: f64,
     texel: f64,
-    /// Height towards the sun of the highest thing above each texel.
+    /// Greatest height towards the sun over each texel, m.
     height: Vec<f32>,
 }
 
@@ -31,7 +31,7 @@ impl ShadowMap {
         }
     }
 
-    /// How far to stand off a surface so that it does not shade itself, m.
+    /// Offset from a surface that prevents it from shadowing itself, m.
     pub fn bias(&self) -> f32 {
         (2.5 * self.texel) as f32
     }
@@ -44,7 +44,7 @@ impl ShadowMap {
         [(u * self.scale + half) as f32, (v * self.scale + half) as f32, w as f32]
     }
 
-    /// Adds what throws shadows.
+    /// Adds a surface that casts shadows.
     pub fn add(&mut self, surface: &Surface, pose: &Pose, scale: DVec3) {
         let placed: Vec<[f32; 3]> =
             surface.positions.iter().map(|p| self.place(pose.point(p.as_dvec3() * scale))).collect();
@@ -81,7 +81,7 @@ impl ShadowMap {
         }
     }
 
-    /// World point ⇒ how much of the sun it sees, 0 to 1, averaged over nine texels.
+    /// World point ⇒ visible fraction of the sun, 0 to 1, averaged over nine texels.
     pub fn light(&self, point: DVec3) -> f32 {
         let [x, y, height] = self.place(point);
         let mut seen = 0;

@@ -21,7 +21,7 @@ fn a_ball_covers_as_much_as_perspective_says() {
     let is_ball = |pixel: &&[u8]| i32::from(pixel[0]) > i32::from(pixel[2]) + 20;
     let covered = picture.rgb.chunks(3).filter(is_ball).count() as f64;
     let tangent = 0.35f64.tan() / 1.16;
-    let distance = Look::of(&world).frame.distance(DVec3::Z, [tangent; 2]);
+    let distance = RenderScene::of(&world).frame.distance(DVec3::Z, [tangent; 2]);
     let focal = 60.0 / 0.35f64.tan();
     let expected = std::f64::consts::PI * focal * focal / (distance * distance - 1.0);
     assert!((covered - expected).abs() < 0.05 * expected, "{covered} {expected}");

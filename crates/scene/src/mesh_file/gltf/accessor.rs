@@ -149,7 +149,7 @@ impl<'a> Strided<'a> {
 /// Elements of an accessor with its sparse replacements.
 struct Elements<'a> {
     base: Option<Strided<'a>>,
-    /// Places in increasing order, and what stands there.
+    /// Indices in increasing order, and the values there.
     sparse: Option<(Vec<u32>, Strided<'a>)>,
     count: usize,
 }

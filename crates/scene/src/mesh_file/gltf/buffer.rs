@@ -62,7 +62,7 @@ fn split_chunk(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     Some((*kind, content, rest))
 }
 
-/// Document ⇒ content of each of its buffers, exactly as long as the document says.
+/// Document ⇒ content of each of its buffers, with the length that the document gives.
 pub(super) fn load<'a>(
     document: &Document,
     binary_chunk: Option<&'a [u8]>,

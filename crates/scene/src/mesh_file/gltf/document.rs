@@ -149,7 +149,7 @@ pub(super) fn parse(json: &[u8]) -> Result<Document, MeshFileError> {
     Ok(document)
 }
 
-/// Whether an extension only concerns looks, or is one we read (quantised positions).
+/// Whether an extension concerns appearance only, or is supported (quantised positions).
 fn leaves_shapes_alone(extension: &str) -> bool {
     extension == "KHR_mesh_quantization"
         || ["KHR_materials_", "KHR_texture_", "EXT_texture_", "MSFT_texture_", "KHR_lights_", "EXT_lights_"]

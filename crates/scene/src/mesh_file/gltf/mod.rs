@@ -86,7 +86,7 @@ struct Reader<'a> {
     document: &'a Document,
     accessors: Accessors<'a>,
     builder: SoupBuilder,
-    /// Corners and primitives looked at: many nodes may show one mesh, so that a small file can ask for endless work
+    /// Corners and primitives read: many nodes may refer to one mesh, so that a small file can cause endless work
     /// without a single face to show for it.
     work: u64,
     max_work: u64,
@@ -124,7 +124,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Root nodes of the default scene, or of the first, or all nodes that are nobody's child.
+    /// Root nodes of the default scene, or of the first, or all nodes without a parent.
     fn roots(&self) -> Result<Vec<usize>, MeshFileError> {
         let document = self.document;
         match document.scene {

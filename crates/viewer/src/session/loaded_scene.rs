@@ -1,38 +1,38 @@
-//! What can be on: a scene that is simulated, or a recording that is played back.
+//! The content of a session: a scene that is simulated, or a recording that is played back.
 
-use super::{Announcement, Scenery};
-use crate::message::cast;
+use super::{Announcement, RelativeScene};
+use crate::message::scene_geometry;
 use glam::DVec3;
 use rattleback_dynamics::registry::Description;
 use rattleback_dynamics::{Properties, Registry, Simulator, Value, World};
 use rattleback_scene::recording::{RecordedState, Recording};
-use rattleback_scene::{Scene, Stage, built_ins};
+use rattleback_scene::{BuiltScene, Scene, built_ins};
 use serde_json::json;
 
-/// What a theatre was opened with.
+/// What a session is opened with.
 #[derive(Debug, Default)]
-pub enum Program {
-    /// Nothing yet: the audience chooses from the gallery.
+pub enum SessionContent {
+    /// Nothing yet: the user chooses from the gallery.
     #[default]
     Gallery,
-    /// A scene, and what to call it.
+    /// Name and scene.
     Scene(String, Box<Scene>),
-    /// A recording, and what to call it.
+    /// Name and recording.
     Recording(String, Box<Recording>),
-    /// A world built by a program, and what moves it.
-    Stage(Box<Stage>),
+    /// A world built by a program, with its simulator.
+    Built(Box<BuiltScene>),
 }
 
-/// What moves the world that is on.
+/// What the states of the loaded world come from.
 #[derive(Debug)]
 pub(super) enum Source {
     Simulated { simulator: Box<dyn Simulator>, scene: Option<Box<Scene>> },
     Recorded { recording: Box<Recording>, state: usize },
 }
 
-/// What is on.
+/// A scene or recording that is loaded.
 #[derive(Debug)]
-pub(super) struct Act {
+pub(super) struct LoadedScene {
     pub name: String,
     pub title: String,
     pub description: String,
@@ -42,47 +42,47 @@ pub(super) struct Act {
     pub duration: f64,
     /// Channels that the scene suggests to plot.
     pub plot: Vec<String>,
-    pub scenery: Scenery,
+    pub relative: RelativeScene,
 }
 
-/// More bodies than this are more than a browser can hold.
+/// Most bodies that a page can hold.
 const MAX_SHOWN: usize = 300_000;
-/// With fewer bodies than this, threads are not worth waking.
+/// Fewest bodies for which several threads pay off.
 const MANY: usize = 4000;
-/// More threads than this only wait for each other.
+/// Most threads of a simulator.
 const MAX_THREADS: usize = 8;
-/// A run of at least so many seconds, and at most so many, is shown at its own pace; others in about ten seconds.
+/// Shortest and longest duration that is shown in real time, s; other scenes are scaled to about ten seconds.
 const WATCHABLE: (f64, f64) = (0.4, 3600.0);
 
-/// Channels that are offered of a world as a whole, and of each body behind its name and a dot.
+/// Channels that the page offers for the world, and for each body (`NAME.CHANNEL`).
 const WORLD_CHANNELS: [&str; 4] = ["energy.drift", "momentum", "angular_momentum", "work"];
 const BODY_CHANNELS: [&str; 6] = ["position", "velocity", "omega", "speed", "kinetic_energy", "orientation"];
 
-impl Act {
-    pub fn of_stage(name: &str, scene: Option<Box<Scene>>, stage: Stage) -> Self {
-        let scenery = Scenery::of(&stage.world);
-        let source = Source::Simulated { simulator: stage.simulator, scene };
+impl LoadedScene {
+    pub fn of_built(name: &str, scene: Option<Box<Scene>>, built: BuiltScene) -> Self {
+        let relative = RelativeScene::of(&built.world);
+        let source = Source::Simulated { simulator: built.simulator, scene };
         Self {
             name: name.into(),
-            title: stage.title,
-            description: stage.description,
-            world: stage.world,
+            title: built.title,
+            description: built.description,
+            world: built.world,
             source,
-            dt: stage.dt,
-            duration: stage.duration,
-            plot: stage.plot,
-            scenery,
+            dt: built.dt,
+            duration: built.duration,
+            plot: built.plot,
+            relative,
         }
     }
 
     pub fn of_scene(name: &str, scene: Box<Scene>, registry: &Registry) -> Result<Self, String> {
-        let stage = scene.build(registry).map_err(|error| error.to_string())?;
-        let bodies = stage.world.bodies().len();
+        let built = scene.build(registry).map_err(|error| error.to_string())?;
+        let bodies = built.world.bodies().len();
         if bodies > MAX_SHOWN {
             return Err(format!("{name} has {bodies} bodies; a page can show {MAX_SHOWN}"));
         }
-        let simulator = spread(stage.simulator, bodies, registry);
-        Ok(Self::of_stage(name, Some(scene), Stage { simulator, ..stage }))
+        let simulator = spread(built.simulator, bodies, registry);
+        Ok(Self::of_built(name, Some(scene), BuiltScene { simulator, ..built }))
     }
 
     pub fn of_recording(
@@ -92,7 +92,7 @@ impl Act {
     ) -> Result<Self, String> {
         let (mut world, _) = recording.opening(registry).map_err(|error| error.to_string())?;
         recording.show(0, &mut world).map_err(|error| error.to_string())?;
-        let scenery = Scenery::of(&world);
+        let relative = RelativeScene::of(&world);
         let last = recording.len() - 1;
         let mean_step = (recording.time(last) - recording.time(0)) / last.max(1) as f64;
         Ok(Self {
@@ -104,20 +104,19 @@ impl Act {
             duration: recording.time(last),
             plot: Vec::new(),
             source: Source::Recorded { recording, state: 0 },
-            scenery,
+            relative,
         })
     }
 
-    /// Simulated seconds in a second at speed 1.
+    /// Simulated seconds per second at speed 1, a power of ten.
     pub fn pace(&self) -> f64 {
         if (WATCHABLE.0..=WATCHABLE.1).contains(&self.duration) || self.duration <= 0.0 {
             return 1.0;
         }
-        // A round number.
         10f64.powf((self.duration / 10.0).log10().round())
     }
 
-    /// s.
+    /// Time of the present state, s.
     pub fn time(&self) -> f64 {
         match &self.source {
             Source::Simulated { .. } => self.world.time(),
@@ -125,7 +124,7 @@ impl Act {
         }
     }
 
-    /// What moves the world, if it is not a recording.
+    /// The simulator; none for a recording.
     pub fn simulator(&self) -> Option<&dyn Simulator> {
         match &self.source {
             Source::Simulated { simulator, .. } => Some(&**simulator),
@@ -133,7 +132,7 @@ impl Act {
         }
     }
 
-    /// One step, or one state ⇒ whether there is more to come.
+    /// Advances by one step or one recorded state ⇒ whether there are more.
     pub fn step(&mut self) -> Result<bool, String> {
         match &mut self.source {
             Source::Simulated { simulator, .. } => {
@@ -149,7 +148,7 @@ impl Act {
         }
     }
 
-    /// Goes to a state of a recording ⇒ whether there is more to come.
+    /// Goes to a state of a recording ⇒ whether there are later ones.
     pub fn seek(&mut self, wanted: usize) -> Result<bool, String> {
         let Source::Recorded { recording, state } = &mut self.source else {
             return Err("only recordings can be scrubbed".into());
@@ -160,22 +159,21 @@ impl Act {
         Ok(*state < last)
     }
 
-    /// The state a recording shows.
+    /// The present state of a recording.
     pub fn recorded(&mut self) -> Option<RecordedState> {
         let Source::Recorded { recording, state } = &mut self.source else { return None };
         recording.state(*state).ok().cloned()
     }
 
-    /// Begins anew.
+    /// Back to the first state. A simulator that was chosen meanwhile is kept.
     pub fn reset(&mut self, registry: &Registry) -> Result<(), String> {
         let chosen = self.simulator().map(Simulator::description);
         match &mut self.source {
             Source::Recorded { .. } => self.seek(0).map(|_| ()),
             Source::Simulated { simulator, scene: Some(scene) } => {
-                let stage = scene.build(registry).map_err(|error| error.to_string())?;
-                *simulator = spread(stage.simulator, stage.world.bodies().len(), registry);
-                self.world = stage.world;
-                // Who has chosen another simulator wants to see the same scene with that.
+                let built = scene.build(registry).map_err(|error| error.to_string())?;
+                *simulator = spread(built.simulator, built.world.bodies().len(), registry);
+                self.world = built.world;
                 if let Some(chosen) = chosen.filter(|chosen| *chosen != simulator.description())
                     && let Ok(other) = registry.simulators.make(&chosen.type_name, &chosen.properties)
                 {
@@ -189,7 +187,7 @@ impl Act {
         }
     }
 
-    /// Goes on with another simulator.
+    /// Replaces the simulator.
     pub fn choose_simulator(&mut self, name: &str, registry: &Registry) -> Result<(), String> {
         let Source::Simulated { simulator, .. } = &mut self.source else {
             return Err("a recording has no simulator to choose".into());
@@ -199,9 +197,9 @@ impl Act {
         Ok(())
     }
 
-    /// (epoch, registry) ⇒ what the audience is told about it.
+    /// (epoch, registry) ⇒ what clients are sent about the scene.
     pub fn announce(&self, epoch: u32, registry: &Registry) -> Announcement {
-        let Scenery { look, origin } = &self.scenery;
+        let RelativeScene { render, origin } = &self.relative;
         let simulators: Vec<_> = registry
             .simulators
             .iter()
@@ -219,13 +217,13 @@ impl Act {
             "dt": self.dt,
             "duration": self.duration,
             "pace": self.pace(),
-            "up": look.y_up().to_array(),
+            "up": render.y_up().to_array(),
             "weightless": self.is_weightless(),
             "origin": origin.to_array(),
-            "center": (look.frame.center - *origin).to_array(),
-            "radius": look.frame.radius,
-            "half": look.frame.half.to_array(),
-            "toward": look.frame.toward.to_array(),
+            "center": (render.frame.center - *origin).to_array(),
+            "radius": render.frame.radius,
+            "half": render.frame.half.to_array(),
+            "toward": render.frame.toward.to_array(),
             "simulator": self.simulator().map(|simulator| simulator.description().type_name),
             "simulators": simulators,
             "states": states,
@@ -233,10 +231,10 @@ impl Act {
             "joints": self.world.joint_count() > 0,
             "plot": self.plot,
             "channels": { "world": WORLD_CHANNELS, "body": BODY_CHANNELS },
-            "bodies": look.bodies.len(),
+            "bodies": render.bodies.len(),
         }})
         .to_string();
-        Announcement { text: text.into(), cast: cast(epoch, look).into() }
+        Announcement { text: text.into(), geometry: scene_geometry(epoch, render).into() }
     }
 
     fn is_weightless(&self) -> bool {
@@ -244,18 +242,18 @@ impl Act {
     }
 }
 
-impl Scenery {
+impl RelativeScene {
     pub fn of(world: &World) -> Self {
-        let look = crate::Look::of(world);
-        // Near things stay put when numbers become f32: the origin moves to far scenes.
-        let far = look.frame.center.length() > 16.0 * look.frame.radius;
-        let origin = if far { look.frame.center.round() } else { DVec3::ZERO };
-        Self { look, origin }
+        let render = crate::RenderScene::of(world);
+        // f32 positions relative to the world origin would be too coarse in a scene far away from it.
+        let far = render.frame.center.length() > 16.0 * render.frame.radius;
+        let origin = if far { render.frame.center.round() } else { DVec3::ZERO };
+        Self { render, origin }
     }
 }
 
-/// A simulator that has not taken a step ⇒ the same on all cores, if it has threads, uses one, and there are many bodies. How
-/// many threads share a step does not show in the result, only in how soon it is there.
+/// Sets `threads` of a simulator that has not taken a step to the number of cores, if it is 1 and there are many bodies. The
+/// number of threads does not change the result.
 fn spread(simulator: Box<dyn Simulator>, bodies: usize, registry: &Registry) -> Box<dyn Simulator> {
     let Description { type_name, mut properties } = simulator.description();
     if bodies < MANY || properties.get("threads") != Some(&Value::Int(1)) {
@@ -266,23 +264,25 @@ fn spread(simulator: Box<dyn Simulator>, bodies: usize, registry: &Registry) -> 
     registry.simulators.make(&type_name, &properties).unwrap_or(simulator)
 }
 
-/// Name of a scene that comes along ⇒ act.
-pub(super) fn built_in(name: &str, registry: &Registry) -> Result<Act, String> {
+/// Name of a built-in scene ⇒ loaded scene.
+pub(super) fn built_in(name: &str, registry: &Registry) -> Result<LoadedScene, String> {
     if !built_ins().iter().any(|scene| scene.name == name) {
         return Err(format!("there is no scene `{name}` in the gallery"));
     }
     let scene = Scene::built_in(name).map_err(|error| error.to_string())?;
-    Act::of_scene(name, Box::new(scene), registry)
+    LoadedScene::of_scene(name, Box::new(scene), registry)
 }
 
-impl Program {
-    /// What it begins with; nothing for the gallery.
-    pub(super) fn act(self, registry: &Registry) -> Result<Option<Act>, String> {
+impl SessionContent {
+    /// Loads the content; none for the gallery.
+    pub(super) fn load(self, registry: &Registry) -> Result<Option<LoadedScene>, String> {
         match self {
             Self::Gallery => Ok(None),
-            Self::Scene(name, scene) => Act::of_scene(&name, scene, registry).map(Some),
-            Self::Recording(name, recording) => Act::of_recording(&name, recording, registry).map(Some),
-            Self::Stage(stage) => Ok(Some(Act::of_stage(&stage.title.clone(), None, *stage))),
+            Self::Scene(name, scene) => LoadedScene::of_scene(&name, scene, registry).map(Some),
+            Self::Recording(name, recording) => {
+                LoadedScene::of_recording(&name, recording, registry).map(Some)
+            }
+            Self::Built(built) => Ok(Some(LoadedScene::of_built(&built.title.clone(), None, *built))),
         }
     }
 }

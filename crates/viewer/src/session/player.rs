@@ -1,45 +1,47 @@
-//! The thread that plays: takes orders, lets time pass at the speed asked for, shows what came of it.
+//! The thread of a session: executes commands, advances the world at the chosen speed, publishes frames.
 //!
-//! In a second of the clock the world is to advance by pace · factor seconds. A tick of 1/60 s takes as many whole steps as fit
-//! into what is due; what cannot be done within the tick is dropped, not made up for, so that a scene that is too heavy runs
-//! slowly instead of running away.
+//! Per second of wall time the world advances by pace · factor seconds. A tick of 1/60 s takes as many whole steps as fit
+//! into the time due; time that cannot be simulated within the tick is dropped, so that a scene that is too heavy runs slowly
+//! instead of falling further and further behind.
 
 use super::channels::Channels;
-use super::grip::Grips;
-use super::instruments::{Instruments, SLOW_LAYERS, Wanted};
-use super::program::{Act, Program, built_in};
-use super::{Order, Shared, View, sent_pose};
-use crate::message::{Command, Head, layer};
+use super::drag::Drags;
+use super::loaded_scene::{LoadedScene, SessionContent, built_in};
+use super::overlays::{Overlays, SLOW_OVERLAYS, Wanted};
+use super::{Request, Shared, View, sent_pose};
+use crate::message::{Command, Head, overlay};
 use glam::DVec3;
 use rattleback_dynamics::simulator::{StageTimes, TouchPoint};
 use rattleback_dynamics::{Readout, Registry, Simulator, Status};
+use rattleback_scene::status_name;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_micros(16_667);
-/// How much of a tick may be spent on steps.
+/// Longest part of a tick that is spent on steps.
 const BUDGET: Duration = Duration::from_millis(13);
-/// Energies and bodies looked at closely are told so often, and cost something in large scenes.
+/// Interval of energies and reports of bodies, whose cost is noticeable in large scenes.
 const READOUT_EVERY: Duration = Duration::from_millis(100);
-/// So few bodies are read out for every frame if somebody plots channels.
+/// Most bodies for which energies are read in every frame while a client plots channels.
 const FEW: usize = 2000;
-/// A step more than this at once is refused.
+/// Most steps of one `step` command.
 const MAX_STEPS: u32 = 10_000;
+/// Range of the speed factor.
 const SPEEDS: (f64, f64) = (1e-4, 1e4);
-/// Contacts told of a body that is looked at closely.
-const MAX_CONTACTS_TOLD: usize = 12;
+/// Most contacts in the report of a body.
+const MAX_REPORTED_CONTACTS: usize = 12;
 
-/// Plays what is on.
+/// Runs the scene or recording that is loaded.
 pub struct Player {
     shared: Arc<Shared>,
     registry: Registry,
-    act: Option<Act>,
-    /// The scene given at the start, to come back to.
+    loaded: Option<LoadedScene>,
+    /// The scene given at the start, which an empty name opens again.
     first: Option<Box<rattleback_scene::Scene>>,
     first_name: String,
-    grips: Grips,
+    drags: Drags,
     playing: bool,
     factor: f64,
     epoch: u32,
@@ -49,7 +51,7 @@ pub struct Player {
     clock: Instant,
     step_time: f64,
     stage_times: [f64; 4],
-    look_time: f64,
+    publish_time: f64,
     rate: Rate,
     late: bool,
     head: Head,
@@ -58,7 +60,7 @@ pub struct Player {
     channels: Channels,
 }
 
-/// How fast time passes on the stage, seen over half a second.
+/// Simulated seconds per second of wall time, averaged over half a second.
 #[derive(Debug)]
 struct Rate {
     since: Instant,
@@ -67,7 +69,7 @@ struct Rate {
 }
 
 impl Rate {
-    fn look(&mut self, time: f64) {
+    fn update(&mut self, time: f64) {
         let elapsed = self.since.elapsed().as_secs_f64();
         if elapsed > 0.5 || time < self.from {
             self.value = ((time - self.from) / elapsed).max(0.0);
@@ -77,20 +79,20 @@ impl Rate {
 }
 
 impl Player {
-    /// What is on, where to show it, whether it starts by itself ⇒ player.
-    pub fn new(program: Program, shared: Arc<Shared>, playing: bool) -> Self {
+    /// (content, where frames are published, whether it starts running) ⇒ player.
+    pub fn new(content: SessionContent, shared: Arc<Shared>, playing: bool) -> Self {
         let registry = Registry::default();
         let (mut first, mut first_name) = (None, String::new());
-        if let Program::Scene(name, scene) = &program {
+        if let SessionContent::Scene(name, scene) = &content {
             (first, first_name) = (Some(scene.clone()), name.clone());
         }
         let mut player = Self {
             shared,
             registry,
-            act: None,
+            loaded: None,
             first,
             first_name,
-            grips: Grips::default(),
+            drags: Drags::default(),
             playing,
             factor: 1.0,
             epoch: 0,
@@ -99,7 +101,7 @@ impl Player {
             clock: Instant::now(),
             step_time: 0.0,
             stage_times: [0.0; 4],
-            look_time: 0.0,
+            publish_time: 0.0,
             rate: Rate { since: Instant::now(), from: 0.0, value: 0.0 },
             late: false,
             head: Head::default(),
@@ -107,26 +109,26 @@ impl Player {
             readout: Readout::default(),
             channels: Channels::default(),
         };
-        match program.act(&player.registry) {
-            Ok(act) => player.raise(act),
-            Err(error) => player.shared.view().tell(&error),
+        match content.load(&player.registry) {
+            Ok(loaded) => player.show(loaded),
+            Err(error) => player.shared.view().notify(&error),
         }
         player
     }
 
-    /// Plays until told to close.
-    pub fn perform(mut self, orders: &Receiver<Order>) {
+    /// Runs until the session closes.
+    pub fn run(mut self, requests: &Receiver<Request>) {
         let mut next = Instant::now();
         loop {
-            let idle = !self.playing || self.act.is_none();
+            let idle = !self.playing || self.loaded.is_none();
             let wait = if idle {
                 Duration::from_millis(200)
             } else {
                 next.saturating_duration_since(Instant::now())
             };
-            match orders.recv_timeout(wait) {
-                Ok(order) => {
-                    if self.obey(order) || orders.try_iter().any(|order| self.obey(order)) {
+            match requests.recv_timeout(wait) {
+                Ok(request) => {
+                    if self.handle(request) || requests.try_iter().any(|request| self.handle(request)) {
                         return;
                     }
                     if idle {
@@ -141,34 +143,32 @@ impl Player {
             }
             if self.playing {
                 self.advance();
-                self.publish();
-            } else {
-                // Instruments may have been switched on meanwhile.
-                self.publish();
             }
+            // Also while paused: overlays may have been switched on.
+            self.publish();
             next = (next + TICK).max(Instant::now());
         }
     }
 
-    /// Order ⇒ whether it was the last.
-    fn obey(&mut self, order: Order) -> bool {
-        let (client, command) = match order {
-            Order::Close => return true,
-            Order::Gone(client) => {
-                if let Some(act) = &mut self.act {
-                    self.grips.release(client, &mut act.world);
+    /// Request ⇒ whether it closes the session.
+    fn handle(&mut self, request: Request) -> bool {
+        let (client, command) = match request {
+            Request::Close => return true,
+            Request::Disconnected(client) => {
+                if let Some(loaded) = &mut self.loaded {
+                    self.drags.release(client, &mut loaded.world);
                 }
                 return false;
             }
-            Order::From(client, command) => (client, command),
+            Request::Command(client, command) => (client, command),
         };
-        if let Err(error) = self.carry_out(client, command) {
-            self.shared.view().tell(&error);
+        if let Err(error) = self.execute(client, command) {
+            self.shared.view().notify(&error);
         }
         false
     }
 
-    fn carry_out(&mut self, client: u64, command: Command) -> Result<(), String> {
+    fn execute(&mut self, client: u64, command: Command) -> Result<(), String> {
         match command {
             Command::Open { scene } => return self.open(&scene),
             Command::Speed { factor } => {
@@ -189,8 +189,8 @@ impl Player {
             }
             _ => {}
         }
-        let Some(act) = &mut self.act else { return Err("no scene is open".into()) };
-        let origin = act.scenery.origin;
+        let Some(loaded) = &mut self.loaded else { return Err("no scene is open".into()) };
+        let origin = loaded.relative.origin;
         match command {
             Command::Step { count } => {
                 self.playing = false;
@@ -200,37 +200,37 @@ impl Player {
                 Ok(())
             }
             Command::Reset => {
-                self.grips.clear();
-                act.reset(&self.registry)?;
+                self.drags.clear();
+                loaded.reset(&self.registry)?;
                 self.begin_channels();
                 self.begin_clock();
                 Ok(())
             }
             Command::Simulator { name } => {
-                act.choose_simulator(&name, &self.registry)?;
-                let announcement = act.announce(self.epoch, &self.registry);
+                loaded.choose_simulator(&name, &self.registry)?;
+                let announcement = loaded.announce(self.epoch, &self.registry);
                 self.shared.view().announcement = Some(announcement);
                 Ok(())
             }
             Command::Seek { state } => {
-                act.seek(state as usize)?;
+                loaded.seek(state as usize)?;
                 self.begin_clock();
                 Ok(())
             }
             Command::Grab { body, point } => {
-                if act.simulator().is_none() {
-                    return Err("a recording cannot be pulled about".into());
+                if loaded.simulator().is_none() {
+                    return Err("bodies of a recording cannot be dragged".into());
                 }
-                let Some(body) = act.scenery.look.bodies.get(body as usize) else {
+                let Some(body) = loaded.relative.render.bodies.get(body as usize) else {
                     return Err("there is no such body".into());
                 };
-                self.grips.grab(client, &mut act.world, body.id, origin + DVec3::from_array(point))
+                self.drags.grab(client, &mut loaded.world, body.id, origin + DVec3::from_array(point))
             }
             Command::Drag { target } => {
-                self.grips.drag(client, &mut act.world, origin + DVec3::from_array(target))
+                self.drags.drag(client, &mut loaded.world, origin + DVec3::from_array(target))
             }
             Command::Release => {
-                self.grips.release(client, &mut act.world);
+                self.drags.release(client, &mut loaded.world);
                 Ok(())
             }
             _ => Ok(()),
@@ -238,54 +238,54 @@ impl Player {
     }
 
     fn open(&mut self, name: &str) -> Result<(), String> {
-        let act = match &self.first {
+        let loaded = match &self.first {
             Some(scene) if name.is_empty() || name == self.first_name => {
-                Act::of_scene(&self.first_name, scene.clone(), &self.registry)?
+                LoadedScene::of_scene(&self.first_name, scene.clone(), &self.registry)?
             }
             _ => built_in(name, &self.registry)?,
         };
         self.playing = true;
         self.factor = 1.0;
-        self.raise(Some(act));
+        self.show(Some(loaded));
         Ok(())
     }
 
-    /// Puts another act on the stage.
-    fn raise(&mut self, act: Option<Act>) {
-        self.grips.clear();
-        self.act = act;
+    /// Replaces the loaded scene.
+    fn show(&mut self, loaded: Option<LoadedScene>) {
+        self.drags.clear();
+        self.loaded = loaded;
         self.epoch += 1;
         self.read_at = None;
         self.begin_channels();
         self.begin_clock();
-        let announcement = self.act.as_ref().map(|act| act.announce(self.epoch, &self.registry));
+        let announcement = self.loaded.as_ref().map(|loaded| loaded.announce(self.epoch, &self.registry));
         {
             let mut view = self.shared.view();
             view.announcement = announcement;
             view.poses.clear();
             view.reports.clear();
-            view.instruments = Instruments::default();
+            view.overlays = Overlays::default();
         }
         self.publish();
     }
 
     fn begin_channels(&mut self) {
-        self.readout = self.act.as_ref().map(|act| act.world.readout()).unwrap_or_default();
+        self.readout = self.loaded.as_ref().map(|loaded| loaded.world.readout()).unwrap_or_default();
         self.channels.begin(self.readout.energy());
     }
 
     fn begin_clock(&mut self) {
         self.clock = Instant::now();
         self.due = 0.0;
-        let time = self.act.as_ref().map_or(0.0, Act::time);
+        let time = self.loaded.as_ref().map_or(0.0, LoadedScene::time);
         self.rate = Rate { since: Instant::now(), from: time, value: 0.0 };
     }
 
-    /// Lets pass what is due since the last tick.
+    /// Simulates the time due since the last tick.
     fn advance(&mut self) {
-        let Some(act) = &self.act else { return };
-        let (dt, speed) = (act.dt, act.pace() * self.factor);
-        // After a pause of the whole program nothing is to be made up for.
+        let Some(loaded) = &self.loaded else { return };
+        let (dt, speed) = (loaded.dt, loaded.pace() * self.factor);
+        // After a pause of the whole process at most a quarter of a second is due.
         self.due += self.clock.elapsed().as_secs_f64().min(0.25) * speed;
         self.clock = Instant::now();
         let deadline = self.clock + BUDGET;
@@ -293,7 +293,7 @@ impl Player {
         while self.due >= dt && self.playing {
             if let Err(error) = self.step() {
                 self.playing = false;
-                self.shared.view().tell(&error);
+                self.shared.view().notify(&error);
             }
             self.due -= dt;
             if Instant::now() > deadline {
@@ -305,13 +305,13 @@ impl Player {
     }
 
     fn step(&mut self) -> Result<(), String> {
-        let Some(act) = &mut self.act else { return Ok(()) };
+        let Some(loaded) = &mut self.loaded else { return Ok(()) };
         let began = Instant::now();
-        let more = act.step()?;
+        let more = loaded.step()?;
         let cost = began.elapsed().as_secs_f64();
         self.step_time += 0.1 * (cost - self.step_time);
         let StageTimes { pairs, contacts, solve, motion } =
-            act.simulator().and_then(Simulator::stage_times).unwrap_or_default();
+            loaded.simulator().and_then(Simulator::stage_times).unwrap_or_default();
         for (mean, time) in self.stage_times.iter_mut().zip([pairs, contacts, solve, motion]) {
             *mean += 0.1 * (time - *mean);
         }
@@ -321,82 +321,85 @@ impl Player {
         Ok(())
     }
 
-    /// Shows the stage as it is.
+    /// Publishes the present state as a frame.
     fn publish(&mut self) {
         let began = Instant::now();
         self.frame = self.frame.wrapping_add(1);
         let shared = Arc::clone(&self.shared);
-        let Some(act) = &mut self.act else {
+        let Some(loaded) = &mut self.loaded else {
             shared.view().head = Head { epoch: self.epoch, frame: self.frame, ..Head::default() };
             shared.announce_frame(self.frame);
             return;
         };
-        let (layers, level, watched, plotted) = {
+        let (bits, level, watched, plotted) = {
             let view = shared.view();
-            let watched: Vec<u32> = view.wishes.values().filter_map(|wish| wish.body).collect();
-            let plotted = view.wishes.values().any(|wish| !wish.channels.is_empty());
-            (view.wanted_layers(), view.wanted_level(), watched, plotted)
+            let watched: Vec<u32> =
+                view.subscriptions.values().filter_map(|subscription| subscription.body).collect();
+            let plotted = view.subscriptions.values().any(|subscription| !subscription.channels.is_empty());
+            (view.wanted_overlays(), view.wanted_level(), watched, plotted)
         };
         let due = self.read_at.is_none_or(|at| at.elapsed() > READOUT_EVERY) || !self.playing;
         let (mut contacts, mut asleep) = (Vec::new(), Vec::new());
-        if let Some(simulator) = act.simulator()
-            && (due || layers & (layer::CONTACTS | layer::SLEEPING) != 0)
+        if let Some(simulator) = loaded.simulator()
+            && (due || bits & (overlay::CONTACTS | overlay::SLEEPING) != 0)
         {
-            (contacts, asleep) = (simulator.contacts(&act.world), simulator.sleepers(&act.world));
+            (contacts, asleep) = (simulator.contacts(&loaded.world), simulator.sleepers(&loaded.world));
             (self.head.contacts, self.head.asleep) = (contacts.len() as u32, asleep.len() as u32);
         }
-        let wanted = Wanted { layers: if due { layers } else { layers & !SLOW_LAYERS }, level };
-        let mut instruments = Instruments::read(act, wanted, &contacts, &asleep);
+        let wanted = Wanted { bits: if due { bits } else { bits & !SLOW_OVERLAYS }, level };
+        let mut overlays = Overlays::read(loaded, wanted, &contacts, &asleep);
         if due {
             self.read_at = Some(Instant::now());
-            self.rate.look(act.time());
+            self.rate.update(loaded.time());
         }
-        if due || (plotted && act.scenery.look.bodies.len() <= FEW) {
-            self.readout = act.world.readout();
-            tell_energies(act, &self.readout, &mut self.head);
+        if due || (plotted && loaded.relative.render.bodies.len() <= FEW) {
+            self.readout = loaded.world.readout();
+            put_energies(loaded, &self.readout, &mut self.head);
         }
         let mut reports = Vec::new();
         if due {
-            reports =
-                watched.iter().filter_map(|index| Some((*index, report(act, *index, &contacts)?))).collect();
+            reports = watched
+                .iter()
+                .filter_map(|index| Some((*index, report(loaded, *index, &contacts)?)))
+                .collect();
         }
         self.head = Head {
             epoch: self.epoch,
             frame: self.frame,
             playing: self.playing,
             late: self.late && self.playing,
-            time: act.time(),
+            time: loaded.time(),
             step_ms: 1e3 * self.step_time,
             stages_ms: self.stage_times.map(|time| 1e3 * time),
-            look_ms: 1e3 * self.look_time,
+            publish_ms: 1e3 * self.publish_time,
             rate: if self.playing { self.rate.value } else { 0.0 },
-            steps: act.world.counters().steps as u32,
-            state: match &act.source {
-                super::program::Source::Recorded { state, .. } => *state as u32,
-                super::program::Source::Simulated { .. } => 0,
+            steps: loaded.world.counters().steps as u32,
+            state: match &loaded.source {
+                super::loaded_scene::Source::Recorded { state, .. } => *state as u32,
+                super::loaded_scene::Source::Simulated { .. } => 0,
             },
             ..self.head
         };
         let mut view = shared.view();
-        update_poses(&mut view, act, self.frame);
-        self.channels.read(&mut view, act, &self.readout);
-        (self.head.encode_ms, self.head.send_ms) = (1e3 * view.post.encode, 1e3 * view.post.send);
+        update_poses(&mut view, loaded, self.frame);
+        self.channels.read(&mut view, loaded, &self.readout);
+        (self.head.encode_ms, self.head.send_ms) = (1e3 * view.cost.encode, 1e3 * view.cost.send);
         view.head = self.head;
         if !due {
-            instruments.keep_slow(&mut view.instruments);
+            overlays.keep_slow(&mut view.overlays);
         }
-        view.instruments = instruments;
+        view.overlays = overlays;
         for (index, text) in reports {
             view.reports.insert(index, (self.frame, text.into()));
         }
         drop(view);
-        self.look_time += 0.1 * (began.elapsed().as_secs_f64() - self.look_time);
+        self.publish_time += 0.1 * (began.elapsed().as_secs_f64() - self.publish_time);
         shared.announce_frame(self.frame);
     }
 }
 
-fn update_poses(view: &mut View, act: &Act, frame: u32) {
-    let bodies = &act.scenery.look.bodies;
+fn update_poses(view: &mut View, loaded: &LoadedScene, frame: u32) {
+    let bodies = &loaded.relative.render.bodies;
     let fresh = view.poses.len() != bodies.len();
     if fresh {
         view.poses = vec![([0; 5], frame); bodies.len()];
@@ -405,43 +408,44 @@ fn update_poses(view: &mut View, act: &Act, frame: u32) {
         if !fresh && body.status == Status::Fixed {
             continue;
         }
-        let Ok(present) = act.world.body(body.id) else { continue };
-        let pose = sent_pose(&present.pose(), act.scenery.origin);
+        let Ok(present) = loaded.world.body(body.id) else { continue };
+        let pose = sent_pose(&present.pose(), loaded.relative.origin);
         if pose != *sent {
             (*sent, *changed) = (pose, frame);
         }
     }
 }
 
-fn tell_energies(act: &mut Act, readout: &Readout, head: &mut Head) {
+fn put_energies(loaded: &mut LoadedScene, readout: &Readout, head: &mut Head) {
     (head.momentum, head.angular_momentum) = (readout.momentum, readout.angular_momentum);
-    (head.kinetic_energy, head.potential_energy) = match act.recorded() {
+    (head.kinetic_energy, head.potential_energy) = match loaded.recorded() {
         Some(state) => (state.kinetic_energy, state.potential_energy),
         None => (readout.kinetic_energy, readout.potential_energy),
     };
 }
 
 /// Index of a body ⇒ JSON about it.
-fn report(act: &Act, index: u32, contacts: &[TouchPoint]) -> Option<String> {
-    let look = &act.scenery.look;
-    let entry = look.bodies.get(index as usize)?;
-    let body = act.world.body(entry.id).ok()?;
-    let touching = contacts.iter().filter(|touch| touch.bodies.contains(&entry.id));
-    let told: Vec<_> = touching
+fn report(loaded: &LoadedScene, index: u32, contacts: &[TouchPoint]) -> Option<String> {
+    let render = &loaded.relative.render;
+    let entry = render.bodies.get(index as usize)?;
+    let body = loaded.world.body(entry.id).ok()?;
+    let of_body = contacts.iter().filter(|contact| contact.bodies.contains(&entry.id));
+    let listed: Vec<_> = of_body
         .clone()
-        .take(MAX_CONTACTS_TOLD)
-        .map(|touch| {
-            let other = touch.bodies[usize::from(touch.bodies[0] == entry.id)];
-            let name = look.bodies.iter().find(|body| body.id == other).map(|body| body.name.as_str());
-            json!({ "with": name, "force": touch.force, "gap": touch.gap })
+        .take(MAX_REPORTED_CONTACTS)
+        .map(|contact| {
+            let other = contact.bodies[usize::from(contact.bodies[0] == entry.id)];
+            let name = render.bodies.iter().find(|body| body.id == other).map(|body| body.name.as_str());
+            json!({ "with": name, "force": contact.force, "gap": contact.gap })
         })
         .collect();
-    let sleeps = act.simulator().is_some_and(|simulator| simulator.sleepers(&act.world).contains(&entry.id));
+    let sleeps =
+        loaded.simulator().is_some_and(|simulator| simulator.sleepers(&loaded.world).contains(&entry.id));
     Some(
         json!({ "body": {
             "index": index,
             "name": entry.name,
-            "status": format!("{:?}", entry.status).to_lowercase(),
+            "status": status_name(entry.status),
             "asleep": sleeps,
             "mass": body.mass(),
             "moments": body.inertia().moments.to_array(),
@@ -449,8 +453,8 @@ fn report(act: &Act, index: u32, contacts: &[TouchPoint]) -> Option<String> {
             "velocity": body.velocity().to_array(),
             "omega": body.angular_velocity().to_array(),
             "energy": body.kinetic_energy(),
-            "contact_count": touching.count(),
-            "contacts": told,
+            "contact_count": of_body.count(),
+            "contacts": listed,
         }})
         .to_string(),
     )

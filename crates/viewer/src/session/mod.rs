@@ -1,19 +1,19 @@
-//! One stage, played on a thread of its own, and what its audience sees of it.
+//! A session: one scene or recording that runs on a thread of its own, and the state that clients see.
 //!
-//! The player publishes the newest state into a [`View`] and goes on; whoever looks at it takes what changed since the frame
-//! they saw last. Nothing queues up: a slow onlooker misses frames, and that is all.
+//! The player publishes the newest state into a [`View`] and goes on; the task of a client takes from it what changed since the
+//! last frame it sent. No frames are queued: a slow client skips frames and delays no other.
 
 mod channels;
-mod grip;
-mod instruments;
+mod drag;
+mod loaded_scene;
+mod overlays;
 mod player;
-mod program;
 
-pub use program::Program;
+pub use loaded_scene::SessionContent;
 
-use crate::look::Look;
 use crate::message::{Command, Head, Words, section};
-use instruments::Instruments;
+use crate::render_scene::RenderScene;
+use overlays::Overlays;
 use player::Player;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -21,65 +21,65 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use tokio::sync::watch;
 
-/// Commands that may wait for the player.
+/// Most commands waiting for the player.
 const WAITING_COMMANDS: usize = 256;
-/// Notices kept for those who have not read them yet.
+/// Notices kept for clients that have not been sent them yet.
 const NOTICES: usize = 16;
 
-/// One onlooker.
+/// Number of a client, unique within a server.
 pub type ClientId = u64;
 
-/// A scene as it was announced.
+/// What clients are sent once when a scene is loaded.
 #[derive(Clone, Debug)]
 pub struct Announcement {
-    /// JSON about it.
+    /// Title, time step, simulators, channels, …, as JSON.
     pub text: Arc<str>,
-    /// Bodies and surfaces.
-    pub cast: Arc<[u8]>,
+    /// Bodies, parts and surfaces, as a binary message.
+    pub geometry: Arc<[u8]>,
 }
 
-/// The pose of a body as it is sent.
+/// Pose of a body in a frame: three f32, four i16.
 pub(crate) type SentPose = [u32; 5];
 
-/// What there is to see.
+/// The newest published state.
 #[derive(Debug, Default)]
 pub struct View {
-    /// Numbers about the stage.
+    /// Header of the frame.
     pub head: Head,
-    /// Nothing while no scene is open.
+    /// None while no scene is open.
     pub announcement: Option<Announcement>,
     /// Position and packed quaternion of each body, and the frame in which it last changed.
     pub(crate) poses: Vec<(SentPose, u32)>,
-    pub(crate) instruments: Instruments,
-    /// JSON about bodies that are watched, by index, and the frame it is from.
+    pub(crate) overlays: Overlays,
+    /// Reports of selected bodies by index: the frame they are from, and JSON.
     pub(crate) reports: BTreeMap<u32, (u32, Arc<str>)>,
-    /// What people should know, with a running number.
+    /// Messages to users, numbered in sequence.
     notices: Vec<(u64, Arc<str>)>,
     notice_count: u64,
-    /// Numbers of the channels that anybody plots, by name.
+    /// Values of the plotted channels, by name.
     pub(crate) channels: BTreeMap<String, Vec<f64>>,
-    /// What each client wants to see.
-    pub(crate) wishes: BTreeMap<ClientId, Wish>,
-    /// What frames cost on their way to the clients.
-    pub(crate) post: Post,
+    /// What each client has subscribed to.
+    pub(crate) subscriptions: BTreeMap<ClientId, Subscription>,
+    /// Cost of encoding and sending frames.
+    pub(crate) cost: FrameCost,
 }
 
-/// What a client wants to see.
+/// What a client has subscribed to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wish {
-    /// Instruments, as bits.
-    pub layers: u32,
-    /// How deep the hierarchy is shown.
+pub struct Subscription {
+    /// Overlays, as bits.
+    pub overlays: u32,
+    /// Depth of the hierarchy overlay.
     pub level: u32,
-    /// Body it looks at closely.
+    /// Body whose report it receives.
     pub body: Option<u32>,
     /// Channels it plots, by name.
     pub channels: Vec<String>,
 }
 
-/// What frames cost on their way to the clients, s, averaged.
+/// Mean time to encode a frame and to send it, s.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Post {
+pub(crate) struct FrameCost {
     pub encode: f64,
     pub send: f64,
 }
@@ -90,17 +90,17 @@ pub(crate) const MAX_CHANNELS: usize = 12;
 pub(crate) const MAX_CHANNEL_NAME: usize = 200;
 
 impl View {
-    /// Instruments that anybody wants, as bits.
-    pub(crate) fn wanted_layers(&self) -> u32 {
-        self.wishes.values().fold(0, |bits, wish| bits | wish.layers)
+    /// Bits of all overlays that some client shows.
+    pub(crate) fn wanted_overlays(&self) -> u32 {
+        self.subscriptions.values().fold(0, |bits, subscription| bits | subscription.overlays)
     }
 
-    /// The deepest level that anybody looks at.
+    /// The deepest level of the hierarchy that some client shows.
     pub(crate) fn wanted_level(&self) -> u32 {
-        self.wishes.values().map(|wish| wish.level).max().unwrap_or_default()
+        self.subscriptions.values().map(|subscription| subscription.level).max().unwrap_or_default()
     }
 
-    pub(crate) fn tell(&mut self, notice: &str) {
+    pub(crate) fn notify(&mut self, notice: &str) {
         self.notice_count += 1;
         self.notices.push((self.notice_count, notice.into()));
         if self.notices.len() > NOTICES {
@@ -114,10 +114,10 @@ impl View {
         (news.map(|(_, text)| Arc::clone(text)).collect(), self.notice_count)
     }
 
-    /// (frame a client saw last, what it wants) ⇒ the frame message for it.
-    pub fn frame(&self, seen: u32, wish: &Wish) -> Vec<u8> {
-        let sections = self.instruments.sections(wish.layers);
-        let plots = !wish.channels.is_empty();
+    /// (last frame a client was sent, its subscription) ⇒ the frame message for it.
+    pub fn frame(&self, seen: u32, subscription: &Subscription) -> Vec<u8> {
+        let sections = self.overlays.sections(subscription.overlays);
+        let plots = !subscription.channels.is_empty();
         let mut words = self.head.write(1 + sections.len() as u32 + u32::from(plots));
         words.put(section::POSES);
         let changed = || self.poses.iter().enumerate().filter(|(_, (_, frame))| *frame > seen);
@@ -132,7 +132,7 @@ impl View {
             words.0.extend_from_slice(bytes);
         }
         if plots {
-            self.put_channels(&wish.channels, &mut words);
+            self.put_channels(&subscription.channels, &mut words);
         }
         words.0
     }
@@ -152,7 +152,7 @@ impl View {
     }
 }
 
-/// What player and audience share.
+/// State shared by the player and the clients' tasks.
 #[derive(Debug)]
 pub struct Shared {
     view: Mutex<View>,
@@ -160,12 +160,12 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The view; a thread that failed while it held it has left it whole enough to look at.
+    /// The view. A poisoned lock is used all the same: every field is valid after each assignment.
     pub fn view(&self) -> MutexGuard<'_, View> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells of every new frame; only the newest is remembered.
+    /// Receiver of frame numbers; holds the newest only.
     pub fn frames(&self) -> watch::Receiver<u32> {
         self.frames.subscribe()
     }
@@ -175,77 +175,83 @@ impl Shared {
     }
 }
 
-/// A command and who gave it.
+/// A message to the player.
 #[derive(Debug)]
-pub(crate) enum Order {
-    From(ClientId, Command),
-    /// The client is gone.
-    Gone(ClientId),
-    /// No more shows.
+pub(crate) enum Request {
+    Command(ClientId, Command),
+    /// The client has disconnected.
+    Disconnected(ClientId),
+    /// The session ends.
     Close,
 }
 
-/// A stage with a player.
+/// A running session.
 #[derive(Debug)]
-pub struct Theatre {
+pub struct Session {
     shared: Arc<Shared>,
-    orders: SyncSender<Order>,
+    requests: SyncSender<Request>,
     player: Option<JoinHandle<()>>,
 }
 
-impl Theatre {
-    /// What is on ⇒ theatre; the stage waits for somebody to say play, unless it starts by itself.
-    pub fn open(program: Program, playing: bool) -> std::io::Result<Self> {
+impl Session {
+    /// (content, whether it starts running) ⇒ session.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn open(content: SessionContent, playing: bool) -> std::io::Result<Self> {
         let shared = Arc::new(Shared { view: Mutex::new(View::default()), frames: watch::Sender::new(0) });
-        let (orders, received) = sync_channel(WAITING_COMMANDS);
+        let (requests, received) = sync_channel(WAITING_COMMANDS);
         let for_player = Arc::clone(&shared);
         let player = std::thread::Builder::new()
             .name("player".into())
-            .spawn(move || Player::new(program, for_player, playing).perform(&received))?;
-        Ok(Self { shared, orders, player: Some(player) })
+            .spawn(move || Player::new(content, for_player, playing).run(&received))?;
+        Ok(Self { shared, requests, player: Some(player) })
     }
 
-    /// What the audience sees.
+    /// The published state.
     pub const fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    /// Passes a command on; refused if the player has too many already.
-    pub fn order(&self, client: ClientId, command: Command) -> Result<(), &'static str> {
-        self.orders.try_send(Order::From(client, command)).map_err(|error| match error {
+    /// Passes a command to the player; refused if too many are waiting.
+    ///
+    /// # Errors
+    /// Too many commands are waiting, or the session is closed.
+    pub fn request(&self, client: ClientId, command: Command) -> Result<(), &'static str> {
+        self.requests.try_send(Request::Command(client, command)).map_err(|error| match error {
             TrySendError::Full(_) => "too many commands at once; wait a little",
-            TrySendError::Disconnected(_) => "the stage is closed",
+            TrySendError::Disconnected(_) => "the session is closed",
         })
     }
 
-    /// Forgets a client and lets go what it held.
+    /// Drops the subscription of a client and releases the body it drags.
     pub fn forget(&self, client: ClientId) {
-        self.shared.view().wishes.remove(&client);
-        // If the player is that busy, the body stays held until the next scene or reset.
-        let _ = self.orders.try_send(Order::Gone(client));
+        self.shared.view().subscriptions.remove(&client);
+        // If the queue is full, the body stays attached until the next scene or reset.
+        let _ = self.requests.try_send(Request::Disconnected(client));
     }
 }
 
-impl Drop for Theatre {
+impl Drop for Session {
     fn drop(&mut self) {
-        // The player may be in the middle of a long step, with its list of orders full.
-        let _ = self.orders.send(Order::Close);
+        // Blocks while the player is within a long step and its queue is full.
+        let _ = self.requests.send(Request::Close);
         if let Some(player) = self.player.take() {
             let _ = player.join();
         }
     }
 }
 
-/// Pose relative to an origin ⇒ as it is sent: f32 position, quaternion in sixteenths of a word.
+/// (pose, origin) ⇒ pose in a frame: position relative to the origin in f32, quaternion in i16.
 pub(crate) fn sent_pose(pose: &rattleback_geometry::Pose, origin: glam::DVec3) -> SentPose {
     let p = (pose.translation - origin).as_vec3();
     let q = pose.rotation.to_array().map(|x| u32::from((x * 32767.0).round() as i16 as u16));
     [p.x.to_bits(), p.y.to_bits(), p.z.to_bits(), q[0] | q[1] << 16, q[2] | q[3] << 16]
 }
 
-/// A look and where its numbers count from.
+/// A render scene and the origin that positions in messages are relative to.
 #[derive(Debug)]
-pub(crate) struct Scenery {
-    pub look: Look,
+pub(crate) struct RelativeScene {
+    pub render: RenderScene,
     pub origin: glam::DVec3,
 }

@@ -1,11 +1,11 @@
-// The picture: camera, light, bodies, ground, instruments.
+// The view of the scene: camera, light, bodies, ground, overlays.
 
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { Bodies } from "./bodies";
 import { Ground } from "./ground";
-import { Instruments } from "./instruments";
-import { Section, type Cast, type Frame, type Scene } from "./protocol";
+import { Overlays } from "./overlays";
+import { Section, type SceneGeometry, type Frame, type Scene } from "./protocol";
 
 const FIELD = 40;
 const FLY_KEYS: Record<string, [number, number, number]> = {
@@ -19,21 +19,21 @@ const FLY_KEYS: Record<string, [number, number, number]> = {
 
 export interface Hit {
   body: number;
-  /** In the scene's own coordinates. */
+  /** In scene coordinates. */
   point: THREE.Vector3;
   distance: number;
 }
 
-export class Stage {
+export class SceneView {
   readonly camera = new THREE.PerspectiveCamera(FIELD, 1, 0.01, 1000);
   readonly controls: OrbitControls;
-  readonly instruments = new Instruments();
+  readonly overlays = new Overlays();
   bodies: Bodies | null = null;
   frame: Frame | null = null;
   chosen: number | null = null;
   following = false;
-  /** The grip point on a body, in its own frame, and where it is pulled to. */
-  hand: { body: number; grip: THREE.Vector3; target: THREE.Vector3 } | null = null;
+  /** The dragged point of a body, in its own frame, and its target. */
+  drag: { body: number; point: THREE.Vector3; target: THREE.Vector3 } | null = null;
   drawn = 0;
   private readonly renderer: THREE.WebGLRenderer;
   private readonly scene = new THREE.Scene();
@@ -57,7 +57,7 @@ export class Stage {
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.radius = 3;
     this.scene.add(this.root, this.sky, this.sun, this.sun.target);
-    this.root.add(this.instruments.group);
+    this.root.add(this.overlays.group);
     const halo = new THREE.MeshBasicMaterial({ color: 0xf0905a, wireframe: true, transparent: true, opacity: 0.35 });
     this.outline = new THREE.Mesh(new THREE.SphereGeometry(1, 20, 12), halo);
     this.outline.visible = false;
@@ -76,19 +76,19 @@ export class Stage {
     this.resize();
   }
 
-  /** A new scene: its bodies follow. */
+  /** Properties of a new scene, or of the same with another simulator; the geometry follows in a message of its own. */
   announce(info: Scene) {
     const fresh = info.epoch !== this.info?.epoch;
     this.info = info;
     if (fresh) {
       this.chosen = null;
-      this.hand = null;
+      this.drag = null;
       this.following = false;
       this.frame = null;
     }
   }
 
-  setCast(cast: Cast) {
+  setGeometry(geometry: SceneGeometry) {
     const info = this.info;
     if (!info) return;
     if (this.bodies) {
@@ -98,17 +98,17 @@ export class Stage {
     if (this.ground) this.root.remove(this.ground.group);
     this.root.quaternion.set(...info.up);
     this.root.updateMatrixWorld(true);
-    this.bodies = new Bodies(cast);
+    this.bodies = new Bodies(geometry);
     this.ground = new Ground(info, this.bodies);
     this.root.add(this.bodies.group, this.ground.group);
-    this.instruments.begin(info);
+    this.overlays.begin(info);
     this.paint(this.dark);
     this.frameAll();
   }
 
   setFrame(frame: Frame) {
-    if (!this.bodies || frame.epoch !== this.bodies.cast.epoch) return;
-    if (this.frame && frame.time < this.frame.time) this.instruments.forgetTrails();
+    if (!this.bodies || frame.epoch !== this.bodies.geometry.epoch) return;
+    if (this.frame && frame.time < this.frame.time) this.overlays.forgetTrails();
     const before = this.following && this.chosen !== null ? this.world(this.bodies.center(this.chosen)) : null;
     this.frame = frame;
     const poses = frame.sections.get(Section.poses);
@@ -132,7 +132,7 @@ export class Stage {
     if (!bodies || !info) return;
     const box = new THREE.Box3();
     for (let body = 0; body < bodies.count; body++) {
-      if (bodies.cast.statuses[body] > 1) continue;
+      if (bodies.geometry.statuses[body] > 1) continue;
       const reach = new THREE.Vector3().setScalar(bodies.sizes[body]);
       const at = bodies.center(body);
       box.expandByPoint(at.clone().add(reach)).expandByPoint(at.sub(reach));
@@ -151,7 +151,7 @@ export class Stage {
     this.controls.update();
   }
 
-  /** The whole scene into view, from where it is best looked at. */
+  /** Moves the camera so that the whole scene is in view. */
   frameAll() {
     const info = this.info;
     if (!info) return;
@@ -173,7 +173,7 @@ export class Stage {
     this.sun.shadow.bias = -0.0004;
   }
 
-  /** How far away a camera must stand to see the whole box, clear of the bars above and below. */
+  /** Distance at which the camera sees the whole box between the bars above and below. */
   private distanceFor(half: [number, number, number], toward: THREE.Vector3): number {
     const ahead = toward.clone().negate();
     const right = ahead.clone().cross(new THREE.Vector3(0, 1, 0)).normalize();
@@ -192,10 +192,10 @@ export class Stage {
 
   paint(dark: boolean) {
     this.dark = dark;
-    const paper = dark ? 0x171b21 : 0xe9edf1;
-    this.scene.background = new THREE.Color(paper);
+    const background = dark ? 0x171b21 : 0xe9edf1;
+    this.scene.background = new THREE.Color(background);
     const radius = this.info?.radius ?? 1;
-    this.scene.fog = new THREE.Fog(paper, 10 * radius, 42 * radius);
+    this.scene.fog = new THREE.Fog(background, 10 * radius, 42 * radius);
     this.sky.intensity = dark ? 0.75 : 1.35;
     this.sky.groundColor.set(dark ? 0x30363e : 0xc2c8ce);
     this.sun.intensity = dark ? 2.2 : 2.1;
@@ -221,7 +221,7 @@ export class Stage {
     return this.root.worldToLocal(origin.clone().addScaledVector(direction, distance));
   }
 
-  /** Where a body is in the window; nothing behind the camera. */
+  /** Window coordinates of a body; null behind the camera. */
   onScreen(body: number): { x: number; y: number } | null {
     if (!this.bodies) return null;
     const p = this.world(this.bodies.center(body)).project(this.camera);
@@ -247,7 +247,7 @@ export class Stage {
     this.camera.updateProjectionMatrix();
   }
 
-  /** Draws; called once for every picture the screen shows. */
+  /** Draws a frame; called once per animation frame. */
   draw(time: number) {
     this.fly(Math.min(0.1, (time - this.lastTime) / 1000));
     this.lastTime = time;
@@ -257,13 +257,13 @@ export class Stage {
     const slant = new THREE.Vector3(0.45, 1, 0.5).multiplyScalar(6 * radius);
     this.sun.position.copy(this.controls.target).add(slant);
     if (this.frame && this.bodies) {
-      const hand = this.hand
+      const drag = this.drag
         ? ([
-            this.hand.grip.clone().applyQuaternion(this.bodies.quaternion(this.hand.body)).add(this.bodies.position(this.hand.body)),
-            this.hand.target,
+            this.drag.point.clone().applyQuaternion(this.bodies.quaternion(this.drag.body)).add(this.bodies.position(this.drag.body)),
+            this.drag.target,
           ] as [THREE.Vector3, THREE.Vector3])
         : null;
-      this.instruments.draw(this.frame, this.bodies, this.chosen, hand);
+      this.overlays.draw(this.frame, this.bodies, this.chosen, drag);
       this.outline.visible = this.chosen !== null;
       if (this.chosen !== null) {
         this.outline.position.copy(this.bodies.center(this.chosen));

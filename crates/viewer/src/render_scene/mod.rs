@@ -1,7 +1,7 @@
-//! What a world looks like: surfaces, where they sit on bodies, and colours.
+//! The render scene of a world: surfaces, their places on bodies, colours, and a frame for cameras.
 //!
-//! Shapes that differ by a scale only share one surface: every box is the unit cube stretched, every ball the unit ball. A
-//! scene of ten thousand bricks has one surface, and whoever draws it can draw all bricks at once.
+//! Shapes that differ by a scale only share one surface: every box is a scaled unit cube, every sphere a scaled unit sphere. A
+//! scene of ten thousand bricks has one surface, which can be drawn as instances.
 
 mod colour;
 mod frame;
@@ -13,7 +13,7 @@ mod surface;
 
 pub use colour::Colour;
 pub use frame::Frame;
-pub use joints::{Stroke, Tone, joints};
+pub use joints::{DebugLine, LineKind, joints};
 pub use springs::springs;
 pub use structure::{Branch, Cell, cells, hierarchy};
 pub use surface::Surface;
@@ -29,12 +29,12 @@ use surface::Surfaces;
 
 /// A body as it is drawn.
 #[derive(Clone, Debug)]
-pub struct LookBody {
-    /// Which body of the world.
+pub struct RenderBody {
+    /// The body in the world.
     pub id: BodyId,
     /// Its name, or `#` and its slot.
     pub name: String,
-    /// What moves it.
+    /// Its status.
     pub status: Status,
     /// Its colour.
     pub colour: Colour,
@@ -51,61 +51,61 @@ pub struct Part {
     pub body: u32,
     /// Index of the surface.
     pub surface: u32,
-    /// Where it sits in the body frame.
+    /// Pose in the body frame.
     pub pose: Pose,
-    /// How it is stretched along its own axes first.
+    /// Scale along its own axes, applied before the pose.
     pub scale: DVec3,
-    /// A sensor is drawn as glass.
+    /// Whether it is a sensor, which is drawn translucent.
     pub sensor: bool,
 }
 
-/// A plane without end on a body.
+/// The boundary plane of a half-space on a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Plane {
     /// Index of the body.
     pub body: u32,
-    /// Where it sits in the body frame; its solid lies below the local z = 0.
+    /// Pose in the body frame; the solid lies below the local z = 0.
     pub pose: Pose,
 }
 
-/// What a world looks like.
+/// The geometry of a world to draw.
 ///
 /// ```
 /// use rattleback_dynamics::{Body, World};
 /// use rattleback_geometry::Shape;
-/// use rattleback_viewer::Look;
+/// use rattleback_viewer::RenderScene;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut world = World::default();
 /// for radius in [0.1, 0.2, 0.3] {
 ///     world.add_body(Body::dynamic().with_shape(Shape::sphere(radius)?))?;
 /// }
-/// let look = Look::of(&world);
-/// assert_eq!((look.bodies.len(), look.parts.len(), look.surfaces.len()), (3, 3, 1));
+/// let render = RenderScene::of(&world);
+/// assert_eq!((render.bodies.len(), render.parts.len(), render.surfaces.len()), (3, 3, 1));
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Look {
-    /// Everybody, in the order of their slots.
-    pub bodies: Vec<LookBody>,
-    /// What they are made of.
+pub struct RenderScene {
+    /// All bodies, in the order of their slots.
+    pub bodies: Vec<RenderBody>,
+    /// Surfaces on bodies.
     pub parts: Vec<Part>,
-    /// Planes without end.
+    /// Planes of half-spaces.
     pub planes: Vec<Plane>,
-    /// Surfaces to draw parts with.
+    /// Surfaces that parts refer to.
     pub surfaces: Vec<Surface>,
-    /// Where up is: against gravity, or z.
+    /// Unit vector against gravity; z without gravity.
     pub up: DVec3,
-    /// What a camera should look at.
+    /// What a camera should frame.
     pub frame: Frame,
 }
 
-/// Sides of a full circle where there are few round bodies, and where there are many.
+/// Segments of a full circle in scenes of few parts, and of many.
 const SEGMENTS: (u32, u32) = (40, 16);
-/// More parts than this are many.
+/// Number of parts above which a scene has many.
 const MANY_PARTS: usize = 1500;
 
-impl Look {
-    /// World ⇒ what it looks like now.
+impl RenderScene {
+    /// World ⇒ its render scene.
     pub fn of(world: &World) -> Self {
         let many = world.iter_shapes().count() > MANY_PARTS;
         let mut surfaces = Surfaces::new(if many { SEGMENTS.1 } else { SEGMENTS.0 });
@@ -137,7 +137,7 @@ impl Look {
                     shape => add(attached.pose, shape),
                 }
             }
-            bodies.push(LookBody {
+            bodies.push(RenderBody {
                 id: body.id(),
                 name,
                 status: body.status(),
@@ -151,23 +151,23 @@ impl Look {
         Self { bodies, parts, planes, surfaces: surfaces.list, up, frame }
     }
 
-    /// World that looks so ⇒ pose of every body, in order; identity for one that is gone.
+    /// World ⇒ pose of every body, in order; the identity for a body that was removed.
     pub fn poses(&self, world: &World) -> Vec<Pose> {
-        let pose = |body: &LookBody| world.body(body.id).map_or(Pose::IDENTITY, |body| body.pose());
+        let pose = |body: &RenderBody| world.body(body.id).map_or(Pose::IDENTITY, |body| body.pose());
         self.bodies.iter().map(pose).collect()
     }
 
-    /// Turns the world's up to y, as most programs that draw have it.
+    /// Rotation of the up direction to y, which most renderers use.
     pub fn y_up(&self) -> DQuat {
         if self.up.dot(DVec3::Z) > 0.999_999 {
-            // About x, so that the x axis stays what it was.
+            // About x, so that the x axis is kept.
             return DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
         }
         DQuat::from_rotation_arc(self.up, DVec3::Y)
     }
 }
 
-/// Against the sum of all uniform gravities; z if there is none.
+/// Unit vector against the sum of all uniform gravities; z if that is zero.
 fn up_of(world: &World) -> DVec3 {
     let pull: DVec3 = world
         .iter_forces()
@@ -187,22 +187,22 @@ mod tests {
     use rattleback_dynamics::Registry;
     use rattleback_scene::{Scene, built_ins};
 
-    /// Every scene that comes along has something to look at, and every part belongs to a body and a surface.
+    /// Every built-in scene has parts, and every part has a body and a surface.
     #[test]
-    fn every_built_in_scene_has_a_look() {
+    fn every_built_in_scene_can_be_drawn() {
         for scene in built_ins() {
-            let stage = Scene::built_in(scene.name).unwrap().build(&Registry::default()).unwrap();
-            let look = Look::of(&stage.world);
-            assert!(!look.parts.is_empty(), "{}", scene.name);
-            assert!(look.frame.radius.is_finite() && look.frame.radius > 0.0, "{}", scene.name);
-            for part in &look.parts {
-                assert!((part.body as usize) < look.bodies.len(), "{}", scene.name);
-                assert!((part.surface as usize) < look.surfaces.len(), "{}", scene.name);
+            let built = Scene::built_in(scene.name).unwrap().build(&Registry::default()).unwrap();
+            let render = RenderScene::of(&built.world);
+            assert!(!render.parts.is_empty(), "{}", scene.name);
+            assert!(render.frame.radius.is_finite() && render.frame.radius > 0.0, "{}", scene.name);
+            for part in &render.parts {
+                assert!((part.body as usize) < render.bodies.len(), "{}", scene.name);
+                assert!((part.surface as usize) < render.surfaces.len(), "{}", scene.name);
             }
         }
     }
 
-    /// Up is against gravity, and y_up turns it to y without mirroring.
+    /// Up is against gravity, and y_up rotates it to y.
     #[test]
     fn up_is_against_gravity() {
         for (gravity, up) in [
@@ -213,9 +213,9 @@ mod tests {
         ] {
             let mut world = World::default();
             world.set_gravity(gravity).unwrap();
-            let look = Look::of(&world);
-            assert!(look.up.distance(up) < 1e-12);
-            assert!((look.y_up() * look.up).distance(DVec3::Y) < 1e-12);
+            let render = RenderScene::of(&world);
+            assert!(render.up.distance(up) < 1e-12);
+            assert!((render.y_up() * render.up).distance(DVec3::Y) < 1e-12);
         }
     }
 }

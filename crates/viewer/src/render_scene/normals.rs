@@ -1,7 +1,7 @@
-//! Triangles ⇒ corners with normals: smooth where a surface bends a little, sharp where it has an edge.
+//! Vertex normals: smooth across small dihedral angles, split at creases.
 //!
 //! The normal of a corner is the sum of the area vectors of the triangles around its vertex that face within 40° of the
-//! corner's own triangle. Corners of a vertex that come out with the same normal are one.
+//! corner's own triangle. Corners of a vertex with equal normals are merged.
 
 use glam::{DVec3, Vec3};
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use rattleback_geometry::Shape;
 
-    /// A cube has three normals at each corner, a ball one at each vertex, along its radius.
+    /// A cube has three normals at each vertex, a sphere one, along its radius.
     #[test]
     fn cubes_are_sharp_and_balls_are_smooth() {
         let cube = Shape::cuboid(DVec3::ONE).unwrap().surface(8).unwrap();

@@ -1,8 +1,8 @@
-//! Where joints sit, how they may move, and how far.
+//! Debug lines of joints: anchors, axes, limits and present coordinates.
 //!
 //! A joint is two frames, A and B. B turns about z of A by φ and moves along it by d; a limit on φ is an arc in the plane of x and y
-//! of A, from φ_min to φ_max, with a needle at φ; one on d is a stretch of the axis, with a mark at d; a cone is a circle around its
-//! end with four rays.
+//! of A, from φ_min to φ_max, with a needle at φ; a limit on d is a segment of the axis, with a mark at d; a cone is a circle around
+//! its end with four rays.
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::World;
@@ -11,52 +11,52 @@ use rattleback_dynamics::property::Value;
 use rattleback_geometry::Pose;
 use std::f64::consts::{PI, TAU};
 
-/// What a stroke stands for.
+/// What a debug line shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub enum LineKind {
     /// From the centre of mass of a body to its anchor.
     Arm = 0,
-    /// From anchor to anchor, and a cross where they are.
+    /// From anchor to anchor, and a cross at each.
     Anchor = 1,
-    /// What the joint turns about or moves along.
+    /// An axis of rotation or translation.
     Axis = 2,
-    /// How far it may.
+    /// A limit of a joint coordinate.
     Limit = 3,
-    /// How far it has.
+    /// The present value of a joint coordinate.
     Present = 4,
 }
 
-/// A line of a drawing.
+/// A line segment in world coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stroke {
-    /// What it stands for.
-    pub tone: Tone,
-    /// From where.
+pub struct DebugLine {
+    /// What it shows.
+    pub kind: LineKind,
+    /// One end, m.
     pub from: DVec3,
-    /// To where.
+    /// The other end, m.
     pub to: DVec3,
 }
 
-/// Strokes of a full turn.
+/// Segments of a full circle.
 const ROUND: f64 = 32.0;
 
-/// (world, how large to draw, m) ⇒ all its joints as strokes.
-pub fn joints(world: &World, size: f64) -> Vec<Stroke> {
-    let mut drawing = Drawing { strokes: Vec::new(), size };
+/// (world, size of a drawn joint, m) ⇒ debug lines of all its joints.
+pub fn joints(world: &World, size: f64) -> Vec<DebugLine> {
+    let mut drawing = Drawing { lines: Vec::new(), size };
     for (_, record) in world.iter_joints() {
         drawing.joint(world, record);
     }
-    drawing.strokes
+    drawing.lines
 }
 
 struct Drawing {
-    strokes: Vec<Stroke>,
+    lines: Vec<DebugLine>,
     size: f64,
 }
 
 impl Drawing {
-    fn line(&mut self, tone: Tone, from: DVec3, to: DVec3) {
-        self.strokes.push(Stroke { tone, from, to });
+    fn line(&mut self, kind: LineKind, from: DVec3, to: DVec3) {
+        self.lines.push(DebugLine { kind, from, to });
     }
 
     fn joint(&mut self, world: &World, record: &JointRecord) {
@@ -67,8 +67,8 @@ impl Drawing {
             let Ok(body) = world.body(id) else { return };
             *frame = body.pose() * *body.body_from_principal() * *frame;
             let arm = frame.translation - body.center_of_mass();
-            self.line(Tone::Arm, body.center_of_mass(), frame.translation);
-            // Small links get small drawings.
+            self.line(LineKind::Arm, body.center_of_mass(), frame.translation);
+            // A joint of small links is drawn smaller.
             if arm.length() > 0.1 * self.size {
                 reach = reach.min(0.8 * arm.length());
             }
@@ -77,14 +77,14 @@ impl Drawing {
         for frame in [a, b] {
             for k in 0..3 {
                 let along = frame.vector(0.15 * reach * DVec3::AXES[k]);
-                self.line(Tone::Anchor, frame.translation - along, frame.translation + along);
+                self.line(LineKind::Anchor, frame.translation - along, frame.translation + along);
             }
         }
-        self.line(Tone::Anchor, a.translation, b.translation);
+        self.line(LineKind::Anchor, a.translation, b.translation);
         self.kind(record, [a, b], reach);
     }
 
-    /// Axes and limits by the kind of joint; kinds of plug-ins are shown by their anchors alone.
+    /// Axes and limits by type of joint; types of plug-ins are shown by their anchors alone.
     fn kind(&mut self, record: &JointRecord, [a, b]: [Pose; 2], reach: f64) {
         let kind = record.kind();
         let number = |name: &str| match kind.get(name) {
@@ -154,33 +154,33 @@ impl Drawing {
     }
 
     fn axis(&mut self, middle: DVec3, axis: DVec3, reach: f64) {
-        self.line(Tone::Axis, middle - reach * axis, middle + reach * axis);
+        self.line(LineKind::Axis, middle - reach * axis, middle + reach * axis);
     }
 
     /// An arc about z of a frame, its two ends joined to the middle, and a needle.
     fn arc(&mut self, frame: &Pose, radius: f64, min: f64, max: f64, present: f64) {
         let point = |angle: f64| frame.point(radius * DVec3::new(angle.cos(), angle.sin(), 0.0));
-        // More than a turn is drawn as one.
+        // A range of more than a turn is drawn as a full circle.
         let (min, max) = if max - min < TAU { (min, max) } else { (0.0, TAU) };
         let pieces = ((max - min) / TAU * ROUND).ceil().max(1.0);
         for k in 0..pieces as u32 {
             let angle = |k: f64| min + (max - min) * k / pieces;
-            self.line(Tone::Limit, point(angle(f64::from(k))), point(angle(f64::from(k) + 1.0)));
+            self.line(LineKind::Limit, point(angle(f64::from(k))), point(angle(f64::from(k) + 1.0)));
         }
-        self.line(Tone::Limit, frame.translation, point(min));
-        self.line(Tone::Limit, frame.translation, point(max));
-        self.line(Tone::Present, frame.translation, point(present));
+        self.line(LineKind::Limit, frame.translation, point(min));
+        self.line(LineKind::Limit, frame.translation, point(max));
+        self.line(LineKind::Present, frame.translation, point(present));
     }
 
-    /// A stretch of z of a frame with a bar at each end, and one where the joint is.
+    /// A segment of z of a frame with a bar at each limit and one at the present position.
     fn stretch(&mut self, frame: &Pose, min: f64, max: f64, present: f64, reach: f64) {
         let point = |along: f64, aside: DVec3| frame.point(along * DVec3::Z + 0.2 * reach * aside);
-        // An end that is as good as none is not looked for.
+        // Limits far outside of the drawing are cut off.
         let (min, max) = (min.max(present - 20.0 * reach), max.min(present + 20.0 * reach));
-        self.line(Tone::Limit, point(min, DVec3::ZERO), point(max, DVec3::ZERO));
-        for (tone, along) in [(Tone::Limit, min), (Tone::Limit, max), (Tone::Present, present)] {
+        self.line(LineKind::Limit, point(min, DVec3::ZERO), point(max, DVec3::ZERO));
+        for (kind, along) in [(LineKind::Limit, min), (LineKind::Limit, max), (LineKind::Present, present)] {
             for aside in [DVec3::X, DVec3::Y] {
-                self.line(tone, point(along, -aside), point(along, aside));
+                self.line(kind, point(along, -aside), point(along, aside));
             }
         }
     }
@@ -192,18 +192,18 @@ impl Drawing {
         };
         for k in 0..ROUND as u32 {
             let around = |k: f64| TAU * k / ROUND;
-            self.line(Tone::Limit, point(around(f64::from(k))), point(around(f64::from(k) + 1.0)));
+            self.line(LineKind::Limit, point(around(f64::from(k))), point(around(f64::from(k) + 1.0)));
             if k.is_multiple_of(8) {
-                self.line(Tone::Limit, frame.translation, point(around(f64::from(k))));
+                self.line(LineKind::Limit, frame.translation, point(around(f64::from(k))));
             }
         }
-        self.line(Tone::Present, frame.translation, frame.translation + reach * present);
+        self.line(LineKind::Present, frame.translation, frame.translation + reach * present);
     }
 
     fn rectangle(&mut self, frame: &Pose, x: f64, y: f64) {
         let corners = [(x, y), (-x, y), (-x, -y), (x, -y)].map(|(x, y)| frame.point(DVec3::new(x, y, 0.0)));
         for k in 0..4 {
-            self.line(Tone::Limit, corners[k], corners[(k + 1) % 4]);
+            self.line(LineKind::Limit, corners[k], corners[(k + 1) % 4]);
         }
     }
 }
@@ -214,55 +214,53 @@ mod tests {
     use rattleback_dynamics::Registry;
     use rattleback_scene::Scene;
 
-    fn drawn(joint: &str) -> Vec<Stroke> {
+    fn drawn(joint: &str) -> Vec<DebugLine> {
         let text = format!(
             "[simulator]\ntype = 'realtime'\n[[body]]\nname = 'a'\nposition = [1, 0, 0]\n\
              shape = {{ type = 'sphere', radius = 0.2 }}\n[[joint]]\nbodies = ['a']\nposition = [0, 0, 0]\n{joint}"
         );
-        let stage = Scene::parse(&text, "test").unwrap().build(&Registry::default()).unwrap();
-        joints(&stage.world, 0.5)
+        let built = Scene::parse(&text, "test").unwrap().build(&Registry::default()).unwrap();
+        joints(&built.world, 0.5)
     }
 
-    fn of(strokes: &[Stroke], tone: Tone) -> Vec<Stroke> {
-        strokes.iter().filter(|stroke| stroke.tone == tone).copied().collect()
+    fn of(lines: &[DebugLine], kind: LineKind) -> Vec<DebugLine> {
+        lines.iter().filter(|line| line.kind == kind).copied().collect()
     }
 
     /// The arc of a hinge about z runs from min to max at one distance, and its needle points along x at first.
     #[test]
     fn a_hinge_is_drawn_between_its_limits() {
-        let strokes = drawn("type = 'revolute'\nlimited = true\nmin = -0.5\nmax = 1.25");
-        let limits = of(&strokes, Tone::Limit);
-        let angles: Vec<f64> = limits.iter().map(|stroke| stroke.to.y.atan2(stroke.to.x)).collect();
-        let least = limits.iter().map(|stroke| stroke.from.y.atan2(stroke.from.x)).fold(0.0, f64::min);
+        let lines = drawn("type = 'revolute'\nlimited = true\nmin = -0.5\nmax = 1.25");
+        let limits = of(&lines, LineKind::Limit);
+        let angles: Vec<f64> = limits.iter().map(|line| line.to.y.atan2(line.to.x)).collect();
+        let least = limits.iter().map(|line| line.from.y.atan2(line.from.x)).fold(0.0, f64::min);
         assert!((angles.iter().copied().fold(f64::MIN, f64::max) - 1.25).abs() < 1e-12);
         assert!((least + 0.5).abs() < 1e-12);
-        assert!(
-            limits.iter().all(|stroke| (stroke.to.length() - 0.5).abs() < 1e-12 && stroke.to.z.abs() < 1e-12)
-        );
-        let needle = of(&strokes, Tone::Present)[0];
+        assert!(limits.iter().all(|line| (line.to.length() - 0.5).abs() < 1e-12 && line.to.z.abs() < 1e-12));
+        let needle = of(&lines, LineKind::Present)[0];
         assert!((needle.to - DVec3::X * 0.5).length() < 1e-12);
-        let axis = of(&strokes, Tone::Axis)[0];
+        let axis = of(&lines, LineKind::Axis)[0];
         assert!((axis.to - axis.from).cross(DVec3::Z).length() < 1e-12);
-        assert_eq!(of(&strokes, Tone::Arm)[0].from, DVec3::X);
+        assert_eq!(of(&lines, LineKind::Arm)[0].from, DVec3::X);
     }
 
     #[test]
     fn sliders_cones_ropes_and_planes_have_limits_and_others_do_not() {
-        let slider = of(&drawn("type = 'prismatic'\nlimited = true\nmin = -1\nmax = 2"), Tone::Limit);
+        let slider = of(&drawn("type = 'prismatic'\nlimited = true\nmin = -1\nmax = 2"), LineKind::Limit);
         assert!((slider[0].to - slider[0].from - DVec3::Z * 3.0).length() < 1e-12);
         // Every point of the circle is 0.3 rad off the axis.
-        for stroke in of(&drawn("type = 'spherical'\ncone = 0.3"), Tone::Limit) {
-            assert!((stroke.to.angle_between(DVec3::Z) - 0.3).abs() < 1e-9);
+        for line in of(&drawn("type = 'spherical'\ncone = 0.3"), LineKind::Limit) {
+            assert!((line.to.angle_between(DVec3::Z) - 0.3).abs() < 1e-9);
         }
         for joint in [
             "distance'\nmax = 3",
             "planar'\nlimited = true",
             "universal'\nfirst_limited = true\nsecond_limited = true",
         ] {
-            assert!(!of(&drawn(&format!("type = '{joint}")), Tone::Limit).is_empty(), "{joint}");
+            assert!(!of(&drawn(&format!("type = '{joint}")), LineKind::Limit).is_empty(), "{joint}");
         }
-        for joint in ["revolute", "rigid", "prismatic", "spherical", "universal", "wheel", "six-axis"] {
-            assert!(of(&drawn(&format!("type = '{joint}'")), Tone::Limit).is_empty(), "{joint}");
+        for joint in ["revolute", "fixed", "prismatic", "spherical", "universal", "wheel", "six-axis"] {
+            assert!(of(&drawn(&format!("type = '{joint}'")), LineKind::Limit).is_empty(), "{joint}");
         }
     }
 }

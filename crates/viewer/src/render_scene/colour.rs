@@ -1,8 +1,7 @@
 //! Colours of bodies.
 //!
-//! Bodies of one name (`brick[0]`, `brick[1]`, …) share a hue and differ a little in lightness, so that a wall looks like a wall
-//! and its bricks can still be told apart. Fixed bodies are grey, animated ones slate. The hues are spread for people who see
-//! colours differently: neighbours in the list differ in lightness, too.
+//! Copies of a body (`brick[0]`, `brick[1]`, …) share a hue and differ a little in lightness, so that they can be told apart. Static
+//! bodies are grey, kinematic ones slate. Neighbours in the list of hues differ in lightness too, for colour-blind users.
 
 use rattleback_dynamics::Status;
 use std::collections::BTreeMap;
@@ -27,14 +26,14 @@ const FIXED: [u8; 3] = [0xb4, 0xb8, 0xbe];
 const ANIMATED: [u8; 3] = [0x6d, 0x80, 0x99];
 const INACTIVE: [u8; 3] = [0x84, 0x84, 0x84];
 
-/// Picks colours for body after body.
+/// Assigns colours to bodies.
 #[derive(Debug, Default)]
 pub(super) struct Palette {
     families: BTreeMap<String, usize>,
 }
 
 impl Palette {
-    /// (name, index, what moves it) ⇒ colour.
+    /// (name, index, status) ⇒ colour.
     pub fn pick(&mut self, name: Option<&str>, index: usize, status: Status) -> Colour {
         let base = match status {
             Status::Fixed => FIXED,
@@ -50,13 +49,13 @@ impl Palette {
             },
         };
         let member = name.is_some_and(|name| name.contains('['));
-        // ± 12 % for the members of a family.
+        // ± 12 % among copies of a body.
         let shade = if member { 0.88 + 0.24 * (scramble(index) % 1024) as f32 / 1023.0 } else { 1.0 };
         Colour(base.map(|channel| (f32::from(channel) / 255.0 * shade).min(1.0)))
     }
 }
 
-/// A number that looks random and is the same every time.
+/// Hash of an index.
 fn scramble(index: usize) -> u32 {
     let mut x = (index as u32).wrapping_add(1).wrapping_mul(0x9e37_79b9);
     x ^= x >> 15;
@@ -65,7 +64,7 @@ fn scramble(index: usize) -> u32 {
 }
 
 impl Colour {
-    /// sRGB ⇒ light, by the standard's curve.
+    /// sRGB ⇒ linear light.
     pub fn linear(self) -> [f32; 3] {
         self.0.map(|c| if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) })
     }
@@ -76,7 +75,7 @@ impl Colour {
     }
 }
 
-/// Light ⇒ sRGB, the inverse of [`Colour::linear`].
+/// Linear light ⇒ sRGB, the inverse of [`Colour::linear`].
 pub(crate) fn srgb(light: f32) -> f32 {
     if light <= 0.003_130_8 { light * 12.92 } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 }
 }

@@ -1,11 +1,11 @@
-// Instruments: what cannot be seen of the bodies themselves.
+// Overlays: contacts, boxes, axes, velocities, joints and other quantities drawn over the bodies.
 
 import * as THREE from "three";
 import type { Bodies } from "./bodies";
 import { Lines } from "./lines";
 import { Section, type Frame, type Scene } from "./protocol";
 
-export interface Layer {
+export interface Overlay {
   name: string;
   label: string;
   colour: string;
@@ -13,20 +13,20 @@ export interface Layer {
 }
 
 /** In the order of the list. */
-export const LAYERS: Layer[] = [
+export const OVERLAYS: Overlay[] = [
   { name: "contacts", label: "contacts and forces", colour: "#e5484d", key: "1" },
   { name: "boxes", label: "bounding boxes", colour: "#3a8fd0", key: "2" },
   { name: "axes", label: "principal axes", colour: "#8e63ce", key: "3" },
-  { name: "velocities", label: "velocities and spins", colour: "#2f9e63", key: "4" },
+  { name: "velocities", label: "velocities and angular velocities", colour: "#2f9e63", key: "4" },
   { name: "sleeping", label: "sleeping bodies", colour: "#76808c", key: "5" },
   { name: "trajectories", label: "trajectories", colour: "#d98a1f", key: "6" },
   { name: "springs", label: "springs", colour: "#67727e", key: "7" },
   { name: "joints", label: "joints and limits", colour: "#c0589a", key: "8" },
-  { name: "cells", label: "cells or tree of the space", colour: "#2a9d8f", key: "9" },
+  { name: "cells", label: "cells or tree of the broad phase", colour: "#2a9d8f", key: "9" },
   { name: "hierarchy", label: "hierarchy of meshes", colour: "#b8862b", key: "0" },
 ];
 
-/** Colours of what joints are drawn with: arms, anchors, axes, limits, where they are. */
+/** Colours of joints by kind of line: arms, anchors, axes, limits, present values. */
 const JOINT_COLOURS = ["#7f8894", "#c0589a", "#3a8fd0", "#e0a030", "#e5484d"].map((hex) => new THREE.Color(hex));
 /** Levels of grids and trees, coarse to fine. */
 const LEVEL_COLOURS = ["#20639b", "#2a9d8f", "#8ab34a", "#e0a030", "#e5744d", "#c0589a", "#7a5cc0"].map((hex) => new THREE.Color(hex));
@@ -34,7 +34,7 @@ const LEVEL_COLOURS = ["#20639b", "#2a9d8f", "#8ab34a", "#e0a030", "#e5744d", "#
 const EDGES = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((a) => [1, 2, 4].filter((bit) => !(a & bit)).map((bit) => [a, a | bit]));
 
 const TRAIL = 400;
-/** With more bodies than this, only the chosen one leaves a trail. */
+/** Most bodies of which all trajectories are drawn; with more, only that of the selected body. */
 const MANY = 120;
 const COILS = 9;
 const COIL_STEPS = 10;
@@ -43,7 +43,7 @@ function levelColour(level: number): THREE.Color {
   return LEVEL_COLOURS[level % LEVEL_COLOURS.length];
 }
 
-export class Instruments {
+export class Overlays {
   readonly group = new THREE.Group();
   readonly shown = new Set<string>();
   private readonly lines = new Lines();
@@ -51,14 +51,14 @@ export class Instruments {
   private readonly trails = new Map<number, THREE.Vector3[]>();
   private dots: THREE.InstancedMesh | null = null;
   private radius = 1;
-  private colours = new Map(LAYERS.map((layer) => [layer.name, new THREE.Color(layer.colour)]));
+  private colours = new Map(OVERLAYS.map((overlay) => [overlay.name, new THREE.Color(overlay.colour)]));
 
   constructor() {
     this.group.add(this.lines.object, this.top.object);
   }
 
-  /** How many strokes are drawn. */
-  get strokes(): number {
+  /** Number of line segments drawn. */
+  get segments(): number {
     return this.lines.segments + this.top.segments + (this.dots?.count ?? 0);
   }
 
@@ -74,7 +74,7 @@ export class Instruments {
     this.trails.clear();
   }
 
-  draw(frame: Frame, bodies: Bodies, chosen: number | null, hand: [THREE.Vector3, THREE.Vector3] | null) {
+  draw(frame: Frame, bodies: Bodies, chosen: number | null, drag: [THREE.Vector3, THREE.Vector3] | null) {
     this.lines.begin();
     this.top.begin();
     if (this.dots) this.dots.count = 0;
@@ -90,7 +90,7 @@ export class Instruments {
     else this.trails.clear();
     const asleep = frame.sections.get(Section.sleeping);
     bodies.showAsleep(new Set(this.shown.has("sleeping") ? asleep?.words : []));
-    if (hand) this.top.add(hand[0], hand[1], this.colours.get("contacts")!);
+    if (drag) this.top.add(drag[0], drag[1], this.colours.get("contacts")!);
     this.lines.end();
     this.top.end();
   }
@@ -122,7 +122,7 @@ export class Instruments {
       point.fromArray(rows.reals, 7 * i);
       normal.fromArray(rows.reals, 7 * i + 3);
       this.dots.setMatrixAt(i, matrix.makeScale(size, size, size).setPosition(point));
-      // The strongest force is drawn as long as an eighth of the scene.
+      // The largest force is drawn with an eighth of the size of the scene.
       const force = strongest > 0 ? Math.abs(rows.reals[7 * i + 6]) / strongest : 0;
       this.top.arrow(point, normal.multiplyScalar(this.radius * (0.03 + 0.12 * force)), this.colour("contacts"));
     }
@@ -136,7 +136,7 @@ export class Instruments {
     for (let i = 0; i < rows.count; i++) this.drawBox(this.lines, rows.reals, 7 * i, this.colour("boxes"));
   }
 
-  /** A box along the axes; its least and greatest corner stand behind the number at a place. */
+  /** An axis-aligned box; its least and greatest corner follow the number at an index. */
   private drawBox(lines: Lines, reals: Float32Array, at: number, colour: THREE.Color) {
     const corner = (bits: number) =>
       new THREE.Vector3(reals[at + (bits & 1 ? 4 : 1)], reals[at + (bits & 2 ? 5 : 2)], reals[at + (bits & 4 ? 6 : 3)]);
@@ -205,13 +205,13 @@ export class Instruments {
       quickest = Math.max(quickest, vector(10 * i + 7).length());
     }
     const longest = 0.25 * this.radius;
-    const spin = new THREE.Color("#c75fb4");
+    const angular = new THREE.Color("#c75fb4");
     for (let i = 0; i < rows.count; i++) {
       const center = vector(10 * i + 1);
       const v = vector(10 * i + 4);
       const omega = vector(10 * i + 7);
       if (fastest > 1e-9) this.top.arrow(center, v.multiplyScalar(longest / fastest), this.colour("velocities"));
-      if (quickest > 1e-9) this.top.arrow(center, omega.multiplyScalar((0.6 * longest) / quickest), spin);
+      if (quickest > 1e-9) this.top.arrow(center, omega.multiplyScalar((0.6 * longest) / quickest), angular);
     }
   }
 
@@ -242,14 +242,14 @@ export class Instruments {
 
   private drawTrails(bodies: Bodies, chosen: number | null) {
     for (let body = 0; body < bodies.count; body++) {
-      if (bodies.cast.statuses[body] > 1 || (bodies.count > MANY && body !== chosen)) continue;
+      if (bodies.geometry.statuses[body] > 1 || (bodies.count > MANY && body !== chosen)) continue;
       const trail = this.trails.get(body) ?? [];
       this.trails.set(body, trail);
       const now = bodies.center(body);
       const last = trail[trail.length - 1];
       if (!last || last.distanceTo(now) > 0.002 * this.radius) trail.push(now);
       if (trail.length > TRAIL) trail.shift();
-      const colour = new THREE.Color(bodies.cast.colours[body]);
+      const colour = new THREE.Color(bodies.geometry.colours[body]);
       for (let i = 1; i < trail.length; i++) this.lines.add(trail[i - 1], trail[i], colour);
     }
   }

@@ -1,4 +1,4 @@
-//! What a camera should look at.
+//! The box that a camera should frame, and from which direction.
 //!
 //! A camera at distance d from the centre, looking along f with half angles whose tangents are tₓ and t_y, sees a corner c of a box
 //! around the centre at depth d + c·f; it is in the picture if |c·r| ≤ tₓ (d + c·f) and |c·u| ≤ t_y (d + c·f). The nearest camera that
@@ -8,7 +8,7 @@ use glam::DVec3;
 use rattleback_dynamics::{Status, World};
 use rattleback_geometry::Aabb;
 
-/// A box around what matters, and from where to look at it.
+/// A box to frame, and the direction to a camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// Centre, m.
@@ -17,19 +17,19 @@ pub struct Frame {
     pub half: DVec3,
     /// Half its diagonal, m; > 0.
     pub radius: f64,
-    /// Unit vector from the centre to where a camera should stand.
+    /// Unit vector from the centre to the camera.
     pub toward: DVec3,
 }
 
-/// Fixed bodies up to so many times the size of what moves are looked at, too.
+/// Static bodies up to this multiple of the size of the moving ones are framed too.
 const SURROUNDINGS: f64 = 1.5;
-/// On each side one body in so many may be left out of the frame.
+/// On each side one body in this many may be outside of the frame.
 const STRAY: usize = 50;
-/// So many times as long as wide is looked at across, and more than that along.
+/// Ratio of length to width above which a box is viewed along its length instead of across.
 const LONG: (f64, f64) = (2.5, 8.0);
 
 impl Frame {
-    /// Everything that moves, and what stands around it.
+    /// The frame of all moving bodies and of the static ones around them.
     pub(super) fn of(world: &World, up: DVec3) -> Self {
         let boxes = |wanted: fn(Status) -> bool| {
             world
@@ -64,7 +64,7 @@ impl Frame {
         Self { center: all.center(), half, radius, toward }
     }
 
-    /// The same view of both.
+    /// The frame of both boxes.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let (low, high) = (self.center - self.half, self.center + self.half);
@@ -73,7 +73,7 @@ impl Frame {
         Self { center: low + half, half, radius: half.length(), toward: self.toward }
     }
 
-    /// (up, tangents of half the horizontal and vertical field) ⇒ how far from the centre a camera must stand.
+    /// (up, tangents of half the horizontal and vertical field of view) ⇒ distance of the camera from the centre, m.
     pub fn distance(&self, up: DVec3, tangents: [f64; 2]) -> f64 {
         let ahead = -self.toward;
         let right = ahead.cross(up).normalize_or(DVec3::X);
@@ -88,7 +88,7 @@ impl Frame {
     }
 }
 
-/// Boxes of bodies ⇒ a box around them; of a crowd, without the few that are far from all others.
+/// Boxes of bodies ⇒ a box around them; of many bodies, without the few outliers.
 fn crowd_box(mut boxes: Vec<Aabb>) -> Option<Aabb> {
     let stray = boxes.len() / STRAY;
     for axis in 0..3 {
@@ -101,7 +101,7 @@ fn crowd_box(mut boxes: Vec<Aabb>) -> Option<Aabb> {
     boxes.into_iter().reduce(|a, b| a.union(&b))
 }
 
-/// From where to look at a box, knowing on which side of it most bodies are.
+/// Direction to the camera, on the side of the box that most bodies are on.
 fn direction(all: &Aabb, up: DVec3, crowd: DVec3) -> DVec3 {
     let (east, north) = horizontal(up);
     let extent = |axis: DVec3| (all.half_extents() * axis.abs()).element_sum();

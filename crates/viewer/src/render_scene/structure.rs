@@ -1,7 +1,7 @@
-//! What spaces and shapes are sorted into: cells, and boxes in boxes.
+//! Cells of broad phases and nodes of bounding volume hierarchies.
 //!
-//! A simulator keeps its space to itself. What is shown is the space of the same kind with the boxes of the bodies as they are now:
-//! the occupied cells of a grid or hash, or, for trees, a tree of boxes over them. Sorted lists and brute force have nothing to show.
+//! The broad phase of a simulator is private. What is shown is a broad phase of the same type filled with the present boxes of the bodies:
+//! the occupied cells of a grid or hash, or the nodes of a tree. Sorted lists and brute force have neither.
 
 use glam::DVec3;
 use rattleback_dynamics::{BodyId, Status, World};
@@ -14,9 +14,9 @@ use rattleback_geometry::{Aabb, Pose, Shape};
 /// A cell, or a node of a tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// Level of a grid of several, or depth in a tree.
+    /// Level of a multi-level grid, or depth in a tree.
     pub level: u32,
-    /// Where it is.
+    /// Its box in world coordinates.
     pub bounds: Aabb,
 }
 
@@ -64,7 +64,7 @@ pub fn cells(world: &World, space: &str) -> Vec<Cell> {
 
 fn filled<S: Space>(mut space: S, boxes: &[(Aabb, Mobility)]) -> S {
     for (number, (bounds, mobility)) in boxes.iter().enumerate() {
-        // A box that a space cannot hold is not shown.
+        // A box that the space refuses is not shown.
         let _ = space.insert(bounds, *mobility, number as u64);
     }
     space.step(1, &mut PairChanges::default());
@@ -86,20 +86,20 @@ fn nodes(tree: &BoxTree) -> Vec<Cell> {
     nodes
 }
 
-/// A box of the tree inside a shape, in the frame of its body.
+/// A node of the hierarchy of a shape, in the frame of its body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Branch {
-    /// Whose shape it is.
+    /// The body that the shape is attached to.
     pub body: BodyId,
     /// Depth in the tree.
     pub level: u32,
-    /// Middle.
+    /// Centre of the box, m.
     pub center: DVec3,
-    /// Half its sides, as vectors.
+    /// Half the sides of the box, as vectors, m.
     pub half: [DVec3; 3],
 }
 
-/// (world, depth, at most so many) ⇒ the boxes at this depth in the trees of meshes, terrain and compounds; where a branch is not that deep, its end.
+/// (world, depth, limit) ⇒ nodes at this depth in the hierarchies of meshes, terrain and compounds, and leaves above it.
 pub fn hierarchy(world: &World, depth: u32, limit: usize) -> Vec<Branch> {
     let mut branches = Vec::new();
     for (_, part) in world.iter_shapes() {
@@ -125,7 +125,7 @@ pub fn hierarchy(world: &World, depth: u32, limit: usize) -> Vec<Branch> {
     branches
 }
 
-/// The tree of boxes over the pieces of a shape, if it has pieces.
+/// The hierarchy over the triangles or parts of a shape, if it has any.
 fn tree_of(shape: &Shape) -> Option<BoxTree> {
     let boxes: Vec<Aabb> = match shape {
         Shape::Mesh(mesh) => {
@@ -145,20 +145,20 @@ mod tests {
     use rattleback_dynamics::{Body, Registry};
     use rattleback_scene::Scene;
 
-    fn crowd() -> World {
+    fn forty_spheres() -> World {
         let mut world = World::default();
         for k in 0..40 {
             let at = DVec3::new(f64::from(k % 7), f64::from(k / 7), 0.3 * f64::from(k % 3));
-            let ball = Shape::sphere(0.2 + 0.02 * f64::from(k % 5)).unwrap();
-            world.add_body(Body::dynamic().position(at).with_shape(ball)).unwrap();
+            let sphere = Shape::sphere(0.2 + 0.02 * f64::from(k % 5)).unwrap();
+            world.add_body(Body::dynamic().position(at).with_shape(sphere)).unwrap();
         }
         world
     }
 
-    /// Whatever the space, the middle of every body lies in one of its cells or nodes.
+    /// Whatever the space, the position of every body lies in one of its cells or nodes.
     #[test]
     fn cells_cover_the_bodies() {
-        let world = crowd();
+        let world = forty_spheres();
         for space in ["uniform-grid", "multi-level-grid", "spatial-hash", "dynamic-bvh", "kd-tree"] {
             let cells = cells(&world, space);
             assert!(!cells.is_empty() && cells.len() < 2000, "{space}: {}", cells.len());
@@ -175,21 +175,21 @@ mod tests {
     fn levels_of_a_mesh_cover_it() {
         let text = "[[body]]\nname = 'a'\nposition = [3, 0, 0]\nshape = { type = 'mesh', vertices = [[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 2]], \
                     faces = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]], orientation = { axis = [0, 0, 1], angle = 1 } }";
-        let stage = Scene::parse(text, "test").unwrap().build(&Registry::default()).unwrap();
-        let root = hierarchy(&stage.world, 0, 100);
+        let built = Scene::parse(text, "test").unwrap().build(&Registry::default()).unwrap();
+        let root = hierarchy(&built.world, 0, 100);
         assert_eq!(root.len(), 1);
-        // The box around the tetrahedron is turned with the shape and stands in the frame of the body, not of the world.
+        // The box of the tetrahedron is rotated with the shape, in the frame of the body.
         let turned = DQuat::from_rotation_z(1.0);
         assert!((root[0].center - turned * DVec3::ONE).length() < 1e-9, "{root:?}");
         assert!((root[0].half[0] - turned * DVec3::X).length() < 1e-9);
         let volume = |branch: &Branch| branch.half[0].cross(branch.half[1]).dot(branch.half[2]).abs();
         for depth in 1..4 {
             assert!(
-                hierarchy(&stage.world, depth, 100).iter().all(|branch| volume(branch) <= volume(&root[0]))
+                hierarchy(&built.world, depth, 100).iter().all(|branch| volume(branch) <= volume(&root[0]))
             );
         }
-        assert!(hierarchy(&crowd(), 0, 100).is_empty());
-        assert_eq!(hierarchy(&stage.world, 9, 1).len(), 1);
+        assert!(hierarchy(&forty_spheres(), 0, 100).is_empty());
+        assert_eq!(hierarchy(&built.world, 9, 1).len(), 1);
     }
 
     use glam::DQuat;

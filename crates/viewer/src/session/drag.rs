@@ -1,8 +1,8 @@
-//! Hands that hold bodies.
+//! Dragging bodies with the mouse.
 //!
-//! A held body is pulled by a damped spring from the point p where it was gripped to the target: f = m (k (target − p) − c ṗ)
-//! with k = ω², c = 2 ω and m its mass, so that heavy and light bodies follow alike and none overshoots. That is the spring
-//! force with tuning by frequency, ζ = 1 and no rest length.
+//! A damped spring pulls the grabbed point p of a body to the target: f = m (k (target − p) − c ṗ) with k = ω², c = 2 ω and m the
+//! mass of the body. The response is critically damped and independent of the mass. It is the spring force tuned by frequency, with
+//! ζ = 1 and rest length 0.
 
 use super::ClientId;
 use glam::DVec3;
@@ -13,14 +13,21 @@ use std::collections::BTreeMap;
 /// ω, 1/s: k = 100 s⁻².
 const FREQUENCY: f64 = 10.0;
 
-/// Who holds what.
-#[derive(Debug, Default)]
-pub struct Grips {
-    held: BTreeMap<ClientId, (ForceId, BodyId)>,
+/// The spring between the mouse of a client and a body.
+#[derive(Clone, Copy, Debug)]
+struct MouseSpring {
+    force: ForceId,
+    body: BodyId,
 }
 
-impl Grips {
-    /// Takes hold of a body at a world point.
+/// Mouse springs of all clients.
+#[derive(Debug, Default)]
+pub struct Drags {
+    springs: BTreeMap<ClientId, MouseSpring>,
+}
+
+impl Drags {
+    /// Attaches a spring to a body at a world point.
     pub fn grab(
         &mut self,
         client: ClientId,
@@ -29,9 +36,12 @@ impl Grips {
         point: DVec3,
     ) -> Result<(), String> {
         self.release(client, world);
-        let held = world.body(body).map_err(|error| error.to_string())?;
-        if held.status() != Status::Dynamic {
-            return Err(format!("{} does not move by forces", held.name().unwrap_or("this body")));
+        let grabbed = world.body(body).map_err(|error| error.to_string())?;
+        if grabbed.status() != Status::Dynamic {
+            return Err(format!(
+                "{} is not dynamic and cannot be dragged",
+                grabbed.name().unwrap_or("this body")
+            ));
         }
         if !point.is_finite() {
             return Err("a point must be finite".into());
@@ -39,40 +49,40 @@ impl Grips {
         let spring = Spring {
             body_b: Some(body),
             anchor_a: Signal::Constant(point),
-            anchor_b: Signal::Constant(held.pose().inverse_point(point)),
+            anchor_b: Signal::Constant(grabbed.pose().inverse_point(point)),
             tuning: "frequency".into(),
             angular_frequency: Signal::Constant(FREQUENCY),
             damping_ratio: Signal::Constant(1.0),
             ..Spring::default()
         };
         let force = world
-            .add_force_on(Targets::All, Some("hand".into()), Box::new(spring))
+            .add_force_on(Targets::All, Some("mouse".into()), Box::new(spring))
             .map_err(|error| error.to_string())?;
-        // Opening a body for changes wakes it.
+        // Mutable access wakes a sleeping body.
         let _ = world.body_mut(body);
-        self.held.insert(client, (force, body));
+        self.springs.insert(client, MouseSpring { force, body });
         Ok(())
     }
 
-    /// Moves the target of what a client holds.
+    /// Moves the target of a client's spring.
     pub fn drag(&self, client: ClientId, world: &mut World, target: DVec3) -> Result<(), String> {
-        let Some((force, body)) = self.held.get(&client) else { return Ok(()) };
+        let Some(MouseSpring { force, body }) = self.springs.get(&client) else { return Ok(()) };
         let value = Value::VectorSignal(Signal::Constant(target));
         world.set_force_property(*force, "anchor_a", value).map_err(|error| error.to_string())?;
         let _ = world.body_mut(*body);
         Ok(())
     }
 
-    /// Lets go.
+    /// Removes a client's spring.
     pub fn release(&mut self, client: ClientId, world: &mut World) {
-        if let Some((force, _)) = self.held.remove(&client) {
+        if let Some(MouseSpring { force, .. }) = self.springs.remove(&client) {
             let _ = world.remove_force(force);
         }
     }
 
-    /// Forgets everything: the world is another one.
+    /// Forgets all springs, because the world they act on is gone.
     pub fn clear(&mut self) {
-        self.held.clear();
+        self.springs.clear();
     }
 }
 
@@ -82,16 +92,16 @@ mod tests {
     use rattleback_dynamics::{Body, FreeMotion, Simulator};
     use rattleback_geometry::Shape;
 
-    /// Held at its centre without gravity, a body follows x(t) = d (1 − (1 + ω t) e^(−ω t)), whatever it weighs.
+    /// Dragged at its centre without gravity, a body follows x(t) = d (1 − (1 + ω t) e^(−ω t)), whatever its mass.
     #[test]
     fn heavy_and_light_bodies_follow_alike() {
         for density in [1.0, 10_000.0] {
             let mut world = World::weightless();
             let shape = Shape::sphere(0.1).unwrap();
             let id = world.add_body(Body::dynamic().with_shape(shape).density(density)).unwrap();
-            let mut grips = Grips::default();
-            grips.grab(1, &mut world, id, DVec3::ZERO).unwrap();
-            grips.drag(1, &mut world, DVec3::X).unwrap();
+            let mut drags = Drags::default();
+            drags.grab(1, &mut world, id, DVec3::ZERO).unwrap();
+            drags.drag(1, &mut world, DVec3::X).unwrap();
             let mut simulator = FreeMotion::default();
             for _ in 0..200 {
                 simulator.step(&mut world, 1e-3).unwrap();
@@ -99,7 +109,7 @@ mod tests {
             let expected = 1.0 - (1.0 + 2.0) * (-2.0f64).exp();
             let x = world.body(id).unwrap().position().x;
             assert!((x - expected).abs() < 1e-3, "{x} {expected}");
-            grips.release(1, &mut world);
+            drags.release(1, &mut world);
             assert_eq!(world.iter_forces().count(), 0);
         }
     }

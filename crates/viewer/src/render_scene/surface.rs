@@ -1,4 +1,4 @@
-//! Surfaces, each of them once.
+//! Surfaces shared by shapes that differ by a scale.
 
 use super::normals;
 use glam::{DVec3, Vec3};
@@ -6,7 +6,7 @@ use rattleback_geometry::{Shape, TriangleMesh};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Triangles with a normal at each corner, in a frame where they are about as large as one.
+/// Triangles with a normal at each corner, scaled to about unit size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surface {
     /// Corners.
@@ -27,7 +27,7 @@ impl Surface {
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Key {
-    Ball,
+    Sphere,
     Cube,
     Cylinder,
     Cone,
@@ -50,12 +50,12 @@ impl Surfaces {
         Self { list: Vec::new(), known: HashMap::new(), segments }
     }
 
-    /// Bounded shape ⇒ index of its surface and its scale; nothing if it cannot be drawn.
+    /// Bounded shape ⇒ index of its surface and its scale; none if it cannot be drawn.
     pub fn of(&mut self, shape: &Shape) -> Option<(u32, DVec3)> {
         let one = DVec3::ONE;
         match shape {
-            Shape::Sphere(ball) => self.unit(Key::Ball, Shape::sphere(1.0), one * ball.radius()),
-            Shape::Ellipsoid(e) => self.unit(Key::Ball, Shape::sphere(1.0), e.semi_axes()),
+            Shape::Sphere(sphere) => self.unit(Key::Sphere, Shape::sphere(1.0), one * sphere.radius()),
+            Shape::Ellipsoid(e) => self.unit(Key::Sphere, Shape::sphere(1.0), e.semi_axes()),
             Shape::Cuboid(cuboid) => self.unit(Key::Cube, Shape::cuboid(one), cuboid.half_extents()),
             Shape::Cylinder(c) => {
                 let scale = DVec3::new(c.radius(), c.radius(), 0.5 * c.height());
@@ -111,7 +111,7 @@ impl Surfaces {
 mod tests {
     use super::*;
 
-    /// What is drawn is where the shape is: the farthest corner along any axis is the shape's own.
+    /// The bounding box of the drawn surface is that of the shape.
     #[test]
     fn scaled_surfaces_fill_the_shape() {
         let hull = [DVec3::ZERO, DVec3::X * 3.0, DVec3::Y * 2.0, DVec3::Z];

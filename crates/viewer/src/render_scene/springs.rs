@@ -1,4 +1,4 @@
-//! Where springs are.
+//! End points of springs.
 
 use glam::DVec3;
 use rattleback_dynamics::World;

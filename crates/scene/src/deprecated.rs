@@ -1,0 +1,164 @@
+//! Names of earlier releases in scene files.
+//!
+//! They are read for one release after they changed. Each is replaced in the tree, so that all later passes, and converted scenes, have
+//! present names only, and is reported as a warning at its first place.
+
+use crate::document::{Content, Key, Node, Table};
+use crate::error::{Problem, SceneWarning};
+use crate::joint_names::{renamed_key, renamed_type};
+use crate::source::{Fault, Read, Source, Span};
+use std::collections::BTreeSet;
+
+/// (status in an earlier release, its present name)
+const STATUSES: &[(&str, &str)] = &[("fixed", "static"), ("animated", "kinematic")];
+/// (key of bodies and shapes in an earlier release, its present name)
+const KEYS: &[(&str, &str)] = &[("touches", "collision_mask")];
+
+/// An old name that was replaced.
+#[derive(Debug)]
+struct Replaced {
+    /// "status", "key" or "joint".
+    what: &'static str,
+    old: String,
+    new: &'static str,
+    first: Span,
+    /// Byte offsets of the name; a call in a loop of a script is one place.
+    places: BTreeSet<u32>,
+}
+
+/// Replaces old names in a tree and remembers where they were.
+#[derive(Debug, Default)]
+pub(crate) struct Deprecated {
+    replaced: Vec<Replaced>,
+}
+
+impl Deprecated {
+    /// Replaces the old names of a whole tree. Joints that get their type from a default are complete only after `defaults::apply`, so
+    /// this runs before it and after it.
+    pub fn replace(&mut self, document: &mut Table) -> Read<()> {
+        for (key, node) in &mut document.entries {
+            match key.name.as_str() {
+                "body" => tables(node, &mut |body| self.body(body))?,
+                "joint" => tables(node, &mut |joint| self.joint(joint))?,
+                "defaults" => self.defaults(node)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The old names as warnings, one for each name, at its first place.
+    pub fn warnings(self, source: &Source) -> Vec<SceneWarning> {
+        let warning = |Replaced { what, old, new, first, places }: Replaced| {
+            let others = match places.len() {
+                1 => String::new(),
+                2 => "; there is one more place".into(),
+                count => format!("; there are {} more places", count - 1),
+            };
+            let message = format!(
+                "{what} `{old}` has been renamed `{new}`; the next release will not read the old name{others}"
+            );
+            SceneWarning { place: source.place(first), message }
+        };
+        self.replaced.into_iter().map(warning).collect()
+    }
+
+    fn defaults(&mut self, node: &mut Node) -> Read<()> {
+        let Content::Table(kinds) = &mut node.content else { return Ok(()) };
+        for (kind, names) in &mut kinds.entries {
+            let Content::Table(names) = &mut names.content else { continue };
+            for (_, default) in &mut names.entries {
+                let Content::Table(table) = &mut default.content else { continue };
+                match kind.name.as_str() {
+                    "body" => self.body(table)?,
+                    "shape" => self.rename_keys(table, &key_now)?,
+                    "joint" => self.joint(table)?,
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, body: &mut Table) -> Read<()> {
+        self.rename_keys(body, &key_now)?;
+        for (key, node) in &mut body.entries {
+            match key.name.as_str() {
+                "status" => self.rename_value(node, "status", |old| now(STATUSES, old)),
+                "shape" => tables(node, &mut |shape| self.rename_keys(shape, &key_now))?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn joint(&mut self, joint: &mut Table) -> Read<()> {
+        let Some((_, node)) = joint.entries.iter_mut().find(|(key, _)| key.name == "type") else {
+            return Ok(());
+        };
+        self.rename_value(node, "joint", renamed_type);
+        let Content::Text(name) = &node.content else { return Ok(()) };
+        let name = name.clone();
+        self.rename_keys(joint, &|old| renamed_key(&name, old))
+    }
+
+    fn rename_value(
+        &mut self,
+        node: &mut Node,
+        what: &'static str,
+        now: impl Fn(&str) -> Option<&'static str>,
+    ) {
+        if let Content::Text(text) = &mut node.content
+            && let Some(new) = now(text)
+        {
+            let old = std::mem::replace(text, new.into());
+            self.note(what, &old, new, node.span);
+        }
+    }
+
+    /// Renames the keys of a table. A table with a key under both names is refused.
+    fn rename_keys(&mut self, table: &mut Table, now: &dyn Fn(&str) -> Option<&'static str>) -> Read<()> {
+        for place in 0..table.entries.len() {
+            let Key { name, span } = &table.entries[place].0;
+            let Some(new) = now(name) else { continue };
+            if table.get(new).is_some() {
+                let message =
+                    format!("`{name}` and `{new}` are the old and the new name of one key; give `{new}`");
+                return Err(Fault::new(*span, Problem::Conflict(message)));
+            }
+            self.note("key", name, new, *span);
+            table.entries[place].0.name = new.into();
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, what: &'static str, old: &str, new: &'static str, span: Span) {
+        let same = |known: &&mut Replaced| known.what == what && known.old == old && known.new == new;
+        if let Some(known) = self.replaced.iter_mut().find(same) {
+            known.places.insert(span.start);
+            return;
+        }
+        let places = BTreeSet::from([span.start]);
+        self.replaced.push(Replaced { what, old: old.into(), new, first: span, places });
+    }
+}
+
+fn now(names: &'static [(&'static str, &'static str)], old: &str) -> Option<&'static str> {
+    names.iter().find(|(known, _)| *known == old).map(|(_, new)| *new)
+}
+
+fn key_now(old: &str) -> Option<&'static str> {
+    now(KEYS, old)
+}
+
+/// Every table of a list, or one alone; what is neither is refused by the model.
+fn tables(node: &mut Node, change: &mut dyn FnMut(&mut Table) -> Read<()>) -> Read<()> {
+    match &mut node.content {
+        Content::Table(table) => change(table),
+        Content::List(list) => list.iter_mut().try_for_each(|item| match &mut item.content {
+            Content::Table(table) => change(table),
+            _ => Ok(()),
+        }),
+        _ => Ok(()),
+    }
+}
