@@ -14,8 +14,8 @@ use super::mechanism::Mechanism;
 use super::settings::ConstraintSettings;
 use super::trajectory::{Trajectory, evaluate};
 use super::tuning::{
-    APPROXIMATE_SWEEPS, APPROXIMATE_TOLERANCE, MAX_TRAJECTORY_PROJECTIONS, OVERLAP_RECOVERY, OVERLAP_SLOP,
-    TOLERANCE_PER_SPEED, TRAJECTORY_JOINT_TOLERANCE,
+    APPROXIMATE_SWEEPS, APPROXIMATE_TOLERANCE, MAX_PIVOTED_CONTACTS, MAX_TRAJECTORY_PROJECTIONS,
+    OVERLAP_RECOVERY, OVERLAP_SLOP, TOLERANCE_PER_SPEED, TRAJECTORY_JOINT_TOLERANCE,
 };
 use super::world_mirror::WorldMirror;
 use crate::motion::Motion;
@@ -115,11 +115,17 @@ impl ContactInterval<'_> {
         });
         forces.add_rows(mirror, start, &unconstrained, self.row_targets);
         forces.warm_start(warm_start, points, time);
+        let by_pivots = |forces: &mut ForceSolver| {
+            forces.solve_by_pivots(points.iter().map(slides).collect(), &block_settings)
+        };
         let report = if settings.solver == "baraff" {
-            let sliding: Vec<bool> = points.iter().map(slides).collect();
-            forces.solve_by_pivots(sliding, &block_settings)
+            by_pivots(forces)
         } else {
-            forces.solve(&block_settings)
+            let report = forces.solve(&block_settings);
+            // Newton's method stalls on some stacks with large mass ratios; pivoting does not.
+            let pivotable =
+                !self.approximate && self.row_targets.is_empty() && points.len() <= MAX_PIVOTED_CONTACTS;
+            if report.converged || !pivotable { report } else { by_pivots(forces) }
         };
         forces.store_row_impulses();
         self.constrain_trajectories(start, points, forces, (trajectories, end), &position_settings);

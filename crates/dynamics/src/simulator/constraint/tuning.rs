@@ -28,6 +28,8 @@ pub(super) const ENERGY_ROUNDING: f64 = 1e-15;
 
 // Interval with contacts (`interval`).
 
+/// Contacts up to which forces that Newton's method does not find are computed by pivoting, in O(n³).
+pub(super) const MAX_PIVOTED_CONTACTS: usize = 64;
 /// Overlap, in touching tolerances, that is left as it is: removing it would lift bodies without anything that
 /// does the work.
 pub(in crate::simulator) const OVERLAP_SLOP: f64 = 20.0;

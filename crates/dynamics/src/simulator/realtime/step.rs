@@ -180,7 +180,8 @@ impl Realtime {
                     for index in chunk.clone() {
                         if index + PREFETCH_DISTANCE < chunk.end {
                             // SAFETY: chunks do not overlap.
-                            contacts.prefetch(unsafe { pairs.get(index + PREFETCH_DISTANCE) }.contact as usize);
+                            contacts
+                                .prefetch(unsafe { pairs.get(index + PREFETCH_DISTANCE) }.contact as usize);
                         }
                         // SAFETY: as above.
                         let pair = unsafe { pairs.get_mut(index) };
