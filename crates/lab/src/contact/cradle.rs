@@ -23,8 +23,9 @@ fn velocity_limit(simulator: &str, _: f64) -> Option<f64> {
     Some(if simulator == "realtime" { 2e-2 } else { 1e-6 })
 }
 
-fn energy_limit(_: &str, _: f64) -> Option<f64> {
-    Some(1e-9)
+/// `realtime` keeps velocities of the solver in single precision.
+fn energy_limit(simulator: &str, _: f64) -> Option<f64> {
+    Some(if simulator == "realtime" { 1e-6 } else { 1e-9 })
 }
 
 fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {

@@ -17,7 +17,7 @@ use super::settings::ConstraintSettings;
 use super::tuning::{MAX_FRICTION_ROUNDS, RESTING_CONTACTS_JOIN_AFTER};
 use super::work::add_contact_work;
 use super::world_mirror::WorldMirror;
-use crate::contact::{Collision, CollisionSettings, Contactor, Law, resolve};
+use crate::contact::{Collision, CollisionSettings, Contactor, Law, resolve, resolve_passive};
 use crate::motion::Motion;
 use crate::world::{BodyId, Event, WorkEntry};
 use glam::{DMat3, DVec3};
@@ -224,20 +224,14 @@ impl SimultaneousImpact<'_> {
         let Ok((collision, world)) = Collision::between(&a, &b, point.normal()) else {
             return vec![DVec3::ZERO];
         };
-        let by = |e: f64| resolve(&collision, &CollisionSettings { e, ..settings });
-        let Ok(mut outcome) = by(settings.e) else { return vec![DVec3::ZERO] };
+        let Ok(mut outcome) = resolve(&collision, &settings) else { return vec![DVec3::ZERO] };
         if self.settings.clamp_energy
             && outcome.work > 1e-14 * collision.u.length_squared() / collision.k.z_axis.z
         {
             // Possible with Newton's and Poisson's law, not with Stronge's.
             let bodies = point.bodies.map(|body| mirror.bodies[body as usize].id);
             self.notes.push(ConstraintNote::EnergyClamped { time: self.time, bodies });
-            let (mut low, mut high) = (0.0, settings.e);
-            for _ in 0..50 {
-                let middle = 0.5 * (low + high);
-                if by(middle).is_ok_and(|outcome| outcome.work > 0.0) { high = middle } else { low = middle }
-            }
-            outcome = by(low).unwrap_or(outcome);
+            outcome = resolve_passive(&collision, &settings).unwrap_or(outcome);
         }
         vec![point.frame.transpose() * (world * outcome.impulse)]
     }

@@ -27,7 +27,7 @@ use super::tuning::{
     FEATURE_MARGIN, IMPACT_GAP, IMPACT_ITERATIONS, MAX_IMPACTS, MAX_IMPACTS_PER_CANDIDATE,
     MAX_ROTATION_SAMPLES, MIN_IMPACT_SPEED, ROTATION_SAMPLE_ANGLE, SEPARATED_GAP, SIMULTANEOUS_GAP,
 };
-use crate::contact::{Collision, CollisionSettings, Contactor, Restitution, resolve};
+use crate::contact::{Collision, CollisionSettings, Contactor, Restitution, resolve_passive};
 use crate::motion::Motion;
 use crate::world::{Event, Status, World};
 use glam::{DQuat, DVec3};
@@ -583,7 +583,7 @@ impl ImpactStage {
             mu: candidate.mu,
             ..CollisionSettings::default()
         };
-        let impulse = frame * resolve(&collision, &settings).ok()?.impulse;
+        let impulse = frame * resolve_passive(&collision, &settings).ok()?.impulse;
         if !impulse.is_finite() {
             return None;
         }
