@@ -3,6 +3,7 @@
 mod balance;
 mod bodies;
 mod body;
+mod epoch;
 mod event;
 mod filter;
 mod handle;
@@ -19,6 +20,8 @@ mod view;
 
 pub use bodies::Bodies;
 pub use body::{Body, ShapePart, Status};
+pub(crate) use epoch::Continuity;
+pub use epoch::Epoch;
 pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
 pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, ShapeId};
@@ -36,6 +39,7 @@ use crate::force::{Force, Gravity, Loads, Scope, Targets};
 use crate::motion::{Inertia, Motion};
 use crate::property;
 use body::BodyRecord;
+use epoch::{Identity, Steppers};
 use glam::DVec3;
 use joints::Joints;
 use journal::Journal;
@@ -92,6 +96,8 @@ pub struct World {
     journal: Journal,
     /// What changed the energy, if that is accounted for.
     ledger: Option<Box<EnergyLedger>>,
+    identity: Identity,
+    steppers: Steppers,
 }
 
 impl Default for World {
@@ -131,6 +137,8 @@ impl World {
             sick: Vec::new(),
             journal: Journal::default(),
             ledger: None,
+            identity: Identity::default(),
+            steppers: Steppers::default(),
         }
     }
 
@@ -489,13 +497,14 @@ impl World {
         &mut self.counters
     }
 
-    /// Starts a step: forgets the news of the last one.
-    pub(crate) fn begin_step(&mut self) {
+    /// Starts a step: forgets the news of the last one. Epoch of the simulator's own last step ⇒ what has happened since.
+    pub(crate) fn begin_step(&mut self, own: &Epoch) -> Continuity {
         self.events.clear();
         self.moved.clear();
         self.sick.clear();
         self.counters = Counters { steps: self.counters.steps, ..Counters::default() };
         self.begin_ledger();
+        self.continuity(own)
     }
 
     /// Adds what happened during the step, in order.
@@ -577,6 +586,7 @@ impl World {
         for index in places.drain(..).rev() {
             let id = self.bodies.ids(Status::Dynamic)[index];
             if self.bodies.set_status(id, Status::Inactive).is_ok() {
+                self.journal.note(id);
                 self.events.push(Event::Quarantined { body: id, time });
                 self.spoil_ledger();
             }
@@ -593,6 +603,7 @@ impl World {
             .collect();
         for id in outside {
             if self.bodies.set_status(id, Status::Inactive).is_ok() {
+                self.journal.note(id);
                 self.events.push(Event::LeftBounds { body: id, time: self.time });
                 self.spoil_ledger();
             }

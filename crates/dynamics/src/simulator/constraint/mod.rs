@@ -56,7 +56,9 @@ use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
-use crate::world::{BodyId, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World};
+use crate::world::{
+    BodyId, Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World,
+};
 use contact_phase::ContactPhase;
 use flight::Flight;
 use force::Forces;
@@ -175,6 +177,7 @@ pub struct Constraint {
     accounts: bool,
     notes: Vec<ConstraintNote>,
     counters: ConstraintCounters,
+    epoch: Epoch,
 }
 
 impl Default for Constraint {
@@ -217,6 +220,7 @@ impl Constraint {
             accounts: false,
             notes: Vec::new(),
             counters: ConstraintCounters::default(),
+            epoch: Epoch::default(),
         }
     }
 
@@ -262,7 +266,11 @@ impl Simulator for Constraint {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_one_way("constraint", world)?;
-        world.begin_step();
+        match world.begin_step(&self.epoch) {
+            Continuity::Unbroken => {}
+            Continuity::SteppedByOthers => self.retake_states(),
+            Continuity::OtherWorld => self.start_over(),
+        }
         world.follow_joints();
         self.events.clear();
         self.begin_account(world);
@@ -282,6 +290,7 @@ impl Simulator for Constraint {
         for joint in self.joint_loads.broken(world) {
             world.break_joint(joint, end);
         }
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 

@@ -139,7 +139,7 @@ impl Roster {
     }
 
     /// The state of one that has seen no world.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         *self = Self::new(self.kind);
     }
 

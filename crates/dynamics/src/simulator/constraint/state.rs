@@ -4,7 +4,7 @@ use super::Constraint;
 use super::crowd::RESTLESS;
 use super::roster_state::RosterState;
 use super::touch::Name;
-use crate::world::{JointId, ShapeId};
+use crate::world::{Epoch, JointId, ShapeId};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,7 @@ pub(super) struct State {
     touching: Vec<[ShapeId; 2]>,
     warned: Vec<(bool, Vec<JointId>)>,
     roster: RosterState,
+    epoch: Epoch,
 }
 
 impl State {
@@ -40,6 +41,7 @@ impl Constraint {
             touching: self.touching.iter().copied().collect(),
             warned: self.warned.iter().cloned().collect(),
             roster: self.roster.state(),
+            epoch: self.epoch,
         }
     }
 
@@ -54,5 +56,19 @@ impl Constraint {
         self.warned = state.warned.into_iter().collect();
         self.contacts.clear();
         self.roster.recall(state.roster);
+        self.epoch = state.epoch;
+    }
+
+    /// Forgets what depends on the states of bodies: another simulator has moved them.
+    pub(super) fn retake_states(&mut self) {
+        self.roster.forget();
+        self.memory.clear();
+        self.contacts.clear();
+    }
+
+    /// Forgets everything about the world.
+    pub(super) fn start_over(&mut self) {
+        self.take_up(State::fresh(self.settings.substeps.max(1) as u64));
+        self.roster.forget();
     }
 }

@@ -17,7 +17,7 @@ use crate::motion::{Inertia, Motion};
 use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
 use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
 use crate::simulator::{Simulator, check_step, refuse_joints};
-use crate::world::{SnapshotError, Status, World};
+use crate::world::{Continuity, Epoch, SnapshotError, Status, World};
 use glam::DVec3;
 use rattleback_numerics::StepError;
 use rattleback_numerics::damping::Damping;
@@ -37,6 +37,7 @@ pub struct FreeMotion {
     threads: u32,
     /// The revision of the world after our last step: if it differs, someone else has moved things.
     revision: Option<u64>,
+    epoch: Epoch,
 }
 
 impl Default for FreeMotion {
@@ -55,6 +56,7 @@ impl FreeMotion {
             sick: Vec::new(),
             threads: 1,
             revision: None,
+            epoch: Epoch::default(),
         }
     }
 
@@ -88,11 +90,11 @@ impl Simulator for FreeMotion {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_joints("free-motion", world)?;
-        if self.revision != Some(world.revision()) {
+        let continuity = world.begin_step(&self.epoch);
+        if self.revision != Some(world.revision()) || continuity != Continuity::Unbroken {
             self.integrator.reset();
         }
         let time = world.time();
-        world.begin_step();
         loop {
             self.sick.clear();
             let mut flow = Flow::new(world, &mut self.loads, &mut self.sick, self.threads);
@@ -122,18 +124,19 @@ impl Simulator for FreeMotion {
             self.integrator.reset();
         }
         self.revision = Some(world.revision());
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
     fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&(self.revision, self.integrator.memory())).unwrap_or_default()
+        postcard::to_allocvec(&(self.revision, self.epoch, self.integrator.memory())).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (revision, memory): (Option<u64>, Vec<u8>) =
+        let (revision, epoch, memory): (Option<u64>, Epoch, Vec<u8>) =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the simulator"))?;
         self.integrator.recall(&memory)?;
-        self.revision = revision;
+        (self.revision, self.epoch) = (revision, epoch);
         Ok(())
     }
 }

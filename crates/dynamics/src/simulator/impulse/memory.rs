@@ -14,7 +14,7 @@ use super::rest::Watch;
 use super::stage::{ImpulseCounters, Stage};
 use crate::error::Error;
 use crate::motion::Motion;
-use crate::world::World;
+use crate::world::{Epoch, World};
 use glam::DVec3;
 use rattleback_geometry::Aabb;
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,7 @@ impl Recalled {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Memory {
     pub revision: Option<u64>,
+    pub epoch: Epoch,
     gravity: DVec3,
     counters: ImpulseCounters,
     smallest_gap: f64,
@@ -100,7 +101,7 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Company ⇒ what has to be remembered of it.
-    pub fn of(company: &Company, revision: Option<u64>) -> Self {
+    pub fn of(company: &Company, revision: Option<u64>, epoch: Epoch) -> Self {
         let stages = &company.stages;
         let mut pairs = Vec::new();
         let (mut actors, mut boxes): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
@@ -125,6 +126,7 @@ impl Memory {
         let first = stages.first();
         Self {
             revision,
+            epoch,
             gravity: first.map_or(DVec3::ZERO, |stage| stage.gravity),
             counters: company.counters,
             smallest_gap: company.smallest_gap,

@@ -57,7 +57,7 @@ use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
-use crate::world::{BodyId, SnapshotError, Status, World};
+use crate::world::{BodyId, Continuity, Epoch, SnapshotError, Status, World};
 use company::{Act, Company};
 use glam::DVec3;
 use memory::Memory;
@@ -175,6 +175,7 @@ pub struct Impulse {
     recalled: Option<Memory>,
     /// The revision of the world the stage was made of; none if it has to be made anew.
     revision: Option<u64>,
+    epoch: Epoch,
 }
 
 impl Impulse {
@@ -236,13 +237,16 @@ impl Impulse {
         self.company.forces().into_iter()
     }
 
-    fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+    fn advance(&mut self, world: &mut World, dt: f64, continuity: Continuity) -> Result<(), Error> {
         let (start, end) = (world.time(), world.time() + dt);
         world.gather_loads(start, &mut self.loads);
         let gravity = self.loads.uniform_acceleration();
         if let Some(memory) = self.recalled.take() {
             self.revision = memory.revision;
             memory.restore(&mut self.company, world, &self.settings)?;
+        }
+        if continuity != Continuity::Unbroken {
+            self.revision = None;
         }
         if self.revision != Some(world.revision()) || self.company.is_stale(world, gravity) {
             self.company.enlist(world, &self.settings, gravity)?;
@@ -284,10 +288,10 @@ impl Simulator for Impulse {
         check_step(dt)?;
         refuse_joints("impulse", world)?;
         refuse_one_way("impulse", world)?;
-        world.begin_step();
+        let continuity = world.begin_step(&self.epoch);
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        if let Err(error) = self.advance(world, dt) {
+        if let Err(error) = self.advance(world, dt, continuity) {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
             self.revision = None;
             return Err(match error {
@@ -303,6 +307,7 @@ impl Simulator for Impulse {
         }
         world.end_step(end, Some(&self.before));
         self.revision = Some(world.revision());
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
@@ -323,12 +328,13 @@ impl Simulator for Impulse {
     }
 
     fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&Memory::of(&self.company, self.revision)).unwrap_or_default()
+        postcard::to_allocvec(&Memory::of(&self.company, self.revision, self.epoch)).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let memory =
+        let memory: Memory =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the simulator"))?;
+        self.epoch = memory.epoch;
         self.recalled = Some(memory);
         Ok(())
     }

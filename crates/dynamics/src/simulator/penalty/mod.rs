@@ -26,7 +26,7 @@ use crate::simulator::constraint::roster_state::RosterState;
 use crate::simulator::constraint::touch::{Touch, gather};
 use crate::simulator::constraint::work::add_contact_work;
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
-use crate::world::{SnapshotError, Status, WorkEntry, World};
+use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
@@ -117,6 +117,7 @@ pub struct Penalty {
     works: Vec<WorkEntry>,
     accounts: bool,
     before: Vec<Motion>,
+    epoch: Epoch,
 }
 
 impl Default for Penalty {
@@ -144,6 +145,7 @@ impl Penalty {
             works: Vec::new(),
             accounts: false,
             before: Vec::new(),
+            epoch: Epoch::default(),
         }
     }
 
@@ -278,7 +280,9 @@ impl Simulator for Penalty {
         check_step(dt)?;
         refuse_joints("penalty", world)?;
         refuse_one_way("penalty", world)?;
-        world.begin_step();
+        if world.begin_step(&self.epoch) != Continuity::Unbroken {
+            self.roster.forget();
+        }
         self.works.clear();
         self.accounts = world.begin_elastic_account();
         self.before.clear();
@@ -299,6 +303,7 @@ impl Simulator for Penalty {
             world.add_work(entry);
         }
         world.end_step(begin + dt, Some(&self.before));
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
@@ -307,16 +312,17 @@ impl Simulator for Penalty {
     }
 
     fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&self.roster.state()).unwrap_or_default()
+        postcard::to_allocvec(&(self.roster.state(), self.epoch)).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let state = match memory {
-            [] => RosterState::default(),
+        let (state, epoch) = match memory {
+            [] => (RosterState::default(), Epoch::default()),
             bytes => postcard::from_bytes(bytes)
                 .map_err(|_| SnapshotError::Malformed("memory of the penalty simulator"))?,
         };
         self.roster.recall(state);
+        self.epoch = epoch;
         Ok(())
     }
 }

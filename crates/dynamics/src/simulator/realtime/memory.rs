@@ -12,7 +12,7 @@ use super::roster::{Actor, Life, NONE, Part, Roster, is_round};
 use super::sleep::IslandMemory;
 use super::{Realtime, RealtimeCounters};
 use crate::error::Error;
-use crate::world::{BodyId, BodyRef, Handle, JointId, MixedMaterial, ShapeId, Status, World};
+use crate::world::{BodyId, BodyRef, Epoch, Handle, JointId, MixedMaterial, ShapeId, Status, World};
 use glam::{DVec3, Vec3};
 use rattleback_geometry::space::{Mobility, Pair, PairChanges, Space};
 use rattleback_geometry::{Aabb, Pose, Shape};
@@ -55,6 +55,7 @@ struct BondMemory {
 /// The state of a simulator between two steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Memory {
+    pub epoch: Epoch,
     revision: Option<u64>,
     joint_revision: Option<u64>,
     counts: [usize; 4],
@@ -108,6 +109,7 @@ impl Realtime {
         });
         let pairs = self.space.pairs().iter().map(|pair| [pair.a.index(), pair.b.index()]).collect();
         Memory {
+            epoch: self.epoch,
             revision: self.roster.revision,
             joint_revision: self.bonds.revision,
             counts: self.roster.counts,

@@ -47,7 +47,7 @@ use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, StageTimes, check_step};
-use crate::world::{BodyId, Event, Handle, JointId, SnapshotError, Status, World};
+use crate::world::{BodyId, Epoch, Event, Handle, JointId, SnapshotError, Status, World};
 use apart::Path;
 use bond::Bonds;
 use bounce::Bounces;
@@ -180,6 +180,7 @@ pub struct Realtime {
     recalled: Option<Memory>,
     /// Pairs that had been told of before a state was taken up.
     told: Option<Vec<[u32; 2]>>,
+    epoch: Epoch,
 }
 
 impl Default for Realtime {
@@ -233,6 +234,7 @@ impl Realtime {
             marked: Vec::new(),
             recalled: None,
             told: None,
+            epoch: Epoch::default(),
         }
     }
 
@@ -293,11 +295,11 @@ impl Simulator for Realtime {
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
-        world.begin_step();
+        let continuity = world.begin_step(&self.epoch);
         self.events.clear();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        if let Err(error) = self.advance(world, dt) {
+        if let Err(error) = self.advance(world, dt, continuity) {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
             self.roster.paths.fill(Path::UNKNOWN);
             return Err(error);
@@ -320,6 +322,7 @@ impl Simulator for Realtime {
                 self.roster.pending.push(*body);
             }
         }
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
@@ -351,6 +354,7 @@ impl Simulator for Realtime {
             let malformed = |_| SnapshotError::Malformed("memory of the real-time simulator");
             Some(postcard::from_bytes(memory).map_err(malformed)?)
         };
+        self.epoch = self.recalled.as_ref().map_or_else(Epoch::default, |memory: &Memory| memory.epoch);
         Ok(())
     }
 }

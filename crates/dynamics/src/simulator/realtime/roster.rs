@@ -212,6 +212,13 @@ impl Roster {
         other || world.changed_since(revision).is_none()
     }
 
+    /// Has the states of all bodies that can move taken over by the next `sync`: another simulator has moved them.
+    pub fn retake_states(&mut self, world: &World) {
+        for status in [Status::Dynamic, Status::Animated] {
+            self.pending.extend_from_slice(world.bodies().ids(status));
+        }
+    }
+
     /// Takes over what changed in the world since the last time.
     pub fn sync(&mut self, world: &World, space: &mut dyn Space, dt: f64) -> Result<(), Error> {
         self.disturbed.clear();

@@ -14,7 +14,7 @@ use super::{Realtime, RealtimeCounters, TouchPoint};
 use crate::error::Error;
 use crate::motion::{Inertia, Motion, rotate_freely};
 use crate::simulator::stage_times::{StageTimes, Stopwatch};
-use crate::world::{Event, Handle, Status, World};
+use crate::world::{Continuity, Event, Handle, Status, World};
 use glam::{DQuat, DVec3, Mat3};
 use rattleback_numerics::team::{Portions, Shared, spread, together};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,12 @@ pub(super) struct Entrant {
 }
 
 impl Realtime {
-    pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+    pub(super) fn advance(
+        &mut self,
+        world: &mut World,
+        dt: f64,
+        continuity: Continuity,
+    ) -> Result<(), Error> {
         let mut watch = Stopwatch::start();
         self.dt = dt;
         self.sick.clear();
@@ -54,8 +59,10 @@ impl Realtime {
         if let Some(memory) = self.recalled.take() {
             self.take_up(memory, world)?;
         }
-        if self.roster.has_lost_track(world) {
+        if continuity == Continuity::OtherWorld || self.roster.has_lost_track(world) {
             self.start_over()?;
+        } else if continuity == Continuity::SteppedByOthers {
+            self.roster.retake_states(world);
         }
         self.roster.sync(world, &mut *self.space, dt)?;
         self.thin_crowds(world)?;
@@ -235,6 +242,7 @@ impl Realtime {
     }
 
     /// Puts the manifolds that count, and the bodies they belong to, into the solvers.
+    #[allow(unsafe_code)]
     fn enlist_movers(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
         let any_exact =
@@ -242,14 +250,15 @@ impl Realtime {
         let more = self.mark_delicate(world, stamp);
         let Self { solvers, roster, table, bonds, active, entrants, .. } = self;
         solvers.iter_mut().for_each(Solver::clear);
+        // Solvers keep addresses of manifolds during the step. All are taken from one borrow of the contacts: another borrow of the
+        // whole list would end those taken before.
+        let contacts = Shared::new(&mut table.contacts);
         for summary in &table.summaries {
-            if !summary.near || summary.stamp != stamp {
+            if !summary.near || summary.stamp != stamp || summary.contact as usize >= contacts.len() {
                 continue;
             }
-            let Some(contact) = table.contacts.get_mut(summary.contact as usize).and_then(Option::as_mut)
-            else {
-                continue;
-            };
+            // SAFETY: the place exists, and a contact belongs to one pair only.
+            let Some(contact) = (unsafe { contacts.get_mut(summary.contact as usize) }) else { continue };
             if summary.bouncy && contact.answered == stamp {
                 continue;
             }

@@ -288,8 +288,7 @@ impl TreeRound<'_> {
     fn sweep_trees(&self, trees: &[Range<usize>], push: bool, sweep: &Sweep) {
         for tree in trees {
             // SAFETY: a tree belongs to one thread, and its movers to it alone.
-            let branches: &mut [Branch] =
-                unsafe { std::slice::from_raw_parts_mut(self.branches.get_mut(tree.start), tree.len()) };
+            let branches: &mut [Branch] = unsafe { self.branches.range_mut(tree.clone()) };
             for branch in branches.iter_mut() {
                 if branch.bond != NONE {
                     self.lay_rows(branch, push, sweep);

@@ -28,7 +28,7 @@ use crate::motion::{Inertia, Motion, fly};
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
-use crate::world::{BodyId, JointId, ShapeId, Status, World};
+use crate::world::{BodyId, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact::Touch;
 use discrepancy::{Mass, Relaxation};
 use glam::{DQuat, DVec3};
@@ -123,6 +123,7 @@ pub struct Sequential {
     touching: Vec<TouchPoint>,
     /// What contacts and joints have done in the step, if it is accounted for.
     account: Option<Account>,
+    epoch: Epoch,
 }
 
 impl Default for Sequential {
@@ -178,7 +179,7 @@ impl Sequential {
 
     fn with_kinds(settings: SequentialSettings, space: SpaceKind, relaxation: Relaxation) -> Self {
         let (loads, before, touching) = (Loads::default(), Vec::new(), Vec::new());
-        Self { settings, space, relaxation, loads, before, touching, account: None }
+        Self { settings, space, relaxation, loads, before, touching, account: None, epoch: Epoch::default() }
     }
 
     /// Settings in use.
@@ -400,7 +401,7 @@ impl Simulator for Sequential {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_one_way("sequential", world)?;
-        world.begin_step();
+        world.begin_step(&self.epoch);
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
         let mut broken = Vec::new();
@@ -414,11 +415,26 @@ impl Simulator for Sequential {
         for joint in broken {
             world.break_joint(joint, end);
         }
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
         self.touching.clone()
+    }
+
+    fn memory(&self) -> Vec<u8> {
+        postcard::to_allocvec(&self.epoch).unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+        let malformed = |_| SnapshotError::Malformed("memory of the sequential simulator");
+        self.epoch = if memory.is_empty() {
+            Epoch::default()
+        } else {
+            postcard::from_bytes(memory).map_err(malformed)?
+        };
+        Ok(())
     }
 }
 
