@@ -93,7 +93,7 @@ impl Inertia {
 }
 
 /// A force through the centre of mass and a torque about it, world frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wrench {
     /// N.
     pub force: DVec3,

@@ -55,7 +55,9 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
+use crate::simulator::{
+    Capabilities, Feature, JointReaction, Simulator, TouchPoint, check_step, refuse_one_way,
+};
 use crate::world::{
     BodyId, Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World,
 };
@@ -296,6 +298,30 @@ impl Simulator for Constraint {
 
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
         self.contacts.values().map(ContactForce::touch_point).collect()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::Sensors,
+            Feature::ContactEvents,
+            Feature::CollisionEvents,
+            Feature::KinematicBodies,
+            Feature::Joints,
+            Feature::BreakForce,
+            Feature::BreakTorque,
+            Feature::JointReactions,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
+    }
+
+    fn joint_reaction(&self, _world: &World, joint: JointId) -> Option<JointReaction> {
+        let load = self.joint_loads().iter().find(|load| load.joint == joint)?;
+        Some(JointReaction { force: load.force, torque: load.torque })
     }
 
     fn memory(&self) -> Vec<u8> {

@@ -16,7 +16,7 @@ use crate::force::Loads;
 use crate::motion::{Inertia, Motion};
 use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
 use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
-use crate::simulator::{Simulator, check_step, refuse_joints};
+use crate::simulator::{Capabilities, Feature, Simulator, check_step, refuse_joints};
 use crate::world::{Continuity, Epoch, SnapshotError, Status, World};
 use glam::DVec3;
 use rattleback_numerics::StepError;
@@ -126,6 +126,15 @@ impl Simulator for FreeMotion {
         self.revision = Some(world.revision());
         world.sign_step(&mut self.epoch);
         Ok(())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::KinematicBodies,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
     }
 
     fn memory(&self) -> Vec<u8> {

@@ -56,7 +56,9 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
+use crate::simulator::{
+    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way,
+};
 use crate::world::{BodyId, Continuity, Epoch, SnapshotError, Status, World};
 use company::{Act, Company};
 use glam::DVec3;
@@ -325,6 +327,22 @@ impl Simulator for Impulse {
 
     fn sleepers(&self, _world: &World) -> Vec<BodyId> {
         self.resting().collect()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::RollingFriction,
+            Feature::SpinningFriction,
+            Feature::CollisionEvents,
+            Feature::Sleeping,
+            Feature::KinematicBodies,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
     }
 
     fn memory(&self) -> Vec<u8> {

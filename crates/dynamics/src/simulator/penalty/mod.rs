@@ -25,7 +25,9 @@ use crate::simulator::constraint::roster::Roster;
 use crate::simulator::constraint::roster_state::RosterState;
 use crate::simulator::constraint::touch::{Touch, gather};
 use crate::simulator::constraint::work::add_contact_work;
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
+use crate::simulator::{
+    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way,
+};
 use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
@@ -309,6 +311,18 @@ impl Simulator for Penalty {
 
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
         self.contacts.iter().map(ContactForce::touch_point).collect()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::KinematicBodies,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
     }
 
     fn memory(&self) -> Vec<u8> {

@@ -152,6 +152,7 @@ impl Bonds {
                 rows: None,
             });
             bond.locks = joint.locks();
+            bond.frames = record.frames;
             bond.has_rows = joint.has_rows();
             bond.driven = joint.is_driven();
             bond.breakable = !record.breaking.is_never();

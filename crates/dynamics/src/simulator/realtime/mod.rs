@@ -46,7 +46,7 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, StageTimes, check_step};
+use crate::simulator::{Capabilities, Feature, JointReaction, Simulator, StageTimes, check_step};
 use crate::world::{BodyId, Epoch, Event, Handle, JointId, SnapshotError, Status, World};
 use apart::Path;
 use bond::Bonds;
@@ -267,16 +267,18 @@ impl Realtime {
 
     /// Takes out the joints that bore too much.
     fn break_joints(&mut self, world: &mut World, time: f64) {
-        let (roster, substeps, dt) = (&self.roster, self.substeps, self.dt);
-        let rate = |bond: &bond::Bond| {
-            let delicate =
-                bond.actors.iter().any(|slot| roster.actor(*slot).is_some_and(|actor| actor.delicate));
-            substeps[usize::from(delicate)] as f64 / dt
-        };
-        self.bonds.broken(world, rate, &mut self.broken);
-        for joint in self.broken.drain(..) {
+        let mut broken = std::mem::take(&mut self.broken);
+        self.bonds.broken(world, |bond| self.impulse_rate(bond), &mut broken);
+        for joint in broken.drain(..) {
             world.break_joint(joint, time);
         }
+        self.broken = broken;
+    }
+
+    /// Sub-steps in a second for a joint: its impulse times that is its force.
+    fn impulse_rate(&self, bond: &bond::Bond) -> f64 {
+        let delicate = |slot: &u32| self.roster.actor(*slot).is_some_and(|actor| actor.delicate);
+        self.substeps[usize::from(bond.actors.iter().any(delicate))] as f64 / self.dt
     }
 
     /// Where bodies touch, with the forces of the last step.
@@ -336,6 +338,38 @@ impl Simulator for Realtime {
 
     fn sleepers(&self, world: &World) -> Vec<BodyId> {
         world.bodies().ids(Status::Dynamic).iter().copied().filter(|body| self.is_asleep(*body)).collect()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::RollingFriction,
+            Feature::SpinningFriction,
+            Feature::OneWayShapes,
+            Feature::Sensors,
+            Feature::ContactEvents,
+            Feature::CollisionEvents,
+            Feature::Sleeping,
+            Feature::SleepEvents,
+            Feature::KinematicBodies,
+            Feature::Joints,
+            Feature::BreakForce,
+            Feature::BreakTorque,
+            Feature::BreakDrift,
+            Feature::JointReactions,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
+    }
+
+    fn joint_reaction(&self, _world: &World, joint: JointId) -> Option<JointReaction> {
+        let place = self.bonds.all.binary_search_by_key(&joint, |bond| bond.id).ok()?;
+        let bond = &self.bonds.all[place];
+        let rate = self.impulse_rate(bond);
+        Some(JointReaction { force: bond.linear.as_dvec3() * rate, torque: bond.angular.as_dvec3() * rate })
     }
 
     fn memory(&self) -> Vec<u8> {

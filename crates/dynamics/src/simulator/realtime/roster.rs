@@ -45,6 +45,8 @@ pub(super) struct Actor {
     /// Place among the bodies of its status.
     pub place: u32,
     pub parts: Vec<u32>,
+    /// The body's count of changes of its shapes.
+    pub shape_revision: u32,
     pub can_sleep: bool,
     pub asleep: bool,
     /// With whom it sleeps.
@@ -273,7 +275,9 @@ impl Roster {
             };
         };
         let status = body.status();
-        let same = self.actor(slot).is_some_and(|actor| actor.id == id && actor.status == status);
+        let same = self.actor(slot).is_some_and(|actor| {
+            actor.id == id && actor.status == status && actor.shape_revision == body.shape_revision()
+        });
         if !same {
             if self.actor(slot).is_some() {
                 self.dismiss(slot, space)?;
@@ -315,6 +319,7 @@ impl Roster {
             status: body.status(),
             place: NONE,
             parts: Vec::with_capacity(body.shapes().len()),
+            shape_revision: body.shape_revision(),
             can_sleep: body.can_sleep(),
             asleep: false,
             island: NONE,

@@ -59,7 +59,10 @@ impl Realtime {
         if let Some(memory) = self.recalled.take() {
             self.take_up(memory, world)?;
         }
-        if continuity == Continuity::OtherWorld || self.roster.has_lost_track(world) {
+        if continuity == Continuity::OtherWorld {
+            self.start_over()?;
+        } else if self.roster.has_lost_track(world) {
+            self.end_contacts(time);
             self.start_over()?;
         } else if continuity == Continuity::SteppedByOthers {
             self.roster.retake_states(world);
@@ -101,6 +104,20 @@ impl Realtime {
         self.post_work(world);
         self.times = StageTimes { pairs, contacts, solve, motion: watch.lap() };
         Ok(())
+    }
+
+    /// Tells that contacts end and bodies wake, because all is found anew in this step.
+    fn end_contacts(&mut self, time: f64) {
+        let roster = &self.roster;
+        for contact in self.table.iter().filter(|contact| contact.touching) {
+            let [Some(a), Some(b)] = contact.parts.map(|part| roster.part(part)) else { continue };
+            let (Some(one), Some(other)) = (roster.actor(a.actor), roster.actor(b.actor)) else { continue };
+            let (bodies, shapes) = ([one.id, other.id], [a.id, b.id]);
+            self.events.push(Event::ContactEnded { time, bodies, shapes });
+        }
+        for actor in roster.actors.iter().flatten().filter(|actor| actor.asleep) {
+            self.events.push(Event::Woke { time, body: actor.id });
+        }
     }
 
     /// Forgets everything about the world.
@@ -539,7 +556,10 @@ fn sight<'s>(world: &'s World, roster: &'s Roster, settings: &super::RealtimeSet
 /// A body ⇒ y = (√m v, √I Rᵀ ω).
 pub(super) fn coordinates(motion: &Motion, inertia: &Inertia) -> (DVec3, DVec3) {
     let (scale, root) = (inertia.inverse_mass.sqrt(), inertia.inverse_moments.map(f64::sqrt));
-    (motion.v / scale, (motion.q.conjugate() * motion.omega) / root)
+    // A body whose rotations are locked has no root, and no angular velocity.
+    let spin = motion.q.conjugate() * motion.omega;
+    let w = if root == DVec3::ZERO { DVec3::ZERO } else { spin / root };
+    (motion.v / scale, w)
 }
 
 /// A body ⇒ its solver coordinates, how they lie in the world, and what forces do to them in a sub-step h.
@@ -556,7 +576,7 @@ fn enter(
     let own = motion.q.conjugate();
     let (v, w) = coordinates(motion, inertia);
     let mut turning = (own * torque) * root * h;
-    if !round {
+    if !round && root != DVec3::ZERO {
         // What a free body's angular velocity would do in this step, spread over it.
         let l = inertia.angular_momentum(motion.q, motion.omega);
         let q = rotate_freely(motion.q, l, inertia.inverse_moments, dt);

@@ -27,7 +27,7 @@ use crate::joint::JointRecord;
 use crate::motion::{Inertia, Motion, fly};
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
+use crate::simulator::{Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_one_way};
 use crate::world::{BodyId, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact::Touch;
 use discrepancy::{Mass, Relaxation};
@@ -421,6 +421,21 @@ impl Simulator for Sequential {
 
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
         self.touching.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::KinematicBodies,
+            Feature::Joints,
+            Feature::BreakForce,
+            Feature::BreakDrift,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
     }
 
     fn memory(&self) -> Vec<u8> {
