@@ -5,9 +5,11 @@
 
 use glam::DVec3;
 use rattleback_dynamics::joint::{Mount, Revolute};
+use rattleback_dynamics::query::{QueryFilter, WorldIndex};
 use rattleback_dynamics::{Body, BodyId, Material, Properties, Registry, Simulator, Status, World};
 use rattleback_geometry::Shape;
 use rattleback_geometry::contact::{ContactCache, Contacts, collide};
+use rattleback_geometry::primitive::Ray;
 
 const DT: f64 = 1.0 / 60.0;
 /// Steps of a turn.
@@ -108,6 +110,8 @@ struct Record {
     gain: f64,
     /// Largest distance of a body from where it was at first, m.
     travel: f64,
+    /// Largest distance of the anchors of a joint at the end of a turn, m.
+    drift: f64,
 }
 
 /// Lets simulators take turns over so many seconds.
@@ -126,12 +130,24 @@ fn run(world: &mut World, simulators: &mut [Box<dyn Simulator>], seconds: f64) -
             lowest = lowest.min(energy);
         }
         record.overlap = record.overlap.max(overlap(world));
+        for (id, _) in world.iter_joints() {
+            record.drift = record.drift.max(world.joint_motion(id).unwrap().translation.length());
+        }
     }
     assert_eq!(world.bodies().count(Status::Dynamic), ids.len(), "a body was taken out");
     for (id, start) in ids.iter().zip(&starts) {
         record.travel = record.travel.max((world.body(*id).unwrap().position() - *start).length());
     }
     record
+}
+
+/// Energy that lifts a stack of all bodies out of such an overlap between any two: what one simulator lets sink, another may lift.
+fn lift(world: &World, overlap: f64) -> f64 {
+    let masses: Vec<f64> = {
+        let dynamic = world.bodies().ids(Status::Dynamic);
+        dynamic.iter().map(|id| world.body(*id).unwrap().mass()).collect()
+    };
+    9.81 * masses.iter().sum::<f64>() * masses.len() as f64 * (overlap + 1e-4)
 }
 
 /// Every two simulators in turns against each alone, in both orders.
@@ -148,6 +164,7 @@ fn compare(scene: fn() -> World, names: &[&str], seconds: f64, check: impl Fn(&s
                 overlap: alone[i].overlap.max(alone[j].overlap),
                 gain: alone[i].gain.max(alone[j].gain),
                 travel: alone[i].travel.max(alone[j].travel),
+                drift: alone[i].drift.max(alone[j].drift),
             };
             check(&format!("{first} and {second}"), both, worse, &world);
         }
@@ -157,46 +174,136 @@ fn compare(scene: fn() -> World, names: &[&str], seconds: f64, check: impl Fn(&s
 #[test]
 fn heap_in_turns_neither_sinks_nor_gains_energy() {
     compare(heap, &WITH_CONTACTS, 4.0, |names, both, worse, world| {
-        println!("{names}: {both:?} alone {worse:?}");
         assert!(both.overlap <= 1.2 * worse.overlap + 1e-4, "{names}: {both:?} alone {worse:?}");
-        assert!(
-            both.gain <= 1.2 * worse.gain + 1e-2 * 9.81 * 200.0 * 0.01,
-            "{names}: {both:?} alone {worse:?}"
-        );
-        assert!(
-            world.iter_bodies().all(|body| body.position().z > -0.01),
-            "{names}: fell through the ground"
-        );
+        let lift = lift(world, worse.overlap);
+        assert!(both.gain <= worse.gain + lift, "{names}: {both:?} alone {worse:?}, lift {lift}");
+        let above = world.iter_bodies().all(|body| body.position().z > -0.01);
+        assert!(above, "{names}: fell through the ground");
     });
 }
 
 #[test]
 fn tower_in_turns_stands() {
-    compare(tower, &WITH_CONTACTS, 4.0, |names, both, worse, _| {
-        println!("{names}: {both:?} alone {worse:?}");
+    compare(tower, &WITH_CONTACTS, 4.0, |names, both, worse, world| {
         assert!(both.overlap <= 1.2 * worse.overlap + 1e-4, "{names}: {both:?} alone {worse:?}");
-        assert!(both.travel < 0.02, "{names}: {both:?} alone {worse:?}");
+        let lift = lift(world, worse.overlap);
+        assert!(both.gain <= worse.gain + lift, "{names}: {both:?} alone {worse:?}, lift {lift}");
+        // `sequential` alone lets the tower fall.
+        assert!(both.travel <= worse.travel.max(0.02), "{names}: {both:?} alone {worse:?}");
     });
 }
 
 #[test]
 fn linkage_in_turns_keeps_its_energy() {
-    compare(linkage, &WITH_JOINTS, 3.0, |names, both, worse, world| {
-        println!("{names}: {both:?} alone {worse:?}");
-        assert!(both.gain <= 1.2 * worse.gain + 1.0, "{names}: {both:?} alone {worse:?}");
-        let lengths = world.bodies().ids(Status::Dynamic).windows(2).map(|pair| {
-            (world.body(pair[0]).unwrap().position() - world.body(pair[1]).unwrap().position()).length()
-        });
-        assert!(lengths.into_iter().all(|length| length < 0.51), "{names}: links come apart");
+    compare(linkage, &WITH_JOINTS, 3.0, |names, both, worse, _| {
+        // A tenth of m g l of the whole pendulum: `sequential` leaves its joints open, the others close them.
+        assert!(both.gain <= worse.gain + 4.0, "{names}: {both:?} alone {worse:?}");
+        assert!(both.drift <= 1.2 * worse.drift + 1e-3, "{names}: {both:?} alone {worse:?}");
     });
 }
 
 #[test]
 fn ball_in_turns_rolls_on() {
-    compare(rolling_ball, &WITH_CONTACTS, 3.0, |names, both, worse, world| {
-        println!("{names}: {both:?} alone {worse:?}");
+    compare(rolling_ball, &WITH_CONTACTS, 3.0, |names, _, _, world| {
         let ball = world.body(world.bodies().ids(Status::Dynamic)[0]).unwrap();
         assert!((ball.position().z - 0.2).abs() < 2e-3, "{names}: {}", ball.position());
         assert!((ball.position().x - 3.0).abs() < 0.05, "{names}: {}", ball.position());
     });
+}
+
+/// What hits a thin wall right after a turn began is stopped by it, although the new simulator has seen it last far away.
+#[test]
+fn fast_ball_does_not_pass_a_wall_after_a_turn() {
+    for (first, second) in [("impulse", "realtime"), ("realtime", "impulse"), ("realtime", "constraint")] {
+        let mut world = World::weightless();
+        world.set_material(world.default_material(), Material::with_friction(0.0)).unwrap();
+        let wall = Shape::cuboid(DVec3::new(0.01, 2.0, 2.0)).unwrap();
+        world.add_body(Body::fixed().at(10.0, 0.0, 0.0).with_shape(wall)).unwrap();
+        let ball = Body::dynamic().with_shape(Shape::sphere(0.1).unwrap()).velocity(30.0 * DVec3::X);
+        let ball = world.add_body(ball).unwrap();
+        let mut simulators = [make(second), make(first)];
+        simulators[0].step(&mut world, DT).unwrap();
+        for _ in 0..18 {
+            simulators[1].step(&mut world, DT).unwrap();
+        }
+        for _ in 0..10 {
+            simulators[0].step(&mut world, DT).unwrap();
+        }
+        let x = world.body(ball).unwrap().position().x;
+        assert!(x < 10.0, "{first} then {second}: {x}");
+    }
+}
+
+/// A living simulator goes on with a world that was put back to an earlier state: it does what a new one would do.
+#[test]
+fn restored_world_goes_on_under_a_living_simulator() {
+    let registry = Registry::default();
+    for name in WITH_CONTACTS {
+        let (mut world, mut simulator) = (heap(), make(name));
+        for _ in 0..30 {
+            simulator.step(&mut world, DT).unwrap();
+        }
+        let bytes = world.snapshot().unwrap();
+        for _ in 0..30 {
+            simulator.step(&mut world, DT).unwrap();
+        }
+        let mut back = World::restore(&bytes, &registry).unwrap();
+        let (mut same, mut fresh) = (World::restore(&bytes, &registry).unwrap(), make(name));
+        for _ in 0..60 {
+            simulator.step(&mut back, DT).unwrap();
+            fresh.step(&mut same, DT).unwrap();
+        }
+        let states = |world: &World| world.bodies().motion(Status::Dynamic).to_vec();
+        assert!(states(&back) == states(&same), "{name}");
+    }
+}
+
+/// World and both simulators are saved in the middle of a turn and go on with the same bits.
+#[test]
+fn turns_restored_from_a_snapshot_have_the_same_bits() {
+    let registry = Registry::default();
+    for (first, second) in [("realtime", "impulse"), ("constraint", "realtime"), ("penalty", "sequential")] {
+        let mut world = heap();
+        let mut simulators = [make(first), make(second)];
+        run(&mut world, &mut simulators, 1.0);
+        for _ in 0..3 {
+            simulators[1].step(&mut world, DT).unwrap();
+        }
+        let bytes = world.snapshot().unwrap();
+        let mut restored = World::restore(&bytes, &registry).unwrap();
+        let mut others = [make(first), make(second)];
+        for (other, simulator) in others.iter_mut().zip(&simulators) {
+            other.recall(&simulator.memory()).unwrap();
+        }
+        run(&mut world, &mut simulators, 1.0);
+        run(&mut restored, &mut others, 1.0);
+        let states = |world: &World| world.bodies().motion(Status::Dynamic).to_vec();
+        assert!(states(&world) == states(&restored), "{first} and {second}");
+        assert!(world.snapshot().unwrap() == restored.snapshot().unwrap(), "{first} and {second}");
+    }
+}
+
+/// A copy of a world is another one: what happens in it stays there, and an index of the original is not of the copy.
+#[test]
+fn copy_of_a_world_is_its_own() {
+    let (mut world, mut simulator) = (heap(), make("realtime"));
+    for _ in 0..20 {
+        simulator.step(&mut world, DT).unwrap();
+    }
+    let mut copy = world.clone();
+    assert!(copy.snapshot().unwrap() == world.snapshot().unwrap());
+    let index = WorldIndex::of(&world).unwrap();
+    let ray = Ray::new(DVec3::new(0.0, 0.0, 9.0), -DVec3::Z).unwrap();
+    let filter = QueryFilter::default();
+    assert!(index.cast_ray(&world, &ray, 20.0, &filter).is_ok());
+    assert!(index.cast_ray(&copy, &ray, 20.0, &filter).is_err(), "an index of another world");
+    let before = world.bodies().motion(Status::Dynamic).to_vec();
+    for _ in 0..20 {
+        simulator.step(&mut copy, DT).unwrap();
+    }
+    assert_eq!(world.bodies().motion(Status::Dynamic), &before[..]);
+    for _ in 0..20 {
+        simulator.step(&mut world, DT).unwrap();
+    }
+    assert!(overlap(&world) < 0.05);
 }

@@ -210,7 +210,11 @@ fn mass_follows_the_shapes_when_asked() {
         world
             .body_mut(body)
             .unwrap()
-            .set_mass_properties(MassProperties { mass: -1.0, ..MassProperties::solid_sphere(1.0) })
+            .set_mass_properties(MassProperties {
+                mass: -1.0,
+                center_of_mass: DVec3::ZERO,
+                inertia: glam::DMat3::IDENTITY
+            })
             .is_err()
     );
 }

@@ -115,7 +115,8 @@ pub mod prelude {
         Material, MaterialId, Path, Readout, Registry, ShapeId, ShapePart, Signal, Simulator, Status,
         Targets, World,
     };
-    pub use rattleback_geometry::{Aabb, MassProperties, Pose, Ray, Shape, TriangleMesh};
+    pub use rattleback_geometry::primitive::Ray;
+    pub use rattleback_geometry::{Aabb, MassProperties, Pose, Shape, TriangleMesh};
     #[cfg(feature = "scene")]
     pub use rattleback_scene::{Scene, Stage};
 }

@@ -9,7 +9,7 @@ use super::track::Track;
 use crate::error::Error;
 use crate::motion::{Inertia, Motion};
 use crate::simulator::constraint::ConstraintError;
-use crate::world::{BodyId, MixedMaterial, Path, ShapeId, Status, World};
+use crate::world::{BodyId, BodyRef, MixedMaterial, Path, ShapeId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::contact::{ContactCache, Contacts};
 use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceError, SpaceKind, everywhere};
@@ -28,6 +28,8 @@ pub(in crate::simulator) struct Actor {
     pub script: Option<(Path, Pose, Pose)>,
     /// No point is farther from the centre of mass.
     pub reach: f64,
+    /// The body's count of changes of its shapes.
+    shape_revision: u32,
 }
 
 impl Actor {
@@ -99,6 +101,7 @@ pub(in crate::simulator) struct Roster {
     /// Whether everybody has just been taken on; for whoever wants to know once.
     pub anew: bool,
     counts: [usize; 4],
+    joint_revision: u64,
     pub actors: Vec<Actor>,
     pub parts: Vec<Part>,
     /// Joints, and the bodies they hold together; by actor, which assembly it is in.
@@ -124,6 +127,7 @@ impl Roster {
             revision: None,
             anew: true,
             counts: [0; 4],
+            joint_revision: 0,
             actors: Vec::new(),
             parts: Vec::new(),
             bonds: Vec::new(),
@@ -150,9 +154,14 @@ impl Roster {
         if self.revision == Some(world.revision()) && self.counts == counts {
             return Ok(());
         }
+        if self.refresh(world, counts) {
+            return Ok(());
+        }
         let recalled = self.recalled.take().filter(|state| state.revision == Some(world.revision()));
         let anew = recalled.as_ref().is_none_or(|state| state.anew);
-        *self = Self { revision: Some(world.revision()), counts, recalled, anew, ..Self::new(self.kind) };
+        let joint_revision = world.joints().revision;
+        let known = Self { counts, recalled, anew, joint_revision, ..Self::new(self.kind) };
+        *self = Self { revision: Some(world.revision()), ..known };
         for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
             for (place, id) in world.bodies().ids(status).iter().enumerate() {
                 self.enlist(world, *id, status, place)?;
@@ -161,6 +170,46 @@ impl Roster {
         self.take_joints(world);
         self.space.build();
         Ok(())
+    }
+
+    /// Takes over masses and paths of the bodies that have changed ⇒ whether that is all there was to do: no body, shape or joint came or went.
+    /// Contact searches start anew, as they do after a restore.
+    fn refresh(&mut self, world: &World, counts: [usize; 4]) -> bool {
+        let Some(changed) = self.revision.and_then(|revision| world.changed_since(revision)) else {
+            return false;
+        };
+        let known = self.recalled.is_none()
+            && self.counts == counts
+            && self.joint_revision == world.joints().revision;
+        // Dynamic bodies come first, in the order of the world, then those that follow paths.
+        let place = |id: &BodyId| match world.bodies().locate(*id) {
+            Some((Status::Dynamic, place)) => Some(place),
+            Some((Status::Animated, place)) => Some(counts[0] + place),
+            _ => None,
+        };
+        let same = |id: &BodyId| {
+            let actor = place(id).and_then(|place| self.actors.get(place));
+            let body = world.body(*id).ok();
+            actor.zip(body).is_some_and(|(actor, body)| {
+                actor.id == *id
+                    && actor.status == body.status()
+                    && actor.shape_revision == body.shape_revision()
+            })
+        };
+        if !(known && changed.iter().all(same)) {
+            return false;
+        }
+        for id in changed {
+            if let (Some(place), Ok(body)) = (place(id), world.body(*id)) {
+                let actor = &mut self.actors[place];
+                (actor.inertia, actor.script) = (inertia(world, &body), script(&body));
+            }
+        }
+        for pair in self.pairs.values_mut() {
+            (pair.cache, pair.found) = (ContactCache::default(), Contacts::default());
+        }
+        (self.revision, self.anew) = (Some(world.revision()), true);
+        true
     }
 
     /// Joints between bodies that take part, at least one of which is moved by them.
@@ -220,12 +269,10 @@ impl Roster {
             id,
             status,
             place,
-            inertia: if status == Status::Dynamic { *body.inertia() } else { Inertia::default() },
-            script: body
-                .path()
-                .filter(|_| status == Status::Animated)
-                .map(|(path, start)| (path.clone(), start, frame)),
+            inertia: inertia(world, &body),
+            script: script(&body),
             reach,
+            shape_revision: body.shape_revision(),
         });
         Ok(())
     }
@@ -342,6 +389,17 @@ impl Roster {
         }
         Ok(())
     }
+}
+
+/// What a body resists with at present; nothing moves one that is not dynamic.
+fn inertia(world: &World, body: &BodyRef<'_>) -> Inertia {
+    world.bodies().inertia_of(body.id()).copied().unwrap_or_default()
+}
+
+/// Path of a kinematic body, where it starts, and the principal frame in the body's.
+fn script(body: &BodyRef<'_>) -> Option<(Path, Pose, Pose)> {
+    let (path, start) = body.path().filter(|_| body.status() == Status::Animated)?;
+    Some((path.clone(), start, *body.body_from_principal()))
 }
 
 fn refuse(source: SpaceError) -> Error {
