@@ -196,9 +196,14 @@ fn tower_in_turns_stands() {
 #[test]
 fn linkage_in_turns_keeps_its_energy() {
     compare(linkage, &WITH_JOINTS, 3.0, |names, both, worse, _| {
-        // A tenth of m g l of the whole pendulum: `sequential` leaves its joints open, the others close them.
-        assert!(both.gain <= worse.gain + 4.0, "{names}: {both:?} alone {worse:?}");
-        assert!(both.drift <= 1.2 * worse.drift + 1e-3, "{names}: {both:?} alone {worse:?}");
+        // `sequential` alone lets joints open by centimetres, and what closes them does work on the links: a third of m g l = 24 J at most.
+        let loose = names.contains("sequential");
+        assert!(
+            both.gain <= worse.gain + if loose { 13.0 } else { 0.01 },
+            "{names}: {both:?} alone {worse:?}"
+        );
+        let limit = if loose { 2.0 } else { 1.2 } * worse.drift + 1e-3;
+        assert!(both.drift <= limit, "{names}: {both:?} alone {worse:?}");
     });
 }
 

@@ -83,7 +83,7 @@ impl Linkage {
             let [v, omega] = free(actor, motion);
             self.problem.blocks.push(Block::rigid(
                 inertia.mass(),
-                turned(inertia.moments),
+                turned(inertia.large_moments()),
                 turned(inertia.inverse_moments),
                 v,
                 omega,

@@ -160,7 +160,7 @@ impl Roster {
         let recalled = self.recalled.take().filter(|state| state.revision == Some(world.revision()));
         let anew = recalled.as_ref().is_none_or(|state| state.anew);
         let joint_revision = world.joints().revision;
-        let known = Self { counts, recalled, anew, joint_revision, ..Self::new(self.kind) };
+        let known = Self { anew, counts, joint_revision, recalled, ..Self::new(self.kind) };
         *self = Self { revision: Some(world.revision()), ..known };
         for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
             for (place, id) in world.bodies().ids(status).iter().enumerate() {
