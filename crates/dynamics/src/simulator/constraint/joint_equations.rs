@@ -17,7 +17,7 @@ use super::world_mirror::WorldMirror;
 use crate::motion::Motion;
 use crate::world::World;
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_numerics::lcp::blocks::{Block, BlockProblem, EqualityRow, EqualityReport, EqualitySolver};
+use rattleback_numerics::lcp::blocks::{Block, BlockProblem, EqualityReport, EqualityRow, EqualitySolver};
 
 /// Bounds of the multiplier of a locked direction.
 pub(super) const UNBOUNDED: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
@@ -92,7 +92,7 @@ impl JointEquations {
             let [v, omega] = free(body, motion);
             self.problem.blocks.push(Block::rigid(
                 inertia.mass(),
-                turned(inertia.moments),
+                turned(inertia.large_moments()),
                 turned(inertia.inverse_moments),
                 v,
                 omega,
