@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::table::Table;
 use rattleback_dynamics::property::{PropertySpec, Value, suggestion};
 use rattleback_dynamics::registry::{Catalogue, Registry, RegistryError};
+use rattleback_dynamics::simulator::{Capabilities, Feature};
 use rattleback_dynamics::{Joint, Signal};
 use rattleback_scene::scene_joints;
 use std::io::Write;
@@ -72,7 +73,14 @@ pub fn show(
         return Ok(());
     };
     let entries = of_kind(kind, registry, &joints)?;
-    let Some(name) = name else { return list(&entries, "", out) };
+    let Some(name) = name else {
+        list(&entries, "", out)?;
+        return if kind.trim_end_matches('s') == "simulator" {
+            capability_table(registry, out)
+        } else {
+            Ok(())
+        };
+    };
     let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
         let known: Vec<_> = entries.iter().map(|entry| entry.name.to_owned()).collect();
         let kind =
@@ -80,6 +88,9 @@ pub fn show(
         return Err(Failure::input(RegistryError::UnknownType { kind, name: name.into(), known }));
     };
     writeln!(out, "{}: {}", entry.name, entry.doc)?;
+    if kind.trim_end_matches('s') == "simulator" {
+        show_capabilities(name, registry, out)?;
+    }
     if entry.properties.is_empty() {
         writeln!(out, "It has no properties.")?;
         return Ok(());
@@ -100,6 +111,33 @@ pub fn show(
     }
     table.write(out)?;
     Ok(())
+}
+
+/// What a simulator does, and what it does not.
+fn show_capabilities(name: &str, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
+    let Ok(capabilities) = registry.capabilities(name) else { return Ok(()) };
+    let names = |features: Vec<Feature>| features.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ");
+    writeln!(out, "Does: {}", names(capabilities.iter().collect()))?;
+    writeln!(out, "Does not: {}", names(capabilities.missing().collect()))?;
+    Ok(())
+}
+
+/// All simulators against all features.
+fn capability_table(registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
+    let known: Vec<_> = registry
+        .simulators
+        .iter()
+        .filter_map(|entry| Some((entry.name.as_str(), registry.capabilities(&entry.name).ok()?)))
+        .collect();
+    let mut header = vec!["feature"];
+    header.extend(known.iter().map(|(name, _)| *name));
+    let mut table = Table::new(&header, &[]);
+    for feature in Feature::ALL {
+        let mark = |(_, has): &(&str, Capabilities)| if has.has(*feature) { "yes" } else { "-" }.to_owned();
+        table.row(std::iter::once(feature.name().to_owned()).chain(known.iter().map(mark)).collect());
+    }
+    writeln!(out)?;
+    Ok(table.write(out)?)
 }
 
 fn list(entries: &[Entry<'_>], indent: &str, out: &mut dyn Write) -> Result<(), Failure> {

@@ -84,6 +84,18 @@ pub struct PairFilter {
     rejected: Mutex<Vec<Rejected>>,
 }
 
+impl Clone for PairFilter {
+    fn clone(&self) -> Self {
+        let rejected = self.rejected.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Self {
+            excluded: self.excluded.clone(),
+            callback: self.callback.clone(),
+            tells: self.tells,
+            rejected: Mutex::new(rejected),
+        }
+    }
+}
+
 impl fmt::Debug for PairFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PairFilter")
@@ -153,7 +165,7 @@ impl PairFilter {
             return Ok(Some(Rejection::SameBody));
         }
         let groups = [world.shape(shapes[0])?.groups, world.shape(shapes[1])?.groups];
-        let why = if world.filter.allows((bodies[0], groups[0]), (bodies[1], groups[1])) {
+        let why = if world.filter().allows((bodies[0], groups[0]), (bodies[1], groups[1])) {
             self.exclusion(bodies[0], bodies[1]).map(Rejection::Excluded)
         } else {
             Some(Rejection::Rules)

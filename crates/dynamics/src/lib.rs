@@ -19,6 +19,8 @@ pub mod signal;
 pub mod simulator;
 pub mod world;
 
+pub use glam;
+
 pub use error::Error;
 pub use force::{Force, Targets};
 pub use joint::{Joint, Mount};
@@ -27,6 +29,6 @@ pub use registry::{Plugin, Registry};
 pub use signal::Signal;
 pub use simulator::{FreeMotion, Simulator};
 pub use world::{
-    Body, BodyId, CollisionGroups, EnergyLedger, Event, ForceId, JointId, Material, MaterialId, Path,
-    Readout, ShapeId, ShapePart, Status, World,
+    Body, BodyId, BodyMut, BodyRef, CollisionGroups, EnergyLedger, Epoch, Event, ForceId, JointId, Material,
+    MaterialId, Path, Readout, ShapeId, ShapePart, Status, World,
 };

@@ -6,7 +6,7 @@
 use crate::force::{self, Force};
 use crate::joint::{self, Joint};
 use crate::property::{self, Component, ComponentType, Properties, PropertyError, PropertySpec};
-use crate::simulator::{self, BodyIntegrator, Simulator};
+use crate::simulator::{self, BodyIntegrator, Capabilities, Simulator};
 use crate::world::{Material, shapes};
 use rattleback_geometry::Shape;
 use std::collections::BTreeMap;
@@ -187,6 +187,14 @@ impl Registry {
             integrators: Catalogue::new("integrator"),
             simulators: Catalogue::new("simulator"),
         }
+    }
+
+    /// Type name of a simulator ⇒ what it does with its default settings.
+    ///
+    /// # Errors
+    /// No such simulator, or one that needs settings.
+    pub fn capabilities(&self, simulator: &str) -> Result<Capabilities, RegistryError> {
+        Ok(self.simulators.make(simulator, &Properties::new())?.capabilities())
     }
 
     /// Lets a plug-in add its types. On error, what it had added before stays out.

@@ -67,7 +67,7 @@ fn excluded_pairs_pass_through_each_other() {
 #[test]
 fn the_callback_has_the_last_word() {
     let (mut world, floor, ball) = ball_and_floor();
-    world.filter.rules.insert_body_pair(floor, ball);
+    world.filter_mut().rules.insert_body_pair(floor, ball);
     world.pair_filter_mut().exclude(floor, ball, Exclusion::User);
     world.pair_filter_mut().set_callback(|_, meeting| !meeting.allowed);
     let (a, b) = (shape(&world, floor), shape(&world, ball));
@@ -90,12 +90,12 @@ fn the_callback_has_the_last_word() {
 #[test]
 fn reasons_in_order_and_forgotten_with_the_body() {
     let (mut world, floor, ball) = ball_and_floor();
-    world.filter.rules.insert_body_pair(floor, ball);
+    world.filter_mut().rules.insert_body_pair(floor, ball);
     world.pair_filter_mut().exclude(floor, ball, Exclusion::Joint);
     let shapes = [shape(&world, floor), shape(&world, ball)];
     let why = |world: &World| world.pair_filter().judge(world, [floor, ball], shapes).unwrap();
     assert_eq!(why(&world), Some(Rejection::Rules));
-    world.filter.exceptions.insert_body_pair(floor, ball);
+    world.filter_mut().exceptions.insert_body_pair(floor, ball);
     assert_eq!(why(&world), Some(Rejection::Excluded(Exclusion::Joint)));
     assert_eq!(
         world.pair_filter().judge(&world, [ball, ball], [shapes[1], shapes[1]]).unwrap(),

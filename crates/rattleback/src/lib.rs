@@ -42,16 +42,43 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The same can stand in a scene file, which the `rattleback` program runs too:
+//! Bodies on joints, in real time, built, stepped and queried with nothing but the prelude:
 //!
 //! ```
 //! use rattleback::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut world = World::default();
+//! world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?))?;
+//! let door = world.add_body(Body::dynamic().at(0.5, 0.0, 1.1).with_shape(Shape::cuboid(DVec3::new(0.5, 0.02, 1.0))?))?;
+//! let motor = Revolute { speed: 1.0.into(), effort: 1e6, ..Revolute::default() };
+//! let hinge = world.add_joint(Mount::to_world(door).along(DVec3::Z), motor)?;
+//! let mut simulator = Realtime::default();
+//! for _ in 0..60 {
+//!     simulator.step(&mut world, 1.0 / 60.0)?;
+//! }
+//! assert!((world.joint_motion(hinge)?.angular_velocity.z - 1.0).abs() < 0.02);
+//! world.change_joint::<Revolute>(hinge, |hinge| hinge.speed = 0.0.into())?;
+//! let index = WorldIndex::of(&world)?;
+//! let ray = Ray::new(DVec3::new(0.2, 0.2, 5.0), -DVec3::Z)?;
+//! let hit = index.cast_ray(&world, &ray, 10.0, &QueryFilter::default())?;
+//! assert!(hit.is_some());
+//! # Ok(()) }
+//! ```
+//!
+//! The same can stand in a scene file, which the `rattleback` program runs too (feature `scene`, on by default):
+//!
+//! ```
+//! use rattleback::prelude::*;
+//!
+//! # #[cfg(feature = "scene")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut built = Scene::open("free-fall")?.build(&Registry::default())?;
 //! built.simulator.step(&mut built.world, built.dt)?;
 //! assert_eq!(built.world.time(), built.dt);
 //! # Ok(()) }
+//! # #[cfg(not(feature = "scene"))]
+//! # fn main() {}
 //! ```
 //!
 //! Conventions: SI units, right-handed, z up unless gravity says otherwise; quaternions are unit, Hamilton, body → world;
@@ -60,7 +87,11 @@
 pub use rattleback_dynamics as dynamics;
 pub use rattleback_geometry as geometry;
 pub use rattleback_numerics as numerics;
+#[cfg(feature = "scene")]
 pub use rattleback_scene as scene;
+
+/// Vectors, matrices and quaternions of the interface.
+pub use glam;
 
 /// What a first program needs, and nothing whose name would be in the way.
 pub mod prelude {
@@ -69,12 +100,23 @@ pub mod prelude {
         Buoyancy, Coulomb, Drag, Gravitation, Gravity, LennardJones, PointForce, Spring, Vortex, WindBox,
         WindSphere,
     };
-    pub use rattleback_dynamics::query::{QueryFilter, WorldIndex};
-    pub use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
-    pub use rattleback_dynamics::{
-        Body, BodyId, Event, Force, ForceId, FreeMotion, Material, MaterialId, Path, Readout, Registry,
-        ShapeId, ShapePart, Signal, Simulator, Status, Targets, World,
+    pub use rattleback_dynamics::joint::{
+        Breaking, Cylindrical, Distance, Gear, Joint, Mount, Planar, Prismatic, Rack, Revolute, Rigid,
+        SixAxis, Spherical, Target, Universal, Wheel,
     };
-    pub use rattleback_geometry::{MassProperties, Pose, Shape, TriangleMesh};
+    pub use rattleback_dynamics::query::{CastHit, Hit, QueryFilter, WorldIndex};
+    pub use rattleback_dynamics::simulator::{
+        Constraint, ConstraintSettings, Impulse, ImpulseSettings, Penalty, PenaltySettings, Realtime,
+        RealtimeSettings, Sequential, SequentialSettings, TouchPoint,
+    };
+    pub use rattleback_dynamics::world::{CollisionFilter, Combine, Group};
+    pub use rattleback_dynamics::{
+        Body, BodyId, BodyMut, BodyRef, CollisionGroups, Event, Force, ForceId, FreeMotion, JointId,
+        Material, MaterialId, Path, Readout, Registry, ShapeId, ShapePart, Signal, Simulator, Status,
+        Targets, World,
+    };
+    pub use rattleback_geometry::primitive::Ray;
+    pub use rattleback_geometry::{Aabb, MassProperties, Pose, Shape, TriangleMesh};
+    #[cfg(feature = "scene")]
     pub use rattleback_scene::{BuiltScene, Scene};
 }

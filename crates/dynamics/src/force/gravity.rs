@@ -1,10 +1,11 @@
-//! Uniform gravity: F = m g, U = −m g·x.
+//! Uniform gravity: F = s m g, U = −s m g·x, with s the gravity scale of the body.
 
 use super::{Force, Loads, Scope, rate_of_potential};
 use crate::component;
 use crate::motion::Wrench;
 use crate::property::Allowed;
 use crate::signal::Signal;
+use crate::world::Status;
 use glam::DVec3;
 
 component! {
@@ -18,17 +19,25 @@ component! {
 impl Force for Gravity {
     fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
         let g = self.acceleration.at(scope.time);
+        let mut add = |index: usize, scale: f64, inverse_mass: f64| {
+            loads.add(index, Wrench { force: scale * g / inverse_mass, torque: DVec3::ZERO });
+        };
         if scope.covers_all() {
+            // What is common to all bodies, and the difference for those with a scale of their own.
+            for (index, scale) in scope.bodies.scaled() {
+                add(index, scale - 1.0, scope.bodies.inertia(Status::Dynamic)[index].inverse_mass);
+            }
             return loads.add_uniform_acceleration(g);
         }
         for body in scope.targets() {
-            loads.add(body.index, Wrench { force: g / body.inertia.inverse_mass, torque: DVec3::ZERO });
+            add(body.index, scope.bodies.gravity_scale_of(body.id), body.inertia.inverse_mass);
         }
     }
 
     fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
         let g = self.acceleration.at(scope.time);
-        scope.targets().map(|body| -g.dot(body.motion.x) / body.inertia.inverse_mass).sum()
+        let scale = |id| scope.bodies.gravity_scale_of(id);
+        scope.targets().map(|body| -scale(body.id) * g.dot(body.motion.x) / body.inertia.inverse_mass).sum()
     }
 
     fn power_without_potential(&self, scope: &Scope<'_>) -> Option<f64> {

@@ -28,9 +28,10 @@ use crate::registry::{Catalogue, Entry, RegistryError};
 use crate::world::{AttachedShape, Bodies, BodyId, HandleMap, ShapeId, Status};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 
 /// Something that pushes bodies.
-pub trait Force: Component {
+pub trait Force: Component + Any + CloneForce {
     /// Adds what the force does to the dynamic bodies in scope.
     fn apply(&self, scope: &Scope<'_>, loads: &mut Loads);
 
@@ -59,6 +60,24 @@ pub trait Force: Component {
     /// says so are not looked at.
     fn is_uniform(&self) -> bool {
         false
+    }
+}
+
+/// Copies a force of unknown kind; every force that is [`Clone`] can.
+pub trait CloneForce {
+    /// A copy.
+    fn clone_force(&self) -> Box<dyn Force>;
+}
+
+impl<F: Force + Clone> CloneForce for F {
+    fn clone_force(&self) -> Box<dyn Force> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Force> {
+    fn clone(&self) -> Self {
+        (**self).clone_force()
     }
 }
 

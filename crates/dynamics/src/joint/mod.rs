@@ -35,13 +35,14 @@ pub use row::{Effect, Locks, Row, Rows};
 pub use six_axis::SixAxis;
 pub use sliders::{Cylindrical, Planar, Prismatic};
 pub use spherical::Spherical;
-pub use state::{JointFrame, JointState};
+pub use state::{JointFrame, JointMotion, JointState};
 pub use target::Target;
 pub use wheel::Wheel;
 
 use crate::error::Error;
 use crate::property::Component;
 use crate::registry::{Catalogue, Entry, RegistryError};
+use std::any::Any;
 
 /// A kind of joint: which axes it locks and what acts along the others.
 ///
@@ -61,7 +62,7 @@ use crate::registry::{Catalogue, Entry, RegistryError};
 /// assert!((world.body(door)?.position() - DVec3::new(0.5 * 1_f64.cos(), 0.5 * 1_f64.sin(), 1.0)).length() < 0.02);
 /// # Ok(()) }
 /// ```
-pub trait Joint: Component {
+pub trait Joint: Component + Any + CloneJoint {
     /// Axes along and about which frame B does not move in frame A.
     fn locks(&self) -> Locks;
 
@@ -91,6 +92,24 @@ pub trait Joint: Component {
     /// Whether it may add energy: motors, and springs, which give back what they have taken.
     fn can_add_energy(&self) -> bool {
         self.is_driven()
+    }
+}
+
+/// Copies a joint of unknown kind; every joint that is [`Clone`] can.
+pub trait CloneJoint {
+    /// A copy.
+    fn clone_joint(&self) -> Box<dyn Joint>;
+}
+
+impl<J: Joint + Clone> CloneJoint for J {
+    fn clone_joint(&self) -> Box<dyn Joint> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Joint> {
+    fn clone(&self) -> Self {
+        (**self).clone_joint()
     }
 }
 

@@ -183,7 +183,7 @@ impl Mount {
 }
 
 /// A joint in a world.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct JointRecord {
     pub(crate) name: Option<String>,
     pub(crate) bodies: [Option<BodyId>; 2],

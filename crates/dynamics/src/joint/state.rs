@@ -50,6 +50,19 @@ impl JointFrame {
     }
 }
 
+/// How frame B of a joint stands and moves in frame A.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointMotion {
+    /// Anchor B, in axes of A, m.
+    pub translation: DVec3,
+    /// Rotation of B in A, the short way.
+    pub rotation: DQuat,
+    /// Velocity of B's material at anchor B against A's at the same point, in axes of A, m/s.
+    pub velocity: DVec3,
+    /// In axes of A, rad/s; z is the speed of a hinge.
+    pub angular_velocity: DVec3,
+}
+
 /// What the rows of a joint depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JointState {

@@ -69,6 +69,11 @@ impl Inertia {
         1.0 / self.inverse_mass
     }
 
+    /// Principal moments for equations in which the mass matrix stands, kg·m²: those of a body whose rotations are locked are very large.
+    pub(crate) fn large_moments(&self) -> DVec3 {
+        if self.inverse_moments == DVec3::ZERO { 1e9 * self.moments } else { self.moments }
+    }
+
     /// (attitude, ω) ⇒ L = R I Rᵀ ω, world frame.
     pub fn angular_momentum(&self, q: DQuat, omega: DVec3) -> DVec3 {
         q * (self.moments * (q.conjugate() * omega))
@@ -93,7 +98,7 @@ impl Inertia {
 }
 
 /// A force through the centre of mass and a torque about it, world frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wrench {
     /// N.
     pub force: DVec3,

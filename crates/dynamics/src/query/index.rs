@@ -1,7 +1,7 @@
 //! The boxes of all shapes of a world, in a space.
 
 use super::QueryError;
-use crate::world::{BodyId, Handle, ShapeId, Status, World};
+use crate::world::{BodyId, Epoch, Handle, ShapeId, Status, World};
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceError, SpaceKind, everywhere};
 
@@ -13,8 +13,8 @@ pub struct WorldIndex {
     shapes: Vec<Option<(ShapeId, ProxyId)>>,
     /// By slot of the proxy.
     owners: Vec<Option<ShapeId>>,
-    /// Revision and step count of the world it was made of.
-    stamp: Option<(u64, u64)>,
+    /// Epoch and revision of the world it was made of.
+    stamp: Option<(Epoch, u64)>,
     changes: PairChanges,
 }
 
@@ -39,10 +39,14 @@ impl WorldIndex {
 
     /// Brings the index up to date. One step later only what moved is touched.
     pub fn update(&mut self, world: &World) -> Result<(), QueryError> {
-        let now = (world.revision(), world.counters().steps);
+        let now = (world.epoch(), world.revision());
         match self.stamp {
             Some(then) if then == now => return Ok(()),
-            Some((revision, steps)) if revision == now.0 && steps + 1 == now.1 => {
+            Some((epoch, _)) if !epoch.is_same_world(&now.0) => {
+                self.clear();
+                self.place_all(world)?;
+            }
+            Some((epoch, revision)) if revision == now.1 && epoch.step() + 1 == now.0.step() => {
                 for body in world.moved() {
                     self.place_body(world, *body)?;
                 }
@@ -52,6 +56,16 @@ impl WorldIndex {
         self.space.step(1, &mut self.changes);
         self.stamp = Some(now);
         Ok(())
+    }
+
+    /// Takes all boxes out.
+    fn clear(&mut self) {
+        for (_, proxy) in self.shapes.drain(..).flatten() {
+            // It was put there by this index.
+            let _ = self.space.remove(proxy);
+        }
+        self.owners.clear();
+        self.space.step(1, &mut self.changes);
     }
 
     fn place_all(&mut self, world: &World) -> Result<(), QueryError> {
@@ -124,7 +138,7 @@ impl WorldIndex {
 
     /// Refuses questions about another time, and limits that are none.
     pub(super) fn check(&self, world: &World, limit: f64) -> Result<(), QueryError> {
-        if self.stamp != Some((world.revision(), world.counters().steps)) {
+        if self.stamp != Some((world.epoch(), world.revision())) {
             return Err(QueryError::Outdated);
         }
         if limit.is_finite() && limit >= 0.0 {

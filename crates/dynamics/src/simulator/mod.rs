@@ -1,5 +1,6 @@
 //! Simulators: what moves a world through time. One folder each.
 
+mod capabilities;
 pub mod constraint;
 pub mod free;
 pub mod impulse;
@@ -8,6 +9,7 @@ pub mod realtime;
 pub mod sequential;
 mod stage_times;
 
+pub use capabilities::{Asker, Capabilities, Feature, JointReaction, Warning, unsupported};
 pub use constraint::{Constraint, ConstraintSettings};
 pub use free::{BodyIntegrator, FreeMotion, IntegrationContext};
 pub use impulse::{Impulse, ImpulseSettings};
@@ -18,7 +20,7 @@ pub use stage_times::StageTimes;
 
 use crate::error::Error;
 use crate::registry::{Catalogue, Description, RegistryError};
-use crate::world::{BodyId, SnapshotError, World};
+use crate::world::{BodyId, JointId, SnapshotError, World};
 
 /// Something that moves a world.
 ///
@@ -33,6 +35,23 @@ pub trait Simulator: Send + std::fmt::Debug {
     /// Where bodies touch, with the forces of the last step; empty for simulators without contacts.
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
         Vec::new()
+    }
+
+    /// Where one body touches others, with the forces of the last step.
+    fn contacts_of(&self, world: &World, body: BodyId) -> Vec<TouchPoint> {
+        let mut contacts = self.contacts(world);
+        contacts.retain(|contact| contact.bodies.contains(&body));
+        contacts
+    }
+
+    /// What a joint does to its second body in the last step; nothing if that is not known.
+    fn joint_reaction(&self, _world: &World, _joint: JointId) -> Option<JointReaction> {
+        None
+    }
+
+    /// What it does with what a world may hold; see [`unsupported`]. A simulator that does not say otherwise claims everything.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ALL
     }
 
     /// Bodies that rest and cost nothing until something disturbs them.

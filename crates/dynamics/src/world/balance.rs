@@ -10,7 +10,7 @@ use super::ledger::{EnergyLedger, ForceWork, Instant, WorkCategory, WorkEntry, W
 use super::{Event, LedgerSettings, Status, World};
 use crate::error::Error;
 use crate::force::{Loads, Scope};
-use crate::motion::Motion;
+use crate::motion::{Motion, Wrench};
 use glam::DVec3;
 
 impl World {
@@ -91,6 +91,11 @@ impl World {
     fn evaluate(&self, ledger: &mut EnergyLedger, mut change: impl FnMut(&mut ForceWork, f64, f64)) {
         let EnergyLedger { end, forces, loads, .. } = ledger;
         self.read_kinetic(end);
+        let power = |(index, wrench): (usize, Wrench)| {
+            let motion = &self.bodies.motion(Status::Dynamic)[index];
+            wrench.force.dot(motion.v) + wrench.torque.dot(motion.omega)
+        };
+        end.applied = self.bodies.applied().map(power).sum();
         end.potential = 0.0;
         for ((_, record), force) in self.forces.iter().zip(forces) {
             let scope = Scope::new(self.time, &self.bodies, &self.shapes, &record.targets);
@@ -141,6 +146,10 @@ impl World {
         for k in 0..ledger.forces.len() {
             let ForceWork { id, work, .. } = ledger.forces[k];
             ledger.add(entry(WorkCategory::Force, WorkSource::Force(id), work.step));
+        }
+        let applied = 0.5 * h * (ledger.begin.applied + ledger.end.applied);
+        if applied != 0.0 {
+            ledger.add(entry(WorkCategory::Force, WorkSource::World, applied));
         }
         self.add_damping(&mut ledger, h);
         let posted = ledger.sum().step - ledger.work(WorkCategory::External).step;
@@ -199,6 +208,7 @@ impl World {
         let moves = |motion: &Motion| motion.v != DVec3::ZERO || motion.omega != DVec3::ZERO;
         self.bodies.motion(Status::Animated).iter().any(moves)
             || self.forces.iter().any(|(_, record)| !record.force.is_passive())
+            || self.bodies.applied().next().is_some()
             || self.joints.records.iter().any(|(_, record)| record.joint.can_add_energy())
     }
 }

@@ -6,7 +6,7 @@
 use super::body::{BodyRecord, BodySet, Status};
 use super::{BodyId, HandleMap, ShapeId};
 use crate::error::Error;
-use crate::motion::{Inertia, Motion};
+use crate::motion::{Inertia, Motion, Wrench};
 use rattleback_geometry::Pose;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct Bodies {
     pub(super) records: HandleMap<BodyId, BodyRecord>,
     pub(super) sets: [BodySet; 4],
+    /// Bodies with a gravity scale or with forces of their own, in the order in which they got them.
+    pub(super) special: Vec<BodyId>,
 }
 
 impl Bodies {
@@ -22,11 +24,15 @@ impl Bodies {
         let inertia = effective_inertia(&record);
         let id = self.records.next_handle();
         record.index = self.sets[record.status.place()].push(id, motion, inertia);
+        if record.is_special() {
+            self.special.push(id);
+        }
         self.records.insert(record)
     }
 
     pub(super) fn remove(&mut self, id: BodyId) -> Result<BodyRecord, Error> {
         let record = self.records.remove(id).ok_or(Error::UnknownBody(id))?;
+        self.special.retain(|special| *special != id);
         self.take_state(&record);
         Ok(record)
     }
@@ -56,6 +62,42 @@ impl Bodies {
             record.index = index;
         }
         Ok(())
+    }
+
+    /// Brings the list of bodies with loads of their own up to date with one of them.
+    pub(super) fn refresh_special(&mut self, id: BodyId) {
+        self.special.retain(|special| *special != id);
+        if self.records.get(id).is_some_and(BodyRecord::is_special) {
+            self.special.push(id);
+        }
+    }
+
+    /// Whether no body has a gravity scale or forces of its own.
+    pub(crate) const fn are_plain(&self) -> bool {
+        self.special.is_empty()
+    }
+
+    /// Dynamic bodies with a gravity scale other than 1: place, and scale.
+    pub(crate) fn scaled(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.special.iter().filter_map(|id| {
+            let record = self.records.get(*id)?;
+            (record.status == Status::Dynamic && record.gravity_scale != 1.0)
+                .then_some((record.index as usize, record.gravity_scale))
+        })
+    }
+
+    /// Dynamic bodies with forces of their own: place, force and torque.
+    pub(crate) fn applied(&self) -> impl Iterator<Item = (usize, Wrench)> + '_ {
+        self.special.iter().filter_map(|id| {
+            let record = self.records.get(*id)?;
+            (record.status == Status::Dynamic && record.applied != Wrench::default())
+                .then_some((record.index as usize, record.applied))
+        })
+    }
+
+    /// Body ⇒ factor on uniform gravity.
+    pub fn gravity_scale_of(&self, id: BodyId) -> f64 {
+        if self.are_plain() { 1.0 } else { self.records.get(id).map_or(1.0, |record| record.gravity_scale) }
     }
 
     /// Puts a changed inertia to use.
@@ -154,13 +196,27 @@ impl Bodies {
                 .sets
                 .iter()
                 .all(|set| set.motion.len() == set.ids.len() && set.inertia.len() == set.ids.len())
+            && self.special.iter().all(|id| self.records.get(*id).is_some_and(BodyRecord::is_special))
             && Status::ALL.iter().all(|status| {
                 self.ids(*status).iter().enumerate().all(|(i, id)| self.locate(*id) == Some((*status, i)))
             })
     }
 }
 
-/// Only dynamic bodies yield to forces.
+impl BodyRecord {
+    /// Whether it has a gravity scale or forces of its own.
+    fn is_special(&self) -> bool {
+        self.gravity_scale != 1.0 || self.applied != Wrench::default()
+    }
+}
+
+/// Only dynamic bodies yield to forces, and those whose rotations are locked to no torque.
 fn effective_inertia(record: &BodyRecord) -> Inertia {
-    if record.status == Status::Dynamic { record.inertia } else { Inertia::default() }
+    match record.status {
+        Status::Dynamic if record.rotation_locked => {
+            Inertia { inverse_moments: glam::DVec3::ZERO, ..record.inertia }
+        }
+        Status::Dynamic => record.inertia,
+        _ => Inertia::default(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{CollisionGroups, MaterialId, Path, ShapeId};
 use crate::error::{Error, parameter};
-use crate::motion::{Inertia, Motion};
+use crate::motion::{Inertia, Motion, Wrench};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::{MassModel, MassProperties, Pose, Shape};
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,21 @@ impl From<Shape> for ShapePart {
     }
 }
 
+impl ShapePart {
+    /// What is wrong with the numbers, if anything.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if !self.pose.is_valid() {
+            return Err(parameter("pose of a shape", "finite, with a unit quaternion", self.pose));
+        }
+        match self.one_way {
+            Some(way) if way.try_normalize().is_none() => {
+                Err(parameter("one_way of a shape", "a direction", way))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// How the mass of a body is found.
 #[derive(Clone, Debug)]
 enum MassSource {
@@ -108,6 +123,9 @@ pub struct Body {
     pub(super) can_sleep: bool,
     pub(super) path: Option<Path>,
     pub(super) charge: f64,
+    pub(super) gravity_scale: f64,
+    pub(super) rotation_locked: bool,
+    pub(super) user_data: u128,
     mass: MassSource,
     mass_model: MassModel,
     point_masses: Vec<(f64, DVec3)>,
@@ -130,6 +148,9 @@ impl Body {
             can_sleep: true,
             path: None,
             charge: 0.0,
+            gravity_scale: 1.0,
+            rotation_locked: false,
+            user_data: 0,
             mass: MassSource::Density(1000.0),
             mass_model: MassModel::default(),
             point_masses: Vec::new(),
@@ -283,6 +304,27 @@ impl Body {
         self
     }
 
+    /// Factor on uniform gravity: 0 floats, −1 falls up. 1 unless said otherwise.
+    #[must_use]
+    pub fn gravity_scale(mut self, scale: f64) -> Self {
+        self.gravity_scale = scale;
+        self
+    }
+
+    /// A body that never turns, as if its moments of inertia were infinite: characters, say.
+    #[must_use]
+    pub fn lock_rotations(mut self) -> Self {
+        self.rotation_locked = true;
+        self
+    }
+
+    /// A number that the world keeps for the program and never looks at.
+    #[must_use]
+    pub fn user_data(mut self, data: u128) -> Self {
+        self.user_data = data;
+        self
+    }
+
     /// What is wrong with the numbers, if anything; mass is looked at separately.
     pub(super) fn check(&self) -> Result<(), Error> {
         let finite = |what: &'static str, v: DVec3| {
@@ -302,14 +344,10 @@ impl Body {
         if !self.charge.is_finite() {
             return Err(parameter("charge", "finite", self.charge));
         }
-        if self.parts.iter().any(|part| !part.pose.is_valid()) {
-            return Err(parameter("pose of a shape", "finite, with a unit quaternion", "a pose that is not"));
+        if !self.gravity_scale.is_finite() {
+            return Err(parameter("gravity scale", "finite", self.gravity_scale));
         }
-        for way in self.parts.iter().filter_map(|part| part.one_way) {
-            if way.try_normalize().is_none() {
-                return Err(parameter("one_way of a shape", "a direction", way));
-            }
-        }
+        self.parts.iter().try_for_each(ShapePart::check)?;
         if let Some(path) = &self.path
             && let Err(fault) = path.check()
         {
@@ -385,6 +423,13 @@ pub(crate) struct BodyRecord {
     /// What the body weighs when it is dynamic; kept while it is not.
     pub inertia: Inertia,
     pub shapes: Vec<ShapeId>,
+    /// Counts changes of its shapes.
+    pub shape_revision: u32,
+    pub gravity_scale: f64,
+    pub rotation_locked: bool,
+    pub user_data: u128,
+    /// Force and torque that act until they are cleared.
+    pub applied: Wrench,
     pub path: Option<Path>,
     /// Where its path starts.
     pub path_start: Pose,

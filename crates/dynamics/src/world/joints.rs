@@ -3,12 +3,14 @@
 use super::{BodyId, Event, HandleMap, JointId, World};
 use crate::error::Error;
 use crate::filter::Exclusion;
-use crate::joint::{Breaking, Joint, JointRecord, Mount};
+use crate::joint::{Breaking, Joint, JointFrame, JointMotion, JointRecord, JointState, Mount};
 use crate::property::{self, Value};
 use glam::DQuat;
+use rattleback_geometry::Pose;
+use std::any::Any;
 
 /// All joints, and how often they have changed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Joints {
     pub records: HandleMap<JointId, JointRecord>,
     /// A number that changes whenever a joint comes, goes or is set anew.
@@ -80,6 +82,88 @@ impl World {
         Ok(())
     }
 
+    /// Id ⇒ joint of a known kind.
+    ///
+    /// # Errors
+    /// No such joint, or one of another kind.
+    pub fn joint_as<J: Joint>(&self, id: JointId) -> Result<&J, Error> {
+        let joint: &dyn Any = &*self.joint(id)?.joint;
+        joint.downcast_ref().ok_or_else(|| wrong_kind::<J>(self.joints.records.get(id)))
+    }
+
+    /// Changes a joint of a known kind; refused without a trace if its settings do not fit afterwards. Its bodies wake up.
+    ///
+    /// ```
+    /// use rattleback_dynamics::joint::{Mount, Revolute};
+    /// use rattleback_dynamics::{Body, World};
+    /// use rattleback_geometry::Shape;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut world = World::default();
+    /// let wheel = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.3)?))?;
+    /// let hinge = world.add_joint(Mount::to_world(wheel), Revolute::default())?;
+    /// world.change_joint::<Revolute>(hinge, |hinge| (hinge.speed, hinge.effort) = (2.0.into(), 50.0))?;
+    /// assert_eq!(world.joint_as::<Revolute>(hinge)?.effort, 50.0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// No such joint, one of another kind, or settings that do not fit.
+    pub fn change_joint<J: Joint + Clone>(
+        &mut self,
+        id: JointId,
+        change: impl FnOnce(&mut J),
+    ) -> Result<(), Error> {
+        let mut changed = self.joint_as::<J>(id)?.clone();
+        change(&mut changed);
+        property::check(&changed)?;
+        changed.check()?;
+        let record = self.joints.records.get_mut(id).ok_or(Error::UnknownJoint(id))?;
+        record.joint = Box::new(changed);
+        let bodies = record.bodies;
+        self.note_joint(bodies);
+        Ok(())
+    }
+
+    /// Id ⇒ how frame B of a joint stands and moves in frame A.
+    ///
+    /// # Errors
+    /// No such joint.
+    pub fn joint_motion(&self, id: JointId) -> Result<JointMotion, Error> {
+        let record = self.joint(id)?;
+        let frame = |k: usize| match record.bodies[k] {
+            None => Ok::<_, Error>(JointFrame::fixed(&record.frames[k])),
+            Some(body) => Ok(JointFrame::on(self.body(body)?.motion(), &record.frames[k])),
+        };
+        let frames: [JointFrame; 2] = [frame(0)?, frame(1)?];
+        let state = JointState { time: self.time, dt: 0.0, frames, turned: record.turned };
+        let [a, b] = &frames;
+        let own = a.rotation.conjugate();
+        let at = |frame: &JointFrame| frame.velocity + frame.omega.cross(b.origin - frame.center);
+        Ok(JointMotion {
+            translation: own * state.offset(),
+            rotation: state.rotation(),
+            velocity: own * (at(b) - at(a)),
+            angular_velocity: own * (b.omega - a.omega),
+        })
+    }
+
+    /// Keeps the joints of a body where they are although its principal frame is another: `shift` leads from the old frame to the new.
+    pub(super) fn move_joint_frames(&mut self, body: BodyId, shift: &Pose) {
+        let mut moved = false;
+        for (_, record) in self.joints.records.iter_mut() {
+            for k in 0..2 {
+                if record.bodies[k] == Some(body) {
+                    let frame = *shift * record.frames[k];
+                    record.frames[k] = Pose::new(frame.rotation.normalize(), frame.translation);
+                    moved = true;
+                }
+            }
+        }
+        if moved {
+            self.joints.revision = self.joints.revision.wrapping_add(1);
+        }
+    }
+
     /// Takes out the joints of a body that goes.
     pub(super) fn remove_joints_of(&mut self, body: BodyId) {
         let of_body: Vec<JointId> = self
@@ -134,4 +218,9 @@ impl World {
         self.joints.revision = self.joints.revision.wrapping_add(1);
         Ok(())
     }
+}
+
+fn wrong_kind<J: Joint>(record: Option<&JointRecord>) -> Error {
+    let kind = record.map_or("none", |record| record.joint.type_name());
+    Error::Parameter { what: "kind of a joint", allowed: std::any::type_name::<J>(), value: kind.into() }
 }

@@ -179,6 +179,8 @@ pub(super) struct Instant {
     pub potential: f64,
     /// Σ m, kg.
     pub mass: f64,
+    /// Power of forces and torques applied to single bodies, W.
+    pub applied: f64,
     /// Linear and angular kinetic energy of every dynamic body; empty if no body is damped.
     pub damped: Vec<[f64; 2]>,
 }
@@ -187,6 +189,7 @@ impl Instant {
     /// The same as the other, in the room that is already there.
     pub fn copy_from(&mut self, other: &Self) {
         (self.kinetic, self.potential, self.mass) = (other.kinetic, other.potential, other.mass);
+        self.applied = other.applied;
         self.damped.clone_from(&other.damped);
     }
 

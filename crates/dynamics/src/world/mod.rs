@@ -1,8 +1,10 @@
 //! The world: bodies, shapes, materials, forces and the clock, moved by a [`Simulator`](crate::Simulator).
 
+mod attach;
 mod balance;
 mod bodies;
 mod body;
+mod epoch;
 mod event;
 mod filter;
 mod handle;
@@ -19,6 +21,8 @@ mod view;
 
 pub use bodies::Bodies;
 pub use body::{Body, ShapePart, Status};
+pub(crate) use epoch::Continuity;
+pub use epoch::Epoch;
 pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
 pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, ShapeId};
@@ -33,9 +37,10 @@ pub use view::{BodyMut, BodyRef};
 use crate::error::{Error, parameter};
 use crate::filter::{PairFilter, Rejected, Rejection};
 use crate::force::{Force, Gravity, Loads, Scope, Targets};
-use crate::motion::{Inertia, Motion};
+use crate::motion::{Inertia, Motion, Wrench};
 use crate::property;
 use body::BodyRecord;
+use epoch::{Identity, Steppers};
 use glam::DVec3;
 use joints::Joints;
 use journal::Journal;
@@ -44,7 +49,7 @@ use rattleback_geometry::{Aabb, Pose};
 use rattleback_numerics::team::each;
 
 /// A force that acts in a world.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ForceRecord {
     pub name: Option<String>,
     pub targets: Targets,
@@ -66,7 +71,8 @@ pub(crate) struct ForceRecord {
 /// assert!((world.body(ball)?.position().z - (100.0 - 0.5 * 9.81)).abs() < 1e-12);
 /// # Ok(()) }
 /// ```
-#[derive(Debug)]
+/// A copy is a world of its own with equal contents; simulators take it on anew.
+#[derive(Clone, Debug)]
 pub struct World {
     time: f64,
     bodies: Bodies,
@@ -75,10 +81,8 @@ pub struct World {
     default_material: MaterialId,
     forces: HandleMap<ForceId, ForceRecord>,
     joints: Joints,
-    /// How materials mix.
-    pub mixing: Mixing,
-    /// Which pairs may touch.
-    pub filter: CollisionFilter,
+    mixing: Mixing,
+    filter: CollisionFilter,
     pub(super) pair_filter: PairFilter,
     bounds: Option<Aabb>,
     /// The only source of randomness.
@@ -92,6 +96,8 @@ pub struct World {
     journal: Journal,
     /// What changed the energy, if that is accounted for.
     ledger: Option<Box<EnergyLedger>>,
+    identity: Identity,
+    steppers: Steppers,
 }
 
 impl Default for World {
@@ -131,6 +137,8 @@ impl World {
             sick: Vec::new(),
             journal: Journal::default(),
             ledger: None,
+            identity: Identity::default(),
+            steppers: Steppers::default(),
         }
     }
 
@@ -222,6 +230,9 @@ impl World {
             motion.v = DVec3::ZERO;
             motion.omega = DVec3::ZERO;
         }
+        if body.rotation_locked {
+            motion.omega = DVec3::ZERO;
+        }
         let id = self.bodies.insert(
             BodyRecord {
                 status: body.status,
@@ -230,6 +241,11 @@ impl World {
                 can_sleep: body.can_sleep,
                 groups: body.groups,
                 charge: body.charge,
+                shape_revision: 0,
+                gravity_scale: body.gravity_scale,
+                rotation_locked: body.rotation_locked,
+                user_data: body.user_data,
+                applied: Wrench::default(),
                 body_from_principal,
                 mass,
                 inertia,
@@ -321,10 +337,44 @@ impl World {
         self.default_material
     }
 
-    /// Changes a material for every shape that has it.
+    /// How materials are combined.
+    pub const fn mixing(&self) -> &Mixing {
+        &self.mixing
+    }
+
+    /// The same, to change; living contacts take the new coefficients from the next step on.
+    pub fn mixing_mut(&mut self) -> &mut Mixing {
+        self.journal.note_everything();
+        &mut self.mixing
+    }
+
+    /// Which pairs may touch, by groups and rules.
+    pub const fn filter(&self) -> &CollisionFilter {
+        &self.filter
+    }
+
+    /// The same, to change; all pairs are filtered anew in the next step, those that touch already too.
+    pub fn filter_mut(&mut self) -> &mut CollisionFilter {
+        self.journal.note_everything();
+        &mut self.filter
+    }
+
+    /// All materials in the order of their slots.
+    pub fn iter_materials(&self) -> impl Iterator<Item = (MaterialId, &Material)> + '_ {
+        self.materials.iter().map(|(id, (_, material))| (id, material))
+    }
+
+    /// Changes a material for every shape that has it; living contacts take the new coefficients from the next step on.
+    ///
+    /// # Errors
+    /// No such material, or a coefficient out of its range.
     pub fn set_material(&mut self, id: MaterialId, material: Material) -> Result<(), Error> {
         let material = material.checked()?;
-        self.materials.get_mut(id).ok_or(Error::UnknownMaterial(id))?.1 = material;
+        let present = &mut self.materials.get_mut(id).ok_or(Error::UnknownMaterial(id))?.1;
+        if *present != material {
+            *present = material;
+            self.journal.note_everything();
+        }
         Ok(())
     }
 
@@ -474,11 +524,18 @@ impl World {
         for (_, record) in self.forces.iter() {
             record.force.apply(&Scope::new(t, &self.bodies, &self.shapes, &record.targets), loads);
         }
+        for (index, wrench) in self.bodies.applied() {
+            loads.add(index, wrench);
+        }
     }
 
     /// Whether every force is the same at all positions, velocities and times.
     pub(crate) fn forces_are_uniform(&self) -> bool {
-        self.forces.iter().all(|(_, record)| record.targets == Targets::All && record.force.is_uniform())
+        self.bodies.are_plain()
+            && self
+                .forces
+                .iter()
+                .all(|(_, record)| record.targets == Targets::All && record.force.is_uniform())
     }
 
     pub(crate) const fn bodies_mut(&mut self) -> &mut Bodies {
@@ -489,13 +546,14 @@ impl World {
         &mut self.counters
     }
 
-    /// Starts a step: forgets the news of the last one.
-    pub(crate) fn begin_step(&mut self) {
+    /// Starts a step: forgets the news of the last one. Epoch of the simulator's own last step ⇒ what has happened since.
+    pub(crate) fn begin_step(&mut self, own: &Epoch) -> Continuity {
         self.events.clear();
         self.moved.clear();
         self.sick.clear();
         self.counters = Counters { steps: self.counters.steps, ..Counters::default() };
         self.begin_ledger();
+        self.continuity(own)
     }
 
     /// Adds what happened during the step, in order.
@@ -577,6 +635,7 @@ impl World {
         for index in places.drain(..).rev() {
             let id = self.bodies.ids(Status::Dynamic)[index];
             if self.bodies.set_status(id, Status::Inactive).is_ok() {
+                self.journal.note(id);
                 self.events.push(Event::Quarantined { body: id, time });
                 self.spoil_ledger();
             }
@@ -593,6 +652,7 @@ impl World {
             .collect();
         for id in outside {
             if self.bodies.set_status(id, Status::Inactive).is_ok() {
+                self.journal.note(id);
                 self.events.push(Event::LeftBounds { body: id, time: self.time });
                 self.spoil_ledger();
             }

@@ -40,6 +40,11 @@ impl AttachedShape {
             .as_ref()
     }
 
+    /// Gives it another geometry.
+    pub(super) fn replace(&mut self, shape: Shape) {
+        (self.shape, self.surface) = (shape, OnceLock::new());
+    }
+
     pub(super) fn new(body: BodyId, part: ShapePart, material: MaterialId, groups: CollisionGroups) -> Self {
         Self {
             body,

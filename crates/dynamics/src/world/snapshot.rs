@@ -4,6 +4,7 @@
 //! postcard encoding, all little-endian. Forces are kept as type name and properties, so that a registry can make them
 //! again; user-defined forces need to be registered before a restore.
 
+use super::epoch::{Identity, Steppers};
 use super::{
     AttachedShape, Bodies, BodyId, CollisionFilter, Counters, EnergyLedger, Event, ForceId, ForceRecord,
     Handle, HandleMap, JointId, Joints, Journal, Material, MaterialId, Mixing, ShapeId, World,
@@ -21,7 +22,7 @@ use rattleback_geometry::{Aabb, Pose};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"RATTLEBK";
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
 const HEADER: usize = MAGIC.len() + 2 + 8;
 
 /// Why a snapshot could not be written or read.
@@ -98,6 +99,7 @@ struct WorldImage {
     journal: Journal,
     joint_revision: u64,
     ledger: Option<EnergyLedger>,
+    steppers: Steppers,
     simulator: Option<SimulatorImage>,
 }
 
@@ -180,6 +182,7 @@ impl World {
             journal: self.journal.clone(),
             joint_revision: self.joints.revision,
             ledger: self.ledger.as_deref().cloned(),
+            steppers: self.steppers,
             simulator,
         };
         let body =
@@ -243,6 +246,8 @@ impl World {
             sick: Vec::new(),
             journal: image.journal,
             ledger: image.ledger.map(Box::new),
+            identity: Identity::default(),
+            steppers: image.steppers,
         };
         Ok((world, image.simulator))
     }

@@ -29,7 +29,7 @@ pub(super) fn set_filter(
     for pairs in &model.allow {
         insert(&mut filter.exceptions, pairs, bodies, groups, &mut total)?;
     }
-    world.filter = filter;
+    *world.filter_mut() = filter;
     Ok(())
 }
 
@@ -79,15 +79,16 @@ pub(super) fn set_mixing(
     model: &MixingModel<'_>,
     materials: &Materials<'_>,
 ) -> Read<()> {
-    world.mixing.restitution = model.restitution.unwrap_or(world.mixing.restitution);
-    world.mixing.friction = model.friction.unwrap_or(world.mixing.friction);
-    world.mixing.perturbation = model.perturbation.unwrap_or(world.mixing.perturbation);
+    let mixing = world.mixing_mut();
+    mixing.restitution = model.restitution.unwrap_or(mixing.restitution);
+    mixing.friction = model.friction.unwrap_or(mixing.friction);
+    mixing.perturbation = model.perturbation.unwrap_or(mixing.perturbation);
     for pair in &model.pairs {
         let (a, b) = (materials.get(&pair.materials.0)?, materials.get(&pair.materials.1)?);
         let span = pair.materials.1.span;
         let entry = property::entry(&context.registry.materials, &Named { text: "material", span })?;
         let material = |id| world.material(id).map_err(|error| refused(span, error));
-        let mut mixed = world.mixing.mix((a, material(a)?), (b, material(b)?));
+        let mut mixed = world.mixing().mix((a, material(a)?), (b, material(b)?));
         for (key, node) in &pair.coefficients {
             let spec = entry.properties.iter().find(|spec| spec.name == key.name);
             let (Some(spec), Some(coefficient)) = (spec, coefficient(&mut mixed, &key.name)) else {
@@ -108,7 +109,7 @@ pub(super) fn set_mixing(
         {
             return Err(node.out_of_range(&key.name, "such that kinetic_friction is at most static_friction"));
         }
-        world.mixing.set_pair(a, b, mixed).map_err(|error| refused(span, error))?;
+        world.mixing_mut().set_pair(a, b, mixed).map_err(|error| refused(span, error))?;
     }
     Ok(())
 }

@@ -146,7 +146,7 @@ impl ForceSolver {
         let turned = |moments: DVec3| axes * DMat3::from_diagonal(moments) * axes.transpose();
         self.problem.blocks.push(Block::rigid(
             inertia.mass(),
-            turned(inertia.moments),
+            turned(inertia.large_moments()),
             turned(inertia.inverse_moments),
             free[body].v,
             free[body].omega,

@@ -92,7 +92,7 @@ impl JointEquations {
             let [v, omega] = free(body, motion);
             self.problem.blocks.push(Block::rigid(
                 inertia.mass(),
-                turned(inertia.moments),
+                turned(inertia.large_moments()),
                 turned(inertia.inverse_moments),
                 v,
                 omega,

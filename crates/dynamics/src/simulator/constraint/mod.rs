@@ -65,8 +65,10 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
-use crate::world::{BodyId, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World};
+use crate::simulator::{Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_one_way};
+use crate::world::{
+    BodyId, Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World,
+};
 use contact_phase::ContactPhase;
 use force_solver::ForceSolver;
 use glam::DVec3;
@@ -186,6 +188,7 @@ pub struct Constraint {
     keeps_ledger: bool,
     notes: Vec<ConstraintNote>,
     counters: ConstraintCounters,
+    epoch: Epoch,
 }
 
 impl Default for Constraint {
@@ -231,6 +234,7 @@ impl Constraint {
             keeps_ledger: false,
             notes: Vec::new(),
             counters: ConstraintCounters::default(),
+            epoch: Epoch::default(),
         }
     }
 
@@ -276,7 +280,11 @@ impl Simulator for Constraint {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_one_way("constraint", world)?;
-        world.begin_step();
+        match world.begin_step(&self.epoch) {
+            Continuity::Unbroken => {}
+            Continuity::SteppedByOthers => self.drop_body_states(),
+            Continuity::OtherWorld => self.reset(),
+        }
         world.follow_joints();
         self.events.clear();
         self.begin_ledger(world);
@@ -296,11 +304,36 @@ impl Simulator for Constraint {
         for joint in self.joint_reactions.overloaded(world) {
             world.break_joint(joint, end);
         }
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
         self.contacts.values().map(ContactForce::touch_point).collect()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::Sensors,
+            Feature::ContactEvents,
+            Feature::CollisionEvents,
+            Feature::KinematicBodies,
+            Feature::Joints,
+            Feature::BreakForce,
+            Feature::BreakTorque,
+            Feature::JointReactions,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
+    }
+
+    fn joint_reaction(&self, _world: &World, joint: JointId) -> Option<crate::simulator::JointReaction> {
+        let reaction = self.joint_reactions().iter().find(|reaction| reaction.joint == joint)?;
+        Some(crate::simulator::JointReaction { force: reaction.force, torque: reaction.torque })
     }
 
     fn memory(&self) -> Vec<u8> {

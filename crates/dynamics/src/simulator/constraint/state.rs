@@ -5,7 +5,7 @@ use super::Constraint;
 use super::manifold_point::ContactKey;
 use super::mirror_state::MirrorState;
 use super::tuning::NEWTON_BACKOFF;
-use crate::world::{JointId, ShapeId};
+use crate::world::{Epoch, JointId, ShapeId};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,7 @@ pub(super) struct ConstraintState {
     touching: Vec<[ShapeId; 2]>,
     reported: Vec<(bool, Vec<JointId>)>,
     mirror: MirrorState,
+    epoch: Epoch,
 }
 
 impl ConstraintState {
@@ -41,6 +42,7 @@ impl Constraint {
             touching: self.touching.iter().copied().collect(),
             reported: self.reported_joints.iter().cloned().collect(),
             mirror: self.mirror.state(),
+            epoch: self.epoch,
         }
     }
 
@@ -56,5 +58,19 @@ impl Constraint {
         self.reported_joints = state.reported.into_iter().collect();
         self.contacts.clear();
         self.mirror.restore(state.mirror);
+        self.epoch = state.epoch;
+    }
+
+    /// Drops what depends on the states of bodies, after another simulator has moved them.
+    pub(super) fn drop_body_states(&mut self) {
+        self.mirror.clear();
+        self.warm_start.clear();
+        self.contacts.clear();
+    }
+
+    /// Drops everything that depends on the world.
+    pub(super) fn reset(&mut self) {
+        self.restore_state(ConstraintState::initial(self.settings.substeps.max(1) as u64));
+        self.mirror.clear();
     }
 }

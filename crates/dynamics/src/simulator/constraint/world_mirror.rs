@@ -1,6 +1,7 @@
 //! Mirror of the world in contiguous arrays: bodies, colliders, joints, and the near pairs of colliders.
 //!
-//! It is rebuilt whenever the revision of the world has changed. Warm start forces are kept elsewhere, by
+//! When the revision of the world has changed, the bodies in its change log are updated in place; if bodies,
+//! shapes or joints were added or removed, everything is rebuilt. Warm start forces are kept elsewhere, by
 //! shape, and outlast a rebuild.
 
 use super::dense_output::DenseOutput;
@@ -10,7 +11,7 @@ use super::mirror_state::MirrorState;
 use crate::error::Error;
 use crate::motion::{Inertia, Motion};
 use crate::simulator::constraint::ConstraintError;
-use crate::world::{BodyId, MixedMaterial, Path, ShapeId, Status, World};
+use crate::world::{BodyId, BodyRef, MixedMaterial, Path, ShapeId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::contact::{ContactCache, Contacts};
 use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceError, SpaceKind, everywhere};
@@ -30,6 +31,8 @@ pub(in crate::simulator) struct MirrorBody {
     /// Radius of a sphere about the centre of mass that contains all colliders, m; infinite with a
     /// half-space.
     pub radius: f64,
+    /// [`BodyRef::shape_revision`] at the last update.
+    shape_revision: u32,
 }
 
 impl MirrorBody {
@@ -102,6 +105,7 @@ pub(in crate::simulator) struct WorldMirror {
     /// Set by a rebuild; cleared by the stage that reports redundant joints.
     pub rebuilt: bool,
     counts: [usize; 4],
+    joint_revision: u64,
     pub bodies: Vec<MirrorBody>,
     pub colliders: Vec<MirrorCollider>,
     /// Joints with at least one dynamic body, their mechanisms, and the mechanism of each body.
@@ -127,6 +131,7 @@ impl WorldMirror {
             revision: None,
             rebuilt: true,
             counts: [0; 4],
+            joint_revision: 0,
             bodies: Vec::new(),
             colliders: Vec::new(),
             joints: Vec::new(),
@@ -142,11 +147,11 @@ impl WorldMirror {
     }
 
     /// Back to the state before the first world.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         *self = Self::new(self.kind);
     }
 
-    /// Rebuilds the mirror if the revision of the world has changed.
+    /// Updates or rebuilds the mirror if the revision of the world has changed.
     ///
     /// # Errors
     /// If the broad phase refuses a collider.
@@ -156,9 +161,14 @@ impl WorldMirror {
         if self.revision == Some(world.revision()) && self.counts == counts {
             return Ok(());
         }
+        if self.refresh(world, counts) {
+            return Ok(());
+        }
         let restored = self.restored.take().filter(|state| state.revision == Some(world.revision()));
         let rebuilt = restored.as_ref().is_none_or(|state| state.rebuilt);
-        *self = Self { revision: Some(world.revision()), counts, restored, rebuilt, ..Self::new(self.kind) };
+        let joint_revision = world.joints().revision;
+        let empty = Self { rebuilt, counts, joint_revision, restored, ..Self::new(self.kind) };
+        *self = Self { revision: Some(world.revision()), ..empty };
         for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
             for (slot, id) in world.bodies().ids(status).iter().enumerate() {
                 self.add_body(world, *id, status, slot)?;
@@ -167,6 +177,46 @@ impl WorldMirror {
         self.add_joints(world);
         self.space.build();
         Ok(())
+    }
+
+    /// Updates inertia and path of the changed bodies ⇒ whether that suffices: no body, shape or joint was added
+    /// or removed. The narrow phase starts without caches, as after a restore.
+    fn refresh(&mut self, world: &World, counts: [usize; 4]) -> bool {
+        let Some(changed) = self.revision.and_then(|revision| world.changed_since(revision)) else {
+            return false;
+        };
+        let same_structure = self.restored.is_none()
+            && self.counts == counts
+            && self.joint_revision == world.joints().revision;
+        // Dynamic bodies come first, in the order of the world, then kinematic ones.
+        let index_of = |id: &BodyId| match world.bodies().locate(*id) {
+            Some((Status::Dynamic, slot)) => Some(slot),
+            Some((Status::Animated, slot)) => Some(counts[0] + slot),
+            _ => None,
+        };
+        let same = |id: &BodyId| {
+            let mirrored = index_of(id).and_then(|index| self.bodies.get(index));
+            let body = world.body(*id).ok();
+            mirrored.zip(body).is_some_and(|(mirrored, body)| {
+                mirrored.id == *id
+                    && mirrored.status == body.status()
+                    && mirrored.shape_revision == body.shape_revision()
+            })
+        };
+        if !(same_structure && changed.iter().all(same)) {
+            return false;
+        }
+        for id in changed {
+            if let (Some(index), Ok(body)) = (index_of(id), world.body(*id)) {
+                let mirrored = &mut self.bodies[index];
+                (mirrored.inertia, mirrored.path) = (inertia_of(world, &body), path_of(&body));
+            }
+        }
+        for pair in self.pairs.values_mut() {
+            (pair.cache, pair.found) = (ContactCache::default(), Contacts::default());
+        }
+        (self.revision, self.rebuilt) = (Some(world.revision()), true);
+        true
     }
 
     /// Adds the joints whose bodies are in the mirror, at least one of them dynamic.
@@ -228,12 +278,10 @@ impl WorldMirror {
             id,
             status,
             slot,
-            inertia: if status == Status::Dynamic { *body.inertia() } else { Inertia::default() },
-            path: body
-                .path()
-                .filter(|_| status == Status::Animated)
-                .map(|(path, start)| (path.clone(), start, frame)),
+            inertia: inertia_of(world, &body),
+            path: path_of(&body),
             radius: enclosing,
+            shape_revision: body.shape_revision(),
         });
         Ok(())
     }
@@ -374,6 +422,17 @@ impl WorldMirror {
         }
         Ok(())
     }
+}
+
+/// Inertia with which a body responds to forces at present; that of an immovable one unless it is dynamic.
+fn inertia_of(world: &World, body: &BodyRef<'_>) -> Inertia {
+    world.bodies().inertia_of(body.id()).copied().unwrap_or_default()
+}
+
+/// Of a kinematic body: path, its start pose, and the principal frame in the body frame.
+fn path_of(body: &BodyRef<'_>) -> Option<(Path, Pose, Pose)> {
+    let (path, start) = body.path().filter(|_| body.status() == Status::Animated)?;
+    Some((path.clone(), start, *body.body_from_principal()))
 }
 
 fn refuse(source: SpaceError) -> Error {

@@ -16,8 +16,8 @@ use crate::force::Loads;
 use crate::motion::{Inertia, Motion};
 use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
 use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
-use crate::simulator::{Simulator, check_step, refuse_joints};
-use crate::world::{SnapshotError, Status, World};
+use crate::simulator::{Capabilities, Feature, Simulator, check_step, refuse_joints};
+use crate::world::{Continuity, Epoch, SnapshotError, Status, World};
 use glam::DVec3;
 use rattleback_numerics::StepError;
 use rattleback_numerics::damping::Damping;
@@ -40,6 +40,7 @@ pub struct FreeMotion {
     /// Revision of the world after the last step; a different one means that the world has been changed
     /// since.
     revision: Option<u64>,
+    epoch: Epoch,
 }
 
 impl Default for FreeMotion {
@@ -58,6 +59,7 @@ impl FreeMotion {
             non_finite: Vec::new(),
             threads: 1,
             revision: None,
+            epoch: Epoch::default(),
         }
     }
 
@@ -94,11 +96,11 @@ impl Simulator for FreeMotion {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_joints("free-motion", world)?;
-        if self.revision != Some(world.revision()) {
+        let continuity = world.begin_step(&self.epoch);
+        if self.revision != Some(world.revision()) || continuity != Continuity::Unbroken {
             self.integrator.reset();
         }
         let time = world.time();
-        world.begin_step();
         loop {
             self.non_finite.clear();
             let mut context =
@@ -133,18 +135,28 @@ impl Simulator for FreeMotion {
             self.integrator.reset();
         }
         self.revision = Some(world.revision());
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::KinematicBodies,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
+    }
+
     fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&(self.revision, self.integrator.memory())).unwrap_or_default()
+        postcard::to_allocvec(&(self.revision, self.epoch, self.integrator.memory())).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (revision, memory): (Option<u64>, Vec<u8>) =
+        let (revision, epoch, memory): (Option<u64>, Epoch, Vec<u8>) =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
         self.integrator.recall(&memory)?;
-        self.revision = revision;
+        (self.revision, self.epoch) = (revision, epoch);
         Ok(())
     }
 }

@@ -65,8 +65,10 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
-use crate::world::{BodyId, SnapshotError, Status, World};
+use crate::simulator::{
+    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way,
+};
+use crate::world::{BodyId, Continuity, Epoch, SnapshotError, Status, World};
 use glam::DVec3;
 use observer::CollisionObserver;
 use partition::Partition;
@@ -184,6 +186,7 @@ pub struct Impulse {
     pending_state: Option<ImpulseState>,
     /// Revision of the world that the partitions were built from; none if they have to be rebuilt.
     revision: Option<u64>,
+    epoch: Epoch,
 }
 
 impl Impulse {
@@ -252,13 +255,16 @@ impl Impulse {
         self.partition_set.forces().into_iter()
     }
 
-    fn run_step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+    fn run_step(&mut self, world: &mut World, dt: f64, continuity: Continuity) -> Result<(), Error> {
         let (start, end) = (world.time(), world.time() + dt);
         world.gather_loads(start, &mut self.loads);
         let gravity = self.loads.uniform_acceleration();
         if let Some(state) = self.pending_state.take() {
             self.revision = state.revision;
             state.load(&mut self.partition_set, world, &self.settings)?;
+        }
+        if continuity != Continuity::Unbroken {
+            self.revision = None;
         }
         if self.revision != Some(world.revision()) || self.partition_set.is_stale(world, gravity) {
             self.partition_set.build(world, &self.settings, gravity)?;
@@ -301,10 +307,10 @@ impl Simulator for Impulse {
         check_step(dt)?;
         refuse_joints("impulse", world)?;
         refuse_one_way("impulse", world)?;
-        world.begin_step();
+        let continuity = world.begin_step(&self.epoch);
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        if let Err(error) = self.run_step(world, dt) {
+        if let Err(error) = self.run_step(world, dt, continuity) {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
             self.revision = None;
             return Err(match error {
@@ -320,6 +326,7 @@ impl Simulator for Impulse {
         }
         world.end_step(end, Some(&self.before));
         self.revision = Some(world.revision());
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
@@ -339,18 +346,37 @@ impl Simulator for Impulse {
         self.resting().collect()
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::RollingFriction,
+            Feature::SpinningFriction,
+            Feature::CollisionEvents,
+            Feature::Sleeping,
+            Feature::KinematicBodies,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
+    }
+
     fn memory(&self) -> Vec<u8> {
         // A restored state that no step has applied yet is still the state.
         let bytes = match &self.pending_state {
             Some(pending) => postcard::to_allocvec(pending),
-            None => postcard::to_allocvec(&ImpulseState::save(&self.partition_set, self.revision)),
+            None => {
+                postcard::to_allocvec(&ImpulseState::save(&self.partition_set, self.revision, self.epoch))
+            }
         };
         bytes.unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let memory =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("memory of the simulator"))?;
+        let memory: ImpulseState =
+            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
+        self.epoch = memory.epoch;
         self.pending_state = Some(memory);
         Ok(())
     }

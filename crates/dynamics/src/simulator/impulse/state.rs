@@ -15,7 +15,7 @@ use super::timewarp::PartitionSet;
 use super::travel_deadline::Deadline;
 use crate::error::Error;
 use crate::motion::Motion;
-use crate::world::World;
+use crate::world::{Epoch, World};
 use glam::DVec3;
 use rattleback_geometry::Aabb;
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,7 @@ impl BodyState {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ImpulseState {
     pub revision: Option<u64>,
+    pub epoch: Epoch,
     gravity: DVec3,
     counters: ImpulseCounters,
     smallest_gap: f64,
@@ -103,7 +104,7 @@ pub(super) struct ImpulseState {
 
 impl ImpulseState {
     /// Partitions ⇒ their state.
-    pub fn save(partition_set: &PartitionSet, revision: Option<u64>) -> Self {
+    pub fn save(partition_set: &PartitionSet, revision: Option<u64>, epoch: Epoch) -> Self {
         let partitions = &partition_set.partitions;
         let mut pairs = Vec::new();
         let (mut bodies, mut boxes): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
@@ -131,6 +132,7 @@ impl ImpulseState {
         let first = partitions.first();
         Self {
             revision,
+            epoch,
             gravity: first.map_or(DVec3::ZERO, |partition| partition.gravity),
             counters: partition_set.counters,
             smallest_gap: partition_set.smallest_gap,

@@ -29,8 +29,10 @@ use crate::simulator::constraint::mirror_state::MirrorState;
 use crate::simulator::constraint::trajectory::{Trajectory, evaluate};
 use crate::simulator::constraint::work::add_contact_work;
 use crate::simulator::constraint::world_mirror::WorldMirror;
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way};
-use crate::world::{SnapshotError, Status, WorkEntry, World};
+use crate::simulator::{
+    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way,
+};
+use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
@@ -129,6 +131,7 @@ pub struct Penalty {
     works: Vec<WorkEntry>,
     keeps_ledger: bool,
     before: Vec<Motion>,
+    epoch: Epoch,
 }
 
 impl Default for Penalty {
@@ -159,6 +162,7 @@ impl Penalty {
             works: Vec::new(),
             keeps_ledger: false,
             before: Vec::new(),
+            epoch: Epoch::default(),
         }
     }
 
@@ -298,7 +302,9 @@ impl Simulator for Penalty {
         check_step(dt)?;
         refuse_joints("penalty", world)?;
         refuse_one_way("penalty", world)?;
-        world.begin_step();
+        if world.begin_step(&self.epoch) != Continuity::Unbroken {
+            self.mirror.clear();
+        }
         self.works.clear();
         self.keeps_ledger = world.begin_elastic_account();
         self.before.clear();
@@ -319,6 +325,7 @@ impl Simulator for Penalty {
             world.add_work(entry);
         }
         world.end_step(begin + dt, Some(&self.before));
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
@@ -326,17 +333,30 @@ impl Simulator for Penalty {
         self.contacts.iter().map(ContactForce::touch_point).collect()
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::KinematicBodies,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
+    }
+
     fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&self.mirror.state()).unwrap_or_default()
+        postcard::to_allocvec(&(self.mirror.state(), self.epoch)).unwrap_or_default()
     }
 
     fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let state = match memory {
-            [] => MirrorState::default(),
+        let (state, epoch) = match memory {
+            [] => (MirrorState::default(), Epoch::default()),
             bytes => postcard::from_bytes(bytes)
                 .map_err(|_| SnapshotError::Malformed("state of the penalty simulator"))?,
         };
         self.mirror.restore(state);
+        self.epoch = epoch;
         Ok(())
     }
 }

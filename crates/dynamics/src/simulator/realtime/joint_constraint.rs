@@ -158,6 +158,7 @@ impl JointConstraints {
                 rows: None,
             });
             joint.locks = kind.locks();
+            joint.frames = record.frames;
             joint.has_rows = kind.has_rows();
             joint.driven = kind.is_driven();
             joint.breakable = !record.breaking.is_never();

@@ -319,8 +319,7 @@ impl TreePass<'_> {
     fn sweep_trees(&self, trees: &[Range<usize>], biased: bool, parameters: &SweepParameters) {
         for tree in trees {
             // SAFETY: a tree, and the solver bodies in it, belong to one thread.
-            let links: &mut [TreeLink] =
-                unsafe { std::slice::from_raw_parts_mut(self.links.get_mut(tree.start), tree.len()) };
+            let links: &mut [TreeLink] = unsafe { self.links.range_mut(tree.clone()) };
             for link in links.iter_mut() {
                 if link.joint != NONE {
                     self.compute_rows(link, biased, parameters);

@@ -56,8 +56,8 @@ use crate::force::Loads;
 use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, StageTimes, check_step};
-use crate::world::{BodyId, Event, Handle, JointId, SnapshotError, Status, World};
+use crate::simulator::{Capabilities, Feature, JointReaction, Simulator, StageTimes, check_step};
+use crate::world::{BodyId, Epoch, Event, Handle, JointId, SnapshotError, Status, World};
 use contact_graph::ContactGraph;
 use continuous::ContinuousStage;
 use direct::DirectSolver;
@@ -190,6 +190,7 @@ pub struct Realtime {
     pending_restore: Option<SavedState>,
     /// Pairs that the broad phase had reported before a restored state was saved.
     reported_pairs: Option<Vec<[u32; 2]>>,
+    epoch: Epoch,
 }
 
 impl Default for Realtime {
@@ -246,6 +247,7 @@ impl Realtime {
             marked_roots: Vec::new(),
             pending_restore: None,
             reported_pairs: None,
+            epoch: Epoch::default(),
         }
     }
 
@@ -278,18 +280,19 @@ impl Realtime {
 
     /// Removes the joints whose reactions exceeded their break thresholds.
     fn break_joints(&mut self, world: &mut World, time: f64) {
-        let (sim_bodies, substeps, dt) = (&self.sim_bodies, self.substeps, self.dt);
-        let rate = |joint: &joint_constraint::JointConstraint| {
-            let high_mass_ratio = joint
-                .bodies
-                .iter()
-                .any(|slot| sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.high_mass_ratio));
-            substeps[usize::from(high_mass_ratio)] as f64 / dt
-        };
-        self.joints.broken(world, rate, &mut self.broken);
-        for joint in self.broken.drain(..) {
+        let mut broken = std::mem::take(&mut self.broken);
+        self.joints.broken(world, |joint| self.impulse_rate(joint), &mut broken);
+        for joint in broken.drain(..) {
             world.break_joint(joint, time);
         }
+        self.broken = broken;
+    }
+
+    /// Sub-steps per second of a joint, 1/s: force = impulse × rate.
+    fn impulse_rate(&self, joint: &joint_constraint::JointConstraint) -> f64 {
+        let high_mass_ratio =
+            |slot: &u32| self.sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.high_mass_ratio);
+        self.substeps[usize::from(joint.bodies.iter().any(high_mass_ratio))] as f64 / self.dt
     }
 
     /// Contact points, with the forces of the last step.
@@ -308,11 +311,11 @@ impl Simulator for Realtime {
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
-        world.begin_step();
+        let continuity = world.begin_step(&self.epoch);
         self.events.clear();
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        if let Err(error) = self.advance(world, dt) {
+        if let Err(error) = self.advance(world, dt, continuity) {
             world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
             self.sim_bodies.displacements.fill(StepDisplacement::UNKNOWN);
             return Err(error);
@@ -336,6 +339,7 @@ impl Simulator for Realtime {
                 self.sim_bodies.pending.push(*body);
             }
         }
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
@@ -349,6 +353,38 @@ impl Simulator for Realtime {
 
     fn sleepers(&self, world: &World) -> Vec<BodyId> {
         world.bodies().ids(Status::Dynamic).iter().copied().filter(|body| self.is_asleep(*body)).collect()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::RollingFriction,
+            Feature::SpinningFriction,
+            Feature::OneWayShapes,
+            Feature::Sensors,
+            Feature::ContactEvents,
+            Feature::CollisionEvents,
+            Feature::Sleeping,
+            Feature::SleepEvents,
+            Feature::KinematicBodies,
+            Feature::Joints,
+            Feature::BreakForce,
+            Feature::BreakTorque,
+            Feature::BreakDrift,
+            Feature::JointReactions,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
+    }
+
+    fn joint_reaction(&self, _world: &World, joint: JointId) -> Option<JointReaction> {
+        let index = self.joints.all.binary_search_by_key(&joint, |joint| joint.id).ok()?;
+        let joint = &self.joints.all[index];
+        let rate = self.impulse_rate(joint);
+        Some(JointReaction { force: joint.linear.as_dvec3() * rate, torque: joint.angular.as_dvec3() * rate })
     }
 
     fn memory(&self) -> Vec<u8> {
@@ -367,6 +403,8 @@ impl Simulator for Realtime {
             let malformed = |_| SnapshotError::Malformed("state of the real-time simulator");
             Some(postcard::from_bytes(memory).map_err(malformed)?)
         };
+        self.epoch =
+            self.pending_restore.as_ref().map_or_else(Epoch::default, |saved: &SavedState| saved.epoch);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use super::sim_bodies::{Activity, NONE, SimBodies, SimBody, SimCollider, has_equ
 use super::sleep::SavedIslands;
 use super::{Realtime, RealtimeCounters};
 use crate::error::Error;
-use crate::world::{BodyId, BodyRef, Handle, JointId, MixedMaterial, ShapeId, Status, World};
+use crate::world::{BodyId, BodyRef, Epoch, Handle, JointId, MixedMaterial, ShapeId, Status, World};
 use glam::{DVec3, Vec3};
 use rattleback_geometry::space::{Mobility, Pair, PairChanges, Space};
 use rattleback_geometry::{Aabb, Pose, Shape};
@@ -25,6 +25,7 @@ struct SavedBody {
     id: BodyId,
     status: Status,
     colliders: Vec<u32>,
+    shape_revision: u32,
     asleep: bool,
     island: u32,
     still_time: f32,
@@ -56,6 +57,7 @@ struct SavedJoint {
 /// State of the simulator between two steps. The order of the fields is the serialised layout.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SavedState {
+    pub epoch: Epoch,
     revision: Option<u64>,
     joint_revision: Option<u64>,
     counts: [usize; 4],
@@ -87,6 +89,7 @@ impl Realtime {
             id: sim_body.id,
             status: sim_body.status,
             colliders: sim_body.colliders.clone(),
+            shape_revision: sim_body.shape_revision,
             asleep: sim_body.asleep,
             island: sim_body.island,
             still_time: sim_body.still_time,
@@ -109,6 +112,7 @@ impl Realtime {
         });
         let reported_pairs = self.space.pairs().iter().map(|pair| [pair.a.index(), pair.b.index()]).collect();
         SavedState {
+            epoch: self.epoch,
             revision: self.sim_bodies.revision,
             joint_revision: self.joints.revision,
             counts: self.sim_bodies.counts,
@@ -294,6 +298,7 @@ impl SavedState {
                 status: saved.status,
                 index: world.bodies().locate(saved.id).map_or(NONE, |(_, index)| index as u32),
                 colliders: saved.colliders.clone(),
+                shape_revision: saved.shape_revision,
                 can_sleep: body.as_ref().is_none_or(BodyRef::can_sleep),
                 asleep: saved.asleep,
                 island: saved.island,

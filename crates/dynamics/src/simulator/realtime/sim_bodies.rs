@@ -46,6 +46,8 @@ pub(super) struct SimBody {
     /// Index among the bodies of its status.
     pub index: u32,
     pub colliders: Vec<u32>,
+    /// [`BodyRef::shape_revision`](crate::world::BodyRef::shape_revision) at the last synchronisation.
+    pub shape_revision: u32,
     pub can_sleep: bool,
     pub asleep: bool,
     /// Its sleeping island, or [`NONE`].
@@ -214,6 +216,13 @@ impl SimBodies {
         other || world.changed_since(revision).is_none()
     }
 
+    /// Marks all bodies that can move for the next `sync`, after another simulator has moved them.
+    pub fn resync_states(&mut self, world: &World) {
+        for status in [Status::Dynamic, Status::Animated] {
+            self.pending.extend_from_slice(world.bodies().ids(status));
+        }
+    }
+
     /// Synchronises with the changes of the world since the last step.
     pub fn sync(&mut self, world: &World, space: &mut dyn Space, dt: f64) -> Result<(), Error> {
         self.to_wake.clear();
@@ -268,7 +277,9 @@ impl SimBodies {
             };
         };
         let status = body.status();
-        let same = self.body(slot).is_some_and(|sim_body| sim_body.id == id && sim_body.status == status);
+        let same = self.body(slot).is_some_and(|sim_body| {
+            sim_body.id == id && sim_body.status == status && sim_body.shape_revision == body.shape_revision()
+        });
         if !same {
             if self.body(slot).is_some() {
                 self.remove_body(slot, space)?;
@@ -313,6 +324,7 @@ impl SimBodies {
             status: body.status(),
             index: NONE,
             colliders: Vec::with_capacity(body.shapes().len()),
+            shape_revision: body.shape_revision(),
             can_sleep: body.can_sleep(),
             asleep: false,
             island: NONE,

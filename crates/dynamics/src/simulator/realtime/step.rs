@@ -20,7 +20,7 @@ use super::{Realtime, RealtimeCounters, TouchPoint};
 use crate::error::Error;
 use crate::motion::{Inertia, Motion, rotate_freely};
 use crate::simulator::stage_times::{StageTimes, Stopwatch};
-use crate::world::{Event, Handle, Status, World};
+use crate::world::{Continuity, Event, Handle, Status, World};
 use glam::{DQuat, DVec3};
 use rattleback_numerics::team::{Chunks, Shared, spread, together};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +40,12 @@ pub(super) struct GatheredBody {
 
 impl Realtime {
     /// All stages of a step.
-    pub(super) fn advance(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
+    pub(super) fn advance(
+        &mut self,
+        world: &mut World,
+        dt: f64,
+        continuity: Continuity,
+    ) -> Result<(), Error> {
         let mut watch = Stopwatch::start();
         self.dt = dt;
         self.non_finite.clear();
@@ -49,8 +54,13 @@ impl Realtime {
         if let Some(saved) = self.pending_restore.take() {
             self.restore(saved, world)?;
         }
-        if self.sim_bodies.must_rebuild(world) {
+        if continuity == Continuity::OtherWorld {
             self.reset()?;
+        } else if self.sim_bodies.must_rebuild(world) {
+            self.report_ends(time);
+            self.reset()?;
+        } else if continuity == Continuity::SteppedByOthers {
+            self.sim_bodies.resync_states(world);
         }
         self.sim_bodies.sync(world, &mut *self.space, dt)?;
         self.limit_overlaps(world)?;
@@ -101,6 +111,24 @@ impl Realtime {
         self.post_work(world);
         self.times = StageTimes { pairs, contacts, solve, motion: watch.lap() };
         Ok(())
+    }
+
+    /// Reports the end of all contacts and the waking of all sleeping bodies, before everything is rebuilt.
+    fn report_ends(&mut self, time: f64) {
+        let sim_bodies = &self.sim_bodies;
+        for contact in self.contact_graph.iter().filter(|contact| contact.touching) {
+            let [Some(a), Some(b)] = contact.colliders.map(|collider| sim_bodies.collider(collider)) else {
+                continue;
+            };
+            let (Some(body_a), Some(body_b)) = (sim_bodies.body(a.body), sim_bodies.body(b.body)) else {
+                continue;
+            };
+            let (bodies, shapes) = ([body_a.id, body_b.id], [a.id, b.id]);
+            self.events.push(Event::ContactEnded { time, bodies, shapes });
+        }
+        for sim_body in sim_bodies.bodies.iter().flatten().filter(|sim_body| sim_body.asleep) {
+            self.events.push(Event::Woke { time, body: sim_body.id });
+        }
     }
 
     /// Drops everything that mirrors the world.
@@ -256,6 +284,7 @@ impl Realtime {
     }
 
     /// Adds the manifolds and joints of the present step, and the bodies they act on, to the solvers.
+    #[allow(unsafe_code)]
     fn build_constraints(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
         let any_exact =
@@ -263,15 +292,15 @@ impl Realtime {
         let substep_factor_max = self.mark_high_mass_ratio(world, stamp);
         let Self { solvers, sim_bodies, contact_graph, joints, active, gathered, .. } = self;
         solvers.iter_mut().for_each(SubstepSolver::clear);
+        // Solvers keep addresses of manifolds during the step. All are taken from one borrow of the contacts:
+        // a second borrow of the whole list would invalidate those taken before.
+        let contacts = Shared::new(&mut contact_graph.contacts);
         for pair in &contact_graph.pairs {
-            if !pair.near || pair.stamp != stamp {
+            if !pair.near || pair.stamp != stamp || pair.contact as usize >= contacts.len() {
                 continue;
             }
-            let Some(contact) =
-                contact_graph.contacts.get_mut(pair.contact as usize).and_then(Option::as_mut)
-            else {
-                continue;
-            };
+            // SAFETY: the index is in bounds, and a contact belongs to one pair only.
+            let Some(contact) = (unsafe { contacts.get_mut(pair.contact as usize) }) else { continue };
             if pair.bouncy && contact.impact_step == stamp {
                 continue;
             }
@@ -601,7 +630,10 @@ fn narrow_phase_context<'s>(
 /// Body ⇒ y = (√m v, √I Rᵀ ω).
 pub(super) fn coordinates(motion: &Motion, inertia: &Inertia) -> (DVec3, DVec3) {
     let (scale, root) = (inertia.inverse_mass.sqrt(), inertia.inverse_moments.map(f64::sqrt));
-    (motion.v / scale, (motion.q.conjugate() * motion.omega) / root)
+    // With locked rotations the inverse moments and ω are zero.
+    let spin = motion.q.conjugate() * motion.omega;
+    let w = if root == DVec3::ZERO { DVec3::ZERO } else { spin / root };
+    (motion.v / scale, w)
 }
 
 /// Body ⇒ (solver coordinates, frame, kick of a sub-step h).
@@ -618,7 +650,7 @@ fn gather(
     let to_body = motion.q.conjugate();
     let (v, w) = coordinates(motion, inertia);
     let mut angular = (to_body * torque) * root * h;
-    if !equal_moments {
+    if !equal_moments && root != DVec3::ZERO {
         // Change of ω by free rotation over the step, distributed evenly over the sub-steps.
         let l = inertia.angular_momentum(motion.q, motion.omega);
         let q = rotate_freely(motion.q, l, inertia.inverse_moments, dt);

@@ -30,8 +30,8 @@ use crate::joint::JointRecord;
 use crate::motion::{Inertia, Motion, fly};
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Simulator, TouchPoint, check_step, refuse_one_way};
-use crate::world::{BodyId, JointId, ShapeId, Status, World};
+use crate::simulator::{Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_one_way};
+use crate::world::{BodyId, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact_constraint::PointContact;
 use glam::{DQuat, DVec3};
 use joint_constraint::AnchorJoint;
@@ -131,6 +131,7 @@ pub struct Sequential {
     touching: Vec<TouchPoint>,
     /// Changes by contacts and joints in the step, if the world keeps an energy ledger.
     account: Option<WorkAccount>,
+    epoch: Epoch,
 }
 
 impl Default for Sequential {
@@ -190,7 +191,7 @@ impl Sequential {
 
     fn with_kinds(settings: SequentialSettings, space: SpaceKind, relaxation: Relaxation) -> Self {
         let (loads, before, touching) = (Loads::default(), Vec::new(), Vec::new());
-        Self { settings, space, relaxation, loads, before, touching, account: None }
+        Self { settings, space, relaxation, loads, before, touching, account: None, epoch: Epoch::default() }
     }
 
     /// The settings.
@@ -431,7 +432,7 @@ impl Simulator for Sequential {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_one_way("sequential", world)?;
-        world.begin_step();
+        world.begin_step(&self.epoch);
         self.before.clear();
         self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
         let mut broken = Vec::new();
@@ -445,11 +446,41 @@ impl Simulator for Sequential {
         for joint in broken {
             world.break_joint(joint, end);
         }
+        world.sign_step(&mut self.epoch);
         Ok(())
     }
 
     fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
         self.touching.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of(&[
+            Feature::Contacts,
+            Feature::Restitution,
+            Feature::Friction,
+            Feature::KinematicBodies,
+            Feature::Joints,
+            Feature::BreakForce,
+            Feature::BreakDrift,
+            Feature::GravityScale,
+            Feature::LockedRotations,
+            Feature::EnergyLedger,
+        ])
+    }
+
+    fn memory(&self) -> Vec<u8> {
+        postcard::to_allocvec(&self.epoch).unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+        let malformed = |_| SnapshotError::Malformed("state of the sequential simulator");
+        self.epoch = if memory.is_empty() {
+            Epoch::default()
+        } else {
+            postcard::from_bytes(memory).map_err(malformed)?
+        };
+        Ok(())
     }
 }
 
