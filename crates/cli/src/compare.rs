@@ -3,10 +3,10 @@
 use crate::arguments::Compare;
 use crate::failure::Failure;
 use crate::scene_file;
+use crate::summary::shown_body;
 use crate::table::{Table, number};
 use glam::DVec3;
 use rattleback_dynamics::{Properties, Registry, Simulator, Status, World};
-use rattleback_lab::channel::body_label;
 use rattleback_lab::plot::{Chart, Panel, Series};
 use rattleback_scene::Scene;
 use std::io::Write;
@@ -201,7 +201,7 @@ fn report(
     let mut compared = runs.iter().filter(|run| run.steps > 0);
     let Some(reference) = compared.next() else { return Ok(()) };
     let built = scene.build(registry).map_err(Failure::input)?;
-    let labels: Vec<String> = moving(&built.world).map(|body| body_label(&body)).collect();
+    let labels: Vec<String> = moving(&built.world).map(|body| shown_body(&body)).collect();
     for (index, run) in compared.enumerate() {
         if index == 0 {
             writeln!(out)?;

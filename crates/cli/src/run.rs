@@ -5,14 +5,14 @@ use crate::chart::Watch;
 use crate::failure::Failure;
 use crate::record::{Record, check_record_path};
 use crate::scene_file;
-use crate::summary::{Summary, Tally};
+use crate::summary::{Summary, Tally, shown_body};
 use crate::table::number;
 use indicatif::{ProgressBar, ProgressStyle};
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::world::BodyRef;
 use rattleback_dynamics::world::LedgerSettings;
 use rattleback_dynamics::{Properties, Registry, Simulator, World};
-use rattleback_lab::channel::{Channel, body_label};
+use rattleback_lab::channel::Channel;
 use rattleback_scene::BuiltScene;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -104,8 +104,8 @@ pub fn check_finite(world: &World) -> Result<(), String> {
     };
     let worst = world.iter_bodies().max_by(|a, b| size(a).total_cmp(&size(b)));
     let body = worst.map_or_else(String::new, |body| {
-        let (name, place, velocity) = (body_label(&body), body.position(), body.velocity());
-        format!("; body `{name}` is at {place} m and moves at {velocity} m/s")
+        let (name, place, velocity) = (shown_body(&body), body.position(), body.velocity());
+        format!("; {name} is at {place} m and moves at {velocity} m/s")
     });
     Err(format!(
         "energy or momentum at t = {} s is not finite: kinetic {} J, potential {} J{body}",

@@ -2,9 +2,8 @@
 
 use crate::table::{Table, number};
 use glam::DVec3;
-use rattleback_dynamics::world::WorkSource;
+use rattleback_dynamics::world::{BodyRef, WorkSource};
 use rattleback_dynamics::{BodyId, EnergyLedger, Event, Readout, Status, World};
-use rattleback_lab::channel::body_label;
 use rattleback_scene::status_name;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -75,8 +74,8 @@ impl Tally {
             };
             *count += 1;
             if self.listed.len() < LISTED {
-                let name = world.body(*body).map_or_else(|_| body.to_string(), |body| body_label(&body));
-                self.listed.push(format!("t = {} s: `{name}` {what}", number(*time, 6)));
+                let name = world.body(*body).map_or_else(|_| body.to_string(), |body| shown_body(&body));
+                self.listed.push(format!("t = {} s: {name} {what}", number(*time, 6)));
             }
         }
     }
@@ -172,6 +171,11 @@ impl Summary<'_> {
     }
 }
 
+/// Body ⇒ its name in backquotes, or its id, such as `body 3v0`.
+pub fn shown_body(body: &BodyRef<'_>) -> String {
+    body.name().map_or_else(|| body.id().to_string(), |name| format!("`{name}`"))
+}
+
 /// Numbers of bodies by status, such as "3 dynamic, 1 static".
 pub fn body_counts(world: &World) -> String {
     let bodies = world.bodies();
@@ -196,9 +200,7 @@ fn works(ledger: &EnergyLedger) -> String {
 
 /// The place and source of work, in words.
 fn at(world: &World, source: WorkSource, point: Option<DVec3>) -> String {
-    let body = |id: BodyId| {
-        world.body(id).map_or_else(|_| id.to_string(), |body| format!("`{}`", body_label(&body)))
-    };
+    let body = |id: BodyId| world.body(id).map_or_else(|_| id.to_string(), |body| shown_body(&body));
     let what = match source {
         WorkSource::World => String::new(),
         WorkSource::Body(id) => format!(" on {}", body(id)),

@@ -98,7 +98,7 @@ fn simulators_are_compared() {
         assert!(out.lines().any(|line| line.starts_with(name) && line.contains("60")), "{out}");
     }
     // √(2 · 1 m/g) = 0.4515 s is when it lands.
-    assert!(out.contains("constraint and free-motion diverge at t = 0.46 s (ball)"), "{out}");
+    assert!(out.contains("constraint and free-motion diverge at t = 0.46 s (`ball`)"), "{out}");
     assert!(folder.text("drop.svg").contains("contact force"));
     let all = folder.run(&["compare", "drop.toml", "--time", "0.05"]).fine();
     assert!(all.contains(" agree: ") && all.contains("penalty"), "{all}");
