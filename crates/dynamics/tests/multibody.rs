@@ -1,11 +1,7 @@
 //! Articulated bodies in joint coordinates against closed forms, balances and each other.
 
 use glam::{DMat3, DQuat, DVec3};
-use rand_pcg::Pcg64;
-use rand_pcg::rand_core::Rng;
-use rattleback_dynamics::multibody::joint::{
-    Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Spherical, Universal,
-};
+use rattleback_dynamics::multibody::joint::{Free, Prismatic, Revolute, Spherical, Universal};
 use rattleback_dynamics::multibody::{
     Collocation, DynamicsError, Lanes, Link, LinkTree, MassMatrix, Scalar, SpatialForce, SpatialMotion,
     TreeError, Vector, Workspace, center_of_mass, forward_dynamics, forward_dynamics_of_four,
@@ -13,76 +9,9 @@ use rattleback_dynamics::multibody::{
     potential_energy,
 };
 
-const G: DVec3 = DVec3::new(0.0, 0.0, -9.81);
-
-struct Random(Pcg64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(Pcg64::new(u128::from(seed), 1))
-    }
-    fn unit(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-    fn signed(&mut self) -> f64 {
-        2.0 * self.unit() - 1.0
-    }
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.signed(), self.signed(), self.signed())
-    }
-    fn direction(&mut self) -> DVec3 {
-        (self.vector() + DVec3::splat(1e-3)).normalize()
-    }
-    fn rotation(&mut self) -> DQuat {
-        DQuat::from_axis_angle(self.direction(), 3.0 * self.unit())
-    }
-    fn numbers(&mut self, count: usize, size: f64) -> Vec<f64> {
-        (0..count).map(|_| size * self.signed()).collect()
-    }
-    /// A forest with every kind of joint, some of them with armature.
-    fn tree(&mut self, count: usize) -> LinkTree {
-        let mut links: Vec<Link> = Vec::new();
-        for index in 0..count {
-            let on_world = index == 0 || self.unit() < 0.1;
-            let parent = (!on_world).then(|| (self.unit() * index as f64) as usize);
-            let name = index.to_string();
-            let link = match (self.unit() * 10.0) as u32 {
-                0 | 1 => Link::new(name, parent, Revolute { axis: self.direction() }),
-                2 => Link::new(name, parent, Prismatic { axis: self.direction() }),
-                3 => Link::new(name, parent, Spherical),
-                4 => Link::new(name, parent, Free),
-                5 => Link::new(name, parent, Universal { first: self.direction(), second: self.direction() }),
-                6 => Link::new(name, parent, Cylindrical { axis: self.direction() }),
-                7 => Link::new(name, parent, Planar),
-                8 => Link::new(name, parent, Fixed),
-                _ => Link::new(name, parent, Screw { axis: self.direction(), lead: self.signed() }),
-            };
-            let axes = DMat3::from_quat(self.rotation());
-            let moments = DVec3::splat(1.0) + self.vector().abs();
-            let inertia = axes * DMat3::from_diagonal(0.1 * moments) * axes.transpose();
-            let mut link = link.at(self.vector(), self.rotation());
-            link = link.with_mass(0.2 + self.unit(), self.vector(), 0.5 * (inertia + inertia.transpose()));
-            if self.unit() < 0.3 {
-                link.armature = self.unit();
-            }
-            links.push(link);
-        }
-        LinkTree::new(links).unwrap()
-    }
-    /// Positions away from the reference position.
-    fn positions(&mut self, tree: &LinkTree) -> Vec<f64> {
-        let mut q = tree.neutral();
-        let way = self.numbers(tree.velocity_count(), 3.0);
-        tree.advance(&mut q, &way, 1.0);
-        q
-    }
-}
-
-/// A rod of 1 kg and 1 m that hangs from its joint along −z.
-fn rod(link: Link) -> Link {
-    let inertia = DMat3::from_diagonal(DVec3::new(1.0 / 12.0, 1.0 / 12.0, 1e-4));
-    link.with_mass(1.0, DVec3::new(0.0, 0.0, -0.5), inertia)
-}
+#[path = "multibody/support.rs"]
+mod support;
+use support::{G, Random, rod};
 
 fn accelerations(tree: &LinkTree, q: &[f64], v: &[f64], forces: &[f64]) -> Vec<f64> {
     let mut result = vec![0.0; tree.velocity_count()];
@@ -164,6 +93,17 @@ fn forward_and_inverse_dynamics_and_the_mass_matrix_agree() {
         mass.compute(&tree, &mut work, &q).unwrap();
         let mut dense = vec![0.0; n * n];
         mass.write_dense(&mut dense);
+        // Column k of H is what inverse dynamics needs for a unit of acceleration k, at rest and without gravity.
+        let (still, mut unit, mut column) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+        for k in 0..n {
+            unit[k] = 1.0;
+            inverse_dynamics(&tree, &mut work, (&q, &still, &unit), None, DVec3::ZERO, &mut column).unwrap();
+            unit[k] = 0.0;
+            let largest = column.iter().fold(1.0_f64, |most, x| most.max(x.abs()));
+            for (i, entry) in column.iter().enumerate() {
+                assert!((entry - dense[i * n + k]).abs() < 1e-11 * largest, "seed {seed}: H {i} {k}");
+            }
+        }
         let mut product = vec![0.0; n];
         mass.multiply(&a, &mut product);
         let mut solved: Vec<f64> = forces.iter().zip(&bias).map(|(force, bias)| force - bias).collect();

@@ -68,6 +68,11 @@ impl Collocation {
         self.passes
     }
 
+    /// Forgets the accelerations of the last step: the motion was interrupted.
+    pub const fn restart(&mut self) {
+        self.last = 0.0;
+    }
+
     /// Moves (q, v) from t to t + h; `acceleration` is (q, v, t) ⇒ joint accelerations.
     ///
     /// # Errors

@@ -54,6 +54,45 @@ pub fn impulse_response<T: Scalar>(
     Ok(())
 }
 
+/// Joint impulses x ⇒ changes of joint velocities H⁻¹ x, in place, at the positions of the last forward dynamics.
+///
+/// The factors U, D of the articulated-body algorithm are those of H, so each product costs time proportional to the links.
+///
+/// # Errors
+/// A vector of another length than the tree has velocities.
+pub fn apply_inverse_mass<T: Scalar>(
+    tree: &LinkTree,
+    work: &mut Workspace<T>,
+    x: &mut [T],
+) -> Result<(), DynamicsError> {
+    super::check_length("joint impulses", x.len(), tree.velocity_count())?;
+    let Workspace { links, axes } = work;
+    for link in links.iter_mut() {
+        link.force = SpatialForce::default();
+    }
+    for (index, node) in tree.nodes.iter().enumerate().rev() {
+        let mut carried = links[index].force;
+        for k in (node.velocity as usize..(node.velocity + node.velocity_count) as usize).rev() {
+            x[k] = x[k] - axes[k].s.power(carried);
+            carried += axes[k].u * (x[k] * axes[k].d_inverse);
+        }
+        if node.parent != ROOT {
+            let arm = links[index].arm;
+            links[node.parent as usize].force += carried.shifted_by(arm);
+        }
+    }
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let parent = parent_of(links, node).map(|parent| links[parent].change).unwrap_or_default();
+        let mut change: SpatialMotion<T> = parent.at(links[index].arm);
+        for k in node.velocity as usize..(node.velocity + node.velocity_count) as usize {
+            x[k] = (x[k] - change.power(axes[k].u)) * axes[k].d_inverse;
+            change += axes[k].s * x[k];
+        }
+        links[index].change = change;
+    }
+    Ok(())
+}
+
 /// (link, point of it in the world) ⇒ K: the change of that point's velocity by an impulse there, per N·s, at the positions of the last
 /// forward dynamics. Symmetric and positive semidefinite: a linkage may be unable to move in a direction.
 ///

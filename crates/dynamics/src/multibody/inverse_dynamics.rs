@@ -82,3 +82,39 @@ pub fn inverse_dynamics<T: Scalar>(
     }
     Ok(())
 }
+
+/// Forces through all joints after [`forward_dynamics`](super::forward_dynamics) with the same external forces: what each link's parent
+/// exerts on it, about the link's origin, read by [`Workspace::reaction`].
+///
+/// f = I a + (ω, v) ×* I (ω, v) − external + the same of its children: the balance of Newton and Euler, link by link. Its part along the
+/// joint's axes is the joint force less the armature's share.
+///
+/// # Errors
+/// Slices that do not have the length the tree needs.
+pub fn joint_reactions<T: Scalar>(
+    tree: &LinkTree,
+    work: &mut Workspace<T>,
+    external: ExternalForces<'_, T>,
+) -> Result<(), DynamicsError> {
+    let links = &mut work.links;
+    super::check_length("links of the workspace", links.len(), tree.nodes.len())?;
+    if let Some(external) = external {
+        super::check_length("external forces", external.len(), tree.nodes.len())?;
+    }
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let link = &mut links[index];
+        let inertia = node.world_inertia(&link.rotation);
+        link.force =
+            inertia.apply(link.acceleration) + link.velocity.cross_force(inertia.apply(link.velocity));
+        if let Some(external) = external {
+            link.force = link.force - external[index];
+        }
+    }
+    for (index, node) in tree.nodes.iter().enumerate().rev() {
+        if node.parent != ROOT {
+            let (force, arm) = (links[index].force, links[index].arm);
+            links[node.parent as usize].force += force.shifted_by(arm);
+        }
+    }
+    Ok(())
+}

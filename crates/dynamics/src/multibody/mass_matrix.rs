@@ -105,6 +105,17 @@ impl<T: Scalar> MassMatrix<T> {
         Ok(())
     }
 
+    /// Axis ⇒ next one towards the base, `ROOT` for none.
+    pub(super) fn parents(&self) -> &[u32] {
+        &self.parent
+    }
+
+    /// Row of an axis, from the diagonal towards the base, for algorithms that find its entries themselves.
+    pub(super) fn row_mut(&mut self, k: usize) -> &mut [T] {
+        self.factorized = false;
+        &mut self.values[self.start[k] as usize..self.start[k + 1] as usize]
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.parent.len()
@@ -196,6 +207,46 @@ impl<T: Scalar> MassMatrix<T> {
             for value in &row[1..] {
                 let other = x[j];
                 x[k] -= *value * other;
+                j = self.parent[j] as usize;
+            }
+        }
+        Ok(())
+    }
+
+    /// X ⇒ H⁻¹ X in place, X row by row with a row for each velocity: all right-hand sides at once, on contiguous numbers.
+    ///
+    /// # Errors
+    /// As [`factorize`](Self::factorize).
+    pub fn solve_rows(&mut self, x: &mut [T], width: usize) -> Result<(), DynamicsError> {
+        super::check_length("right-hand sides", x.len(), self.len() * width)?;
+        if !self.factorized {
+            self.factorize()?;
+        }
+        let subtract = |own: &mut [T], other: &[T], factor: T| {
+            for (own, other) in own.iter_mut().zip(other) {
+                *own -= factor * *other;
+            }
+        };
+        for k in (0..self.len()).rev() {
+            let row = &self.values[self.start[k] as usize..self.start[k + 1] as usize];
+            let (before, from) = x.split_at_mut(k * width);
+            let mut j = self.parent[k] as usize;
+            for value in &row[1..] {
+                subtract(&mut before[j * width..][..width], &from[..width], *value);
+                j = self.parent[j] as usize;
+            }
+        }
+        for k in 0..self.len() {
+            let row = &self.values[self.start[k] as usize..self.start[k + 1] as usize];
+            let (before, from) = x.split_at_mut(k * width);
+            let own = &mut from[..width];
+            let inverse = T::splat(1.0) / row[0];
+            for value in own.iter_mut() {
+                *value = *value * inverse;
+            }
+            let mut j = self.parent[k] as usize;
+            for value in &row[1..] {
+                subtract(own, &before[j * width..][..width], *value);
                 j = self.parent[j] as usize;
             }
         }

@@ -1,32 +1,50 @@
 //! Articulated bodies in joint coordinates: trees of links that cannot drift apart, because nothing but joint positions describes them.
 
 mod batch;
+mod builder;
 mod collocation;
+mod constrained;
+mod constraint;
+mod derivatives;
+mod element;
 mod forward_dynamics;
 mod impulse_response;
+mod integration;
 mod inverse_dynamics;
+mod inverse_kinematics;
 mod jacobian;
 pub mod joint;
 mod kinematics;
 mod lanes;
 mod linear;
 mod mass_matrix;
+mod mechanism;
 mod momentum;
+mod row_solver;
 mod scalar;
 mod spatial;
 mod tree;
 
 pub use batch::{FourStates, forward_dynamics_of_four, inverse_dynamics_of_four};
+pub use builder::TreeBuilder;
 pub use collocation::Collocation;
+pub use constraint::{Coupling, LoopClosure, LoopKind};
+pub use derivatives::DynamicsDerivatives;
+pub use element::{Actuator, Element, Friction, Limit};
 pub use forward_dynamics::{ExternalForces, forward_dynamics};
-pub use impulse_response::{impulse_response, inverse_mass};
-pub use inverse_dynamics::inverse_dynamics;
-pub use jacobian::jacobian;
+pub use impulse_response::{apply_inverse_mass, impulse_response, inverse_mass};
+pub use integration::{Method, TreeSystem, step_all};
+pub use inverse_dynamics::{inverse_dynamics, joint_reactions};
+pub use inverse_kinematics::{IkReport, IkSettings, IkTarget, InverseKinematics};
+pub use jacobian::{bias_acceleration, jacobian, jacobian_rate};
 pub use kinematics::{Workspace, forward_kinematics, forward_velocities};
 pub use lanes::Lanes;
 pub use linear::{Matrix, Symmetric, Vector};
 pub use mass_matrix::MassMatrix;
-pub use momentum::{center_of_mass, kinetic_energy, momentum, potential_energy};
+pub use mechanism::{Mechanism, MechanismError, Redundancy, StepReport};
+pub use momentum::{
+    CentroidalMomentum, center_of_mass, external_power, joint_power, kinetic_energy, momentum, potential_energy,
+};
 pub use scalar::Scalar;
 pub use spatial::{ArticulatedInertia, RigidInertia, SpatialForce, SpatialMotion};
 pub use tree::{Link, LinkTree, TreeError};
@@ -53,6 +71,23 @@ pub enum DynamicsError {
         /// Length of the step, s.
         step: f64,
     },
+    /// A hard spring stands at the coordinate from which it repels.
+    #[error("the hard spring at link `{link}` stands where its force has no bound")]
+    HardSpring {
+        /// Name of the link.
+        link: String,
+    },
+    /// Contacts of joints with their limits, or stick and slip, changed too often within a step.
+    #[error("more than {count} changes of contact or friction within one step, at {time} s")]
+    TooManyEvents {
+        /// How many were allowed.
+        count: u32,
+        /// Time, s.
+        time: f64,
+    },
+    /// An integrator of the library refused the step.
+    #[error(transparent)]
+    Integrator(#[from] rattleback_numerics::StepError),
     /// There is no such link.
     #[error("there is no link {link}; the tree has {count}")]
     UnknownLink {

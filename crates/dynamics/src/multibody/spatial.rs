@@ -38,6 +38,13 @@ impl<T: Scalar> SpatialMotion<T> {
         Self { angular: self.angular, linear: self.linear + self.angular.cross(r) }
     }
 
+    /// Both parts turned.
+    #[must_use]
+    #[inline(always)]
+    pub fn rotated(self, rotation: &Matrix<T>) -> Self {
+        Self { angular: rotation.apply(self.angular), linear: rotation.apply(self.linear) }
+    }
+
     /// Rate of another motion m that is fixed to what moves with this one: self × m.
     #[must_use]
     #[inline(always)]

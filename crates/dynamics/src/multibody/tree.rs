@@ -23,6 +23,28 @@ pub enum TreeError {
         /// Number of links before it.
         known: usize,
     },
+    /// A joint names a link that does not exist.
+    #[error("link `{link}`: there is no link `{name}`")]
+    UnknownLink {
+        /// Name of the link whose joint it is.
+        link: String,
+        /// The name asked for.
+        name: String,
+    },
+    /// Two joints connect a link to a parent.
+    #[error("link `{link}` has two parents, `{}` and `{}`; close the loop by a constraint instead", parents[0], parents[1])]
+    TwoParents {
+        /// Name of the link.
+        link: String,
+        /// Names of the first two parents.
+        parents: [String; 2],
+    },
+    /// Links are their own ancestors.
+    #[error("the joints form a cycle: {}", links.join(" → "))]
+    Cycle {
+        /// Names of the links on the cycle.
+        links: Vec<String>,
+    },
     /// Two links have one name.
     #[error("two links are called `{link}`")]
     DuplicateName {
@@ -303,6 +325,38 @@ impl LinkTree {
             let (xi, v) = (&xi[velocities.clone()], &v[velocities.clone()]);
             link.joint.coordinate_rate(&start[positions], xi, v, &mut rates[velocities]);
         }
+    }
+
+    /// (positions, velocities) ⇒ q̇.
+    pub fn position_rates(&self, q: &[f64], v: &[f64], rates: &mut [f64]) {
+        for (index, link) in self.links.iter().enumerate() {
+            let (positions, velocities) = (self.positions_of(index), self.velocities_of(index));
+            link.joint.position_rate(&q[positions.clone()], &v[velocities], &mut rates[positions]);
+        }
+    }
+
+    /// (positions q₀, positions q) ⇒ ξ with q = q₀ ⊕ ξ.
+    pub fn displacements(&self, start: &[f64], q: &[f64], xi: &mut [f64]) {
+        for (index, link) in self.links.iter().enumerate() {
+            let (positions, velocities) = (self.positions_of(index), self.velocities_of(index));
+            link.joint.displacement(&start[positions.clone()], &q[positions], &mut xi[velocities]);
+        }
+    }
+
+    /// Place of a velocity ⇒ place of the position whose rate it is; none for the velocities of quaternions.
+    pub fn position_of_velocity(&self, velocity: usize) -> Option<usize> {
+        let link = self.link_of_velocity(velocity)?;
+        let place = velocity - self.nodes[link].velocity as usize;
+        self.links[link].joint.velocities_are_rates().then(|| self.nodes[link].position as usize + place)
+    }
+
+    /// Place of a velocity ⇒ index of the link whose joint it belongs to.
+    pub fn link_of_velocity(&self, velocity: usize) -> Option<usize> {
+        if velocity >= self.velocities {
+            return None;
+        }
+        let after = self.nodes.partition_point(|node| node.velocity as usize <= velocity);
+        (0..after).rev().find(|link| self.velocities_of(*link).contains(&velocity))
     }
 
     /// Puts positions back where they must lie (unit quaternions).

@@ -20,5 +20,8 @@ impl JointKind for Fixed {
     fn pose(&self, _: &[f64]) -> (DMat3, DVec3) {
         (DMat3::IDENTITY, DVec3::ZERO)
     }
+    fn has_constant_subspace(&self) -> bool {
+        true
+    }
     fn motion_subspace(&self, _: &[f64], _: &mut [Column]) {}
 }

@@ -1,7 +1,10 @@
 //! Free joint: six degrees of freedom of a floating base. q = (position in the joint's frame, quaternion x, y, z, w), v = (velocity of the
 //! origin, angular velocity), both in the link's own axes: S = ((0, 1), (1, 0)), constant.
 
-use super::{Column, JointKind, column, normalize_quaternion, quaternion, rotation_vector_rate, turn};
+use super::{
+    Column, JointKind, column, normalize_quaternion, quaternion, quaternion_rate, rotation_vector,
+    rotation_vector_rate, turn,
+};
 use glam::{DMat3, DQuat, DVec3};
 
 /// Holds nothing.
@@ -23,6 +26,9 @@ impl JointKind for Free {
     }
     fn pose(&self, q: &[f64]) -> (DMat3, DVec3) {
         (DMat3::from_quat(quaternion(&q[3..])), DVec3::from_slice(q))
+    }
+    fn has_constant_subspace(&self) -> bool {
+        true
     }
     fn motion_subspace(&self, _: &[f64], columns: &mut [Column]) {
         for (k, axis) in DVec3::AXES.into_iter().enumerate() {
@@ -52,6 +58,20 @@ impl JointKind for Free {
         rate[..3].copy_from_slice(&(attitude * DVec3::from_slice(v)).to_array());
         let xi_rate = rotation_vector_rate(turned, DVec3::from_slice(&v[3..]));
         rate[3..].copy_from_slice(&xi_rate.to_array());
+    }
+    fn position_rate(&self, q: &[f64], v: &[f64], rate: &mut [f64]) {
+        let moving = quaternion(&q[3..]) * DVec3::from_slice(v);
+        rate[..3].copy_from_slice(&moving.to_array());
+        quaternion_rate(&q[3..], DVec3::from_slice(&v[3..]), &mut rate[3..]);
+    }
+    fn displacement(&self, start: &[f64], q: &[f64], xi: &mut [f64]) {
+        for k in 0..3 {
+            xi[k] = q[k] - start[k];
+        }
+        xi[3..].copy_from_slice(&rotation_vector(&start[3..], &q[3..]).to_array());
+    }
+    fn velocities_are_rates(&self) -> bool {
+        false
     }
     fn normalize(&self, q: &mut [f64]) {
         normalize_quaternion(&mut q[3..]);

@@ -73,6 +73,66 @@ pub trait JointKind: std::fmt::Debug + Send + Sync {
         Column::default()
     }
 
+    /// Whether S, seen in the link's frame, is the same at all positions. Then its derivatives below are zero.
+    fn has_constant_subspace(&self) -> bool {
+        false
+    }
+
+    /// (positions, velocity k) ⇒ ∂S/∂ξ_k: the columns' change in the link's frame for a displacement along velocity k.
+    ///
+    /// Unless a kind gives its own formula: five-point differences, exact to about 1e-12.
+    fn motion_subspace_derivative(&self, q: &[f64], k: usize, columns: &mut [Column]) {
+        columns.fill(Column::default());
+        if self.has_constant_subspace() {
+            return;
+        }
+        let mut moved = [Column::default(); 6];
+        for (offset, weight) in FIVE_POINTS {
+            with_displacement(self, q, k, offset, |q| self.motion_subspace(q, &mut moved[..columns.len()]));
+            for (column, moved) in columns.iter_mut().zip(&moved) {
+                *column += *moved * weight;
+            }
+        }
+    }
+
+    /// (positions, velocities) ⇒ ∂(Ṡ v)/∂ξ_k and ∂(Ṡ v)/∂v_k in the link's frame.
+    ///
+    /// Unless a kind gives its own formula: five-point differences, exact to about 1e-12.
+    fn bias_derivatives(&self, q: &[f64], v: &[f64], by_position: &mut [Column], by_velocity: &mut [Column]) {
+        by_position.fill(Column::default());
+        by_velocity.fill(Column::default());
+        if self.has_constant_subspace() {
+            return;
+        }
+        for k in 0..v.len() {
+            for (offset, weight) in FIVE_POINTS {
+                with_displacement(self, q, k, offset, |q| by_position[k] += self.bias(q, v) * weight);
+                let mut speeds = [0.0; 6];
+                speeds[..v.len()].copy_from_slice(v);
+                speeds[k] += offset;
+                by_velocity[k] += self.bias(q, &speeds[..v.len()]) * weight;
+            }
+        }
+    }
+
+    /// (positions, velocities) ⇒ q̇. A quaternion need not have unit length: its rate is in proportion.
+    fn position_rate(&self, _q: &[f64], v: &[f64], rate: &mut [f64]) {
+        rate.copy_from_slice(v);
+    }
+
+    /// (positions q₀, positions q) ⇒ ξ with q = q₀ ⊕ ξ: the inverse of [`retract`](Self::retract).
+    fn displacement(&self, start: &[f64], q: &[f64], xi: &mut [f64]) {
+        for ((xi, start), q) in xi.iter_mut().zip(start).zip(q) {
+            *xi = q - start;
+        }
+    }
+
+    /// Whether each velocity is the rate of the position of the same place (angles and lengths, no quaternions). Only such axes can have
+    /// limits and couplings.
+    fn velocities_are_rates(&self) -> bool {
+        true
+    }
+
     /// Moves positions along constant velocities for a time, s.
     fn advance(&self, q: &mut [f64], v: &[f64], h: f64) {
         for (q, v) in q.iter_mut().zip(v) {
@@ -104,6 +164,56 @@ pub trait JointKind: std::fmt::Debug + Send + Sync {
     fn axes(&self) -> Vec<DVec3> {
         Vec::new()
     }
+}
+
+/// Offsets and weights of a central difference of fourth order, step 2⁻⁸.
+const FIVE_POINTS: [(f64, f64); 4] = {
+    let h = 1.0 / 256.0;
+    [
+        (-2.0 * h, 1.0 / (12.0 * h)),
+        (-h, -2.0 / (3.0 * h)),
+        (h, 2.0 / (3.0 * h)),
+        (2.0 * h, -1.0 / (12.0 * h)),
+    ]
+};
+
+/// Calls with the positions moved along velocity k.
+fn with_displacement<J: JointKind + ?Sized>(
+    joint: &J,
+    q: &[f64],
+    k: usize,
+    offset: f64,
+    mut call: impl FnMut(&[f64]),
+) {
+    let (mut way, mut few, mut many) = ([0.0; 6], [0.0; 8], Vec::new());
+    way[k] = offset;
+    let moved = if q.len() <= few.len() {
+        &mut few[..q.len()]
+    } else {
+        many.resize(q.len(), 0.0);
+        &mut many[..]
+    };
+    moved.copy_from_slice(q);
+    joint.advance(moved, &way[..joint.velocity_count()], 1.0);
+    call(moved);
+}
+
+/// (quaternion, angular velocity in its frame) ⇒ rate ½ q ⊗ (ω, 0).
+fn quaternion_rate(q: &[f64], omega: DVec3, rate: &mut [f64]) {
+    let half = 0.5 * omega;
+    let product = quaternion(q) * DQuat::from_xyzw(half.x, half.y, half.z, 0.0);
+    rate.copy_from_slice(&product.to_array());
+}
+
+/// (quaternion q₀, quaternion q) ⇒ rotation vector of q₀⁻¹ q, of at most π.
+fn rotation_vector(start: &[f64], q: &[f64]) -> DVec3 {
+    let difference = quaternion(start).conjugate() * quaternion(q);
+    let (axis, w) = (difference.xyz(), difference.w);
+    let (sine, sign) = (axis.length(), if w < 0.0 { -1.0 } else { 1.0 });
+    if sine < 1e-8 {
+        return axis * (2.0 * sign / (w * sign).max(f64::MIN_POSITIVE));
+    }
+    axis * (2.0 * sign * sine.atan2(w * sign) / sine)
 }
 
 /// Quaternion in four positions, in the order x, y, z, w.

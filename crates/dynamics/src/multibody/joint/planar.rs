@@ -32,4 +32,22 @@ impl JointKind for Planar {
         let sliding = DMat3::from_rotation_z(-q[2]) * DVec3::new(v[0], v[1], 0.0);
         column(DVec3::ZERO, DVec3::Z.cross(sliding) * -v[2])
     }
+    fn motion_subspace_derivative(&self, q: &[f64], k: usize, columns: &mut [Column]) {
+        columns.fill(Column::default());
+        if k == 2 {
+            let back = DMat3::from_rotation_z(-q[2]);
+            columns[0] = column(DVec3::ZERO, -DVec3::Z.cross(back * DVec3::X));
+            columns[1] = column(DVec3::ZERO, -DVec3::Z.cross(back * DVec3::Y));
+        }
+    }
+    fn bias_derivatives(&self, q: &[f64], v: &[f64], by_position: &mut [Column], by_velocity: &mut [Column]) {
+        let back = DMat3::from_rotation_z(-q[2]);
+        let turning = |sliding: DVec3| DVec3::Z.cross(back * sliding);
+        let sliding = turning(DVec3::new(v[0], v[1], 0.0));
+        by_position[..2].fill(Column::default());
+        by_position[2] = column(DVec3::ZERO, DVec3::Z.cross(sliding) * v[2]);
+        by_velocity[0] = column(DVec3::ZERO, turning(DVec3::X) * -v[2]);
+        by_velocity[1] = column(DVec3::ZERO, turning(DVec3::Y) * -v[2]);
+        by_velocity[2] = column(DVec3::ZERO, -sliding);
+    }
 }

@@ -23,6 +23,9 @@ impl JointKind for Prismatic {
     fn pose(&self, q: &[f64]) -> (DMat3, DVec3) {
         (DMat3::IDENTITY, self.axis * q[0])
     }
+    fn has_constant_subspace(&self) -> bool {
+        true
+    }
     fn motion_subspace(&self, _: &[f64], columns: &mut [Column]) {
         columns[0] = column(DVec3::ZERO, self.axis);
     }

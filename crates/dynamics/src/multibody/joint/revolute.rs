@@ -23,6 +23,9 @@ impl JointKind for Revolute {
     fn pose(&self, q: &[f64]) -> (DMat3, DVec3) {
         (DMat3::from_axis_angle(self.axis, q[0]), DVec3::ZERO)
     }
+    fn has_constant_subspace(&self) -> bool {
+        true
+    }
     fn motion_subspace(&self, _: &[f64], columns: &mut [Column]) {
         columns[0] = column(self.axis, DVec3::ZERO);
     }

@@ -1,7 +1,10 @@
 //! Spherical joint: q is a unit quaternion (x, y, z, w), v the angular velocity in the link's own axes. R = R(q), S = (1, 0): constant
 //! there, so there is no bias, and no attitude at which it locks.
 
-use super::{Column, JointKind, column, normalize_quaternion, quaternion, rotation_vector_rate, turn};
+use super::{
+    Column, JointKind, column, normalize_quaternion, quaternion, quaternion_rate, rotation_vector,
+    rotation_vector_rate, turn,
+};
 use glam::{DMat3, DVec3};
 
 /// Turns in any direction about a point.
@@ -24,6 +27,9 @@ impl JointKind for Spherical {
     fn pose(&self, q: &[f64]) -> (DMat3, DVec3) {
         (DMat3::from_quat(quaternion(q)), DVec3::ZERO)
     }
+    fn has_constant_subspace(&self) -> bool {
+        true
+    }
     fn motion_subspace(&self, _: &[f64], columns: &mut [Column]) {
         for (place, axis) in columns.iter_mut().zip(DVec3::AXES) {
             *place = column(axis, DVec3::ZERO);
@@ -39,6 +45,15 @@ impl JointKind for Spherical {
     fn coordinate_rate(&self, _: &[f64], xi: &[f64], v: &[f64], rate: &mut [f64]) {
         let xi_rate = rotation_vector_rate(DVec3::from_slice(xi), DVec3::from_slice(v));
         rate.copy_from_slice(&xi_rate.to_array());
+    }
+    fn position_rate(&self, q: &[f64], v: &[f64], rate: &mut [f64]) {
+        quaternion_rate(q, DVec3::from_slice(v), rate);
+    }
+    fn displacement(&self, start: &[f64], q: &[f64], xi: &mut [f64]) {
+        xi.copy_from_slice(&rotation_vector(start, q).to_array());
+    }
+    fn velocities_are_rates(&self) -> bool {
+        false
     }
     fn normalize(&self, q: &mut [f64]) {
         normalize_quaternion(q);

@@ -40,6 +40,19 @@ impl JointKind for Universal {
     fn bias(&self, q: &[f64], v: &[f64]) -> Column {
         column(self.second.cross(self.first_in_link(q)) * (-v[0] * v[1]), DVec3::ZERO)
     }
+    fn motion_subspace_derivative(&self, q: &[f64], k: usize, columns: &mut [Column]) {
+        columns.fill(Column::default());
+        if k == 1 {
+            columns[0] = column(-self.second.cross(self.first_in_link(q)), DVec3::ZERO);
+        }
+    }
+    fn bias_derivatives(&self, q: &[f64], v: &[f64], by_position: &mut [Column], by_velocity: &mut [Column]) {
+        let turning = self.second.cross(self.first_in_link(q));
+        by_position[0] = Column::default();
+        by_position[1] = column(self.second.cross(turning) * (v[0] * v[1]), DVec3::ZERO);
+        by_velocity[0] = column(turning * -v[1], DVec3::ZERO);
+        by_velocity[1] = column(turning * -v[0], DVec3::ZERO);
+    }
     fn axes(&self) -> Vec<DVec3> {
         vec![self.first, self.second]
     }

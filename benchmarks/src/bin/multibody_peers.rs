@@ -1,0 +1,212 @@
+//! Articulated bodies beside Pinocchio and MuJoCo: largest relative differences at random states, and time per call.
+//!
+//!   python multibody/dump_models.py OUT          (see there)
+//!   cargo run --release --bin multibody_peers -- [--check] [--rounds 15] OUT/*.json
+//!
+//! Prints, for each robot, the differences of accelerations, joint forces and the mass matrix, each in parts of the largest number of its state;
+//! then "robot algorithm ns" lines, as `peer_speed` does for the peers.
+
+use glam::{DMat3, DQuat, DVec3};
+use rattleback_dynamics::multibody::joint::{Fixed, Free, Prismatic, Revolute, Spherical};
+use rattleback_dynamics::multibody::{
+    DynamicsDerivatives, Lanes, Link, LinkTree, MassMatrix, Workspace, forward_dynamics, forward_dynamics_of_four,
+    inverse_dynamics, inverse_dynamics_of_four,
+};
+use serde_json::Value;
+use std::time::Instant;
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+fn vector(value: &Value) -> DVec3 {
+    DVec3::from_slice(&numbers(value))
+}
+
+fn read_link(value: &Value) -> Link {
+    let name = value["name"].as_str().unwrap_or("?");
+    let parent = value["parent"].as_i64().and_then(|parent| usize::try_from(parent).ok());
+    let link = match value["joint"].as_str() {
+        Some("revolute") => Link::new(name, parent, Revolute { axis: vector(&value["axis"]).normalize() }),
+        Some("prismatic") => Link::new(name, parent, Prismatic { axis: vector(&value["axis"]).normalize() }),
+        Some("spherical") => Link::new(name, parent, Spherical),
+        Some("free") => Link::new(name, parent, Free),
+        _ => Link::new(name, parent, Fixed),
+    };
+    let rotation = numbers(&value["rotation"]);
+    let rotation = DQuat::from_slice(&rotation).normalize();
+    let inertia = numbers(&value["inertia"]);
+    let inertia = DMat3::from_cols_slice(&inertia);
+    let mut link = link.at(vector(&value["position"]), rotation).with_mass(
+        value["mass"].as_f64().unwrap_or(0.0),
+        vector(&value["center"]),
+        0.5 * (inertia + inertia.transpose()),
+    );
+    link.armature = value["armature"].as_f64().unwrap_or(0.0);
+    link
+}
+
+struct State {
+    q: Vec<f64>,
+    v: Vec<f64>,
+    f: Vec<f64>,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    g: Vec<f64>,
+}
+
+/// Largest difference in parts of the largest number.
+fn difference(got: &[f64], expected: &[f64]) -> f64 {
+    let scale = expected.iter().fold(1e-300_f64, |most, x| most.max(x.abs()));
+    got.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / scale
+}
+
+fn best(rounds: usize, calls: usize, mut call: impl FnMut(usize)) -> f64 {
+    let mut least = f64::INFINITY;
+    for _ in 0..rounds {
+        let start = Instant::now();
+        for k in 0..calls {
+            call(k);
+        }
+        least = least.min(start.elapsed().as_secs_f64() * 1e9 / calls as f64);
+    }
+    least
+}
+
+fn main() {
+    let (mut check_only, mut rounds, mut files) = (false, 15, Vec::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--check" => check_only = true,
+            "--rounds" => rounds = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(rounds),
+            _ => files.push(argument),
+        }
+    }
+    for file in files {
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) => {
+                println!("{file}: {error}");
+                continue;
+            }
+        };
+        let Ok(robot) = serde_json::from_str::<Value>(&text) else {
+            println!("{file}: no JSON");
+            continue;
+        };
+        let name = robot["name"].as_str().unwrap_or("?").to_owned();
+        let links: Vec<Link> = robot["links"].as_array().into_iter().flatten().map(read_link).collect();
+        let tree = match LinkTree::new(links) {
+            Ok(tree) => tree,
+            Err(error) => {
+                println!("{name} refused: {error}");
+                continue;
+            }
+        };
+        let gravity = vector(&robot["gravity"]);
+        let state = |value: &Value| State {
+            q: numbers(&value["q"]),
+            v: numbers(&value["v"]),
+            f: numbers(&value["f"]),
+            a: numbers(&value["a"]),
+            b: numbers(&value["b"]),
+            g: numbers(&value["g"]),
+        };
+        let states: Vec<State> = robot["states"].as_array().into_iter().flatten().map(state).collect();
+        let masses: Vec<Vec<f64>> = robot["masses"].as_array().into_iter().flatten().map(numbers).collect();
+        check(&name, robot["peer"].as_str().unwrap_or("?"), &tree, gravity, &states, &masses);
+        if !check_only {
+            time(&name, &tree, gravity, &states, rounds);
+        }
+    }
+}
+
+fn check(name: &str, peer: &str, tree: &LinkTree, gravity: DVec3, states: &[State], masses: &[Vec<f64>]) {
+    let n = tree.velocity_count();
+    let (mut work, mut out) = (Workspace::new(tree), vec![0.0; n]);
+    let (mut forward, mut inverse, mut matrix, mut failed) = (0.0_f64, 0.0_f64, 0.0_f64, 0);
+    for state in states {
+        match forward_dynamics(tree, &mut work, (&state.q, &state.v, &state.f), None, gravity, &mut out) {
+            Ok(()) => forward = forward.max(difference(&out, &state.a)),
+            Err(_) => failed += 1,
+        }
+        if inverse_dynamics(tree, &mut work, (&state.q, &state.v, &state.b), None, gravity, &mut out).is_ok() {
+            inverse = inverse.max(difference(&out, &state.g));
+        }
+    }
+    let (mut mass, mut dense) = (MassMatrix::new(tree), vec![0.0; n * n]);
+    for (state, expected) in states.iter().zip(masses) {
+        if mass.compute(tree, &mut work, &state.q).is_ok() {
+            mass.write_dense(&mut dense);
+            matrix = matrix.max(difference(&dense, expected));
+        }
+    }
+    println!(
+        "{name} ({peer}): {n} velocities, {} states: accelerations {forward:.2e}, forces {inverse:.2e}, mass matrix {matrix:.2e}{}",
+        states.len(),
+        if failed > 0 { format!(", {failed} refused") } else { String::new() }
+    );
+}
+
+fn time(name: &str, tree: &LinkTree, gravity: DVec3, states: &[State], rounds: usize) {
+    let n = tree.velocity_count();
+    let states = &states[..states.len().min(64)];
+    let calls = (20_000 / n).max(8);
+    let (mut work, mut out) = (Workspace::new(tree), vec![0.0; n]);
+    let report = |what: &str, ns: f64| println!("{name} {what} {ns:.1}");
+    let aba = best(rounds, calls, |k| {
+        let state = &states[k % states.len()];
+        let _ = forward_dynamics(tree, &mut work, (&state.q, &state.v, &state.f), None, gravity, &mut out);
+    });
+    report("aba", aba);
+    let rnea = best(rounds, calls, |k| {
+        let state = &states[k % states.len()];
+        let _ = inverse_dynamics(tree, &mut work, (&state.q, &state.v, &state.b), None, gravity, &mut out);
+    });
+    report("rnea", rnea);
+    let mut mass = MassMatrix::new(tree);
+    report(
+        "crba",
+        best(rounds, calls, |k| {
+            let _ = mass.compute(tree, &mut work, &states[k % states.len()].q);
+        }),
+    );
+    report(
+        "crba_factor",
+        best(rounds, (calls / 4).max(2), |k| {
+            let _ = mass.compute(tree, &mut work, &states[k % states.len()].q);
+            let _ = mass.factorize();
+        }),
+    );
+    if n <= 100 {
+        let mut derivatives = DynamicsDerivatives::new(tree);
+        let ns = best(rounds, (calls / 8).max(4), |k| {
+            let state = &states[k % states.len()];
+            let _ =
+                derivatives.forward(tree, &mut work, (&state.q, &state.v, &state.f), None, gravity, &mut out);
+        });
+        report("aba_derivatives", ns);
+    }
+    // Four states at a time, ns for each.
+    let gather = |of: &dyn Fn(&State) -> &Vec<f64>| -> Vec<Vec<Lanes>> {
+        states
+            .chunks_exact(4)
+            .map(|four| {
+                (0..of(&four[0]).len()).map(|k| Lanes(std::array::from_fn(|lane| of(&four[lane])[k]))).collect()
+            })
+            .collect()
+    };
+    let (q, v, f) = (gather(&|s| &s.q), gather(&|s| &s.v), gather(&|s| &s.f));
+    let (mut wide, mut lanes) = (Workspace::<Lanes>::new(tree), vec![Lanes::default(); n]);
+    let four = best(rounds, calls, |k| {
+        let k = k % q.len();
+        let _ = forward_dynamics_of_four(tree, &mut wide, (&q[k], &v[k], &f[k]), None, gravity, &mut lanes);
+    });
+    report("aba_of_four", four / 4.0);
+    let four = best(rounds, calls, |k| {
+        let k = k % q.len();
+        let _ = inverse_dynamics_of_four(tree, &mut wide, (&q[k], &v[k], &f[k]), None, gravity, &mut lanes);
+    });
+    report("rnea_of_four", four / 4.0);
+}
