@@ -64,7 +64,7 @@ impl<'s> Box3dWorld<'s> {
             let mut definition = b3::b3DefaultBodyDef();
             definition.type_ = match body.status {
                 Status::Fixed => b3::b3BodyType_b3_staticBody,
-                Status::Animated => b3::b3BodyType_b3_kinematicBody,
+                Status::Kinematic => b3::b3BodyType_b3_kinematicBody,
                 _ => b3::b3BodyType_b3_dynamicBody,
             };
             definition.position = vector(body.position);
@@ -81,7 +81,7 @@ impl<'s> Box3dWorld<'s> {
                 b3::b3Body_SetAngularVelocity(id, vector(body.spin));
                 b3::b3Body_SetLinearVelocity(id, vector(body.spin.cross(center - body.position)));
             }
-            if body.status == Status::Animated {
+            if body.status == Status::Kinematic {
                 self.driven.push((id, body));
             }
             id

@@ -154,7 +154,7 @@ impl<'s> JoltWorld<'s> {
             settings.Rotation = quaternion(body.rotation);
             settings.MotionType = match body.status {
                 Status::Fixed => JPC_MOTION_TYPE_STATIC,
-                Status::Animated => JPC_MOTION_TYPE_KINEMATIC,
+                Status::Kinematic => JPC_MOTION_TYPE_KINEMATIC,
                 _ => JPC_MOTION_TYPE_DYNAMIC,
             };
             settings.ObjectLayer = LAYERS[usize::from(body.status == Status::Dynamic)];
@@ -170,7 +170,7 @@ impl<'s> JoltWorld<'s> {
             }
             JPC_BodyInterface_CreateAndAddBody(self.bodies(), &settings, JPC_ACTIVATION_ACTIVATE)
         };
-        if body.status == Status::Animated {
+        if body.status == Status::Kinematic {
             self.driven.push((id, body));
         }
         id

@@ -114,7 +114,7 @@ fn collider(shape: &OurShape) -> ColliderBuilder {
 fn add(world: &mut PhysicsWorld, body: &StressBody, sleeping: bool) -> RigidBodyHandle {
     let builder = match body.status {
         Status::Fixed => RigidBodyBuilder::fixed(),
-        Status::Animated => RigidBodyBuilder::kinematic_velocity_based(),
+        Status::Kinematic => RigidBodyBuilder::kinematic_velocity_based(),
         _ => RigidBodyBuilder::dynamic(),
     };
     let placed = pose(&OurPose::new(body.rotation, body.position));
@@ -193,7 +193,7 @@ fn join(world: &mut PhysicsWorld, joint: &StressJoint, handles: &[RigidBodyHandl
     world.impulse_joints.insert(handles[joint.bodies[0]], handles[joint.bodies[1]], made.build(), true);
 }
 
-/// Gives an animated body the velocity its path has now.
+/// Gives an kinematic body the velocity its path has now.
 fn drive(world: &mut PhysicsWorld, handle: RigidBodyHandle, body: &StressBody, step: usize, dt: f64) {
     let Some(path) = &body.path else { return };
     let start = OurPose::at(body.position);

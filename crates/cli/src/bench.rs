@@ -7,7 +7,7 @@
 use crate::failure::Failure;
 use crate::table::{Table, number};
 use glam::{DMat3, DVec3};
-use rattleback_dynamics::motion::{Inertia, Motion};
+use rattleback_dynamics::rigid::{Inertia, Motion};
 use rattleback_dynamics::{Body, FreeMotion, Simulator, World};
 use rattleback_geometry::MassProperties;
 use std::hint::black_box;

@@ -134,7 +134,7 @@ fn sample(world: &World, (depth, force): (f64, f64), cost: f64) -> Sample {
 
 /// Bodies that a simulator moves, in the same order for all simulators.
 fn moving(world: &World) -> impl Iterator<Item = rattleback_dynamics::world::BodyRef<'_>> + '_ {
-    world.iter_bodies().filter(|body| matches!(body.status(), Status::Dynamic | Status::Inactive))
+    world.iter_bodies().filter(|body| matches!(body.status(), Status::Dynamic | Status::Disabled))
 }
 
 /// The largest distance between bodies in two samples, and which body that is.

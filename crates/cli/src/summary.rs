@@ -179,7 +179,7 @@ pub fn shown_body(body: &BodyRef<'_>) -> String {
 /// Numbers of bodies by status, such as "3 dynamic, 1 static".
 pub fn body_counts(world: &World) -> String {
     let bodies = world.bodies();
-    let kinds = [Status::Dynamic, Status::Animated, Status::Fixed, Status::Inactive];
+    let kinds = [Status::Dynamic, Status::Kinematic, Status::Fixed, Status::Disabled];
     let present = kinds.iter().filter(|status| bodies.count(**status) > 0);
     let counts: Vec<_> =
         present.map(|status| format!("{} {}", bodies.count(*status), status_name(*status))).collect();

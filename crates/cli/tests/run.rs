@@ -195,7 +195,7 @@ fn bodies_that_leave_the_bounds_are_told() {
         out.contains("1 left the bounds") && out.contains("`ball` left the bounds of the world"),
         "{out}"
     );
-    assert!(out.contains("1 dynamic, 1 inactive"), "{out}");
+    assert!(out.contains("1 dynamic, 1 disabled"), "{out}");
 }
 
 /// Ctrl-C in the middle of a long run: exit code 130, whole rows on disk, a snapshot that can be resumed.

@@ -3,8 +3,8 @@
 //! `cargo run --release -p rattleback-dynamics --example collision_table`; with `-- speed` at its end only the speed.
 
 use glam::{DMat3, DVec3};
-use rattleback_dynamics::contact::{
-    Collision, CollisionError, CollisionSettings, Compliance, Contactor, Law, Outcome, REFERENCE,
+use rattleback_dynamics::impact::{
+    Collision, CollisionError, CollisionSettings, Compliance, ContactBody, Law, Outcome, REFERENCE,
     Restitution, Scheme, rays, resolve,
 };
 use std::hint::black_box;
@@ -28,7 +28,7 @@ impl Random {
     }
 
     /// A box of random sides and density, touched on one of its corners.
-    fn body(&mut self) -> Contactor {
+    fn body(&mut self) -> ContactBody {
         let half = DVec3::new(self.within(0.1, 1.0), self.within(0.1, 1.0), self.within(0.1, 1.0));
         let mass = self.within(0.2, 5.0);
         let square = half * half;
@@ -36,7 +36,7 @@ impl Random {
             DVec3::new(square.y + square.z, square.z + square.x, square.x + square.y) * (mass / 3.0);
         let turn = glam::DQuat::from_scaled_axis(self.vector(3.0));
         let rotation = DMat3::from_quat(turn);
-        Contactor {
+        ContactBody {
             inverse_mass: mass.recip(),
             inverse_inertia: rotation * DMat3::from_diagonal(inertia.recip()) * rotation.transpose(),
             r: turn * half,

@@ -91,7 +91,7 @@ fn bin(frequency: Option<f64>, restitution: f64) -> Result<World, Box<dyn std::e
     world.set_material(world.default_material(), material)?;
     let mut body = match frequency {
         None => Body::fixed(),
-        Some(frequency) => Body::animated(Path::Harmonic {
+        Some(frequency) => Body::kinematic(Path::Harmonic {
             amplitude: DVec3::new(0.05, 0.02, 0.0),
             swing: DVec3::ZERO,
             frequency,

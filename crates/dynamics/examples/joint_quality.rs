@@ -2,7 +2,7 @@
 //! --example joint_quality [exact_joints] [joint_frequency]`.
 
 use glam::DVec3;
-use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
+use rattleback_dynamics::joint::{JointFrames, Revolute, Spherical};
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, BodyId, Simulator, World};
 use rattleback_geometry::Shape;
@@ -26,8 +26,9 @@ fn chain(links: usize, ratio: f64, sideways: bool) -> Outcome<(World, Vec<BodyId
             body.with_shape(shape.clone()).mass(1.0)
         };
         let id = world.add_body(body)?;
-        let mount = bodies.last().map_or(Mount::to_world(id), |above| Mount::between(*above, id));
-        world.add_joint(mount.at(direction * k as f64), Spherical::default())?;
+        let joint_frames =
+            bodies.last().map_or(JointFrames::to_world(id), |above| JointFrames::between(*above, id));
+        world.add_joint(joint_frames.at(direction * k as f64), Spherical::default())?;
         bodies.push(id);
     }
     Ok((world, bodies))
@@ -91,7 +92,7 @@ fn main() -> Outcome<()> {
     let rod = world.add_body(
         Body::dynamic().at(0.0, 0.0, -0.5).with_shape(Shape::cuboid(DVec3::new(0.005, 0.005, 0.5))?),
     )?;
-    world.add_joint(Mount::to_world(rod).along(DVec3::Y), Revolute::default())?;
+    world.add_joint(JointFrames::to_world(rod).along(DVec3::Y), Revolute::default())?;
     world.body_mut(rod)?.set_angular_velocity(DVec3::Y * 0.1)?;
     world.body_mut(rod)?.set_velocity(DVec3::Y.cross(DVec3::Z * -0.5) * 0.1)?;
     let mut simulator = Realtime::default();

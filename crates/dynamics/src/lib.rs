@@ -5,16 +5,16 @@
 //! A step, stage by stage, is described in [`simulator`]; conventions: SI units, right-handed, z up unless gravity says
 //! otherwise, quaternions body → world, angular velocity in the world frame.
 
-pub mod contact;
 mod error;
 pub mod filter;
 pub mod force;
+pub mod impact;
 pub mod joint;
-pub mod motion;
 pub mod multibody;
 pub mod property;
 pub mod query;
 pub mod registry;
+pub mod rigid;
 pub mod signal;
 pub mod simulator;
 pub mod world;
@@ -23,7 +23,7 @@ pub use glam;
 
 pub use error::Error;
 pub use force::{Force, Targets};
-pub use joint::{Joint, Mount};
+pub use joint::{Joint, JointFrames};
 pub use property::{Component, Properties, Value};
 pub use registry::{Plugin, Registry};
 pub use signal::Signal;

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use rattleback_dynamics::force::{Drag, Spring};
-use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
+use rattleback_dynamics::joint::{JointFrames, Revolute, Spherical};
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, FreeMotion, Registry, Simulator, World};
 use rattleback_geometry::Shape;
@@ -109,13 +109,14 @@ fn swinging_chains_step_without_allocation() {
             let body = Body::dynamic().at(x + 0.5, f64::from(chain), 0.0);
             let id =
                 world.add_body(body.with_shape(Shape::cuboid(DVec3::new(0.4, 0.1, 0.1)).unwrap())).unwrap();
-            let mount = above.map_or(Mount::to_world(id), |above| Mount::between(above, id));
-            let mount = mount.at(DVec3::new(x, f64::from(chain), 0.0)).along(DVec3::Y);
+            let joint_frames =
+                above.map_or(JointFrames::to_world(id), |above| JointFrames::between(above, id));
+            let joint_frames = joint_frames.at(DVec3::new(x, f64::from(chain), 0.0)).along(DVec3::Y);
             if k % 2 == 0 {
                 let joint = Spherical { cone: 1.0, frequency: 1.0, friction: 0.1, ..Spherical::default() };
-                world.add_joint(mount, joint).unwrap();
+                world.add_joint(joint_frames, joint).unwrap();
             } else {
-                world.add_joint(mount, Revolute { effort: 1.0, ..Revolute::default() }).unwrap();
+                world.add_joint(joint_frames, Revolute { effort: 1.0, ..Revolute::default() }).unwrap();
             }
             above = Some(id);
         }

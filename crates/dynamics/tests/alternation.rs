@@ -4,8 +4,8 @@
 //! velocities, bounding boxes, distance bounds, sleep flags. Each test compares turns with what both simulators do alone.
 
 use glam::DVec3;
-use rattleback_dynamics::joint::{Mount, Revolute};
-use rattleback_dynamics::query::{QueryFilter, WorldIndex};
+use rattleback_dynamics::joint::{JointFrames, Revolute};
+use rattleback_dynamics::query::{QueryFilter, QueryPipeline};
 use rattleback_dynamics::{Body, BodyId, Material, Properties, Registry, Simulator, Status, World};
 use rattleback_geometry::Shape;
 use rattleback_geometry::contact::{ContactCache, Contacts, collide};
@@ -61,8 +61,9 @@ fn linkage() -> World {
         let link = Shape::cuboid(DVec3::new(0.25, 0.03, 0.03)).unwrap();
         let x = 0.25 + 0.5 * f64::from(i);
         let id = world.add_body(Body::dynamic().at(x, 0.0, 0.0).with_shape(link)).unwrap();
-        let mount = last.map_or_else(|| Mount::to_world(id), |last| Mount::between(last, id));
-        let hinge = mount.at(DVec3::new(x - 0.25, 0.0, 0.0)).along(DVec3::Y);
+        let joint_frames =
+            last.map_or_else(|| JointFrames::to_world(id), |last| JointFrames::between(last, id));
+        let hinge = joint_frames.at(DVec3::new(x - 0.25, 0.0, 0.0)).along(DVec3::Y);
         world.add_joint(hinge, Revolute::default()).unwrap();
         last = Some(id);
     }
@@ -278,7 +279,7 @@ fn turns_restored_from_a_snapshot_have_the_same_bits() {
         let mut restored = World::restore(&bytes, &registry).unwrap();
         let mut others = [make(first), make(second)];
         for (other, simulator) in others.iter_mut().zip(&simulators) {
-            other.recall(&simulator.memory()).unwrap();
+            other.restore_state(&simulator.save_state()).unwrap();
         }
         run(&mut world, &mut simulators, 1.0);
         run(&mut restored, &mut others, 1.0);
@@ -297,7 +298,7 @@ fn copy_of_a_world_is_its_own() {
     }
     let mut copy = world.clone();
     assert!(copy.snapshot().unwrap() == world.snapshot().unwrap());
-    let index = WorldIndex::of(&world).unwrap();
+    let index = QueryPipeline::of(&world).unwrap();
     let ray = Ray::new(DVec3::new(0.0, 0.0, 9.0), -DVec3::Z).unwrap();
     let filter = QueryFilter::default();
     assert!(index.cast_ray(&world, &ray, 20.0, &filter).is_ok());

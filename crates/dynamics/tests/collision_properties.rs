@@ -2,8 +2,8 @@
 
 use glam::{DMat3, DQuat, DVec2, DVec3};
 use proptest::prelude::*;
-use rattleback_dynamics::contact::{
-    Collision, CollisionError, CollisionSettings, Compliance, Contactor, Law, MicroSettings, Outcome, Rays,
+use rattleback_dynamics::impact::{
+    Collision, CollisionError, CollisionSettings, Compliance, ContactBody, Law, MicroSettings, Outcome, Rays,
     Restitution, Sticking, micro_collision, rays, resolve,
 };
 
@@ -32,7 +32,7 @@ impl Random {
         (k + k.transpose()) * 0.5
     }
 
-    fn body(&mut self) -> Contactor {
+    fn body(&mut self) -> ContactBody {
         // Principal moments that obey the triangle inequality, from half-sides of a box.
         let half = DVec3::new(self.within(0.05, 1.0), self.within(0.05, 1.0), self.within(0.05, 1.0));
         let square = half * half;
@@ -40,7 +40,7 @@ impl Random {
         let inertia =
             DVec3::new(square.y + square.z, square.z + square.x, square.x + square.y) * (mass / 3.0);
         let axes = DMat3::from_quat(DQuat::from_scaled_axis(self.vector(3.0)));
-        Contactor {
+        ContactBody {
             inverse_mass: mass.recip(),
             inverse_inertia: axes * DMat3::from_diagonal(inertia.recip()) * axes.transpose(),
             r: axes * half,
@@ -150,18 +150,18 @@ fn momentum_is_kept_and_work_is_kinetic_energy() {
         let out = solve(&collision, &random.settings());
         let p = world * out.impulse;
         let (a2, b2) = (a.after(-p), b.after(p));
-        let energy = |c: &Contactor| {
+        let energy = |c: &ContactBody| {
             let inertia = c.inverse_inertia.inverse();
             0.5 * (c.v.length_squared() / c.inverse_mass + c.omega.dot(inertia * c.omega))
         };
         let change = energy(&a2) + energy(&b2) - energy(&a) - energy(&b);
         let scale = energy(&a) + energy(&b) + energy(&a2) + energy(&b2);
         assert!((change - out.work).abs() <= 1e-10 * scale, "{change} {out:?}");
-        let momentum = |c: &Contactor| c.v / c.inverse_mass;
+        let momentum = |c: &ContactBody| c.v / c.inverse_mass;
         let lost = momentum(&a2) + momentum(&b2) - momentum(&a) - momentum(&b);
         assert!(lost.length() <= 1e-12 * (momentum(&a2).length() + momentum(&b2).length()));
         // Angular momentum about the contact point, at −r from each centre.
-        let angular = |c: &Contactor| c.inverse_inertia.inverse() * c.omega - c.r.cross(momentum(c));
+        let angular = |c: &ContactBody| c.inverse_inertia.inverse() * c.omega - c.r.cross(momentum(c));
         let lost = angular(&a2) + angular(&b2) - angular(&a) - angular(&b);
         assert!(lost.length() <= 1e-11 * (angular(&a2).length() + angular(&b2).length()));
     }
@@ -299,15 +299,15 @@ fn extremes_have_an_answer_that_is_a_number() {
     for (mass, needle) in [(1.0, 1.0), (1e12, 1.0), (1e-12, 1.0), (1.0, 1e12), (1e12, 1e6), (1e-100, 1.0)] {
         let axes = DMat3::from_quat(DQuat::from_scaled_axis(random.vector(3.0)));
         let inverse = DVec3::new(1.0, 1.0, needle) / mass;
-        let body = Contactor {
+        let body = ContactBody {
             inverse_mass: 1.0 / mass,
             inverse_inertia: axes * DMat3::from_diagonal(inverse) * axes.transpose(),
             r: random.vector(1.0),
             v: DVec3::ZERO,
             omega: DVec3::ZERO,
         };
-        let light = Contactor { inverse_mass: 1.0, inverse_inertia: DMat3::IDENTITY, ..random.body() };
-        for other in [Contactor::FIXED, light] {
+        let light = ContactBody { inverse_mass: 1.0, inverse_inertia: DMat3::IDENTITY, ..random.body() };
+        for other in [ContactBody::FIXED, light] {
             let (collision, _) = Collision::between(&other, &body, random.vector(1.0)).expect("bodies");
             for u in velocities {
                 for mu in [0.0, 1e-300, 0.3, 1.0, 1e6, 1e300] {
@@ -359,9 +359,9 @@ fn bad_input_is_refused_by_name() {
     let nan = Collision { u: DVec3::new(f64::NAN, 0.0, -1.0), ..collision };
     let settings = CollisionSettings::default();
     assert!(matches!(resolve(&nan, &settings), Err(CollisionError::NotFinite { .. })));
-    let fixed = Contactor::FIXED;
+    let fixed = ContactBody::FIXED;
     assert_eq!(Collision::between(&fixed, &fixed, DVec3::Z).err(), Some(CollisionError::NoDynamicBody));
-    let body = Contactor { inverse_mass: 1.0, ..fixed };
+    let body = ContactBody { inverse_mass: 1.0, ..fixed };
     assert_eq!(Collision::between(&fixed, &body, DVec3::ZERO).err(), Some(CollisionError::NoNormal));
     let micro = MicroSettings { collision_epsilon: 0.0, ..MicroSettings::default() };
     assert!(micro_collision(&collision, &settings, &micro, 0.0).is_err());

@@ -1,8 +1,8 @@
 //! Collisions with a known outcome: published numbers, closed forms, and independent constructions.
 
 use glam::{DMat3, DQuat, DVec2, DVec3};
-use rattleback_dynamics::contact::{
-    Collision, CollisionSettings, Compliance, Contactor, Law, MicroKind, MicroSettings, Outcome, REFERENCE,
+use rattleback_dynamics::impact::{
+    Collision, CollisionSettings, Compliance, ContactBody, Law, MicroKind, MicroSettings, Outcome, REFERENCE,
     Restitution, Scheme, SlipKind, Sticking, micro_collision, resolve,
 };
 
@@ -120,14 +120,14 @@ fn a_dropped_rod_slips_or_sticks() {
 fn a_cube_on_its_corner_sticks_from_its_critical_friction_on() {
     for (half, mass) in [(1.0_f64, 1.0), (0.01, 3.0)] {
         let inverse = 3.0 / (2.0 * mass * half * half);
-        let cube = Contactor {
+        let cube = ContactBody {
             inverse_mass: 1.0 / mass,
             inverse_inertia: DMat3::from_diagonal(DVec3::splat(inverse)),
             r: DVec3::new(half, half, -half),
             v: -DVec3::Z,
             omega: DVec3::ZERO,
         };
-        let (collision, _) = Collision::between(&Contactor::FIXED, &cube, DVec3::Z).expect("a cube");
+        let (collision, _) = Collision::between(&ContactBody::FIXED, &cube, DVec3::Z).expect("a cube");
         let compliance = Compliance::new(&collision.k).expect("a cube");
         let critical = 0.6 * 2.0_f64.sqrt();
         close(compliance.critical_friction(), critical, 1e-14);
@@ -155,7 +155,7 @@ fn a_sphere_slides_on_or_rolls_off() {
 #[test]
 fn a_bouncing_sphere_with_backspin_follows_the_closed_form() {
     let (mu, e, radius) = (0.3, 0.6, 0.1);
-    let mut ball = Contactor {
+    let mut ball = ContactBody {
         inverse_mass: 1.0,
         inverse_inertia: DMat3::from_diagonal(DVec3::splat(2.5 / (radius * radius))),
         r: DVec3::new(0.0, 0.0, -radius),
@@ -164,7 +164,7 @@ fn a_bouncing_sphere_with_backspin_follows_the_closed_form() {
     };
     let (mut v, mut omega, mut rolling) = (DVec2::new(6.0, -5.0), -60.0, 0);
     for _ in 0..20 {
-        let (collision, world) = Collision::between(&Contactor::FIXED, &ball, DVec3::Z).expect("a ball");
+        let (collision, world) = Collision::between(&ContactBody::FIXED, &ball, DVec3::Z).expect("a ball");
         ball = ball.after(world * solve(&collision, &settings(mu, e)).impulse);
         // Slip of the contact point; ω = (0, ω, 0) gives it the velocity v − ωR.
         let slip = v.x - omega * radius;
@@ -298,14 +298,14 @@ fn corners_of_boxes_have_their_critical_friction() {
         let square = half * half;
         let inertia = DVec3::new(square.y + square.z, square.z + square.x, square.x + square.y) / 3.0;
         let turn = DMat3::from_quat(DQuat::from_rotation_z(0.3));
-        let body = Contactor {
+        let body = ContactBody {
             inverse_mass: 1.0,
             inverse_inertia: turn * DMat3::from_diagonal(inertia.recip()) * turn.transpose(),
             r: turn * DVec3::new(half.x, half.y, -half.z),
             v: -DVec3::Z,
             omega: DVec3::ZERO,
         };
-        let (collision, _) = Collision::between(&Contactor::FIXED, &body, DVec3::Z).expect("a box");
+        let (collision, _) = Collision::between(&ContactBody::FIXED, &body, DVec3::Z).expect("a box");
         close(Compliance::new(&collision.k).expect("a box").critical_friction(), expected, 5e-5);
     }
 }

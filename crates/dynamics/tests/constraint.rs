@@ -338,7 +338,7 @@ fn torque_free_rotation_has_its_period() {
     assert!((zeros[1] - zeros[0] - 22.99626294412).abs() < 1e-7, "{zeros:?}");
 }
 
-/// Loads that change within a step: sub-steps are doubled until the error tolerance is met (ENG-11).
+/// ForceAccumulator that change within a step: sub-steps are doubled until the error tolerance is met (ENG-11).
 #[test]
 fn sub_steps_meet_the_error_tolerance() {
     let mut world = World::weightless();

@@ -238,7 +238,7 @@ fn mean_force_on_a_turning_plane_is_the_coriolis_force() {
         let path = Path::Steady { velocity: DVec3::ZERO, angular_velocity: -omega * DVec3::Y };
         let plate = Shape::cuboid(DVec3::new(2.0, 1.0, 0.1)).unwrap();
         let under = ShapePart { pose: Pose::at(DVec3::new(0.0, 0.0, -0.1)), ..ShapePart::from(plate) };
-        world.add_body(Body::animated(path).with_part(under)).unwrap();
+        world.add_body(Body::kinematic(path).with_part(under)).unwrap();
         let x = 0.5;
         // A frictionless ball does not turn with the plate; its centre is what moves.
         let ball = Body::dynamic().at(x, 0.0, radius).with_shape(sphere(radius)).mass(2.0);

@@ -532,7 +532,7 @@ fn a_moving_belt_carries_a_body() {
     let path = Path::Steady { velocity: DVec3::new(0.5, 0.0, 0.0), angular_velocity: DVec3::ZERO };
     world
         .add_body(
-            Body::animated(path)
+            Body::kinematic(path)
                 .at(0.0, 0.0, -0.5)
                 .with_shape(Shape::cuboid(DVec3::new(5.0, 5.0, 0.5)).unwrap()),
         )

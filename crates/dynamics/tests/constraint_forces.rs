@@ -6,7 +6,7 @@ use rattleback_dynamics::force::PointForce;
 use rattleback_dynamics::joint::Revolute;
 use rattleback_dynamics::simulator::{Constraint, ConstraintSettings};
 use rattleback_dynamics::{
-    Body, BodyId, Error, FreeMotion, Material, Mount, Path, ShapePart, Simulator, Targets, World,
+    Body, BodyId, Error, FreeMotion, JointFrames, Material, Path, ShapePart, Simulator, Targets, World,
 };
 use rattleback_geometry::{Pose, Shape};
 
@@ -49,7 +49,7 @@ fn force_on_a_turning_plane_is_the_coriolis_force() {
         surface(&mut world, 0.0);
         let path = Path::Steady { velocity: DVec3::ZERO, angular_velocity: -omega * DVec3::Y };
         let under = ShapePart { pose: Pose::at(-0.1 * DVec3::Z), ..ShapePart::from(cuboid(2.0, 1.0, 0.1)) };
-        world.add_body(Body::animated(path).with_part(under)).unwrap();
+        world.add_body(Body::kinematic(path).with_part(under)).unwrap();
         let at = DVec3::new(0.5, 0.0, radius);
         let ball = Body::dynamic().position(at).with_shape(Shape::sphere(radius).unwrap()).mass(2.0);
         world.add_body(ball.velocity(u * DVec3::X + (-omega * DVec3::Y).cross(at))).unwrap();
@@ -299,7 +299,7 @@ fn reading_the_forces_changes_nothing() {
     world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
     let a = world.add_body(Body::dynamic().at(0.0, 0.0, 0.1).with_shape(cuboid(0.1, 0.1, 0.1))).unwrap();
     let b = world.add_body(Body::dynamic().at(0.0, 0.0, 0.5).with_shape(cuboid(0.1, 0.1, 0.1))).unwrap();
-    world.add_joint(Mount::between(a, b).along(DVec3::Y), Revolute::default()).unwrap();
+    world.add_joint(JointFrames::between(a, b).along(DVec3::Y), Revolute::default()).unwrap();
     let refused = Constraint::default().instantaneous_forces(&mut world);
     assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
 }

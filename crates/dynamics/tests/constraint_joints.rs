@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::joint::{
-    Breaking, Distance, Mount, Prismatic, Revolute, Rigid, Spherical, Universal,
+    BreakThresholds, Distance, JointFrames, Prismatic, Revolute, Rigid, Spherical, Universal,
 };
 use rattleback_dynamics::simulator::Constraint;
 use rattleback_dynamics::simulator::constraint::JointReaction;
@@ -68,7 +68,7 @@ fn period(angle: f64, dt: f64, swings: usize) -> f64 {
     let mut world = World::default();
     let end = DVec3::new(angle.sin(), 0.0, -angle.cos());
     let id = bar(&mut world, DVec3::ZERO, end, 1.0);
-    world.add_joint(Mount::to_world(id).along(DVec3::Y), Revolute::default()).unwrap();
+    world.add_joint(JointFrames::to_world(id).along(DVec3::Y), Revolute::default()).unwrap();
     let mut simulator = Constraint::default();
     let state = |world: &World| {
         let body = world.body(id).unwrap();
@@ -119,9 +119,10 @@ fn double_rods_have_their_initial_accelerations() {
     let mut world = World::default();
     let a = bar(&mut world, DVec3::ZERO, DVec3::X, 1.0);
     let b = bar(&mut world, DVec3::X, 2.0 * DVec3::X, 1.0);
-    let pivot = world.add_joint(Mount::to_world(a).along(DVec3::Y), Revolute::default()).unwrap();
-    let inner =
-        world.add_joint(Mount::between(a, b).at(DVec3::X).along(DVec3::Y), Revolute::default()).unwrap();
+    let pivot = world.add_joint(JointFrames::to_world(a).along(DVec3::Y), Revolute::default()).unwrap();
+    let inner = world
+        .add_joint(JointFrames::between(a, b).at(DVec3::X).along(DVec3::Y), Revolute::default())
+        .unwrap();
     let mut simulator = Constraint::default();
     let dt = 1e-6;
     simulator.step(&mut world, dt).unwrap();
@@ -142,8 +143,8 @@ fn double_pendulums_conserve_energy() {
     let mut errors = JointErrors::default();
     errors.add(&world, [None, Some(a)], DVec3::ZERO, DVec3::Y);
     errors.add(&world, [Some(a), Some(b)], DVec3::X, DVec3::Y);
-    world.add_joint(Mount::to_world(a).along(DVec3::Y), Revolute::default()).unwrap();
-    world.add_joint(Mount::between(a, b).at(DVec3::X).along(DVec3::Y), Revolute::default()).unwrap();
+    world.add_joint(JointFrames::to_world(a).along(DVec3::Y), Revolute::default()).unwrap();
+    world.add_joint(JointFrames::between(a, b).at(DVec3::X).along(DVec3::Y), Revolute::default()).unwrap();
     let mut simulator = Constraint::default();
     let before = world.readout().energy();
     for _ in 0..600 {
@@ -162,8 +163,9 @@ fn joints_of_a_hanging_chain_carry_the_weight_below() {
     for k in 0..12 {
         let top = -f64::from(k) * DVec3::Z;
         let id = bar(&mut world, top, top - DVec3::Z, 1.0 + 0.1 * f64::from(k));
-        let mount = above.map_or(Mount::to_world(id), |above| Mount::between(above, id)).at(top);
-        joints.push(world.add_joint(mount, Spherical::default()).unwrap());
+        let joint_frames =
+            above.map_or(JointFrames::to_world(id), |above| JointFrames::between(above, id)).at(top);
+        joints.push(world.add_joint(joint_frames, Spherical::default()).unwrap());
         above = Some(id);
     }
     let mut simulator = Constraint::default();
@@ -190,11 +192,11 @@ fn four_bar() -> (World, JointErrors, Vec<JointId>) {
     ];
     for (ends, corner) in ends.into_iter().zip(corners) {
         errors.add(&world, ends, corner, DVec3::Y);
-        let mount = match ends {
-            [Some(a), Some(b)] => Mount::between(a, b),
-            [_, b] => Mount::to_world(b.unwrap()),
+        let joint_frames = match ends {
+            [Some(a), Some(b)] => JointFrames::between(a, b),
+            [_, b] => JointFrames::to_world(b.unwrap()),
         };
-        joints.push(world.add_joint(mount.at(corner).along(DVec3::Y), Revolute::default()).unwrap());
+        joints.push(world.add_joint(joint_frames.at(corner).along(DVec3::Y), Revolute::default()).unwrap());
     }
     (world, errors, joints)
 }
@@ -264,7 +266,7 @@ fn eight_body_loop() -> (World, JointErrors) {
     ];
     for (a, b, at) in ends {
         errors.add(&world, [Some(a), Some(b)], at, DVec3::Z);
-        world.add_joint(Mount::between(a, b).at(at), Spherical::default()).unwrap();
+        world.add_joint(JointFrames::between(a, b).at(at), Spherical::default()).unwrap();
     }
     (world, errors)
 }
@@ -313,7 +315,7 @@ fn struck_rods_have_a_centre_of_percussion() {
         let id = world.add_body(body).unwrap();
         let ball = Body::fixed().position(DVec3::new(d, 0.0, -0.02)).with_shape(Shape::sphere(0.01).unwrap());
         world.add_body(ball).unwrap();
-        let joint = world.add_joint(Mount::to_world(id).along(DVec3::Y), Revolute::default()).unwrap();
+        let joint = world.add_joint(JointFrames::to_world(id).along(DVec3::Y), Revolute::default()).unwrap();
         let mut simulator = Constraint::default();
         simulator.step(&mut world, 1e-6).unwrap();
         let struck = world.events().iter().find_map(|event| match event {
@@ -340,8 +342,9 @@ fn hinged_rods_transmit_impulses() {
     let make = |x: f64| Body::dynamic().pose(Pose::new(turn, x * DVec3::X)).mass_properties(rod(1.0, 1.0));
     let a = world.add_body(make(0.5).with_part(knob(0.01, DVec3::new(0.0, 0.0, -0.5)))).unwrap();
     let b = world.add_body(make(1.5)).unwrap();
-    let joint =
-        world.add_joint(Mount::between(a, b).at(DVec3::X).along(DVec3::Y), Revolute::default()).unwrap();
+    let joint = world
+        .add_joint(JointFrames::between(a, b).at(DVec3::X).along(DVec3::Y), Revolute::default())
+        .unwrap();
     let ball = Body::dynamic().at(0.0, 0.0, -0.02).with_shape(Shape::sphere(0.01).unwrap()).mass(0.3);
     world.add_body(ball.velocity(DVec3::Z)).unwrap();
     let mut simulator = Constraint::default();
@@ -373,8 +376,8 @@ fn a_hinged_rod_shares_its_weight_with_the_floor() {
     let id = world
         .add_body(body.with_part(knob(0.01, DVec3::new(0.0, 0.0, 0.5))).mass_properties(rod(2.0, 1.0)))
         .unwrap();
-    let mount = Mount::to_world(id).at(DVec3::new(0.0, 0.0, 0.01)).along(DVec3::Y);
-    let joint = world.add_joint(mount, Revolute::default()).unwrap();
+    let joint_frames = JointFrames::to_world(id).at(DVec3::new(0.0, 0.0, 0.01)).along(DVec3::Y);
+    let joint = world.add_joint(joint_frames, Revolute::default()).unwrap();
     let mut simulator = Constraint::default();
     run(&mut world, &mut simulator, 1.0, 1.0 / 24.0);
     let floor: f64 = simulator.contacts().map(|contact| contact.force.z.abs()).sum();
@@ -404,8 +407,8 @@ fn a_frames_stand_on_friction() {
             let foot = knob(1e-3, DVec3::new(0.0, 0.0, 0.5));
             world.add_body(body.with_part(foot).mass_properties(rod(1.0, 1.0))).unwrap()
         });
-        let mount = Mount::between(legs[0], legs[1]).at(apex).along(DVec3::Y);
-        let joint = world.add_joint(mount, Revolute::default()).unwrap();
+        let joint_frames = JointFrames::between(legs[0], legs[1]).at(apex).along(DVec3::Y);
+        let joint = world.add_joint(joint_frames, Revolute::default()).unwrap();
         let mut simulator = Constraint::default();
         run(&mut world, &mut simulator, 0.5, 1.0 / 240.0);
         let sunk = 0.5 * phi.cos() + 1e-3 - world.body(legs[0]).unwrap().position().z;
@@ -431,11 +434,12 @@ fn beads_on_turning_rods_move_outwards() {
     let mut world = World::weightless();
     let omega = 1.5;
     let path = Path::Steady { velocity: DVec3::ZERO, angular_velocity: omega * DVec3::Z };
-    let hub = world.add_body(Body::animated(path)).unwrap();
+    let hub = world.add_body(Body::kinematic(path)).unwrap();
     let bead = Body::dynamic().at(0.1, 0.0, 0.0).with_shape(Shape::sphere(0.01).unwrap()).mass(2.0);
     let bead =
         world.add_body(bead.velocity(0.1 * omega * DVec3::Y).angular_velocity(omega * DVec3::Z)).unwrap();
-    let joint = world.add_joint(Mount::between(hub, bead).along(DVec3::X), Prismatic::default()).unwrap();
+    let joint =
+        world.add_joint(JointFrames::between(hub, bead).along(DVec3::X), Prismatic::default()).unwrap();
     let mut simulator = Constraint::default();
     run(&mut world, &mut simulator, 2.0, 0.01);
     let (r, phase) = (world.body(bead).unwrap().position().length(), omega * world.time());
@@ -459,13 +463,13 @@ fn hooke_joints_have_their_velocity_ratio() {
     });
     for (id, axis) in [(a, axes[0]), (b, axes[1])] {
         let at = world.body(id).unwrap().position();
-        world.add_joint(Mount::to_world(id).at(at).along(axis), Revolute::default()).unwrap();
+        world.add_joint(JointFrames::to_world(id).at(at).along(axis), Revolute::default()).unwrap();
     }
     // The cross: one arm on the first shaft, the other on the second, perpendicular to each other.
     let arm = DVec3::Z;
     let other = axes[1].cross(arm).normalize();
     let cross = DQuat::from_mat3(&DMat3::from_cols(other, arm.cross(other), arm));
-    world.add_joint(Mount::between(a, b).oriented(cross), Universal::default()).unwrap();
+    world.add_joint(JointFrames::between(a, b).oriented(cross), Universal::default()).unwrap();
     world.body_mut(a).unwrap().set_angular_velocity(5.0 * axes[0]).unwrap();
     let mut simulator = Constraint::default();
     simulator.step(&mut world, 0.005).unwrap();
@@ -496,7 +500,7 @@ fn limits_stop_and_hold() {
     let mut world = World::default();
     let id = bar(&mut world, DVec3::ZERO, DVec3::X, 1.0);
     let stop = Revolute { limited: true, min: -10.0, max: 0.5, ..Revolute::default() };
-    let joint = world.add_joint(Mount::to_world(id).along(DVec3::Y), stop).unwrap();
+    let joint = world.add_joint(JointFrames::to_world(id).along(DVec3::Y), stop).unwrap();
     let mut simulator = Constraint::default();
     let (mut most, mut hit) = (0.0_f64, None);
     for _ in 0..120 {
@@ -530,7 +534,7 @@ fn motors_hold_their_speed_or_stall() {
         let body = Body::dynamic().at(0.5, 0.0, 0.0).with_shape(Shape::sphere(0.05).unwrap()).mass(1.0);
         let id = world.add_body(body).unwrap();
         let motor = Revolute { effort, speed: (-2.0).into(), ..Revolute::default() };
-        let joint = world.add_joint(Mount::to_world(id).along(DVec3::Y), motor).unwrap();
+        let joint = world.add_joint(JointFrames::to_world(id).along(DVec3::Y), motor).unwrap();
         let mut simulator = Constraint::default();
         let (mut worst, mut highest) = (0.0_f64, -1.0_f64);
         for step in 0..300 {
@@ -553,18 +557,18 @@ fn motors_hold_their_speed_or_stall() {
 #[test]
 fn rigid_joints_break_at_their_thresholds() {
     let (weight, torque) = (2.0 * G, 2.0 * G * 0.25);
-    let never = Breaking::default();
+    let never = BreakThresholds::default();
     let cases = [
-        (Breaking { force: 1.001 * weight, ..never }, false),
-        (Breaking { force: 0.999 * weight, ..never }, true),
-        (Breaking { torque: 1.001 * torque, ..never }, false),
-        (Breaking { torque: 0.999 * torque, ..never }, true),
+        (BreakThresholds { force: 1.001 * weight, ..never }, false),
+        (BreakThresholds { force: 0.999 * weight, ..never }, true),
+        (BreakThresholds { torque: 1.001 * torque, ..never }, false),
+        (BreakThresholds { torque: 0.999 * torque, ..never }, true),
     ];
     for (breaking, breaks) in cases {
         let mut world = World::default();
         let shape = Shape::cuboid(DVec3::new(0.25, 0.05, 0.05)).unwrap();
         let id = world.add_body(Body::dynamic().at(0.25, 0.0, 0.0).with_shape(shape).mass(2.0)).unwrap();
-        let joint = world.add_joint(Mount::to_world(id).breaking(breaking), Rigid::default()).unwrap();
+        let joint = world.add_joint(JointFrames::to_world(id).breaking(breaking), Rigid::default()).unwrap();
         let mut simulator = Constraint::default();
         simulator.step(&mut world, 0.01).unwrap();
         let broke = world
@@ -587,7 +591,7 @@ fn a_rigid_joint_makes_one_body() {
     let at = DVec3::new(0.5, 0.2, -0.1);
     let a = two.add_body(Body::dynamic().with_shape(one.clone()).density(500.0)).unwrap();
     let b = two.add_body(Body::dynamic().position(at).with_shape(other.clone()).density(500.0)).unwrap();
-    two.add_joint(Mount::between(a, b), Rigid::default()).unwrap();
+    two.add_joint(JointFrames::between(a, b), Rigid::default()).unwrap();
     let mut whole = World::weightless();
     let parts =
         Body::dynamic().with_shape(one).with_part(ShapePart { pose: Pose::at(at), ..ShapePart::from(other) });
@@ -619,14 +623,14 @@ fn contradictory_joints_are_reported_and_stay_finite() {
     let frame = Pose::IDENTITY;
     let joints = [0.9, 1.1].map(|length| {
         let rod = Distance { min: length, max: length, ..Distance::default() };
-        world.add_joint(Mount::to_world(id).frames(frame, frame), rod).unwrap()
+        world.add_joint(JointFrames::to_world(id).frames(frame, frame), rod).unwrap()
     });
     let mut simulator = Constraint::default();
     let mut named = None;
     for _ in 0..50 {
         simulator.step(&mut world, 0.01).unwrap();
         for event in world.events() {
-            if let Event::JointsAmiss { joints, apart, .. } = event
+            if let Event::JointsInconsistent { joints, apart, .. } = event
                 && *apart > 0.0
             {
                 named = Some((joints.clone(), *apart));
@@ -646,13 +650,13 @@ fn contradictory_joints_are_reported_and_stay_finite() {
 fn inconsistent_initial_states_are_projected() {
     let mut world = World::weightless();
     let id = bar(&mut world, DVec3::ZERO, DVec3::X, 1.0);
-    let joint = world.add_joint(Mount::to_world(id).along(DVec3::Y), Revolute::default()).unwrap();
+    let joint = world.add_joint(JointFrames::to_world(id).along(DVec3::Y), Revolute::default()).unwrap();
     let turn = world.body(id).unwrap().orientation();
     world.body_mut(id).unwrap().set_pose(Pose::new(turn, DVec3::new(0.52, 0.03, 0.1))).unwrap();
     world.body_mut(id).unwrap().set_velocity(DVec3::new(0.3, 0.2, -0.4)).unwrap();
     let mut simulator = Constraint::default();
     simulator.step(&mut world, 0.01).unwrap();
-    let expected = Event::JointsAmiss { time: 0.0, joints: vec![joint], apart: 0.0 };
+    let expected = Event::JointsInconsistent { time: 0.0, joints: vec![joint], apart: 0.0 };
     assert_eq!(world.events(), [expected]);
     let body = world.body(id).unwrap();
     let anchor = body.pose().point(DVec3::new(0.0, 0.0, -0.5));
@@ -679,12 +683,12 @@ fn figure(tilt: DQuat, height: f64) -> (World, JointErrors, BodyId) {
         let id = limb(&mut world, hang - DVec3::new(0.0, 0.0, length), DVec3::new(0.04, 0.04, length - 0.01));
         let anchor = frame.point(hang);
         errors.add(&world, [Some(chest), Some(id)], anchor, DVec3::Z);
-        world.add_joint(Mount::between(chest, id).at(anchor), Spherical::default()).unwrap();
+        world.add_joint(JointFrames::between(chest, id).at(anchor), Spherical::default()).unwrap();
     }
     let head = limb(&mut world, DVec3::new(0.0, 0.0, 0.45), DVec3::splat(0.1));
     let (neck, axis) = (frame.point(DVec3::new(0.0, 0.0, 0.32)), tilt * DVec3::X);
     errors.add(&world, [Some(chest), Some(head)], neck, axis);
-    world.add_joint(Mount::between(chest, head).at(neck).along(axis), Revolute::default()).unwrap();
+    world.add_joint(JointFrames::between(chest, head).at(neck).along(axis), Revolute::default()).unwrap();
     (world, errors, head)
 }
 
@@ -735,8 +739,12 @@ fn the_order_of_joints_does_not_matter() {
         let p: Vec<DVec3> = (0..4).map(|k| DVec3::new(f64::from(k), 0.1 * f64::from(k * k), 0.0)).collect();
         let bars: Vec<BodyId> = (0..3).map(|k| bar(&mut world, p[k], p[k + 1], 1.0)).collect();
         for k in order {
-            let mount = if k == 0 { Mount::to_world(bars[0]) } else { Mount::between(bars[k - 1], bars[k]) };
-            world.add_joint(mount.at(p[k]), Spherical::default()).unwrap();
+            let joint_frames = if k == 0 {
+                JointFrames::to_world(bars[0])
+            } else {
+                JointFrames::between(bars[k - 1], bars[k])
+            };
+            world.add_joint(joint_frames.at(p[k]), Spherical::default()).unwrap();
         }
         let mut simulator = Constraint::default();
         run(&mut world, &mut simulator, 2.0, 0.01);
@@ -755,14 +763,14 @@ fn extreme_values_do_not_affect_other_mechanisms() {
     let build = |fault: Option<f64>| {
         let mut world = World::default();
         let good = bar(&mut world, DVec3::ZERO, DVec3::X, 1.0);
-        world.add_joint(Mount::to_world(good).along(DVec3::Y), Revolute::default()).unwrap();
+        world.add_joint(JointFrames::to_world(good).along(DVec3::Y), Revolute::default()).unwrap();
         if let Some(size) = fault {
             let at = 100.0 * DVec3::Y;
             let a = bar(&mut world, at, at + DVec3::X, 1.0);
             let b =
                 bar(&mut world, at + DVec3::X, at + 2.0 * DVec3::X, if size > 1.0 { 1e-12 } else { 1e12 });
-            world.add_joint(Mount::to_world(a).at(at), Spherical::default()).unwrap();
-            world.add_joint(Mount::between(a, b).at(at + DVec3::X), Spherical::default()).unwrap();
+            world.add_joint(JointFrames::to_world(a).at(at), Spherical::default()).unwrap();
+            world.add_joint(JointFrames::between(a, b).at(at + DVec3::X), Spherical::default()).unwrap();
             world.body_mut(b).unwrap().set_velocity(DVec3::new(size, -size, 0.3 * size)).unwrap();
         }
         let mut simulator = Constraint::default();

@@ -2,7 +2,7 @@
 //! landing, and at rest.
 
 use glam::{DQuat, DVec3};
-use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
+use rattleback_dynamics::joint::{JointFrames, Revolute, Spherical};
 use rattleback_dynamics::{Body, BodyId, Material, Properties, Registry, Simulator, World};
 use rattleback_geometry::{Shape, TriangleMesh, generate};
 
@@ -50,11 +50,11 @@ fn scene(random: &mut Random, count: usize, joints: bool) -> World {
         let body = Body::dynamic().position(at).orientation(turn).with_shape(shape(random));
         let id = world.add_body(if k % 4 == 0 { body.material(rubber) } else { body }).unwrap();
         if let Some(last) = last.filter(|_| joints && k % 3 != 0) {
-            let mount = Mount::between(last, id).at(at - 0.25 * DVec3::X).along(DVec3::Z);
+            let joint_frames = JointFrames::between(last, id).at(at - 0.25 * DVec3::X).along(DVec3::Z);
             if k % 2 == 0 {
-                world.add_joint(mount, Revolute::default()).unwrap();
+                world.add_joint(joint_frames, Revolute::default()).unwrap();
             } else {
-                world.add_joint(mount, Spherical::default()).unwrap();
+                world.add_joint(joint_frames, Spherical::default()).unwrap();
             }
         }
         last = Some(id);

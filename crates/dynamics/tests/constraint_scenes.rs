@@ -3,7 +3,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::force::PointForce;
-use rattleback_dynamics::joint::{Cylindrical, Mount, Prismatic, Revolute, Spherical};
+use rattleback_dynamics::joint::{Cylindrical, JointFrames, Prismatic, Revolute, Spherical};
 use rattleback_dynamics::simulator::Constraint;
 use rattleback_dynamics::{Body, BodyId, Event, FreeMotion, Material, Path, ShapePart, Simulator, World};
 use rattleback_geometry::{MassProperties, Pose, Shape};
@@ -41,15 +41,15 @@ fn slider_cranks_have_their_piston_position() {
     let (r, l, omega) = (0.3, 1.0, 4.0);
     let mut world = World::default();
     let path = Path::Steady { velocity: DVec3::ZERO, angular_velocity: -omega * DVec3::Y };
-    let crank = world.add_body(Body::animated(path)).unwrap();
+    let crank = world.add_body(Body::kinematic(path)).unwrap();
     let pin = r * DVec3::X;
     let gudgeon = (r + l) * DVec3::X;
     let coupler = bar(&mut world, pin, gudgeon);
     let piston = world.add_body(Body::dynamic().position(gudgeon).mass_properties(rod(0.5, 0.2))).unwrap();
     let hinge = Revolute::default;
-    world.add_joint(Mount::between(crank, coupler).at(pin).along(DVec3::Y), hinge()).unwrap();
-    world.add_joint(Mount::between(coupler, piston).at(gudgeon).along(DVec3::Y), hinge()).unwrap();
-    world.add_joint(Mount::to_world(piston).at(gudgeon).along(DVec3::X), Prismatic::default()).unwrap();
+    world.add_joint(JointFrames::between(crank, coupler).at(pin).along(DVec3::Y), hinge()).unwrap();
+    world.add_joint(JointFrames::between(coupler, piston).at(gudgeon).along(DVec3::Y), hinge()).unwrap();
+    world.add_joint(JointFrames::to_world(piston).at(gudgeon).along(DVec3::X), Prismatic::default()).unwrap();
     let mut simulator = Constraint::default();
     for _ in 0..300 {
         simulator.step(&mut world, 0.01).unwrap();
@@ -143,7 +143,7 @@ fn cylindrical_joints_slide_and_spin() {
     let mut world = World::default();
     let body = Body::dynamic().mass_properties(rod(2.0, 1.0)).velocity(0.3 * DVec3::Z);
     let id = world.add_body(body.angular_velocity(4.0 * DVec3::Z)).unwrap();
-    world.add_joint(Mount::to_world(id).along(DVec3::Z), Cylindrical::default()).unwrap();
+    world.add_joint(JointFrames::to_world(id).along(DVec3::Z), Cylindrical::default()).unwrap();
     let mut simulator = Constraint::default();
     run(&mut world, &mut simulator, 100, 0.01);
     let body = world.body(id).unwrap();
@@ -163,7 +163,7 @@ fn hinged_bodies_rotate_about_their_axis_only() {
     let mass = MassProperties::new(2.0, DVec3::new(0.2, 0.1, 0.3), moments).unwrap();
     let axis = DVec3::new(1.0, 2.0, 0.5).normalize();
     let id = world.add_body(Body::dynamic().mass_properties(mass)).unwrap();
-    world.add_joint(Mount::to_world(id).along(axis), Revolute::default()).unwrap();
+    world.add_joint(JointFrames::to_world(id).along(axis), Revolute::default()).unwrap();
     let mut simulator = Constraint::default();
     let mut fastest = 0.0_f64;
     for _ in 0..300 {
@@ -202,7 +202,7 @@ fn an_impact_on_a_closed_loop_is_one_problem() {
             .collect();
         for k in 0..6 {
             let [a, b] = [bars[(k + 5) % 6], bars[k]];
-            world.add_joint(Mount::between(a, b).at(corner(k)), Spherical::default()).unwrap();
+            world.add_joint(JointFrames::between(a, b).at(corner(k)), Spherical::default()).unwrap();
         }
         let first = world.body(bars[0]).unwrap().pose();
         let knob = first.point(DVec3::new(0.0, 0.0, 0.1));

@@ -6,7 +6,7 @@ use rattleback_dynamics::joint::{Revolute, Spherical};
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::world::{LedgerSettings, WorkCategory, WorkSource};
 use rattleback_dynamics::{
-    Body, Event, FreeMotion, Material, Mount, Path, Properties, Registry, Signal, Simulator, World,
+    Body, Event, FreeMotion, JointFrames, Material, Path, Properties, Registry, Signal, Simulator, World,
 };
 use rattleback_geometry::Shape;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -278,7 +278,7 @@ fn motors() {
         let wheel = Body::dynamic().with_shape(Shape::cylinder(0.2, 0.05).unwrap()).mass(4.0);
         let wheel = world.add_body(wheel).unwrap();
         let motor = Revolute { speed: 1e3.into(), effort: 0.5, ..Revolute::default() };
-        let joint = world.add_joint(Mount::to_world(wheel).along(DVec3::Z), motor).unwrap();
+        let joint = world.add_joint(JointFrames::to_world(wheel).along(DVec3::Z), motor).unwrap();
         run(&mut world, &mut *simulator(name), 1.0 / 240.0, 1.0);
         let turned = world.joint(joint).unwrap().angle();
         assert!(turned > 1.0, "{name}: {turned}");
@@ -296,7 +296,7 @@ fn pendulums() {
         let mut world = accounted(World::default());
         let bob = Body::dynamic().with_shape(Shape::sphere(0.1).unwrap()).mass(2.0).at(1.0, 0.0, 0.0);
         let bob = world.add_body(bob.velocity(DVec3::Y).angular_velocity(DVec3::Z)).unwrap();
-        world.add_joint(Mount::to_world(bob).at(DVec3::ZERO), Spherical::default()).unwrap();
+        world.add_joint(JointFrames::to_world(bob).at(DVec3::ZERO), Spherical::default()).unwrap();
         run(&mut world, &mut *simulator(name), 1.0 / 240.0, 3.0);
         let scale = 2.0 * 9.81;
         for category in [WorkCategory::Joint, WorkCategory::Motor, WorkCategory::Contact] {
@@ -321,7 +321,7 @@ fn platforms() {
         let dull = material(&mut world, 0.0, 0.5);
         let path = Path::Steady { velocity: DVec3::Z * 0.5, angular_velocity: DVec3::ZERO };
         let slab = Shape::cuboid(DVec3::new(1.0, 1.0, 0.1)).unwrap();
-        world.add_body(Body::animated(path).with_shape(slab).material(dull)).unwrap();
+        world.add_body(Body::kinematic(path).with_shape(slab).material(dull)).unwrap();
         let cargo = Body::dynamic().with_shape(Shape::cuboid(DVec3::splat(0.2)).unwrap()).mass(5.0);
         let cargo = cargo.at(0.0, 0.0, 0.3 + 1e-6).velocity(DVec3::Z * 0.5).material(dull);
         let cargo = world.add_body(cargo).unwrap();

@@ -417,10 +417,10 @@ fn a_restored_run_is_the_same_bit_for_bit() {
     let ids = tower(4, &mut world);
     let mut simulator = Impulse::default();
     run(&mut world, &mut simulator, 0.2, 1.0 / 60.0);
-    let (snapshot, memory) = (world.snapshot().unwrap(), simulator.memory());
+    let (snapshot, memory) = (world.snapshot().unwrap(), simulator.save_state());
     let mut again = World::restore(&snapshot, &rattleback_dynamics::Registry::default()).unwrap();
     let mut resumed = Impulse::default();
-    resumed.recall(&memory).unwrap();
+    resumed.restore_state(&memory).unwrap();
     for _ in 0..120 {
         simulator.step(&mut world, 1.0 / 60.0).unwrap();
         resumed.step(&mut again, 1.0 / 60.0).unwrap();
@@ -428,7 +428,7 @@ fn a_restored_run_is_the_same_bit_for_bit() {
     for id in ids {
         assert_eq!(world.body(id).unwrap().motion(), again.body(id).unwrap().motion());
     }
-    assert!(Impulse::default().recall(&[1, 2, 3]).is_err());
+    assert!(Impulse::default().restore_state(&[1, 2, 3]).is_err());
 }
 
 /// Bodies that overlap initially are refused, and the world is unchanged.

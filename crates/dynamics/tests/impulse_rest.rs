@@ -2,7 +2,7 @@
 //! runs.
 
 use glam::{DQuat, DVec3};
-use rattleback_dynamics::motion::Motion;
+use rattleback_dynamics::rigid::Motion;
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::{Body, BodyId, Event, Material, MaterialId, Registry, Simulator, World};
 use rattleback_geometry::Shape;
@@ -300,7 +300,7 @@ fn restored_heaps_are_the_same_bit_for_bit() {
         }
         let mut again = World::restore(&world.snapshot().unwrap(), &Registry::default()).unwrap();
         let mut resumed = with([1, 2, 4][seed as usize % 3]);
-        resumed.recall(&simulator.memory()).unwrap();
+        resumed.restore_state(&simulator.save_state()).unwrap();
         for step in 0..60 {
             simulator.step(&mut world, 1.0 / 60.0).unwrap();
             resumed.step(&mut again, 1.0 / 60.0).unwrap();

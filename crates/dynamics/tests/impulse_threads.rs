@@ -1,7 +1,7 @@
 //! Optimistic parallel events: the result is the same to the last bit for any number of threads.
 
 use glam::{DQuat, DVec3};
-use rattleback_dynamics::motion::Motion;
+use rattleback_dynamics::rigid::Motion;
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::{Body, Material, Registry, Simulator, World};
 use rattleback_geometry::Shape;
@@ -92,9 +92,9 @@ fn agree(make: impl Fn() -> World, steps: usize, dt: f64) {
             assert_eq!(its.counters(), simulator.counters(), "step {step}");
             if step % 50 == 0 {
                 assert_eq!(its.contacts(other), simulator.contacts(world), "step {step}");
-                assert_eq!(its.sleepers(other), simulator.sleepers(world));
+                assert_eq!(its.sleeping_bodies(other), simulator.sleeping_bodies(world));
                 assert_eq!(its.smallest_gap().to_bits(), simulator.smallest_gap().to_bits());
-                assert!(its.memory() == simulator.memory(), "step {step}");
+                assert!(its.save_state() == simulator.save_state(), "step {step}");
             }
         }
     }
@@ -139,11 +139,11 @@ fn restored_runs_are_equal_on_any_threads() {
         for _ in 0..40 {
             simulator.step(&mut world, dt).unwrap();
         }
-        let (snapshot, memory) = (world.snapshot().unwrap(), simulator.memory());
+        let (snapshot, memory) = (world.snapshot().unwrap(), simulator.save_state());
         let mut resumed: Vec<_> = [1, 2, 4]
             .map(|threads| {
                 let mut simulator = with(threads);
-                simulator.recall(&memory).unwrap();
+                simulator.restore_state(&memory).unwrap();
                 (World::restore(&snapshot, &Registry::default()).unwrap(), simulator)
             })
             .into();

@@ -14,11 +14,11 @@ fn contacts_carry_the_weight_of_a_box_at_rest() {
         let shape = Shape::cuboid(DVec3::new(0.2, 0.3, 0.1)).unwrap();
         let id = world.add_body(Body::dynamic().at(0.0, 0.0, 0.101).with_shape(shape)).unwrap();
         let mut simulator = registry.simulators.make(name, &Properties::new()).unwrap();
-        assert!(simulator.contacts(&world).is_empty() && simulator.sleepers(&world).is_empty());
+        assert!(simulator.contacts(&world).is_empty() && simulator.sleeping_bodies(&world).is_empty());
         let (mut carried, mut asleep) = (0.0, false);
         for step in 0..480 {
             simulator.step(&mut world, 1.0 / 240.0).unwrap();
-            asleep |= simulator.sleepers(&world) == [id];
+            asleep |= simulator.sleeping_bodies(&world) == [id];
             let contacts = simulator.contacts(&world);
             if step == 100 || (asleep && carried == 0.0) {
                 let up = |touch: &rattleback_dynamics::simulator::TouchPoint| {

@@ -2,8 +2,8 @@
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::joint::{
-    Breaking, Cylindrical, Distance, Gear, Mount, Planar, Prismatic, Rack, Revolute, Rigid, SixAxis,
-    Spherical, Target, Universal, Wheel,
+    BreakThresholds, Cylindrical, Distance, Gear, Generic6Dof, JointFrames, Planar, Prismatic, Rack,
+    Revolute, Rigid, Spherical, Target, Universal, Wheel,
 };
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, BodyId, Event, Joint, JointId, Registry, Simulator, World};
@@ -28,7 +28,7 @@ fn pair(joint: Box<dyn Joint>) -> (World, [BodyId; 2], JointId) {
     let mut world = World::weightless();
     let a = world.add_body(Body::dynamic().at(-0.5, 0.0, 0.0).with_shape(cuboid(0.3, 0.2, 0.1))).unwrap();
     let b = world.add_body(Body::dynamic().at(0.5, 0.0, 0.0).with_shape(cuboid(0.2, 0.3, 0.15))).unwrap();
-    let joint = world.add_boxed_joint(Mount::between(a, b), joint).unwrap();
+    let joint = world.add_boxed_joint(JointFrames::between(a, b), joint).unwrap();
     world.body_mut(a).unwrap().set_angular_velocity(DVec3::new(0.5, -1.0, 0.7)).unwrap();
     world.body_mut(b).unwrap().set_angular_velocity(DVec3::new(-1.1, 0.4, 2.0)).unwrap();
     world.body_mut(b).unwrap().set_velocity(DVec3::new(0.3, 0.2, -0.4)).unwrap();
@@ -62,7 +62,7 @@ fn each_joint_locks_what_it_says_and_nothing_else() {
         (Box::new(Cylindrical::default()), vec![off_axis, tilt], vec![height, turned]),
         (Box::new(Planar::default()), vec![height, tilt], vec![off_axis, turned]),
         (Box::new(Universal::default()), vec![apart, across], vec![turned, tilt]),
-        (Box::new(SixAxis::default()), vec![apart, turned], vec![]),
+        (Box::new(Generic6Dof::default()), vec![apart, turned], vec![]),
     ];
     for exact in [false, true] {
         for (joint, locked, free) in &cases {
@@ -104,7 +104,7 @@ fn hinged_rod_swings_with_its_period() -> Outcome {
         let turn = DQuat::from_rotation_y(-angle);
         let rod = Body::dynamic().pose(Pose::new(turn, turn * DVec3::new(0.0, 0.0, -0.5)));
         let rod = world.add_body(rod.with_shape(cuboid(0.005, 0.005, 0.5)))?;
-        world.add_joint(Mount::to_world(rod).along(DVec3::Y), Revolute::default())?;
+        world.add_joint(JointFrames::to_world(rod).along(DVec3::Y), Revolute::default())?;
         let mut simulator = Realtime::default();
         let (mut last, mut crossings) = (1.0, Vec::new());
         while crossings.len() < 6 {
@@ -135,8 +135,8 @@ fn long_heavy_chain_holds() -> Outcome {
             body.with_shape(cuboid(0.4, 0.1, 0.1)).mass(1.0)
         };
         let id = world.add_body(body)?;
-        let mount = above.map_or(Mount::to_world(id), |above| Mount::between(above, id));
-        world.add_joint(mount.at(DVec3::X * f64::from(k)), Spherical::default())?;
+        let joint_frames = above.map_or(JointFrames::to_world(id), |above| JointFrames::between(above, id));
+        world.add_joint(joint_frames.at(DVec3::X * f64::from(k)), Spherical::default())?;
         above = Some(id);
         bodies.push(id);
     }
@@ -160,7 +160,7 @@ fn motors_reach_their_speed_and_servos_their_angle() -> Outcome {
     let wheel = |joint: Revolute| -> Result<(World, BodyId, JointId), Box<dyn std::error::Error>> {
         let mut world = World::default();
         let wheel = world.add_body(Body::dynamic().with_shape(Shape::cylinder(0.5, 0.1)?).mass(2.0))?;
-        let joint = world.add_joint(Mount::to_world(wheel), joint)?;
+        let joint = world.add_joint(JointFrames::to_world(wheel), joint)?;
         Ok((world, wheel, joint))
     };
     // Torque τ on I: ω = τ t / I until the speed is reached.
@@ -186,7 +186,7 @@ fn limits_stop_and_let_go() -> Outcome {
     let mut world = World::default();
     let door = world.add_body(Body::dynamic().at(0.5, 0.0, 0.0).with_shape(cuboid(0.5, 0.05, 0.05)))?;
     let limited = Revolute { limited: true, min: -0.5, max: 0.5, ..Revolute::default() };
-    let hinge = world.add_joint(Mount::to_world(door).along(DVec3::Y), limited)?;
+    let hinge = world.add_joint(JointFrames::to_world(door).along(DVec3::Y), limited)?;
     let mut simulator = Realtime::default();
     run(&mut world, &mut simulator, 3.0);
     assert!((world.joint(hinge)?.angle() - 0.5).abs() < 0.01, "{}", world.joint(hinge)?.angle());
@@ -203,7 +203,7 @@ fn cones_and_twists_are_kept() -> Outcome {
     let arm = world.add_body(Body::dynamic().at(0.0, 0.0, 0.5).with_shape(cuboid(0.1, 0.1, 0.5)))?;
     let joint =
         Spherical { cone: 0.6, twist_limited: true, min_twist: -0.3, max_twist: 0.3, ..Spherical::default() };
-    world.add_joint(Mount::to_world(arm), joint)?;
+    world.add_joint(JointFrames::to_world(arm), joint)?;
     let mut simulator = Realtime::default();
     for k in 0..40 {
         let k = f64::from(k);
@@ -237,7 +237,7 @@ fn springs_have_their_frequency() -> Outcome {
         ..Distance::default()
     };
     let frames = (Pose::IDENTITY, Pose::IDENTITY);
-    world.add_joint(Mount::to_world(ball).frames(frames.0, frames.1), spring)?;
+    world.add_joint(JointFrames::to_world(ball).frames(frames.0, frames.1), spring)?;
     let settings = RealtimeSettings { sleep: false, ..RealtimeSettings::default() };
     run(&mut world, &mut Realtime::new(settings)?, 10.0);
     let sag = 9.81 / std::f64::consts::TAU.powi(2);
@@ -254,7 +254,7 @@ fn ropes_go_slack_and_tighten() -> Outcome {
     let mut world = World::default();
     let ball = world.add_body(Body::dynamic().at(0.3, 0.0, 0.0).with_shape(Shape::sphere(0.1)?))?;
     world.add_joint(
-        Mount::to_world(ball).frames(Pose::IDENTITY, Pose::IDENTITY),
+        JointFrames::to_world(ball).frames(Pose::IDENTITY, Pose::IDENTITY),
         Distance { max: 2.0, ..Distance::default() },
     )?;
     let mut simulator = Realtime::default();
@@ -276,13 +276,13 @@ fn gears_and_racks_couple() -> Outcome {
     let (a, b) = (world.add_body(disc(0.0))?, world.add_body(disc(1.0))?);
     let rack = world.add_body(Body::dynamic().at(0.0, 1.0, 0.0).with_shape(cuboid(0.5, 0.1, 0.1)))?;
     let drive = Revolute { speed: 2.0.into(), effort: 100.0, ..Revolute::default() };
-    let first = world.add_joint(Mount::to_world(a), drive)?;
-    let second = world.add_joint(Mount::to_world(b).at(DVec3::X), Revolute::default())?;
-    world.add_joint(Mount::between(a, b), Gear { ratio: 3.0 })?;
-    world.add_joint(Mount::to_world(rack).at(DVec3::Y).along(DVec3::X), Prismatic::default())?;
+    let first = world.add_joint(JointFrames::to_world(a), drive)?;
+    let second = world.add_joint(JointFrames::to_world(b).at(DVec3::X), Revolute::default())?;
+    world.add_joint(JointFrames::between(a, b), Gear { ratio: 3.0 })?;
+    world.add_joint(JointFrames::to_world(rack).at(DVec3::Y).along(DVec3::X), Prismatic::default())?;
     let along_x = DQuat::from_rotation_arc(DVec3::Z, DVec3::X);
     world.add_joint(
-        Mount::between(a, rack).frames(Pose::IDENTITY, Pose::new(along_x, DVec3::new(0.0, -1.0, 0.0))),
+        JointFrames::between(a, rack).frames(Pose::IDENTITY, Pose::new(along_x, DVec3::new(0.0, -1.0, 0.0))),
         Rack { radius: 0.25 },
     )?;
     run(&mut world, &mut Realtime::default(), 5.0);
@@ -309,7 +309,7 @@ fn wheels_carry_and_drive() -> Outcome {
         let body = Body::dynamic().pose(Pose::new(axle, DVec3::new(x, y, 0.35)));
         let wheel = world.add_body(body.with_shape(Shape::cylinder(0.3, 0.1)?).mass(10.0))?;
         let drive = Wheel { speed: (-5.0).into(), effort: 20.0, ..Wheel::default() };
-        world.add_joint(Mount::between(chassis, wheel).at(DVec3::new(x, y, 0.35)), drive)?;
+        world.add_joint(JointFrames::between(chassis, wheel).at(DVec3::new(x, y, 0.35)), drive)?;
     }
     run(&mut world, &mut Realtime::default(), 5.0);
     let body = world.body(chassis)?;
@@ -322,14 +322,14 @@ fn wheels_carry_and_drive() -> Outcome {
 #[test]
 fn joints_break_and_say_so() -> Outcome {
     for (breaking, breaks) in [
-        (Breaking { force: 15.0, ..Breaking::default() }, true),
-        (Breaking { force: 30.0, ..Breaking::default() }, false),
-        (Breaking { drift: 1e-2, ..Breaking::default() }, false),
+        (BreakThresholds { force: 15.0, ..BreakThresholds::default() }, true),
+        (BreakThresholds { force: 30.0, ..BreakThresholds::default() }, false),
+        (BreakThresholds { drift: 1e-2, ..BreakThresholds::default() }, false),
     ] {
         let mut world = World::default();
         let load =
             world.add_body(Body::dynamic().at(0.0, 0.0, -1.0).with_shape(Shape::sphere(0.1)?).mass(2.0))?;
-        let joint = world.add_joint(Mount::to_world(load).breaking(breaking), Spherical::default())?;
+        let joint = world.add_joint(JointFrames::to_world(load).breaking(breaking), Spherical::default())?;
         let mut simulator = Realtime::default();
         let mut told = false;
         for _ in 0..60 {
@@ -359,11 +359,11 @@ fn closed_loops_hold() -> Outcome {
         let body = Body::dynamic().pose(Pose::new(turn, middle));
         bars.push(world.add_body(body.with_shape(cuboid(0.5 * along.length(), 0.03, 0.03)))?);
     }
-    let hinge = |mount: Mount, point: DVec3| mount.at(point).along(DVec3::Y);
-    world.add_joint(hinge(Mount::to_world(bars[0]), points[0]), Revolute::default())?;
-    world.add_joint(hinge(Mount::between(bars[0], bars[1]), points[1]), Revolute::default())?;
-    world.add_joint(hinge(Mount::between(bars[1], bars[2]), points[2]), Revolute::default())?;
-    world.add_joint(hinge(Mount::to_world(bars[2]), points[3]), Revolute::default())?;
+    let hinge = |joint_frames: JointFrames, point: DVec3| joint_frames.at(point).along(DVec3::Y);
+    world.add_joint(hinge(JointFrames::to_world(bars[0]), points[0]), Revolute::default())?;
+    world.add_joint(hinge(JointFrames::between(bars[0], bars[1]), points[1]), Revolute::default())?;
+    world.add_joint(hinge(JointFrames::between(bars[1], bars[2]), points[2]), Revolute::default())?;
+    world.add_joint(hinge(JointFrames::to_world(bars[2]), points[3]), Revolute::default())?;
     let start = world.readout().energy();
     let mut simulator = Realtime::default();
     for _ in 0..600 {
@@ -381,7 +381,7 @@ fn joints_come_and_go() -> Outcome {
     let mut world = World::weightless();
     let a = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.5)?))?;
     let b = world.add_body(Body::dynamic().at(0.6, 0.0, 0.0).with_shape(Shape::sphere(0.5)?))?;
-    let joint = world.add_joint(Mount::between(a, b), Rigid::default())?;
+    let joint = world.add_joint(JointFrames::between(a, b), Rigid::default())?;
     let mut simulator = Realtime::default();
     run(&mut world, &mut simulator, 0.5);
     assert!((world.body(b)?.position().x - 0.6).abs() < 1e-6, "overlap of jointed bodies pushes nobody");
@@ -391,13 +391,13 @@ fn joints_come_and_go() -> Outcome {
         (world.body(b)?.position() - world.body(a)?.position()).length() > 0.98,
         "they push each other apart"
     );
-    let again = world.add_joint(Mount::between(a, b), Spherical::default())?;
+    let again = world.add_joint(JointFrames::between(a, b), Spherical::default())?;
     world.remove_body(a)?;
     assert!(world.joint(again).is_err());
     run(&mut world, &mut simulator, 0.1);
-    assert!(world.add_joint(Mount::between(b, b), Rigid::default()).is_err());
-    assert!(world.add_joint(Mount::to_world(b).along(DVec3::ZERO), Rigid::default()).is_err());
-    assert!(world.add_joint(Mount::to_world(b).at(DVec3::NAN), Rigid::default()).is_err());
+    assert!(world.add_joint(JointFrames::between(b, b), Rigid::default()).is_err());
+    assert!(world.add_joint(JointFrames::to_world(b).along(DVec3::ZERO), Rigid::default()).is_err());
+    assert!(world.add_joint(JointFrames::to_world(b).at(DVec3::NAN), Rigid::default()).is_err());
     assert_eq!(world.joint_count(), 0);
     Ok(())
 }
@@ -407,7 +407,7 @@ fn joints_come_and_go() -> Outcome {
 fn hands_drag_and_chains_sleep() -> Outcome {
     let mut world = World::default();
     let ball = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.2)?))?;
-    let hand = world.add_joint(Mount::to_world(ball), Target::default())?;
+    let hand = world.add_joint(JointFrames::to_world(ball), Target::default())?;
     world.set_joint_property(hand, "place", rattleback_dynamics::Value::Vec3(DVec3::new(1.0, 2.0, 3.0)))?;
     let mut simulator = Realtime::default();
     run(&mut world, &mut simulator, 2.0);
@@ -420,8 +420,8 @@ fn hands_drag_and_chains_sleep() -> Outcome {
     for k in 0..5 {
         let body = Body::dynamic().at(0.0, 0.0, -0.5 - f64::from(k)).with_shape(cuboid(0.1, 0.1, 0.4));
         let id = world.add_body(body.damping(0.0, 0.5))?;
-        let mount = above.map_or(Mount::to_world(id), |above| Mount::between(above, id));
-        world.add_joint(mount.at(DVec3::Z * -f64::from(k)), Spherical::default())?;
+        let joint_frames = above.map_or(JointFrames::to_world(id), |above| JointFrames::between(above, id));
+        world.add_joint(joint_frames.at(DVec3::Z * -f64::from(k)), Spherical::default())?;
         above = Some(id);
         links.push(id);
     }
@@ -463,14 +463,18 @@ fn threads_do_not_show() {
                 let place = DVec3::new(f64::from(k) + 0.5, f64::from(chain), 0.0);
                 let body = Body::dynamic().at(place.x, place.y, place.z).with_shape(cuboid(0.4, 0.1, 0.1));
                 let id = world.add_body(body).unwrap();
-                let mount = above.map_or(Mount::to_world(id), |above| Mount::between(above, id));
-                let mount = mount.at(place - DVec3::X * 0.5).along(DVec3::Y);
+                let joint_frames =
+                    above.map_or(JointFrames::to_world(id), |above| JointFrames::between(above, id));
+                let joint_frames = joint_frames.at(place - DVec3::X * 0.5).along(DVec3::Y);
                 if k % 3 == 0 {
                     world
-                        .add_joint(mount, Spherical { friction: 0.1, cone: 1.0, ..Spherical::default() })
+                        .add_joint(
+                            joint_frames,
+                            Spherical { friction: 0.1, cone: 1.0, ..Spherical::default() },
+                        )
                         .unwrap();
                 } else {
-                    world.add_joint(mount, Revolute { effort: 0.5, ..Revolute::default() }).unwrap();
+                    world.add_joint(joint_frames, Revolute { effort: 0.5, ..Revolute::default() }).unwrap();
                 }
                 above = Some(id);
             }
@@ -508,7 +512,7 @@ fn spinning_top_precesses() -> Outcome {
         .mass_properties(disc);
     let omega = 200.0 * axis + precession * (DVec3::Z - tilt.cos() * axis);
     let top = world.add_body(top.angular_velocity(omega).velocity(omega.cross(0.1 * axis)))?;
-    world.add_joint(Mount::to_world(top), Spherical::default())?;
+    world.add_joint(JointFrames::to_world(top), Spherical::default())?;
     let mut simulator = Realtime::default();
     let (mut turned, mut last) = (0.0, 0.0_f64);
     for _ in 0..240 {
@@ -534,7 +538,7 @@ fn faults_stay_where_they_are() -> Outcome {
     let mut joined =
         |a: Body, b: Body, joint: Box<dyn Joint>| -> Result<[BodyId; 2], Box<dyn std::error::Error>> {
             let (a, b) = (world.add_body(a)?, world.add_body(b)?);
-            world.add_boxed_joint(Mount::between(a, b), joint)?;
+            world.add_boxed_joint(JointFrames::between(a, b), joint)?;
             Ok([a, b])
         };
     joined(ball().mass(1e-6), ball().at(1.0, 0.0, 0.0).mass(1e6), Box::<Rigid>::default())?;
@@ -556,7 +560,7 @@ fn faults_stay_where_they_are() -> Outcome {
     let mad = joined(ball().at(0.0, 30.0, 0.0), ball().at(0.0, 31.0, 0.0), Box::<Universal>::default())?;
     let sane = joined(ball().at(0.0, 40.0, 0.0), ball().at(0.0, 41.0, 0.0), Box::<Rigid>::default())?;
     let idle = joined(ball().at(0.0, 50.0, 0.0), ball().at(0.0, 51.0, 0.0), Box::<Rigid>::default())?;
-    world.body_mut(idle[0])?.set_status(rattleback_dynamics::Status::Inactive)?;
+    world.body_mut(idle[0])?.set_status(rattleback_dynamics::Status::Disabled)?;
     let mut simulator = Realtime::default();
     for step in 0..120 {
         if step == 10 {

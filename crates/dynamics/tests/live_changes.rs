@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::force::Drag;
-use rattleback_dynamics::joint::{Mount, Revolute, Rigid, Spherical};
+use rattleback_dynamics::joint::{JointFrames, Revolute, Rigid, Spherical};
 use rattleback_dynamics::simulator::{Capabilities, Feature, unsupported};
 use rattleback_dynamics::world::Combine;
 use rattleback_dynamics::{
@@ -191,7 +191,7 @@ fn mass_follows_the_shapes_when_asked() {
     let mut world = World::default();
     let cube = Shape::cuboid(DVec3::splat(0.5)).unwrap();
     let body = world.add_body(Body::dynamic().with_shape(cube.clone()).angular_velocity(DVec3::Z)).unwrap();
-    let hinge = world.add_joint(Mount::to_world(body).at(DVec3::X), Spherical::default()).unwrap();
+    let hinge = world.add_joint(JointFrames::to_world(body).at(DVec3::X), Spherical::default()).unwrap();
     let anchor = world.joint_motion(hinge).unwrap();
     let second = ShapePart { pose: Pose::new(DQuat::IDENTITY, 2.0 * DVec3::X), ..cube.into() };
     world.attach_shape(body, second).unwrap();
@@ -227,7 +227,7 @@ fn reaction_of_a_joint_is_the_weight_it_bears() {
             let mut world = World::default();
             let ball = Body::dynamic().with_shape(Shape::sphere(0.1).unwrap()).mass(3.0);
             let ball = world.add_body(ball).unwrap();
-            let joint = world.add_joint(Mount::to_world(ball).along(axis), Rigid::default()).unwrap();
+            let joint = world.add_joint(JointFrames::to_world(ball).along(axis), Rigid::default()).unwrap();
             let mut simulator = make(name);
             run(&mut world, &mut *simulator, 1.0);
             let reaction = simulator.joint_reaction(&world, joint).unwrap();
@@ -241,7 +241,7 @@ fn reaction_of_a_joint_is_the_weight_it_bears() {
 fn joints_are_changed_by_type() {
     let mut world = World::default();
     let wheel = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.3).unwrap())).unwrap();
-    let hinge = world.add_joint(Mount::to_world(wheel), Revolute::default()).unwrap();
+    let hinge = world.add_joint(JointFrames::to_world(wheel), Revolute::default()).unwrap();
     world.change_joint::<Revolute>(hinge, |hinge| (hinge.speed, hinge.effort) = (3.0.into(), 1e6)).unwrap();
     run(&mut world, &mut *make("realtime"), 1.0);
     assert!((world.joint_motion(hinge).unwrap().angular_velocity.z - 3.0).abs() < 0.01);
@@ -299,7 +299,7 @@ fn capabilities_are_true() {
         assert_eq!(slept, capabilities.has(Feature::SleepEvents), "{name}: sleep events");
         assert!(!collisions || capabilities.has(Feature::CollisionEvents), "{name}: collision events");
         assert_eq!(
-            !simulator.sleepers(&world).is_empty(),
+            !simulator.sleeping_bodies(&world).is_empty(),
             capabilities.has(Feature::Sleeping),
             "{name}: sleep"
         );

@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 use proptest::prelude::*;
-use rattleback_dynamics::query::{Hit, QueryError, QueryFilter, WorldIndex};
+use rattleback_dynamics::query::{Hit, QueryError, QueryFilter, QueryPipeline};
 use rattleback_dynamics::world::Group;
 use rattleback_dynamics::{Body, BodyId, CollisionGroups, FreeMotion, ShapePart, Simulator, World};
 use rattleback_geometry::contact::intersects;
@@ -78,7 +78,7 @@ proptest! {
         let (from, to) = (DVec3::from_array(from), DVec3::from_array(to));
         prop_assume!((to - from).length() > 0.1);
         let ray = Ray::aimed(from, to).unwrap();
-        let mut index = WorldIndex::new(SpaceKind::ALL[kind]);
+        let mut index = QueryPipeline::new(SpaceKind::ALL[kind]);
         let mut simulator = FreeMotion::default();
         for _ in 0..3 {
             index.update(&world).unwrap();
@@ -101,7 +101,7 @@ proptest! {
         bodies in placed(), point in prop::array::uniform3(-6.0..6.0f64), kind in 0..6u8,
     ) {
         let world = world(&bodies);
-        let index = WorldIndex::of(&world).unwrap();
+        let index = QueryPipeline::of(&world).unwrap();
         let point = DVec3::from_array(point);
         let filter = QueryFilter::default();
         let near = index.closest_point(&world, point, 3.0, &filter).unwrap();
@@ -136,7 +136,7 @@ proptest! {
         turn in prop::array::uniform3(-2.0..2.0f64), kind in 0..6u8,
     ) {
         let world = world(&bodies);
-        let index = WorldIndex::of(&world).unwrap();
+        let index = QueryPipeline::of(&world).unwrap();
         let [from, way, turn] = [from, way, turn].map(DVec3::from_array);
         let (probe, motion) = (shape(kind), Motion::new(Pose::at(from), DVec3::ZERO, way, turn).unwrap());
         let cast = index.cast_shape(&world, &probe, &motion, &QueryFilter::default()).unwrap();
@@ -169,7 +169,7 @@ fn row() -> (World, Vec<BodyId>) {
 #[test]
 fn filters_keep_shapes_out() {
     let (world, ids) = row();
-    let index = WorldIndex::of(&world).unwrap();
+    let index = QueryPipeline::of(&world).unwrap();
     let ray = Ray::new(DVec3::ZERO, DVec3::X).unwrap();
     let first = |filter: &QueryFilter<'_>| -> Option<BodyId> {
         index.cast_ray(&world, &ray, 100.0, filter).unwrap().map(|hit: Hit| hit.body)
@@ -198,7 +198,7 @@ fn threads_do_not_show() {
         })
         .collect();
     let world = world(&bodies);
-    let index = WorldIndex::of(&world).unwrap();
+    let index = QueryPipeline::of(&world).unwrap();
     let rays: Vec<Ray> = (0..1000)
         .map(|k| {
             let k = f64::from(k);
@@ -219,7 +219,7 @@ fn threads_do_not_show() {
 #[test]
 fn the_index_follows_the_world() {
     let (mut world, ids) = row();
-    let mut index = WorldIndex::of(&world).unwrap();
+    let mut index = QueryPipeline::of(&world).unwrap();
     let ray = Ray::new(DVec3::ZERO, DVec3::X).unwrap();
     world.remove_body(ids[1]).unwrap();
     assert_eq!(index.cast_ray(&world, &ray, 100.0, &QueryFilter::default()), Err(QueryError::Outdated));

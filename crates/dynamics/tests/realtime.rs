@@ -315,7 +315,7 @@ fn a_belt_carries() {
     let mut world = World::default();
     let belt = Path::Surface { velocity: DVec3::X, angular_velocity: DVec3::ZERO };
     let shape = Shape::cuboid(DVec3::new(20.0, 1.0, 0.5)).unwrap();
-    world.add_body(Body::animated(belt).at(0.0, 0.0, -0.5).with_shape(shape)).unwrap();
+    world.add_body(Body::kinematic(belt).at(0.0, 0.0, -0.5).with_shape(shape)).unwrap();
     let id = cube(&mut world, 0.25, DVec3::new(-5.0, 0.0, 0.25));
     let mut simulator = Realtime::default();
     run(&mut simulator, &mut world, 3.0);
@@ -398,7 +398,7 @@ fn overlapping_bodies_beyond_the_limit_are_quarantined() {
     let remaining = |world: &World, status| {
         overlapping.iter().filter(|id| world.body(**id).unwrap().status() == status).count()
     };
-    assert_eq!(remaining(&world, rattleback_dynamics::Status::Inactive), reported);
+    assert_eq!(remaining(&world, rattleback_dynamics::Status::Disabled), reported);
     run(&mut simulator, &mut world, 2.0);
     for (k, id) in tower.iter().enumerate() {
         let p = world.body(*id).unwrap().position();

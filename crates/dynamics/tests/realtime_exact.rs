@@ -3,7 +3,7 @@
 //! `contact/stacks` use large ones.
 
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::joint::{Distance, Mount, Revolute, Spherical, Universal};
+use rattleback_dynamics::joint::{Distance, JointFrames, Revolute, Spherical, Universal};
 use rattleback_dynamics::simulator::Realtime;
 use rattleback_dynamics::{Body, BodyId, CollisionGroups, Material, Registry, Simulator, World};
 use rattleback_geometry::contact::distance;
@@ -17,7 +17,7 @@ type Maker = (&'static str, fn() -> World, f64);
 /// Kinetic energy and m g z, J.
 fn energy(world: &World) -> f64 {
     let of =
-        |(inertia, motion): (&rattleback_dynamics::motion::Inertia, &rattleback_dynamics::motion::Motion)| {
+        |(inertia, motion): (&rattleback_dynamics::rigid::Inertia, &rattleback_dynamics::rigid::Motion)| {
             inertia.kinetic_energy(motion) + inertia.mass() * 9.81 * motion.x.z
         };
     world.iter_bodies().map(|body| of((body.inertia(), body.motion()))).filter(|e| e.is_finite()).sum()
@@ -42,7 +42,7 @@ fn top(moments: DVec3, spin: f64, lean: f64) -> World {
     let body = Body::dynamic().position(center).orientation(q).velocity(omega.cross(center));
     let id =
         world.add_body(body.angular_velocity(omega).mass_properties(properties).can_sleep(false)).unwrap();
-    world.add_joint(Mount::to_world(id).at(DVec3::ZERO), Spherical::default()).unwrap();
+    world.add_joint(JointFrames::to_world(id).at(DVec3::ZERO), Spherical::default()).unwrap();
     world
 }
 
@@ -59,12 +59,13 @@ fn pendulum(links: usize) -> World {
         // Collisions between links would dissipate energy.
         let body = body.groups(CollisionGroups { member_of: 2, touches: !2 });
         let id = world.add_body(body.with_shape(shape).mass(1.0 + k as f64).can_sleep(false)).unwrap();
-        let mount = above.map_or(Mount::to_world(id), |above| Mount::between(above, id)).at(at);
+        let joint_frames =
+            above.map_or(JointFrames::to_world(id), |above| JointFrames::between(above, id)).at(at);
         match k % 4 {
-            0 => world.add_joint(mount.along(DVec3::new(0.2, 1.0, 0.1)), Revolute::default()),
-            1 => world.add_joint(mount, Spherical::default()),
-            2 => world.add_joint(mount.along(DVec3::X), Universal::default()),
-            _ => world.add_joint(mount, Distance { min: 0.0, max: 0.3, ..Distance::default() }),
+            0 => world.add_joint(joint_frames.along(DVec3::new(0.2, 1.0, 0.1)), Revolute::default()),
+            1 => world.add_joint(joint_frames, Spherical::default()),
+            2 => world.add_joint(joint_frames.along(DVec3::X), Universal::default()),
+            _ => world.add_joint(joint_frames, Distance { min: 0.0, max: 0.3, ..Distance::default() }),
         }
         .unwrap();
         (above, at) = (Some(id), at + direction * 0.5);

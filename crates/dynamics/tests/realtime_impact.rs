@@ -2,7 +2,7 @@
 //! directions.
 
 use glam::{DQuat, DVec3};
-use rattleback_dynamics::contact::{Collision, CollisionSettings, Contactor, Restitution, resolve};
+use rattleback_dynamics::impact::{Collision, CollisionSettings, ContactBody, Restitution, resolve};
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, BodyId, Event, Material, MaterialId, Registry, Simulator, World};
 use rattleback_geometry::Shape;
@@ -252,7 +252,7 @@ fn thrown(random: &mut Random, law: &str, dt: f64) -> f64 {
     // Time and pose of the first contact, by bisection of the exact free flight.
     let gap_at = |t: f64| {
         let mut motion = before;
-        rattleback_dynamics::motion::fly(std::slice::from_mut(&mut motion), &[inertia], t);
+        rattleback_dynamics::rigid::fly(std::slice::from_mut(&mut motion), &[inertia], t);
         (motion.x.dot(n) - support(motion.q), motion)
     };
     let (mut low, mut high) = (0.0, 0.0);
@@ -278,14 +278,14 @@ fn thrown(random: &mut Random, law: &str, dt: f64) -> f64 {
         found.point_b - n
     };
     let r = glam::DMat3::from_quat(hit.q);
-    let contactor = Contactor {
+    let contactor = ContactBody {
         inverse_mass: inertia.inverse_mass,
         inverse_inertia: r * glam::DMat3::from_diagonal(inertia.inverse_moments) * r.transpose(),
         r: point - hit.x,
         v: hit.v,
         omega: hit.omega,
     };
-    let (collision, frame) = Collision::between(&Contactor::FIXED, &contactor, n).unwrap();
+    let (collision, frame) = Collision::between(&ContactBody::FIXED, &contactor, n).unwrap();
     let restitution = match law {
         "newton" => Restitution::Newton,
         "poisson" => Restitution::Poisson,

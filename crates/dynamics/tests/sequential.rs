@@ -1,7 +1,7 @@
 //! Sequential simulator: relaxation, joints, friction, restitution, shock propagation.
 
 use glam::DVec3;
-use rattleback_dynamics::joint::{Breaking, Mount, Revolute, Spherical};
+use rattleback_dynamics::joint::{BreakThresholds, JointFrames, Revolute, Spherical};
 use rattleback_dynamics::simulator::{Sequential, SequentialSettings};
 use rattleback_dynamics::{Body, BodyId, Event, Material, Simulator, World};
 use rattleback_geometry::{Pose, Shape};
@@ -29,7 +29,7 @@ fn relaxation_leaves_its_fraction_of_an_error() {
             let mut world = World::weightless();
             let a = ball(&mut world, DVec3::ZERO, DVec3::ZERO);
             let b = ball(&mut world, DVec3::ZERO, DVec3::X);
-            world.add_joint(Mount::between(a, b).at(DVec3::ZERO), Spherical::default()).unwrap();
+            world.add_joint(JointFrames::between(a, b).at(DVec3::ZERO), Spherical::default()).unwrap();
             let settings = SequentialSettings {
                 iterations: iterations.into(),
                 joint_beta: beta,
@@ -44,8 +44,8 @@ fn relaxation_leaves_its_fraction_of_an_error() {
             let mut world = World::weightless();
             let a = ball(&mut world, DVec3::ZERO, DVec3::ZERO);
             let b = ball(&mut world, 0.1 * DVec3::X, DVec3::ZERO);
-            let mount = Mount::between(a, b).frames(Pose::IDENTITY, Pose::IDENTITY);
-            world.add_joint(mount, Spherical::default()).unwrap();
+            let joint_frames = JointFrames::between(a, b).frames(Pose::IDENTITY, Pose::IDENTITY);
+            world.add_joint(joint_frames, Spherical::default()).unwrap();
             simulator(settings).step(&mut world, h).unwrap();
             let place = |id| world.body(id).unwrap().position().x;
             assert!((place(b) - place(a) - 0.1 * expected).abs() < 1e-13, "{iterations} {beta}");
@@ -60,7 +60,7 @@ fn a_motor_between_free_bodies_turns_both() {
     let a = ball(&mut world, DVec3::ZERO, DVec3::ZERO);
     let b = ball(&mut world, 2.0 * DVec3::Z, DVec3::ZERO);
     let motor = Revolute { speed: 3.1412.into(), effort: 1e6, ..Revolute::default() };
-    world.add_joint(Mount::between(a, b).at(DVec3::Z).along(DVec3::Z), motor).unwrap();
+    world.add_joint(JointFrames::between(a, b).at(DVec3::Z).along(DVec3::Z), motor).unwrap();
     let mut simulator = simulator(SequentialSettings { iterations: 20, ..SequentialSettings::default() });
     for _ in 0..60 {
         simulator.step(&mut world, 1.0 / 60.0).unwrap();
@@ -75,13 +75,16 @@ fn a_motor_between_free_bodies_turns_both() {
 fn joints_break_at_their_thresholds() {
     let h = 1.0 / 60.0;
     for (limit, breaks) in [(15.0, false), (9.0, true)] {
-        let by_force = Breaking { force: limit, ..Breaking::default() };
-        let by_drift = Breaking { drift: limit * h * h, ..Breaking::default() };
+        let by_force = BreakThresholds { force: limit, ..BreakThresholds::default() };
+        let by_drift = BreakThresholds { drift: limit * h * h, ..BreakThresholds::default() };
         for breaking in [by_force, by_drift] {
             let mut world = World::default();
             let hanging = ball(&mut world, DVec3::ZERO, DVec3::ZERO);
             world
-                .add_joint(Mount::to_world(hanging).at(DVec3::ZERO).breaking(breaking), Spherical::default())
+                .add_joint(
+                    JointFrames::to_world(hanging).at(DVec3::ZERO).breaking(breaking),
+                    Spherical::default(),
+                )
                 .unwrap();
             let mut simulator =
                 simulator(SequentialSettings { joint_beta: 1.0, ..SequentialSettings::default() });
@@ -106,8 +109,11 @@ fn chains_hold_and_pendulums_have_their_period() {
     for k in 0..10 {
         let link = ball(&mut world, DVec3::new(0.0, 0.0, -0.25 - 0.5 * f64::from(k)), DVec3::ZERO);
         let last = anchors.last().map(|(_, last)| *last);
-        let mount = last.map_or_else(|| Mount::to_world(link), |last| Mount::between(last, link));
-        world.add_joint(mount.at(DVec3::new(0.0, 0.0, -0.5 * f64::from(k))), Spherical::default()).unwrap();
+        let joint_frames =
+            last.map_or_else(|| JointFrames::to_world(link), |last| JointFrames::between(last, link));
+        world
+            .add_joint(joint_frames.at(DVec3::new(0.0, 0.0, -0.5 * f64::from(k))), Spherical::default())
+            .unwrap();
         anchors.push((last, link));
     }
     let settings = SequentialSettings { iterations: 60, joint_beta: 1.0, ..SequentialSettings::default() };
@@ -124,7 +130,7 @@ fn chains_hold_and_pendulums_have_their_period() {
     let mut world = World::default();
     let (length, tilt) = (1.0_f64, 0.05_f64);
     let bob = ball(&mut world, length * DVec3::new(tilt.sin(), 0.0, -tilt.cos()), DVec3::ZERO);
-    world.add_joint(Mount::to_world(bob).at(DVec3::ZERO), Spherical::default()).unwrap();
+    world.add_joint(JointFrames::to_world(bob).at(DVec3::ZERO), Spherical::default()).unwrap();
     let mut simulator = self::simulator(settings);
     let (mut crossings, mut last) = (Vec::new(), 1.0);
     while crossings.len() < 9 && world.time() < 20.0 {

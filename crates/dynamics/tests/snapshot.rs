@@ -43,7 +43,7 @@ fn smooth_world() -> World {
         last = Some(id);
     }
     let shaker = Path::Harmonic { amplitude: DVec3::Z, swing: DVec3::X, frequency: 1.0, phase: 0.2 };
-    world.add_body(Body::animated(shaker).with_shape(Shape::sphere(0.1).unwrap())).unwrap();
+    world.add_body(Body::kinematic(shaker).with_shape(Shape::sphere(0.1).unwrap())).unwrap();
     let gone = world.add_body(Body::fixed()).unwrap();
     world.remove_body(gone).unwrap();
     world.add_force(Drag { linear: 0.1.into(), ..Drag::default() }).unwrap();
@@ -194,7 +194,7 @@ proptest! {
 mod realtime {
     use super::{DVec3, reseal, run};
     use proptest::prelude::*;
-    use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
+    use rattleback_dynamics::joint::{JointFrames, Revolute, Spherical};
     use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
     use rattleback_dynamics::{Body, BodyId, Material, Path, Registry, World};
     use rattleback_geometry::{Shape, TriangleMesh, generate};
@@ -211,7 +211,7 @@ mod realtime {
         world.add_body(Body::fixed().at(1.0, 1.0, -0.5).with_shape(bump.clone())).unwrap();
         let plate = Path::Steady { velocity: DVec3::ZERO, angular_velocity: DVec3::Z };
         let shape = Shape::cuboid(DVec3::new(1.0, 1.0, 0.1)).unwrap();
-        world.add_body(Body::animated(plate).at(3.0, 1.0, 0.5).with_shape(shape)).unwrap();
+        world.add_body(Body::kinematic(plate).at(3.0, 1.0, 0.5).with_shape(shape)).unwrap();
         let rubber = world.add_material(Material::bouncy(0.5)).unwrap();
         let corners = [DVec3::ZERO, 0.5 * DVec3::X, 0.5 * DVec3::Y, 0.5 * DVec3::Z, DVec3::splat(0.3)];
         for k in 0..48 {
@@ -244,7 +244,8 @@ mod realtime {
                 let shape = Shape::cuboid(DVec3::new(0.1, 0.15, 0.1)).unwrap();
                 let limb = world.add_body(Body::dynamic().position(at).with_shape(shape)).unwrap();
                 if let Some(last) = last {
-                    let mount = Mount::between(last, limb).at(at - 0.2 * DVec3::Y).along(DVec3::X);
+                    let joint_frames =
+                        JointFrames::between(last, limb).at(at - 0.2 * DVec3::Y).along(DVec3::X);
                     if k % 2 == 0 {
                         let hinge = Revolute {
                             limited: true,
@@ -253,11 +254,11 @@ mod realtime {
                             friction: 0.5,
                             ..Revolute::default()
                         };
-                        world.add_joint(mount, hinge).unwrap();
+                        world.add_joint(joint_frames, hinge).unwrap();
                     } else {
                         let ball =
                             Spherical { cone: 0.6, frequency: 1.0, friction: 0.2, ..Spherical::default() };
-                        world.add_joint(mount, ball).unwrap();
+                        world.add_joint(joint_frames, ball).unwrap();
                     }
                 }
                 last = Some(limb);
@@ -268,15 +269,16 @@ mod realtime {
             let at = DVec3::new(-2.0 - 0.3 * f64::from(k), 0.0, 8.0);
             let link =
                 world.add_body(Body::dynamic().position(at).with_shape(Shape::sphere(0.1).unwrap())).unwrap();
-            let mount = last.map_or_else(|| Mount::to_world(link), |last| Mount::between(last, link));
-            world.add_joint(mount.at(at + 0.15 * DVec3::X), Spherical::default()).unwrap();
+            let joint_frames =
+                last.map_or_else(|| JointFrames::to_world(link), |last| JointFrames::between(last, link));
+            world.add_joint(joint_frames.at(at + 0.15 * DVec3::X), Spherical::default()).unwrap();
             last = Some(link);
         }
         world
     }
 
     /// Stacks that sleep, and a ball that comes late to wake one of them.
-    fn sleepers() -> World {
+    fn sleeping_bodies() -> World {
         let mut world = World::default();
         floor(&mut world);
         for stack in 0..6 {
@@ -317,7 +319,7 @@ mod realtime {
         let settings = RealtimeSettings::default;
         goes_on_alike("pile", pile(), settings(), |_| {});
         goes_on_alike("joints", joints(), settings(), |_| {});
-        goes_on_alike("sleepers", sleepers(), settings(), |_| {});
+        goes_on_alike("sleeping_bodies", sleeping_bodies(), settings(), |_| {});
         goes_on_alike("two threads", pile(), RealtimeSettings { threads: 2, ..settings() }, |_| {});
     }
 
@@ -345,7 +347,7 @@ mod realtime {
         let names = rattleback_geometry::space::SpaceKind::names();
         for space in names.filter(|name| !name.starts_with("spatial-hash")) {
             let settings = RealtimeSettings { space: space.into(), ..RealtimeSettings::default() };
-            goes_on_alike(space, sleepers(), settings, |_| {});
+            goes_on_alike(space, sleeping_bodies(), settings, |_| {});
         }
     }
 

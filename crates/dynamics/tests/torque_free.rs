@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 use proptest::prelude::*;
-use rattleback_dynamics::motion::{Inertia, Motion, fly, rotate_freely};
+use rattleback_dynamics::rigid::{Inertia, Motion, fly, rotate_freely};
 use rattleback_dynamics::{Body, BodyId, FreeMotion, Properties, Registry, Simulator, Value, World};
 use rattleback_geometry::MassProperties;
 

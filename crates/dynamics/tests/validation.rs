@@ -8,8 +8,10 @@ use rattleback_dynamics::simulator::{
     Constraint, ConstraintSettings, Impulse, ImpulseSettings, Penalty, PenaltySettings, Realtime,
     RealtimeSettings, Sequential, SequentialSettings,
 };
-use rattleback_dynamics::world::{MixedMaterial, Mixing};
-use rattleback_dynamics::{Body, Material, Mount, Properties, Registry, Signal, Simulator, Value, World};
+use rattleback_dynamics::world::{CombineRules, CombinedMaterial};
+use rattleback_dynamics::{
+    Body, JointFrames, Material, Properties, Registry, Signal, Simulator, Value, World,
+};
 use rattleback_geometry::Shape;
 
 /// Values of every type that no property accepts: not finite, empty, or outside of what is allowed.
@@ -125,13 +127,13 @@ fn joints_are_checked_when_they_are_added() {
     let mut world = World::weightless();
     let ball = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.1).unwrap())).unwrap();
     let refused = [
-        world.add_joint(Mount::to_world(ball), Revolute { min: f64::NAN, ..Revolute::default() }),
+        world.add_joint(JointFrames::to_world(ball), Revolute { min: f64::NAN, ..Revolute::default() }),
         world.add_joint(
-            Mount::to_world(ball),
+            JointFrames::to_world(ball),
             Revolute { speed: Signal::Table(Vec::new()), ..Revolute::default() },
         ),
-        world.add_joint(Mount::to_world(ball), Revolute { effort: -1.0, ..Revolute::default() }),
-        world.add_joint(Mount::to_world(ball), Distance { max: f64::INFINITY, ..Distance::default() }),
+        world.add_joint(JointFrames::to_world(ball), Revolute { effort: -1.0, ..Revolute::default() }),
+        world.add_joint(JointFrames::to_world(ball), Distance { max: f64::INFINITY, ..Distance::default() }),
     ];
     for refused in refused {
         refused.unwrap_err();
@@ -144,17 +146,17 @@ fn pairs_of_materials_are_checked() {
     let mut world = World::default();
     let other = world.add_material(Material::default()).unwrap();
     let default = world.default_material();
-    let mut mixing = Mixing::default();
-    let sound = MixedMaterial::from(&Material::default());
+    let mut combine_rules = CombineRules::default();
+    let sound = CombinedMaterial::from(&Material::default());
     for wrong in [
-        MixedMaterial { restitution: 2.0, ..sound },
-        MixedMaterial { restitution: f64::NAN, ..sound },
-        MixedMaterial { static_friction: -1.0, kinetic_friction: -1.0, ..sound },
-        MixedMaterial { kinetic_friction: sound.static_friction + 1.0, ..sound },
+        CombinedMaterial { restitution: 2.0, ..sound },
+        CombinedMaterial { restitution: f64::NAN, ..sound },
+        CombinedMaterial { static_friction: -1.0, kinetic_friction: -1.0, ..sound },
+        CombinedMaterial { kinetic_friction: sound.static_friction + 1.0, ..sound },
     ] {
-        mixing.set_pair(default, other, wrong).unwrap_err();
+        combine_rules.set_pair(default, other, wrong).unwrap_err();
     }
-    mixing.set_pair(default, other, sound).unwrap();
+    combine_rules.set_pair(default, other, sound).unwrap();
 }
 
 /// Messages show values as they stand in a file, and call things by what they are.

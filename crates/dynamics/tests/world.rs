@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 use proptest::prelude::*;
-use rattleback_dynamics::force::{Loads, PointForce, Scope};
+use rattleback_dynamics::force::{ForceAccumulator, ForceContext, PointForce};
 use rattleback_dynamics::property::Allowed;
 use rattleback_dynamics::registry::{Entry, RegistryError};
 use rattleback_dynamics::{
@@ -33,7 +33,7 @@ fn only_what_moved_is_reported() {
     assert_eq!(world.moved(), &[ids[357]]);
 }
 
-/// ENG-6: a body whose box leaves the bounds becomes inactive in that very step, with an event.
+/// ENG-6: a body whose box leaves the bounds is disabled in that very step, with an event.
 #[test]
 fn leaving_the_bounds_ends_the_run_of_a_body() {
     let mut world = World::weightless();
@@ -51,7 +51,7 @@ fn leaving_the_bounds_ends_the_run_of_a_body() {
     }
     // Its rear end is at −0.055 from its centre: the box is outside once x − 0.055 > 1.
     assert_eq!(left, Some(106));
-    assert_eq!(world.body(id).unwrap().status(), Status::Inactive);
+    assert_eq!(world.body(id).unwrap().status(), Status::Disabled);
     let x = world.body(id).unwrap().position();
     step(&mut world, 0.01);
     assert_eq!(world.body(id).unwrap().position(), x);
@@ -104,7 +104,7 @@ fn ids_stay_right_while_bodies_come_and_go_and_change_status() {
             _ if !alive.is_empty() => {
                 let (id, _) = alive[n as usize % alive.len()];
                 let status =
-                    [Status::Fixed, Status::Dynamic, Status::Inactive, Status::Animated][n as usize % 4];
+                    [Status::Fixed, Status::Dynamic, Status::Disabled, Status::Kinematic][n as usize % 4];
                 world.body_mut(id).unwrap().set_status(status).unwrap();
             }
             _ => {}
@@ -128,9 +128,9 @@ fn fixed_bodies_stay_and_animated_bodies_follow_their_path() {
     let mut world = World::default();
     let floor = world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap();
     let turntable = Path::Steady { velocity: DVec3::ZERO, angular_velocity: DVec3::Z * 2.0 };
-    let table = world.add_body(Body::animated(turntable).at(1.0, 0.0, 0.0).with_shape(ball(0.5))).unwrap();
+    let table = world.add_body(Body::kinematic(turntable).at(1.0, 0.0, 0.0).with_shape(ball(0.5))).unwrap();
     let shaker = Path::Harmonic { amplitude: DVec3::X * 0.1, swing: DVec3::ZERO, frequency: 5.0, phase: 0.0 };
-    let tray = world.add_body(Body::animated(shaker).with_shape(ball(0.1))).unwrap();
+    let tray = world.add_body(Body::kinematic(shaker).with_shape(ball(0.1))).unwrap();
     let mut simulator = FreeMotion::default();
     for _ in 0..25 {
         simulator.step(&mut world, 0.01).unwrap();
@@ -196,7 +196,7 @@ fn bad_bodies_are_refused_without_a_trace() {
         Body::dynamic().with_shape(ball(1.0)).charge(nan),
         Body::dynamic().with_shape(ball(1.0)).point_mass(-1.0, DVec3::ZERO),
         Body::dynamic().point_mass(1.0, DVec3::X),
-        Body::animated(Path::Keyframes(vec![])),
+        Body::kinematic(Path::Keyframes(vec![])),
     ];
     for body in refused {
         let shown = format!("{body:?}");
@@ -222,11 +222,11 @@ component! {
 }
 
 impl Force for Poison {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         if scope.time >= self.from {
             for body in scope.targets() {
                 let force = DVec3::splat(f64::NAN);
-                loads.add(body.index, rattleback_dynamics::motion::Wrench { force, torque: DVec3::ZERO });
+                loads.add(body.index, rattleback_dynamics::rigid::Wrench { force, torque: DVec3::ZERO });
             }
         }
     }
@@ -255,7 +255,7 @@ fn a_sick_body_is_quarantined_and_the_rest_goes_on() {
         assert!((world.body(healthy).unwrap().velocity().z + 9.81).abs() < 1e-9, "{}", entry.name);
         assert!(world.body(sick).unwrap().position().is_finite());
         assert_eq!(reported, 1, "{}", entry.name);
-        assert_eq!(world.body(sick).unwrap().status(), Status::Inactive, "{}", entry.name);
+        assert_eq!(world.body(sick).unwrap().status(), Status::Disabled, "{}", entry.name);
     }
 }
 

@@ -129,7 +129,7 @@ fn sharing_counts_on_the_coarser_level_of_the_two() {
 /// GRID-5: only occupied cells are stored: 1000 boxes in a world of 10⁶ cells per axis.
 #[test]
 fn empty_cells_cost_no_memory() {
-    for hash in [CellHash::Mixing, CellHash::IndexSum] {
+    for hash in [CellHash::CombineRules, CellHash::IndexSum] {
         let settings = UniformGridSettings { cell_side: Some(1.0), hash, ..Default::default() };
         let mut grid = UniformGrid::new(settings).unwrap();
         let mut random = Random(4);

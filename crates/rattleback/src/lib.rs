@@ -52,14 +52,14 @@
 //! world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?))?;
 //! let door = world.add_body(Body::dynamic().at(0.5, 0.0, 1.1).with_shape(Shape::cuboid(DVec3::new(0.5, 0.02, 1.0))?))?;
 //! let motor = Revolute { speed: 1.0.into(), effort: 1e6, ..Revolute::default() };
-//! let hinge = world.add_joint(Mount::to_world(door).along(DVec3::Z), motor)?;
+//! let hinge = world.add_joint(JointFrames::to_world(door).along(DVec3::Z), motor)?;
 //! let mut simulator = Realtime::default();
 //! for _ in 0..60 {
 //!     simulator.step(&mut world, 1.0 / 60.0)?;
 //! }
 //! assert!((world.joint_motion(hinge)?.angular_velocity.z - 1.0).abs() < 0.02);
 //! world.change_joint::<Revolute>(hinge, |hinge| hinge.speed = 0.0.into())?;
-//! let index = WorldIndex::of(&world)?;
+//! let index = QueryPipeline::of(&world)?;
 //! let ray = Ray::new(DVec3::new(0.2, 0.2, 5.0), -DVec3::Z)?;
 //! let hit = index.cast_ray(&world, &ray, 10.0, &QueryFilter::default())?;
 //! assert!(hit.is_some());
@@ -101,10 +101,10 @@ pub mod prelude {
         WindSphere,
     };
     pub use rattleback_dynamics::joint::{
-        Breaking, Cylindrical, Distance, Gear, Joint, Mount, Planar, Prismatic, Rack, Revolute, Rigid,
-        SixAxis, Spherical, Target, Universal, Wheel,
+        BreakThresholds, Cylindrical, Distance, Gear, Generic6Dof, Joint, JointFrames, Planar, Prismatic,
+        Rack, Revolute, Rigid, Spherical, Target, Universal, Wheel,
     };
-    pub use rattleback_dynamics::query::{CastHit, Hit, QueryFilter, WorldIndex};
+    pub use rattleback_dynamics::query::{CastHit, Hit, QueryFilter, QueryPipeline};
     pub use rattleback_dynamics::simulator::{
         Constraint, ConstraintSettings, Impulse, ImpulseSettings, Penalty, PenaltySettings, Realtime,
         RealtimeSettings, Sequential, SequentialSettings, TouchPoint,

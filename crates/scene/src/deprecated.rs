@@ -10,7 +10,7 @@ use crate::source::{Fault, Read, Source, Span};
 use std::collections::BTreeSet;
 
 /// (status in an earlier release, its present name)
-const STATUSES: &[(&str, &str)] = &[("fixed", "static"), ("animated", "kinematic")];
+const STATUSES: &[(&str, &str)] = &[("fixed", "static"), ("animated", "kinematic"), ("inactive", "disabled")];
 /// (key of bodies and shapes in an earlier release, its present name)
 const KEYS: &[(&str, &str)] = &[("touches", "collision_mask")];
 

@@ -97,7 +97,7 @@ fn body() -> Json {
     for key in BODY_KEYS {
         let schema = match *key {
             "name" | "like" | "material" => json!({ "type": "string" }),
-            "status" => json!({ "enum": ["dynamic", "static", "kinematic", "inactive"] }),
+            "status" => json!({ "enum": ["dynamic", "static", "kinematic", "disabled"] }),
             "position" | "velocity" | "angular_velocity" => json!({ "$ref": "#/$defs/vector" }),
             "orientation" => json!({ "$ref": "#/$defs/orientation" }),
             "density" | "mass" => json!({ "type": "number", "minimum": 0 }),

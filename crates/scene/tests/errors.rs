@@ -178,7 +178,7 @@ fn unknown_names() {
             "[simulator]\ntype = 'free-motion'\nintegrator = «'runge-kutta-5'»".to_owned(),
             "did you mean `runge-kutta-",
         ),
-        ("[[body]]\nstatus = «'frozen'»".to_owned(), "known: dynamic, static, kinematic, inactive"),
+        ("[[body]]\nstatus = «'frozen'»".to_owned(), "known: dynamic, static, kinematic, disabled"),
         ("[[body]]\nshape = { type = «'sfere'», radius = 1 }".to_owned(), "did you mean `sphere`"),
         ("[[body]]\nmaterial = «'steal'»\n[materials.steel]\n".to_owned(), "did you mean `steel`"),
         ("[[body]]\ncollision_mask = [«'walls'»]".to_owned(), "known: default"),

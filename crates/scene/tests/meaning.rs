@@ -239,7 +239,7 @@ fn simulators_and_copied_paths() {
     let description = built.simulator.description();
     assert_eq!(description.properties.get("integrator"), Some(&Value::Text("cash-karp".into())));
     assert_eq!(description.properties.get("relative_tolerance"), Some(&Value::Real(1e-5)));
-    assert_eq!(body(&built, "arm[0]").status(), Status::Animated);
+    assert_eq!(body(&built, "arm[0]").status(), Status::Kinematic);
     assert_eq!(body(&built, "arm[1]").position(), DVec3::new(1.0, 0.0, 3.0));
     assert_eq!(body(&built, "arm[1]").velocity(), DVec3::X);
 }

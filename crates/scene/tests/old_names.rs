@@ -87,7 +87,10 @@ fn old_names_build_the_same_world() {
     assert_eq!(world(&old), world(&new));
     let built = old.build(&Registry::default()).unwrap();
     assert_eq!(built.world.body(built.world.find_body("ground").unwrap()).unwrap().status(), Status::Fixed);
-    assert_eq!(built.world.body(built.world.find_body("table").unwrap()).unwrap().status(), Status::Animated);
+    assert_eq!(
+        built.world.body(built.world.find_body("table").unwrap()).unwrap().status(),
+        Status::Kinematic
+    );
     assert_eq!(built.warnings, old.warnings());
 }
 

@@ -172,14 +172,14 @@ fn restored_events_go_on_bit_for_bit() {
         for _ in 0..half {
             simulator.step(&mut world, dt).unwrap();
         }
-        let (saved, memory) = (world.snapshot().unwrap(), simulator.memory());
+        let (saved, memory) = (world.snapshot().unwrap(), simulator.save_state());
         for _ in 0..half {
             simulator.step(&mut world, dt).unwrap();
         }
         for threads in [1, 2, 4] {
             let (_, mut resumed, _) = begin_impulse(name, threads);
             let mut copy = World::restore(&saved, &registry).unwrap();
-            resumed.recall(&memory).unwrap();
+            resumed.restore_state(&memory).unwrap();
             for _ in 0..half {
                 resumed.step(&mut copy, dt).unwrap();
             }

@@ -227,9 +227,9 @@ pub fn scene_geometry(epoch: u32, render: &RenderScene) -> Vec<u8> {
         words.put(body.colour.hex());
         words.put(match body.status {
             Status::Dynamic => 0,
-            Status::Animated => 1,
+            Status::Kinematic => 1,
             Status::Fixed => 2,
-            Status::Inactive => 3,
+            Status::Disabled => 3,
         });
         words.pose(&body.principal);
     }

@@ -8,10 +8,10 @@
 //! Drag acts on each immersed face that meets the flow: f = −μ A max(0, û·n) u, with u the velocity of the face relative
 //! to the fluid. Over a ball this integrates to −μ π r² u.
 
-use super::{Force, Loads, Scope};
+use super::{Force, ForceAccumulator, ForceContext};
 use crate::component;
-use crate::motion::{Motion, Wrench};
 use crate::property::Allowed;
+use crate::rigid::{Motion, Wrench};
 use crate::signal::Signal;
 use glam::DVec3;
 use rattleback_geometry::{Pose, Shape, TriangleMesh};
@@ -125,7 +125,7 @@ impl Buoyancy {
 }
 
 impl Force for Buoyancy {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         let origin = self.surface_point.at(scope.time);
         let flow = self.fluid_velocity.at(scope.time);
         let n = self.surface_normal.normalize();

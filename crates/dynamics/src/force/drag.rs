@@ -1,9 +1,9 @@
 //! Drag: F = −k_v u − k_q |u| u with u = v − v_medium, τ = −k_w ω.
 
-use super::{Force, Loads, Scope};
+use super::{Force, ForceAccumulator, ForceContext};
 use crate::component;
-use crate::motion::Wrench;
 use crate::property::Allowed;
+use crate::rigid::Wrench;
 use crate::signal::Signal;
 use glam::DVec3;
 
@@ -22,7 +22,7 @@ component! {
 }
 
 impl Force for Drag {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         let t = scope.time;
         let (k_v, k_q, k_w) = (self.linear.at(t), self.quadratic.at(t), self.angular.at(t));
         let medium = self.medium_velocity.at(t);

@@ -1,9 +1,9 @@
 //! Uniform gravity: F = s m g, U = −s m g·x, with s the gravity scale of the body.
 
-use super::{Force, Loads, Scope, rate_of_potential};
+use super::{Force, ForceAccumulator, ForceContext, rate_of_potential};
 use crate::component;
-use crate::motion::Wrench;
 use crate::property::Allowed;
+use crate::rigid::Wrench;
 use crate::signal::Signal;
 use crate::world::Status;
 use glam::DVec3;
@@ -17,7 +17,7 @@ component! {
 }
 
 impl Force for Gravity {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         let g = self.acceleration.at(scope.time);
         let mut add = |index: usize, scale: f64, inverse_mass: f64| {
             loads.add(index, Wrench { force: scale * g / inverse_mass, torque: DVec3::ZERO });
@@ -34,13 +34,13 @@ impl Force for Gravity {
         }
     }
 
-    fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
+    fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
         let g = self.acceleration.at(scope.time);
         let scale = |id| scope.bodies.gravity_scale_of(id);
         scope.targets().map(|body| -scale(body.id) * g.dot(body.motion.x) / body.inertia.inverse_mass).sum()
     }
 
-    fn power_without_potential(&self, scope: &Scope<'_>) -> Option<f64> {
+    fn power_without_potential(&self, scope: &ForceContext<'_>) -> Option<f64> {
         Some(if self.is_passive() { 0.0 } else { rate_of_potential(self, scope) })
     }
 

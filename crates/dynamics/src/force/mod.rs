@@ -22,9 +22,9 @@ pub use vortex::Vortex;
 pub use wind::{ConvexRegion, WindBox, WindPolyhedron, WindSphere};
 
 use crate::error::Error;
-use crate::motion::{Inertia, Motion, Wrench};
 use crate::property::Component;
 use crate::registry::{Catalogue, Entry, RegistryError};
+use crate::rigid::{Inertia, Motion, Wrench};
 use crate::world::{AttachedShape, Bodies, BodyId, HandleMap, ShapeId, Status};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -33,16 +33,16 @@ use std::any::Any;
 /// Something that pushes bodies.
 pub trait Force: Component + Any + CloneForce {
     /// Adds what the force does to the dynamic bodies in scope.
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads);
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator);
 
     /// Potential energy of the bodies in scope, J; 0 for forces without a potential.
-    fn potential_energy(&self, _scope: &Scope<'_>) -> f64 {
+    fn potential_energy(&self, _scope: &ForceContext<'_>) -> f64 {
         0.0
     }
 
     /// d(K + U)/dt by this force, W: what [`potential_energy`](Self::potential_energy) does not stand for, such as dampers and parameters
     /// that change with time. Nothing if that is not known apart; the energy ledger then takes the power of all wrenches and adds ΔU.
-    fn power_without_potential(&self, _scope: &Scope<'_>) -> Option<f64> {
+    fn power_without_potential(&self, _scope: &ForceContext<'_>) -> Option<f64> {
         None
     }
 
@@ -56,7 +56,7 @@ pub trait Force: Component + Any + CloneForce {
         Ok(())
     }
 
-    /// Whether all it ever does is [`Loads::add_uniform_acceleration`] with one constant vector. Wrenches of a force that
+    /// Whether all it ever does is [`ForceAccumulator::add_uniform_acceleration`] with one constant vector. Wrenches of a force that
     /// says so are not looked at.
     fn is_uniform(&self) -> bool {
         false
@@ -92,7 +92,7 @@ pub enum Targets {
 
 /// What a force may look at.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope<'a> {
+pub struct ForceContext<'a> {
     /// Seconds.
     pub time: f64,
     /// All bodies, in the state at which forces are wanted.
@@ -114,7 +114,7 @@ pub struct Target<'a> {
     pub inertia: &'a Inertia,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> ForceContext<'a> {
     pub(crate) const fn new(
         time: f64,
         bodies: &'a Bodies,
@@ -173,7 +173,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Power of a force on the bodies in scope, W; `loads` is room to work in.
-    pub(crate) fn power(&self, force: &dyn Force, loads: &mut Loads) -> f64 {
+    pub(crate) fn power(&self, force: &dyn Force, loads: &mut ForceAccumulator) -> f64 {
         let (motion, inertia) = (self.bodies.motion(Status::Dynamic), self.bodies.inertia(Status::Dynamic));
         loads.clear(motion.len());
         force.apply(self, loads);
@@ -196,7 +196,7 @@ impl<'a> Scope<'a> {
 }
 
 /// ∂U/∂t of a force, W: by how much its potential energy changes although bodies stay where they are.
-fn rate_of_potential(force: &dyn Force, scope: &Scope<'_>) -> f64 {
+fn rate_of_potential(force: &dyn Force, scope: &ForceContext<'_>) -> f64 {
     // Parameters change over seconds or milliseconds; rounding of U leaves ten digits of its rate.
     const D: f64 = 1e-5;
     let at = |time: f64| force.potential_energy(&scope.at(time));
@@ -205,14 +205,14 @@ fn rate_of_potential(force: &dyn Force, scope: &Scope<'_>) -> f64 {
 
 /// What all forces together do to the dynamic bodies.
 #[derive(Clone, Debug, Default)]
-pub struct Loads {
+pub struct ForceAccumulator {
     /// An acceleration common to all: gravity costs nothing per body.
     uniform: DVec3,
     wrenches: Vec<Wrench>,
     any_wrench: bool,
 }
 
-impl Loads {
+impl ForceAccumulator {
     /// Forgets everything and makes room for this many bodies.
     pub fn clear(&mut self, bodies: usize) {
         self.uniform = DVec3::ZERO;

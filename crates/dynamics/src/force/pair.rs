@@ -8,11 +8,11 @@
 //! Beyond the cut-off there is nothing; `shifted` subtracts the force at the cut-off, so that it fades to zero there.
 //! F_j = −F_i exactly, so momentum is conserved to rounding.
 
-use super::{Force, Loads, Scope, Target};
+use super::{Force, ForceAccumulator, ForceContext, Target};
 use crate::component;
 use crate::error::{Error, parameter};
-use crate::motion::Wrench;
 use crate::property::Allowed;
+use crate::rigid::Wrench;
 use crate::world::Bodies;
 use glam::DVec3;
 
@@ -22,7 +22,7 @@ pub const GRAVITATIONAL_CONSTANT: f64 = 6.672e-11;
 pub const COULOMB_CONSTANT: f64 = 8.9875e9;
 
 /// Calls `visit(i, j, r)` for every unordered pair closer than the cut-off (0: all of them).
-fn pairs<'a>(scope: &Scope<'a>, cutoff: f64, mut visit: impl FnMut(&Target<'a>, &Target<'a>, DVec3)) {
+fn pairs<'a>(scope: &ForceContext<'a>, cutoff: f64, mut visit: impl FnMut(&Target<'a>, &Target<'a>, DVec3)) {
     let limit = if cutoff > 0.0 { cutoff * cutoff } else { f64::INFINITY };
     for k in 0..scope.target_count() {
         let Some(i) = scope.nth_target(k) else { continue };
@@ -35,7 +35,7 @@ fn pairs<'a>(scope: &Scope<'a>, cutoff: f64, mut visit: impl FnMut(&Target<'a>, 
     }
 }
 
-fn push_apart(loads: &mut Loads, i: usize, j: usize, force: DVec3) {
+fn push_apart(loads: &mut ForceAccumulator, i: usize, j: usize, force: DVec3) {
     // Two bodies in the same place push each other nowhere rather than to infinity.
     if force.is_finite() {
         loads.add(i, Wrench { force, torque: DVec3::ZERO });
@@ -69,19 +69,19 @@ impl Gravitation {
 }
 
 impl Force for Gravitation {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         pairs(scope, self.cutoff, |i, j, r| {
             push_apart(loads, i.index, j.index, inverse_square(self.coupling(i, j), r, self.softening).0);
         });
     }
 
-    fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
+    fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
         let mut sum = 0.0;
         pairs(scope, self.cutoff, |i, j, r| sum += inverse_square(self.coupling(i, j), r, self.softening).1);
         sum
     }
 
-    fn power_without_potential(&self, _scope: &Scope<'_>) -> Option<f64> {
+    fn power_without_potential(&self, _scope: &ForceContext<'_>) -> Option<f64> {
         Some(0.0)
     }
 
@@ -103,13 +103,13 @@ component! {
 }
 
 impl Coulomb {
-    fn coupling(&self, scope: &Scope<'_>, i: &Target<'_>, j: &Target<'_>) -> f64 {
+    fn coupling(&self, scope: &ForceContext<'_>, i: &Target<'_>, j: &Target<'_>) -> f64 {
         self.constant * scope.bodies.charge_of(i.id) * scope.bodies.charge_of(j.id)
     }
 }
 
 impl Force for Coulomb {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         pairs(scope, self.cutoff, |i, j, r| {
             push_apart(
                 loads,
@@ -120,7 +120,7 @@ impl Force for Coulomb {
         });
     }
 
-    fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
+    fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
         let mut sum = 0.0;
         pairs(scope, self.cutoff, |i, j, r| {
             sum += inverse_square(self.coupling(scope, i, j), r, self.softening).1;
@@ -128,7 +128,7 @@ impl Force for Coulomb {
         sum
     }
 
-    fn power_without_potential(&self, _scope: &Scope<'_>) -> Option<f64> {
+    fn power_without_potential(&self, _scope: &ForceContext<'_>) -> Option<f64> {
         Some(0.0)
     }
 
@@ -170,20 +170,20 @@ impl LennardJones {
 }
 
 impl Force for LennardJones {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         pairs(scope, self.cutoff, |i, j, r| {
             let length = r.length();
             push_apart(loads, i.index, j.index, self.at(length).0 * r / length);
         });
     }
 
-    fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
+    fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
         let mut sum = 0.0;
         pairs(scope, self.cutoff, |_, _, r| sum += self.at(r.length()).1);
         sum
     }
 
-    fn power_without_potential(&self, _scope: &Scope<'_>) -> Option<f64> {
+    fn power_without_potential(&self, _scope: &ForceContext<'_>) -> Option<f64> {
         Some(0.0)
     }
 

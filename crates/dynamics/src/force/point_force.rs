@@ -1,9 +1,9 @@
 //! A given force at a given point of a body.
 
-use super::{Force, Loads, Scope};
+use super::{Force, ForceAccumulator, ForceContext};
 use crate::component;
-use crate::motion::Wrench;
 use crate::property::Allowed;
+use crate::rigid::Wrench;
 use crate::signal::Signal;
 use glam::DVec3;
 
@@ -22,7 +22,7 @@ component! {
 }
 
 impl Force for PointForce {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         let (force, torque) = (self.force.at(scope.time), self.torque.at(scope.time));
         let turns_with_body = self.frame == "body";
         for body in scope.targets() {

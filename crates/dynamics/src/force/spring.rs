@@ -7,11 +7,11 @@
 //! With the reduced mass μ (1/μ = 1/m_a + 1/m_b): k_d = 2 ζ √(k_s μ) for a damping ratio ζ, and k_s = μ ω₀² for an
 //! angular frequency ω₀, so that the same numbers feel the same for heavy and light bodies.
 
-use super::{Force, Loads, Scope, Target, rate_of_potential};
+use super::{Force, ForceAccumulator, ForceContext, Target, rate_of_potential};
 use crate::component;
 use crate::error::{Error, parameter};
-use crate::motion::{Motion, Wrench};
 use crate::property::Allowed;
+use crate::rigid::{Motion, Wrench};
 use crate::signal::Signal;
 use crate::world::{Bodies, BodyId};
 use glam::DVec3;
@@ -53,7 +53,7 @@ struct End<'a> {
 }
 
 impl Spring {
-    fn end<'a>(scope: &Scope<'a>, body: Option<BodyId>, anchor: DVec3) -> Option<End<'a>> {
+    fn end<'a>(scope: &ForceContext<'a>, body: Option<BodyId>, anchor: DVec3) -> Option<End<'a>> {
         let Some(id) = body else {
             return Some(End { point: anchor, velocity: DVec3::ZERO, inverse_mass: 0.0, dynamic: None });
         };
@@ -69,7 +69,7 @@ impl Spring {
         })
     }
 
-    fn ends<'a>(&self, scope: &Scope<'a>) -> Option<(End<'a>, End<'a>)> {
+    fn ends<'a>(&self, scope: &ForceContext<'a>) -> Option<(End<'a>, End<'a>)> {
         let a = Self::end(scope, self.body_a, self.anchor_a.at(scope.time))?;
         let b = Self::end(scope, self.body_b, self.anchor_b.at(scope.time))?;
         Some((a, b))
@@ -124,7 +124,7 @@ impl Spring {
 }
 
 impl Force for Spring {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         let Some((a, b)) = self.ends(scope) else { return };
         let Some((force, _)) = self.force(scope.time, &a, &b) else { return };
         if let Some(body) = b.dynamic {
@@ -135,7 +135,7 @@ impl Force for Spring {
         }
     }
 
-    fn potential_energy(&self, scope: &Scope<'_>) -> f64 {
+    fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
         self.ends(scope).map_or(0.0, |(a, b)| {
             let (k_s, _) = self.coefficients(scope.time, a.inverse_mass + b.inverse_mass);
             let stretch = (b.point - a.point).length() - self.rest_length.at(scope.time);
@@ -146,7 +146,7 @@ impl Force for Spring {
     /// Dampers, forces cut off at `max_force`, ends that kinematic bodies carry along, and parameters that change with time. With F the force
     /// on b, F_e the part that U stands for and v the velocities of the ends, dynamic or not: dK/dt = F·(v_b − v_a) over the dynamic ends,
     /// dU/dt = ∂U/∂t − F_e·(v_b − v_a) over all; this is their sum.
-    fn power_without_potential(&self, scope: &Scope<'_>) -> Option<f64> {
+    fn power_without_potential(&self, scope: &ForceContext<'_>) -> Option<f64> {
         let Some((a, b)) = self.ends(scope) else { return Some(0.0) };
         let Some((force, elastic)) = self.force(scope.time, &a, &b) else { return Some(0.0) };
         let dynamic = |end: &End<'_>| if end.dynamic.is_some() { end.velocity } else { DVec3::ZERO };

@@ -3,10 +3,10 @@
 //! φ falls from 1 on the axis to 0 at the radius (linearly), or stays 1. On the axis itself ρ̂ is undefined and only
 //! the lift acts.
 
-use super::{Force, Loads, Scope};
+use super::{Force, ForceAccumulator, ForceContext};
 use crate::component;
-use crate::motion::Wrench;
 use crate::property::Allowed;
+use crate::rigid::Wrench;
 use crate::signal::Signal;
 use glam::DVec3;
 
@@ -33,7 +33,7 @@ component! {
 }
 
 impl Force for Vortex {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         let t = scope.time;
         let (a_t, a_r) = (self.tangential_acceleration.at(t), self.radial_acceleration.at(t));
         let a_l = self.lift_acceleration.at(t);

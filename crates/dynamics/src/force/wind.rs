@@ -5,15 +5,15 @@
 //!   times F_c, or no falloff at all.
 //! - Convex polyhedron: F = (d / d_max) F_c with d the distance to the nearest face and d_max that of the centroid.
 
-use super::{Force, Loads, Scope};
+use super::{Force, ForceAccumulator, ForceContext};
 use crate::component;
-use crate::motion::Wrench;
 use crate::property::{Allowed, PropertyType, Value, ValueType};
+use crate::rigid::Wrench;
 use crate::signal::Signal;
 use glam::{DQuat, DVec3};
 use rattleback_geometry::convex_hull;
 
-fn blow(scope: &Scope<'_>, loads: &mut Loads, field: impl Fn(DVec3) -> Option<DVec3>) {
+fn blow(scope: &ForceContext<'_>, loads: &mut ForceAccumulator, field: impl Fn(DVec3) -> Option<DVec3>) {
     for body in scope.targets() {
         if let Some(force) = field(body.motion.x) {
             loads.add(body.index, Wrench { force, torque: DVec3::ZERO });
@@ -36,7 +36,7 @@ component! {
 }
 
 impl Force for WindSphere {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         let (strength, center) = (self.strength.at(scope.time), self.center.at(scope.time));
         let fades = self.falloff == "radial";
         blow(scope, loads, |p| {
@@ -63,7 +63,7 @@ component! {
 }
 
 impl Force for WindBox {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         let (strength, center) = (self.strength.at(scope.time), self.center.at(scope.time));
         let q = self.orientation.normalize();
         blow(scope, loads, |p| {
@@ -157,7 +157,7 @@ component! {
 }
 
 impl Force for WindPolyhedron {
-    fn apply(&self, scope: &Scope<'_>, loads: &mut Loads) {
+    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
         let strength = self.strength.at(scope.time);
         let fades = self.falloff == "distance";
         blow(scope, loads, |p| {

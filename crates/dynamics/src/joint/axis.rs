@@ -8,7 +8,7 @@ const NEAR: f64 = 0.05;
 
 /// What a motor does.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Drive {
+pub enum Motor {
     /// Nothing.
     #[default]
     None,
@@ -34,23 +34,23 @@ pub enum Drive {
 
 /// A free axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Freedom {
+pub struct JointAxis {
     /// Smallest and largest value.
     pub limits: Option<(f64, f64)>,
     /// Motor.
-    pub drive: Drive,
+    pub drive: Motor,
     /// Dry friction, N or N m.
     pub friction: f64,
 }
 
-impl Freedom {
+impl JointAxis {
     /// Adds the rows for a coordinate with this value and direction; four keys from the row's on are used.
     pub fn act(&self, state: &JointState, row: Row, value: f64, rows: &mut Rows) {
         if let Some((least, most)) = self.limits {
             let low = Row { error: value - least, effect: Effect::Limit, ..row };
             let high = Row { error: most - value, key: row.key + 1, effect: Effect::Limit, ..row.reversed() };
             if least == most {
-                rows.push(Row { error: value - least, effect: Effect::Hold, ..row });
+                rows.push(Row { error: value - least, effect: Effect::Lock, ..row });
             } else {
                 let nearer = if low.error < high.error { low } else { high };
                 let approach = (-state.rate(&nearer)).max(0.0);
@@ -60,11 +60,11 @@ impl Freedom {
             }
         }
         match self.drive {
-            Drive::None => {}
-            Drive::Speed { speed, most } => {
-                rows.push(Row { key: row.key + 2, effect: Effect::Drive { speed, most }, ..row });
+            Motor::None => {}
+            Motor::Speed { speed, most } => {
+                rows.push(Row { key: row.key + 2, effect: Effect::Motor { speed, most }, ..row });
             }
-            Drive::Position { target, frequency, damping_ratio, most } => rows.push(Row {
+            Motor::Position { target, frequency, damping_ratio, most } => rows.push(Row {
                 key: row.key + 2,
                 error: value - target,
                 effect: Effect::Spring { frequency, damping_ratio, most },
@@ -72,7 +72,7 @@ impl Freedom {
             }),
         }
         if self.friction > 0.0 {
-            let effect = Effect::Drive { speed: 0.0, most: self.friction };
+            let effect = Effect::Motor { speed: 0.0, most: self.friction };
             rows.push(Row { key: row.key + 3, effect, ..row });
         }
     }
@@ -92,12 +92,12 @@ pub(super) fn check_limits(limited: bool, least: f64, most: f64) -> Result<(), c
 }
 
 /// A motor as it stands in properties: with a frequency it is a servo that pulls to `target`, else it turns with `speed`.
-pub(super) fn drive(effort: f64, speed: f64, target: f64, frequency: f64, damping_ratio: f64) -> Drive {
+pub(super) fn drive(effort: f64, speed: f64, target: f64, frequency: f64, damping_ratio: f64) -> Motor {
     if effort <= 0.0 {
-        Drive::None
+        Motor::None
     } else if frequency > 0.0 {
-        Drive::Position { target, frequency, damping_ratio, most: effort }
+        Motor::Position { target, frequency, damping_ratio, most: effort }
     } else {
-        Drive::Speed { speed, most: effort }
+        Motor::Speed { speed, most: effort }
     }
 }

@@ -1,6 +1,6 @@
 //! Rods, ropes and springs between two anchors.
 
-use super::axis::{Freedom, check_limits, drive};
+use super::axis::{JointAxis, check_limits, drive};
 use super::row::Row;
 use super::{Effect, Joint, JointState, Locks, Rows};
 use crate::component;
@@ -35,9 +35,9 @@ impl Joint for Distance {
         let length = offset.length();
         // Which way the anchors part if they coincide is anybody's guess.
         let direction = offset.try_normalize().unwrap_or(glam::DVec3::Z);
-        let row = Row { effect: Effect::Hold, ..state.along(0, direction, length) };
+        let row = Row { effect: Effect::Lock, ..state.along(0, direction, length) };
         let effort = if self.frequency > 0.0 { self.effort } else { 0.0 };
-        let freedom = Freedom {
+        let freedom = JointAxis {
             limits: Some((self.min, self.max)),
             drive: drive(effort, 0.0, self.rest_length, self.frequency, self.damping_ratio),
             friction: 0.0,

@@ -1,6 +1,6 @@
 //! Joints that only let turn: about one axis, or about two that stay across each other.
 
-use super::axis::{Freedom, check_limits, drive, limits};
+use super::axis::{JointAxis, check_limits, drive, limits};
 use super::{Joint, JointState, Locks, Rows};
 use crate::component;
 use crate::error::Error;
@@ -38,7 +38,7 @@ impl Joint for Revolute {
 
     fn rows(&self, state: &JointState, rows: &mut Rows) {
         let t = state.time;
-        let freedom = Freedom {
+        let freedom = JointAxis {
             limits: limits(self.limited, self.min, self.max),
             drive: drive(
                 self.effort,
@@ -104,7 +104,7 @@ impl Joint for Universal {
     fn rows(&self, state: &JointState, rows: &mut Rows) {
         let [first, second] = cardan_angles(state);
         let axes = [state.frames[0].axes().z_axis, state.frames[1].axes().x_axis];
-        let free = |limits| Freedom { limits, friction: self.friction, ..Freedom::default() };
+        let free = |limits| JointAxis { limits, friction: self.friction, ..JointAxis::default() };
         let one = free(limits(self.first_limited, self.first_min, self.first_max));
         one.act(state, state.about(0, axes[0], first), first, rows);
         let other = free(limits(self.second_limited, self.second_min, self.second_max));

@@ -14,25 +14,25 @@
 mod axis;
 mod coupling;
 mod distance;
+mod frames;
+mod generic_6dof;
 mod hinges;
-mod mount;
 mod rigid;
 mod row;
-mod six_axis;
 mod sliders;
 mod spherical;
 mod state;
 mod target;
 mod wheel;
 
-pub use axis::{Drive, Freedom};
+pub use axis::{JointAxis, Motor};
 pub use coupling::{Gear, Rack};
 pub use distance::Distance;
+pub use frames::{BreakThresholds, JointFrames, JointRecord};
+pub use generic_6dof::Generic6Dof;
 pub use hinges::{Revolute, Universal};
-pub use mount::{Breaking, JointRecord, Mount};
 pub use rigid::Rigid;
 pub use row::{Effect, Locks, Row, Rows};
-pub use six_axis::SixAxis;
 pub use sliders::{Cylindrical, Planar, Prismatic};
 pub use spherical::Spherical;
 pub use state::{JointFrame, JointMotion, JointState};
@@ -47,14 +47,14 @@ use std::any::Any;
 /// A kind of joint: which axes it locks and what acts along the others.
 ///
 /// ```
-/// use rattleback_dynamics::joint::{Mount, Revolute};
+/// use rattleback_dynamics::joint::{JointFrames, Revolute};
 /// use rattleback_dynamics::{simulator::Realtime, Body, Simulator, World};
 /// use rattleback_geometry::Shape;
 /// use glam::DVec3;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut world = World::default();
 /// let door = world.add_body(Body::dynamic().at(0.5, 0.0, 1.0).with_shape(Shape::cuboid(DVec3::new(0.5, 0.02, 1.0))?))?;
-/// world.add_joint(Mount::to_world(door).along(DVec3::Z), Revolute { speed: 1.0.into(), effort: 1e6, ..Revolute::default() })?;
+/// world.add_joint(JointFrames::to_world(door).along(DVec3::Z), Revolute { speed: 1.0.into(), effort: 1e6, ..Revolute::default() })?;
 /// let mut simulator = Realtime::default();
 /// for _ in 0..60 {
 ///     simulator.step(&mut world, 1.0 / 60.0)?;
@@ -127,7 +127,7 @@ pub(crate) fn register(joints: &mut Catalogue<Box<dyn Joint>>) -> Result<(), Reg
         Rack,
         Revolute,
         Rigid,
-        SixAxis,
+        Generic6Dof,
         Spherical,
         Target,
         Universal,

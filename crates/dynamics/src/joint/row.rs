@@ -48,7 +48,7 @@ impl Locks {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
     /// C is held at zero.
-    Hold,
+    Lock,
     /// C is kept from becoming negative.
     Limit,
     /// A damped spring pulls C to zero with at most so much force.
@@ -61,7 +61,7 @@ pub enum Effect {
         most: f64,
     },
     /// Ċ is driven to a speed with at most so much force.
-    Drive {
+    Motor {
         /// m/s or rad/s.
         speed: f64,
         /// N or N m.
@@ -110,7 +110,7 @@ pub struct Rows {
 impl Default for Rows {
     fn default() -> Self {
         let none =
-            Row { key: 0, linear: DVec3::ZERO, angular: [DVec3::ZERO; 2], error: 0.0, effect: Effect::Hold };
+            Row { key: 0, linear: DVec3::ZERO, angular: [DVec3::ZERO; 2], error: 0.0, effect: Effect::Lock };
         Self { rows: [none; MAX_ROWS], count: 0 }
     }
 }

@@ -1,6 +1,6 @@
 //! Joints that let slide: along an axis, along and about an axis, in a plane.
 
-use super::axis::{Freedom, check_limits, drive, limits};
+use super::axis::{JointAxis, check_limits, drive, limits};
 use super::{Joint, JointState, Locks, Rows};
 use crate::component;
 use crate::error::Error;
@@ -38,7 +38,7 @@ impl Joint for Prismatic {
 
     fn rows(&self, state: &JointState, rows: &mut Rows) {
         let t = state.time;
-        let freedom = Freedom {
+        let freedom = JointAxis {
             limits: limits(self.limited, self.min, self.max),
             drive: drive(
                 self.effort,
@@ -104,13 +104,13 @@ impl Joint for Cylindrical {
         let t = state.time;
         let axis = state.frames[0].axes().z_axis;
         let (place, angle) = (axis.dot(state.offset()), state.turned[2]);
-        let sliding = Freedom {
+        let sliding = JointAxis {
             limits: limits(self.limited, self.min, self.max),
             drive: drive(self.effort, self.speed.at(t), 0.0, 0.0, 0.0),
             friction: self.friction,
         };
         sliding.act(state, state.along(0, axis, place), place, rows);
-        let turning = Freedom {
+        let turning = JointAxis {
             limits: limits(self.angle_limited, self.min_angle, self.max_angle),
             drive: drive(self.torque, self.turning_speed.at(t), 0.0, 0.0, 0.0),
             friction: 0.0,
@@ -152,7 +152,7 @@ impl Joint for Planar {
         for (key, axis, reach) in [(0, axes.x_axis, self.reach_x), (4, axes.y_axis, self.reach_y)] {
             let place = axis.dot(state.offset());
             let limits = limits(self.limited, -reach, reach);
-            let freedom = Freedom { limits, friction: self.friction, ..Freedom::default() };
+            let freedom = JointAxis { limits, friction: self.friction, ..JointAxis::default() };
             freedom.act(state, state.along(key, axis, place), place, rows);
         }
     }

@@ -3,7 +3,7 @@
 //! With z_A and z_B the axes of the two frames: the swing is the angle between them, with rate n·(ω_B − ω_A), n = z_A × z_B
 //! normalised; the twist φ, what is left of the rotation about z, has the rate (z_A + z_B)·(ω_B − ω_A) / (1 + z_A·z_B).
 
-use super::axis::{Freedom, check_limits, limits};
+use super::axis::{JointAxis, check_limits, limits};
 use super::row::{Effect, Row};
 use super::state::twist;
 use super::{Joint, JointState, Locks, Rows};
@@ -44,16 +44,16 @@ impl Joint for Spherical {
         if self.cone < std::f64::consts::PI {
             let swing = across.length().atan2(together);
             let direction = across.try_normalize().unwrap_or_else(|| a.z_axis.any_orthonormal_vector());
-            let freedom = Freedom { limits: Some((-1.0, self.cone)), ..Freedom::default() };
+            let freedom = JointAxis { limits: Some((-1.0, self.cone)), ..JointAxis::default() };
             freedom.act(state, state.about(0, direction, swing), swing, rows);
         }
         let q = state.rotation();
         if self.twist_limited && together > -0.999 {
             let twist = twist(q);
             let direction = (a.z_axis + b.z_axis) / (1.0 + together);
-            let freedom = Freedom {
+            let freedom = JointAxis {
                 limits: limits(self.twist_limited, self.min_twist, self.max_twist),
-                ..Freedom::default()
+                ..JointAxis::default()
             };
             freedom.act(state, state.about(4, direction, twist), twist, rows);
         }
@@ -69,7 +69,7 @@ impl Joint for Spherical {
                 rows.push(Row { effect, ..row });
             }
             if self.friction > 0.0 {
-                let effect = Effect::Drive { speed: 0.0, most: self.friction };
+                let effect = Effect::Motor { speed: 0.0, most: self.friction };
                 rows.push(Row { key: row.key + 3, effect, ..row });
             }
         }

@@ -1,7 +1,7 @@
 //! Where the two frames of a joint are.
 
 use super::row::{Effect, Row};
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::Pose;
 
@@ -98,12 +98,12 @@ impl JointState {
     pub fn along(&self, key: u8, axis: DVec3, error: f64) -> Row {
         let [a, b] = &self.frames;
         let angular = [(b.origin - a.center).cross(axis), (b.origin - b.center).cross(axis)];
-        Row { key, linear: axis, angular, error, effect: Effect::Hold }
+        Row { key, linear: axis, angular, error, effect: Effect::Lock }
     }
 
     /// Rotation of B against A about an axis.
     pub const fn about(&self, key: u8, axis: DVec3, error: f64) -> Row {
-        Row { key, linear: DVec3::ZERO, angular: [axis; 2], error, effect: Effect::Hold }
+        Row { key, linear: DVec3::ZERO, angular: [axis; 2], error, effect: Effect::Lock }
     }
 }
 

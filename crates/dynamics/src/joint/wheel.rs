@@ -1,6 +1,6 @@
 //! A wheel on a strut.
 
-use super::axis::{Freedom, check_limits, drive, limits};
+use super::axis::{JointAxis, check_limits, drive, limits};
 use super::hinges::cardan_angles;
 use super::{Joint, JointState, Locks, Rows};
 use crate::component;
@@ -43,7 +43,7 @@ impl Joint for Wheel {
         let t = state.time;
         let (strut, axle) = (state.frames[0].axes().z_axis, state.frames[1].axes().x_axis);
         let place = strut.dot(state.offset());
-        let suspension = Freedom {
+        let suspension = JointAxis {
             limits: limits(true, self.min, self.max),
             drive: drive(1e30, 0.0, self.rest, self.frequency, self.damping_ratio),
             friction: 0.0,
@@ -51,16 +51,16 @@ impl Joint for Wheel {
         suspension.act(state, state.along(0, strut, place), place, rows);
         let [angle, _] = cardan_angles(state);
         if self.steering_frequency > 0.0 {
-            let steering = Freedom {
+            let steering = JointAxis {
                 drive: drive(1e30, 0.0, self.steering.at(t), self.steering_frequency, 1.0),
-                ..Freedom::default()
+                ..JointAxis::default()
             };
             steering.act(state, state.about(4, strut, angle), angle, rows);
         }
-        let spin = Freedom {
+        let spin = JointAxis {
             drive: drive(self.effort, self.speed.at(t), 0.0, 0.0, 0.0),
             friction: self.friction,
-            ..Freedom::default()
+            ..JointAxis::default()
         };
         spin.act(state, state.about(8, axle, 0.0), 0.0, rows);
     }

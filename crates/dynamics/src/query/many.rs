@@ -1,6 +1,6 @@
 //! Many questions at once, shared among threads; the answers stand in the order of the questions.
 
-use super::{CastHit, Hit, QueryError, QueryFilter, WorldIndex};
+use super::{CastHit, Hit, QueryError, QueryFilter, QueryPipeline};
 use crate::world::World;
 use glam::DVec3;
 use rattleback_geometry::Shape;
@@ -11,7 +11,7 @@ use rattleback_numerics::team::each;
 /// Fewer questions than this are not worth a thread.
 const LEAST_SHARE: usize = 64;
 
-impl WorldIndex {
+impl QueryPipeline {
     /// [`cast_ray`](Self::cast_ray) for every ray, on up to so many threads.
     pub fn cast_rays(
         &self,

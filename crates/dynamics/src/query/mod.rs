@@ -1,15 +1,15 @@
 //! Questions to a world: what does a ray hit, what does a moving shape meet, who overlaps, who is nearest.
 //!
-//! A [`WorldIndex`] keeps the boxes of all shapes in a `Space`; the space says who comes into question, the shapes give
-//! the exact answer. The index is brought up to date by [`WorldIndex::update`], which after a step costs only what moved. Of equal
+//! A [`QueryPipeline`] keeps the boxes of all shapes in a `Space`; the space says who comes into question, the shapes give
+//! the exact answer. The index is brought up to date by [`QueryPipeline::update`], which after a step costs only what moved. Of equal
 //! answers the one with the smaller shape id counts, so answers depend neither on the space nor on threads.
 
 mod filter;
-mod index;
 mod many;
+mod pipeline;
 
 pub use filter::QueryFilter;
-pub use index::WorldIndex;
+pub use pipeline::QueryPipeline;
 
 use crate::error::Error;
 use crate::world::{AttachedShape, BodyId, ShapeId, World};
@@ -78,18 +78,18 @@ pub struct CastHit {
     pub time: f64,
 }
 
-impl WorldIndex {
+impl QueryPipeline {
     /// The first thing a ray meets within `limit` metres.
     ///
     /// ```
     /// use glam::DVec3;
-    /// use rattleback_dynamics::query::{QueryFilter, WorldIndex};
+    /// use rattleback_dynamics::query::{QueryFilter, QueryPipeline};
     /// use rattleback_dynamics::{Body, World};
     /// use rattleback_geometry::{Shape, primitive::Ray};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut world = World::default();
     /// let ball = world.add_body(Body::fixed().at(5.0, 0.0, 0.0).with_shape(Shape::sphere(1.0)?))?;
-    /// let index = WorldIndex::of(&world)?;
+    /// let index = QueryPipeline::of(&world)?;
     /// let ray = Ray::new(DVec3::ZERO, DVec3::X)?;
     /// let hit = index.cast_ray(&world, &ray, 100.0, &QueryFilter::default())?.unwrap();
     /// assert_eq!((hit.body, hit.distance, hit.normal), (ball, 4.0, -DVec3::X));

@@ -210,12 +210,12 @@ pub fn unsupported(world: &World, capabilities: Capabilities) -> Vec<Warning> {
     let mut alone = true;
     for body in world.iter_bodies() {
         let asker = Asker::Body(body.id());
-        ask(body.status() == Status::Animated, Feature::KinematicBodies, asker);
+        ask(body.status() == Status::Kinematic, Feature::KinematicBodies, asker);
         ask(body.gravity_scale() != 1.0, Feature::GravityScale, asker);
         ask(body.is_rotation_locked(), Feature::LockedRotations, asker);
         // One warning is enough, and a single body has nothing to touch.
         let solid = body.shapes().iter().any(|shape| world.shape(*shape).is_ok_and(|shape| !shape.sensor));
-        if solid && body.status() != Status::Inactive {
+        if solid && body.status() != Status::Disabled {
             ask(!alone, Feature::Contacts, asker);
             if !alone && !capabilities.has(Feature::Contacts) {
                 alone = true;

@@ -55,7 +55,7 @@ pub trait Simulator: Send + std::fmt::Debug {
     }
 
     /// Bodies that rest and cost nothing until something disturbs them.
-    fn sleepers(&self, _world: &World) -> Vec<BodyId> {
+    fn sleeping_bodies(&self, _world: &World) -> Vec<BodyId> {
         Vec::new()
     }
 
@@ -65,12 +65,12 @@ pub trait Simulator: Send + std::fmt::Debug {
     }
 
     /// What it remembers from earlier steps and needs to go on bit for bit; empty for most.
-    fn memory(&self) -> Vec<u8> {
+    fn save_state(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Puts back what [`memory`](Self::memory) gave.
-    fn recall(&mut self, _memory: &[u8]) -> Result<(), SnapshotError> {
+    /// Puts back what [`save_state`](Self::save_state) gave.
+    fn restore_state(&mut self, _memory: &[u8]) -> Result<(), SnapshotError> {
         Ok(())
     }
 }

@@ -105,7 +105,7 @@ impl World {
     fn note_shapes(&mut self, body: BodyId) -> Result<(), Error> {
         let record = self.bodies.record_mut(body)?;
         record.shape_revision = record.shape_revision.wrapping_add(1);
-        self.journal.note(body);
+        self.change_log.note(body);
         Ok(())
     }
 }

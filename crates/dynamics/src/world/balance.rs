@@ -9,8 +9,8 @@
 use super::ledger::{EnergyLedger, ForceWork, Instant, WorkCategory, WorkEntry, WorkSource};
 use super::{Event, LedgerSettings, Status, World};
 use crate::error::Error;
-use crate::force::{Loads, Scope};
-use crate::motion::{Motion, Wrench};
+use crate::force::{ForceAccumulator, ForceContext};
+use crate::rigid::{Motion, Wrench};
 use glam::DVec3;
 
 impl World {
@@ -70,7 +70,7 @@ impl World {
             (force.work.step, force.conservative.step) = (0.0, 0.0);
         }
         let first = ledger.revision.is_none();
-        if first || ledger.stale || ledger.revision != Some(self.journal.revision()) {
+        if first || ledger.stale || ledger.revision != Some(self.change_log.revision()) {
             let last = ledger.end.energy();
             ledger.list_forces(self.forces.iter().map(|(id, _)| id));
             ledger.gravity = self.uniform_gravity(&mut ledger.loads).length();
@@ -98,7 +98,7 @@ impl World {
         end.applied = self.bodies.applied().map(power).sum();
         end.potential = 0.0;
         for ((_, record), force) in self.forces.iter().zip(forces) {
-            let scope = Scope::new(self.time, &self.bodies, &self.shapes, &record.targets);
+            let scope = ForceContext::new(self.time, &self.bodies, &self.shapes, &record.targets);
             let old = (force.potential, force.power);
             force.potential = record.force.potential_energy(&scope);
             end.potential += force.potential;
@@ -110,10 +110,12 @@ impl World {
     }
 
     /// The acceleration that is the same everywhere and always; `loads` is room to work in.
-    fn uniform_gravity(&self, loads: &mut Loads) -> DVec3 {
+    fn uniform_gravity(&self, loads: &mut ForceAccumulator) -> DVec3 {
         loads.clear(self.bodies.count(Status::Dynamic));
         for (_, record) in self.forces.iter().filter(|(_, record)| record.force.is_uniform()) {
-            record.force.apply(&Scope::new(self.time, &self.bodies, &self.shapes, &record.targets), loads);
+            record
+                .force
+                .apply(&ForceContext::new(self.time, &self.bodies, &self.shapes, &record.targets), loads);
         }
         loads.uniform_acceleration()
     }
@@ -159,7 +161,7 @@ impl World {
         if let Some(event) = ledger.check_passive(active, self.time) {
             self.events.push(event);
         }
-        ledger.revision = Some(self.journal.revision());
+        ledger.revision = Some(self.change_log.revision());
         ledger.stale = false;
         self.ledger = Some(ledger);
     }
@@ -206,7 +208,7 @@ impl World {
     /// passive.
     fn is_driven(&self) -> bool {
         let moves = |motion: &Motion| motion.v != DVec3::ZERO || motion.omega != DVec3::ZERO;
-        self.bodies.motion(Status::Animated).iter().any(moves)
+        self.bodies.motion(Status::Kinematic).iter().any(moves)
             || self.forces.iter().any(|(_, record)| !record.force.is_passive())
             || self.bodies.applied().next().is_some()
             || self.joints.records.iter().any(|(_, record)| record.joint.can_add_energy())

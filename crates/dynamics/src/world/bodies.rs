@@ -6,7 +6,7 @@
 use super::body::{BodyRecord, BodySet, Status};
 use super::{BodyId, HandleMap, ShapeId};
 use crate::error::Error;
-use crate::motion::{Inertia, Motion, Wrench};
+use crate::rigid::{Inertia, Motion, Wrench};
 use rattleback_geometry::Pose;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ impl Bodies {
             return Ok(());
         }
         let mut motion = self.take_state(&record);
-        if matches!(status, Status::Fixed | Status::Inactive) {
+        if matches!(status, Status::Fixed | Status::Disabled) {
             motion.v = glam::DVec3::ZERO;
             motion.omega = glam::DVec3::ZERO;
         }

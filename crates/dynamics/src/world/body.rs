@@ -2,7 +2,7 @@
 
 use super::{CollisionGroups, MaterialId, Path, ShapeId};
 use crate::error::{Error, parameter};
-use crate::motion::{Inertia, Motion, Wrench};
+use crate::rigid::{Inertia, Motion, Wrench};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::{MassModel, MassProperties, Pose, Shape};
 use serde::{Deserialize, Serialize};
@@ -14,15 +14,15 @@ pub enum Status {
     /// Forces move it.
     Dynamic,
     /// A script moves it; forces do not.
-    Animated,
+    Kinematic,
     /// Nothing moves it.
     Fixed,
     /// It exists but takes no part.
-    Inactive,
+    Disabled,
 }
 
 impl Status {
-    pub(crate) const ALL: [Self; 4] = [Self::Dynamic, Self::Animated, Self::Fixed, Self::Inactive];
+    pub(crate) const ALL: [Self; 4] = [Self::Dynamic, Self::Kinematic, Self::Fixed, Self::Disabled];
 
     pub(crate) const fn place(self) -> usize {
         self as usize
@@ -33,9 +33,9 @@ impl std::fmt::Display for Status {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Dynamic => "dynamic",
-            Self::Animated => "animated",
-            Self::Fixed => "fixed",
-            Self::Inactive => "inactive",
+            Self::Kinematic => "kinematic",
+            Self::Fixed => "static",
+            Self::Disabled => "disabled",
         })
     }
 }
@@ -168,8 +168,8 @@ impl Body {
     }
 
     /// A body that moves as told.
-    pub fn animated(path: Path) -> Self {
-        Self { path: Some(path), ..Self::new(Status::Animated) }
+    pub fn kinematic(path: Path) -> Self {
+        Self { path: Some(path), ..Self::new(Status::Kinematic) }
     }
 
     /// For messages, recordings and scene files.

@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Event {
-    /// A body's state turned non-finite; it was put back to its last good state and made inactive.
+    /// A body's state turned non-finite; it was put back to its last good state and disabled.
     Quarantined {
         /// Which body.
         body: BodyId,
         /// Time after the step, s.
         time: f64,
     },
-    /// A body left the bounds of the world and was made inactive.
+    /// A body left the bounds of the world and was disabled.
     LeftBounds {
         /// Which body.
         body: BodyId,
@@ -87,7 +87,7 @@ pub enum Event {
         bodies: [Option<BodyId>; 2],
     },
     /// Bodies did not fit their joints, in place or in velocity, and were put to the nearest state that does.
-    JointsAmiss {
+    JointsInconsistent {
         /// When, s.
         time: f64,
         /// Which joints.

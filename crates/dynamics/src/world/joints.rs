@@ -3,7 +3,7 @@
 use super::{BodyId, Event, HandleMap, JointId, World};
 use crate::error::Error;
 use crate::filter::Exclusion;
-use crate::joint::{Breaking, Joint, JointFrame, JointMotion, JointRecord, JointState, Mount};
+use crate::joint::{BreakThresholds, Joint, JointFrame, JointFrames, JointMotion, JointRecord, JointState};
 use crate::property::{self, Value};
 use glam::DQuat;
 use rattleback_geometry::Pose;
@@ -19,15 +19,23 @@ pub(crate) struct Joints {
 
 impl World {
     /// (where, what) ⇒ id of the new joint; refused without a trace if something is wrong with it. Its bodies wake up, and do not
-    /// touch each other any more unless the mount says so.
-    pub fn add_joint(&mut self, mount: Mount, joint: impl Joint + 'static) -> Result<JointId, Error> {
-        self.add_boxed_joint(mount, Box::new(joint))
+    /// touch each other any more unless the joint_frames says so.
+    pub fn add_joint(
+        &mut self,
+        joint_frames: JointFrames,
+        joint: impl Joint + 'static,
+    ) -> Result<JointId, Error> {
+        self.add_boxed_joint(joint_frames, Box::new(joint))
     }
 
     /// The same for a joint made by a registry.
-    pub fn add_boxed_joint(&mut self, mount: Mount, joint: Box<dyn Joint>) -> Result<JointId, Error> {
+    pub fn add_boxed_joint(
+        &mut self,
+        joint_frames: JointFrames,
+        joint: Box<dyn Joint>,
+    ) -> Result<JointId, Error> {
         property::check(&*joint)?;
-        let record = mount.fix(joint, |id| {
+        let record = joint_frames.fix(joint, |id| {
             let body = self.body(id)?;
             Ok((body.pose(), *body.body_from_principal()))
         })?;
@@ -94,13 +102,13 @@ impl World {
     /// Changes a joint of a known kind; refused without a trace if its settings do not fit afterwards. Its bodies wake up.
     ///
     /// ```
-    /// use rattleback_dynamics::joint::{Mount, Revolute};
+    /// use rattleback_dynamics::joint::{JointFrames, Revolute};
     /// use rattleback_dynamics::{Body, World};
     /// use rattleback_geometry::Shape;
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut world = World::default();
     /// let wheel = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.3)?))?;
-    /// let hinge = world.add_joint(Mount::to_world(wheel), Revolute::default())?;
+    /// let hinge = world.add_joint(JointFrames::to_world(wheel), Revolute::default())?;
     /// world.change_joint::<Revolute>(hinge, |hinge| (hinge.speed, hinge.effort) = (2.0.into(), 50.0))?;
     /// assert_eq!(world.joint_as::<Revolute>(hinge)?.effort, 50.0);
     /// # Ok(()) }
@@ -207,12 +215,12 @@ impl World {
     fn note_joint(&mut self, bodies: [Option<BodyId>; 2]) {
         self.joints.revision = self.joints.revision.wrapping_add(1);
         for body in bodies.into_iter().flatten() {
-            self.journal.note(body);
+            self.change_log.note(body);
         }
     }
 
     /// Changes when a joint breaks.
-    pub fn set_joint_breaking(&mut self, id: JointId, breaking: Breaking) -> Result<(), Error> {
+    pub fn set_joint_breaking(&mut self, id: JointId, breaking: BreakThresholds) -> Result<(), Error> {
         breaking.check()?;
         self.joints.records.get_mut(id).ok_or(Error::UnknownJoint(id))?.breaking = breaking;
         self.joints.revision = self.joints.revision.wrapping_add(1);

@@ -13,7 +13,7 @@
 
 use super::{BodyId, ForceId, JointId};
 use crate::error::{Error, parameter};
-use crate::force::Loads;
+use crate::force::ForceAccumulator;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
@@ -279,7 +279,7 @@ pub struct EnergyLedger {
     pub(super) stale: bool,
     pub(super) watch: Watch,
     #[serde(skip)]
-    pub(super) loads: Loads,
+    pub(super) loads: ForceAccumulator,
 }
 
 impl EnergyLedger {
@@ -294,7 +294,7 @@ impl EnergyLedger {
             gravity: 0.0,
             stale: false,
             watch: Watch::default(),
-            loads: Loads::default(),
+            loads: ForceAccumulator::default(),
         }
     }
 

@@ -87,17 +87,17 @@ impl Combine {
 
 /// How materials mix: a rule for each coefficient, and exceptions for particular pairs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mixing {
+pub struct CombineRules {
     /// Rule for restitution.
     pub restitution: Combine,
     /// Rule for all friction coefficients.
     pub friction: Combine,
     /// Rule for surface perturbation.
     pub perturbation: Combine,
-    pairs: BTreeMap<(MaterialId, MaterialId), MixedMaterial>,
+    pairs: BTreeMap<(MaterialId, MaterialId), CombinedMaterial>,
 }
 
-impl Default for Mixing {
+impl Default for CombineRules {
     fn default() -> Self {
         Self {
             restitution: Combine::Mean,
@@ -111,7 +111,7 @@ impl Default for Mixing {
 /// What holds between two surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)] // the coefficients of Material
-pub struct MixedMaterial {
+pub struct CombinedMaterial {
     pub restitution: f64,
     pub static_friction: f64,
     pub kinetic_friction: f64,
@@ -120,7 +120,7 @@ pub struct MixedMaterial {
     pub surface_perturbation: f64,
 }
 
-impl MixedMaterial {
+impl CombinedMaterial {
     fn check(self) -> Result<(), PropertyError> {
         let material = Material {
             restitution: self.restitution,
@@ -134,7 +134,7 @@ impl MixedMaterial {
     }
 }
 
-impl From<&Material> for MixedMaterial {
+impl From<&Material> for CombinedMaterial {
     fn from(material: &Material) -> Self {
         Self {
             restitution: material.restitution,
@@ -147,7 +147,7 @@ impl From<&Material> for MixedMaterial {
     }
 }
 
-impl Mixing {
+impl CombineRules {
     /// From now on this pair, in either order, behaves as given.
     ///
     /// # Errors
@@ -156,7 +156,7 @@ impl Mixing {
         &mut self,
         a: MaterialId,
         b: MaterialId,
-        mixed: MixedMaterial,
+        mixed: CombinedMaterial,
     ) -> Result<(), PropertyError> {
         mixed.check()?;
         self.pairs.insert((a.min(b), a.max(b)), mixed);
@@ -169,13 +169,13 @@ impl Mixing {
     }
 
     /// Two materials ⇒ what holds between them; the order does not matter.
-    pub fn mix(&self, a: (MaterialId, &Material), b: (MaterialId, &Material)) -> MixedMaterial {
+    pub fn mix(&self, a: (MaterialId, &Material), b: (MaterialId, &Material)) -> CombinedMaterial {
         if let Some(mixed) = self.pairs.get(&(a.0.min(b.0), a.0.max(b.0))) {
             return *mixed;
         }
         let (a, b) = (a.1, b.1);
         let static_friction = self.friction.apply(a.static_friction, b.static_friction);
-        MixedMaterial {
+        CombinedMaterial {
             restitution: self.restitution.apply(a.restitution, b.restitution).min(1.0),
             static_friction,
             kinetic_friction: self
@@ -208,15 +208,15 @@ mod tests {
         let ids = [MaterialId::from_parts(0, 0), MaterialId::from_parts(1, 0)];
         let plastic = Material { restitution: 0.4, surface_perturbation: 0.1, ..Material::default() };
         let ground = Material { restitution: 0.1, surface_perturbation: 0.1, ..Material::default() };
-        let mut mixing = Mixing::default();
-        let mixed = mixing.mix((ids[0], &plastic), (ids[1], &ground));
+        let mut combine_rules = CombineRules::default();
+        let mixed = combine_rules.mix((ids[0], &plastic), (ids[1], &ground));
         assert!((mixed.restitution - 0.25).abs() < 1e-15);
         assert!((mixed.surface_perturbation - 0.2).abs() < 1e-15);
-        assert_eq!(mixed, mixing.mix((ids[1], &ground), (ids[0], &plastic)));
+        assert_eq!(mixed, combine_rules.mix((ids[1], &ground), (ids[0], &plastic)));
 
-        let special = MixedMaterial { restitution: 0.9, ..mixed };
-        mixing.set_pair(ids[1], ids[0], special).unwrap();
-        assert_eq!(mixing.mix((ids[0], &plastic), (ids[1], &ground)), special);
+        let special = CombinedMaterial { restitution: 0.9, ..mixed };
+        combine_rules.set_pair(ids[1], ids[0], special).unwrap();
+        assert_eq!(combine_rules.mix((ids[0], &plastic), (ids[1], &ground)), special);
     }
 
     #[test]

@@ -4,12 +4,12 @@ mod attach;
 mod balance;
 mod bodies;
 mod body;
+mod change_log;
 mod epoch;
 mod event;
 mod filter;
 mod handle;
 mod joints;
-mod journal;
 mod ledger;
 mod material;
 mod naming;
@@ -27,7 +27,7 @@ pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
 pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, ShapeId};
 pub use ledger::{EnergyLedger, ForceWork, LedgerSettings, Work, WorkCategory, WorkEntry, WorkSource};
-pub use material::{Combine, Material, MixedMaterial, Mixing};
+pub use material::{Combine, CombineRules, CombinedMaterial, Material};
 pub use path::{Path, PathPoint};
 pub use readout::Readout;
 pub use shapes::AttachedShape;
@@ -36,14 +36,14 @@ pub use view::{BodyMut, BodyRef};
 
 use crate::error::{Error, parameter};
 use crate::filter::{PairFilter, Rejected, Rejection};
-use crate::force::{Force, Gravity, Loads, Scope, Targets};
-use crate::motion::{Inertia, Motion, Wrench};
+use crate::force::{Force, ForceAccumulator, ForceContext, Gravity, Targets};
 use crate::property;
+use crate::rigid::{Inertia, Motion, Wrench};
 use body::BodyRecord;
+use change_log::ChangeLog;
 use epoch::{Identity, Steppers};
 use glam::DVec3;
 use joints::Joints;
-use journal::Journal;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
 use rattleback_numerics::team::each;
@@ -81,7 +81,7 @@ pub struct World {
     default_material: MaterialId,
     forces: HandleMap<ForceId, ForceRecord>,
     joints: Joints,
-    mixing: Mixing,
+    combine_rules: CombineRules,
     filter: CollisionFilter,
     pub(super) pair_filter: PairFilter,
     bounds: Option<Aabb>,
@@ -93,7 +93,7 @@ pub struct World {
     /// Places of dynamic bodies that are to be quarantined at the end of the step.
     sick: Vec<usize>,
     /// Which bodies came, went or were opened for changes from outside a step.
-    journal: Journal,
+    change_log: ChangeLog,
     /// What changed the energy, if that is accounted for.
     ledger: Option<Box<EnergyLedger>>,
     identity: Identity,
@@ -126,7 +126,7 @@ impl World {
             default_material,
             forces: HandleMap::new(),
             joints: Joints::default(),
-            mixing: Mixing::default(),
+            combine_rules: CombineRules::default(),
             filter: CollisionFilter::default(),
             pair_filter: PairFilter::default(),
             bounds: None,
@@ -135,7 +135,7 @@ impl World {
             events: Vec::new(),
             moved: Vec::new(),
             sick: Vec::new(),
-            journal: Journal::default(),
+            change_log: ChangeLog::default(),
             ledger: None,
             identity: Identity::default(),
             steppers: Steppers::default(),
@@ -144,13 +144,13 @@ impl World {
 
     /// A number that changes whenever anything but a simulator may have changed a body.
     pub const fn revision(&self) -> u64 {
-        self.journal.revision()
+        self.change_log.revision()
     }
 
     /// Bodies that came, went or may have been changed since a revision, perhaps more than once; nothing if that is too long ago
     /// to tell.
     pub fn changed_since(&self, revision: u64) -> Option<&[BodyId]> {
-        self.journal.since(revision)
+        self.change_log.since(revision)
     }
 
     /// Seconds since the world began.
@@ -178,7 +178,7 @@ impl World {
         &self.bodies
     }
 
-    /// Bodies that leave this box become inactive.
+    /// Bodies that leave this box are disabled.
     pub fn set_bounds(&mut self, bounds: Option<Aabb>) {
         self.bounds = bounds;
     }
@@ -226,7 +226,7 @@ impl World {
             v: body.velocity,
             omega: body.angular_velocity,
         };
-        if matches!(body.status, Status::Fixed | Status::Inactive) {
+        if matches!(body.status, Status::Fixed | Status::Disabled) {
             motion.v = DVec3::ZERO;
             motion.omega = DVec3::ZERO;
         }
@@ -255,7 +255,7 @@ impl World {
             },
             motion,
         );
-        self.journal.note(id);
+        self.change_log.note(id);
         let material = body.material.unwrap_or(self.default_material);
         for part in body.parts {
             let shape = self.shapes.insert(AttachedShape::new(id, part, material, body.groups));
@@ -270,7 +270,7 @@ impl World {
         self.bodies.record(id)?;
         self.remove_joints_of(id);
         let record = self.bodies.remove(id)?;
-        self.journal.note(id);
+        self.change_log.note(id);
         for shape in record.shapes {
             self.shapes.remove(shape);
         }
@@ -288,7 +288,7 @@ impl World {
     /// Id ⇒ view for changes between steps.
     pub fn body_mut(&mut self, id: BodyId) -> Result<BodyMut<'_>, Error> {
         self.bodies.record(id)?;
-        self.journal.note(id);
+        self.change_log.note(id);
         Ok(BodyMut::new(self, id))
     }
 
@@ -338,14 +338,14 @@ impl World {
     }
 
     /// How materials are combined.
-    pub const fn mixing(&self) -> &Mixing {
-        &self.mixing
+    pub const fn combine_rules(&self) -> &CombineRules {
+        &self.combine_rules
     }
 
     /// The same, to change; living contacts take the new coefficients from the next step on.
-    pub fn mixing_mut(&mut self) -> &mut Mixing {
-        self.journal.note_everything();
-        &mut self.mixing
+    pub fn mixing_mut(&mut self) -> &mut CombineRules {
+        self.change_log.note_everything();
+        &mut self.combine_rules
     }
 
     /// Which pairs may touch, by groups and rules.
@@ -355,7 +355,7 @@ impl World {
 
     /// The same, to change; all pairs are filtered anew in the next step, those that touch already too.
     pub fn filter_mut(&mut self) -> &mut CollisionFilter {
-        self.journal.note_everything();
+        self.change_log.note_everything();
         &mut self.filter
     }
 
@@ -373,7 +373,7 @@ impl World {
         let present = &mut self.materials.get_mut(id).ok_or(Error::UnknownMaterial(id))?.1;
         if *present != material {
             *present = material;
-            self.journal.note_everything();
+            self.change_log.note_everything();
         }
         Ok(())
     }
@@ -388,14 +388,14 @@ impl World {
             return Err(Error::MaterialInUse { material: id, shape });
         }
         self.materials.remove(id);
-        self.mixing.forget(id);
+        self.combine_rules.forget(id);
         Ok(())
     }
 
     /// Two shapes ⇒ what holds between their surfaces.
-    pub fn mixed_material(&self, a: ShapeId, b: ShapeId) -> Result<MixedMaterial, Error> {
+    pub fn mixed_material(&self, a: ShapeId, b: ShapeId) -> Result<CombinedMaterial, Error> {
         let (a, b) = (self.shape(a)?.material, self.shape(b)?.material);
-        Ok(self.mixing.mix((a, self.material(a)?), (b, self.material(b)?)))
+        Ok(self.combine_rules.mix((a, self.material(a)?), (b, self.material(b)?)))
     }
 
     /// Whether groups, masks, rules, exclusions and the callback let two shapes touch.
@@ -427,7 +427,7 @@ impl World {
 
     /// The same, to change; simulators look at all pairs anew then.
     pub fn pair_filter_mut(&mut self) -> &mut PairFilter {
-        self.journal.note_everything();
+        self.change_log.note_everything();
         &mut self.pair_filter
     }
 
@@ -489,8 +489,8 @@ impl World {
     fn wake(&mut self, targets: &Targets) {
         let dynamic = self.bodies.ids(Status::Dynamic);
         match targets {
-            Targets::All => dynamic.iter().for_each(|id| self.journal.note(*id)),
-            Targets::Bodies(ids) => ids.iter().for_each(|id| self.journal.note(*id)),
+            Targets::All => dynamic.iter().for_each(|id| self.change_log.note(*id)),
+            Targets::Bodies(ids) => ids.iter().for_each(|id| self.change_log.note(*id)),
         }
     }
 
@@ -518,11 +518,11 @@ impl World {
     }
 
     /// Adds up what every force does at time t to the dynamic bodies as they are now.
-    pub(crate) fn gather_loads(&mut self, t: f64, loads: &mut Loads) {
+    pub(crate) fn gather_loads(&mut self, t: f64, loads: &mut ForceAccumulator) {
         self.counters.force_evaluations += 1;
         loads.clear(self.bodies.count(Status::Dynamic));
         for (_, record) in self.forces.iter() {
-            record.force.apply(&Scope::new(t, &self.bodies, &self.shapes, &record.targets), loads);
+            record.force.apply(&ForceContext::new(t, &self.bodies, &self.shapes, &record.targets), loads);
         }
         for (index, wrench) in self.bodies.applied() {
             loads.add(index, wrench);
@@ -561,15 +561,15 @@ impl World {
         self.events.append(events);
     }
 
-    /// Ends a step that has moved the dynamic bodies to `time`: moves the animated ones, lists what moved, and takes
+    /// Ends a step that has moved the dynamic bodies to `time`: moves the kinematic ones, lists what moved, and takes
     /// out what left the world or turned non-finite. `before` holds the dynamic states at the beginning; nothing if they
     /// were moved by [`move_in_blocks`](Self::move_in_blocks), which has compared them already.
     pub(crate) fn end_step(&mut self, time: f64, before: Option<&[Motion]>) {
         let h = time - self.time;
         self.time = time;
         self.counters.steps += 1;
-        for index in 0..self.bodies.count(Status::Animated) {
-            let id = self.bodies.ids(Status::Animated)[index];
+        for index in 0..self.bodies.count(Status::Kinematic) {
+            let id = self.bodies.ids(Status::Kinematic)[index];
             if self.follow_path(id) {
                 self.moved.push(id);
             }
@@ -627,15 +627,15 @@ impl World {
         }
     }
 
-    /// Makes the dynamic bodies in these places inactive where they are, and says so.
+    /// Disables the dynamic bodies in these slots where they are, with an event.
     pub(crate) fn quarantine(&mut self, places: &mut Vec<usize>, time: f64) {
         // From the back, so that the swap of a removal never brings another listed body into a listed place.
         places.sort_unstable();
         places.dedup();
         for index in places.drain(..).rev() {
             let id = self.bodies.ids(Status::Dynamic)[index];
-            if self.bodies.set_status(id, Status::Inactive).is_ok() {
-                self.journal.note(id);
+            if self.bodies.set_status(id, Status::Disabled).is_ok() {
+                self.change_log.note(id);
                 self.events.push(Event::Quarantined { body: id, time });
                 self.spoil_ledger();
             }
@@ -651,18 +651,18 @@ impl World {
             .filter(|id| self.body(*id).is_ok_and(|body| !body.touches(&bounds)))
             .collect();
         for id in outside {
-            if self.bodies.set_status(id, Status::Inactive).is_ok() {
-                self.journal.note(id);
+            if self.bodies.set_status(id, Status::Disabled).is_ok() {
+                self.change_log.note(id);
                 self.events.push(Event::LeftBounds { body: id, time: self.time });
                 self.spoil_ledger();
             }
         }
     }
 
-    /// Puts an animated body where its path leads now; tells whether its pose changed.
+    /// Puts an kinematic body where its path leads now; tells whether its pose changed.
     fn follow_path(&mut self, id: BodyId) -> bool {
         let Some(record) = self.bodies.records.get(id) else { return false };
-        if record.status != Status::Animated {
+        if record.status != Status::Kinematic {
             return false;
         }
         let Some(path) = &record.path else { return false };

@@ -1,11 +1,11 @@
-//! Scripted motion of animated bodies, in closed form: pose and velocity at any time.
+//! Scripted motion of kinematic bodies, in closed form: pose and velocity at any time.
 
 use crate::signal::Signal;
 use glam::{DQuat, DVec3};
 use rattleback_geometry::Pose;
 use serde::{Deserialize, Serialize};
 
-/// How an animated body moves, starting from the pose it had when the path was set (`start`, time 0 of the world).
+/// How an kinematic body moves, starting from the pose it had when the path was set (`start`, time 0 of the world).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Path {
     /// Constant velocity and constant angular velocity about the start position: conveyors, turntables.

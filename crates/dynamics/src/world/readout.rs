@@ -2,7 +2,7 @@
 
 use super::{ForceId, Status, World};
 use crate::error::Error;
-use crate::force::Scope;
+use crate::force::ForceContext;
 use glam::DVec3;
 
 /// The conserved quantities of the dynamic bodies at one instant.
@@ -34,7 +34,7 @@ impl World {
     /// There is no such force.
     pub fn force_potential(&self, id: ForceId) -> Result<f64, Error> {
         let record = self.forces.get(id).ok_or(Error::UnknownForce(id))?;
-        let scope = Scope::new(self.time, &self.bodies, &self.shapes, &record.targets);
+        let scope = ForceContext::new(self.time, &self.bodies, &self.shapes, &record.targets);
         Ok(record.force.potential_energy(&scope))
     }
 
@@ -50,7 +50,7 @@ impl World {
             readout.angular_momentum += inertia.angular_momentum(motion.q, motion.omega) + motion.x.cross(p);
         }
         for (_, record) in self.forces.iter() {
-            let scope = Scope::new(self.time, &self.bodies, &self.shapes, &record.targets);
+            let scope = ForceContext::new(self.time, &self.bodies, &self.shapes, &record.targets);
             readout.potential_energy += record.force.potential_energy(&scope);
         }
         readout

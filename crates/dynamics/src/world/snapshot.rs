@@ -6,13 +6,13 @@
 
 use super::epoch::{Identity, Steppers};
 use super::{
-    AttachedShape, Bodies, BodyId, CollisionFilter, Counters, EnergyLedger, Event, ForceId, ForceRecord,
-    Handle, HandleMap, JointId, Joints, Journal, Material, MaterialId, Mixing, ShapeId, World,
+    AttachedShape, Bodies, BodyId, ChangeLog, CollisionFilter, CombineRules, Counters, EnergyLedger, Event,
+    ForceId, ForceRecord, Handle, HandleMap, JointId, Joints, Material, MaterialId, ShapeId, World,
 };
 use crate::error::Error;
 use crate::filter::{Exclusion, PairFilter};
 use crate::force::Targets;
-use crate::joint::{Breaking, JointRecord};
+use crate::joint::{BreakThresholds, JointRecord};
 use crate::property::ComponentType;
 use crate::registry::{Description, Registry};
 use crate::simulator::Simulator;
@@ -64,7 +64,7 @@ struct JointImage {
     bodies: [Option<BodyId>; 2],
     frames: [Pose; 2],
     collide: bool,
-    breaking: Breaking,
+    breaking: BreakThresholds,
     turned: [f64; 3],
     last: Option<[DQuat; 2]>,
     description: Description,
@@ -89,14 +89,14 @@ struct WorldImage {
     default_material: MaterialId,
     forces: HandleMap<ForceId, ForceImage>,
     joints: HandleMap<JointId, JointImage>,
-    mixing: Mixing,
+    combine_rules: CombineRules,
     filter: CollisionFilter,
     bounds: Option<Aabb>,
     random: Pcg64,
     counters: Counters,
     events: Vec<Event>,
     moved: Vec<BodyId>,
-    journal: Journal,
+    change_log: ChangeLog,
     joint_revision: u64,
     ledger: Option<EnergyLedger>,
     steppers: Steppers,
@@ -129,7 +129,7 @@ impl World {
 
     /// World and what its simulator remembers ⇒ bytes.
     pub fn snapshot_with(&self, simulator: &dyn Simulator) -> Result<Vec<u8>, Error> {
-        self.write(Some((simulator.description(), simulator.memory())))
+        self.write(Some((simulator.description(), simulator.save_state())))
     }
 
     /// Bytes ⇒ world.
@@ -143,7 +143,7 @@ impl World {
         let (description, memory) =
             simulator.ok_or(SnapshotError::Malformed("snapshot: it holds no simulator"))?;
         let mut simulator = registry.simulators.make(&description.type_name, &description.properties)?;
-        simulator.recall(&memory)?;
+        simulator.restore_state(&memory)?;
         Ok((world, simulator))
     }
 
@@ -172,14 +172,14 @@ impl World {
                 last: record.last,
                 description: Description::of(&*record.joint),
             }),
-            mixing: self.mixing.clone(),
+            combine_rules: self.combine_rules.clone(),
             filter: self.filter.clone(),
             bounds: self.bounds,
             random: self.random.clone(),
             counters: self.counters,
             events: self.events.clone(),
             moved: self.moved.clone(),
-            journal: self.journal.clone(),
+            change_log: self.change_log.clone(),
             joint_revision: self.joints.revision,
             ledger: self.ledger.as_deref().cloned(),
             steppers: self.steppers,
@@ -234,7 +234,7 @@ impl World {
             materials,
             default_material: image.default_material,
             forces,
-            mixing: image.mixing,
+            combine_rules: image.combine_rules,
             filter: image.filter,
             pair_filter,
             joints: Joints { records: joints, revision: image.joint_revision },
@@ -244,7 +244,7 @@ impl World {
             events: image.events,
             moved: image.moved,
             sick: Vec::new(),
-            journal: image.journal,
+            change_log: image.change_log,
             ledger: image.ledger.map(Box::new),
             identity: Identity::default(),
             steppers: image.steppers,

@@ -3,7 +3,7 @@
 use super::body::{BodyRecord, Status};
 use super::{BodyId, CollisionGroups, Path, ShapeId, World};
 use crate::error::{Error, parameter};
-use crate::motion::{Inertia, Motion, Wrench};
+use crate::rigid::{Inertia, Motion, Wrench};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::{Aabb, MassProperties, Pose};
 
@@ -98,7 +98,7 @@ impl<'w> BodyRef<'w> {
         &self.record.body_from_principal
     }
 
-    /// The path of an animated body and the pose it starts from.
+    /// The path of an kinematic body and the pose it starts from.
     pub fn path(&self) -> Option<(&'w Path, Pose)> {
         self.record.path.as_ref().map(|path| (path, self.record.path_start))
     }
@@ -200,7 +200,7 @@ impl<'w> BodyMut<'w> {
         Self { world, id }
     }
 
-    /// Moves the body frame. An animated body's path starts anew from here.
+    /// Moves the body frame. An kinematic body's path starts anew from here.
     pub fn set_pose(&mut self, pose: Pose) -> Result<(), Error> {
         if !pose.is_valid() {
             return Err(parameter("pose", "finite, with a unit quaternion", pose));
@@ -389,7 +389,7 @@ impl<'w> BodyMut<'w> {
     /// # use glam::{DQuat, DVec3};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut world = World::default();
-    /// let lift = world.add_body(Body::new(Status::Animated).with_shape(Shape::cuboid(DVec3::splat(0.5))?))?;
+    /// let lift = world.add_body(Body::new(Status::Kinematic).with_shape(Shape::cuboid(DVec3::splat(0.5))?))?;
     /// let mut simulator = Realtime::default();
     /// for step in 1..=60 {
     ///     let height = f64::from(step) / 60.0;
@@ -404,7 +404,7 @@ impl<'w> BodyMut<'w> {
     /// A body that is not kinematic, a pose that is none, or a time that is not positive.
     pub fn move_to(&mut self, pose: Pose, dt: f64) -> Result<(), Error> {
         let record = self.world.bodies.record(self.id)?;
-        if record.status != Status::Animated {
+        if record.status != Status::Kinematic {
             let (body, status) = (self.id, record.status);
             return Err(Error::WrongStatus {
                 body,
@@ -483,7 +483,7 @@ impl<'w> BodyMut<'w> {
         self.world.bodies.set_status(self.id, status)
     }
 
-    /// Gives an animated body a path that starts from where it is at time 0 of the world.
+    /// Gives an kinematic body a path that starts from where it is at time 0 of the world.
     pub fn set_path(&mut self, path: Option<Path>) -> Result<(), Error> {
         if let Some(path) = &path
             && let Err(fault) = path.check()
@@ -548,10 +548,10 @@ impl<'w> BodyMut<'w> {
 
     fn movable(&self, operation: &'static str) -> Result<(), Error> {
         let status = self.world.bodies.record(self.id)?.status;
-        if matches!(status, Status::Dynamic | Status::Animated) {
+        if matches!(status, Status::Dynamic | Status::Kinematic) {
             return Ok(());
         }
-        Err(Error::WrongStatus { body: self.id, status, operation, needed: "a dynamic or animated body" })
+        Err(Error::WrongStatus { body: self.id, status, operation, needed: "a dynamic or kinematic body" })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::joint::{Distance, Mount, Revolute, Spherical, Universal};
+use rattleback_dynamics::joint::{Distance, JointFrames, Revolute, Spherical, Universal};
 use rattleback_dynamics::{Body, BodyId, World};
 use rattleback_geometry::MassProperties;
 use std::fmt::Write;
@@ -114,7 +114,7 @@ fn top(world: &mut World, random: &mut Random, case: &mut String) -> Result<f64,
     *case = format!("top: lean {lean}, spin {spin} rad/s, arm {length} m, {properties:?}");
     let template = Body::dynamic().position(center).orientation(q).velocity(omega.cross(center));
     let id = world.add_body(template.angular_velocity(omega).mass_properties(properties).can_sleep(false))?;
-    world.add_joint(Mount::to_world(id).at(DVec3::ZERO), Spherical::default())?;
+    world.add_joint(JointFrames::to_world(id).at(DVec3::ZERO), Spherical::default())?;
     Ok(mass * G * length)
 }
 
@@ -132,13 +132,14 @@ fn link(
     let center = at + direction * length * random.range(0.3, 0.9);
     let template = Body::dynamic().position(center).orientation(random.rotation());
     let id = world.add_body(template.mass_properties(properties).can_sleep(false))?;
-    let mount = above.map_or_else(|| Mount::to_world(id), |above| Mount::between(above, id));
+    let joint_frames =
+        above.map_or_else(|| JointFrames::to_world(id), |above| JointFrames::between(above, id));
     let kind = random.index(4);
-    let mount = mount.at(at).along(random.direction());
+    let joint_frames = joint_frames.at(at).along(random.direction());
     match kind {
-        0 => world.add_joint(mount, Spherical::default())?,
-        1 => world.add_joint(mount, Revolute::default())?,
-        2 => world.add_joint(mount, Universal::default())?,
+        0 => world.add_joint(joint_frames, Spherical::default())?,
+        1 => world.add_joint(joint_frames, Revolute::default())?,
+        2 => world.add_joint(joint_frames, Universal::default())?,
         _ => {
             let rod = (center - at).length() * 0.6;
             // From the anchor above to a point of the body.
@@ -149,7 +150,10 @@ fn link(
             };
             let a = above.map_or_else(|| Ok(rattleback_geometry::Pose::at(at)), |above| pose(at, above))?;
             let b = pose(on_body, id)?;
-            world.add_joint(mount.frames(a, b), Distance { min: rod, max: rod, ..Distance::default() })?
+            world.add_joint(
+                joint_frames.frames(a, b),
+                Distance { min: rod, max: rod, ..Distance::default() },
+            )?
         }
     };
     write!(case, "link {kind}: {mass} kg, {length} m along {direction}; ")?;

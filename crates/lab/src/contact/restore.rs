@@ -5,7 +5,7 @@
 
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};
 use glam::DVec3;
-use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
+use rattleback_dynamics::joint::{JointFrames, Revolute, Spherical};
 use rattleback_dynamics::{Body, BodyId, Material, Path, World};
 use rattleback_geometry::{Shape, TriangleMesh, generate};
 
@@ -67,7 +67,7 @@ fn scene(setup: &Setup<'_>, random: &mut Random, count: usize, jointed: bool) ->
     if setup.simulator != "impulse" {
         let turning = Path::Steady { velocity: DVec3::ZERO, angular_velocity: DVec3::Z };
         let plate = Shape::cuboid(DVec3::new(0.4, 0.4, 0.05))?;
-        world.add_body(Body::animated(turning).at(-0.6, 0.0, 0.1).with_shape(plate))?;
+        world.add_body(Body::kinematic(turning).at(-0.6, 0.0, 0.1).with_shape(plate))?;
     }
     let material = world.add_material(Material::bouncy(random.range(0.0, 0.9)))?;
     let smooth = setup.simulator == "impulse";
@@ -83,11 +83,12 @@ fn scene(setup: &Setup<'_>, random: &mut Random, count: usize, jointed: bool) ->
             .with_shape(shape(random, smooth)?);
         let id = world.add_body(if random.chance(0.5) { body.material(material) } else { body })?;
         if let Some(last) = last.filter(|_| jointed && random.chance(0.6)) {
-            let mount = Mount::between(last, id).at(at - 0.24 * DVec3::X).along(random.direction());
+            let joint_frames =
+                JointFrames::between(last, id).at(at - 0.24 * DVec3::X).along(random.direction());
             if random.chance(0.5) {
-                world.add_joint(mount, Revolute::default())?;
+                world.add_joint(joint_frames, Revolute::default())?;
             } else {
-                world.add_joint(mount, Spherical::default())?;
+                world.add_joint(joint_frames, Spherical::default())?;
             }
         }
         last = Some(id);

@@ -6,7 +6,7 @@
 
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::contact::{Collision, CollisionSettings, Contactor, Restitution, resolve_passive};
+use rattleback_dynamics::impact::{Collision, CollisionSettings, ContactBody, Restitution, resolve_passive};
 use rattleback_dynamics::{Body, Material, Value, World};
 use rattleback_geometry::Shape;
 
@@ -62,9 +62,9 @@ fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {
         let body = world.body(id)?;
         let r = q * DVec3::Z * (0.5 * height);
         let r = if r.z < 0.0 { r } else { -r } - DVec3::Z * radius;
-        let ground = Contactor::FIXED;
+        let ground = ContactBody::FIXED;
         let inertia: DMat3 = body.world_inertia();
-        let rod = Contactor {
+        let rod = ContactBody {
             inverse_mass: 1.0 / body.mass(),
             inverse_inertia: inertia.inverse(),
             r,

@@ -7,7 +7,7 @@
 use super::{Allowed, Check, Outcome};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::Registry;
-use rattleback_dynamics::contact::{
+use rattleback_dynamics::impact::{
     Collision, CollisionSettings, Compliance, ContactLaw, Integrated, Law, REFERENCE, rays, resolve,
 };
 

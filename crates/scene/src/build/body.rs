@@ -52,7 +52,7 @@ impl<'m, 'a> Prototype<'m, 'a> {
         let groups_of_body = groups.of(&model.groups, CollisionGroups::default())?.unwrap_or_default();
         let make = |shape| Part::make(context, meshes, shape, materials, groups, groups_of_body);
         let parts = model.shapes.iter().map(make).collect::<Read<Vec<Part>>>()?;
-        let body = model.path.clone().map_or_else(|| Body::new(model.status), Body::animated);
+        let body = model.path.clone().map_or_else(|| Body::new(model.status), Body::kinematic);
         let mut body = body
             .groups(groups_of_body)
             .damping(model.damping.0, model.damping.1)

@@ -4,11 +4,11 @@ use super::names::{Bodies, Groups, Materials};
 use super::{Context, property, refused};
 use crate::document::unknown_key;
 use crate::error::Problem;
-use crate::model::{FilterModel, MixingModel, Named, Pairs};
+use crate::model::{CombineRulesModel, FilterModel, Named, Pairs};
 use crate::source::{Fault, Read};
 use rattleback_dynamics::World;
 use rattleback_dynamics::property::Value;
-use rattleback_dynamics::world::{CollisionFilter, MixedMaterial, PairSet};
+use rattleback_dynamics::world::{CollisionFilter, CombinedMaterial, PairSet};
 
 /// Most bodies and pairs of bodies that all rules together may name; groups have no limit.
 const MAX_PAIRS: usize = 1_000_000;
@@ -76,7 +76,7 @@ fn count(total: &mut usize, more: usize, name: &Named<'_>) -> Read<()> {
 pub(super) fn set_mixing(
     context: &Context<'_>,
     world: &mut World,
-    model: &MixingModel<'_>,
+    model: &CombineRulesModel<'_>,
     materials: &Materials<'_>,
 ) -> Read<()> {
     let mixing = world.mixing_mut();
@@ -88,7 +88,7 @@ pub(super) fn set_mixing(
         let span = pair.materials.1.span;
         let entry = property::entry(&context.registry.materials, &Named { text: "material", span })?;
         let material = |id| world.material(id).map_err(|error| refused(span, error));
-        let mut mixed = world.mixing().mix((a, material(a)?), (b, material(b)?));
+        let mut mixed = world.combine_rules().mix((a, material(a)?), (b, material(b)?));
         for (key, node) in &pair.coefficients {
             let spec = entry.properties.iter().find(|spec| spec.name == key.name);
             let (Some(spec), Some(coefficient)) = (spec, coefficient(&mut mixed, &key.name)) else {
@@ -114,7 +114,7 @@ pub(super) fn set_mixing(
     Ok(())
 }
 
-fn coefficient<'m>(mixed: &'m mut MixedMaterial, name: &str) -> Option<&'m mut f64> {
+fn coefficient<'m>(mixed: &'m mut CombinedMaterial, name: &str) -> Option<&'m mut f64> {
     match name {
         "restitution" => Some(&mut mixed.restitution),
         "static_friction" => Some(&mut mixed.static_friction),

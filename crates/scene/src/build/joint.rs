@@ -5,7 +5,7 @@ use super::{Context, make, refused};
 use crate::model::{Ends, JointModel};
 use crate::source::Read;
 use glam::DVec3;
-use rattleback_dynamics::joint::{Breaking, Mount};
+use rattleback_dynamics::joint::{BreakThresholds, JointFrames};
 use rattleback_dynamics::{BodyId, World};
 use rattleback_geometry::Pose;
 
@@ -20,21 +20,21 @@ pub(super) fn add_all(
         match &model.ends {
             Ends::Bodies(names) => {
                 let ids = names.iter().map(|name| bodies.one(name)).collect::<Read<Vec<_>>>()?;
-                let mount = match ids.as_slice() {
-                    [one] => Mount::to_world(*one),
-                    [one, other, ..] => Mount::between(*one, *other),
+                let joint_frames = match ids.as_slice() {
+                    [one] => JointFrames::to_world(*one),
+                    [one, other, ..] => JointFrames::between(*one, *other),
                     [] => continue,
                 };
                 let (first, last) = (ids.first().copied(), ids.last().copied());
                 let name = model.name.map(|name| name.text.to_owned());
-                add(context, world, model, bodies, mount, [first, last], name)?;
+                add(context, world, model, bodies, joint_frames, [first, last], name)?;
             }
             Ends::Chain(name) => {
                 let links = bodies.all(name)?.to_vec();
                 for (k, pair) in links.windows(2).enumerate() {
                     let name = model.name.map(|name| format!("{}[{k}]", name.text));
-                    let mount = Mount::between(pair[0], pair[1]);
-                    add(context, world, model, bodies, mount, [Some(pair[0]), Some(pair[1])], name)?;
+                    let joint_frames = JointFrames::between(pair[0], pair[1]);
+                    add(context, world, model, bodies, joint_frames, [Some(pair[0]), Some(pair[1])], name)?;
                 }
             }
         }
@@ -48,7 +48,7 @@ fn add(
     world: &mut World,
     model: &JointModel<'_>,
     bodies: &Bodies<'_>,
-    mount: Mount,
+    joint_frames: JointFrames,
     ends: [Option<BodyId>; 2],
     name: Option<String>,
 ) -> Read<()> {
@@ -57,7 +57,7 @@ fn add(
     };
     let middle = 0.5 * (place(ends[0]) + place(ends[1]));
     let [force, torque, drift] = model.breaking.map(|threshold| threshold.unwrap_or(f64::INFINITY));
-    let mount = match model.anchors {
+    let joint_frames = match model.anchors {
         Some(anchors) => {
             let bodies = if ends[0] == ends[1] { [None, ends[1]] } else { ends };
             let frame = |k: usize| {
@@ -65,15 +65,16 @@ fn add(
                     bodies[k].and_then(|id| world.body(id).ok()).map_or(Pose::IDENTITY, |body| body.pose());
                 body.inverse() * Pose::new(model.rotation, anchors[k])
             };
-            mount.frames(frame(0), frame(1))
+            joint_frames.frames(frame(0), frame(1))
         }
-        None => mount.at(model.position.unwrap_or(middle)).oriented(model.rotation),
+        None => joint_frames.at(model.position.unwrap_or(middle)).oriented(model.rotation),
     };
-    let mut mount = mount.colliding(model.collide).breaking(Breaking { force, torque, drift });
+    let mut joint_frames =
+        joint_frames.colliding(model.collide).breaking(BreakThresholds { force, torque, drift });
     if let Some(name) = name {
-        mount = mount.named(&name);
+        joint_frames = joint_frames.named(&name);
     }
     let joint = make(context, &context.joints, &model.kind, bodies)?;
-    world.add_boxed_joint(mount, joint).map_err(|error| refused(model.span, error))?;
+    world.add_boxed_joint(joint_frames, joint).map_err(|error| refused(model.span, error))?;
     Ok(())
 }

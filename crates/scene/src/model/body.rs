@@ -150,8 +150,8 @@ fn read_name(node: &Node) -> Read<Named<'_>> {
 const STATUSES: &[(&str, Status)] = &[
     ("dynamic", Status::Dynamic),
     ("static", Status::Fixed),
-    ("kinematic", Status::Animated),
-    ("inactive", Status::Inactive),
+    ("kinematic", Status::Kinematic),
+    ("disabled", Status::Disabled),
 ];
 
 /// Status of a body ⇒ its name in scene files.
@@ -161,10 +161,10 @@ pub fn status_name(status: Status) -> &'static str {
 
 fn read_status(fields: &Fields<'_>, has_path: bool) -> Read<Status> {
     let Some(node) = fields.get("status") else {
-        return Ok(if has_path { Status::Animated } else { Status::Dynamic });
+        return Ok(if has_path { Status::Kinematic } else { Status::Dynamic });
     };
     let status = node.word("status", STATUSES)?;
-    if has_path && status != Status::Animated {
+    if has_path && status != Status::Kinematic {
         let name = status_name(status);
         let message = format!("a {name} body cannot follow a `path`; only a kinematic one does");
         return Err(Fault::new(node.span, Problem::Conflict(message)));

@@ -14,7 +14,7 @@ pub(crate) struct MixingPair<'a> {
 
 /// The `[mixing]` table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MixingModel<'a> {
+pub(crate) struct CombineRulesModel<'a> {
     pub restitution: Option<Combine>,
     pub friction: Option<Combine>,
     pub perturbation: Option<Combine>,
@@ -30,7 +30,7 @@ const RULES: &[(&str, Combine)] = &[
     ("sum", Combine::Sum),
 ];
 
-impl<'a> MixingModel<'a> {
+impl<'a> CombineRulesModel<'a> {
     /// Table ⇒ rules and pairs.
     pub fn read(node: &'a Node) -> Read<Self> {
         let fields = Fields::of("mixing", node, &["restitution", "friction", "perturbation", "pair"])?;

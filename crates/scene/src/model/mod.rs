@@ -23,7 +23,7 @@ pub(crate) use filter::{FilterModel, Pairs};
 pub(crate) use force::ForceModel;
 pub(crate) use joint::{Ends, JointModel};
 pub(crate) use mass::MassSource;
-pub(crate) use mixing::MixingModel;
+pub(crate) use mixing::CombineRulesModel;
 pub(crate) use pose::orientation;
 pub(crate) use repeat::Repeat;
 pub(crate) use signal::{number_signal, vector_signal};
@@ -110,7 +110,7 @@ pub(crate) struct Model<'a> {
     pub joints: Vec<JointModel<'a>>,
     pub bounds: Option<Aabb>,
     pub filter: FilterModel<'a>,
-    pub mixing: MixingModel<'a>,
+    pub mixing: CombineRulesModel<'a>,
 }
 
 impl<'a> Model<'a> {
@@ -140,7 +140,7 @@ impl<'a> Model<'a> {
             joints: fields.map("joint", |node| read_joints(node, &units))?.unwrap_or_default(),
             bounds: fields.map("bounds", |node| read_bounds(node, &units))?,
             filter: fields.map("filter", FilterModel::read)?.unwrap_or_default(),
-            mixing: fields.map("mixing", MixingModel::read)?.unwrap_or_default(),
+            mixing: fields.map("mixing", CombineRulesModel::read)?.unwrap_or_default(),
             units,
         })
     }

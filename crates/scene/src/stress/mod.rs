@@ -9,7 +9,7 @@ mod ragdoll;
 mod trees;
 
 use glam::{DQuat, DVec3};
-use rattleback_dynamics::joint::{Mount, Revolute, Spherical};
+use rattleback_dynamics::joint::{JointFrames, Revolute, Spherical};
 use rattleback_dynamics::{
     Body, BodyId, CollisionGroups, Error, Material, MaterialId, Path, ShapePart, Status, World,
 };
@@ -26,7 +26,7 @@ pub struct StressBody {
     pub shapes: Vec<(Shape, Pose)>,
     /// kg/m³.
     pub density: f64,
-    /// How an animated body moves.
+    /// How an kinematic body moves.
     pub path: Option<Path>,
     /// Orientation of its frame.
     pub rotation: DQuat,
@@ -155,7 +155,7 @@ impl StressBody {
     fn add_to(&self, world: &mut World, name: Option<&str>) -> Result<BodyId, Error> {
         let material = self.material(world)?;
         let mut body = match &self.path {
-            Some(path) => Body::animated(path.clone()),
+            Some(path) => Body::kinematic(path.clone()),
             None => Body::new(self.status),
         };
         body = body.pose(Pose::new(self.rotation, self.position)).density(self.density).groups(self.groups);
@@ -195,14 +195,14 @@ impl StressBody {
 
 impl StressJoint {
     fn add_to(&self, world: &mut World, bodies: &[BodyId]) -> Result<(), Error> {
-        let mount = Mount::between(bodies[self.bodies[0]], bodies[self.bodies[1]])
+        let joint_frames = JointFrames::between(bodies[self.bodies[0]], bodies[self.bodies[1]])
             .frames(self.frames[0], self.frames[1]);
         let [frequency, damping_ratio] = self.spring;
         match self.limits {
             StressLimits::Ball => {
                 let joint =
                     Spherical { frequency, damping_ratio, friction: self.friction, ..Spherical::default() };
-                world.add_joint(mount, joint)
+                world.add_joint(joint_frames, joint)
             }
             StressLimits::Socket { cone, twist: [min_twist, max_twist] } => {
                 let friction = self.friction;
@@ -217,7 +217,7 @@ impl StressJoint {
                     friction,
                     ..Spherical::default()
                 };
-                world.add_joint(mount, joint)
+                world.add_joint(joint_frames, joint)
             }
             StressLimits::Hinge { range: [min, max] } => {
                 let effort = if frequency > 0.0 { 1e30 } else { 0.0 };
@@ -232,7 +232,7 @@ impl StressJoint {
                     friction,
                     ..Revolute::default()
                 };
-                world.add_joint(mount, joint)
+                world.add_joint(joint_frames, joint)
             }
         }
         .map(|_| ())

@@ -124,7 +124,7 @@ pub(super) fn junkyard() -> Built<StressScene> {
             [0.0, 24.0].map(|y| DVec3::new(4.0 * cosine, y, 4.0 * sine))
         })
         .collect();
-    let mut pusher = StressBody::new(Status::Animated, DVec3::ZERO, Shape::convex_hull(&prism)?);
+    let mut pusher = StressBody::new(Status::Kinematic, DVec3::ZERO, Shape::convex_hull(&prism)?);
     // Six degrees a second round the middle, without turning.
     pusher.path = Some(Path::Circuit {
         cosine: DVec3::new(35.0, 0.0, 0.0),
@@ -139,7 +139,7 @@ pub(super) fn junkyard() -> Built<StressScene> {
 pub(super) fn washer() -> Built<StressScene> {
     let mut scene = StressScene::new("washer", 1000, true);
     scene.ground(DVec3::new(60.0, 1.0, 60.0))?;
-    let mut drum = StressBody::new(Status::Animated, DVec3::new(0.0, 21.0, 0.0), Shape::sphere(1.0)?);
+    let mut drum = StressBody::new(Status::Kinematic, DVec3::new(0.0, 21.0, 0.0), Shape::sphere(1.0)?);
     drum.shapes.clear();
     let segment = |radii: [f64; 2], from: f64, to: f64| {
         let mut points = Vec::with_capacity(8);

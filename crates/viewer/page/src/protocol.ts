@@ -57,7 +57,7 @@ export interface Surface {
 export interface SceneGeometry {
   epoch: number;
   colours: Uint32Array;
-  /** 0 dynamic, 1 kinematic, 2 static, 3 inactive. */
+  /** 0 dynamic, 1 kinematic, 2 static, 3 disabled. */
   statuses: Uint32Array;
   /** Seven numbers per body: centre of mass and principal axes in the body frame. */
   principals: Float32Array;

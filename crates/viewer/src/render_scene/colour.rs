@@ -37,8 +37,8 @@ impl Palette {
     pub fn pick(&mut self, name: Option<&str>, index: usize, status: Status) -> Colour {
         let base = match status {
             Status::Fixed => FIXED,
-            Status::Animated => ANIMATED,
-            Status::Inactive => INACTIVE,
+            Status::Kinematic => ANIMATED,
+            Status::Disabled => INACTIVE,
             Status::Dynamic => match name {
                 Some(name) => {
                     let family = name.split('[').next().unwrap_or(name);

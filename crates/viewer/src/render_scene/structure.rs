@@ -24,7 +24,7 @@ pub struct Cell {
 pub fn cells(world: &World, space: &str) -> Vec<Cell> {
     let boxes: Vec<(Aabb, Mobility)> = world
         .iter_bodies()
-        .filter(|body| body.status() != Status::Inactive)
+        .filter(|body| body.status() != Status::Disabled)
         .filter_map(|body| {
             let fixed = body.status() == Status::Fixed;
             Some((body.aabb()?, if fixed { Mobility::Fixed } else { Mobility::Moving }))

@@ -274,7 +274,7 @@ pub(super) fn built_in(name: &str, registry: &Registry) -> Result<LoadedScene, S
 }
 
 impl SessionContent {
-    /// Loads the content; none for the gallery.
+    /// ForceAccumulator the content; none for the gallery.
     pub(super) fn load(self, registry: &Registry) -> Result<Option<LoadedScene>, String> {
         match self {
             Self::Gallery => Ok(None),

@@ -343,7 +343,8 @@ impl Player {
         if let Some(simulator) = loaded.simulator()
             && (due || bits & (overlay::CONTACTS | overlay::SLEEPING) != 0)
         {
-            (contacts, asleep) = (simulator.contacts(&loaded.world), simulator.sleepers(&loaded.world));
+            (contacts, asleep) =
+                (simulator.contacts(&loaded.world), simulator.sleeping_bodies(&loaded.world));
             (self.head.contacts, self.head.asleep) = (contacts.len() as u32, asleep.len() as u32);
         }
         let wanted = Wanted { bits: if due { bits } else { bits & !SLOW_OVERLAYS }, level };
@@ -439,8 +440,9 @@ fn report(loaded: &LoadedScene, index: u32, contacts: &[TouchPoint]) -> Option<S
             json!({ "with": name, "force": contact.force, "gap": contact.gap })
         })
         .collect();
-    let sleeps =
-        loaded.simulator().is_some_and(|simulator| simulator.sleepers(&loaded.world).contains(&entry.id));
+    let sleeps = loaded
+        .simulator()
+        .is_some_and(|simulator| simulator.sleeping_bodies(&loaded.world).contains(&entry.id));
     Some(
         json!({ "body": {
             "index": index,

@@ -24,7 +24,7 @@ use super::tuning::{
     PHASE_PROBE, PHASE_SEARCH_MARGIN, PHASE_TOLERANCE,
 };
 use super::world_mirror::WorldMirror;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::Status;
 use glam::{DQuat, DVec3};
 use rattleback_numerics::integrator::tableau::DORMAND_PRINCE;
@@ -294,7 +294,7 @@ impl ContactPhase {
         }
         for contact in &self.contacts {
             for body in contact.bodies {
-                if mirror.bodies[body].status == Status::Animated {
+                if mirror.bodies[body].status == Status::Kinematic {
                     self.motion[body] =
                         mirror.bodies[body].kinematic_state(span.begin + elapsed, &self.motion[body]);
                 }

@@ -1,7 +1,7 @@
 //! Dense output of an integrator: states at its nodes, and between them the cubic Hermite interpolant of
 //! positions and rotation vectors.
 
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::DQuat;
 use rattleback_geometry::swept::rotation_vector;
 use rattleback_numerics::hermite::cubic_weights;

@@ -13,7 +13,7 @@
 use super::joint_rows::ConstraintRow;
 use super::manifold_point::{ManifoldPoint, WarmStartCache, warm_start_force};
 use super::world_mirror::WorldMirror;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::{DMat3, DVec3};
 use rattleback_numerics::lcp::blocks::{
     Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, EqualityRow, Stiffness,

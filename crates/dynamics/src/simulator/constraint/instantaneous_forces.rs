@@ -19,8 +19,8 @@ use super::tuning::{CLOSED_FORM_MATCH, PATH_PROBE_TIME, RATE_PROBE};
 use super::world_mirror::{ColliderPair, MirrorBody, WorldMirror};
 use super::{Constraint, ContactForce};
 use crate::error::Error;
-use crate::force::Loads;
-use crate::motion::Motion;
+use crate::force::ForceAccumulator;
+use crate::rigid::Motion;
 use crate::world::{Status, World};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::contact::{ContactCache, Contacts};
@@ -127,14 +127,14 @@ impl Constraint {
 fn states(mirror: &WorldMirror, world: &World, time: f64) -> Vec<Motion> {
     let state = |body: &MirrorBody| {
         let present = world.bodies().motion(body.status)[body.slot];
-        if body.status == Status::Animated { body.kinematic_state(time, &present) } else { present }
+        if body.status == Status::Kinematic { body.kinematic_state(time, &present) } else { present }
     };
     mirror.bodies.iter().map(state).collect()
 }
 
 /// All bodies with v̇* and ω̇* in place of their velocities.
 fn accelerations(mirror: &WorldMirror, world: &mut World, motion: &[Motion], time: f64) -> Vec<Motion> {
-    let mut loads = Loads::default();
+    let mut loads = ForceAccumulator::default();
     world.gather_loads(time, &mut loads);
     let uniform = loads.uniform_acceleration();
     let of = |(body, now): (&MirrorBody, &Motion)| {
@@ -148,14 +148,14 @@ fn accelerations(mirror: &WorldMirror, world: &mut World, motion: &[Motion], tim
                     inertia.angular_velocity(now.q, turning) - inertia.angular_damping * now.omega,
                 ]
             }
-            Status::Animated => {
+            Status::Kinematic => {
                 let step = PATH_PROBE_TIME / (1.0 + now.omega.length());
                 let at = |k: f64| body.kinematic_state(time + k * step, now);
                 let of =
                     |f: fn(&Motion) -> DVec3| derivative([-2.0, -1.0, 1.0, 2.0].map(|k| f(&at(k))), step);
                 [of(|motion| motion.v), of(|motion| motion.omega)]
             }
-            Status::Fixed | Status::Inactive => [DVec3::ZERO; 2],
+            Status::Fixed | Status::Disabled => [DVec3::ZERO; 2],
         };
         Motion { v, omega, ..*now }
     };

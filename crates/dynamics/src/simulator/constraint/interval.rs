@@ -18,7 +18,7 @@ use super::tuning::{
     OVERLAP_RECOVERY, OVERLAP_SLOP, TOLERANCE_PER_SPEED, TRAJECTORY_JOINT_TOLERANCE,
 };
 use super::world_mirror::WorldMirror;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::World;
 use glam::{DQuat, DVec3};
 use rattleback_geometry::swept::rotation_vector;

@@ -9,7 +9,7 @@ use super::manifold_point::ManifoldPoint;
 use super::step::StepInterval;
 use super::trajectory::{Trajectory, evaluate};
 use super::tuning::CLOSING_SPEED;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 

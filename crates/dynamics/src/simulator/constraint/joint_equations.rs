@@ -14,7 +14,7 @@ use super::joint_rows::{ConstraintRow, RowContext};
 use super::mechanism::Mechanism;
 use super::tuning::{MAX_POSITION_CORRECTIONS, POSITION_TOLERANCE};
 use super::world_mirror::WorldMirror;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::World;
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_numerics::lcp::blocks::{Block, BlockProblem, EqualityReport, EqualityRow, EqualitySolver};

@@ -2,7 +2,7 @@
 
 use super::joint_rows::ConstraintRow;
 use super::world_mirror::WorldMirror;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{JointId, World};
 use glam::DVec3;
 

@@ -16,7 +16,7 @@
 use super::tuning::ROW_PROBE;
 use super::world_mirror::WorldMirror;
 use crate::joint::{Effect, JointFrame, JointRecord, JointState, Locks, Row, Rows};
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{JointId, World};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::Pose;
@@ -54,7 +54,7 @@ pub(in crate::simulator) struct ConstraintRow {
 impl ConstraintRow {
     /// Whether it is a locked direction, held at zero without a force limit.
     pub fn is_locked(&self) -> bool {
-        matches!(self.row.effect, Effect::Hold)
+        matches!(self.row.effect, Effect::Lock)
     }
 
     /// J of one side: the factors of v and ω of A (0) or B (1).
@@ -168,7 +168,7 @@ impl SolverJoint {
 
 /// Target speed of a motor; 0 for any other row.
 fn speed(row: &Row) -> f64 {
-    if let Effect::Drive { speed, .. } = row.effect { speed } else { 0.0 }
+    if let Effect::Motor { speed, .. } = row.effect { speed } else { 0.0 }
 }
 
 /// J̇ v of a lock along an axis of A.
@@ -234,7 +234,7 @@ fn moved(frame: &JointFrame, time: f64) -> JointFrame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::joint::{Cylindrical, Joint, Mount, Prismatic, Revolute, Rigid, Spherical, Universal};
+    use crate::joint::{Cylindrical, Joint, JointFrames, Prismatic, Revolute, Rigid, Spherical, Universal};
     use crate::world::Body;
     use rattleback_geometry::Shape;
 
@@ -244,8 +244,9 @@ mod tests {
         let shape = Shape::cuboid(DVec3::new(0.3, 0.2, 0.1)).unwrap();
         let a = world.add_body(Body::dynamic().at(-0.5, 0.1, 0.0).with_shape(shape.clone())).unwrap();
         let b = world.add_body(Body::dynamic().at(0.5, 0.0, 0.2).with_shape(shape)).unwrap();
-        let id =
-            world.add_boxed_joint(Mount::between(a, b).along(DVec3::new(1.0, 2.0, -1.0)), joint).unwrap();
+        let id = world
+            .add_boxed_joint(JointFrames::between(a, b).along(DVec3::new(1.0, 2.0, -1.0)), joint)
+            .unwrap();
         world.follow_joints();
         let record = world.joint(id).unwrap();
         let (locks, has_rows) = (record.kind().locks(), record.kind().has_rows());
@@ -316,7 +317,7 @@ mod tests {
             .collect();
         let joints = [[1, 2], [2, 3], [3, 4], [4, 5], [6, 5], [6, 7], [8, 7], [8, 3]];
         for [a, b] in joints {
-            world.add_joint(Mount::between(ids[a - 1], ids[b - 1]), Spherical::default()).unwrap();
+            world.add_joint(JointFrames::between(ids[a - 1], ids[b - 1]), Spherical::default()).unwrap();
         }
         world.follow_joints();
         let mut mirror = WorldMirror::new(rattleback_geometry::space::SpaceKind::default());

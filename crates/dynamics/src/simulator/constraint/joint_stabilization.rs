@@ -13,7 +13,7 @@ use super::trajectory::Trajectory;
 use super::tuning::{LIMIT_REACHED, MAX_RANKED_ROWS, SILENT_POSITION_ERROR, SILENT_VELOCITY_ERROR};
 use super::world_mirror::WorldMirror;
 use crate::joint::Effect;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{Event, JointId, World};
 use glam::{DQuat, DVec3};
 use rattleback_numerics::lcp::blocks::rank_of_equalities;
@@ -58,7 +58,7 @@ impl Constraint {
             let contradict: Vec<JointId> = joints(left, &self.mirror);
             let joints = if contradict.is_empty() { inconsistent } else { contradict };
             if self.reported_joints.insert((apart > 0.0, joints.clone())) {
-                self.events.push(Event::JointsAmiss { time, joints, apart });
+                self.events.push(Event::JointsInconsistent { time, joints, apart });
             }
         }
     }
@@ -173,7 +173,7 @@ impl Constraint {
             self.mirror.joints[*joint].evaluate_rows(*joint, world, now, context, &mut rows);
         }
         let target = |constraint: &ConstraintRow| match constraint.row.effect {
-            Effect::Hold => {
+            Effect::Lock => {
                 Some(RowTarget { constraint: *constraint, value: 0.0, bounds: UNBOUNDED, softness: None })
             }
             Effect::Limit if constraint.row.error <= LIMIT_REACHED => {
@@ -236,13 +236,13 @@ fn interval_row(
     time: f64,
 ) -> Option<RowTarget> {
     match constraint.row.effect {
-        Effect::Hold => None,
+        Effect::Lock => None,
         Effect::Limit => {
             let value =
                 if constraint.row.error <= LIMIT_REACHED { 0.0 } else { -constraint.row.error / time };
             Some(RowTarget { constraint: *constraint, value, bounds: UNILATERAL, softness: None })
         }
-        Effect::Drive { speed, most } => {
+        Effect::Motor { speed, most } => {
             let bounds = [-most * time, most * time];
             Some(RowTarget { constraint: *constraint, value: speed, bounds, softness: None })
         }
@@ -280,7 +280,7 @@ fn inconsistent_joints<'s>(
     mirror: &WorldMirror,
 ) -> Vec<JointId> {
     let violated = rows.filter(|constraint| match constraint.row.effect {
-        Effect::Hold => {
+        Effect::Lock => {
             constraint.row.error.abs() > SILENT_POSITION_ERROR
                 || constraint.rate.abs() > SILENT_VELOCITY_ERROR
         }

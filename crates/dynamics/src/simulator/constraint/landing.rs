@@ -21,7 +21,7 @@ use super::island::ContactIsland;
 use super::manifold_point::ManifoldPoint;
 use super::trajectory::{Trajectory, evaluate};
 use super::tuning::SEPARATING_SPEED;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 

@@ -18,7 +18,7 @@ use super::tuning::{
     BACKOFF_NEWTON_STEPS, LARGE_ISLAND_NEWTON_STEPS, MAX_LOCATED_REBOUNDS, MAX_PIECE_TRAVEL, MAX_PIECES,
     MIN_PIECES, NEARLY_AT_REST_SPEED, REBOUND_SWEEPS, REBOUND_UPDATES,
 };
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{Event, World};
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};

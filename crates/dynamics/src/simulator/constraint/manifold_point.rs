@@ -1,7 +1,7 @@
 //! Manifold points between two bodies, with what the force solver needs of them, and the warm start cache.
 
 use super::world_mirror::{ColliderPair, MirrorCollider, WorldMirror};
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::ShapeId;
 use glam::{DMat3, DVec3};
 use rattleback_geometry::contact::{ContactError, collide};

@@ -30,7 +30,7 @@ pub(super) fn mechanisms(
         let Some(first) = ends.clone().find(|body| bodies[*body].is_dynamic()) else { continue };
         let mechanism = found.entry(root[first]).or_default();
         mechanism.joints.push(index);
-        let kinematic = ends.filter(|body| bodies[*body].status == Status::Animated);
+        let kinematic = ends.filter(|body| bodies[*body].status == Status::Kinematic);
         mechanism.kinematic.extend(kinematic);
     }
     for (body, root) in root.iter().enumerate() {

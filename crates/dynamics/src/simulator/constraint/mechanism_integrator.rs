@@ -1,7 +1,7 @@
 //! Integration of a mechanism without contacts, as a differential-algebraic equation of index 1 with
 //! projection.
 //!
-//! Loads and joints together determine the accelerations, M v̇ = f + Jᵀ λ with J v̇ = −J̇ v (`joint_equations`),
+//! ForceAccumulator and joints together determine the accelerations, M v̇ = f + Jᵀ λ with J v̇ = −J̇ v (`joint_equations`),
 //! the index-1 form of the equations of motion with constraints C(q) = 0. They are integrated by Fehlberg's
 //! pair of order 8(7) with error control. The exact solution keeps C = 0 and J v = 0, the numerical one
 //! drifts from them by its local error; each accepted step is therefore projected back, first q and then v,
@@ -23,9 +23,9 @@ use super::motion_rate::{MotionRate, combine, fehlberg_error};
 use super::trajectory::Trajectory;
 use super::tuning::{KINEMATIC_PROBE_TIME, LIMIT_TOLERANCE, MAX_INTEGRATOR_STEPS, MAX_LIMIT_HITS};
 use super::world_mirror::WorldMirror;
-use crate::force::Loads;
+use crate::force::ForceAccumulator;
 use crate::joint::Effect;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{Status, World};
 use glam::DVec3;
 use rattleback_numerics::integrator::tableau::FEHLBERG;
@@ -64,7 +64,7 @@ impl IntegrationSpan<'_> {
     }
 
     /// v̇ and ω̇ of a body without joints: I ω̇ = τ − ω × I ω.
-    fn acceleration(&self, body: usize, motion: &Motion, loads: Option<&Loads>) -> [DVec3; 2] {
+    fn acceleration(&self, body: usize, motion: &Motion, loads: Option<&ForceAccumulator>) -> [DVec3; 2] {
         let trajectory = self.trajectories[body];
         let body = &self.mirror.bodies[body];
         let (acceleration, torque) = match (loads, trajectory) {
@@ -91,7 +91,7 @@ pub(super) struct MechanismIntegrator {
     rates: [Vec<MotionRate>; STAGES],
     start: Vec<Motion>,
     trial: Vec<Motion>,
-    loads: Loads,
+    loads: ForceAccumulator,
     /// Active limits, by joint and row key.
     active_limits: Vec<(usize, u8)>,
     motors: Vec<((usize, u8), MotorState)>,
@@ -207,9 +207,9 @@ impl MechanismIntegrator {
         };
         self.active_limits.extend(equations.rows.iter().filter(at_limit).map(row_key));
         let violates = |constraint: &ConstraintRow| match constraint.row.effect {
-            Effect::Hold => constraint.rate.abs() > 1e-10,
+            Effect::Lock => constraint.rate.abs() > 1e-10,
             Effect::Limit => constraint.row.error <= LIMIT_TOLERANCE && constraint.rate < -1e-12,
-            Effect::Drive { .. } => constraint.rate.abs() > 1e-12,
+            Effect::Motor { .. } => constraint.rate.abs() > 1e-12,
             Effect::Spring { .. } => false,
         };
         let inconsistent = equations.rows.iter().any(violates);
@@ -226,9 +226,9 @@ impl MechanismIntegrator {
             for row in 0..equations.rows.len() {
                 let constraint = equations.rows[row];
                 let (value, bounds) = match constraint.row.effect {
-                    Effect::Hold => (0.0, UNBOUNDED),
+                    Effect::Lock => (0.0, UNBOUNDED),
                     Effect::Limit if self.active_limits.contains(&row_key(&constraint)) => (0.0, UNILATERAL),
-                    Effect::Drive { speed, most } => {
+                    Effect::Motor { speed, most } => {
                         if round == 0 {
                             self.motors.push((row_key(&constraint), MotorState::Tracking));
                         }
@@ -255,7 +255,7 @@ impl MechanismIntegrator {
             equations.solve();
             // Motors that cannot reach their speed within the interval are saturated.
             for (constraint, p) in equations.impulses().filter(|_| round == 0) {
-                let Effect::Drive { most, .. } = constraint.row.effect else { continue };
+                let Effect::Motor { most, .. } = constraint.row.effect else { continue };
                 if p.abs() >= most * time {
                     for (_, motor) in self.motors.iter_mut().filter(|(key, _)| *key == row_key(constraint)) {
                         *motor = MotorState::Saturated(p.signum());
@@ -296,7 +296,7 @@ impl MechanismIntegrator {
         for row in 0..equations.rows.len() {
             let constraint = equations.rows[row];
             let bounds = match constraint.row.effect {
-                Effect::Hold => UNBOUNDED,
+                Effect::Lock => UNBOUNDED,
                 Effect::Limit if self.active_limits.contains(&row_key(&constraint)) => UNILATERAL,
                 Effect::Limit => continue,
                 Effect::Spring { frequency, damping_ratio, most } => {
@@ -309,7 +309,7 @@ impl MechanismIntegrator {
                     }
                     continue;
                 }
-                Effect::Drive { most, .. } => {
+                Effect::Motor { most, .. } => {
                     match self.motors.iter().find(|(key, _)| *key == row_key(&constraint)) {
                         Some((_, MotorState::Saturated(sign))) => {
                             equations.apply_row_force(mirror, row, sign * most);

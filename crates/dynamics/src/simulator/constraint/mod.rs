@@ -5,7 +5,7 @@
 //! 0. Bodies connected by joints form mechanisms (`mechanism`, `joint_rows`). A mechanism without contacts is
 //!    integrated with its joints in the equations of motion (`mechanism_integrator`, `joint_equations`); one
 //!    with contacts adds its joint rows to theirs (`joint_stabilization`).
-//! 1. Loads are gathered; swept bounds of all colliders give the near pairs (`world_mirror`), near pairs and
+//! 1. ForceAccumulator are gathered; swept bounds of all colliders give the near pairs (`world_mirror`), near pairs and
 //!    joints the islands (`island`). Islands are independent within the sub-step.
 //! 2. Touching points of an island that approach faster than the contact speed are impacts: a single one by
 //!    the restitution law of the settings, several as one complementarity problem (`simultaneous_impact`).
@@ -61,10 +61,10 @@ pub use simultaneous_impact::ConstraintNote;
 pub use single_impact::{DirectionalImpact, ImpactError, ImpactOutcome, TangentState};
 
 use crate::error::Error;
-use crate::force::Loads;
-use crate::motion::Motion;
+use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::rigid::Motion;
 use crate::simulator::{Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_one_way};
 use crate::world::{
     BodyId, Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World,
@@ -165,7 +165,7 @@ pub struct Constraint {
     joint_reactions: JointReactions,
     /// Joints already reported as redundant or inconsistent, so that each event is sent once.
     reported_joints: BTreeSet<(bool, Vec<JointId>)>,
-    loads: Loads,
+    loads: ForceAccumulator,
     /// Warm start: forces of the last interval of each point; and those of the present sub-step, which
     /// replace them at its end.
     warm_start: WarmStartCache,
@@ -218,7 +218,7 @@ impl Constraint {
             phase: ContactPhase::default(),
             joint_reactions: JointReactions::default(),
             reported_joints: BTreeSet::new(),
-            loads: Loads::default(),
+            loads: ForceAccumulator::default(),
             warm_start: WarmStartCache::new(),
             next_warm_start: WarmStartCache::new(),
             contacts: BTreeMap::new(),
@@ -336,11 +336,11 @@ impl Simulator for Constraint {
         Some(crate::simulator::JointReaction { force: reaction.force, torque: reaction.torque })
     }
 
-    fn memory(&self) -> Vec<u8> {
+    fn save_state(&self) -> Vec<u8> {
         postcard::to_allocvec(&self.state()).unwrap_or_default()
     }
 
-    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let state = match memory {
             [] => ConstraintState::initial(self.settings.substeps.max(1) as u64),
             bytes => postcard::from_bytes(bytes)

@@ -1,7 +1,7 @@
 //! Explicit Runge–Kutta steps for the states of rigid bodies, with the tableaux of
 //! [`rattleback_numerics::integrator::tableau`].
 
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::{DQuat, DVec3};
 use rattleback_numerics::integrator::tableau::DORMAND_PRINCE_ERROR;
 

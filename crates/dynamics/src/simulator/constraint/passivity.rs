@@ -12,7 +12,7 @@ use super::Constraint;
 use super::island::ContactIsland;
 use super::trajectory::Trajectory;
 use super::tuning::ENERGY_ROUNDING;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::DVec3;
 use rattleback_geometry::swept::rotation_vector;
 

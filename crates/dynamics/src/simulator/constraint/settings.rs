@@ -1,7 +1,7 @@
 //! Settings of the constraint simulator.
 
 use crate::component;
-use crate::contact::Restitution;
+use crate::impact::Restitution;
 use crate::property::{Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 

@@ -1,6 +1,6 @@
 //! Impacts at one instant: single ones, and groups that share bodies.
 //!
-//! A single impact follows the restitution law of the settings, as in every simulator ([`crate::contact`]). A
+//! A single impact follows the restitution law of the settings, as in every simulator ([`crate::impact`]). A
 //! group is one problem,
 //!
 //!   M (v⁺ − v⁻) = Jᵀ P,   0 ≤ P_n ⟂ u⁺_n + e u⁻_n ≥ 0,   Coulomb friction,
@@ -17,8 +17,8 @@ use super::settings::ConstraintSettings;
 use super::tuning::{MAX_FRICTION_ROUNDS, RESTING_CONTACTS_JOIN_AFTER};
 use super::work::add_contact_work;
 use super::world_mirror::WorldMirror;
-use crate::contact::{Collision, CollisionSettings, Contactor, Law, resolve, resolve_passive};
-use crate::motion::Motion;
+use crate::impact::{Collision, CollisionSettings, ContactBody, Law, resolve, resolve_passive};
+use crate::rigid::Motion;
 use crate::world::{BodyId, Event, WorkEntry};
 use glam::{DMat3, DVec3};
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
@@ -330,12 +330,12 @@ fn kinetic_change(mirror: &WorldMirror, motion: &[Motion], forces: &ForceSolver)
         .sum()
 }
 
-fn contactor(mirror: &WorldMirror, motion: &[Motion], point: &ManifoldPoint, side: usize) -> Contactor {
+fn contactor(mirror: &WorldMirror, motion: &[Motion], point: &ManifoldPoint, side: usize) -> ContactBody {
     let body = point.bodies[side] as usize;
     let inertia = &mirror.bodies[body].inertia;
     let body = &motion[body];
     let axes = DMat3::from_quat(body.q);
-    Contactor {
+    ContactBody {
         inverse_mass: inertia.inverse_mass,
         inverse_inertia: axes * DMat3::from_diagonal(inertia.inverse_moments) * axes.transpose(),
         r: point.position - body.x,

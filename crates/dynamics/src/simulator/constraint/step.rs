@@ -15,7 +15,7 @@ use super::tuning::{
 use super::world_mirror::MirrorBody;
 use super::{Constraint, ContactForce};
 use crate::error::Error;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{Event, ShapeId, Status, World};
 use glam::DVec3;
 use std::collections::BTreeSet;
@@ -92,7 +92,7 @@ impl Constraint {
     pub(super) fn states(&self, world: &World, time: f64) -> Vec<Motion> {
         let state = |body: &MirrorBody| {
             let present = world.bodies().motion(body.status)[body.slot];
-            if body.status == Status::Animated { body.kinematic_state(time, &present) } else { present }
+            if body.status == Status::Kinematic { body.kinematic_state(time, &present) } else { present }
         };
         self.mirror.bodies.iter().map(state).collect()
     }
@@ -112,8 +112,8 @@ impl Constraint {
                 Status::Dynamic => {
                     Trajectory::ballistic(loads.wrench(body.slot), uniform, body.inertia.inverse_mass)
                 }
-                Status::Animated => Trajectory::Kinematic,
-                Status::Fixed | Status::Inactive => Trajectory::Still,
+                Status::Kinematic => Trajectory::Kinematic,
+                Status::Fixed | Status::Disabled => Trajectory::Still,
             })
             .collect();
         let speed = match self.settings.contact_speed {
@@ -193,7 +193,7 @@ impl Constraint {
     /// v += h/2 (a₁ − a₀) for bodies without contacts and joints: the trapezoidal rule for loads that change
     /// ⇒ estimate of the position error, m.
     fn correct_velocities(&mut self, world: &mut World, free: &[Trajectory], begin: f64, h: f64) -> f64 {
-        let mut loads = crate::force::Loads::default();
+        let mut loads = crate::force::ForceAccumulator::default();
         world.gather_loads(begin + h, &mut loads);
         let uniform = loads.uniform_acceleration();
         let mut worst = 0.0_f64;

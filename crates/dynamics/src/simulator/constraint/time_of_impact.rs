@@ -12,7 +12,7 @@ use super::manifold_point::approach_bound;
 use super::trajectory::{Trajectory, evaluate};
 use super::tuning::{IMPACT_GAP_FRACTION, MAX_IMPACT_EVALUATIONS, OVERLAP_SLOP, ROTATION_OVERLAP};
 use super::world_mirror::{ColliderPair, WorldMirror};
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use rattleback_geometry::swept::{self, Advancement, cast_shapes};
 
 /// Trajectories of all bodies over an interval.

@@ -1,7 +1,7 @@
 //! Trajectories: the state of a body as a function of time over one interval.
 
 use super::world_mirror::WorldMirror;
-use crate::motion::{Inertia, Motion, Wrench, fly};
+use crate::rigid::{Inertia, Motion, Wrench, fly};
 use glam::{DQuat, DVec3};
 use rattleback_numerics::damping::Damping;
 

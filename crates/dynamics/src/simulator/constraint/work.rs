@@ -10,7 +10,7 @@ use super::island::ContactIsland;
 use super::manifold_point::ManifoldPoint;
 use super::trajectory::Trajectory;
 use super::world_mirror::WorldMirror;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{WorkCategory, WorkEntry, WorkSource, World};
 use glam::DVec3;
 use rattleback_geometry::swept::rotation_vector;

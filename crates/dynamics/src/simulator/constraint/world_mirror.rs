@@ -9,9 +9,9 @@ use super::joint_rows::SolverJoint;
 use super::mechanism::{Mechanism, mechanisms};
 use super::mirror_state::MirrorState;
 use crate::error::Error;
-use crate::motion::{Inertia, Motion};
+use crate::rigid::{Inertia, Motion};
 use crate::simulator::constraint::ConstraintError;
-use crate::world::{BodyId, BodyRef, MixedMaterial, Path, ShapeId, Status, World};
+use crate::world::{BodyId, BodyRef, CombinedMaterial, Path, ShapeId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::contact::{ContactCache, Contacts};
 use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceError, SpaceKind, everywhere};
@@ -78,7 +78,7 @@ pub(in crate::simulator) struct ColliderPair {
     pub colliders: [u32; 2],
     pub bodies: [u32; 2],
     pub shapes: [ShapeId; 2],
-    pub material: MixedMaterial,
+    pub material: CombinedMaterial,
     pub sensor: bool,
     /// Half length of the smaller collider, at most 1000 m.
     pub size: f64,
@@ -156,7 +156,7 @@ impl WorldMirror {
     /// # Errors
     /// If the broad phase refuses a collider.
     pub fn sync(&mut self, world: &World) -> Result<(), Error> {
-        let counts = [Status::Dynamic, Status::Animated, Status::Fixed, Status::Inactive]
+        let counts = [Status::Dynamic, Status::Kinematic, Status::Fixed, Status::Disabled]
             .map(|status| world.bodies().count(status));
         if self.revision == Some(world.revision()) && self.counts == counts {
             return Ok(());
@@ -169,7 +169,7 @@ impl WorldMirror {
         let joint_revision = world.joints().revision;
         let empty = Self { rebuilt, counts, joint_revision, restored, ..Self::new(self.kind) };
         *self = Self { revision: Some(world.revision()), ..empty };
-        for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
+        for status in [Status::Dynamic, Status::Kinematic, Status::Fixed] {
             for (slot, id) in world.bodies().ids(status).iter().enumerate() {
                 self.add_body(world, *id, status, slot)?;
             }
@@ -191,7 +191,7 @@ impl WorldMirror {
         // Dynamic bodies come first, in the order of the world, then kinematic ones.
         let index_of = |id: &BodyId| match world.bodies().locate(*id) {
             Some((Status::Dynamic, slot)) => Some(slot),
-            Some((Status::Animated, slot)) => Some(counts[0] + slot),
+            Some((Status::Kinematic, slot)) => Some(counts[0] + slot),
             _ => None,
         };
         let same = |id: &BodyId| {
@@ -431,7 +431,7 @@ fn inertia_of(world: &World, body: &BodyRef<'_>) -> Inertia {
 
 /// Of a kinematic body: path, its start pose, and the principal frame in the body frame.
 fn path_of(body: &BodyRef<'_>) -> Option<(Path, Pose, Pose)> {
-    let (path, start) = body.path().filter(|_| body.status() == Status::Animated)?;
+    let (path, start) = body.path().filter(|_| body.status() == Status::Kinematic)?;
     Some((path.clone(), start, *body.body_from_principal()))
 }
 

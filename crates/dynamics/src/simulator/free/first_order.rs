@@ -7,9 +7,9 @@
 use super::integration_context::{BodyIntegrator, IntegrationContext};
 use super::{StepResult, damp_all};
 use crate::component;
-use crate::motion::Motion;
 use crate::property::{Allowed, Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::rigid::Motion;
 use crate::world::SnapshotError;
 use glam::{DQuat, DVec3};
 use rattleback_numerics::adaptive::{Embedded, StepControl, StepDoubling, SubStepController};
@@ -220,12 +220,12 @@ impl BodyIntegrator for FirstOrder {
         self.method.reset();
     }
 
-    fn memory(&self) -> Vec<u8> {
+    fn save_state(&self) -> Vec<u8> {
         let memory = (self.controller.substeps, self.controller.accepted, self.next_step);
         postcard::to_allocvec(&memory).unwrap_or_default()
     }
 
-    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let (substeps, accepted, next_step): (u32, u32, Option<f64>) =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the integrator"))?;
         if next_step.is_some_and(|step| !(step.is_finite() && step > 0.0)) || substeps == 0 {

@@ -1,16 +1,16 @@
 //! Interface between the free-motion simulator and its integrators.
 
 use super::StepResult;
-use crate::force::Loads;
-use crate::motion::{Inertia, Motion};
+use crate::force::ForceAccumulator;
 use crate::registry::Description;
+use crate::rigid::{Inertia, Motion};
 use crate::world::{Bodies, SnapshotError, Status, World};
 
 /// The dynamic bodies of a world and their loads during a step.
 #[derive(Debug)]
 pub struct IntegrationContext<'w> {
     world: &'w mut World,
-    loads: &'w mut Loads,
+    loads: &'w mut ForceAccumulator,
     non_finite: &'w mut Vec<usize>,
     threads: u32,
 }
@@ -18,7 +18,7 @@ pub struct IntegrationContext<'w> {
 impl<'w> IntegrationContext<'w> {
     pub(crate) const fn new(
         world: &'w mut World,
-        loads: &'w mut Loads,
+        loads: &'w mut ForceAccumulator,
         non_finite: &'w mut Vec<usize>,
         threads: u32,
     ) -> Self {
@@ -46,13 +46,13 @@ impl<'w> IntegrationContext<'w> {
     }
 
     /// Evaluates all forces at time t, s, for the present states.
-    pub fn gather_loads(&mut self, t: f64) -> &Loads {
+    pub fn gather_loads(&mut self, t: f64) -> &ForceAccumulator {
         self.world.gather_loads(t, self.loads);
         self.loads
     }
 
     /// Evaluates all forces at time t, s ⇒ (mutable states, inertias, loads).
-    pub fn gather_and_move(&mut self, t: f64) -> (&mut [Motion], &[Inertia], &Loads) {
+    pub fn gather_and_move(&mut self, t: f64) -> (&mut [Motion], &[Inertia], &ForceAccumulator) {
         self.world.gather_loads(t, self.loads);
         let (motion, inertia) = self.world.bodies_mut().dynamic_mut();
         (motion, inertia, self.loads)
@@ -105,15 +105,15 @@ pub trait BodyIntegrator: Send + std::fmt::Debug {
     fn reset(&mut self) {}
 
     /// History of earlier steps, serialised; empty for most methods.
-    fn memory(&self) -> Vec<u8> {
+    fn save_state(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Restores the result of [`memory`](Self::memory).
+    /// Restores the result of [`save_state`](Self::save_state).
     ///
     /// # Errors
     /// If the bytes are malformed.
-    fn recall(&mut self, _memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, _memory: &[u8]) -> Result<(), SnapshotError> {
         Ok(())
     }
 }

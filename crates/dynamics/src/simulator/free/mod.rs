@@ -12,10 +12,10 @@ pub use integration_context::{BodyIntegrator, IntegrationContext};
 pub use splitting::Splitting;
 
 use crate::error::Error;
-use crate::force::Loads;
-use crate::motion::{Inertia, Motion};
+use crate::force::ForceAccumulator;
 use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
 use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
+use crate::rigid::{Inertia, Motion};
 use crate::simulator::{Capabilities, Feature, Simulator, check_step, refuse_joints};
 use crate::world::{Continuity, Epoch, SnapshotError, Status, World};
 use glam::DVec3;
@@ -33,7 +33,7 @@ const MAX_THREADS: u32 = 256;
 #[derive(Debug)]
 pub struct FreeMotion {
     integrator: Box<dyn BodyIntegrator>,
-    loads: Loads,
+    loads: ForceAccumulator,
     before: Vec<Motion>,
     non_finite: Vec<usize>,
     threads: u32,
@@ -54,7 +54,7 @@ impl FreeMotion {
     pub fn new(integrator: Box<dyn BodyIntegrator>) -> Self {
         Self {
             integrator,
-            loads: Loads::default(),
+            loads: ForceAccumulator::default(),
             before: Vec::new(),
             non_finite: Vec::new(),
             threads: 1,
@@ -148,14 +148,14 @@ impl Simulator for FreeMotion {
         ])
     }
 
-    fn memory(&self) -> Vec<u8> {
-        postcard::to_allocvec(&(self.revision, self.epoch, self.integrator.memory())).unwrap_or_default()
+    fn save_state(&self) -> Vec<u8> {
+        postcard::to_allocvec(&(self.revision, self.epoch, self.integrator.save_state())).unwrap_or_default()
     }
 
-    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let (revision, epoch, memory): (Option<u64>, Epoch, Vec<u8>) =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
-        self.integrator.recall(&memory)?;
+        self.integrator.restore_state(&memory)?;
         (self.revision, self.epoch) = (revision, epoch);
         Ok(())
     }

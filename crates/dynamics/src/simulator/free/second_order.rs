@@ -12,9 +12,9 @@
 use super::integration_context::{BodyIntegrator, IntegrationContext};
 use super::{StepResult, damp_all};
 use crate::component;
-use crate::motion::Inertia;
 use crate::property::{Allowed, Component, ComponentType, Value};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::rigid::Inertia;
 use crate::world::SnapshotError;
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::Pose;
@@ -197,13 +197,13 @@ impl BodyIntegrator for SecondOrderMethod {
         self.method.reset();
     }
 
-    fn memory(&self) -> Vec<u8> {
+    fn save_state(&self) -> Vec<u8> {
         let memory =
             self.method.history().map(|history| (&history.mean_velocity, &history.velocity, history.step));
         postcard::to_allocvec(&memory).unwrap_or_default()
     }
 
-    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let memory: Option<(V, V, f64)> =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the integrator"))?;
         self.method.restore(memory.map(|(mean_velocity, velocity, step)| VerletHistory {

@@ -12,10 +12,10 @@
 
 use super::integration_context::{BodyIntegrator, IntegrationContext};
 use super::{StepResult, damp};
-use crate::force::Loads;
-use crate::motion::{Inertia, Motion, fly};
+use crate::force::ForceAccumulator;
 use crate::property::Properties;
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::rigid::{Inertia, Motion, fly};
 use glam::DVec3;
 
 pub(super) const NAME: &str = "splitting";
@@ -23,8 +23,8 @@ pub(super) const NAME: &str = "splitting";
 /// Kick–drift–kick integrator.
 #[derive(Clone, Debug, Default)]
 pub struct Splitting {
-    /// Loads at the beginning of the step.
-    first: Loads,
+    /// ForceAccumulator at the beginning of the step.
+    first: ForceAccumulator,
 }
 
 /// v += h a, L += h τ for one body.

@@ -18,8 +18,8 @@ use super::kinematic_bound::KinematicPath;
 use super::motion_bound::{MotionBound, SpinBound};
 use super::rest::RestDetector;
 use super::travel_deadline::Deadline;
-use crate::contact::Contactor;
-use crate::motion::{Inertia, Motion, longest_piece, rotate_freely};
+use crate::impact::ContactBody;
+use crate::rigid::{Inertia, Motion, longest_piece, rotate_freely};
 use crate::world::BodyId;
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::Pose;
@@ -362,13 +362,13 @@ impl BallisticBody {
 
     /// Inverse mass, inverse inertia and velocities at a contact point; infinite mass for a body that
     /// impulses do not move.
-    pub fn contactor(&self, now: &Motion, point: DVec3) -> Contactor {
+    pub fn contactor(&self, now: &Motion, point: DVec3) -> ContactBody {
         let (inverse_mass, inverse_inertia) = if self.is_movable() {
             Self::inverse_mass_and_inertia(&self.inertia, now)
         } else {
             (0.0, DMat3::ZERO)
         };
-        Contactor { inverse_mass, inverse_inertia, r: point - now.x, v: now.v, omega: now.omega }
+        ContactBody { inverse_mass, inverse_inertia, r: point - now.x, v: now.v, omega: now.omega }
     }
 
     /// 1/m and I⁻¹ in the world frame.

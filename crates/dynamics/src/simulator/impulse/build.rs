@@ -8,7 +8,7 @@ use super::partition::Partition;
 use super::tuning::HOP_SPEED_MIN;
 use super::{ImpulseError, ImpulseSettings};
 use crate::error::Error;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{BodyId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::Pose;
@@ -27,7 +27,7 @@ impl Partition {
             ..Self::default()
         };
         let (time, mut parts) = (world.time(), Vec::new());
-        for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
+        for status in [Status::Dynamic, Status::Kinematic, Status::Fixed] {
             for (dynamic_index, id) in world.bodies().ids(status).iter().enumerate() {
                 let mut body = self.new_body(world, *id, status, dynamic_index, time)?;
                 let first = parts.len();
@@ -68,7 +68,7 @@ impl Partition {
         let script = body.path().map(|(path, start)| KinematicPath::new(path.clone(), start));
         let kind = match (status, &script) {
             (Status::Dynamic, _) => MotionKind::Ballistic,
-            (Status::Animated, Some(_)) => MotionKind::Kinematic,
+            (Status::Kinematic, Some(_)) => MotionKind::Kinematic,
             _ => MotionKind::Static,
         };
         // A dynamic body rotates about its centre of mass, a kinematic one about the origin of its path.
@@ -79,7 +79,7 @@ impl Partition {
         } else {
             (*body.motion(), body.body_from_principal().inverse())
         };
-        let inertia = *world.bodies().inertia_of(id).unwrap_or(&crate::motion::Inertia::default());
+        let inertia = *world.bodies().inertia_of(id).unwrap_or(&crate::rigid::Inertia::default());
         let mut body = BallisticBody::new(id, kind, dynamic_index, time, motion, inertia);
         body.frame = frame;
         if kind == MotionKind::Ballistic {

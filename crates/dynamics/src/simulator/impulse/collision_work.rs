@@ -9,8 +9,8 @@
 use super::Impulse;
 use super::pair::PairGap;
 use super::partition::Partition;
-use crate::contact::Contactor;
-use crate::motion::Motion;
+use crate::impact::ContactBody;
+use crate::rigid::Motion;
 use crate::world::{BodyId, WorkCategory, WorkEntry, WorkSource, World};
 use glam::DVec3;
 
@@ -35,7 +35,14 @@ impl Partition {
     }
 
     /// Posts a collision: impulse p on the second body at time t, and both bodies after it.
-    pub fn record_work(&mut self, bodies: [u32; 2], t: f64, gap: &PairGap, p: DVec3, after: &[Contactor; 2]) {
+    pub fn record_work(
+        &mut self,
+        bodies: [u32; 2],
+        t: f64,
+        gap: &PairGap,
+        p: DVec3,
+        after: &[ContactBody; 2],
+    ) {
         if !self.records_work {
             return;
         }

@@ -29,8 +29,8 @@ use super::partition::Partition;
 use super::tuning::{
     PATCH_CONVERGED, PATCH_FAILED, PATCH_NORMAL_COSINE, PATCH_PRESSED, PATCH_SLIP, PATCH_SWEEPS,
 };
-use crate::contact::{Contactor, contact_frame};
 use crate::error::Error;
+use crate::impact::{ContactBody, contact_frame};
 use glam::{DMat2, DMat3, DVec2, DVec3};
 use rattleback_geometry::contact::{MAX_POINTS, collide_pieces};
 
@@ -58,7 +58,7 @@ pub(super) struct ContactPatch {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PatchImpulse {
     /// Both bodies after the collision.
-    pub after: [Contactor; 2],
+    pub after: [ContactBody; 2],
     /// Sum of the impulses on the second body, N s.
     pub impulse: DVec3,
     /// From the centre of mass of the second body to the centre of pressure, m.
@@ -74,7 +74,7 @@ impl Partition {
         index: u32,
         t: f64,
         gap: &PairGap,
-        bodies: &[Contactor; 2],
+        bodies: &[ContactBody; 2],
     ) -> Result<Option<ContactPatch>, Error> {
         let pair = &mut self.pairs[index as usize];
         let parts = pair.parts.map(|part| &self.parts[part as usize]);
@@ -128,7 +128,7 @@ impl ContactPatch {
     /// (bodies, arms of the points, frame, μ and |g|, linear and angular acceleration of both in free flight)
     /// ⇒ the patch.
     fn new(
-        bodies: &[Contactor; 2],
+        bodies: &[ContactBody; 2],
         points: &[[DVec3; 2]],
         frame: DMat3,
         [friction, gravity_norm]: [f64; 2],
@@ -176,7 +176,7 @@ impl ContactPatch {
 
     /// (bodies before, wanted rebound speed as a function of the fastest approach) ⇒ the result; none if the
     /// sweeps fail.
-    pub fn collide(&self, bodies: &[Contactor; 2], rebound: impl Fn(f64) -> f64) -> Option<PatchImpulse> {
+    pub fn collide(&self, bodies: &[ContactBody; 2], rebound: impl Fn(f64) -> f64) -> Option<PatchImpulse> {
         let n = self.count;
         let (stop, after) = self.solve(&self.velocity, None)?;
         let approach = self.velocity[..n].iter().map(|u| -u.z).fold(0.0, f64::max);
@@ -276,13 +276,13 @@ impl ContactPatch {
     }
 
     /// Applies the impulses of all points to both bodies.
-    fn apply(&self, bodies: &[Contactor; 2], impulses: &Vectors) -> PatchImpulse {
+    fn apply(&self, bodies: &[ContactBody; 2], impulses: &Vectors) -> PatchImpulse {
         let mut after = *bodies;
         let (mut sum, mut normal_sum, mut center) = (DVec3::ZERO, 0.0, DVec3::ZERO);
         for (impulse, arms) in impulses.iter().zip(&self.arms).take(self.count) {
             let p = self.frame * *impulse;
             for (k, sign) in [(0, -1.0), (1, 1.0)] {
-                let body = Contactor { r: arms[k], ..after[k] }.after(sign * p);
+                let body = ContactBody { r: arms[k], ..after[k] }.after(sign * p);
                 (after[k].v, after[k].omega) = (body.v, body.omega);
             }
             center += impulse.z * arms[1];

@@ -8,10 +8,10 @@
 //! once, and costs at most HOP_SPEED_SHARE² of the energy; no collision creates any.
 
 use super::tuning::HOP_SPEED_SHARE;
-use crate::contact::Contactor;
+use crate::impact::ContactBody;
 
 /// Kinetic energy, J; 0 for a body of infinite mass.
-pub(super) fn kinetic_energy(body: &Contactor) -> f64 {
+pub(super) fn kinetic_energy(body: &ContactBody) -> f64 {
     if body.inverse_mass == 0.0 {
         return 0.0;
     }
@@ -23,7 +23,7 @@ pub(super) fn kinetic_energy(body: &Contactor) -> f64 {
 /// (both bodies, μ) ⇒ speed of a hop, m/s, that the motion of the movable body can pay for; 0 if both are
 /// movable, if the other one moves, or without friction, which alone could change the motion along the
 /// ground.
-pub(super) fn affordable_hop_speed(bodies: &[Contactor; 2], mu: f64) -> f64 {
+pub(super) fn affordable_hop_speed(bodies: &[ContactBody; 2], mu: f64) -> f64 {
     if mu == 0.0 {
         return 0.0;
     }
@@ -37,7 +37,7 @@ pub(super) fn affordable_hop_speed(bodies: &[Contactor; 2], mu: f64) -> f64 {
 
 /// (bodies before and after) ⇒ scales the velocities after so that no body has more kinetic energy than
 /// before.
-pub(super) fn limit_energy(before: &[Contactor; 2], after: &mut [Contactor; 2]) {
+pub(super) fn limit_energy(before: &[ContactBody; 2], after: &mut [ContactBody; 2]) {
     for (before, after) in before.iter().zip(after) {
         let (had, has) = (kinetic_energy(before), kinetic_energy(after));
         if has > had {

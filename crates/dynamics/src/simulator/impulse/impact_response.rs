@@ -27,12 +27,12 @@ use super::tuning::{
     PULL_LIMIT_LOADED, PULL_LIMIT_OWN, SLOW_PULL_LIMIT,
 };
 use super::{ImpulseError, ImpulseSettings};
-use crate::contact::{
-    Collision, CollisionError, CollisionSettings, Compliance, Contactor, MicroKind, MicroSettings,
+use crate::error::Error;
+use crate::impact::{
+    Collision, CollisionError, CollisionSettings, Compliance, ContactBody, MicroKind, MicroSettings,
     micro_collision, resolve_passive,
 };
-use crate::error::Error;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{Event, World};
 use glam::{DMat3, DVec3};
 
@@ -43,7 +43,7 @@ struct ImpactResponse {
     impulse: DVec3,
     point: DVec3,
     /// Both bodies after the collision.
-    after: [Contactor; 2],
+    after: [ContactBody; 2],
     /// Whether the velocity of the contact was reversed.
     reversed: bool,
 }
@@ -366,7 +366,7 @@ impl Partition {
 }
 
 /// (bodies, normal, levers of rolling and spinning, normal impulse) ⇒ applies rolling and spinning friction.
-fn resist_rolling(bodies: &mut [Contactor; 2], n: DVec3, levers: [f64; 2], p_n: f64) {
+fn resist_rolling(bodies: &mut [ContactBody; 2], n: DVec3, levers: [f64; 2], p_n: f64) {
     for (spinning, lever) in [(false, levers[0]), (true, levers[1])] {
         let omega = bodies[1].omega - bodies[0].omega;
         let along = omega.dot(n) * n;

@@ -3,14 +3,14 @@
 use super::ballistic_body::MotionKind;
 use super::partition::{EventKey, EventKind, Partition};
 use crate::error::Error;
-use crate::force::Loads;
-use crate::motion::Wrench;
+use crate::force::ForceAccumulator;
+use crate::rigid::Wrench;
 use glam::DVec3;
 use rattleback_numerics::damping::Damping;
 
 impl Partition {
     /// Applies forces other than gravity, and damping, to all bodies for a time h.
-    pub fn kick_all(&mut self, loads: &Loads, time: f64, h: f64) -> Result<(), Error> {
+    pub fn kick_all(&mut self, loads: &ForceAccumulator, time: f64, h: f64) -> Result<(), Error> {
         let mut kicked = Vec::new();
         for index in 0..self.bodies.len() as u32 {
             let body = &self.bodies[index as usize];

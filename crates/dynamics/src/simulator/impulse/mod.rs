@@ -59,12 +59,12 @@ pub use counters::ImpulseCounters;
 pub use observer::CollisionInfo;
 pub use settings::ImpulseSettings;
 
-use crate::contact::CollisionError;
 use crate::error::Error;
-use crate::force::Loads;
-use crate::motion::Motion;
+use crate::force::ForceAccumulator;
+use crate::impact::CollisionError;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::rigid::Motion;
 use crate::simulator::{
     Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way,
 };
@@ -180,7 +180,7 @@ pub struct MeanContactForce {
 pub struct Impulse {
     settings: ImpulseSettings,
     partition_set: PartitionSet,
-    loads: Loads,
+    loads: ForceAccumulator,
     before: Vec<Motion>,
     /// State restored from a snapshot, applied at the next step, when there is a world.
     pending_state: Option<ImpulseState>,
@@ -342,7 +342,7 @@ impl Simulator for Impulse {
         self.contact_forces().map(touch).collect()
     }
 
-    fn sleepers(&self, _world: &World) -> Vec<BodyId> {
+    fn sleeping_bodies(&self, _world: &World) -> Vec<BodyId> {
         self.resting().collect()
     }
 
@@ -362,7 +362,7 @@ impl Simulator for Impulse {
         ])
     }
 
-    fn memory(&self) -> Vec<u8> {
+    fn save_state(&self) -> Vec<u8> {
         // A restored state that no step has applied yet is still the state.
         let bytes = match &self.pending_state {
             Some(pending) => postcard::to_allocvec(pending),
@@ -373,7 +373,7 @@ impl Simulator for Impulse {
         bytes.unwrap_or_default()
     }
 
-    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let memory: ImpulseState =
             postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
         self.epoch = memory.epoch;

@@ -16,7 +16,7 @@
 //! ω_max is the exact maximum of |ω| on the polhode (attained where the middle component vanishes): ω_max² =
 //! (2E (I_min + I_max) − L²) / (I_min I_max), and |ω̇| ≤ α_max = ω_max² max |I_i − I_j| / I_k.
 
-use crate::motion::{Inertia, Motion};
+use crate::rigid::{Inertia, Motion};
 use serde::{Deserialize, Serialize};
 
 /// Bound A s² + B s on the displacement along a direction within a time s; A in m/s², B in m/s.
@@ -131,7 +131,7 @@ impl SpinBound {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::motion::fly;
+    use crate::rigid::fly;
     use glam::{DQuat, DVec3};
 
     fn body(moments: DVec3, omega: DVec3) -> (Inertia, Motion) {

@@ -11,7 +11,7 @@ use super::convex_part::ConvexPart;
 use super::cylinder_distance::rim_distance;
 use super::motion_bound::MotionBound;
 use super::tuning::{FACE_ANGLE, OVERLAP_ROUNDING};
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::DVec3;
 use rattleback_geometry::Pose;
 use rattleback_geometry::closest::{ClosestError, ConvexShape, Separation, Support};

@@ -1,7 +1,7 @@
 //! Settings of the event-driven simulator.
 
 use crate::component;
-use crate::contact::Restitution;
+use crate::impact::Restitution;
 use crate::property::{self, Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 

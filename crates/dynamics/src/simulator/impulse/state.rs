@@ -14,7 +14,7 @@ use super::rest::RestDetector;
 use super::timewarp::PartitionSet;
 use super::travel_deadline::Deadline;
 use crate::error::Error;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{Epoch, World};
 use glam::DVec3;
 use rattleback_geometry::Aabb;

@@ -31,7 +31,7 @@ use super::ballistic_body::{BallisticBody, MotionKind};
 use super::convex_part::ConvexPart;
 use super::motion_bound::LandingRule;
 use super::tuning::{APEX_STEPS, FRAME_ROTATION_LIMIT, SECANT_STEPS, SECANT_TOLERANCE};
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::DVec3;
 use rattleback_geometry::Pose;
 
@@ -389,7 +389,7 @@ fn latest_time_before(bounds: &[SupportBound; 2], allowed: f64, from: f64, lates
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::motion::Inertia;
+    use crate::rigid::Inertia;
     use crate::world::{Body, World};
     use glam::DQuat;
     use proptest::prelude::*;

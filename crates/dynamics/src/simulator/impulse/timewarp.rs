@@ -37,7 +37,7 @@ use super::tuning::{
 use super::{ImpulseError, ImpulseSettings, MeanContactForce};
 use crate::error::Error;
 use crate::filter::Rejected;
-use crate::force::Loads;
+use crate::force::ForceAccumulator;
 use crate::world::{BodyId, Event, Status, World};
 use glam::DVec3;
 use rattleback_geometry::Aabb;
@@ -50,7 +50,7 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct StepInput<'a> {
     pub world: &'a World,
     pub settings: &'a ImpulseSettings,
-    pub loads: &'a Loads,
+    pub loads: &'a ForceAccumulator,
     /// Whether no force but uniform gravity acts, and no damping.
     pub undisturbed: bool,
     pub start: f64,
@@ -449,7 +449,7 @@ impl PartitionSet {
         let bodies = || self.partitions.iter().flat_map(|partition| &partition.bodies);
         let free = bodies().filter(|body| body.is_dynamic()).count();
         self.partitions[0].gravity != gravity
-            || self.partitions[0].local_of.len() + world_bodies.count(Status::Inactive) != world_bodies.len()
+            || self.partitions[0].local_of.len() + world_bodies.count(Status::Disabled) != world_bodies.len()
             || free != ids.len()
             || bodies().any(|body| body.is_dynamic() && ids.get(body.dynamic_index) != Some(&body.id))
     }

@@ -15,12 +15,12 @@
 mod tuning;
 
 use crate::component;
-use crate::contact::{Contactor, collision_matrix};
 use crate::error::Error;
-use crate::force::Loads;
-use crate::motion::Motion;
+use crate::force::ForceAccumulator;
+use crate::impact::{ContactBody, collision_matrix};
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::rigid::Motion;
 use crate::simulator::constraint::ContactForce;
 use crate::simulator::constraint::force_solver::{ContactTarget, ForceSolver};
 use crate::simulator::constraint::island::islands;
@@ -124,7 +124,7 @@ pub struct Penalty {
     settings: PenaltySettings,
     mirror: WorldMirror,
     forces: ForceSolver,
-    loads: Loads,
+    loads: ForceAccumulator,
     points: Vec<ManifoldPoint>,
     contacts: Vec<ContactForce>,
     /// Work of contacts in the step, if the world keeps an energy ledger.
@@ -156,7 +156,7 @@ impl Penalty {
             settings,
             mirror: WorldMirror::new(kind),
             forces: ForceSolver::default(),
-            loads: Loads::default(),
+            loads: ForceAccumulator::default(),
             points: Vec::new(),
             contacts: Vec::new(),
             works: Vec::new(),
@@ -188,10 +188,10 @@ impl Penalty {
                 Status::Dynamic => {
                     Trajectory::ballistic(loads.wrench(body.slot), uniform, body.inertia.inverse_mass)
                 }
-                Status::Animated => Trajectory::Kinematic,
-                Status::Fixed | Status::Inactive => Trajectory::Still,
+                Status::Kinematic => Trajectory::Kinematic,
+                Status::Fixed | Status::Disabled => Trajectory::Still,
             };
-            let kinematic = body.status == Status::Animated;
+            let kinematic = body.status == Status::Kinematic;
             start.push(if kinematic { body.kinematic_state(begin, &present) } else { present });
             free.push(evaluate(&self.mirror, index, &start[index], trajectory, begin, h));
         }
@@ -267,7 +267,7 @@ fn spring(
         let body = point.bodies[side] as usize;
         let (body, inertia) = (&start[body], &mirror.bodies[body].inertia);
         let axes = DMat3::from_quat(body.q);
-        Contactor {
+        ContactBody {
             inverse_mass: inertia.inverse_mass,
             inverse_inertia: axes * DMat3::from_diagonal(inertia.inverse_moments) * axes.transpose(),
             r: point.position - body.x,
@@ -345,11 +345,11 @@ impl Simulator for Penalty {
         ])
     }
 
-    fn memory(&self) -> Vec<u8> {
+    fn save_state(&self) -> Vec<u8> {
         postcard::to_allocvec(&(self.mirror.state(), self.epoch)).unwrap_or_default()
     }
 
-    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let (state, epoch) = match memory {
             [] => (MirrorState::default(), Epoch::default()),
             bytes => postcard::from_bytes(bytes)

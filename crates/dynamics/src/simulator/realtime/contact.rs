@@ -22,8 +22,8 @@ use super::sim_bodies::{SimBodies, SimCollider};
 use super::tuning::{
     MARGIN_PER_RADIUS, ONE_WAY_COSINE, RECYCLING_PER_MARGIN, ROLLING_SPEED, TOUCH_BEGIN, TOUCH_END,
 };
-use crate::motion::Motion;
-use crate::world::{MixedMaterial, Status, World};
+use crate::rigid::Motion;
+use crate::world::{CombinedMaterial, Status, World};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::contact::{
     CacheMemory, ContactCache, Contacts as ShapeManifolds, Manifold, Piece, PieceCache, collide,
@@ -49,7 +49,7 @@ pub(super) struct Contact {
     /// Colliders, by proxy slot; the first belongs to the static body, if there is one.
     pub colliders: [u32; 2],
     pub bodies: [u32; 2],
-    pub material: MixedMaterial,
+    pub material: CombinedMaterial,
     pub sensor: bool,
     /// Whether a one-sided collider lets the other pass at present.
     pub passing: bool,
@@ -114,7 +114,7 @@ enum SavedNarrowPhase {
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct SavedContact {
     colliders: [u32; 2],
-    material: MixedMaterial,
+    material: CombinedMaterial,
     passing: bool,
     touching: bool,
     near: bool,
@@ -192,7 +192,7 @@ impl Contact {
     /// manifolds.
     fn new(
         colliders: [(u32, &SimCollider); 2],
-        material: MixedMaterial,
+        material: CombinedMaterial,
         foresight: f64,
         recycling: f64,
     ) -> Self {
@@ -559,7 +559,7 @@ fn build_manifold(
     a: &ContactSide<'_>,
     b: &ContactSide<'_>,
     old_manifolds: &[ManifoldConstraint],
-    material: &MixedMaterial,
+    material: &CombinedMaterial,
     origin: DVec3,
 ) -> ManifoldConstraint {
     let mut constraint = ManifoldConstraint::default();

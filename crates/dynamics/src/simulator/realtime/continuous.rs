@@ -22,7 +22,7 @@ use super::tuning::{
     SWEEPS_PER_CHUNK, TOI_ITERATIONS, TOI_TOLERANCE, TOI_TOLERANCE_RANGE,
 };
 use crate::error::Error;
-use crate::motion::Motion as BodyMotion;
+use crate::rigid::Motion as BodyMotion;
 use crate::world::{Handle, Status, World};
 use glam::DVec3;
 use rattleback_geometry::swept::{Advancement, Motion, cast_shapes, rotation_vector};
@@ -329,14 +329,14 @@ impl Realtime {
         let now = sim_body.motion(world)?;
         match sim_body.status {
             Status::Dynamic => motion_between(self.before.get(sim_body.index as usize)?, now, dt),
-            Status::Animated => {
+            Status::Kinematic => {
                 // A kinematic body moves to the pose of its path at the end of the step.
                 let body = world.body(sim_body.id).ok()?;
                 let (path, start) = body.path()?;
                 let end = path.at(&start, world.time() + dt).pose * *body.body_from_principal();
                 Motion::between(now.pose(), end, DVec3::ZERO).ok()
             }
-            Status::Fixed | Status::Inactive => Motion::resting(now.pose()).ok(),
+            Status::Fixed | Status::Disabled => Motion::resting(now.pose()).ok(),
         }
     }
 

@@ -22,7 +22,7 @@ use super::tuning::{
     DIRECT_MASS_RATIO, DIRECT_MAX_BODIES, DIRECT_MAX_PAIRS, DIRECT_MAX_POINTS, DIRECT_RECOVERY,
     DIRECT_SLIDING_DECELERATION, DIRECT_SLOP, DIRECT_WORLD_RATIO,
 };
-use crate::motion::{Inertia, Motion, rotate_freely};
+use crate::rigid::{Inertia, Motion, rotate_freely};
 use crate::world::{Handle, Status, World};
 use glam::{DQuat, DVec3};
 use rattleback_numerics::lcp::blocks::{

@@ -14,7 +14,7 @@ use super::tuning::{
     FLIGHT_CHUNK, MARGIN_PER_RADIUS, MIN_STEP_BODIES_PER_THREAD, STILL_ANGLE, STILL_DISTANCE,
 };
 use crate::error::Error;
-use crate::motion::{Inertia, Motion, fly};
+use crate::rigid::{Inertia, Motion, fly};
 use crate::world::{BodyId, Handle, Status, World};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::Pose;
@@ -240,7 +240,7 @@ impl Realtime {
 
     /// Bounding boxes of kinematic bodies at the end of the next step.
     fn move_animated(&mut self, world: &World, dt: f64) -> Result<(), Error> {
-        for id in world.bodies().ids(Status::Animated) {
+        for id in world.bodies().ids(Status::Kinematic) {
             if let Some(sim_body) = self.sim_bodies.body_mut(id.slot()) {
                 sim_body.solver_index = NONE;
                 self.sim_bodies.displacements[id.slot() as usize] = StepDisplacement::UNKNOWN;

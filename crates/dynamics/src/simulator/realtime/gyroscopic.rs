@@ -13,7 +13,7 @@
 
 use super::solver_body::{ANGULAR_LANES, BodyRow, SolverBody};
 use super::tuning::MAX_NUTATION_ANGLE;
-use crate::motion::{Inertia, Motion, rotate_freely};
+use crate::rigid::{Inertia, Motion, rotate_freely};
 use glam::{DQuat, DVec3};
 use rattleback_numerics::team::Shared;
 

@@ -1,6 +1,6 @@
 //! Ballistic trajectory of one body within a step, with velocity jumps at its impacts.
 
-use crate::motion::{Inertia, Motion, fly};
+use crate::rigid::{Inertia, Motion, fly};
 use crate::world::Status;
 use glam::{DMat3, DQuat, DVec3};
 

@@ -16,7 +16,7 @@ use super::sim_bodies::{Activity, NONE, SimBodies};
 use super::softness::Softness;
 use super::tuning::MAX_KEYED_ROWS;
 use crate::joint::{Effect, JointFrame, JointState, Locks, Rows};
-use crate::motion::{Inertia, Motion};
+use crate::rigid::{Inertia, Motion};
 use crate::world::{Handle, JointId, Status, World};
 use glam::{DMat3, DQuat, DVec3, Vec3};
 use rattleback_geometry::Pose;
@@ -277,7 +277,7 @@ impl JointContext<'_> {
     fn kinematic_rate_of(&self, joint: &JointConstraint, state: &JointState, row: &crate::joint::Row) -> f64 {
         let mut state = *state;
         for (slot, frame) in joint.bodies.iter().zip(&mut state.frames) {
-            if self.sim_bodies.body(*slot).is_none_or(|sim_body| sim_body.status != Status::Animated) {
+            if self.sim_bodies.body(*slot).is_none_or(|sim_body| sim_body.status != Status::Kinematic) {
                 (frame.velocity, frame.omega) = (DVec3::ZERO, DVec3::ZERO);
             }
         }
@@ -334,12 +334,12 @@ impl JointContext<'_> {
             out_row.impulse.0[lane] = warm_impulse.unwrap_or(0.0);
             let limit = |most: f64| (most * self.h).min(1e30) as f32;
             let (softness, range, acts_in_relax) = match row.effect {
-                Effect::Hold => (self.softness, (f32::MIN, f32::MAX), false),
+                Effect::Lock => (self.softness, (f32::MIN, f32::MAX), false),
                 Effect::Limit => (self.softness, (0.0, f32::MAX), false),
                 Effect::Spring { frequency, damping_ratio, most } => {
                     (Softness::new(frequency, damping_ratio, self.h), (-limit(most), limit(most)), true)
                 }
-                Effect::Drive { speed, most } => {
+                Effect::Motor { speed, most } => {
                     out_row.target_speed.0[lane] = speed as f32;
                     (Softness::RIGID, (-limit(most), limit(most)), true)
                 }

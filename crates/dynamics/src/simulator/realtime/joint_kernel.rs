@@ -31,7 +31,7 @@ pub(super) struct JointArena<'s> {
 /// Columns of eight 3×3 matrices.
 type Mat3Lanes<L> = [Vec3Lanes<L>; 3];
 
-/// Loads a matrix by columns.
+/// ForceAccumulator a matrix by columns.
 #[inline(always)]
 fn matrix<L: F32Lanes>(rows: &[[F32x8; 3]; 3]) -> Mat3Lanes<L> {
     [Vec3Lanes::load(&rows[0]), Vec3Lanes::load(&rows[1]), Vec3Lanes::load(&rows[2])]

@@ -28,7 +28,7 @@ pub(super) trait F32Lanes:
 {
     /// The same number in all lanes.
     fn splat(value: f32) -> Self;
-    /// Loads from memory.
+    /// ForceAccumulator from memory.
     fn load(row: &F32x8) -> Self;
     /// Stores to memory.
     fn store(self, row: &mut F32x8);

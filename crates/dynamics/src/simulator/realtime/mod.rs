@@ -52,10 +52,10 @@ mod work;
 pub use settings::RealtimeSettings;
 
 use crate::error::Error;
-use crate::force::Loads;
-use crate::motion::Motion;
+use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::rigid::Motion;
 use crate::simulator::{Capabilities, Feature, JointReaction, Simulator, StageTimes, check_step};
 use crate::world::{BodyId, Epoch, Event, Handle, JointId, SnapshotError, Status, World};
 use contact_graph::ContactGraph;
@@ -168,7 +168,7 @@ pub struct Realtime {
     impacts: ImpactStage,
     work_account: WorkAccount,
     continuous: ContinuousStage,
-    loads: Loads,
+    loads: ForceAccumulator,
     before: Vec<Motion>,
     events: Vec<Event>,
     counters: RealtimeCounters,
@@ -233,7 +233,7 @@ impl Realtime {
             impacts: ImpactStage::default(),
             work_account: WorkAccount::default(),
             continuous: ContinuousStage::default(),
-            loads: Loads::default(),
+            loads: ForceAccumulator::default(),
             before: Vec::new(),
             events: Vec::new(),
             counters: RealtimeCounters::default(),
@@ -351,7 +351,7 @@ impl Simulator for Realtime {
         Some(self.times)
     }
 
-    fn sleepers(&self, world: &World) -> Vec<BodyId> {
+    fn sleeping_bodies(&self, world: &World) -> Vec<BodyId> {
         world.bodies().ids(Status::Dynamic).iter().copied().filter(|body| self.is_asleep(*body)).collect()
     }
 
@@ -387,7 +387,7 @@ impl Simulator for Realtime {
         Some(JointReaction { force: joint.linear.as_dvec3() * rate, torque: joint.angular.as_dvec3() * rate })
     }
 
-    fn memory(&self) -> Vec<u8> {
+    fn save_state(&self) -> Vec<u8> {
         // Writing to a growing vector cannot fail.
         let written = match &self.pending_restore {
             Some(memory) => postcard::to_allocvec(memory),
@@ -396,7 +396,7 @@ impl Simulator for Realtime {
         written.unwrap_or_default()
     }
 
-    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         self.pending_restore = if memory.is_empty() {
             None
         } else {

@@ -27,8 +27,8 @@ use super::tuning::{
     FEATURE_MARGIN, IMPACT_GAP, IMPACT_ITERATIONS, MAX_IMPACTS, MAX_IMPACTS_PER_CANDIDATE,
     MAX_ROTATION_SAMPLES, MIN_IMPACT_SPEED, ROTATION_SAMPLE_ANGLE, SEPARATED_GAP, SIMULTANEOUS_GAP,
 };
-use crate::contact::{Collision, CollisionSettings, Contactor, Restitution, resolve_passive};
-use crate::motion::Motion;
+use crate::impact::{Collision, CollisionSettings, ContactBody, Restitution, resolve_passive};
+use crate::rigid::Motion;
 use crate::world::{Event, Status, World};
 use glam::{DQuat, DVec3};
 use std::cmp::{Ordering, Reverse};
@@ -568,7 +568,7 @@ impl ImpactStage {
         let sides = [0, 1].map(|k| {
             let (impact_body, state) =
                 (&self.impact_bodies[candidate.impact_bodies[k] as usize], &impact_point.states[k]);
-            Contactor {
+            ContactBody {
                 inverse_mass: impact_body.inertia.inverse_mass,
                 inverse_inertia: impact_body.inverse_inertia(state.q),
                 r: impact_point.point - state.x,

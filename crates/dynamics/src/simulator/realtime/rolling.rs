@@ -30,7 +30,7 @@ use super::tuning::{
     ROLLING_ATTEMPTS, ROLLING_ITERATIONS, ROLLING_MAX_JUMP, ROLLING_MAX_PIECES, ROLLING_PIECE_ANGLE,
     ROLLING_RECOVERY, ROLLING_SINGLE_POINT, ROLLING_WORK_TOLERANCE, SUZUKI_FRACTIONS,
 };
-use crate::motion::{Inertia, Motion, rotate_freely};
+use crate::rigid::{Inertia, Motion, rotate_freely};
 use crate::world::{Status, World};
 use glam::{DMat3, DVec3};
 use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};

@@ -13,7 +13,7 @@ use super::sim_bodies::{Activity, NONE, SimBodies, SimBody, SimCollider, has_equ
 use super::sleep::SavedIslands;
 use super::{Realtime, RealtimeCounters};
 use crate::error::Error;
-use crate::world::{BodyId, BodyRef, Epoch, Handle, JointId, MixedMaterial, ShapeId, Status, World};
+use crate::world::{BodyId, BodyRef, CombinedMaterial, Epoch, Handle, JointId, ShapeId, Status, World};
 use glam::{DVec3, Vec3};
 use rattleback_geometry::space::{Mobility, Pair, PairChanges, Space};
 use rattleback_geometry::{Aabb, Pose, Shape};
@@ -290,8 +290,8 @@ impl SavedState {
             sim_bodies.activities[slot] = match saved.status {
                 Status::Dynamic if saved.asleep => Activity::Asleep,
                 Status::Dynamic => Activity::Awake,
-                Status::Animated => Activity::KinematicAtRest,
-                Status::Fixed | Status::Inactive => Activity::Static,
+                Status::Kinematic => Activity::KinematicAtRest,
+                Status::Fixed | Status::Disabled => Activity::Static,
             };
             sim_bodies.bodies[slot] = Some(SimBody {
                 id: saved.id,
@@ -360,7 +360,7 @@ pub(super) fn are_valid_manifolds(manifolds: &[ManifoldConstraint]) -> bool {
 }
 
 /// Whether a material holds only finite, non-negative numbers in range.
-pub(super) fn is_valid_material(material: &MixedMaterial) -> bool {
+pub(super) fn is_valid_material(material: &CombinedMaterial) -> bool {
     [
         material.restitution,
         material.static_friction,

@@ -17,7 +17,7 @@
 //! Single precision may round up; the bounds are reduced by a few ulp.
 
 use super::sim_bodies::SimCollider;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::{DMat3, DVec3, Vec3};
 use rattleback_geometry::{Pose, Shape};
 use serde::{Deserialize, Serialize};

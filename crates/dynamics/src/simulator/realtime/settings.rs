@@ -1,7 +1,7 @@
 //! User settings of the real-time simulator.
 
 use crate::component;
-use crate::contact::Restitution;
+use crate::impact::Restitution;
 use crate::property::{Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 

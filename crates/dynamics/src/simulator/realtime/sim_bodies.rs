@@ -3,7 +3,7 @@
 use super::separation_bound::StepDisplacement;
 use super::tuning::REBUILD_CHANGES;
 use crate::error::Error;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{AttachedShape, BodyId, Handle, ShapeId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::space::{Mobility, ProxyId, Space, SpaceError, everywhere};
@@ -199,7 +199,7 @@ impl SimBodies {
     /// Updates the activity of kinematic bodies.
     pub fn update_kinematic(&mut self, world: &World) {
         for (id, motion) in
-            world.bodies().ids(Status::Animated).iter().zip(world.bodies().motion(Status::Animated))
+            world.bodies().ids(Status::Kinematic).iter().zip(world.bodies().motion(Status::Kinematic))
         {
             if let Some(activity) = self.activities.get_mut(id.slot() as usize) {
                 let is_moving = motion.v != DVec3::ZERO || motion.omega != DVec3::ZERO;
@@ -218,7 +218,7 @@ impl SimBodies {
 
     /// Marks all bodies that can move for the next `sync`, after another simulator has moved them.
     pub fn resync_states(&mut self, world: &World) {
-        for status in [Status::Dynamic, Status::Animated] {
+        for status in [Status::Dynamic, Status::Kinematic] {
             self.pending.extend_from_slice(world.bodies().ids(status));
         }
     }
@@ -251,7 +251,7 @@ impl SimBodies {
         }
         // Removals move other bodies to the index that became free.
         let fixed = std::mem::take(&mut self.static_removed).then_some(Status::Fixed);
-        for status in [Status::Dynamic, Status::Animated].into_iter().chain(fixed) {
+        for status in [Status::Dynamic, Status::Kinematic].into_iter().chain(fixed) {
             for (index, id) in world.bodies().ids(status).iter().enumerate() {
                 if let Some(sim_body) = self.body_mut(id.slot()) {
                     sim_body.index = index as u32;
@@ -284,7 +284,7 @@ impl SimBodies {
             if self.body(slot).is_some() {
                 self.remove_body(slot, space)?;
             }
-            if status == Status::Inactive {
+            if status == Status::Disabled {
                 return Ok(());
             }
             self.add_body(world, id, space)?;
@@ -357,8 +357,8 @@ impl SimBodies {
         }
         self.activities[slot as usize] = match sim_body.status {
             Status::Dynamic => Activity::Awake,
-            Status::Animated => Activity::KinematicAtRest,
-            Status::Fixed | Status::Inactive => Activity::Static,
+            Status::Kinematic => Activity::KinematicAtRest,
+            Status::Fixed | Status::Disabled => Activity::Static,
         };
         if sim_body.status == Status::Dynamic {
             self.added.push(id);

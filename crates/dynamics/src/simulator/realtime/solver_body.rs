@@ -6,7 +6,7 @@
 
 use super::lanes::{F32x8, LANES};
 use super::tuning::MAX_SOLVER_NUMBER;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::{DMat3, DQuat, DVec3, Mat3};
 
 /// Lanes of the translation and of the rotation in a [`BodyRow`]; the other two are padding.

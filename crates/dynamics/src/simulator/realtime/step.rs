@@ -18,7 +18,7 @@ use super::tuning::{
 };
 use super::{Realtime, RealtimeCounters, TouchPoint};
 use crate::error::Error;
-use crate::motion::{Inertia, Motion, rotate_freely};
+use crate::rigid::{Inertia, Motion, rotate_freely};
 use crate::simulator::stage_times::{StageTimes, Stopwatch};
 use crate::world::{Continuity, Event, Handle, Status, World};
 use glam::{DQuat, DVec3};
@@ -343,10 +343,10 @@ impl Realtime {
                 }
             }
         }
-        for (index, id) in world.bodies().ids(Status::Animated).iter().enumerate() {
+        for (index, id) in world.bodies().ids(Status::Kinematic).iter().enumerate() {
             let Some(sim_body) = sim_bodies.body_mut(id.slot()) else { continue };
             if sim_body.solver_index == PENDING {
-                let frame = SolverFrame::kinematic(&world.bodies().motion(Status::Animated)[index]);
+                let frame = SolverFrame::kinematic(&world.bodies().motion(Status::Kinematic)[index]);
                 // It may be in contact with bodies of both solvers, and has the same index in both.
                 for solver in solvers.iter_mut() {
                     sim_body.solver_index = solver.add_body(SolverBody::default(), frame, Kick::default());

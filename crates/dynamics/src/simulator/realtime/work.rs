@@ -19,7 +19,7 @@ use super::lanes::LANES;
 use super::sim_bodies::SimBody;
 use super::solver_body::{BodyRow, Kick, is_padding};
 use crate::joint::{Effect, JointFrame, JointState, Rows};
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{BodyId, Status, WorkCategory, WorkEntry, WorkSource, World};
 use glam::{DQuat, DVec3};
 
@@ -92,7 +92,7 @@ impl Realtime {
         let g = self.loads.uniform_acceleration();
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
-        let energy = |(index, (motion, inertia)): (usize, (&Motion, &crate::motion::Inertia))| {
+        let energy = |(index, (motion, inertia)): (usize, (&Motion, &crate::rigid::Inertia))| {
             let force = g * inertia.mass() + self.loads.wrench(index).force;
             inertia.kinetic_energy(motion) - force.dot(motion.x)
         };
@@ -241,8 +241,8 @@ impl Realtime {
             for row in rows.as_slice() {
                 let drives = match row.effect {
                     Effect::Spring { .. } => true,
-                    Effect::Drive { speed, .. } => speed != 0.0,
-                    Effect::Hold | Effect::Limit => false,
+                    Effect::Motor { speed, .. } => speed != 0.0,
+                    Effect::Lock | Effect::Limit => false,
                 };
                 let impulse = impulses.get(row.key as usize).filter(|_| drives);
                 let rate = 0.5 * (begin.rate(row) + end.rate(row));

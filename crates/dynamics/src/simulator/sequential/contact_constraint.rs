@@ -6,7 +6,7 @@
 //! most μ_s λ_n, else reduced to μ_d λ_n. An overlap d is corrected by displacements along the normal.
 
 use super::solver_body::{SequentialBody, k_matrix, pair_mut};
-use crate::world::MixedMaterial;
+use crate::world::CombinedMaterial;
 use glam::{DMat3, DVec3};
 use rattleback_geometry::Pose;
 
@@ -23,7 +23,7 @@ pub(super) struct PointContact {
     local: [DVec3; 2],
     /// Gap, m; negative where the bodies overlap.
     pub gap: f64,
-    material: MixedMaterial,
+    material: CombinedMaterial,
     /// Target normal velocity, m/s.
     target: f64,
     /// Accumulated normal and tangential impulse, N s.
@@ -37,7 +37,7 @@ impl PointContact {
         poses: [&Pose; 2],
         normal: DVec3,
         points: [DVec3; 2],
-        material: MixedMaterial,
+        material: CombinedMaterial,
     ) -> Self {
         Self {
             bodies,

@@ -125,10 +125,10 @@ impl ScalarRow {
         }
         let rate = d.dot(other.motion.v - one.motion.v) + b.dot(other.motion.omega) - a.dot(one.motion.omega);
         let (change, least, most) = match effect {
-            Effect::Hold => (-f * (rate + error / h) / k, f64::MIN, f64::MAX),
+            Effect::Lock => (-f * (rate + error / h) / k, f64::MIN, f64::MAX),
             // A limit may be reached within the step; beyond it the error is removed.
             Effect::Limit => (-f * (rate + error / h) / k, 0.0, f64::MAX),
-            Effect::Drive { speed, most } => (f * (speed - rate) / k, -most * h, most * h),
+            Effect::Motor { speed, most } => (f * (speed - rate) / k, -most * h, most * h),
             Effect::Spring { frequency, damping_ratio, most } => {
                 let omega = std::f64::consts::TAU * frequency;
                 let stiff = h * omega * (2.0 * damping_ratio + h * omega);

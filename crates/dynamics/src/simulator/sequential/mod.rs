@@ -2,7 +2,7 @@
 //!
 //! A step moves first and corrects afterwards:
 //!
-//! 1. Loads kick all bodies, which move freely for the whole step and may come to overlap.
+//! 1. ForceAccumulator kick all bodies, which move freely for the whole step and may come to overlap.
 //! 2. Contacts of overlapping shapes are found; contacts and joints become lists of constraint errors.
 //! 3. Joints whose anchors have drifted too far apart break.
 //! 4. k iterations over all joints and contacts, alternately forwards and backwards: each removes a fraction
@@ -25,11 +25,11 @@ mod work;
 
 use crate::component;
 use crate::error::Error;
-use crate::force::Loads;
+use crate::force::ForceAccumulator;
 use crate::joint::JointRecord;
-use crate::motion::{Inertia, Motion, fly};
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::rigid::{Inertia, Motion, fly};
 use crate::simulator::{Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_one_way};
 use crate::world::{BodyId, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact_constraint::PointContact;
@@ -126,7 +126,7 @@ pub struct Sequential {
     settings: SequentialSettings,
     space: SpaceKind,
     relaxation: Relaxation,
-    loads: Loads,
+    loads: ForceAccumulator,
     before: Vec<Motion>,
     touching: Vec<TouchPoint>,
     /// Changes by contacts and joints in the step, if the world keeps an energy ledger.
@@ -150,7 +150,7 @@ struct BodyTable {
 impl BodyTable {
     fn new(world: &World) -> Self {
         let mut table = Self { bodies: Vec::new(), ids: Vec::new(), index_of: HashMap::new() };
-        for status in [Status::Dynamic, Status::Animated, Status::Fixed] {
+        for status in [Status::Dynamic, Status::Kinematic, Status::Fixed] {
             let bodies = world.bodies();
             let states = bodies.motion(status).iter().zip(bodies.inertia(status));
             for (id, (motion, inertia)) in bodies.ids(status).iter().zip(states) {
@@ -190,7 +190,7 @@ impl Sequential {
     }
 
     fn with_kinds(settings: SequentialSettings, space: SpaceKind, relaxation: Relaxation) -> Self {
-        let (loads, before, touching) = (Loads::default(), Vec::new(), Vec::new());
+        let (loads, before, touching) = (ForceAccumulator::default(), Vec::new(), Vec::new());
         Self { settings, space, relaxation, loads, before, touching, account: None, epoch: Epoch::default() }
     }
 
@@ -469,11 +469,11 @@ impl Simulator for Sequential {
         ])
     }
 
-    fn memory(&self) -> Vec<u8> {
+    fn save_state(&self) -> Vec<u8> {
         postcard::to_allocvec(&self.epoch).unwrap_or_default()
     }
 
-    fn recall(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
         let malformed = |_| SnapshotError::Malformed("state of the sequential simulator");
         self.epoch = if memory.is_empty() {
             Epoch::default()

@@ -9,7 +9,7 @@
 //! velocity error, and P = f K⁻¹ (−Δx), applied as displacement times mass, the same fraction of a position
 //! error, without changing the velocities.
 
-use crate::motion::{Inertia, Motion};
+use crate::rigid::{Inertia, Motion};
 use glam::{DMat3, DQuat, DVec3};
 
 /// State of a body while constraints are solved.

@@ -8,7 +8,7 @@ use super::contact_constraint::PointContact;
 use super::joint_constraint::AnchorJoint;
 use super::solver_body::SequentialBody;
 use super::{BodyTable, Sequential};
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{WorkCategory, WorkEntry, WorkSource, World};
 use glam::DVec3;
 

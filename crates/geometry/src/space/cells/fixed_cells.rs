@@ -12,7 +12,7 @@ use super::tiling::Mix;
 pub enum CellHash {
     /// All three indices are mixed.
     #[default]
-    Mixing,
+    CombineRules,
     /// By the sum of the indices, as in the textbook: a bucket for each diagonal slice, long lists in large
     /// worlds.
     IndexSum,
@@ -56,7 +56,7 @@ impl BuildHasher for HashState {
 
     fn build_hasher(&self) -> CellHasher {
         match self.0 {
-            CellHash::Mixing => CellHasher::Mixed(Mix::default()),
+            CellHash::CombineRules => CellHasher::Mixed(Mix::default()),
             CellHash::IndexSum => CellHasher::Sum(0),
         }
     }

@@ -42,7 +42,7 @@ pub(super) struct Sweeper {
 }
 
 impl Sweeper {
-    /// Loads a problem; contacts that are soft or between immovable blocks are left out.
+    /// ForceAccumulator a problem; contacts that are soft or between immovable blocks are left out.
     pub fn take(&mut self, problem: &BlockProblem) {
         self.flat.clear();
         for (index, contact) in problem.contacts.iter().enumerate() {

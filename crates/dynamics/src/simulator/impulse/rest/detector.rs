@@ -5,7 +5,7 @@
 //! averaged over, since towers sway longer than single bodies hop.
 
 use super::super::tuning::{AVERAGING_SPANS, STILL_PEAK_SPEED, STILL_SPEED};
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 

@@ -33,7 +33,7 @@ use super::tuning::{
     STOPPING_TIME, SUPPORT_COSINE, SUPPORT_GAP,
 };
 use crate::error::Error;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::World;
 use detector::HopScale;
 pub(super) use detector::RestDetector;

@@ -12,7 +12,7 @@ use super::super::tuning::{
     RELAXATION_CHECK, RELAXATION_ROUNDS, RELAXATION_ROUNDS_MAX, RELAXATION_ROUNDS_PER_BODY,
 };
 use super::equilibrium::{LoadedBody, SupportPoint};
-use crate::contact::{Contactor, collision_matrix};
+use crate::impact::{ContactBody, collision_matrix};
 use glam::{DMat3, DVec3};
 
 /// (bodies after their loads have acted for a while, their contacts, allowed remainder, function that
@@ -129,11 +129,11 @@ fn project_to_cone(p: DVec3, n: DVec3, mu: f64) -> DVec3 {
 /// Collision matrix K of a contact; bodies outside the group have infinite mass.
 fn compliance(bodies: &[LoadedBody], support: &SupportPoint) -> DMat3 {
     let [a, b] = [0, 1].map(|side| {
-        support.bodies[side].map_or(Contactor::FIXED, |index| Contactor {
+        support.bodies[side].map_or(ContactBody::FIXED, |index| ContactBody {
             inverse_mass: bodies[index].inverse_mass,
             inverse_inertia: bodies[index].inverse_inertia,
             r: support.arms[side],
-            ..Contactor::FIXED
+            ..ContactBody::FIXED
         })
     });
     collision_matrix(&a, &b)

@@ -189,7 +189,7 @@ pub(super) fn extra_rows(world: &World, id: JointId, state: &JointState, scratch
     kind.rows(state, scratch);
     match scratch.as_slice() {
         [] => ExtraRows::Nothing,
-        [row] if row.effect == Effect::Hold && kind.type_name() == "distance" => {
+        [row] if row.effect == Effect::Lock && kind.type_name() == "distance" => {
             ExtraRows::Rod(state.offset().length() - row.error)
         }
         rows if rows.iter().all(|row| row.effect == Effect::Limit) => ExtraRows::Limit,

@@ -24,9 +24,9 @@ use super::tuning::{
     JOINT_CORRECTION_FACTOR, MECHANISM_ATTEMPTS, MECHANISM_MAX_PIECES, MECHANISM_MAX_ROWS,
     MECHANISM_PIECE_ANGLE, MECHANISM_WORK_TOLERANCE,
 };
-use crate::force::Loads;
+use crate::force::ForceAccumulator;
 use crate::joint::Rows;
-use crate::motion::Motion;
+use crate::rigid::Motion;
 use crate::world::{Status, World};
 use constraint_rows::{ExtraRows, MechanismJoint, MechanismJoints, MechanismSide, extra_rows};
 use rattle::{MechanismBody, RattleIntegrator};
@@ -162,7 +162,7 @@ impl Realtime {
             }
             let mechanism = found[root] as usize;
             let kinematic = |slot: &u32| {
-                sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.status == Status::Animated)
+                sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.status == Status::Kinematic)
             };
             let state = world.joint(joint.id).ok().and_then(|record| state(world, record, 0.0));
             let passive = state
@@ -197,7 +197,7 @@ impl Mechanism {
         world: &World,
         sim_bodies: &SimBodies,
         all: &[JointConstraint],
-        loads: &Loads,
+        loads: &ForceAccumulator,
         dt: f64,
     ) -> bool {
         self.rattle.bodies.clear();
@@ -257,7 +257,7 @@ impl Mechanism {
     /// Integrates the bodies over the step, in more pieces if the joints appear to do work ⇒ whether the
     /// joints held.
     ///
-    /// A link may accelerate strongly within a step that began slowly. Loads are constant over the step, so
+    /// A link may accelerate strongly within a step that began slowly. ForceAccumulator are constant over the step, so
     /// their work is Σ F·Δx, and the rest of ΔE is the work of the joints: zero, if the pieces are short
     /// enough. (Torques and damping do work of another kind; there the rotation rate alone decides.)
     fn run(&mut self, dt: f64, max_speed: f64) -> bool {

@@ -22,7 +22,7 @@ use super::super::tuning::{
     RATTLE_FAILED, RATTLE_ITERATIONS, RATTLE_RECOVERY, RATTLE_ROUNDING, SUZUKI_FRACTIONS,
 };
 use super::constraint_rows::{MechanismJoints, MechanismRow};
-use crate::motion::{Inertia, Motion, rotate_freely};
+use crate::rigid::{Inertia, Motion, rotate_freely};
 use glam::DVec3;
 
 /// A body of a mechanism: state, loads, and its index among the dynamic bodies.

@@ -4,7 +4,7 @@
 
 use super::constant_direction::{sliding_impulse, sticking_impulse};
 use super::{ContactLaw, polar};
-use crate::contact::{CollisionError, Impact, Outcome};
+use crate::impact::{CollisionError, Impact, Outcome};
 
 /// Sticks if the total impulse lies in the cone, otherwise slides in the initial direction; Newton's
 /// restitution.

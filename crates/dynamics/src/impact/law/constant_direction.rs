@@ -4,7 +4,7 @@
 //! instead: p = K⁻¹((0, 0, −e u_z) − u), its tangential part cut to the cone.
 
 use super::ContactLaw;
-use crate::contact::{CollisionError, Impact, Outcome};
+use crate::impact::{CollisionError, Impact, Outcome};
 use glam::DVec3;
 
 /// Fixes the direction of sliding for the whole collision; Newton's restitution, whatever is requested.

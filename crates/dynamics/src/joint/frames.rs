@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// When a joint breaks: as soon as one of these is passed. Infinite means never.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Breaking {
+pub struct BreakThresholds {
     /// Force of its locks, N.
     pub force: f64,
     /// Torque of its locks, N m.
@@ -18,13 +18,13 @@ pub struct Breaking {
     pub drift: f64,
 }
 
-impl Default for Breaking {
+impl Default for BreakThresholds {
     fn default() -> Self {
         Self { force: f64::INFINITY, torque: f64::INFINITY, drift: f64::INFINITY }
     }
 }
 
-impl Breaking {
+impl BreakThresholds {
     pub(crate) fn check(&self) -> Result<(), Error> {
         let ok = [self.force, self.torque, self.drift].iter().all(|threshold| *threshold > 0.0);
         if ok { Ok(()) } else { Err(parameter("breaking threshold", "> 0", self)) }
@@ -47,15 +47,15 @@ enum Place {
 
 /// Between whom, and where.
 #[derive(Clone, Debug)]
-pub struct Mount {
+pub struct JointFrames {
     bodies: [Option<BodyId>; 2],
     place: Place,
     name: Option<String>,
     collide: bool,
-    breaking: Breaking,
+    breaking: BreakThresholds,
 }
 
-impl Mount {
+impl JointFrames {
     /// Between two bodies, with both frames at the origin of the world until said otherwise.
     pub const fn between(a: BodyId, b: BodyId) -> Self {
         Self::new([Some(a), Some(b)])
@@ -67,7 +67,7 @@ impl Mount {
     }
 
     const fn new(bodies: [Option<BodyId>; 2]) -> Self {
-        let never = Breaking { force: f64::INFINITY, torque: f64::INFINITY, drift: f64::INFINITY };
+        let never = BreakThresholds { force: f64::INFINITY, torque: f64::INFINITY, drift: f64::INFINITY };
         Self { bodies, place: Place::Together(Pose::IDENTITY), name: None, collide: false, breaking: never }
     }
 
@@ -118,7 +118,7 @@ impl Mount {
 
     /// When it breaks.
     #[must_use]
-    pub const fn breaking(mut self, breaking: Breaking) -> Self {
+    pub const fn breaking(mut self, breaking: BreakThresholds) -> Self {
         self.breaking = breaking;
         self
     }
@@ -190,7 +190,7 @@ pub struct JointRecord {
     /// In principal coordinates of the bodies, or of the world.
     pub(crate) frames: [Pose; 2],
     pub(crate) collide: bool,
-    pub(crate) breaking: Breaking,
+    pub(crate) breaking: BreakThresholds,
     /// See [`JointState`](super::JointState).
     pub(crate) turned: [f64; 3],
     /// Orientations of both frames when `turned` was last brought up to date.
@@ -215,7 +215,7 @@ impl JointRecord {
     }
 
     /// When it breaks.
-    pub const fn breaking(&self) -> Breaking {
+    pub const fn breaking(&self) -> BreakThresholds {
         self.breaking
     }
 

@@ -14,7 +14,7 @@ use glam::{DMat3, DVec3};
 
 /// One of two bodies in contact, in the world frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Contactor {
+pub struct ContactBody {
     /// 1/m in 1/kg; 0 for a body of infinite mass.
     pub inverse_mass: f64,
     /// I⁻¹ about the centre of mass, in 1/(kg m²).
@@ -27,7 +27,7 @@ pub struct Contactor {
     pub omega: DVec3,
 }
 
-impl Contactor {
+impl ContactBody {
     /// A body that no impulse moves, at rest.
     pub const FIXED: Self = Self {
         inverse_mass: 0.0,
@@ -83,7 +83,7 @@ impl Contactor {
 }
 
 /// (A, B) ⇒ K in the world frame.
-pub fn collision_matrix(a: &Contactor, b: &Contactor) -> DMat3 {
+pub fn collision_matrix(a: &ContactBody, b: &ContactBody) -> DMat3 {
     let k = a.matrix() + b.matrix();
     // Symmetric except for rounding.
     (k + k.transpose()) * 0.5
@@ -112,19 +112,19 @@ pub fn contact_frame(normal: DVec3) -> Result<DMat3, CollisionError> {
 ///
 /// ```
 /// use glam::{DMat3, DVec3};
-/// use rattleback_dynamics::contact::{Collision, CollisionSettings, Contactor, resolve};
+/// use rattleback_dynamics::impact::{Collision, CollisionSettings, ContactBody, resolve};
 ///
 /// // A ball of 1 kg and radius 0.1 m, thrown flat onto the floor.
 /// let inverse_inertia = DMat3::from_diagonal(DVec3::splat(1.0 / 0.004));
 /// let r = DVec3::new(0.0, 0.0, -0.1);
 /// let ball =
-///     Contactor { inverse_mass: 1.0, inverse_inertia, r, v: DVec3::new(3.0, 0.0, -2.0), omega: DVec3::ZERO };
-/// let (collision, world) = Collision::between(&Contactor::FIXED, &ball, DVec3::Z)?;
+///     ContactBody { inverse_mass: 1.0, inverse_inertia, r, v: DVec3::new(3.0, 0.0, -2.0), omega: DVec3::ZERO };
+/// let (collision, world) = Collision::between(&ContactBody::FIXED, &ball, DVec3::Z)?;
 /// let settings = CollisionSettings { e: 0.5, mu: 0.2, ..CollisionSettings::default() };
 /// let outcome = resolve(&collision, &settings)?;
 /// let ball = ball.after(world * outcome.impulse);
 /// assert!((ball.v - DVec3::new(2.4, 0.0, 1.0)).length() < 1e-12);
-/// # Ok::<(), rattleback_dynamics::contact::CollisionError>(())
+/// # Ok::<(), rattleback_dynamics::impact::CollisionError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Collision {
@@ -140,7 +140,7 @@ impl Collision {
     /// # Errors
     /// Values that are not finite, a negative inverse mass, no direction of the normal, or two bodies of
     /// infinite mass.
-    pub fn between(a: &Contactor, b: &Contactor, normal: DVec3) -> Result<(Self, DMat3), CollisionError> {
+    pub fn between(a: &ContactBody, b: &ContactBody, normal: DVec3) -> Result<(Self, DMat3), CollisionError> {
         a.check()?;
         b.check()?;
         if a.inverse_mass == 0.0 && b.inverse_mass == 0.0 {

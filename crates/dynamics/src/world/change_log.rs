@@ -8,13 +8,13 @@ const KEPT: usize = 1 << 16;
 
 /// The last changes; every change is a revision.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Journal {
+pub(super) struct ChangeLog {
     /// Revision before the first entry.
     start: u64,
     entries: Vec<BodyId>,
 }
 
-impl Journal {
+impl ChangeLog {
     pub const fn revision(&self) -> u64 {
         self.start.wrapping_add(self.entries.len() as u64)
     }
@@ -46,15 +46,15 @@ mod tests {
 
     #[test]
     fn tells_what_changed_or_that_it_forgot() {
-        let mut journal = Journal::default();
+        let mut change_log = ChangeLog::default();
         let id = |slot| BodyId::from_parts(slot, 0);
         for slot in 0..3 * KEPT as u32 {
-            journal.note(id(slot));
+            change_log.note(id(slot));
         }
-        let now = journal.revision();
-        assert_eq!(journal.since(now), Some(&[][..]));
-        assert_eq!(journal.since(now - 2), Some(&[id(3 * KEPT as u32 - 2), id(3 * KEPT as u32 - 1)][..]));
-        assert_eq!(journal.since(0), None);
-        assert_eq!(journal.since(now + 1), None);
+        let now = change_log.revision();
+        assert_eq!(change_log.since(now), Some(&[][..]));
+        assert_eq!(change_log.since(now - 2), Some(&[id(3 * KEPT as u32 - 2), id(3 * KEPT as u32 - 1)][..]));
+        assert_eq!(change_log.since(0), None);
+        assert_eq!(change_log.since(now + 1), None);
     }
 }

@@ -21,7 +21,7 @@ use super::{CollisionError, Impact, Outcome, phased, polar};
 ///
 /// ```
 /// use glam::{DMat3, DVec3};
-/// use rattleback_dynamics::contact::{
+/// use rattleback_dynamics::impact::{
 ///     Collision, CollisionError, CollisionSettings, ContactLaw, Impact, Outcome, resolve_by,
 /// };
 ///

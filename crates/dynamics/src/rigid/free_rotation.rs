@@ -272,7 +272,7 @@ pub(crate) fn longest_piece(q: DQuat, l: DVec3, j: DVec3) -> f64 {
 ///
 /// ```
 /// use glam::{DQuat, DVec3};
-/// use rattleback_dynamics::motion::rotate_freely;
+/// use rattleback_dynamics::rigid::rotate_freely;
 /// // A sphere turns about its angular momentum at |L| / I.
 /// let q = rotate_freely(DQuat::IDENTITY, DVec3::Z * 6.0, DVec3::splat(0.5), 0.1);
 /// assert!(q.angle_between(DQuat::from_rotation_z(0.3)) < 1e-7);

@@ -5,7 +5,7 @@
 //! during it.
 
 use super::ContactLaw;
-use crate::contact::{CollisionError, Impact, Outcome};
+use crate::impact::{CollisionError, Impact, Outcome};
 use glam::DVec3;
 
 /// Rows solved one after the other and projected on the cone, as in real-time engines; Newton's restitution.

@@ -141,13 +141,13 @@ pub struct MicroOutcome {
 ///
 /// ```
 /// use glam::{DMat3, DVec3};
-/// use rattleback_dynamics::contact::{Collision, CollisionSettings, MicroKind, MicroSettings, micro_collision};
+/// use rattleback_dynamics::impact::{Collision, CollisionSettings, MicroKind, MicroSettings, micro_collision};
 ///
 /// let collision = Collision { k: DMat3::IDENTITY, u: DVec3::new(0.01, 0.0, -0.1) };
 /// let micro = micro_collision(&collision, &CollisionSettings::default(), &MicroSettings::default(), 0.5e-3)?;
 /// assert_eq!(micro.kind, MicroKind::Reversed);
 /// assert_eq!(micro.outcome.velocity, DVec3::new(-0.01, 0.0, 0.1));
-/// # Ok::<(), rattleback_dynamics::contact::CollisionError>(())
+/// # Ok::<(), rattleback_dynamics::impact::CollisionError>(())
 /// ```
 pub fn micro_collision(
     collision: &Collision,

@@ -9,7 +9,7 @@
 //! never upwards.
 
 use super::ContactLaw;
-use crate::contact::{CollisionError, Impact, Outcome};
+use crate::impact::{CollisionError, Impact, Outcome};
 use glam::DVec3;
 
 /// Combination of a frictionless and a sticking impulse, with a tangential restitution; Newton's restitution

@@ -28,7 +28,7 @@ impl Collision {
 ///
 /// ```
 /// use glam::{DMat3, DVec3};
-/// use rattleback_dynamics::contact::{Collision, CollisionSettings, Restitution, resolve, resolve_passive};
+/// use rattleback_dynamics::impact::{Collision, CollisionSettings, Restitution, resolve, resolve_passive};
 ///
 /// // A rod tilted by 50° that slides towards its upper end.
 /// let k = DMat3::from_cols(
@@ -38,7 +38,7 @@ impl Collision {
 /// let settings = CollisionSettings { restitution: Restitution::Newton, e: 1.0, mu: 0.6, ..CollisionSettings::default() };
 /// assert!(resolve(&collision, &settings)?.work > 0.1);
 /// assert!(resolve_passive(&collision, &settings)?.work < 1e-12);
-/// # Ok::<(), rattleback_dynamics::contact::CollisionError>(())
+/// # Ok::<(), rattleback_dynamics::impact::CollisionError>(())
 /// ```
 pub fn resolve_passive(
     collision: &Collision,

@@ -2,7 +2,7 @@
 //!
 //! Rotation is measured by the rotation vector of B in A's axes: exact about a single axis, and to first order about several.
 
-use super::axis::{Drive, Freedom};
+use super::axis::{JointAxis, Motor};
 use super::row::{Effect, Row};
 use super::{Joint, JointState, Locks, Rows};
 use crate::component;
@@ -12,7 +12,7 @@ use glam::DVec3;
 
 component! {
     /// Six axes, each locked (min = max), limited (min < max) or free (min > max), with springs and motors.
-    pub struct SixAxis as "six-axis" {
+    pub struct Generic6Dof as "six-axis" {
         /// Least position along the axes of A.
         linear_min: DVec3 = DVec3::ZERO, "m", Allowed::Finite;
         /// Largest position along the axes of A.
@@ -38,7 +38,7 @@ component! {
     }
 }
 
-impl SixAxis {
+impl Generic6Dof {
     fn locks_rotation(&self) -> bool {
         self.angular_min == self.angular_max
     }
@@ -52,15 +52,15 @@ impl SixAxis {
 }
 
 /// (least and largest value, speed and force of the motor) ⇒ what acts along an axis.
-fn freedom(range: (f64, f64), speed: f64, effort: f64) -> Freedom {
-    Freedom {
+fn freedom(range: (f64, f64), speed: f64, effort: f64) -> JointAxis {
+    JointAxis {
         limits: (range.0 <= range.1).then_some(range),
-        drive: if effort > 0.0 { Drive::Speed { speed, most: effort } } else { Drive::None },
+        drive: if effort > 0.0 { Motor::Speed { speed, most: effort } } else { Motor::None },
         friction: 0.0,
     }
 }
 
-impl Joint for SixAxis {
+impl Joint for Generic6Dof {
     fn locks(&self) -> Locks {
         let along = [0, 1, 2].map(|k| self.linear_min[k] == 0.0 && self.linear_max[k] == 0.0);
         let rotation = self.locks_rotation() && self.angular_min == DVec3::ZERO;

@@ -35,7 +35,7 @@ mod slide_arc;
 mod slide_piece;
 mod taylor;
 
-pub use collision::{Collision, Contactor, collision_matrix, contact_frame};
+pub use collision::{Collision, ContactBody, collision_matrix, contact_frame};
 pub use compliance::{Compliance, Flow, Sticking};
 pub use error::CollisionError;
 pub use impact::Impact;

@@ -7,7 +7,7 @@ use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceErr
 
 /// Answers questions about a world, see [the module](crate::query).
 #[derive(Debug)]
-pub struct WorldIndex {
+pub struct QueryPipeline {
     space: Box<dyn Space>,
     /// By slot of the shape.
     shapes: Vec<Option<(ShapeId, ProxyId)>>,
@@ -18,7 +18,7 @@ pub struct WorldIndex {
     changes: PairChanges,
 }
 
-impl WorldIndex {
+impl QueryPipeline {
     /// Kind of space ⇒ empty index; call [`update`](Self::update) before asking.
     pub fn new(kind: SpaceKind) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl WorldIndex {
     fn place_body(&mut self, world: &World, id: BodyId) -> Result<(), QueryError> {
         let Ok(body) = world.body(id) else { return Ok(()) };
         let pose = body.pose();
-        let moves = matches!(body.status(), Status::Dynamic | Status::Animated);
+        let moves = matches!(body.status(), Status::Dynamic | Status::Kinematic);
         for shape in body.shapes() {
             let Ok(attached) = world.shape(*shape) else { continue };
             let bounds = attached.shape.aabb(&(pose * attached.pose)).unwrap_or_else(everywhere);
