@@ -262,7 +262,7 @@ fn decompose_cuts_an_l_in_two() {
     let again = folder.run(&["info", "parts.obj"]).fine();
     assert!(again.contains("components 2"), "{again}");
     let rough = folder.run(&["decompose", "l.obj", "--error", "0.5"]).fine();
-    assert!(rough.contains("as asked"), "{rough}");
+    assert!(rough.contains("within --error"), "{rough}");
     folder.run(&["decompose", "l.obj", "--error", "-1"]).refused(&["l.obj"]);
     folder.run(&["decompose", "nowhere.obj"]).refused(&["nowhere.obj"]);
 }
@@ -337,7 +337,7 @@ fn scenes_are_converted() {
     assert!(folder.run(&["check", "motor.sandbox"]).fine().contains("sequential"));
     folder.run(&["render", "motor.sandbox", "--png", "a.png", "--size", "80x50"]).fine();
     folder.run(&["convert", "bridge", "b.obj"]).refused(&[".toml or .json"]);
-    folder.run(&["convert", "a.toml", "./a.toml"]).refused(&["over itself"]);
+    folder.run(&["convert", "a.toml", "./a.toml"]).refused(&["overwritten by itself"]);
     folder.run(&["convert", "nothing", "b.toml"]).refused(&["nothing"]);
     std::fs::write(folder.path("bad.sandbox"), "Environment {\n  Ids = 3\n}").unwrap();
     folder.run(&["check", "bad.sandbox"]).refused(&["bad.sandbox:2:3", "did you mean", "^^^"]);

@@ -15,7 +15,7 @@ use super::settings::ConstraintSettings;
 use super::trajectory::{Trajectory, evaluate};
 use super::tuning::{
     APPROXIMATE_SWEEPS, APPROXIMATE_TOLERANCE, MAX_PIVOTED_CONTACTS, MAX_TRAJECTORY_PROJECTIONS,
-    OVERLAP_RECOVERY, OVERLAP_SLOP, TOLERANCE_PER_SPEED, TRAJECTORY_JOINT_TOLERANCE,
+    OVERLAP_RECOVERY, TOLERANCE_PER_SPEED, TRAJECTORY_JOINT_TOLERANCE,
 };
 use super::world_mirror::WorldMirror;
 use crate::rigid::Motion;
@@ -43,6 +43,8 @@ pub(super) struct ContactInterval<'s> {
     pub approximate: bool,
     /// Most Newton steps.
     pub newton_steps: usize,
+    /// Overlap that is left as it is, in touching tolerances.
+    pub overlap_slop: f64,
 }
 
 impl ContactInterval<'_> {
@@ -219,7 +221,7 @@ impl ContactInterval<'_> {
             self.time * by.v + (turned - arm)
         };
         let gap = point.gap + point.normal().dot(displacement(1) - displacement(0));
-        let excess = point.gap + OVERLAP_SLOP * point.tolerance;
+        let excess = point.gap + self.overlap_slop * point.tolerance;
         let least = if excess < 0.0 { point.gap - OVERLAP_RECOVERY * excess } else { point.gap.min(0.0) };
         (gap, least)
     }

@@ -22,10 +22,17 @@ use super::manifold_point::ManifoldPoint;
 use super::trajectory::{Trajectory, evaluate};
 use super::tuning::SEPARATING_SPEED;
 use crate::rigid::Motion;
+use crate::world::World;
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
 impl Constraint {
+    /// Whether slow landings and the energy of an island are treated exactly: small islands without joints, in
+    /// worlds that no other simulator has stepped and left with overlaps.
+    pub(super) fn is_refined(&self, world: &World, island: &ContactIsland) -> bool {
+        !self.is_large(island) && island.mechanisms.is_empty() && !world.was_stepped_by_others()
+    }
+
     /// Decelerates points that would land before the end of an interval and are too slow for an impact.
     pub(super) fn slow_landing(
         &mut self,
@@ -93,7 +100,6 @@ impl Constraint {
     /// Whether all touching points of an island separate and stay apart until the end of an interval.
     pub(super) fn separates(
         &self,
-        island: &ContactIsland,
         (now, points): (&[Motion], &[ManifoldPoint]),
         free: &[Trajectory],
         (begin, time): (f64, f64),
@@ -113,7 +119,7 @@ impl Constraint {
             point.gap.max(0.0) + point.normal().dot(b - a) > 0.0
         };
         let touching = || points.iter().filter(|point| point.is_touching());
-        island.mechanisms.is_empty() && touching().next().is_some() && touching().all(leaves)
+        touching().next().is_some() && touching().all(leaves)
     }
 }
 

@@ -26,7 +26,9 @@ use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 impl Constraint {
     /// Whether an island has more bodies than are advanced from impact to impact.
     pub(super) fn is_large(&self, island: &ContactIsland) -> bool {
-        island.bodies.len() > self.settings.exact_bodies as usize
+        let (bodies, limit) = (island.bodies.len(), self.settings.exact_bodies as usize);
+        // Rows and stacks have few pairs, and few impacts in a sub-step.
+        bodies > limit || (2 * bodies > limit && island.pairs.len() > bodies)
     }
 
     /// Most Newton steps for the forces of an island. A resting one needs few; a heap that is not quite at

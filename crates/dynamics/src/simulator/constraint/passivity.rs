@@ -25,8 +25,8 @@ impl Constraint {
         end: &mut [Motion],
     ) {
         let moves = |body: &usize| start[*body].v != DVec3::ZERO || start[*body].omega != DVec3::ZERO;
-        // Joints with motors, and bodies that are moved along paths, do work. Bodies that only point each other keep their momentum instead.
-        if !island.mechanisms.is_empty() || island.others.is_empty() || island.others.iter().any(moves) {
+        // Kinematic bodies do work; without a static body, scaling would violate conservation of momentum.
+        if island.others.is_empty() || island.others.iter().any(moves) {
             return;
         }
         let pull = |body: usize| match free[body] {
@@ -56,7 +56,7 @@ impl Constraint {
         }
         let factor = if in_contact > 0.0 { (1.0 - excess / in_contact).max(0.0).sqrt() } else { 0.0 };
         let unpaid = (excess - in_contact).max(0.0);
-        let down = if weight > 0.0 && !self.is_large(island) { unpaid / weight } else { 0.0 };
+        let down = if weight > 0.0 { unpaid / weight } else { 0.0 };
         for &body in &island.bodies {
             if !self.contact_free[body] {
                 end[body].v *= factor;

@@ -10,7 +10,7 @@ use super::time_of_impact::{PairSeparation, TrajectorySet, first_impact};
 use super::trajectory::{Trajectory, evaluate};
 use super::tuning::{
     MAX_BROAD_PHASE_PASSES, MAX_CONTACT_PHASES, MAX_IMPACTS_LARGE_ISLAND, MAX_INTERVAL_CUTS, MAX_SLIP_ENDS,
-    NEWTON_BACKOFF,
+    NEWTON_BACKOFF, OVERLAP_SLOP,
 };
 use super::world_mirror::MirrorBody;
 use super::{Constraint, ContactForce};
@@ -164,7 +164,9 @@ impl Constraint {
                     }
                     None => self.advance_island(world, &island, &start, &free, &mut end, sub_step),
                 }
-                self.limit_energy(&island, (&start, &free), &mut end);
+                if self.is_refined(world, &island) {
+                    self.limit_energy(&island, (&start, &free), &mut end);
+                }
                 self.account_island(world, &island, (&start, &end, &free), posted, h);
             }
             if !self.mirror.extend_bounds(world, &start, &end)? {
@@ -227,7 +229,8 @@ impl Constraint {
         }
         let mut now = start.to_vec();
         let (mut elapsed, mut rounds, mut impacts, mut phases, mut slip_ends) = (0.0, 0, 0, 0, 0);
-        let exact = island.bodies.len() <= self.settings.exact_bodies as usize;
+        let exact = !self.is_large(island);
+        let refined = exact && self.is_refined(world, island);
         let limit = self.settings.collision_limit as usize;
         let max_impacts = if exact { 4 * limit + 16 } else { limit.min(MAX_IMPACTS_LARGE_ISLAND) };
         loop {
@@ -246,16 +249,16 @@ impl Constraint {
             let left = h - elapsed;
             if impacts <= max_impacts {
                 points.retain(|point| !is_fast(point));
-                if exact {
+                if refined {
                     // Pairs apart are advanced to the time at which they touch, however slowly they approach.
                     let touching = touching_pairs(&points);
                     points.retain(|point| touching.binary_search(&point.pair).is_ok());
-                    if self.separates(island, (&now, &points), free, (begin + elapsed, left)) {
+                    if self.separates((&now, &points), free, (begin + elapsed, left)) {
                         points.clear();
                     }
                 }
             }
-            if exact && island.mechanisms.is_empty() {
+            if refined {
                 self.slow_landing(&mut now, (&points, free), left, contact_speed);
             }
             let interval = StepInterval { begin: begin + elapsed, time: left, approximate: false };
@@ -500,6 +503,7 @@ impl Constraint {
             time,
             approximate,
             newton_steps: self.newton_step_budget(island),
+            overlap_slop: if self.is_refined(world, island) { OVERLAP_SLOP } else { 1.0 },
         };
         let report =
             interval.solve(&island.bodies, now, points, &mut self.forces, (free, &mut trajectories), end);
