@@ -56,7 +56,8 @@ use crate::motion::Motion;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{
-    Capabilities, Feature, JointReaction, Simulator, TouchPoint, check_step, refuse_one_way,
+    Capabilities, Feature, JointReaction, Simulator, TouchPoint, check_step, refuse_locked_rotations,
+    refuse_one_way,
 };
 use crate::world::{
     BodyId, Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World,
@@ -268,6 +269,7 @@ impl Simulator for Constraint {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_one_way("constraint", world)?;
+        refuse_locked_rotations("constraint", world)?;
         match world.begin_step(&self.epoch) {
             Continuity::Unbroken => {}
             Continuity::SteppedByOthers => self.retake_states(),
@@ -314,7 +316,6 @@ impl Simulator for Constraint {
             Feature::BreakTorque,
             Feature::JointReactions,
             Feature::GravityScale,
-            Feature::LockedRotations,
             Feature::EnergyLedger,
         ])
     }

@@ -26,7 +26,8 @@ use crate::simulator::constraint::roster_state::RosterState;
 use crate::simulator::constraint::touch::{Touch, gather};
 use crate::simulator::constraint::work::add_contact_work;
 use crate::simulator::{
-    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way,
+    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_locked_rotations,
+    refuse_one_way,
 };
 use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use glam::DMat3;
@@ -282,6 +283,7 @@ impl Simulator for Penalty {
         check_step(dt)?;
         refuse_joints("penalty", world)?;
         refuse_one_way("penalty", world)?;
+        refuse_locked_rotations("penalty", world)?;
         if world.begin_step(&self.epoch) != Continuity::Unbroken {
             self.roster.forget();
         }
@@ -320,7 +322,6 @@ impl Simulator for Penalty {
             Feature::Friction,
             Feature::KinematicBodies,
             Feature::GravityScale,
-            Feature::LockedRotations,
             Feature::EnergyLedger,
         ])
     }
