@@ -112,6 +112,15 @@ pub(crate) fn refuse_one_way(simulator: &'static str, world: &World) -> Result<(
     Err(Error::Unsupported { simulator, what: "shapes with `one_way`", instead })
 }
 
+/// The error for a simulator whose equations cannot do with bodies that never turn.
+pub(crate) fn refuse_locked_rotations(simulator: &'static str, world: &World) -> Result<(), Error> {
+    if world.iter_bodies().all(|body| !body.is_rotation_locked()) {
+        return Ok(());
+    }
+    let instead = "use another simulator, or let the body turn";
+    Err(Error::Unsupported { simulator, what: "bodies whose rotations are locked", instead })
+}
+
 /// The error for a step length that is no length.
 pub(crate) fn check_step(dt: f64) -> Result<(), Error> {
     if dt.is_finite() && dt > 0.0 {

@@ -65,7 +65,9 @@ use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::rigid::Motion;
-use crate::simulator::{Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_one_way};
+use crate::simulator::{
+    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_locked_rotations, refuse_one_way,
+};
 use crate::world::{
     BodyId, Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World,
 };
@@ -280,6 +282,7 @@ impl Simulator for Constraint {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         check_step(dt)?;
         refuse_one_way("constraint", world)?;
+        refuse_locked_rotations("constraint", world)?;
         match world.begin_step(&self.epoch) {
             Continuity::Unbroken => {}
             Continuity::SteppedByOthers => self.drop_body_states(),
@@ -326,7 +329,6 @@ impl Simulator for Constraint {
             Feature::BreakTorque,
             Feature::JointReactions,
             Feature::GravityScale,
-            Feature::LockedRotations,
             Feature::EnergyLedger,
         ])
     }

@@ -365,7 +365,8 @@ impl Constraint {
                     deceleration -= sign * along.dot(acceleration);
                 }
             }
-            (deceleration > 0.0).then(|| slip / deceleration)
+            // A little later than that, so that friction has stopped it for good.
+            (deceleration > 0.0).then(|| (1.0 + 1e-6) * slip / deceleration)
         };
         points.iter().zip(&self.forces.impulse).filter_map(stop).min_by(f64::total_cmp)
     }
@@ -503,7 +504,11 @@ impl Constraint {
             time,
             approximate,
             newton_steps: self.newton_step_budget(island),
-            overlap_slop: if self.is_refined(world, island) { OVERLAP_SLOP } else { 1.0 },
+            overlap_slop: if island.bodies.len() == 1 && self.is_refined(world, island) {
+                OVERLAP_SLOP
+            } else {
+                1.0
+            },
         };
         let report =
             interval.solve(&island.bodies, now, points, &mut self.forces, (free, &mut trajectories), end);

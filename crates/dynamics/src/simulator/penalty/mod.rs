@@ -30,7 +30,8 @@ use crate::simulator::constraint::trajectory::{Trajectory, evaluate};
 use crate::simulator::constraint::work::add_contact_work;
 use crate::simulator::constraint::world_mirror::WorldMirror;
 use crate::simulator::{
-    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way,
+    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_locked_rotations,
+    refuse_one_way,
 };
 use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use glam::DMat3;
@@ -302,6 +303,7 @@ impl Simulator for Penalty {
         check_step(dt)?;
         refuse_joints("penalty", world)?;
         refuse_one_way("penalty", world)?;
+        refuse_locked_rotations("penalty", world)?;
         if world.begin_step(&self.epoch) != Continuity::Unbroken {
             self.mirror.clear();
         }
@@ -340,7 +342,6 @@ impl Simulator for Penalty {
             Feature::Friction,
             Feature::KinematicBodies,
             Feature::GravityScale,
-            Feature::LockedRotations,
             Feature::EnergyLedger,
         ])
     }
