@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // 2. A ring tilted by 45° two metres away. Results are in the frame of the first shape, here the wall's.
-    let tilted = Pose::new(DQuat::from_rotation_z(std::f64::consts::FRAC_PI_4), DVec3::X * 2.0);
+    let tilted = Pose::new(DQuat::from_rotation_y(std::f64::consts::FRAC_PI_4), DVec3::X * 2.0);
     let nearest = distance(&wall, &ring, &tilted)?;
     println!(
         "ring: {:.4} m away, between {:.3} and {:.3}",
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // 3. The cube approaches. With a margin of 2 cm contacts appear before it touches, and the cache carries each
     //    search over to the next step.
     let (mut cache, mut contacts) = (ContactCache::default(), Contacts::default());
-    for x in [0.63, 0.62, 0.61, 0.6, 0.59] {
+    for x in [0.63, 0.615, 0.61, 0.6, 0.59] {
         collide(&wall, &cube, &Pose::at(DVec3::X * x), 0.02, &mut cache, &mut contacts)?;
         match contacts.deepest() {
             Some((_, point)) => println!("cube at {x}: separation {:+.3} m", point.separation),

@@ -12,12 +12,12 @@
 //! holes need nothing special: the hole's loop runs the other way round.
 //!
 //! That is `by_three_stages`. There is a shorter way to the same numbers: with v = a·(b×c), the tetrahedron
-//! (0, a, b, c) has ∫1 = v/6, ∫x = v/24 (a+b+c)_x and ∫xy = v/120 (a_x a_y + b_x b_y + c_x c_y + s_x s_y), s
-//! = a+b+c, and the signed tetrahedra over the triangles of a closed surface add up to its volume; a polygon
-//! is the signed fan from its first corner, convex or not. It takes a seventh of the time and is what all
-//! shapes use. Only the totals of the two ways agree, not what each face adds, so they must not be mixed. The
-//! moments are taken about the centre of the bounding box and moved to the origin afterwards, else a small
-//! part far away drowns in cancellation.
+//! (0, a, b, c) has ∫1 = v/6, ∫x = v/24 (a+b+c)_x and ∫xy = v/120 (a_x a_y + b_x b_y + c_x c_y + s_x s_y),
+//! s = a+b+c, and the signed tetrahedra over the triangles of a closed surface add up to its volume; a
+//! polygon is the signed fan from its first corner, convex or not. It takes a seventh of the time and is what
+//! all shapes use. Only the totals of the two ways agree, not what each face adds, so they must not be mixed.
+//! The moments are taken about the centre of the bounding box and moved to the origin afterwards, else a
+//! small part far away drowns in cancellation.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};

@@ -6,9 +6,9 @@
 //! negated). Along the latter s = n·(b − a) with a and b any points of the two edges.
 //!
 //! Most candidates are never evaluated. With q any point of B, s(n) ≤ n·q − max_A n·a, so a face of A with
-//! f = n·q − d below the best found so far is out after one product. An edge of A has n = α n_l + β n_r, α, β
-//! ≥ 0, α + β ≥ 1, hence s ≤ α f_l + β f_r, at most max(f_l, f_r) if both are negative: it is out if both its
-//! faces are, for the same q. The same with A and B exchanged. Points q deep in the other solid make this
+//! f = n·q − d below the best found so far is out after one product. An edge of A has n = α n_l + β n_r, α,
+//! β ≥ 0, α + β ≥ 1, hence s ≤ α f_l + β f_r, at most max(f_l, f_r) if both are negative: it is out if both
+//! its faces are, for the same q. The same with A and B exchanged. Points q deep in the other solid make this
 //! sharp; the cache holds the previous contact for that.
 //!
 //! A first guess, or the previous axis, may be proved to be the best at once (see `early_exit`); then no

@@ -1,8 +1,8 @@
 //! Facet of a piece: the part of its surface that faces the other piece along the contact normal.
 //!
 //! In a window across the normal n with axes u, v and origin o a point is (x, y, h) = ((p − o)·u, (p − o)·v,
-//! (p − o)·n). A facet is a convex polygon, a segment or a point in (x, y) and a plane of heights above it, h
-//! = h₀ + g_x x + g_y y. A plane m·(p − o) = c gives h = (c − (m·u) x − (m·v) y)/(m·n); the heights along a
+//! (p − o)·n). A facet is a convex polygon, a segment or a point in (x, y) and a plane of heights above it,
+//! h = h₀ + g_x x + g_y y. A plane m·(p − o) = c gives h = (c − (m·u) x − (m·v) y)/(m·n); the heights along a
 //! segment rise in its direction only.
 
 use glam::{DVec2, DVec3};

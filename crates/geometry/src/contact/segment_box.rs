@@ -1,9 +1,9 @@
 //! Nearest points of a box and a segment.
 //!
-//! With p(t) = p₀ + t d and g_k(t) the excess of p_k beyond ±h_k (zero inside), the squared distance is f(t)
-//! = Σ g_k², convex with f′ = 2 Σ d_k g_k: continuous, growing and linear between the at most six t where a
-//! coordinate passes ±h_k. Halving [0, 1] at those that lie in what is left leaves one linear piece, whose
-//! zero is the answer.
+//! With p(t) = p₀ + t d and g_k(t) the excess of p_k beyond ±h_k (zero inside), the squared distance is
+//! f(t) = Σ g_k², convex with f′ = 2 Σ d_k g_k: continuous, growing and linear between the at most six t
+//! where a coordinate passes ±h_k. Halving [0, 1] at those that lie in what is left leaves one linear piece,
+//! whose zero is the answer.
 
 use glam::DVec3;
 

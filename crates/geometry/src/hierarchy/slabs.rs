@@ -3,8 +3,8 @@
 //! Along o + t d a box is entered at t_near = max over axes of (near_i − o_i)/d_i and left at t_far = min of
 //! (far_i − o_i)/d_i, near_i the side hit first. With |d|_∞ = 1 and w_i = 1/d_i this is near_i w_i − o_i w_i:
 //! one product and one difference, o_i w_i known beforehand. A rounding error of ε in a coordinate moves t by
-//! ε |w_i|, so widening every box by a slack δ larger than all rounding errors is the same as taking o_i w_i
-//! + δ|w_i| on entry and o_i w_i − δ|w_i| on exit. Directions with |d_i| below a floor are lifted to it,
+//! ε |w_i|, so widening every box by a slack δ larger than all rounding errors is the same as taking o_i
+//! w_i + δ|w_i| on entry and o_i w_i − δ|w_i| on exit. Directions with |d_i| below a floor are lifted to it,
 //! which moves the ray less than δ before it leaves the box, and spares all special cases of rays within a
 //! side plane.
 

@@ -1,7 +1,7 @@
 //! Unit frame of a tree: boxes in single precision, rounded outwards relative to the root box.
 //!
-//! A point p of the root box maps to u = s (p − c), c the root's centre and s a power of two with ½ < max|u|
-//! ≤ 1 (s is exact, so scaling rounds nothing). Rounding u to f32 moves it by at most 2⁻²⁵, the f64
+//! A point p of the root box maps to u = s (p − c), c the root's centre and s a power of two with ½ <
+//! max|u| ≤ 1 (s is exact, so scaling rounds nothing). Rounding u to f32 moves it by at most 2⁻²⁵, the f64
 //! subtraction by 2⁻⁵³, and the sum u ± 2⁻²³ by at most 2⁻²⁴. So low = f32(u) − 2⁻²³ lies below u and high =
 //! f32(u) + 2⁻²³ above it, for any position and size of the mesh.
 

@@ -1,8 +1,8 @@
 //! Triangles abc, right-handed normal n = (b − a) × (c − b).
 //!
-//! Nearest point to p: the foot of the perpendicular if it lies inside (all three ((aᵢ₊₁ − aᵢ) × (p − aᵢ))·n
-//! ≥ 0), else the nearest of the three sides' nearest points. This costs more than a search through Voronoi
-//! regions, but is correct for needles and triangles without area, through their sides.
+//! Nearest point to p: the foot of the perpendicular if it lies inside (all three ((aᵢ₊₁ − aᵢ) × (p −
+//! aᵢ))·n ≥ 0), else the nearest of the three sides' nearest points. This costs more than a search through
+//! Voronoi regions, but is correct for needles and triangles without area, through their sides.
 
 use glam::DVec3;
 

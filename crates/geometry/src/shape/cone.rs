@@ -1,5 +1,5 @@
-//! Cones of base radius r and height h along z, the centre of mass at the origin: base at z = −h/4, apex at z
-//! = 3h/4.
+//! Cones of base radius r and height h along z, the centre of mass at the origin: base at z = −h/4, apex at
+//! z = 3h/4.
 //!
 //! V = π r² h/3, I_zz = 3/10 m r², I_xx = I_yy = 3/20 m r² + 3/80 m h².
 

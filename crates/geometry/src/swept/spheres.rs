@@ -1,7 +1,7 @@
 //! Two spheres that move on straight lines while s goes from 0 to 1.
 //!
-//! With P = a₀ − b₀, D = V_a − V_b and R = r_a + r_b: |P + s D|² = R², that is f₂ s² + 2 h s + f₀ = 0 with f₂
-//! = D·D, h = P·D, f₀ = P·P − R². Apart at first (f₀ > 0) and closing (h < 0), the first root is f₀/(−h +
+//! With P = a₀ − b₀, D = V_a − V_b and R = r_a + r_b: |P + s D|² = R², that is f₂ s² + 2 h s + f₀ = 0 with
+//! f₂ = D·D, h = P·D, f₀ = P·P − R². Apart at first (f₀ > 0) and closing (h < 0), the first root is f₀/(−h +
 //! √(h² − f₂ f₀)), which does not cancel. The contact lies on the line of centres at that time.
 
 use glam::DVec3;

@@ -2,8 +2,8 @@
 //!
 //! They first touch with a corner on a face or with two edges crossing: 6 + 9 tests of four points. Four
 //! points lie in one plane when (r₀ + s r_v)·((x₀ + s x_v) × (y₀ + s y_v)) = 0, a cubic f₀ + f₁ s + f₂ s² +
-//! f₃ s³ with k₂ = x_v × y_v, k₄ = x₀ × y_v + x_v × y₀, k₅ = x₀ × y₀ and f₃ = r_v·k₂, f₂ = r₀·k₂ + r_v·k₄, f₁
-//! = r₀·k₄ + r_v·k₅, f₀ = r₀·k₅. Corner b on face a₁a₂a₃: r = b − a₁, x = a₂ − a₁, y = a₃ − a₂. Edges a₁a₂
+//! f₃ s³ with k₂ = x_v × y_v, k₄ = x₀ × y_v + x_v × y₀, k₅ = x₀ × y₀ and f₃ = r_v·k₂, f₂ = r₀·k₂ + r_v·k₄,
+//! f₁ = r₀·k₄ + r_v·k₅, f₀ = r₀·k₅. Corner b on face a₁a₂a₃: r = b − a₁, x = a₂ − a₁, y = a₃ − a₂. Edges a₁a₂
 //! and b₁b₂: r = b₁ − a₁, x = a₂ − a₁, y = b₂ − b₁. At each root the configuration is evaluated and verified.
 //! The cubic has no root if its Bernstein coefficients f₀, f₀ + f₁/3, f₀ + 2f₁/3 + f₂/3, Σf all have one
 //! sign.

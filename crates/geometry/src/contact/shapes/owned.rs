@@ -2,8 +2,8 @@
 //!
 //! A body touches a surface at a point p along the unit vector n only if the surface near p falls away from
 //! n: for every direction t in which the surface leaves p, t·n ≤ 0. On a face that leaves n = ±N; at an edge
-//! the arc between the two faces' normals, empty if the surface rises over it; at a corner the cone {n : e·n
-//! ≤ 0 for every edge e that leaves it}. A triangle on its own, without its neighbours, yields normals
+//! the arc between the two faces' normals, empty if the surface rises over it; at a corner the cone {n :
+//! e·n ≤ 0 for every edge e that leaves it}. A triangle on its own, without its neighbours, yields normals
 //! outside of these: ghost collisions that stop a body as it slides from one triangle to the next. Such
 //! contacts are treated as follows:
 //!
