@@ -300,7 +300,7 @@ impl DynamicsDerivatives {
                 }
                 let row = self.mass.row_mut(m);
                 let mut k = m;
-                for value in row.iter_mut() {
+                for value in row.iter_mut().rev() {
                     let other = &self.axes[k];
                     *value = other.s.power(u);
                     if k < range.start {
@@ -313,7 +313,8 @@ impl DynamicsDerivatives {
                     }
                     k = self.parent[k] as usize;
                 }
-                row[0] += node.armature;
+                let last = row.len() - 1;
+                row[last] += node.armature;
             }
             self.own_subspace(tree, work, index, q);
         }

@@ -160,10 +160,11 @@ impl Link {
         }
         let scale = self.inertia.abs().to_cols_array().into_iter().fold(0.0, f64::max);
         let asymmetry = (self.inertia - self.inertia.transpose()).abs().to_cols_array();
-        if asymmetry.into_iter().any(|difference| difference > 1e-9 * scale) {
+        if asymmetry.into_iter().any(|difference| difference > 1e-9 * scale + 1e-15 * self.mass) {
             return refuse("the inertia", "symmetric", self.inertia.to_string());
         }
-        let (i, slack) = (self.inertia, -1e-9 * scale);
+        // A moment that rounding made negative, beside the mass at a distance of one metre, is none.
+        let (i, slack) = (self.inertia, -1e-9 * scale - 1e-15 * self.mass);
         let diagonal = DVec3::new(i.x_axis.x, i.y_axis.y, i.z_axis.z);
         let sum = diagonal.element_sum();
         // Along every direction the two other moments add up to at least the one: I_x + I_y ≥ I_z. On the diagonal this is necessary.
