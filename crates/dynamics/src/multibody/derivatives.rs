@@ -186,7 +186,7 @@ impl DynamicsDerivatives {
                 let parent = &self.links[node.parent as usize];
                 (parent.velocity, parent.acceleration)
             };
-            let inertia = node.world_inertia(&link.rotation).shifted_by(arm);
+            let inertia = node.inertia_about(&link.rotation, arm);
             let (velocity, acceleration) = (link.velocity.at(back), link.acceleration.at(back));
             let momentum = inertia.apply(velocity);
             let mut own = Composite {

@@ -104,7 +104,7 @@ impl<T: Scalar> MassMatrix<T> {
                 if node.parent == ROOT { links[index].origin } else { links[node.parent as usize].base };
             links[index].base = base;
             let arm = links[index].origin - base;
-            self.composite[index] = node.world_inertia(&links[index].rotation).shifted_by(arm);
+            self.composite[index] = node.inertia_about(&links[index].rotation, arm);
             for k in node.velocity as usize..(node.velocity + node.velocity_count) as usize {
                 let SpatialMotion { angular, linear } = axes[k].s.at(-arm);
                 let parts = [angular.x, angular.y, angular.z, linear.x, linear.y, linear.z];

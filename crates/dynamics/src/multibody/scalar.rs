@@ -139,10 +139,17 @@ pub(super) fn sin_cos<const N: usize>(x: [f64; N]) -> ([f64; N], [f64; N]) {
     }
     for i in 0..N {
         if x[i].is_nan() || x[i].abs() > LARGEST_ANGLE {
-            (sin[i], cos[i]) = x[i].sin_cos();
+            (sin[i], cos[i]) = sin_cos_of_large(x[i]);
         }
     }
     (sin, cos)
+}
+
+/// Not inlined: a compiler that sees no harm in it would compute the library's sine for every angle and drop it.
+#[cold]
+#[inline(never)]
+fn sin_cos_of_large(x: f64) -> (f64, f64) {
+    x.sin_cos()
 }
 
 #[cfg(test)]

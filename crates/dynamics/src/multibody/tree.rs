@@ -404,8 +404,14 @@ impl Node {
     /// Inertia about the link's origin along the axes of the world.
     #[inline(always)]
     pub fn world_inertia<T: super::Scalar>(&self, rotation: &Matrix<T>) -> RigidInertia<T> {
+        self.inertia_about(rotation, Vector::default())
+    }
+
+    /// Inertia along the axes of the world about a point from which the link's origin lies at `arm`.
+    #[inline(always)]
+    pub fn inertia_about<T: super::Scalar>(&self, rotation: &Matrix<T>, arm: Vector<T>) -> RigidInertia<T> {
         let mass = T::splat(self.mass);
-        let center = rotation.apply(Vector::splat(self.center));
+        let center = arm + rotation.apply(Vector::splat(self.center));
         let mut second_moment = Symmetric::splat(&self.inertia).rotated(rotation);
         second_moment.add_point_mass(center, mass);
         RigidInertia { mass, first_moment: center * mass, second_moment }
