@@ -9,8 +9,8 @@
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::multibody::joint::{Fixed, Free, Prismatic, Revolute, Spherical};
 use rattleback_dynamics::multibody::{
-    DynamicsDerivatives, Lanes, Link, LinkTree, MassMatrix, Workspace, forward_dynamics, forward_dynamics_of_four,
-    inverse_dynamics, inverse_dynamics_of_four,
+    DynamicsDerivatives, Lanes, Link, LinkTree, MassMatrix, Workspace, forward_dynamics,
+    forward_dynamics_of_four, inverse_dynamics, inverse_dynamics_of_four,
 };
 use serde_json::Value;
 use std::time::Instant;
@@ -131,7 +131,8 @@ fn check(name: &str, peer: &str, tree: &LinkTree, gravity: DVec3, states: &[Stat
             Ok(()) => forward = forward.max(difference(&out, &state.a)),
             Err(_) => failed += 1,
         }
-        if inverse_dynamics(tree, &mut work, (&state.q, &state.v, &state.b), None, gravity, &mut out).is_ok() {
+        if inverse_dynamics(tree, &mut work, (&state.q, &state.v, &state.b), None, gravity, &mut out).is_ok()
+        {
             inverse = inverse.max(difference(&out, &state.g));
         }
     }
@@ -194,7 +195,9 @@ fn time(name: &str, tree: &LinkTree, gravity: DVec3, states: &[State], rounds: u
         states
             .chunks_exact(4)
             .map(|four| {
-                (0..of(&four[0]).len()).map(|k| Lanes(std::array::from_fn(|lane| of(&four[lane])[k]))).collect()
+                (0..of(&four[0]).len())
+                    .map(|k| Lanes(std::array::from_fn(|lane| of(&four[lane])[k])))
+                    .collect()
             })
             .collect()
     };

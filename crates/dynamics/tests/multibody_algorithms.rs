@@ -48,11 +48,11 @@ fn every_link_balances_by_newton_and_euler() {
             let own = work.reaction(index);
             force += own.force.lane(0);
             torque += own.torque.lane(0) - arm.cross(own.force.lane(0));
-            for (child, _) in tree.links().iter().enumerate().filter(|(_, child)| child.parent == Some(index)) {
+            for (child, _) in tree.links().iter().enumerate().filter(|(_, child)| child.parent == Some(index))
+            {
                 let other = work.reaction(child);
                 force -= other.force.lane(0);
-                torque -= other.torque.lane(0)
-                    + (work.origin(child, 0) - center).cross(other.force.lane(0));
+                torque -= other.torque.lane(0) + (work.origin(child, 0) - center).cross(other.force.lane(0));
             }
             let spin = inertia * alpha + omega.cross(inertia * omega);
             let scale = 1.0 + own.force.lane(0).length() + own.torque.lane(0).length() + spin.length();
@@ -97,7 +97,8 @@ fn centroidal_momentum_changes_by_outer_forces() {
         let mut centroidal = CentroidalMomentum::new(&tree);
         centroidal.compute(&tree, &work).unwrap();
         let center = centroidal.center().lane(0);
-        let (mut force, mut torque, mut linear, mut angular) = (DVec3::ZERO, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO);
+        let (mut force, mut torque, mut linear, mut angular) =
+            (DVec3::ZERO, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO);
         for (index, outer) in external.iter().enumerate() {
             let (m, at, inertia) = body(&tree, &work, index);
             force += outer.force.lane(0) + m * G;
@@ -107,12 +108,14 @@ fn centroidal_momentum_changes_by_outer_forces() {
             linear += m * velocity;
             angular += inertia * omega + (at - center).cross(m * velocity);
         }
-        let (mut rate, mut momentum) = (centroidal.bias_rate(), rattleback_dynamics::multibody::SpatialForce::default());
+        let (mut rate, mut momentum) =
+            (centroidal.bias_rate(), rattleback_dynamics::multibody::SpatialForce::default());
         for k in 0..n {
             rate += centroidal.matrix()[k] * a[k];
             momentum += centroidal.matrix()[k] * v[k];
         }
-        let scale = 1.0 + a.iter().fold(0.0_f64, |most, a| most.max(a.abs())) + force.length() + torque.length();
+        let scale =
+            1.0 + a.iter().fold(0.0_f64, |most, a| most.max(a.abs())) + force.length() + torque.length();
         assert!((rate.force.lane(0) - force).length() < 1e-10 * scale, "seed {seed}");
         assert!((rate.torque.lane(0) - torque).length() < 1e-10 * scale, "seed {seed}");
         for total in [momentum, centroidal.momentum()] {
@@ -239,8 +242,13 @@ fn any_order_of_links_gives_a_tree_in_order() {
         // Children of one parent in the order in which they were added, and subtrees contiguous.
         for (index, link) in tree.links().iter().enumerate() {
             let place = |name: &str| order.iter().position(|k| k.to_string() == name).unwrap();
-            let children: Vec<usize> = (0..count).filter(|k| tree.links()[*k].parent == Some(index)).collect();
-            assert!(children.is_sorted_by_key(|k| place(&tree.links()[*k].name)), "seed {seed} {}", link.name);
+            let children: Vec<usize> =
+                (0..count).filter(|k| tree.links()[*k].parent == Some(index)).collect();
+            assert!(
+                children.is_sorted_by_key(|k| place(&tree.links()[*k].name)),
+                "seed {seed} {}",
+                link.name
+            );
             if let Some(first) = children.first() {
                 assert_eq!(*first, index + 1, "the first child follows its parent");
             }
@@ -321,7 +329,8 @@ fn the_choice_of_the_base_changes_nothing() {
         .map(|k| {
             let link = match k {
                 0 => Link::new("0", None, Free),
-                _ => Link::new(k.to_string(), Some(k - 1), Revolute { axis: axes[k - 1] }).at(offset, DQuat::IDENTITY),
+                _ => Link::new(k.to_string(), Some(k - 1), Revolute { axis: axes[k - 1] })
+                    .at(offset, DQuat::IDENTITY),
             };
             link.with_mass(masses[k], center, inertia)
         })
@@ -367,14 +376,20 @@ fn the_choice_of_the_base_changes_nothing() {
         let mut a = vec![0.0; 9];
         forward_dynamics(&forward, &mut work, (&q, &v, &forces), None, G, &mut a).unwrap();
         let (mut work_back, mut a_back) = (Workspace::new(&backward), vec![0.0; 9]);
-        forward_dynamics(&backward, &mut work_back, (&q_back, &v_back, &forces_back), None, G, &mut a_back).unwrap();
+        forward_dynamics(&backward, &mut work_back, (&q_back, &v_back, &forces_back), None, G, &mut a_back)
+            .unwrap();
         let reversed: Vec<f64> = a_back[6..].iter().rev().copied().collect();
         assert_close(&reversed, &a[6..], 1e-9, "joints");
         for k in 0..count {
             let (here, there) = (work.acceleration(k), work_back.acceleration(count - 1 - k));
             let arm = work_back.origin(count - 1 - k, 0) - work.origin(k, 0);
             let shifted = here.at(Vector::splat(arm));
-            assert_close(&shifted.angular.lane(0).to_array(), &there.angular.lane(0).to_array(), 1e-9, "links");
+            assert_close(
+                &shifted.angular.lane(0).to_array(),
+                &there.angular.lane(0).to_array(),
+                1e-9,
+                "links",
+            );
             assert_close(&shifted.linear.lane(0).to_array(), &there.linear.lane(0).to_array(), 1e-9, "links");
         }
     }

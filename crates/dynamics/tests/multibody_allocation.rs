@@ -6,8 +6,8 @@ mod support;
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::multibody::joint::Revolute;
 use rattleback_dynamics::multibody::{
-    CentroidalMomentum, DynamicsDerivatives, Element, Friction, IkSettings, IkTarget, InverseKinematics, Limit,
-    Link, LinkTree, LoopClosure, LoopKind, MassMatrix, Mechanism, Method, Workspace, forward_dynamics,
+    CentroidalMomentum, DynamicsDerivatives, Element, Friction, IkSettings, IkTarget, InverseKinematics,
+    Limit, Link, LinkTree, LoopClosure, LoopKind, MassMatrix, Mechanism, Method, Workspace, forward_dynamics,
     forward_velocities, inverse_dynamics,
 };
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -43,7 +43,11 @@ fn a_spring_with_a_damper_swings_as_in_closed_form() {
         let (delta, omega) = (0.5, (100.0_f64 - 0.25).sqrt());
         let t = 2.0_f64;
         let x = 0.3 * (-delta * t).exp() * ((omega * t).cos() + delta / omega * (omega * t).sin());
-        assert!((mechanism.positions()[0] - 0.1 - x).abs() < 1e-8, "{method:?}: {} {x}", mechanism.positions()[0]);
+        assert!(
+            (mechanism.positions()[0] - 0.1 - x).abs() < 1e-8,
+            "{method:?}: {} {x}",
+            mechanism.positions()[0]
+        );
     }
 }
 
@@ -212,7 +216,10 @@ fn coupled_joints_move_together() {
     let mut against = make(-0.5);
     against.add_coupling(Coupling::mimic("against", 1, 0, -0.5, 0.75)).unwrap();
     let refused = against.assemble().unwrap_err();
-    assert!(matches!(&refused, MechanismError::Contradictory { constraint, .. } if constraint == "against"), "{refused}");
+    assert!(
+        matches!(&refused, MechanismError::Contradictory { constraint, .. } if constraint == "against"),
+        "{refused}"
+    );
     assert!(against.positions().iter().all(|q| q.is_finite()));
 }
 
@@ -297,15 +304,16 @@ fn stewart() -> Mechanism {
         let (foot, top) = (ring(k, 1.0, 0.2), ring(k, 0.6, 0.8) + DVec3::Z);
         let way = top - foot;
         let joint = Universal { first: DVec3::X, second: DVec3::Y };
-        links.push(
-            Link::new(format!("lower {k}"), None, joint)
-                .at(foot, DQuat::IDENTITY)
-                .with_mass(0.3, DVec3::new(0.0, 0.0, 0.2), thin),
-        );
-        links.push(
-            Link::new(format!("upper {k}"), Some(1 + 2 * k), Prismatic { axis: DVec3::Z })
-                .with_mass(0.3, DVec3::new(0.0, 0.0, -0.2), thin),
-        );
+        links.push(Link::new(format!("lower {k}"), None, joint).at(foot, DQuat::IDENTITY).with_mass(
+            0.3,
+            DVec3::new(0.0, 0.0, 0.2),
+            thin,
+        ));
+        links.push(Link::new(format!("upper {k}"), Some(1 + 2 * k), Prismatic { axis: DVec3::Z }).with_mass(
+            0.3,
+            DVec3::new(0.0, 0.0, -0.2),
+            thin,
+        ));
         // z of the leg along `way`: R_x(α) R_y(β) z = (sin β, −sin α cos β, cos α cos β).
         let unit = way.normalize();
         q.extend([(-unit.y).atan2(unit.z), unit.x.asin(), way.length()]);
@@ -359,7 +367,10 @@ fn bad_loops_are_named() {
     ))
     .unwrap();
     let refused = far.assemble().unwrap_err();
-    assert!(matches!(&refused, MechanismError::Contradictory { constraint, .. } if constraint == "too far"), "{refused}");
+    assert!(
+        matches!(&refused, MechanismError::Contradictory { constraint, .. } if constraint == "too far"),
+        "{refused}"
+    );
     assert_eq!(far.positions(), before);
     // Held twice at the same place.
     let mut twice = four_bar(LoopKind::Revolute);
@@ -371,9 +382,8 @@ fn bad_loops_are_named() {
     let (closure, energy) = watch_loops(twice, 2.0);
     assert!(closure < 1e-10 && energy < 1e-9, "{closure:e} {energy:e}");
     // Two links fixed to the world and to each other: nothing can move, nothing is divided by zero.
-    let mut still = Mechanism::new(
-        LinkTree::new(vec![rod(Link::new("a", None, Revolute { axis: DVec3::Y }))]).unwrap(),
-    );
+    let mut still =
+        Mechanism::new(LinkTree::new(vec![rod(Link::new("a", None, Revolute { axis: DVec3::Y }))]).unwrap());
     still.add_loop(LoopClosure::new("weld", [Some(0), None], [DVec3::ZERO; 2], LoopKind::Fixed)).unwrap();
     let found = still.assemble().unwrap();
     assert_eq!((found[0].redundant, found[0].equations), (5, 6));
@@ -382,7 +392,9 @@ fn bad_loops_are_named() {
     // Wrong numbers.
     let nan = LoopClosure::new("nan", [Some(0), None], [DVec3::NAN, DVec3::ZERO], LoopKind::Fixed);
     assert!(still.add_loop(nan).unwrap_err().to_string().contains("loop `nan`"));
-    assert!(still.add_loop(LoopClosure::new("x", [Some(7), None], [DVec3::ZERO; 2], LoopKind::Fixed)).is_err());
+    assert!(
+        still.add_loop(LoopClosure::new("x", [Some(7), None], [DVec3::ZERO; 2], LoopKind::Fixed)).is_err()
+    );
     assert!(still.add_limit(Limit { axis: 0, range: [1.0, -1.0], restitution: 0.0 }).is_err());
     assert!(still.add_friction(Friction { axis: 3, force: 0.0 }).is_err());
     assert!(still.set_state(&[f64::NAN], &[0.0]).is_err());
@@ -401,7 +413,8 @@ fn loops_hold_what_joints_hold() {
         let inertia = DMat3::from_diagonal(DVec3::new(0.1, 0.12, 0.15));
         LinkTree::new(vec![
             base.with_mass(1.0, DVec3::new(0.1, 0.2, -0.4), inertia),
-            rod(Link::new("tip", Some(0), Revolute { axis: DVec3::X }).at(DVec3::new(0.0, 0.2, -0.5), DQuat::IDENTITY)),
+            rod(Link::new("tip", Some(0), Revolute { axis: DVec3::X })
+                .at(DVec3::new(0.0, 0.2, -0.5), DQuat::IDENTITY)),
         ])
         .unwrap()
     };
@@ -496,7 +509,8 @@ fn adaptive_runge_kutta_keeps_energy_and_momentum() {
     let hinge = Revolute { axis: DVec3::Y };
     let hang = |k: usize| {
         let depth = if k > 0 { 1.0 } else { 0.0 };
-        rod(Link::new(k.to_string(), k.checked_sub(1), hinge).at(DVec3::new(0.0, 0.0, -depth), DQuat::IDENTITY))
+        rod(Link::new(k.to_string(), k.checked_sub(1), hinge)
+            .at(DVec3::new(0.0, 0.0, -depth), DQuat::IDENTITY))
     };
     let mut triple = Mechanism::new(LinkTree::new((0..3).map(hang).collect()).unwrap());
     triple.set_method(&adaptive).unwrap();
@@ -575,7 +589,8 @@ fn threads_change_no_bit() {
                     mechanism.add_friction(Friction { axis: 0, force: 0.5 }).unwrap();
                     mechanism.set_state(&[0.0], &[0.001 * f64::from(k)]).unwrap();
                 }
-                let v: Vec<f64> = mechanism.velocities().iter().map(|v| v * (1.0 + 0.01 * f64::from(k))).collect();
+                let v: Vec<f64> =
+                    mechanism.velocities().iter().map(|v| v * (1.0 + 0.01 * f64::from(k))).collect();
                 let q = mechanism.positions().to_vec();
                 mechanism.set_state(&q, &v).unwrap();
                 mechanism.assemble().unwrap();

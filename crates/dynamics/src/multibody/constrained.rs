@@ -284,7 +284,8 @@ impl Dynamics {
                 Row::Equation => false,
                 Row::Limit(..) => *lambda < -MODE_TOLERANCE * (largest + 1.0),
                 Row::Friction(friction) => {
-                    lambda.abs() > self.frictions[*friction].force * (1.0 + MODE_TOLERANCE) + f64::MIN_POSITIVE
+                    lambda.abs()
+                        > self.frictions[*friction].force * (1.0 + MODE_TOLERANCE) + f64::MIN_POSITIVE
                 }
             };
             if beyond {
@@ -374,7 +375,13 @@ impl Dynamics {
         }
         for (friction, slip) in self.frictions.iter().zip(&mut self.slip) {
             let speed = v[friction.axis];
-            *slip = if speed > 0.0 { 1 } else if speed < 0.0 { -1 } else { 0 };
+            *slip = if speed > 0.0 {
+                1
+            } else if speed < 0.0 {
+                -1
+            } else {
+                0
+            };
         }
         for (limit, held) in self.limits.iter().zip(&mut self.held) {
             let position = self.tree.position_of_velocity(limit.axis).map_or(0.0, |place| q[place]);
@@ -459,9 +466,9 @@ impl Dynamics {
     }
 
     fn largest_error(&self) -> f64 {
-        self.error[..self.equation_count()].iter().fold(0.0_f64, |most, c| {
-            if c.is_nan() { f64::INFINITY } else { most.max(c.abs()) }
-        })
+        self.error[..self.equation_count()]
+            .iter()
+            .fold(0.0_f64, |most, c| if c.is_nan() { f64::INFINITY } else { most.max(c.abs()) })
     }
 
     /// One step of Newton's method on the equations, in the metric of the masses, of at most half a radian or metre.

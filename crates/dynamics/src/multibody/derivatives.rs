@@ -174,8 +174,7 @@ impl DynamicsDerivatives {
         let fall = SpatialMotion { angular: Vector::default(), linear: Vector::splat(-gravity) };
         for (index, node) in tree.nodes.iter().enumerate() {
             let rooted = node.parent == ROOT;
-            let base =
-                if rooted { work.links[index].origin } else { work.links[node.parent as usize].base };
+            let base = if rooted { work.links[index].origin } else { work.links[node.parent as usize].base };
             work.links[index].base = base;
             let link = &work.links[index];
             let arm = link.origin - base;
@@ -293,9 +292,8 @@ impl DynamicsDerivatives {
                 // Axes of the joint itself, then those of links towards the base.
                 for k in range.clone() {
                     let other = &self.axes[k];
-                    self.by_position[m * n + k] = other.psi_rate.power(u)
-                        + other.psi.angular.dot(b)
-                        + other.s.angular.dot(e);
+                    self.by_position[m * n + k] =
+                        other.psi_rate.power(u) + other.psi.angular.dot(b) + other.s.angular.dot(e);
                     self.by_velocity[m * n + k] = other.sigma.power(u) + other.s.angular.dot(b);
                 }
                 let row = self.mass.row_mut(m);
@@ -304,9 +302,8 @@ impl DynamicsDerivatives {
                     let other = &self.axes[k];
                     *value = other.s.power(u);
                     if k < range.start {
-                        self.by_position[m * n + k] = other.psi_rate.power(u)
-                            + other.psi.angular.dot(b)
-                            + other.s.angular.dot(e);
+                        self.by_position[m * n + k] =
+                            other.psi_rate.power(u) + other.psi.angular.dot(b) + other.s.angular.dot(e);
                         self.by_velocity[m * n + k] = other.sigma.power(u) + other.s.angular.dot(b);
                         self.by_position[k * n + m] = other.s.power(by_position);
                         self.by_velocity[k * n + m] = other.s.power(by_velocity);
@@ -331,7 +328,11 @@ impl DynamicsDerivatives {
         let back = link.base - link.origin;
         let mut columns = [Column::default(); 6];
         for (place, k) in range.clone().enumerate() {
-            joint.motion_subspace_derivative(&q[tree.positions_of(index)], place, &mut columns[..range.len()]);
+            joint.motion_subspace_derivative(
+                &q[tree.positions_of(index)],
+                place,
+                &mut columns[..range.len()],
+            );
             for (column, m) in columns.iter().zip(range.clone()) {
                 let turned = column.rotated(&link.rotation).at(back);
                 self.by_position[m * n + k] += turned.power(self.links[index].force);

@@ -105,12 +105,7 @@ pub(super) struct Elements {
 impl Elements {
     pub fn new(tree: &LinkTree) -> Self {
         let n = tree.velocity_count();
-        Self {
-            list: Vec::new(),
-            neutral: tree.neutral(),
-            coordinates: vec![0.0; n],
-            gradient: vec![0.0; n],
-        }
+        Self { list: Vec::new(), neutral: tree.neutral(), coordinates: vec![0.0; n], gradient: vec![0.0; n] }
     }
 
     /// (positions, velocities) ⇒ adds the joint forces of all elements.

@@ -162,9 +162,8 @@ impl InverseKinematics {
         }
         forward_kinematics(tree, work, q);
         let at_limit = limits.map_or(0, |limits| {
-            let on = |k: &usize| {
-                tree.position_of_velocity(*k).is_some_and(|place| limits[*k].contains(&q[place]))
-            };
+            let on =
+                |k: &usize| tree.position_of_velocity(*k).is_some_and(|place| limits[*k].contains(&q[place]));
             (0..limits.len()).filter(on).count()
         });
         Ok(IkReport { iterations, error: size, converged: size <= settings.tolerance, at_limit })
@@ -213,8 +212,7 @@ impl InverseKinematics {
             for i in 0..m {
                 for j in 0..=i {
                     let (a, b) = (&self.jacobian[i * n..][..n], &self.jacobian[j * n..][..n]);
-                    let sum: f64 =
-                        (0..n).filter(|k| !self.held[*k]).map(|k| a[k] * b[k]).sum();
+                    let sum: f64 = (0..n).filter(|k| !self.held[*k]).map(|k| a[k] * b[k]).sum();
                     self.normal[i * m + j] = sum;
                 }
                 largest = largest.max(self.normal[i * m + i]);

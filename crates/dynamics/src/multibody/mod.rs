@@ -43,7 +43,8 @@ pub use linear::{Matrix, Symmetric, Vector};
 pub use mass_matrix::MassMatrix;
 pub use mechanism::{Mechanism, MechanismError, Redundancy, StepReport};
 pub use momentum::{
-    CentroidalMomentum, center_of_mass, external_power, joint_power, kinetic_energy, momentum, potential_energy,
+    CentroidalMomentum, center_of_mass, external_power, joint_power, kinetic_energy, momentum,
+    potential_energy,
 };
 pub use scalar::Scalar;
 pub use spatial::{ArticulatedInertia, RigidInertia, SpatialForce, SpatialMotion};

@@ -118,7 +118,8 @@ impl RowSolver {
             for i in (0..m).filter(|i| self.bound[*i].abs() == 1) {
                 let product: f64 = (0..m).map(|j| a[i * m + j] * lambda[j]).sum();
                 let scale: f64 = b[i].abs() + (0..m).map(|j| (a[i * m + j] * lambda[j]).abs()).sum::<f64>();
-                let w = (b[i] + product + REGULARIZATION * a[i * m + i] * lambda[i]) * f64::from(self.bound[i]);
+                let w =
+                    (b[i] + product + REGULARIZATION * a[i * m + i] * lambda[i]) * f64::from(self.bound[i]);
                 if w > 1e-12 * scale && w > worst {
                     (worst, released) = (w, Some(i));
                 }

@@ -169,12 +169,7 @@ pub trait JointKind: std::fmt::Debug + Send + Sync {
 /// Offsets and weights of a central difference of fourth order, step 2⁻⁸.
 const FIVE_POINTS: [(f64, f64); 4] = {
     let h = 1.0 / 256.0;
-    [
-        (-2.0 * h, 1.0 / (12.0 * h)),
-        (-h, -2.0 / (3.0 * h)),
-        (h, 2.0 / (3.0 * h)),
-        (2.0 * h, -1.0 / (12.0 * h)),
-    ]
+    [(-2.0 * h, 1.0 / (12.0 * h)), (-h, -2.0 / (3.0 * h)), (h, 2.0 / (3.0 * h)), (2.0 * h, -1.0 / (12.0 * h))]
 };
 
 /// Calls with the positions moved along velocity k.
