@@ -1,12 +1,12 @@
 """Writes robots with random states and the answers of Pinocchio and MuJoCo as JSON, for `cargo run --release --bin multibody_peers`.
 
     python -m venv VENV && VENV/bin/pip install pin mujoco example-robot-data dm-control gymnasium
-    VENV/bin/python dump_models.py OUT [--states 1000] [--timing-states 64]
+    VENV/bin/python dump_models.py OUT [--states 1000]
 
 Robots are read from the packages; none is copied here. A file holds the links (parent, joint, frame, inertia) and states: positions q,
 velocities v, joint forces f with the peer's accelerations `a`; accelerations `b` with the peer's joint forces `g`; for the first ten states
 the peer's mass matrix. Positions and velocities are in our conventions: quaternions x, y, z, w; velocities of a floating base along its own axes, linear
-first. OUT also gets a URDF of every robot that the timing program `peer_speed` reads.
+first. OUT also gets each robot as Pinocchio saves its models, and its URDF, for the timing program `peer_speed`.
 """
 
 import argparse
@@ -88,8 +88,6 @@ def pinocchio_joint(joint):
         return "free", None, "same"
     if name == "JointModelSpherical":
         return "spherical", None, "same"
-    if name in ("JointModelRevoluteUnaligned", "JointModelRevoluteUnboundedUnalignedTpl"):
-        kind, axis = "revolute", joint.extract().axis if hasattr(joint, "extract") else None
     for prefix, kind in (("JointModelRUB", "revolute"), ("JointModelR", "revolute"), ("JointModelP", "prismatic")):
         if name.startswith(prefix) and name[len(prefix):] in axes:
             return kind, axes[name[len(prefix):]], "circle" if prefix == "JointModelRUB" else "same"
@@ -156,6 +154,7 @@ def dump_pinocchio(name, path, floating, out, states):
         records.append({"q": ours, "v": rows(v), "f": rows(f), "a": rows(a), "b": rows(b), "g": rows(g)})
     write(out, name, "pinocchio", [0, 0, -9.81], links, records, masses)
     shutil.copy(path, out / f"{name}.urdf")
+    model.saveToText(str(out / f"{name}.model"))
     return model.nv
 
 

@@ -1,7 +1,7 @@
 //! Articulated bodies beside Pinocchio and MuJoCo: largest relative differences at random states, and time per call.
 //!
 //!   python multibody/dump_models.py OUT          (see there)
-//!   cargo run --release --bin multibody_peers -- [--check] [--rounds 15] OUT/*.json
+//!   cargo run --release --bin multibody_peers -- [--check] [--rounds 400] OUT/*.json
 //!
 //! Prints, for each robot, the differences of accelerations, joint forces and the mass matrix, each in parts of the largest number of its state;
 //! then "robot algorithm ns" lines, as `peer_speed` does for the peers.
@@ -9,8 +9,8 @@
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::multibody::joint::{Fixed, Free, Prismatic, Revolute, Spherical};
 use rattleback_dynamics::multibody::{
-    DynamicsDerivatives, Lanes, Link, LinkTree, MassMatrix, Workspace, forward_dynamics, forward_dynamics_of_four,
-    inverse_dynamics, inverse_dynamics_of_four,
+    DynamicsDerivatives, Lanes, Link, LinkTree, MassMatrix, Workspace, forward_dynamics,
+    forward_dynamics_of_four, inverse_dynamics, inverse_dynamics_of_four,
 };
 use serde_json::Value;
 use std::time::Instant;
@@ -74,7 +74,7 @@ fn best(rounds: usize, calls: usize, mut call: impl FnMut(usize)) -> f64 {
 }
 
 fn main() {
-    let (mut check_only, mut rounds, mut files) = (false, 15, Vec::new());
+    let (mut check_only, mut rounds, mut files) = (false, 400, Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -131,7 +131,8 @@ fn check(name: &str, peer: &str, tree: &LinkTree, gravity: DVec3, states: &[Stat
             Ok(()) => forward = forward.max(difference(&out, &state.a)),
             Err(_) => failed += 1,
         }
-        if inverse_dynamics(tree, &mut work, (&state.q, &state.v, &state.b), None, gravity, &mut out).is_ok() {
+        if inverse_dynamics(tree, &mut work, (&state.q, &state.v, &state.b), None, gravity, &mut out).is_ok()
+        {
             inverse = inverse.max(difference(&out, &state.g));
         }
     }
@@ -152,7 +153,8 @@ fn check(name: &str, peer: &str, tree: &LinkTree, gravity: DVec3, states: &[Stat
 fn time(name: &str, tree: &LinkTree, gravity: DVec3, states: &[State], rounds: usize) {
     let n = tree.velocity_count();
     let states = &states[..states.len().min(64)];
-    let calls = (20_000 / n).max(8);
+    // Rounds of a fraction of a millisecond: some of them are not interrupted even on a busy machine.
+    let calls = (2_000 / n).max(1);
     let (mut work, mut out) = (Workspace::new(tree), vec![0.0; n]);
     let report = |what: &str, ns: f64| println!("{name} {what} {ns:.1}");
     let aba = best(rounds, calls, |k| {
@@ -174,14 +176,14 @@ fn time(name: &str, tree: &LinkTree, gravity: DVec3, states: &[State], rounds: u
     );
     report(
         "crba_factor",
-        best(rounds, (calls / 4).max(2), |k| {
+        best(rounds, (calls / 4).max(1), |k| {
             let _ = mass.compute(tree, &mut work, &states[k % states.len()].q);
             let _ = mass.factorize();
         }),
     );
     if n <= 100 {
         let mut derivatives = DynamicsDerivatives::new(tree);
-        let ns = best(rounds, (calls / 8).max(4), |k| {
+        let ns = best(rounds, (calls / 8).max(1), |k| {
             let state = &states[k % states.len()];
             let _ =
                 derivatives.forward(tree, &mut work, (&state.q, &state.v, &state.f), None, gravity, &mut out);
@@ -193,7 +195,9 @@ fn time(name: &str, tree: &LinkTree, gravity: DVec3, states: &[State], rounds: u
         states
             .chunks_exact(4)
             .map(|four| {
-                (0..of(&four[0]).len()).map(|k| Lanes(std::array::from_fn(|lane| of(&four[lane])[k]))).collect()
+                (0..of(&four[0]).len())
+                    .map(|k| Lanes(std::array::from_fn(|lane| of(&four[lane])[k])))
+                    .collect()
             })
             .collect()
     };

@@ -185,7 +185,7 @@ impl DynamicsDerivatives {
                 let parent = &self.links[node.parent as usize];
                 (parent.velocity, parent.acceleration)
             };
-            let inertia = node.world_inertia(&link.rotation).shifted_by(arm);
+            let inertia = node.inertia_about(&link.rotation, arm);
             let (velocity, acceleration) = (link.velocity.at(back), link.acceleration.at(back));
             let momentum = inertia.apply(velocity);
             let mut own = Composite {
@@ -298,7 +298,7 @@ impl DynamicsDerivatives {
                 }
                 let row = self.mass.row_mut(m);
                 let mut k = m;
-                for value in row.iter_mut() {
+                for value in row.iter_mut().rev() {
                     let other = &self.axes[k];
                     *value = other.s.power(u);
                     if k < range.start {
@@ -310,7 +310,8 @@ impl DynamicsDerivatives {
                     }
                     k = self.parent[k] as usize;
                 }
-                row[0] += node.armature;
+                let last = row.len() - 1;
+                row[last] += node.armature;
             }
             self.own_subspace(tree, work, index, q);
         }

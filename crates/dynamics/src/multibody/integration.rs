@@ -244,19 +244,10 @@ fn step(
     Ok((events, closure_error))
 }
 
-/// Moves many independent mechanisms by a time h on so many threads. Each has the bits that it has alone.
-///
-/// Answers, one for each mechanism, what its step answered.
-pub fn step_all(
-    threads: usize,
-    mechanisms: &mut [Mechanism],
-    h: f64,
-    reports: &mut Vec<Result<StepReport, DynamicsError>>,
-) {
-    reports.clear();
-    reports.resize_with(mechanisms.len(), || Ok(StepReport::default()));
-    let mut pairs: Vec<_> = mechanisms.iter_mut().zip(reports.iter_mut()).collect();
-    rattleback_numerics::team::each(threads, &mut pairs, |_, (mechanism, report)| {
-        **report = mechanism.step(h);
+/// Moves many independent mechanisms by a time h on so many threads. Each has the bits that it has alone; what its step answered is
+/// [`Mechanism::outcome`].
+pub fn step_all(threads: usize, mechanisms: &mut [Mechanism], h: f64) {
+    rattleback_numerics::team::each(threads, mechanisms, |_, mechanism| {
+        mechanism.outcome = mechanism.step(h);
     });
 }

@@ -48,7 +48,7 @@ impl Neg for Lanes {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self(self.0.map(|x| -x))
+        Self([-self.0[0], -self.0[1], -self.0[2], -self.0[3]])
     }
 }
 
@@ -72,12 +72,13 @@ impl Scalar for Lanes {
 
     #[inline(always)]
     fn sin_cos(self) -> (Self, Self) {
-        let both = self.0.map(f64::sin_cos);
-        (Self(both.map(|(sin, _)| sin)), Self(both.map(|(_, cos)| cos)))
+        let (sin, cos) = super::scalar::sin_cos(self.0);
+        (Self(sin), Self(cos))
     }
 
     #[inline(always)]
     fn is_positive(self) -> bool {
-        self.0.into_iter().all(|x| x > 0.0 && x.is_finite())
+        let good = |x: f64| x > 0.0 && x.is_finite();
+        good(self.0[0]) & good(self.0[1]) & good(self.0[2]) & good(self.0[3])
     }
 }

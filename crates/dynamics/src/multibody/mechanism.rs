@@ -95,6 +95,7 @@ pub struct Mechanism {
     pub(super) first_q: Vec<f64>,
     pub(super) first_v: Vec<f64>,
     pub(super) time: f64,
+    pub(super) outcome: Result<StepReport, DynamicsError>,
     observed: Workspace<f64>,
 }
 
@@ -115,6 +116,7 @@ impl Mechanism {
             first_v: vec![0.0; n],
             q,
             time: 0.0,
+            outcome: Ok(StepReport::default()),
             observed: Workspace::new(&tree),
             tree,
         }
@@ -138,6 +140,11 @@ impl Mechanism {
     /// Time since the beginning, s.
     pub const fn time(&self) -> f64 {
         self.time
+    }
+
+    /// What the last step of [`step_all`](super::step_all) answered.
+    pub const fn outcome(&self) -> &Result<StepReport, DynamicsError> {
+        &self.outcome
     }
 
     /// Replaces the state. With loops or couplings, [`assemble`](Self::assemble) puts it on them.

@@ -238,21 +238,20 @@ impl<T: Scalar> ArticulatedInertia<T> {
             y: h.y + r.cross(column(m.xy, m.yy, m.yz)),
             z: h.z + r.cross(column(m.xz, m.yz, m.zz)),
         };
-        // −H r̃: columns H (r × e)ᵀ… its entries are those of r × (row of H); r̃ H′ᵀ: columns r × (row of H′).
-        let row = |a: &Matrix<T>, k: usize| match k {
-            0 => column(a.x.x, a.y.x, a.z.x),
-            1 => column(a.x.y, a.y.y, a.z.y),
-            _ => column(a.x.z, a.y.z, a.z.z),
-        };
-        let left = [0, 1, 2].map(|k| r.cross(row(h, k)));
-        let right = [0, 1, 2].map(|k| r.cross(row(&coupling, k)));
+        // −H r̃ has the entries of r × (row of H), r̃ H′ᵀ the columns r × (row of H′).
+        let cross_row_x = |a: &Matrix<T>| r.cross(column(a.x.x, a.y.x, a.z.x));
+        let cross_row_y = |a: &Matrix<T>| r.cross(column(a.x.y, a.y.y, a.z.y));
+        let (left_x, left_y) = (cross_row_x(h), cross_row_y(h));
+        let left_zz = r.x * h.y.z - r.y * h.x.z;
+        let (right_x, right_y) = (cross_row_x(&coupling), cross_row_y(&coupling));
+        let right_z = r.cross(column(coupling.x.z, coupling.y.z, coupling.z.z));
         let angular = Symmetric {
-            xx: i.xx + left[0].x + right[0].x,
-            xy: i.xy + left[0].y + right[1].x,
-            xz: i.xz + left[0].z + right[2].x,
-            yy: i.yy + left[1].y + right[1].y,
-            yz: i.yz + left[1].z + right[2].y,
-            zz: i.zz + left[2].z + right[2].z,
+            xx: i.xx + left_x.x + right_x.x,
+            xy: i.xy + left_x.y + right_y.x,
+            xz: i.xz + left_x.z + right_z.x,
+            yy: i.yy + left_y.y + right_y.y,
+            yz: i.yz + left_y.z + right_z.y,
+            zz: i.zz + left_zz + right_z.z,
         };
         Self { angular, coupling, linear: *m }
     }

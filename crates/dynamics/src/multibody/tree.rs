@@ -160,10 +160,11 @@ impl Link {
         }
         let scale = self.inertia.abs().to_cols_array().into_iter().fold(0.0, f64::max);
         let asymmetry = (self.inertia - self.inertia.transpose()).abs().to_cols_array();
-        if asymmetry.into_iter().any(|difference| difference > 1e-9 * scale) {
+        if asymmetry.into_iter().any(|difference| difference > 1e-9 * scale + 1e-15 * self.mass) {
             return refuse("the inertia", "symmetric", self.inertia.to_string());
         }
-        let (i, slack) = (self.inertia, -1e-9 * scale);
+        // A moment that rounding made negative, beside the mass at a distance of one metre, is none.
+        let (i, slack) = (self.inertia, -1e-9 * scale - 1e-15 * self.mass);
         let diagonal = DVec3::new(i.x_axis.x, i.y_axis.y, i.z_axis.z);
         let sum = diagonal.element_sum();
         // Along every direction the two other moments add up to at least the one: I_x + I_y ≥ I_z. On the diagonal this is necessary.
@@ -403,8 +404,14 @@ impl Node {
     /// Inertia about the link's origin along the axes of the world.
     #[inline(always)]
     pub fn world_inertia<T: super::Scalar>(&self, rotation: &Matrix<T>) -> RigidInertia<T> {
+        self.inertia_about(rotation, Vector::default())
+    }
+
+    /// Inertia along the axes of the world about a point from which the link's origin lies at `arm`.
+    #[inline(always)]
+    pub fn inertia_about<T: super::Scalar>(&self, rotation: &Matrix<T>, arm: Vector<T>) -> RigidInertia<T> {
         let mass = T::splat(self.mass);
-        let center = rotation.apply(Vector::splat(self.center));
+        let center = arm + rotation.apply(Vector::splat(self.center));
         let mut second_moment = Symmetric::splat(&self.inertia).rotated(rotation);
         second_moment.add_point_mass(center, mass);
         RigidInertia { mass, first_moment: center * mass, second_moment }
