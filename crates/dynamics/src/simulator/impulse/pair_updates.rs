@@ -4,7 +4,7 @@ use super::ImpulseError;
 use super::motion_bound::MotionBound;
 use super::pair::ImpulsePair;
 use super::partition::Partition;
-use super::tuning::{INITIAL_GAP, OVERLAP_ROUNDING, HANDOVER_GAP};
+use super::tuning::{HANDOVER_GAP, INITIAL_GAP, OVERLAP_ROUNDING};
 use crate::error::Error;
 use crate::filter::Rejected;
 use crate::world::World;
