@@ -39,6 +39,7 @@ fn cube_on_ground(friction: f64) -> (World, BodyId, ShapeId) {
 /// A cube slides on ice; the ice is made rough under it by changing the material, the combine rule, or the shape's material.
 #[test]
 fn changed_friction_stops_a_sliding_cube() {
+    #[allow(clippy::type_complexity)]
     let changes: [(&str, fn(&mut World, ShapeId)); 3] = [
         ("material", |world, _| {
             world.set_material(world.default_material(), Material::with_friction(0.8)).unwrap();
@@ -71,6 +72,7 @@ fn changed_friction_stops_a_sliding_cube() {
 /// A cube at rest falls as soon as a rule, groups, a sensor flag or the removal of the ground's shape lets it through.
 #[test]
 fn changed_filter_lets_a_resting_cube_fall() {
+    #[allow(clippy::type_complexity)]
     let changes: [(&str, fn(&mut World, BodyId, ShapeId)); 4] = [
         ("rule", |world, cube, ground| {
             let ground = world.shape(ground).unwrap().body;

@@ -295,7 +295,8 @@ fn stewart() -> Mechanism {
     let inertia = DMat3::from_diagonal(DVec3::new(0.2, 0.25, 0.4));
     let mut links = vec![Link::new("platform", None, Free).with_mass(5.0, DVec3::ZERO, inertia)];
     let ring = |k: usize, radius: f64, spread: f64| {
-        let angle = (k / 2) as f64 * std::f64::consts::TAU / 3.0 + if k % 2 == 0 { -spread } else { spread };
+        let angle =
+            (k / 2) as f64 * std::f64::consts::TAU / 3.0 + if k.is_multiple_of(2) { -spread } else { spread };
         DVec3::new(radius * angle.cos(), radius * angle.sin(), 0.0)
     };
     let thin = DMat3::from_diagonal(DVec3::new(0.01, 0.01, 0.001));

@@ -20,7 +20,6 @@ mod collision;
 mod compliance;
 mod error;
 mod gauss;
-mod impact;
 mod law;
 mod micro;
 mod outcome;
@@ -31,6 +30,7 @@ mod polar;
 mod rays;
 mod reference;
 mod settings;
+mod single_impact;
 mod slide_arc;
 mod slide_piece;
 mod taylor;
@@ -38,7 +38,6 @@ mod taylor;
 pub use collision::{Collision, ContactBody, collision_matrix, contact_frame};
 pub use compliance::{Compliance, Flow, Sticking};
 pub use error::CollisionError;
-pub use impact::Impact;
 pub use law::{
     ChatterjeeRuina, ConstantDirection, ContactLaw, Integrated, Phased, SequentialImpulse, Whittaker,
 };
@@ -48,5 +47,6 @@ pub use passive::resolve_passive;
 pub use rays::{Ray, Rays, rays};
 pub use reference::{REFERENCE, ReferenceCollision};
 pub use settings::{CollisionSettings, Law, Restitution, resolve, resolve_by};
+pub use single_impact::Impact;
 
-use impact::Progress;
+use single_impact::Progress;

@@ -238,7 +238,6 @@ impl Dynamics {
         // Held joints do not accelerate: exactly, so that their velocities stay what they are.
         for row in &self.rows {
             match row {
-                Row::Equation => {}
                 Row::Limit(limit, _) => a[self.limits[*limit].axis] = 0.0,
                 Row::Friction(friction) => a[self.frictions[*friction].axis] = 0.0,
             }
@@ -388,10 +387,8 @@ impl Dynamics {
             let rests = v[limit.axis] == 0.0;
             *held = if rests && position <= limit.range[0] {
                 -1
-            } else if rests && position >= limit.range[1] {
-                1
             } else {
-                0
+                i8::from(rests && position >= limit.range[1])
             };
         }
         if self.held.iter().all(|side| *side == 0) && self.slip.iter().all(|slip| *slip != 0) {
@@ -416,7 +413,7 @@ impl Dynamics {
                 Row::Limit(limit, _) if self.solver.side(i) != 0 => self.held[limit] = 0,
                 // Friction at its largest: the joint begins to slip against it.
                 Row::Friction(friction) => self.slip[friction] = -self.solver.side(i),
-                Row::Limit(..) => {}
+                Row::Equation | Row::Limit(..) => {}
             }
         }
         Ok(())
@@ -482,7 +479,9 @@ impl Dynamics {
         self.add_response(a);
         let size = a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
         if size > 0.5 {
-            a.iter_mut().for_each(|a| *a *= 0.5 / size);
+            for a in a.iter_mut() {
+                *a *= 0.5 / size;
+            }
         }
         for row in &self.rows {
             match row {

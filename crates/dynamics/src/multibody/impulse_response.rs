@@ -73,7 +73,7 @@ pub fn apply_inverse_mass<T: Scalar>(
     for (index, node) in tree.nodes.iter().enumerate().rev() {
         let mut carried = links[index].force;
         for k in (node.velocity as usize..(node.velocity + node.velocity_count) as usize).rev() {
-            x[k] = x[k] - axes[k].s.power(carried);
+            x[k] -= axes[k].s.power(carried);
             carried += axes[k].u * (x[k] * axes[k].d_inverse);
         }
         if node.parent != ROOT {

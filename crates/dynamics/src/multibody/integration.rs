@@ -37,7 +37,11 @@ pub enum Method {
     },
 }
 
+/// (q, v, t) ⇒ accelerations, written to the last argument.
+type AccelerationFn<'f> = dyn FnMut(&[f64], &[f64], f64, &mut [f64]) -> Result<(), DynamicsError> + 'f;
+
 /// A method with its memory.
+#[allow(clippy::large_enum_variant)] // one per multibody
 pub(super) enum Stepper {
     Gauss(Collocation),
     Library(Box<dyn Integrator<Vec<f64>>>, Vec<f64>),
@@ -86,7 +90,7 @@ impl Stepper {
         tree: &LinkTree,
         (q, v): (&mut [f64], &mut [f64]),
         (t, h): (f64, f64),
-        acceleration: &mut dyn FnMut(&[f64], &[f64], f64, &mut [f64]) -> Result<(), DynamicsError>,
+        acceleration: &mut AccelerationFn<'_>,
     ) -> Result<(), DynamicsError> {
         let y = match self {
             Self::Gauss(method) => return method.step(tree, (q, v), (t, h), acceleration),
@@ -120,7 +124,7 @@ impl Stepper {
 /// A tree's equations of motion for the library's integrators: y = (q, v), quaternions as plain numbers that are put back to unit length after each step.
 pub struct TreeSystem<'a> {
     tree: &'a LinkTree,
-    acceleration: &'a mut dyn FnMut(&[f64], &[f64], f64, &mut [f64]) -> Result<(), DynamicsError>,
+    acceleration: &'a mut AccelerationFn<'a>,
     /// Why an acceleration could not be computed; the rate was not finite then.
     pub failure: Option<DynamicsError>,
 }
@@ -133,10 +137,7 @@ impl std::fmt::Debug for TreeSystem<'_> {
 
 impl<'a> TreeSystem<'a> {
     /// `acceleration` is (q, v, t) ⇒ joint accelerations.
-    pub fn new(
-        tree: &'a LinkTree,
-        acceleration: &'a mut dyn FnMut(&[f64], &[f64], f64, &mut [f64]) -> Result<(), DynamicsError>,
-    ) -> Self {
+    pub fn new(tree: &'a LinkTree, acceleration: &'a mut AccelerationFn<'a>) -> Self {
         Self { tree, acceleration, failure: None }
     }
 }

@@ -124,12 +124,11 @@ impl RowSolver {
                     (worst, released) = (w, Some(i));
                 }
             }
-            match released {
-                Some(i) => self.bound[i] = 0,
-                None => {
-                    self.refine(m, a, |i| -b[i], lambda, REFINEMENTS);
-                    return true;
-                }
+            if let Some(i) = released {
+                self.bound[i] = 0
+            } else {
+                self.refine(m, a, |i| -b[i], lambda, REFINEMENTS);
+                return true;
             }
         }
         false

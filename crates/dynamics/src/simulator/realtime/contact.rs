@@ -388,9 +388,9 @@ impl Contact {
         let mut add_manifold = |manifold: &Manifold, origin: DVec3| {
             let constraint = build_manifold(manifold, &pose_of_a, a, b, old_manifolds, material, origin);
             if first_manifold.count == 0 {
-                *first_manifold = constraint
+                *first_manifold = constraint;
             } else {
-                other_manifolds.push(constraint)
+                other_manifolds.push(constraint);
             }
         };
         match cache {

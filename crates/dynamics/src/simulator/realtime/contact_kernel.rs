@@ -226,19 +226,19 @@ impl<L: F32Lanes> FrameLanes<L> {
 
     /// R v.
     #[inline(always)]
-    pub fn to_world(&self, v: Vec3Lanes<L>) -> Vec3Lanes<L> {
+    pub fn to_world(self, v: Vec3Lanes<L>) -> Vec3Lanes<L> {
         self.x.scaled(v.x) + self.y.scaled(v.y) + self.z.scaled(v.z)
     }
 
     /// Rᵀ v.
     #[inline(always)]
-    fn to_body(&self, v: Vec3Lanes<L>) -> Vec3Lanes<L> {
+    fn to_body(self, v: Vec3Lanes<L>) -> Vec3Lanes<L> {
         Vec3Lanes::new(self.x.dot(v), self.y.dot(v), self.z.dot(v))
     }
 
     /// diag(1/√I) Rᵀ v.
     #[inline(always)]
-    fn to_body_scaled(&self, v: Vec3Lanes<L>) -> Vec3Lanes<L> {
+    fn to_body_scaled(self, v: Vec3Lanes<L>) -> Vec3Lanes<L> {
         Vec3Lanes::new(
             self.x.dot(v) * self.inverse_sqrt_inertia.x,
             self.y.dot(v) * self.inverse_sqrt_inertia.y,

@@ -361,7 +361,7 @@ unsafe fn sweep_block<L: F32Lanes, const BIASED: bool>(
             &arena.joint_changes,
             [&block.a, &block.b],
             parameters.first_movable,
-        )
+        );
     };
 }
 
@@ -614,7 +614,7 @@ unsafe fn warm_start<L: F32Lanes>(arena: &JointArena<'_>, index: usize, paramete
             &arena.joint_changes,
             [&block.a, &block.b],
             parameters.first_movable,
-        )
+        );
     };
 }
 

@@ -392,7 +392,7 @@ impl SolverPass<'_> {
                             &self.arena.solver_bodies,
                             &self.kicked,
                             self.plan.h.into(),
-                        )
+                        );
                     };
                 }
             });

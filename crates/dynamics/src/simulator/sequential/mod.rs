@@ -322,13 +322,13 @@ impl Sequential {
             alternate(joints, l, |joint| joint.correct_position(bodies, joint_fraction));
             record(&mut account, SolverStage::Joints, bodies);
             alternate(contacts, l, |contact| {
-                contact.correct_position(bodies, contact_fraction, self.settings.slop)
+                contact.correct_position(bodies, contact_fraction, self.settings.slop);
             });
             record(&mut account, SolverStage::Contacts, bodies);
         }
         if let Some(levels) = &levels {
             levels.solve_upwards(bodies, contacts, k, |contact, bodies| {
-                contact.correct_position(bodies, last, self.settings.slop)
+                contact.correct_position(bodies, last, self.settings.slop);
             });
             record(&mut account, SolverStage::Contacts, bodies);
         }

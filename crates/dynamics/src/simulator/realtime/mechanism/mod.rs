@@ -51,6 +51,7 @@ struct Mechanism {
 }
 
 /// All mechanisms of a world.
+#[allow(clippy::struct_field_names)]
 #[derive(Debug, Default)]
 pub(super) struct Mechanisms {
     /// Revisions of joints and bodies for which they were found.
