@@ -238,6 +238,7 @@ impl Dynamics {
         // Held joints do not accelerate: exactly, so that their velocities stay what they are.
         for row in &self.rows {
             match row {
+                Row::Equation => {}
                 Row::Limit(limit, _) => a[self.limits[*limit].axis] = 0.0,
                 Row::Friction(friction) => a[self.frictions[*friction].axis] = 0.0,
             }
@@ -409,7 +410,6 @@ impl Dynamics {
         self.solver.solve_bounded(m, &self.matrix, &self.right, &self.bounds, &mut self.lambda);
         for i in 0..m {
             match self.rows[i] {
-                Row::Equation => {}
                 Row::Limit(limit, _) if self.solver.side(i) != 0 => self.held[limit] = 0,
                 // Friction at its largest: the joint begins to slip against it.
                 Row::Friction(friction) => self.slip[friction] = -self.solver.side(i),

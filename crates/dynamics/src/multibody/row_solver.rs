@@ -125,7 +125,7 @@ impl RowSolver {
                 }
             }
             if let Some(i) = released {
-                self.bound[i] = 0
+                self.bound[i] = 0;
             } else {
                 self.refine(m, a, |i| -b[i], lambda, REFINEMENTS);
                 return true;
