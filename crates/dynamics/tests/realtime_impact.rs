@@ -2,7 +2,7 @@
 //! directions.
 
 use glam::{DQuat, DVec3};
-use rattleback_dynamics::impact::{Collision, CollisionSettings, ContactBody, Restitution, resolve};
+use rattleback_dynamics::impact::{Collision, CollisionSettings, ContactBody, Restitution, resolve_passive};
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, BodyId, Event, Material, MaterialId, Registry, Simulator, World};
 use rattleback_geometry::Shape;
@@ -292,7 +292,7 @@ fn thrown(random: &mut Random, law: &str, dt: f64) -> f64 {
         _ => Restitution::Stronge,
     };
     let settings = CollisionSettings { restitution, e, mu, ..CollisionSettings::default() };
-    let after = contactor.after(frame * resolve(&collision, &settings).unwrap().impulse);
+    let after = contactor.after(frame * resolve_passive(&collision, &settings).unwrap().impulse);
     let mut steps = 0;
     let mut hits = 0;
     while hits == 0 && steps < 100_000 {

@@ -252,6 +252,11 @@ impl ContactPhase {
                 impulse: DVec3::ZERO,
             });
         }
+        // Bodies that press on each other must lose their overlaps, which a phase would keep.
+        let overlaps = |contact: &PhaseContact| contact.initial_gap < -contact.tolerance;
+        if self.bodies.len() > 1 && self.contacts.iter().any(overlaps) {
+            return None;
+        }
         // Without slip and rotation, contacts and forces are constant.
         let slides = self.contacts.iter().any(|contact| matches!(contact.mode, ContactMode::Sliding(_)));
         if turn * span.time < 1e-6 && !slides {

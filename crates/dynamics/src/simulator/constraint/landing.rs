@@ -27,10 +27,10 @@ use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
 impl Constraint {
-    /// Whether slow landings and the energy of an island are treated exactly: small islands without joints, in
+    /// Whether slow landings and the energy of an island are treated exactly: single bodies without joints, in
     /// worlds that no other simulator has stepped and left with overlaps.
     pub(super) fn is_refined(&self, world: &World, island: &ContactIsland) -> bool {
-        !self.is_large(island) && island.mechanisms.is_empty() && !world.was_stepped_by_others()
+        island.bodies.len() == 1 && island.mechanisms.is_empty() && !world.was_stepped_by_others()
     }
 
     /// Decelerates points that would land before the end of an interval and are too slow for an impact.

@@ -24,11 +24,20 @@ use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
 impl Constraint {
+    /// Whether no body of an island has more than two pairs: rows and stacks.
+    fn is_chain(&self, island: &ContactIsland) -> bool {
+        let has = |body: usize| {
+            let pairs = island.pairs.iter().filter_map(|key| self.mirror.pairs.get(key));
+            pairs.filter(|pair| pair.bodies.contains(&(body as u32))).count()
+        };
+        island.pairs.len() <= island.bodies.len() && island.bodies.iter().all(|body| has(*body) <= 2)
+    }
+
     /// Whether an island has more bodies than are advanced from impact to impact.
     pub(super) fn is_large(&self, island: &ContactIsland) -> bool {
         let (bodies, limit) = (island.bodies.len(), self.settings.exact_bodies as usize);
         // Rows and stacks have few pairs, and few impacts in a sub-step.
-        bodies > limit || (2 * bodies > limit && island.pairs.len() > bodies)
+        bodies > limit || (2 * bodies > limit && !self.is_chain(island))
     }
 
     /// Most Newton steps for the forces of an island. A resting one needs few; a heap that is not quite at

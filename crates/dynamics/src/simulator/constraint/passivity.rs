@@ -56,8 +56,7 @@ impl Constraint {
         }
         let factor = if in_contact > 0.0 { (1.0 - excess / in_contact).max(0.0).sqrt() } else { 0.0 };
         let unpaid = (excess - in_contact).max(0.0);
-        // Bodies that press on each other would accumulate overlaps.
-        let down = if weight > 0.0 && island.bodies.len() == 1 { unpaid / weight } else { 0.0 };
+        let down = if weight > 0.0 { unpaid / weight } else { 0.0 };
         for &body in &island.bodies {
             if !self.contact_free[body] {
                 end[body].v *= factor;

@@ -23,7 +23,7 @@ component! {
         /// Rounds of collisions in a sub-step after which restitution is zero; 1 to 10000.
         collision_limit: i64 = 32, "", Allowed::Within(1.0, 10000.0);
         /// Largest number of bodies of a moving island that is advanced from collision to collision; larger
-        /// ones, and those of more than half as many bodies with more pairs than bodies, are advanced in short
+        /// ones, and those of more than half as many bodies that are no rows or stacks, are advanced in short
         /// pieces.
         exact_bodies: i64 = 16, "", Allowed::Within(0.0, 1e9);
         /// Restitution law of a single collision: `stronge` (ratio of works), `poisson` (of impulses) or

@@ -284,12 +284,9 @@ impl Constraint {
             } else {
                 self.first_impact(&now, &full, &separations, begin + elapsed, left)
             };
-            let slip_end = if exact && slip_ends < MAX_SLIP_ENDS {
-                self.slip_end(&now, &points, free, left)
-            } else {
-                None
-            };
-            let slip_end = slip_end.filter(|end| *end < left && impact.is_none_or(|impact| *end < impact));
+            let slip_end =
+                if exact && slip_ends < MAX_SLIP_ENDS { self.slip_end(&now, &points, left) } else { None };
+            let slip_end = slip_end.filter(|end| impact.is_none_or(|impact| *end < impact));
             let Some(time) = slip_end.or(impact).filter(|time| *time < left) else {
                 self.store_forces(&points, left);
                 self.account_forces(&points, &now, end);
@@ -335,40 +332,18 @@ impl Constraint {
     }
 
     /// Time at which the first sliding contact comes to stick within the interval just solved, s. Kinetic
-    /// friction μN decelerates the slip of a body of mass m by μN/m, with N the sum of the normal forces on it,
-    /// and the loads accelerate it by a along the slip: t = u/(μN/m − a).
-    fn slip_end(
-        &self,
-        now: &[Motion],
-        points: &[ManifoldPoint],
-        free: &[Trajectory],
-        time: f64,
-    ) -> Option<f64> {
-        let normal_impulse = |body: u32| -> f64 {
-            let impulses = points.iter().zip(&self.forces.impulse);
-            impulses.filter(|(point, _)| point.bodies.contains(&body)).map(|(_, p)| p.x).sum()
-        };
-        let stop = |(point, p): (&ManifoldPoint, &DVec3)| {
+    /// friction decelerates the slip uniformly, so a contact whose friction is the fraction s < 1 of its
+    /// maximum has stopped after that fraction of the interval, and sticks from then on.
+    fn slip_end(&self, now: &[Motion], points: &[ManifoldPoint], time: f64) -> Option<f64> {
+        let fraction = |(point, p): (&ManifoldPoint, &DVec3)| {
             let u = point.relative_velocity(now);
-            let slip = u.y.hypot(u.z);
             let max = point.kinetic_friction * p.x;
-            if slip <= self.settings.stick_speed || p.y.hypot(p.z) >= 0.999 * max {
-                return None;
-            }
-            let along = (u.y * point.frame.y_axis + u.z * point.frame.z_axis) / slip;
-            let mut deceleration = 0.0;
-            for (side, sign) in [(0, -1.0), (1, 1.0)] {
-                let body = point.bodies[side];
-                if let Trajectory::Ballistic { acceleration, .. } = free[body as usize] {
-                    let friction = point.kinetic_friction * normal_impulse(body) / time;
-                    deceleration += self.mirror.bodies[body as usize].inertia.inverse_mass * friction;
-                    deceleration -= sign * along.dot(acceleration);
-                }
-            }
-            // A little later than that, so that friction has stopped it for good.
-            (deceleration > 0.0).then(|| (1.0 + 1e-6) * slip / deceleration)
+            let friction = p.y.hypot(p.z);
+            let stops = u.y.hypot(u.z) > self.settings.stick_speed && friction < 0.999 * max;
+            (stops && friction > 1e-3 * max).then(|| friction / max)
         };
-        points.iter().zip(&self.forces.impulse).filter_map(stop).min_by(f64::total_cmp)
+        let fractions = points.iter().zip(&self.forces.impulse).filter_map(fraction);
+        fractions.min_by(f64::total_cmp).map(|fraction| fraction * time)
     }
 
     /// Integrates a contact phase up to its end or the first impact ⇒ time covered, s, and whether it ends
@@ -504,11 +479,7 @@ impl Constraint {
             time,
             approximate,
             newton_steps: self.newton_step_budget(island),
-            overlap_slop: if island.bodies.len() == 1 && self.is_refined(world, island) {
-                OVERLAP_SLOP
-            } else {
-                1.0
-            },
+            overlap_slop: if self.is_refined(world, island) { OVERLAP_SLOP } else { 1.0 },
         };
         let report =
             interval.solve(&island.bodies, now, points, &mut self.forces, (free, &mut trajectories), end);

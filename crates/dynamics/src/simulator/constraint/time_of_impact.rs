@@ -10,7 +10,9 @@
 
 use super::manifold_point::approach_bound;
 use super::trajectory::{Trajectory, evaluate};
-use super::tuning::{IMPACT_GAP_FRACTION, MAX_IMPACT_EVALUATIONS, OVERLAP_SLOP, ROTATION_OVERLAP};
+use super::tuning::{
+    FAST_POINT_OVERLAP, IMPACT_GAP_FRACTION, MAX_IMPACT_EVALUATIONS, OVERLAP_SLOP, ROTATION_OVERLAP,
+};
 use super::world_mirror::{ColliderPair, WorldMirror};
 use crate::rigid::Motion;
 use rattleback_geometry::swept::{self, Advancement, cast_shapes};
@@ -92,7 +94,7 @@ impl ImpactSearch<'_> {
         let tolerance = touch_gap * self.pair.size;
         let touched = known.separation <= tolerance;
         if touched {
-            let share = if known.fast { 0.0 } else { ROTATION_OVERLAP };
+            let share = if known.fast { FAST_POINT_OVERLAP } else { ROTATION_OVERLAP };
             let slop = (share * self.pair.size).max(OVERLAP_SLOP * tolerance);
             // A pair that overlaps by more than the slop already may sink a quarter of it further, so that
             // time advances.

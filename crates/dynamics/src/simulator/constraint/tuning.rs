@@ -54,6 +54,9 @@ pub(super) const MAX_IMPACT_EVALUATIONS: usize = 60;
 /// Fraction of the touching tolerance within which the gap at an impact lies: a rebound height e² h misses (1
 /// − e²) times that gap.
 pub(super) const IMPACT_GAP_FRACTION: f64 = 1e-3;
+/// Overlap of a touching pair, as a fraction of its size, above which another point that approaches fast ends
+/// the interval.
+pub(super) const FAST_POINT_OVERLAP: f64 = 1e-4;
 /// Overlap of a touching pair, as a fraction of its size, above which its rotation ends the interval.
 pub(super) const ROTATION_OVERLAP: f64 = 1e-3;
 

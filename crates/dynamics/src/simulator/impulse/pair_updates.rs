@@ -4,7 +4,7 @@ use super::ImpulseError;
 use super::motion_bound::MotionBound;
 use super::pair::ImpulsePair;
 use super::partition::Partition;
-use super::tuning::{HANDOVER_GAP, INITIAL_GAP, OVERLAP_ROUNDING};
+use super::tuning::{INITIAL_GAP, OVERLAP_ROUNDING};
 use crate::error::Error;
 use crate::filter::Rejected;
 use crate::world::World;
@@ -102,9 +102,7 @@ impl Partition {
         };
         let index = self.insert_pair(pair);
         let mut gap = self.measure_gap(index, time)?;
-        // A body that another simulator put down has to hop, too, and higher than one that was placed by hand:
-        // below this gap hops would follow each other so fast that the pair counts as stalled.
-        let least = self.epsilon * if world.was_stepped_by_others() { HANDOVER_GAP } else { INITIAL_GAP };
+        let least = INITIAL_GAP * self.epsilon;
         if gap.distance < least {
             let scale = |body: u32| {
                 let body = &self.bodies[body as usize];

@@ -32,8 +32,6 @@ pub(super) const ODOMETER_REBASE: f64 = 1e3;
 /// Gap, in ε, assigned to bodies that touch exactly when their pair is created: a hop needs a positive gap to
 /// start from.
 pub(super) const INITIAL_GAP: f64 = 1e-6;
-/// The same for pairs of a world that another simulator has stepped.
-pub(super) const HANDOVER_GAP: f64 = 1e-3;
 /// Overlap, in diameters of the larger body, that counts as rounding: decimals of a file, converted to an
 /// attitude and back.
 pub(super) const OVERLAP_ROUNDING: f64 = 1e-9;
