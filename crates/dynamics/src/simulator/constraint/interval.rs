@@ -222,7 +222,9 @@ impl ContactInterval<'_> {
         };
         let gap = point.gap + point.normal().dot(displacement(1) - displacement(0));
         let excess = point.gap + self.overlap_slop * point.tolerance;
-        let least = if excess < 0.0 { point.gap - OVERLAP_RECOVERY * excess } else { point.gap.min(0.0) };
+        // Without slop the whole overlap is removed, with it the part beyond.
+        let removed = if self.overlap_slop > 1.0 { excess } else { point.gap };
+        let least = if excess < 0.0 { point.gap - OVERLAP_RECOVERY * removed } else { point.gap.min(0.0) };
         (gap, least)
     }
 
