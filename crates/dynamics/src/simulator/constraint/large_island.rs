@@ -37,7 +37,7 @@ impl Constraint {
     pub(super) fn is_large(&self, island: &ContactIsland) -> bool {
         let (bodies, limit) = (island.bodies.len(), self.settings.exact_bodies as usize);
         // Rows and stacks have few pairs, and few impacts in a sub-step.
-        bodies > limit || (2 * bodies > limit && !self.is_chain(island))
+        bodies > limit && !(bodies <= 2 * limit && self.is_chain(island))
     }
 
     /// Most Newton steps for the forces of an island. A resting one needs few; a heap that is not quite at

@@ -22,10 +22,9 @@ component! {
         touch_gap: f64 = 1e-6, "", Allowed::Within(1e-12, 0.01);
         /// Rounds of collisions in a sub-step after which restitution is zero; 1 to 10000.
         collision_limit: i64 = 32, "", Allowed::Within(1.0, 10000.0);
-        /// Largest number of bodies of a moving island that is advanced from collision to collision; larger
-        /// ones, and those of more than half as many bodies that are no rows or stacks, are advanced in short
-        /// pieces.
-        exact_bodies: i64 = 16, "", Allowed::Within(0.0, 1e9);
+        /// Largest number of bodies of a moving island that is advanced from collision to collision, twice as
+        /// many in rows and stacks; larger ones are advanced in short pieces.
+        exact_bodies: i64 = 8, "", Allowed::Within(0.0, 1e9);
         /// Restitution law of a single collision: `stronge` (ratio of works), `poisson` (of impulses) or
         /// `newton` (of velocities). In simultaneous collisions every point separates with at least e times
         /// its approach speed, less where that would create energy.
