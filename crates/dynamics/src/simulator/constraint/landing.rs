@@ -29,7 +29,7 @@ use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 impl Constraint {
     /// Whether slow landings and the energy of an island are treated exactly: single bodies without joints, in
     /// worlds that no other simulator has stepped and left with overlaps.
-    pub(super) fn is_refined(&self, world: &World, island: &ContactIsland) -> bool {
+    pub(super) fn is_refined(world: &World, island: &ContactIsland) -> bool {
         island.bodies.len() == 1 && island.mechanisms.is_empty() && !world.was_stepped_by_others()
     }
 

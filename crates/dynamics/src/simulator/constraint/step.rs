@@ -164,7 +164,7 @@ impl Constraint {
                     }
                     None => self.advance_island(world, &island, &start, &free, &mut end, sub_step),
                 }
-                if self.is_refined(world, &island) {
+                if Self::is_refined(world, &island) {
                     self.limit_energy(&island, (&start, &free), &mut end);
                 }
                 self.account_island(world, &island, (&start, &end, &free), posted, h);
@@ -230,7 +230,7 @@ impl Constraint {
         let mut now = start.to_vec();
         let (mut elapsed, mut rounds, mut impacts, mut phases, mut slip_ends) = (0.0, 0, 0, 0, 0);
         let exact = !self.is_large(island);
-        let refined = exact && self.is_refined(world, island);
+        let refined = exact && Self::is_refined(world, island);
         let limit = self.settings.collision_limit as usize;
         let max_impacts = if exact { 4 * limit + 16 } else { limit.min(MAX_IMPACTS_LARGE_ISLAND) };
         loop {
@@ -479,7 +479,7 @@ impl Constraint {
             time,
             approximate,
             newton_steps: self.newton_step_budget(island),
-            overlap_slop: if self.is_refined(world, island) { OVERLAP_SLOP } else { 1.0 },
+            overlap_slop: if Self::is_refined(world, island) { OVERLAP_SLOP } else { 1.0 },
         };
         let report =
             interval.solve(&island.bodies, now, points, &mut self.forces, (free, &mut trajectories), end);
