@@ -1,6 +1,6 @@
 //! Questions to a world: what does a ray hit, what does a moving shape meet, who overlaps, who is nearest.
 //!
-//! A [`QueryPipeline`] keeps the boxes of all shapes in a `Space`; the space says who comes into question, the shapes give
+//! A [`QueryPipeline`] keeps the boxes of all shapes in a `Space`; the space gives the candidates, the shapes give
 //! the exact answer. The index is brought up to date by [`QueryPipeline::update`], which after a step costs only what moved. Of equal
 //! answers the one with the smaller shape id counts, so answers depend neither on the space nor on threads.
 
