@@ -2,6 +2,7 @@
 
 mod capabilities;
 pub mod constraint;
+mod context;
 pub mod free;
 pub mod impulse;
 pub mod penalty;
@@ -11,6 +12,7 @@ mod stage_times;
 
 pub use capabilities::{Asker, Capabilities, Feature, JointReaction, Warning, unsupported};
 pub use constraint::{Constraint, ConstraintSettings};
+pub use context::StepContext;
 pub use free::{BodyIntegrator, FreeMotion, IntegrationContext};
 pub use impulse::{Impulse, ImpulseSettings};
 pub use penalty::{Penalty, PenaltySettings};
@@ -92,39 +94,4 @@ pub(crate) fn register_simulators(
     penalty::register_simulator(simulators)?;
     realtime::register_simulator(simulators)?;
     sequential::register_simulator(simulators)
-}
-
-/// The error for a simulator that meets joints and has no idea of them.
-pub(crate) fn refuse_joints(simulator: &'static str, world: &World) -> Result<(), Error> {
-    if world.joint_count() == 0 {
-        return Ok(());
-    }
-    let instead = "use `realtime` or `constraint`, or take the joints out";
-    Err(Error::Unsupported { simulator, what: "joints", instead })
-}
-
-/// The error for a simulator that meets shapes with one side only and has no idea of them.
-pub(crate) fn refuse_one_way(simulator: &'static str, world: &World) -> Result<(), Error> {
-    if world.iter_shapes().all(|(_, shape)| shape.one_way.is_none()) {
-        return Ok(());
-    }
-    let instead = "use `realtime`, or take `one_way` out";
-    Err(Error::Unsupported { simulator, what: "shapes with `one_way`", instead })
-}
-
-/// The error for a simulator whose equations cannot do with bodies that never turn.
-pub(crate) fn refuse_locked_rotations(simulator: &'static str, world: &World) -> Result<(), Error> {
-    if world.iter_bodies().all(|body| !body.is_rotation_locked()) {
-        return Ok(());
-    }
-    let instead = "use another simulator, or let the body turn";
-    Err(Error::Unsupported { simulator, what: "bodies whose rotations are locked", instead })
-}
-
-/// The error for a step length that is no length.
-pub(crate) fn check_step(dt: f64) -> Result<(), Error> {
-    if dt.is_finite() && dt > 0.0 {
-        return Ok(());
-    }
-    Err(Error::Parameter { what: "time step", allowed: "finite and > 0", value: dt.to_string() })
 }

@@ -73,7 +73,7 @@ impl Epoch {
 
 /// What a simulator finds at the beginning of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Continuity {
+pub enum Continuity {
     /// The world as its own last step left it, but for what the change log lists.
     Unbroken,
     /// The same world, stepped by another simulator since: states of bodies are others.
@@ -106,13 +106,14 @@ impl World {
         self.steppers.others
     }
 
-    /// Notes that the simulator with this epoch has taken the step that has just ended.
-    pub(crate) fn sign_step(&mut self, own: &mut Epoch) {
-        if own.stepper == 0 || (own.world != 0 && own.world != self.identity.0) {
+    /// Marks the step that has just ended as taken by the simulator with this epoch ⇒ its new epoch.
+    pub(crate) fn sign_step(&mut self, own: &Epoch) -> Epoch {
+        self.steppers.last = if own.stepper == 0 || (own.world != 0 && own.world != self.identity.0) {
             self.steppers.count += 1;
-            own.stepper = self.steppers.count;
-        }
-        self.steppers.last = own.stepper;
-        *own = self.epoch();
+            self.steppers.count
+        } else {
+            own.stepper
+        };
+        self.epoch()
     }
 }

@@ -17,12 +17,12 @@ mod path;
 mod readout;
 pub(crate) mod shapes;
 mod snapshot;
+mod step;
 mod view;
 
 pub use bodies::Bodies;
 pub use body::{Body, ShapePart, Status};
-pub(crate) use epoch::Continuity;
-pub use epoch::Epoch;
+pub use epoch::{Continuity, Epoch};
 pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
 pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, ShapeId};
@@ -35,7 +35,7 @@ pub use snapshot::SnapshotError;
 pub use view::{BodyMut, BodyRef};
 
 use crate::error::{Error, parameter};
-use crate::filter::{PairFilter, Rejected, Rejection};
+use crate::filter::{PairFilter, Rejection};
 use crate::force::{Force, ForceAccumulator, ForceContext, Gravity, Targets};
 use crate::property;
 use crate::rigid::{Inertia, Motion, Wrench};
@@ -46,7 +46,6 @@ use glam::DVec3;
 use joints::Joints;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
-use rattleback_numerics::team::each;
 
 /// A force that acts in a world.
 #[derive(Clone, Debug)]
@@ -90,8 +89,10 @@ pub struct World {
     counters: Counters,
     events: Vec<Event>,
     moved: Vec<BodyId>,
-    /// Places of dynamic bodies that are to be quarantined at the end of the step.
-    sick: Vec<usize>,
+    /// Indices of dynamic bodies that are to be quarantined at the end of the step.
+    non_finite: Vec<usize>,
+    /// States of the dynamic bodies at the beginning of a step; scratch.
+    initial_states: Vec<Motion>,
     /// Which bodies came, went or were opened for changes from outside a step.
     change_log: ChangeLog,
     /// What changed the energy, if that is accounted for.
@@ -134,7 +135,8 @@ impl World {
             counters: Counters::default(),
             events: Vec::new(),
             moved: Vec::new(),
-            sick: Vec::new(),
+            non_finite: Vec::new(),
+            initial_states: Vec::new(),
             change_log: ChangeLog::default(),
             ledger: None,
             identity: Identity::default(),
@@ -544,189 +546,5 @@ impl World {
 
     pub(crate) const fn counters_mut(&mut self) -> &mut Counters {
         &mut self.counters
-    }
-
-    /// Starts a step: forgets the news of the last one. Epoch of the simulator's own last step ⇒ what has happened since.
-    pub(crate) fn begin_step(&mut self, own: &Epoch) -> Continuity {
-        self.events.clear();
-        self.moved.clear();
-        self.sick.clear();
-        self.counters = Counters { steps: self.counters.steps, ..Counters::default() };
-        self.begin_ledger();
-        self.continuity(own)
-    }
-
-    /// Adds what happened during the step, in order.
-    pub(crate) fn report(&mut self, events: &mut Vec<Event>) {
-        self.events.append(events);
-    }
-
-    /// Ends a step that has moved the dynamic bodies to `time`: moves the kinematic ones, lists what moved, and takes
-    /// out what left the world or turned non-finite. `before` holds the dynamic states at the beginning; nothing if they
-    /// were moved by [`move_in_blocks`](Self::move_in_blocks), which has compared them already.
-    pub(crate) fn end_step(&mut self, time: f64, before: Option<&[Motion]>) {
-        let h = time - self.time;
-        self.time = time;
-        self.counters.steps += 1;
-        for index in 0..self.bodies.count(Status::Kinematic) {
-            let id = self.bodies.ids(Status::Kinematic)[index];
-            if self.follow_path(id) {
-                self.moved.push(id);
-            }
-        }
-        if let Some(before) = before {
-            self.list_moved(before);
-        }
-        self.end_ledger(h, before);
-        let mut sick = std::mem::take(&mut self.sick);
-        self.quarantine(&mut sick, time);
-        self.sick = sick;
-        self.enforce_bounds();
-        for Rejected { bodies, shapes, why } in self.pair_filter.take_rejected() {
-            self.events.push(Event::Filtered { time, bodies, shapes, why });
-        }
-    }
-
-    /// Lists the dynamic bodies that moved. One whose state is no longer finite is put back to where it was and listed as
-    /// sick.
-    fn list_moved(&mut self, before: &[Motion]) {
-        let set = &mut self.bodies.sets[Status::Dynamic.place()];
-        let mut news = News { moved: &mut self.moved, sick: &mut self.sick };
-        news.compare(0, &set.ids, &mut set.motion, before);
-    }
-
-    /// Lets `advance` move the dynamic bodies, a block at a time that stays in the nearest cache from the copy of its state to
-    /// the list of what moved: one walk through memory for the whole step. Several threads take a stretch of bodies each;
-    /// what they find is put together in the order of the bodies, so their number does not show.
-    pub(crate) fn move_in_blocks(
-        &mut self,
-        threads: usize,
-        advance: impl Fn(&mut [Motion], &[Inertia]) + Sync,
-    ) {
-        let set = &mut self.bodies.sets[Status::Dynamic.place()];
-        let stretch = set.motion.len().div_ceil(threads.max(1)).next_multiple_of(BLOCK).max(BLOCK);
-        let stretches = set
-            .motion
-            .chunks_mut(stretch)
-            .zip(set.inertia.chunks(stretch))
-            .zip(set.ids.chunks(stretch))
-            .enumerate()
-            .map(|(k, ((motion, inertia), ids))| Stretch { start: k * stretch, ids, motion, inertia });
-        if set.ids.len() <= stretch {
-            let mut news = News { moved: &mut self.moved, sick: &mut self.sick };
-            return stretches.for_each(|mut stretch| stretch.advance(&mut news, &advance));
-        }
-        let mut shares: Vec<_> =
-            stretches.map(|stretch| (Vec::with_capacity(stretch.ids.len()), Vec::new(), stretch)).collect();
-        each(threads, &mut shares, |_, (moved, sick, stretch)| {
-            stretch.advance(&mut News { moved, sick }, &advance);
-        });
-        for (moved, sick, _) in shares {
-            self.moved.extend(moved);
-            self.sick.extend(sick);
-        }
-    }
-
-    /// Disables the dynamic bodies in these slots where they are, with an event.
-    pub(crate) fn quarantine(&mut self, places: &mut Vec<usize>, time: f64) {
-        // From the back, so that the swap of a removal never brings another listed body into a listed place.
-        places.sort_unstable();
-        places.dedup();
-        for index in places.drain(..).rev() {
-            let id = self.bodies.ids(Status::Dynamic)[index];
-            if self.bodies.set_status(id, Status::Disabled).is_ok() {
-                self.change_log.note(id);
-                self.events.push(Event::Quarantined { body: id, time });
-                self.spoil_ledger();
-            }
-        }
-    }
-
-    fn enforce_bounds(&mut self) {
-        let Some(bounds) = self.bounds else { return };
-        let outside: Vec<_> = self
-            .moved
-            .iter()
-            .copied()
-            .filter(|id| self.body(*id).is_ok_and(|body| !body.touches(&bounds)))
-            .collect();
-        for id in outside {
-            if self.bodies.set_status(id, Status::Disabled).is_ok() {
-                self.change_log.note(id);
-                self.events.push(Event::LeftBounds { body: id, time: self.time });
-                self.spoil_ledger();
-            }
-        }
-    }
-
-    /// Puts an kinematic body where its path leads now; tells whether its pose changed.
-    fn follow_path(&mut self, id: BodyId) -> bool {
-        let Some(record) = self.bodies.records.get(id) else { return false };
-        if record.status != Status::Kinematic {
-            return false;
-        }
-        let Some(path) = &record.path else { return false };
-        let point = path.at(&record.path_start, self.time);
-        let principal = point.pose * record.body_from_principal;
-        let arm = principal.translation - point.pose.translation;
-        let motion = Motion {
-            x: principal.translation,
-            q: principal.rotation,
-            v: point.velocity + point.angular_velocity.cross(arm),
-            omega: point.angular_velocity,
-        };
-        match self.bodies.motion_of_mut(id) {
-            Ok(present) => {
-                let changed = present.x != motion.x || present.q != motion.q;
-                *present = motion;
-                changed
-            }
-            Err(_) => false,
-        }
-    }
-}
-
-/// Bodies that are moved between a copy of their states and a comparison with it.
-const BLOCK: usize = 64;
-
-/// Dynamic bodies from the place `start` on.
-struct Stretch<'w> {
-    start: usize,
-    ids: &'w [BodyId],
-    motion: &'w mut [Motion],
-    inertia: &'w [Inertia],
-}
-
-impl Stretch<'_> {
-    fn advance(&mut self, news: &mut News<'_>, advance: &impl Fn(&mut [Motion], &[Inertia])) {
-        let mut before = [Motion::default(); BLOCK];
-        let blocks =
-            self.motion.chunks_mut(BLOCK).zip(self.inertia.chunks(BLOCK)).zip(self.ids.chunks(BLOCK));
-        for (block, ((motion, inertia), ids)) in blocks.enumerate() {
-            let before = &mut before[..motion.len()];
-            before.copy_from_slice(motion);
-            advance(motion, inertia);
-            news.compare(self.start + block * BLOCK, ids, motion, before);
-        }
-    }
-}
-
-/// What a step finds out about single bodies.
-struct News<'w> {
-    moved: &'w mut Vec<BodyId>,
-    sick: &'w mut Vec<usize>,
-}
-
-impl News<'_> {
-    /// Compares bodies from the place `start` on with their state before the step; puts back the ones that are not finite.
-    fn compare(&mut self, start: usize, ids: &[BodyId], motion: &mut [Motion], before: &[Motion]) {
-        for (index, ((id, now), then)) in ids.iter().zip(motion).zip(before).enumerate() {
-            if !now.is_finite() {
-                *now = *then;
-                self.sick.push(start + index);
-            } else if now.x != then.x || now.q != then.q {
-                self.moved.push(*id);
-            }
-        }
     }
 }

@@ -65,12 +65,8 @@ use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::rigid::Motion;
-use crate::simulator::{
-    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_locked_rotations, refuse_one_way,
-};
-use crate::world::{
-    BodyId, Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, Status, WorkEntry, World,
-};
+use crate::simulator::{Capabilities, Feature, Simulator, StepContext, TouchPoint};
+use crate::world::{BodyId, Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, WorkEntry, World};
 use contact_phase::ContactPhase;
 use force_solver::ForceSolver;
 use glam::DVec3;
@@ -183,7 +179,6 @@ pub struct Constraint {
     newton_backoff: u64,
     scratch: Vec<Motion>,
     ends: Vec<Motion>,
-    before: Vec<Motion>,
     events: Vec<Event>,
     /// Work of contacts and joints in the step, if the world keeps an energy ledger.
     works: Vec<WorkEntry>,
@@ -230,7 +225,6 @@ impl Constraint {
             newton_backoff: 0,
             scratch: Vec::new(),
             ends: Vec::new(),
-            before: Vec::new(),
             events: Vec::new(),
             works: Vec::new(),
             keeps_ledger: false,
@@ -280,34 +274,27 @@ impl Simulator for Constraint {
     }
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        check_step(dt)?;
-        refuse_one_way("constraint", world)?;
-        refuse_locked_rotations("constraint", world)?;
-        match world.begin_step(&self.epoch) {
+        let mut step = StepContext::begin(world, &self.epoch, dt)?;
+        step.require(ConstraintSettings::TYPE_NAME, self.capabilities())?;
+        match step.continuity() {
             Continuity::Unbroken => {}
             Continuity::SteppedByOthers => self.drop_body_states(),
             Continuity::OtherWorld => self.reset(),
         }
+        let world = step.world_mut();
         world.follow_joints();
         self.events.clear();
         self.begin_ledger(world);
         self.notes.clear();
         self.counters = ConstraintCounters::default();
-        self.before.clear();
-        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        if let Err(error) = self.advance(world, dt) {
-            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
-            return Err(error);
-        }
-        let end = world.time() + dt;
+        self.advance(world, dt)?;
         world.report(&mut self.events);
         self.post_work(world);
-        world.end_step(end, Some(&self.before));
-        world.follow_joints();
-        for joint in self.joint_reactions.overloaded(world) {
-            world.break_joint(joint, end);
+        step.end();
+        for joint in self.joint_reactions.overloaded(&step) {
+            step.break_joint(joint);
         }
-        world.sign_step(&mut self.epoch);
+        self.epoch = step.finish();
         Ok(())
     }
 

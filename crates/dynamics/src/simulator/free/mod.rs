@@ -16,8 +16,8 @@ use crate::force::ForceAccumulator;
 use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
 use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
 use crate::rigid::{Inertia, Motion};
-use crate::simulator::{Capabilities, Feature, Simulator, check_step, refuse_joints};
-use crate::world::{Continuity, Epoch, SnapshotError, Status, World};
+use crate::simulator::{Capabilities, Feature, Simulator, StepContext};
+use crate::world::{Continuity, Epoch, SnapshotError, World};
 use glam::DVec3;
 use rattleback_numerics::StepError;
 use rattleback_numerics::damping::Damping;
@@ -34,7 +34,6 @@ const MAX_THREADS: u32 = 256;
 pub struct FreeMotion {
     integrator: Box<dyn BodyIntegrator>,
     loads: ForceAccumulator,
-    before: Vec<Motion>,
     non_finite: Vec<usize>,
     threads: u32,
     /// Revision of the world after the last step; a different one means that the world has been changed
@@ -55,7 +54,6 @@ impl FreeMotion {
         Self {
             integrator,
             loads: ForceAccumulator::default(),
-            before: Vec::new(),
             non_finite: Vec::new(),
             threads: 1,
             revision: None,
@@ -94,48 +92,33 @@ impl Simulator for FreeMotion {
     }
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        check_step(dt)?;
-        refuse_joints("free-motion", world)?;
-        let continuity = world.begin_step(&self.epoch);
-        if self.revision != Some(world.revision()) || continuity != Continuity::Unbroken {
+        let mut step = StepContext::begin(world, &self.epoch, dt)?;
+        step.require(NAME, self.capabilities())?;
+        if self.revision != Some(step.revision()) || step.continuity() != Continuity::Unbroken {
             self.integrator.reset();
         }
-        let time = world.time();
         loop {
             self.non_finite.clear();
-            let mut context =
-                IntegrationContext::new(world, &mut self.loads, &mut self.non_finite, self.threads);
-            if self.integrator.in_blocks(&context) {
-                self.integrator.advance(&mut context, dt).map_err(|source| Error::Step {
-                    time,
-                    dt,
-                    source,
-                })?;
-                world.end_step(time + dt, None);
-                break;
-            }
-            self.before.clear();
-            self.before.extend_from_slice(context.bodies().motion(Status::Dynamic));
-            let Err(source) = self.integrator.advance(&mut context, dt) else {
-                let motion = world.bodies_mut().dynamic_mut().0;
-                for place in &self.non_finite {
-                    motion[*place].x = DVec3::NAN;
-                }
-                world.end_step(time + dt, Some(&self.before));
-                break;
-            };
-            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
+            let Self { integrator, loads, non_finite, threads, .. } = self;
+            let context = IntegrationContext::new(step.world_in_blocks(), loads, non_finite, *threads);
+            let world =
+                if integrator.in_blocks(&context) { step.world_in_blocks() } else { step.world_mut() };
+            let mut context = IntegrationContext::new(world, loads, non_finite, *threads);
+            let Err(source) = integrator.advance(&mut context, dt) else { break };
             if self.non_finite.is_empty() {
                 // The history of the integrator belongs to a step that did not take place.
                 self.revision = None;
-                return Err(Error::Step { time, dt, source });
+                return Err(Error::Step { time: step.start(), dt, source });
             }
             // Without the bodies that are not finite the step may succeed.
-            world.quarantine(&mut self.non_finite, time);
+            step.retry_without(&mut self.non_finite);
             self.integrator.reset();
         }
+        for index in &self.non_finite {
+            step.dynamic_mut().0[*index].x = DVec3::NAN;
+        }
+        self.epoch = step.finish();
         self.revision = Some(world.revision());
-        world.sign_step(&mut self.epoch);
         Ok(())
     }
 

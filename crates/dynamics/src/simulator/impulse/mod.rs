@@ -64,11 +64,8 @@ use crate::force::ForceAccumulator;
 use crate::impact::CollisionError;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::rigid::Motion;
-use crate::simulator::{
-    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_one_way,
-};
-use crate::world::{BodyId, Continuity, Epoch, SnapshotError, Status, World};
+use crate::simulator::{Capabilities, Feature, Simulator, StepContext, TouchPoint};
+use crate::world::{BodyId, Continuity, Epoch, SnapshotError, World};
 use glam::DVec3;
 use observer::CollisionObserver;
 use partition::Partition;
@@ -181,7 +178,6 @@ pub struct Impulse {
     settings: ImpulseSettings,
     partition_set: PartitionSet,
     loads: ForceAccumulator,
-    before: Vec<Motion>,
     /// State restored from a snapshot, applied at the next step, when there is a world.
     pending_state: Option<ImpulseState>,
     /// Revision of the world that the partitions were built from; none if they have to be rebuilt.
@@ -304,29 +300,23 @@ impl Simulator for Impulse {
     }
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        check_step(dt)?;
-        refuse_joints("impulse", world)?;
-        refuse_one_way("impulse", world)?;
-        let continuity = world.begin_step(&self.epoch);
-        self.before.clear();
-        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        if let Err(error) = self.run_step(world, dt, continuity) {
-            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
+        let mut step = StepContext::begin(world, &self.epoch, dt)?;
+        step.require(ImpulseSettings::TYPE_NAME, self.capabilities())?;
+        let continuity = step.continuity();
+        if let Err(error) = self.run_step(step.world_mut(), dt, continuity) {
             self.revision = None;
             return Err(match error {
-                Error::Impulse(error) => error.named(world).into(),
+                Error::Impulse(error) => error.named(&step).into(),
                 other => other,
             });
         }
-        let end = world.time() + dt;
-        self.post_work(world);
-        world.report(&mut self.partition_set.events);
+        self.post_work(step.world_mut());
+        step.world_mut().report(&mut self.partition_set.events);
         for rejected in self.partition_set.rejected.drain(..) {
-            world.pair_filter().note(rejected.bodies, rejected.shapes, rejected.why);
+            step.pair_filter().note(rejected.bodies, rejected.shapes, rejected.why);
         }
-        world.end_step(end, Some(&self.before));
+        self.epoch = step.finish();
         self.revision = Some(world.revision());
-        world.sign_step(&mut self.epoch);
         Ok(())
     }
 

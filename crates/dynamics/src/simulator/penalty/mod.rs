@@ -29,10 +29,7 @@ use crate::simulator::constraint::mirror_state::MirrorState;
 use crate::simulator::constraint::trajectory::{Trajectory, evaluate};
 use crate::simulator::constraint::work::add_contact_work;
 use crate::simulator::constraint::world_mirror::WorldMirror;
-use crate::simulator::{
-    Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_joints, refuse_locked_rotations,
-    refuse_one_way,
-};
+use crate::simulator::{Capabilities, Feature, Simulator, StepContext, TouchPoint};
 use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
@@ -131,7 +128,6 @@ pub struct Penalty {
     /// Work of contacts in the step, if the world keeps an energy ledger.
     works: Vec<WorkEntry>,
     keeps_ledger: bool,
-    before: Vec<Motion>,
     epoch: Epoch,
 }
 
@@ -162,7 +158,6 @@ impl Penalty {
             contacts: Vec::new(),
             works: Vec::new(),
             keeps_ledger: false,
-            before: Vec::new(),
             epoch: Epoch::default(),
         }
     }
@@ -300,34 +295,25 @@ impl Simulator for Penalty {
     }
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        check_step(dt)?;
-        refuse_joints("penalty", world)?;
-        refuse_one_way("penalty", world)?;
-        refuse_locked_rotations("penalty", world)?;
-        if world.begin_step(&self.epoch) != Continuity::Unbroken {
+        let mut step = StepContext::begin(world, &self.epoch, dt)?;
+        step.require(PenaltySettings::TYPE_NAME, self.capabilities())?;
+        if step.continuity() != Continuity::Unbroken {
             self.mirror.clear();
         }
+        let (begin, world) = (step.start(), step.world_mut());
         self.works.clear();
         self.keeps_ledger = world.begin_elastic_account();
-        self.before.clear();
-        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
         let substeps = self.settings.substeps.max(1);
         let h = dt / substeps as f64;
-        let begin = world.time();
-        let outcome = self
-            .mirror
-            .sync(world)
-            .and_then(|()| (0..substeps).try_for_each(|k| self.sub_step(world, begin + k as f64 * h, h)));
-        if let Err(error) = outcome {
-            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
-            return Err(error);
+        self.mirror.sync(world)?;
+        for k in 0..substeps {
+            self.sub_step(world, begin + k as f64 * h, h)?;
         }
         world.counters_mut().substeps += substeps as u64;
         for entry in self.works.drain(..) {
             world.add_work(entry);
         }
-        world.end_step(begin + dt, Some(&self.before));
-        world.sign_step(&mut self.epoch);
+        self.epoch = step.finish();
         Ok(())
     }
 

@@ -117,8 +117,10 @@ impl Realtime {
         for entry in 0..self.continuous.fast_indices.len() {
             let index = self.continuous.fast_indices[entry];
             let slot = world.bodies().ids(Status::Dynamic)[index as usize].slot();
-            let (before, now) =
-                (self.before[index as usize], world.bodies().motion(Status::Dynamic)[index as usize]);
+            let (before, now) = (
+                world.initial_states()[index as usize],
+                world.bodies().motion(Status::Dynamic)[index as usize],
+            );
             let Some(motion) = motion_between(&before, &now, dt) else { continue };
             if let Some(fast_body) = self.continuous.by_slot.get_mut(slot as usize) {
                 *fast_body = self.continuous.fast_bodies.len() as u32;
@@ -328,7 +330,7 @@ impl Realtime {
         let sim_body = self.sim_bodies.body(collider.body)?;
         let now = sim_body.motion(world)?;
         match sim_body.status {
-            Status::Dynamic => motion_between(self.before.get(sim_body.index as usize)?, now, dt),
+            Status::Dynamic => motion_between(world.initial_states().get(sim_body.index as usize)?, now, dt),
             Status::Kinematic => {
                 // A kinematic body moves to the pose of its path at the end of the step.
                 let body = world.body(sim_body.id).ok()?;

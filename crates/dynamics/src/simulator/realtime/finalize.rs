@@ -171,7 +171,7 @@ impl Realtime {
     fn find_fast_bodies(&mut self, world: &World, dt: f64) {
         self.continuous.fast_indices.clear();
         let motion = world.bodies().motion(Status::Dynamic);
-        for (index, (before, now)) in self.before.iter().zip(motion).enumerate() {
+        for (index, (before, now)) in world.initial_states().iter().zip(motion).enumerate() {
             let id = world.bodies().ids(Status::Dynamic)[index];
             if let Some(sim_body) = self.sim_bodies.body(id.slot())
                 && !sim_body.asleep
@@ -189,7 +189,8 @@ impl Realtime {
         let threads = self.threads();
         let (foresight, still_speed) = (self.settings.foresight, self.settings.sleep_speed);
         let still_distance = STILL_DISTANCE * still_speed * self.settings.sleep_time;
-        let Self { sim_bodies, next_bounds, before, loads, .. } = self;
+        let Self { sim_bodies, next_bounds, loads, .. } = self;
+        let before = world.initial_states();
         let g = loads.uniform_acceleration();
         let SimBodies { bodies, colliders, displacements, .. } = sim_bodies;
         next_bounds.resize(colliders.len(), None);

@@ -55,8 +55,7 @@ use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::rigid::Motion;
-use crate::simulator::{Capabilities, Feature, JointReaction, Simulator, StageTimes, check_step};
+use crate::simulator::{Capabilities, Feature, JointReaction, Simulator, StageTimes, StepContext};
 use crate::world::{BodyId, Epoch, Event, Handle, JointId, SnapshotError, Status, World};
 use contact_graph::ContactGraph;
 use continuous::ContinuousStage;
@@ -169,7 +168,6 @@ pub struct Realtime {
     work_account: WorkAccount,
     continuous: ContinuousStage,
     loads: ForceAccumulator,
-    before: Vec<Motion>,
     events: Vec<Event>,
     counters: RealtimeCounters,
     times: StageTimes,
@@ -177,7 +175,6 @@ pub struct Realtime {
     dt: f64,
     /// Indices of bodies with non-finite state or loads.
     non_finite: Vec<usize>,
-    non_finite_ids: Vec<BodyId>,
     /// Slots of sleeping bodies that are touched in the present step.
     touched_sleeping: Vec<u32>,
     /// Slots of pairs that need a contact for the first time.
@@ -234,13 +231,11 @@ impl Realtime {
             work_account: WorkAccount::default(),
             continuous: ContinuousStage::default(),
             loads: ForceAccumulator::default(),
-            before: Vec::new(),
             events: Vec::new(),
             counters: RealtimeCounters::default(),
             times: StageTimes::default(),
             dt: 0.0,
             non_finite: Vec::new(),
-            non_finite_ids: Vec::new(),
             touched_sleeping: Vec::new(),
             new_contacts: Vec::new(),
             high_mass_ratio: Vec::new(),
@@ -266,28 +261,6 @@ impl Realtime {
         self.sim_bodies.body(body.slot()).is_some_and(|sim_body| sim_body.id == body && sim_body.asleep)
     }
 
-    /// Quarantines the bodies with non-finite state. The step may have removed others already and thereby
-    /// changed indices; so they are located by id.
-    fn quarantine(&mut self, world: &mut World, time: f64) {
-        let non_finite = std::mem::take(&mut self.non_finite_ids);
-        let index_of = |id: &BodyId| match world.bodies().locate(*id) {
-            Some((Status::Dynamic, place)) => Some(place),
-            _ => None,
-        };
-        let mut places: Vec<usize> = non_finite.iter().filter_map(index_of).collect();
-        world.quarantine(&mut places, time);
-    }
-
-    /// Removes the joints whose reactions exceeded their break thresholds.
-    fn break_joints(&mut self, world: &mut World, time: f64) {
-        let mut broken = std::mem::take(&mut self.broken);
-        self.joints.broken(world, |joint| self.impulse_rate(joint), &mut broken);
-        for joint in broken.drain(..) {
-            world.break_joint(joint, time);
-        }
-        self.broken = broken;
-    }
-
     /// Sub-steps per second of a joint, 1/s: force = impulse × rate.
     fn impulse_rate(&self, joint: &joint_constraint::JointConstraint) -> f64 {
         let high_mass_ratio =
@@ -310,36 +283,31 @@ impl Simulator for Realtime {
     }
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        check_step(dt)?;
-        let continuity = world.begin_step(&self.epoch);
+        let mut step = StepContext::begin(world, &self.epoch, dt)?;
+        let continuity = step.continuity();
         self.events.clear();
-        self.before.clear();
-        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        if let Err(error) = self.advance(world, dt, continuity) {
-            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
+        if let Err(error) = self.advance(step.world_mut(), dt, continuity) {
             self.sim_bodies.displacements.fill(StepDisplacement::UNKNOWN);
             return Err(error);
         }
-        let end = world.time() + dt;
-        world.report(&mut self.events);
-        // Before removals change the indices.
-        self.non_finite_ids.clear();
-        self.non_finite_ids
-            .extend(self.non_finite.iter().map(|place| world.bodies().ids(Status::Dynamic)[*place]));
-        let motion = world.bodies_mut().dynamic_mut().0;
+        step.world_mut().report(&mut self.events);
         for index in &self.non_finite {
-            motion[*index] = self.before[*index];
+            let body = step.bodies().ids(Status::Dynamic)[*index];
+            step.quarantine(body);
         }
-        world.end_step(end, Some(&self.before));
-        self.quarantine(world, end);
-        world.follow_joints();
-        self.break_joints(world, end);
+        step.end();
+        let mut broken = std::mem::take(&mut self.broken);
+        self.joints.broken(&step, |joint| self.impulse_rate(joint), &mut broken);
+        for joint in broken.drain(..) {
+            step.break_joint(joint);
+        }
+        self.broken = broken;
+        self.epoch = step.finish();
         for event in world.events() {
             if let Event::Quarantined { body, .. } | Event::LeftBounds { body, .. } = event {
                 self.sim_bodies.pending.push(*body);
             }
         }
-        world.sign_step(&mut self.epoch);
         Ok(())
     }
 

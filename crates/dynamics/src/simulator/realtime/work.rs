@@ -167,7 +167,7 @@ impl Realtime {
         if sim_body.status != Status::Dynamic {
             return Some(now);
         }
-        let then = self.before.get(sim_body.index as usize)?;
+        let then = world.initial_states().get(sim_body.index as usize)?;
         Some(Motion { v: 0.5 * (then.v + now.v), omega: 0.5 * (then.omega + now.omega), ..*then })
     }
 
@@ -261,7 +261,7 @@ impl Realtime {
         let frame = |k: usize| {
             let Some(id) = record.bodies[k] else { return Some(JointFrame::fixed(&record.frames[k])) };
             let motion = match world.bodies().locate(id)? {
-                (Status::Dynamic, index) => self.before.get(index)?,
+                (Status::Dynamic, index) => world.initial_states().get(index)?,
                 _ => world.bodies().motion_of(id)?,
             };
             Some(JointFrame::on(motion, &record.frames[k]))

@@ -30,7 +30,7 @@ use crate::joint::JointRecord;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::rigid::{Inertia, Motion, fly};
-use crate::simulator::{Capabilities, Feature, Simulator, TouchPoint, check_step, refuse_one_way};
+use crate::simulator::{Capabilities, Feature, Simulator, StepContext, TouchPoint};
 use crate::world::{BodyId, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact_constraint::PointContact;
 use glam::{DQuat, DVec3};
@@ -127,7 +127,6 @@ pub struct Sequential {
     space: SpaceKind,
     relaxation: Relaxation,
     loads: ForceAccumulator,
-    before: Vec<Motion>,
     touching: Vec<TouchPoint>,
     /// Changes by contacts and joints in the step, if the world keeps an energy ledger.
     account: Option<WorkAccount>,
@@ -190,8 +189,8 @@ impl Sequential {
     }
 
     fn with_kinds(settings: SequentialSettings, space: SpaceKind, relaxation: Relaxation) -> Self {
-        let (loads, before, touching) = (ForceAccumulator::default(), Vec::new(), Vec::new());
-        Self { settings, space, relaxation, loads, before, touching, account: None, epoch: Epoch::default() }
+        let (loads, touching) = (ForceAccumulator::default(), Vec::new());
+        Self { settings, space, relaxation, loads, touching, account: None, epoch: Epoch::default() }
     }
 
     /// The settings.
@@ -281,10 +280,9 @@ impl Sequential {
     fn solve(
         &mut self,
         table: &mut BodyTable,
-        joints: &mut [AnchorJoint],
-        contacts: &mut [PointContact],
-        h: f64,
-        v_rest: f64,
+        (joints, contacts): (&mut [AnchorJoint], &mut [PointContact]),
+        initial_states: &[Motion],
+        (h, v_rest): (f64, f64),
     ) {
         let k = self.settings.iterations.max(1) as usize;
         let mut account = self.account.take();
@@ -308,7 +306,7 @@ impl Sequential {
             levels.solve_upwards(bodies, contacts, k, |contact, bodies| contact.solve(bodies, last));
             record(&mut account, SolverStage::Contacts, bodies);
         }
-        for ((body, free), start) in bodies.iter_mut().zip(&free).zip(&self.before) {
+        for ((body, free), start) in bodies.iter_mut().zip(&free).zip(initial_states) {
             let motion = &mut body.motion;
             if motion.v != free.v || motion.omega != free.omega {
                 motion.x = start.x + motion.v * h;
@@ -335,14 +333,16 @@ impl Sequential {
         self.account = account;
     }
 
-    fn advance(&mut self, world: &mut World, h: f64, broken: &mut Vec<JointId>) -> Result<(), Error> {
+    fn advance(&mut self, step: &mut StepContext<'_>) -> Result<(), Error> {
+        let (h, world) = (step.dt(), step.world_mut());
+        let mut broken = Vec::new();
         let gravity = self.move_freely(world, h);
         let mut table = BodyTable::new(world);
         let mut contacts = self.find_contacts(world, &table)?;
-        let mut joints = self.find_joints(world, &table, h, broken)?;
+        let mut joints = self.find_joints(world, &table, h, &mut broken)?;
         let v_rest = (REST_SPEED_PER_KICK * gravity * h).max(MIN_REST_SPEED);
         self.account = world.keeps_ledger().then(|| WorkAccount::new(&table.bodies));
-        self.solve(&mut table, &mut joints, &mut contacts, h, v_rest);
+        self.solve(&mut table, (&mut joints, &mut contacts), world.initial_states(), (h, v_rest));
         for joint in &joints {
             let breaks = |record: &JointRecord| joint.impulse.length() > record.breaking.force * h;
             if world.joint(joint.id).is_ok_and(breaks) {
@@ -353,6 +353,9 @@ impl Sequential {
         let motion = world.bodies_mut().dynamic_mut().0;
         for (motion, body) in motion.iter_mut().zip(&table.bodies) {
             *motion = body.motion;
+        }
+        for joint in broken {
+            step.break_joint(joint);
         }
         self.touching.clear();
         for contact in contacts.iter().filter(|contact| contact.gap <= 0.0) {
@@ -430,23 +433,10 @@ impl Simulator for Sequential {
     }
 
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
-        check_step(dt)?;
-        refuse_one_way("sequential", world)?;
-        world.begin_step(&self.epoch);
-        self.before.clear();
-        self.before.extend_from_slice(world.bodies().motion(Status::Dynamic));
-        let mut broken = Vec::new();
-        if let Err(error) = self.advance(world, dt, &mut broken) {
-            world.bodies_mut().dynamic_mut().0.copy_from_slice(&self.before);
-            return Err(error);
-        }
-        let end = world.time() + dt;
-        world.end_step(end, Some(&self.before));
-        world.follow_joints();
-        for joint in broken {
-            world.break_joint(joint, end);
-        }
-        world.sign_step(&mut self.epoch);
+        let mut step = StepContext::begin(world, &self.epoch, dt)?;
+        step.require(SequentialSettings::TYPE_NAME, self.capabilities())?;
+        self.advance(&mut step)?;
+        self.epoch = step.finish();
         Ok(())
     }
 

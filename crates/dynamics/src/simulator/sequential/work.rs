@@ -68,9 +68,10 @@ impl Sequential {
     ) {
         let Some(account) = self.account.take() else { return };
         let g = self.loads.uniform_acceleration();
+        let initial_states = world.initial_states();
         let mean = |place: usize| {
             let now = table.bodies[place].motion;
-            let then = self.before.get(place).unwrap_or(&now);
+            let then = initial_states.get(place).unwrap_or(&now);
             Motion { v: 0.5 * (then.v + now.v), omega: 0.5 * (then.omega + now.omega), ..now }
         };
         let work = |changes: &Changes| -> f64 {
@@ -80,7 +81,7 @@ impl Sequential {
                 inertia.mass() * v.dot(mean.v) + inertia.angular_momentum(mean.q, *omega).dot(mean.omega)
                     - force.dot(*x)
             };
-            changes.iter().enumerate().take(self.before.len()).map(on).sum()
+            changes.iter().enumerate().take(initial_states.len()).map(on).sum()
         };
         let (mut friction, mut kinematic, mut most) =
             (0.0, 0.0, (f64::NEG_INFINITY, WorkSource::World, None));
