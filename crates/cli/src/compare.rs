@@ -110,7 +110,7 @@ fn run(simulator: String, world: &mut World, by: &mut dyn Simulator, dt: f64, st
         run.steps = step;
         let contacts = by.contacts(world);
         let depth = contacts.iter().map(|contact| -contact.gap).fold(0.0, f64::max);
-        let force = contacts.iter().map(|contact| contact.force.abs()).sum();
+        let force = contacts.iter().map(|contact| contact.normal_force().abs()).sum();
         (run.depth, run.force) = (run.depth.max(depth), run.force.max(force));
         if step.is_multiple_of(stride) || step == steps {
             run.samples.push(sample(world, (depth, force), cost));

@@ -101,12 +101,12 @@ pub enum Error {
     /// The event loop could not go on; the world is where it was before the step.
     #[error(transparent)]
     Impulse(#[from] crate::simulator::impulse::ImpulseError),
-    /// The constraint-based simulator cannot go on.
-    #[error(transparent)]
-    Constraint(#[from] crate::simulator::constraint::ConstraintError),
     /// The real-time simulator cannot go on.
     #[error(transparent)]
     Realtime(#[from] crate::simulator::realtime::RealtimeError),
+    /// The broad phase refuses a collider.
+    #[error("broad phase: {0}")]
+    Space(#[from] rattleback_geometry::space::SpaceError),
     /// A question to the world has no answer.
     #[error(transparent)]
     Query(crate::query::QueryError),

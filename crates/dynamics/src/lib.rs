@@ -5,10 +5,12 @@
 //! A step, stage by stage, is described in [`simulator`]; conventions: SI units, right-handed, z up unless gravity says
 //! otherwise, quaternions body → world, angular velocity in the world frame.
 
+mod collision;
 mod error;
 pub mod filter;
 pub mod force;
 pub mod impact;
+mod island;
 pub mod joint;
 pub mod multibody;
 pub mod property;
@@ -17,6 +19,7 @@ pub mod registry;
 pub mod rigid;
 pub mod signal;
 pub mod simulator;
+mod solver;
 pub mod world;
 
 pub use glam;

@@ -114,7 +114,7 @@ fn four_corners_carry_a_box() {
         run(&mut simulator, &mut world, 1.0, DT);
         assert!(speeds(&world, &[id]) < 1e-10);
         // Force on the box, which may be either body of the pair.
-        let force = |contact: &rattleback_dynamics::simulator::constraint::ContactForce| {
+        let force = |contact: &rattleback_dynamics::simulator::ContactPoint| {
             if contact.bodies[1] == id { contact.force } else { -contact.force }
         };
         let total: DVec3 = simulator.contacts().map(force).sum();

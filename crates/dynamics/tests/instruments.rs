@@ -21,9 +21,9 @@ fn contacts_carry_the_weight_of_a_box_at_rest() {
             asleep |= simulator.sleeping_bodies(&world) == [id];
             let contacts = simulator.contacts(&world);
             if step == 100 || (asleep && carried == 0.0) {
-                let up = |touch: &rattleback_dynamics::simulator::TouchPoint| {
+                let up = |touch: &rattleback_dynamics::simulator::ContactPoint| {
                     let sign = if touch.bodies[1] == id { 1.0 } else { -1.0 };
-                    sign * touch.force * touch.normal.z
+                    sign * touch.force.z
                 };
                 carried = contacts.iter().map(up).sum::<f64>();
             }

@@ -358,12 +358,12 @@ fn contacts_follow_removed_static_bodies() {
     let mut simulator = Realtime::default();
     run(&mut simulator, &mut world, 0.5);
     world.remove_body(slabs[0]).unwrap();
-    assert!(simulator.touch_points(&world).count() > 0);
+    assert!(simulator.contact_points(&world).count() > 0);
     run(&mut simulator, &mut world, 0.5);
     let z = |world: &World, k: usize| world.body(boxes[k]).unwrap().position().z;
     assert!(z(&world, 0) < 0.0 && (z(&world, 1) - 0.5).abs() < 1e-2 && (z(&world, 2) - 0.5).abs() < 1e-2);
     world.remove_body(boxes[1]).unwrap();
-    assert!(simulator.touch_points(&world).all(|point| !point.bodies.contains(&boxes[1])));
+    assert!(simulator.contact_points(&world).all(|point| !point.bodies.contains(&boxes[1])));
     // A different world.
     let mut other = World::default();
     floor(&mut other);

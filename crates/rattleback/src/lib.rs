@@ -106,8 +106,8 @@ pub mod prelude {
     };
     pub use rattleback_dynamics::query::{CastHit, Hit, QueryFilter, QueryPipeline};
     pub use rattleback_dynamics::simulator::{
-        Constraint, ConstraintSettings, Impulse, ImpulseSettings, Penalty, PenaltySettings, Realtime,
-        RealtimeSettings, Sequential, SequentialSettings, TouchPoint,
+        Constraint, ConstraintSettings, ContactPoint, Impulse, ImpulseSettings, Penalty, PenaltySettings,
+        Realtime, RealtimeSettings, Sequential, SequentialSettings,
     };
     pub use rattleback_dynamics::world::{CollisionFilter, Combine, Group};
     pub use rattleback_dynamics::{

@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let motion = world.bodies().motion(Status::Dynamic);
     let height = motion.iter().map(|motion| motion.x.y).sum::<f64>() / motion.len().max(1) as f64;
     let fastest = motion.iter().map(|motion| motion.v.length()).fold(0.0, f64::max);
-    let deepest = simulator.touch_points(&world).map(|point| -point.gap).fold(0.0, f64::max);
+    let deepest = simulator.contact_points(&world).map(|point| -point.gap).fold(0.0, f64::max);
     let mean = times[1..].iter().sum::<f64>() / (steps - 1) as f64;
     times.sort_by(f64::total_cmp);
     println!("{name}: {:?}", simulator.counters());

@@ -2,6 +2,7 @@
 
 mod capabilities;
 pub mod constraint;
+mod contact_point;
 mod context;
 pub mod free;
 pub mod impulse;
@@ -12,11 +13,12 @@ mod stage_times;
 
 pub use capabilities::{Asker, Capabilities, Feature, JointReaction, Warning, unsupported};
 pub use constraint::{Constraint, ConstraintSettings};
+pub use contact_point::ContactPoint;
 pub use context::StepContext;
 pub use free::{BodyIntegrator, FreeMotion, IntegrationContext};
 pub use impulse::{Impulse, ImpulseSettings};
 pub use penalty::{Penalty, PenaltySettings};
-pub use realtime::{Realtime, RealtimeSettings, TouchPoint};
+pub use realtime::{Realtime, RealtimeSettings};
 pub use sequential::{Sequential, SequentialSettings};
 pub use stage_times::StageTimes;
 
@@ -35,12 +37,12 @@ pub trait Simulator: Send + std::fmt::Debug {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error>;
 
     /// Where bodies touch, with the forces of the last step; empty for simulators without contacts.
-    fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
+    fn contacts(&self, _world: &World) -> Vec<ContactPoint> {
         Vec::new()
     }
 
     /// Where one body touches others, with the forces of the last step.
-    fn contacts_of(&self, world: &World, body: BodyId) -> Vec<TouchPoint> {
+    fn contacts_of(&self, world: &World, body: BodyId) -> Vec<ContactPoint> {
         let mut contacts = self.contacts(world);
         contacts.retain(|contact| contact.bodies.contains(&body));
         contacts

@@ -75,7 +75,7 @@ fn modes(play: &Playback, plate: BodyId, seen: &mut BTreeSet<Mode>) {
     let touching = play.impulse.contacts(&play.built.world);
     for id in play.free_bodies() {
         let coin = play.built.world.body(id).unwrap();
-        let with = |touch: &&rattleback_dynamics::simulator::TouchPoint| touch.bodies.contains(&id);
+        let with = |touch: &&rattleback_dynamics::simulator::ContactPoint| touch.bodies.contains(&id);
         let on_plate = touching.iter().filter(with).any(|touch| touch.bodies.contains(&plate));
         let on_coin = touching.iter().filter(with).any(|touch| !touch.bodies.contains(&plate));
         if play.impulse.resting().any(|body| body == id) {

@@ -4,7 +4,7 @@ use super::RelativeScene;
 use super::loaded_scene::LoadedScene;
 use crate::message::{Words, overlay, section};
 use crate::render_scene::{cells, hierarchy, joints, springs};
-use rattleback_dynamics::simulator::TouchPoint;
+use rattleback_dynamics::simulator::ContactPoint;
 use rattleback_dynamics::{BodyId, Simulator, Status, Value};
 use std::collections::HashMap;
 
@@ -70,7 +70,7 @@ impl Overlays {
     pub(super) fn read(
         loaded: &LoadedScene,
         wanted: Wanted,
-        contacts: &[TouchPoint],
+        contacts: &[ContactPoint],
         asleep: &[BodyId],
     ) -> Self {
         let mut overlays = Self::default();
@@ -86,7 +86,7 @@ impl Overlays {
             for touch in contacts.iter().take(MAX_ROWS) {
                 words.vector(touch.point - *origin);
                 words.vector(touch.normal);
-                words.real(touch.force);
+                words.real(touch.normal_force());
             }
             overlays.contacts = words;
         }

@@ -11,7 +11,7 @@ use super::overlays::{Overlays, SLOW_OVERLAYS, Wanted};
 use super::{Request, Shared, View, sent_pose};
 use crate::message::{Command, Head, overlay};
 use glam::DVec3;
-use rattleback_dynamics::simulator::{StageTimes, TouchPoint};
+use rattleback_dynamics::simulator::{ContactPoint, StageTimes};
 use rattleback_dynamics::{Readout, Registry, Simulator, Status};
 use rattleback_scene::status_name;
 use serde_json::json;
@@ -426,7 +426,7 @@ fn put_energies(loaded: &mut LoadedScene, readout: &Readout, head: &mut Head) {
 }
 
 /// Index of a body ⇒ JSON about it.
-fn report(loaded: &LoadedScene, index: u32, contacts: &[TouchPoint]) -> Option<String> {
+fn report(loaded: &LoadedScene, index: u32, contacts: &[ContactPoint]) -> Option<String> {
     let render = &loaded.relative.render;
     let entry = render.bodies.get(index as usize)?;
     let body = loaded.world.body(entry.id).ok()?;
@@ -437,7 +437,7 @@ fn report(loaded: &LoadedScene, index: u32, contacts: &[TouchPoint]) -> Option<S
         .map(|contact| {
             let other = contact.bodies[usize::from(contact.bodies[0] == entry.id)];
             let name = render.bodies.iter().find(|body| body.id == other).map(|body| body.name.as_str());
-            json!({ "with": name, "force": contact.force, "gap": contact.gap })
+            json!({ "with": name, "force": contact.normal_force(), "gap": contact.gap })
         })
         .collect();
     let sleeps = loaded

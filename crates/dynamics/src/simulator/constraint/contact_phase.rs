@@ -16,15 +16,15 @@
 //! a force would pull, a contact begins or ceases to slip, another point touches, or the equations have no
 //! solution with a pushing force (Painlevé); the rest of the interval is a time step with impulses.
 
-use super::manifold_point::{ContactKey, ManifoldPoint};
 use super::motion_rate::{MotionRate, combine, dormand_prince_error};
-use super::trajectory::Trajectory;
 use super::tuning::{
     KINEMATIC_PROBE_TIME, MAX_PHASE_CONTACTS, MAX_PHASE_STEPS, OVERLAP_SLOP, PHASE_END_RESOLUTION,
     PHASE_PROBE, PHASE_SEARCH_MARGIN, PHASE_TOLERANCE,
 };
-use super::world_mirror::WorldMirror;
+use crate::collision::WorldMirror;
+use crate::collision::{ContactKey, ManifoldPoint};
 use crate::rigid::Motion;
+use crate::solver::Trajectory;
 use crate::world::Status;
 use glam::{DQuat, DVec3};
 use rattleback_numerics::integrator::tableau::DORMAND_PRINCE;

@@ -11,8 +11,8 @@
 //! bounds on their impulses, or soft.
 
 use super::joint_rows::ConstraintRow;
-use super::manifold_point::{ManifoldPoint, WarmStartCache, warm_start_force};
-use super::world_mirror::WorldMirror;
+use crate::collision::WorldMirror;
+use crate::collision::{ManifoldPoint, WarmStartCache, warm_start_force};
 use crate::rigid::Motion;
 use glam::{DMat3, DVec3};
 use rattleback_numerics::lcp::blocks::{

@@ -13,14 +13,15 @@
 //! Forces satisfy 0 ≤ F_n ⟂ a_n ≥ 0 and Coulomb's law, with |F_τ| ≤ μ F_n where there is no slip and F_τ = −μ
 //! F_n u_τ/|u_τ| where there is.
 
+use super::Constraint;
 use super::force_solver::{ContactTarget, ForceSolver};
-use super::manifold_point::{ManifoldPoint, gather};
 use super::tuning::{CLOSED_FORM_MATCH, PATH_PROBE_TIME, RATE_PROBE};
-use super::world_mirror::{ColliderPair, MirrorBody, WorldMirror};
-use super::{Constraint, ContactForce};
+use crate::collision::{ColliderPair, MirrorBody, WorldMirror};
+use crate::collision::{ManifoldPoint, gather};
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::rigid::Motion;
+use crate::simulator::ContactPoint;
 use crate::world::{Status, World};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::contact::{ContactCache, Contacts};
@@ -31,7 +32,7 @@ use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 #[derive(Clone, Debug)]
 pub struct InstantaneousForces {
     /// The points with their forces.
-    pub contacts: Vec<ContactForce>,
+    pub contacts: Vec<ContactPoint>,
     /// Contact frames: columns n, t, k of each point, t along the slip of the second body.
     pub frames: Vec<DMat3>,
     /// A, 1/kg: accelerations along n, t, k of each point per unit force along n, t, k of each point.
@@ -105,7 +106,7 @@ impl Constraint {
         let (matrix, bias) = forces.equations();
         let sliding: Vec<bool> = points.iter().map(slides).collect();
         let report = forces.pivot(&sliding, &BlockSettings::default());
-        let contact = |(point, force): (&ManifoldPoint, &DVec3)| ContactForce {
+        let contact = |(point, force): (&ManifoldPoint, &DVec3)| ContactPoint {
             bodies: point.bodies.map(|body| mirror.bodies[body as usize].id),
             shapes: point.key.0,
             point: point.position,

@@ -9,16 +9,16 @@
 use super::force_solver::{ContactTarget, ForceReport, ForceSolver, RowTarget};
 use super::joint_equations::UNBOUNDED;
 use super::joint_rows::{ConstraintRow, RowContext};
-use super::manifold_point::{ManifoldPoint, WarmStartCache};
-use super::mechanism::Mechanism;
 use super::settings::ConstraintSettings;
-use super::trajectory::{Trajectory, evaluate};
 use super::tuning::{
     APPROXIMATE_SWEEPS, APPROXIMATE_TOLERANCE, MAX_PIVOTED_CONTACTS, MAX_TRAJECTORY_PROJECTIONS,
     OVERLAP_RECOVERY, TOLERANCE_PER_SPEED, TRAJECTORY_JOINT_TOLERANCE,
 };
-use super::world_mirror::WorldMirror;
+use crate::collision::WorldMirror;
+use crate::collision::{ManifoldPoint, WarmStartCache};
+use crate::island::Mechanism;
 use crate::rigid::Motion;
+use crate::solver::{Trajectory, evaluate};
 use crate::world::World;
 use glam::{DQuat, DVec3};
 use rattleback_geometry::swept::rotation_vector;

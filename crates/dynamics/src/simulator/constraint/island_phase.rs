@@ -4,12 +4,12 @@
 use super::Constraint;
 use super::contact_phase::PhaseInterval;
 use super::force_solver::ContactTarget;
-use super::island::ContactIsland;
-use super::manifold_point::ManifoldPoint;
 use super::step::StepInterval;
-use super::trajectory::{Trajectory, evaluate};
 use super::tuning::CLOSING_SPEED;
+use crate::collision::ManifoldPoint;
+use crate::island::ContactIsland;
 use crate::rigid::Motion;
+use crate::solver::{Trajectory, evaluate};
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 

@@ -11,9 +11,9 @@
 //! coordinate projection.
 
 use super::joint_rows::{ConstraintRow, RowContext};
-use super::mechanism::Mechanism;
 use super::tuning::{MAX_POSITION_CORRECTIONS, POSITION_TOLERANCE};
-use super::world_mirror::WorldMirror;
+use crate::collision::WorldMirror;
+use crate::island::Mechanism;
 use crate::rigid::Motion;
 use crate::world::World;
 use glam::{DMat3, DQuat, DVec3};

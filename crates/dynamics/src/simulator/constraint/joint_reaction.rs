@@ -1,7 +1,7 @@
 //! Joint reactions: forces and impulses of the locked directions, and overload of joints that can break.
 
 use super::joint_rows::ConstraintRow;
-use super::world_mirror::WorldMirror;
+use crate::collision::WorldMirror;
 use crate::rigid::Motion;
 use crate::world::{JointId, World};
 use glam::DVec3;

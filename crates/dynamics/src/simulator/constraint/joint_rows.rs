@@ -14,28 +14,14 @@
 //! along uniform motion.
 
 use super::tuning::ROW_PROBE;
-use super::world_mirror::WorldMirror;
-use crate::joint::{Effect, JointFrame, JointRecord, JointState, Locks, Row, Rows};
+use crate::collision::{MirrorJoint, WorldMirror};
+use crate::joint::{Effect, JointFrame, JointRecord, JointState, Row, Rows};
 use crate::rigid::Motion;
-use crate::world::{JointId, World};
+use crate::world::World;
 use glam::{DQuat, DVec3};
-use rattleback_geometry::Pose;
 
 /// First key of the rows of locked directions; the keys of other rows are smaller.
 const FIRST_LOCK_KEY: u8 = 128;
-
-/// A joint with at least one dynamic body.
-#[derive(Clone, Debug)]
-pub(in crate::simulator) struct SolverJoint {
-    pub id: JointId,
-    /// A and B, by index in the mirror; `None` is the world.
-    pub bodies: [Option<u32>; 2],
-    /// Joint frames in the principal frames of the bodies.
-    pub frames: [Pose; 2],
-    pub locks: Locks,
-    /// Whether the joint defines rows besides its locks.
-    pub has_rows: bool,
-}
 
 /// A row evaluated at one state.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +74,7 @@ pub(in crate::simulator) struct RowContext {
     pub bias: bool,
 }
 
-impl SolverJoint {
+impl MirrorJoint {
     fn frames(&self, motion: &[Motion]) -> [JointFrame; 2] {
         [0, 1].map(|side| match self.bodies[side] {
             Some(body) => JointFrame::on(&motion[body as usize], &self.frames[side]),
@@ -97,7 +83,7 @@ impl SolverJoint {
     }
 
     /// Appends the rows of the joint at these states.
-    pub fn evaluate_rows(
+    pub(super) fn evaluate_rows(
         &self,
         joint: usize,
         world: &World,
@@ -239,7 +225,7 @@ mod tests {
     use rattleback_geometry::Shape;
 
     /// A world with one joint between two bodies, and states that violate it in position and velocity.
-    fn moving_pair(joint: Box<dyn Joint>) -> (World, SolverJoint, [Motion; 2]) {
+    fn moving_pair(joint: Box<dyn Joint>) -> (World, MirrorJoint, [Motion; 2]) {
         let mut world = World::weightless();
         let shape = Shape::cuboid(DVec3::new(0.3, 0.2, 0.1)).unwrap();
         let a = world.add_body(Body::dynamic().at(-0.5, 0.1, 0.0).with_shape(shape.clone())).unwrap();
@@ -250,7 +236,7 @@ mod tests {
         world.follow_joints();
         let record = world.joint(id).unwrap();
         let (locks, has_rows) = (record.kind().locks(), record.kind().has_rows());
-        let joint = SolverJoint { id, bodies: [Some(0), Some(1)], frames: record.frames, locks, has_rows };
+        let joint = MirrorJoint { id, bodies: [Some(0), Some(1)], frames: record.frames, locks, has_rows };
         let moving = |id, v: [f64; 3], omega: [f64; 3]| {
             let motion = *world.body(id).unwrap().motion();
             let q = DQuat::from_scaled_axis(DVec3::from_array(v) * 0.2) * motion.q;

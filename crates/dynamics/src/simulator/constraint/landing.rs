@@ -17,11 +17,11 @@
 
 use super::Constraint;
 use super::force_solver::ContactTarget;
-use super::island::ContactIsland;
-use super::manifold_point::ManifoldPoint;
-use super::trajectory::{Trajectory, evaluate};
 use super::tuning::SEPARATING_SPEED;
+use crate::collision::ManifoldPoint;
+use crate::island::ContactIsland;
 use crate::rigid::Motion;
+use crate::solver::{Trajectory, evaluate};
 use crate::world::World;
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};

@@ -10,15 +10,15 @@
 
 use super::Constraint;
 use super::force_solver::ContactTarget;
-use super::island::ContactIsland;
-use super::manifold_point::{ManifoldPoint, gather};
 use super::step::{StepInterval, SubStep};
-use super::trajectory::Trajectory;
 use super::tuning::{
     BACKOFF_NEWTON_STEPS, LARGE_ISLAND_NEWTON_STEPS, MAX_LOCATED_REBOUNDS, MAX_PIECE_TRAVEL, MAX_PIECES,
     MIN_PIECES, NEARLY_AT_REST_SPEED, REBOUND_SWEEPS, REBOUND_UPDATES,
 };
+use crate::collision::{ManifoldPoint, gather};
+use crate::island::ContactIsland;
 use crate::rigid::Motion;
+use crate::solver::Trajectory;
 use crate::world::{Event, World};
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};

@@ -14,18 +14,18 @@
 //! the root of its clearance: an impulse through all joints removes the velocity into it, and from then on it
 //! is active as long as it pushes.
 
-use super::dense_output::DenseOutput;
 use super::joint_equations::{JointEquations, UNBOUNDED, UNILATERAL};
 use super::joint_reaction::JointReactions;
 use super::joint_rows::{ConstraintRow, RowContext};
-use super::mechanism::Mechanism;
 use super::motion_rate::{MotionRate, combine, fehlberg_error};
-use super::trajectory::Trajectory;
 use super::tuning::{KINEMATIC_PROBE_TIME, LIMIT_TOLERANCE, MAX_INTEGRATOR_STEPS, MAX_LIMIT_HITS};
-use super::world_mirror::WorldMirror;
+use crate::collision::WorldMirror;
 use crate::force::ForceAccumulator;
+use crate::island::Mechanism;
 use crate::joint::Effect;
 use crate::rigid::Motion;
+use crate::solver::DenseOutput;
+use crate::solver::Trajectory;
 use crate::world::{Status, World};
 use glam::DVec3;
 use rattleback_numerics::integrator::tableau::FEHLBERG;

@@ -25,11 +25,9 @@
 //! [`rattleback_numerics::lcp::blocks`].
 
 mod contact_phase;
-mod dense_output;
 pub(in crate::simulator) mod force_solver;
 mod instantaneous_forces;
 mod interval;
-pub(in crate::simulator) mod island;
 mod island_phase;
 mod joint_equations;
 mod joint_reaction;
@@ -37,10 +35,7 @@ mod joint_rows;
 mod joint_stabilization;
 mod landing;
 mod large_island;
-pub(in crate::simulator) mod manifold_point;
-mod mechanism;
 mod mechanism_integrator;
-pub(in crate::simulator) mod mirror_state;
 mod motion_rate;
 mod passivity;
 mod settings;
@@ -49,10 +44,8 @@ mod single_impact;
 mod state;
 mod step;
 mod time_of_impact;
-pub(in crate::simulator) mod trajectory;
 mod tuning;
 pub(in crate::simulator) mod work;
-pub(in crate::simulator) mod world_mirror;
 
 pub use instantaneous_forces::InstantaneousForces;
 pub use joint_reaction::JointReaction;
@@ -60,60 +53,22 @@ pub use settings::ConstraintSettings;
 pub use simultaneous_impact::ConstraintNote;
 pub use single_impact::{DirectionalImpact, ImpactError, ImpactOutcome, TangentState};
 
+use crate::collision::WorldMirror;
+use crate::collision::{ContactKey, WarmStartCache};
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::rigid::Motion;
-use crate::simulator::{Capabilities, Feature, Simulator, StepContext, TouchPoint};
-use crate::world::{BodyId, Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, WorkEntry, World};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::world::{Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, WorkEntry, World};
 use contact_phase::ContactPhase;
 use force_solver::ForceSolver;
-use glam::DVec3;
 use joint_reaction::JointReactions;
-use manifold_point::{ContactKey, WarmStartCache};
 use mechanism_integrator::MechanismIntegrator;
-use rattleback_geometry::space::{SpaceError, SpaceKind};
+use rattleback_geometry::space::SpaceKind;
 use state::ConstraintState;
 use std::collections::{BTreeMap, BTreeSet};
-use world_mirror::WorldMirror;
-
-/// Why a step of the constraint simulator failed.
-#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq)]
-#[non_exhaustive]
-pub enum ConstraintError {
-    /// The broad phase refused a collider.
-    #[error("broad phase: {source}")]
-    Space {
-        /// The error of the broad phase.
-        source: SpaceError,
-    },
-}
-
-/// A contact point with its force.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactForce {
-    /// The bodies.
-    pub bodies: [BodyId; 2],
-    /// Their shapes that touch.
-    pub shapes: [ShapeId; 2],
-    /// Position, half-way between both surfaces, m.
-    pub point: DVec3,
-    /// Unit normal from the first body to the second.
-    pub normal: DVec3,
-    /// Gap, m; negative where the bodies overlap.
-    pub gap: f64,
-    /// Force on the second body, N.
-    pub force: DVec3,
-}
-
-impl ContactForce {
-    /// The contact in the form common to all simulators.
-    pub fn touch_point(&self) -> TouchPoint {
-        let Self { bodies, point, normal, gap, force, .. } = *self;
-        TouchPoint { bodies, normal, point, gap, force: force.dot(normal) }
-    }
-}
 
 /// Counters of the last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -168,7 +123,7 @@ pub struct Constraint {
     /// replace them at its end.
     warm_start: WarmStartCache,
     next_warm_start: WarmStartCache,
-    contacts: BTreeMap<ContactKey, ContactForce>,
+    contacts: BTreeMap<ContactKey, ContactPoint>,
     touching: BTreeSet<[ShapeId; 2]>,
     /// By body: whether no contact or joint has acted on it in this sub-step.
     contact_free: Vec<bool>,
@@ -250,7 +205,7 @@ impl Constraint {
     }
 
     /// Contact points at the end of the last step, with their mean forces over its last interval.
-    pub fn contacts(&self) -> impl Iterator<Item = &ContactForce> {
+    pub fn contacts(&self) -> impl Iterator<Item = &ContactPoint> {
         self.contacts.values()
     }
 
@@ -298,8 +253,8 @@ impl Simulator for Constraint {
         Ok(())
     }
 
-    fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
-        self.contacts.values().map(ContactForce::touch_point).collect()
+    fn contacts(&self, _world: &World) -> Vec<ContactPoint> {
+        self.contacts.values().copied().collect()
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -9,10 +9,10 @@
 //! that did the work: the bodies in contact are moved back along the loads by the remaining energy over Σ m|a|.
 
 use super::Constraint;
-use super::island::ContactIsland;
-use super::trajectory::Trajectory;
 use super::tuning::ENERGY_ROUNDING;
+use crate::island::ContactIsland;
 use crate::rigid::Motion;
+use crate::solver::Trajectory;
 use glam::DVec3;
 use rattleback_geometry::swept::rotation_vector;
 

@@ -12,11 +12,11 @@
 
 use super::force_solver::{ContactTarget, ForceSolver, RowTarget};
 use super::joint_reaction::JointReactions;
-use super::manifold_point::ManifoldPoint;
 use super::settings::ConstraintSettings;
 use super::tuning::{MAX_FRICTION_ROUNDS, RESTING_CONTACTS_JOIN_AFTER};
 use super::work::add_contact_work;
-use super::world_mirror::WorldMirror;
+use crate::collision::ManifoldPoint;
+use crate::collision::WorldMirror;
 use crate::impact::{Collision, CollisionSettings, ContactBody, Law, resolve, resolve_passive};
 use crate::rigid::Motion;
 use crate::world::{BodyId, Event, WorkEntry};
@@ -347,7 +347,7 @@ fn contactor(mirror: &WorldMirror, motion: &[Motion], point: &ManifoldPoint, sid
 /// Groups of points that share dynamic bodies, directly or through others.
 pub(super) fn impact_groups(mirror: &WorldMirror, points: &[ManifoldPoint]) -> Vec<Vec<ManifoldPoint>> {
     let edges = points.iter().map(|point| point.bodies);
-    let root = super::island::roots(mirror, edges);
+    let root = crate::island::roots(mirror, edges);
     let mut found: Vec<(usize, Vec<ManifoldPoint>)> = Vec::new();
     for point in points {
         let dynamic = point.bodies.iter().find(|body| mirror.bodies[**body as usize].is_dynamic());

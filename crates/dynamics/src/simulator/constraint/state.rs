@@ -2,9 +2,9 @@
 //! bit.
 
 use super::Constraint;
-use super::manifold_point::ContactKey;
-use super::mirror_state::MirrorState;
 use super::tuning::NEWTON_BACKOFF;
+use crate::collision::ContactKey;
+use crate::collision::MirrorState;
 use crate::world::{Epoch, JointId, ShapeId};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};

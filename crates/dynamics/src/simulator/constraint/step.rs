@@ -1,21 +1,22 @@
 //! A step: sub-steps, islands, and the event loop of an island from impact to impact.
 
+use super::Constraint;
 use super::interval::ContactInterval;
-use super::island::{ContactIsland, islands};
 use super::joint_reaction::JointReactions;
 use super::landing::touching_pairs;
-use super::manifold_point::{ManifoldPoint, gather};
 use super::simultaneous_impact::{ConstraintNote, SimultaneousImpact};
 use super::time_of_impact::{PairSeparation, TrajectorySet, first_impact};
-use super::trajectory::{Trajectory, evaluate};
 use super::tuning::{
     MAX_BROAD_PHASE_PASSES, MAX_CONTACT_PHASES, MAX_IMPACTS_LARGE_ISLAND, MAX_INTERVAL_CUTS, MAX_SLIP_ENDS,
     NEWTON_BACKOFF, OVERLAP_SLOP,
 };
-use super::world_mirror::MirrorBody;
-use super::{Constraint, ContactForce};
+use crate::collision::MirrorBody;
+use crate::collision::{ManifoldPoint, gather};
 use crate::error::Error;
+use crate::island::{ContactIsland, islands};
 use crate::rigid::Motion;
+use crate::simulator::ContactPoint;
+use crate::solver::{Trajectory, evaluate};
 use crate::world::{Event, ShapeId, Status, World};
 use glam::DVec3;
 use std::collections::BTreeSet;
@@ -559,7 +560,7 @@ impl Constraint {
             self.warm_start.insert(point.key, [force, point.position]);
             if *p != DVec3::ZERO || point.is_touching() {
                 let bodies = point.bodies.map(|body| self.mirror.bodies[body as usize].id);
-                let contact = ContactForce {
+                let contact = ContactPoint {
                     bodies,
                     shapes: point.key.0,
                     point: point.position,

@@ -8,13 +8,13 @@
 //! comes to overlap: by another point that approaches fast, or because it turns so far that other features
 //! carry it.
 
-use super::manifold_point::approach_bound;
-use super::trajectory::{Trajectory, evaluate};
 use super::tuning::{
     FAST_POINT_OVERLAP, IMPACT_GAP_FRACTION, MAX_IMPACT_EVALUATIONS, OVERLAP_SLOP, ROTATION_OVERLAP,
 };
-use super::world_mirror::{ColliderPair, WorldMirror};
+use crate::collision::approach_bound;
+use crate::collision::{ColliderPair, WorldMirror};
 use crate::rigid::Motion;
+use crate::solver::{Trajectory, evaluate};
 use rattleback_geometry::swept::{self, Advancement, cast_shapes};
 
 /// Trajectories of all bodies over an interval.

@@ -6,11 +6,11 @@
 //! is the work of its joints; in an island without joints, that of position correction.
 
 use super::Constraint;
-use super::island::ContactIsland;
-use super::manifold_point::ManifoldPoint;
-use super::trajectory::Trajectory;
-use super::world_mirror::WorldMirror;
+use crate::collision::ManifoldPoint;
+use crate::collision::WorldMirror;
+use crate::island::ContactIsland;
 use crate::rigid::Motion;
+use crate::solver::Trajectory;
 use crate::world::{WorkCategory, WorkEntry, WorkSource, World};
 use glam::DVec3;
 use rattleback_geometry::swept::rotation_vector;

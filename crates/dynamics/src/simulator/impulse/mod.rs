@@ -64,9 +64,8 @@ use crate::force::ForceAccumulator;
 use crate::impact::CollisionError;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Capabilities, Feature, Simulator, StepContext, TouchPoint};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
 use crate::world::{BodyId, Continuity, Epoch, SnapshotError, World};
-use glam::DVec3;
 use observer::CollisionObserver;
 use partition::Partition;
 use rattleback_geometry::closest::ClosestError;
@@ -140,19 +139,6 @@ impl ImpulseError {
         }
         self
     }
-}
-
-/// Contact force of a pair of bodies, averaged over `force_window`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeanContactForce {
-    /// The two bodies.
-    pub bodies: [BodyId; 2],
-    /// Force on the second body, N.
-    pub force: DVec3,
-    /// Midpoint of the nearest points when the gap was last measured, m, world frame.
-    pub point: DVec3,
-    /// Contact normal, from the first body to the second.
-    pub normal: DVec3,
 }
 
 /// Event-driven simulator.
@@ -247,7 +233,7 @@ impl Impulse {
     }
 
     /// Contact forces of all pairs in contact, averaged over the last window.
-    pub fn contact_forces(&self) -> impl Iterator<Item = MeanContactForce> + '_ {
+    pub fn contact_forces(&self) -> impl Iterator<Item = ContactPoint> + '_ {
         self.partition_set.forces().into_iter()
     }
 
@@ -320,16 +306,8 @@ impl Simulator for Impulse {
         Ok(())
     }
 
-    fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
-        let touch = |contact: MeanContactForce| TouchPoint {
-            bodies: contact.bodies,
-            normal: contact.normal,
-            point: contact.point,
-            // Bodies never overlap, and the gap of a contact is below ε.
-            gap: 0.0,
-            force: contact.force.dot(contact.normal),
-        };
-        self.contact_forces().map(touch).collect()
+    fn contacts(&self, _world: &World) -> Vec<ContactPoint> {
+        self.contact_forces().collect()
     }
 
     fn sleeping_bodies(&self, _world: &World) -> Vec<BodyId> {

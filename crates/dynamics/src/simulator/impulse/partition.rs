@@ -15,9 +15,10 @@ use super::tuning::{
     ALONE_GAP, BOUNCE_GAP_FACE, BOUNCE_GAP_SEARCHED, BOUNCE_GAP_SHARE, BOUNCE_MARGIN, CORNER_TIME_LIMIT,
     FLIGHT_TIME, HOP_RETURN_DEPTH, HOP_RETURN_GAP, HOP_RETURN_SPEED, NEAR_GAP,
 };
-use super::{ImpulseError, ImpulseSettings, MeanContactForce};
+use super::{ImpulseError, ImpulseSettings};
 use crate::error::Error;
 use crate::filter::Rejected;
+use crate::simulator::ContactPoint;
 use crate::world::{Event, World};
 use glam::DVec3;
 use rattleback_geometry::contact::PieceCache;
@@ -334,11 +335,14 @@ impl Partition {
     }
 
     /// Mean contact forces over the last window, with the keys of their pairs.
-    pub fn forces(&self) -> impl Iterator<Item = (u64, MeanContactForce)> + '_ {
+    pub fn forces(&self) -> impl Iterator<Item = (u64, ContactPoint)> + '_ {
         let alive = self.pairs.iter().zip(&self.alive).filter(|(_, alive)| **alive);
         alive.filter(|(pair, _)| pair.force != DVec3::ZERO).map(|(pair, _)| {
-            let force = MeanContactForce {
+            let force = ContactPoint {
                 bodies: pair.bodies.map(|body| self.bodies[body as usize].id),
+                shapes: pair.parts.map(|part| self.parts[part as usize].shape),
+                // Bodies never overlap, and the gap of a contact is below ε.
+                gap: 0.0,
                 force: pair.force,
                 point: pair.point,
                 normal: pair.normal,

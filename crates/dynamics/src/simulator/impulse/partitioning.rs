@@ -8,35 +8,7 @@ use super::partition::Partition;
 use super::tuning::LOOKAHEAD_DIAMETERS;
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{Mobility, PairChanges, SpaceKind};
-
-/// Disjoint sets of indices, with path halving.
-#[derive(Clone, Debug)]
-pub(super) struct UnionFind {
-    parents: Vec<u32>,
-}
-
-impl UnionFind {
-    /// This many sets of one element.
-    pub fn new(count: usize) -> Self {
-        Self { parents: (0..count as u32).collect() }
-    }
-
-    /// Smallest element of a set.
-    pub fn root(&mut self, mut number: u32) -> u32 {
-        while self.parents[number as usize] != number {
-            let parent = self.parents[number as usize];
-            self.parents[number as usize] = self.parents[parent as usize];
-            number = parent;
-        }
-        number
-    }
-
-    /// Joins two sets.
-    pub fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.parents[a.max(b) as usize] = a.min(b);
-    }
-}
+use rattleback_numerics::UnionFind;
 
 /// Group of bodies and an estimate of its work.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +27,7 @@ pub(super) fn independent_groups(partitions: &[Partition], lookahead: f64) -> Ve
         for (pair, _) in partition.pairs.iter().zip(&partition.alive).filter(|(_, alive)| **alive) {
             let [a, b] = pair.bodies.map(|body| partition.global_of[body as usize]);
             if pair.bodies.iter().all(|body| !partition.bodies[*body as usize].is_stationary()) {
-                sets.join(a, b);
+                sets.union(a, b);
             }
         }
         for (index, body) in partition.bodies.iter().enumerate().filter(|(_, body)| !body.is_stationary()) {
@@ -84,7 +56,7 @@ fn join_overlapping(sets: &mut UnionFind, boxes: &[(u32, Aabb)]) {
     space.step(1, &mut PairChanges::default());
     space.for_each_pair(&mut |pair| {
         if let (Ok(a), Ok(b)) = (space.user(pair.a), space.user(pair.b)) {
-            sets.join(a as u32, b as u32);
+            sets.union(a as u32, b as u32);
         }
     });
 }
@@ -94,7 +66,7 @@ fn gather(sets: &mut UnionFind, work: &[Option<f64>]) -> Vec<IndependentGroup> {
     let mut group_of = vec![None; work.len()];
     for (number, own) in work.iter().enumerate() {
         let Some(own) = own else { continue };
-        let root = sets.root(number as u32) as usize;
+        let root = sets.find(number as u32) as usize;
         let group = *group_of[root].get_or_insert_with(|| {
             independent_groups.push(IndependentGroup { members: Vec::new(), work: 0.0 });
             independent_groups.len() - 1
@@ -127,9 +99,9 @@ mod tests {
     fn groups_are_what_was_joined() {
         let mut sets = UnionFind::new(6);
         for (a, b) in [(4, 2), (5, 4), (0, 1)] {
-            sets.join(a, b);
+            sets.union(a, b);
         }
-        assert_eq!([0, 1, 2, 3, 4, 5].map(|k| sets.root(k)), [0, 0, 2, 3, 2, 2]);
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|k| sets.find(k)), [0, 0, 2, 3, 2, 2]);
         let work = [Some(1.0), Some(1.0), Some(5.0), None, Some(1.0), Some(1.0)];
         let independent_groups = gather(&mut sets, &work);
         assert_eq!(independent_groups[0], IndependentGroup { members: vec![2, 4, 5], work: 7.0 });

@@ -28,20 +28,22 @@ use super::ballistic_body::{BallisticBody, MotionKind};
 use super::counters::ImpulseCounters;
 use super::observer::CollisionObserver;
 use super::partition::{EventKey, EventKind, Partition};
-use super::partitioning::{UnionFind, assign, independent_groups};
+use super::partitioning::{assign, independent_groups};
 use super::repartition::repartition;
 use super::tuning::{
     IMBALANCE_LIMIT, LOOKAHEAD_STEPS, LOOKAHEAD_STEPS_MAX, LOOKAHEAD_STEPS_MIN, PARALLEL_THRESHOLD,
     PARTITIONS_PER_THREAD, REPARTITION_PERIOD, REPARTITION_PERIOD_MAX, WASTE_LIMIT,
 };
-use super::{ImpulseError, ImpulseSettings, MeanContactForce};
+use super::{ImpulseError, ImpulseSettings};
 use crate::error::Error;
 use crate::filter::Rejected;
 use crate::force::ForceAccumulator;
+use crate::simulator::ContactPoint;
 use crate::world::{BodyId, Event, Status, World};
 use glam::DVec3;
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceError, SpaceKind, everywhere};
+use rattleback_numerics::UnionFind;
 use rattleback_numerics::team::together;
 use std::sync::{Mutex, PoisonError};
 
@@ -162,7 +164,7 @@ impl PartitionBroadPhase {
             for (_, bounds) in swept_boxes {
                 self.space.overlapping(bounds, &mut |id| {
                     if let Ok(other) = self.space.user(id) {
-                        union_find.join(*partition as u32, self.partition_of[other as usize]);
+                        union_find.union(*partition as u32, self.partition_of[other as usize]);
                     }
                     std::ops::ControlFlow::Continue(())
                 });
@@ -367,7 +369,7 @@ impl PartitionSet {
             .collect();
         let mut union_find = UnionFind::new(self.partitions.len());
         boxes.join_overlapping_partitions(&swept_boxes, &mut union_find).map_err(space_error)?;
-        let roots: Vec<u32> = (0..self.partitions.len() as u32).map(|index| union_find.root(index)).collect();
+        let roots: Vec<u32> = union_find.roots().collect();
         let mut rerun = Vec::new();
         for root in 0..self.partitions.len() {
             let conflicting: Vec<usize> =
@@ -455,7 +457,7 @@ impl PartitionSet {
     }
 
     /// Mean contact forces over the last window, in the order of the convex parts.
-    pub fn forces(&self) -> Vec<MeanContactForce> {
+    pub fn forces(&self) -> Vec<ContactPoint> {
         let mut forces: Vec<_> = self.partitions.iter().flat_map(Partition::forces).collect();
         forces.sort_by_key(|(pair_key, _)| *pair_key);
         forces.into_iter().map(|(_, force)| force).collect()

@@ -14,22 +14,21 @@
 
 mod tuning;
 
+use crate::collision::MirrorState;
+use crate::collision::WorldMirror;
+use crate::collision::{ManifoldPoint, gather};
 use crate::component;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::impact::{ContactBody, collision_matrix};
+use crate::island::islands;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::rigid::Motion;
-use crate::simulator::constraint::ContactForce;
 use crate::simulator::constraint::force_solver::{ContactTarget, ForceSolver};
-use crate::simulator::constraint::island::islands;
-use crate::simulator::constraint::manifold_point::{ManifoldPoint, gather};
-use crate::simulator::constraint::mirror_state::MirrorState;
-use crate::simulator::constraint::trajectory::{Trajectory, evaluate};
 use crate::simulator::constraint::work::add_contact_work;
-use crate::simulator::constraint::world_mirror::WorldMirror;
-use crate::simulator::{Capabilities, Feature, Simulator, StepContext, TouchPoint};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::solver::{Trajectory, evaluate};
 use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
@@ -124,7 +123,7 @@ pub struct Penalty {
     forces: ForceSolver,
     loads: ForceAccumulator,
     points: Vec<ManifoldPoint>,
-    contacts: Vec<ContactForce>,
+    contacts: Vec<ContactPoint>,
     /// Work of contacts in the step, if the world keeps an energy ledger.
     works: Vec<WorkEntry>,
     keeps_ledger: bool,
@@ -168,7 +167,7 @@ impl Penalty {
     }
 
     /// Contact points of the last sub-step, with their forces.
-    pub fn contacts(&self) -> impl Iterator<Item = &ContactForce> {
+    pub fn contacts(&self) -> impl Iterator<Item = &ContactPoint> {
         self.contacts.iter()
     }
 
@@ -223,7 +222,7 @@ impl Penalty {
         for (point, p) in points.iter().zip(&forces.impulse) {
             if p.x > 0.0 {
                 let bodies = point.bodies.map(|body| mirror.bodies[body as usize].id);
-                contacts.push(ContactForce {
+                contacts.push(ContactPoint {
                     bodies,
                     shapes: point.key.0,
                     point: point.position,
@@ -317,8 +316,8 @@ impl Simulator for Penalty {
         Ok(())
     }
 
-    fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
-        self.contacts.iter().map(ContactForce::touch_point).collect()
+    fn contacts(&self, _world: &World) -> Vec<ContactPoint> {
+        self.contacts.clone()
     }
 
     fn capabilities(&self) -> Capabilities {

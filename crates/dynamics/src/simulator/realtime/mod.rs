@@ -55,12 +55,13 @@ use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Capabilities, Feature, JointReaction, Simulator, StageTimes, StepContext};
+use crate::simulator::{
+    Capabilities, ContactPoint, Feature, JointReaction, Simulator, StageTimes, StepContext,
+};
 use crate::world::{BodyId, Epoch, Event, Handle, JointId, SnapshotError, Status, World};
 use contact_graph::ContactGraph;
 use continuous::ContinuousStage;
 use direct::DirectSolver;
-use glam::DVec3;
 use joint_constraint::JointConstraints;
 use mechanism::Mechanisms;
 use rattleback_geometry::Aabb;
@@ -87,21 +88,6 @@ pub enum RealtimeError {
         /// Error of the broad phase.
         source: SpaceError,
     },
-}
-
-/// A contact point of two bodies.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TouchPoint {
-    /// The bodies.
-    pub bodies: [BodyId; 2],
-    /// Unit normal, from the first body to the second.
-    pub normal: DVec3,
-    /// Position, m.
-    pub point: DVec3,
-    /// Gap, m; negative is the penetration depth.
-    pub gap: f64,
-    /// Normal force, N.
-    pub force: f64,
 }
 
 /// Counters of a step.
@@ -269,7 +255,7 @@ impl Realtime {
     }
 
     /// Contact points, with the forces of the last step.
-    pub fn touch_points<'s>(&'s self, world: &'s World) -> impl Iterator<Item = TouchPoint> + 's {
+    pub fn contact_points<'s>(&'s self, world: &'s World) -> impl Iterator<Item = ContactPoint> + 's {
         self.contact_graph
             .iter()
             .filter(|contact| contact.touching)
@@ -311,8 +297,8 @@ impl Simulator for Realtime {
         Ok(())
     }
 
-    fn contacts(&self, world: &World) -> Vec<TouchPoint> {
-        self.touch_points(world).collect()
+    fn contacts(&self, world: &World) -> Vec<ContactPoint> {
+        self.contact_points(world).collect()
     }
 
     fn stage_times(&self) -> Option<StageTimes> {

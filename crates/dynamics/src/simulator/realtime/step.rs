@@ -16,9 +16,10 @@ use super::tuning::{
     CONTACT_FREQUENCY_PER_RATE, HIGH_MASS_RATIO, MAX_SUBSTEP_FACTOR, MIN_NEW_CONTACTS_PER_THREAD,
     MIN_STEP_BODIES_PER_THREAD, PREFETCH_DISTANCE, SLEEP_CHECK_INTERVAL,
 };
-use super::{Realtime, RealtimeCounters, TouchPoint};
+use super::{Realtime, RealtimeCounters};
 use crate::error::Error;
 use crate::rigid::{Inertia, Motion, rotate_freely};
+use crate::simulator::ContactPoint;
 use crate::simulator::stage_times::{StageTimes, Stopwatch};
 use crate::world::{Continuity, Event, Handle, Status, World};
 use glam::{DQuat, DVec3};
@@ -579,12 +580,13 @@ impl Realtime {
         &'s self,
         world: &'s World,
         contact: &'s Contact,
-    ) -> impl Iterator<Item = TouchPoint> + 's {
+    ) -> impl Iterator<Item = ContactPoint> + 's {
         let sides = contact.bodies.map(|slot| self.sim_bodies.body(slot));
-        let both = sides[0].zip(sides[1]);
+        let colliders = contact.colliders.map(|slot| self.sim_bodies.collider(slot));
+        let both = sides[0].zip(sides[1]).zip(colliders[0].zip(colliders[1]));
         let high_mass_ratio = sides.iter().flatten().any(|sim_body| sim_body.high_mass_ratio);
         let per_second = self.substeps[usize::from(high_mass_ratio)] as f64 / self.dt;
-        both.into_iter().flat_map(move |(a, b)| {
+        both.into_iter().flat_map(move |((a, b), (collider_a, collider_b))| {
             // By id: the world may have changed since the step.
             let motions = world.bodies().motion_of(a.id).zip(world.bodies().motion_of(b.id));
             motions.into_iter().flat_map(move |(one, other)| {
@@ -593,8 +595,12 @@ impl Realtime {
                         if sim_body.status == Status::Fixed { DQuat::IDENTITY } else { motion.q }
                     };
                     let normal = axes(a, one) * manifold.normal();
-                    manifold.points().iter().map(move |contact_point| TouchPoint {
+                    // The manifold has one friction impulse; points share it by their normal impulses.
+                    let friction = axes(a, one) * manifold.friction_impulse() * per_second;
+                    let total: f64 = manifold.points().iter().map(|point| f64::from(point.impulse())).sum();
+                    manifold.points().iter().map(move |contact_point| ContactPoint {
                         bodies: [a.id, b.id],
+                        shapes: [collider_a.id, collider_b.id],
                         normal,
                         point: if b.status == Status::Fixed {
                             one.x + axes(a, one) * contact_point.anchor_a()
@@ -602,7 +608,12 @@ impl Realtime {
                             other.x + axes(b, other) * contact_point.anchor_b()
                         },
                         gap: contact_point.gap().into(),
-                        force: f64::from(contact_point.impulse()) * per_second,
+                        force: if total > 0.0 {
+                            let impulse = f64::from(contact_point.impulse());
+                            normal * (impulse * per_second) + friction * (impulse / total)
+                        } else {
+                            DVec3::ZERO
+                        },
                     })
                 })
             })

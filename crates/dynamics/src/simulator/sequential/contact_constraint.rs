@@ -6,7 +6,7 @@
 //! most μ_s λ_n, else reduced to μ_d λ_n. An overlap d is corrected by displacements along the normal.
 
 use super::solver_body::{SequentialBody, k_matrix, pair_mut};
-use crate::world::CombinedMaterial;
+use crate::world::{CombinedMaterial, ShapeId};
 use glam::{DMat3, DVec3};
 use rattleback_geometry::Pose;
 
@@ -15,6 +15,7 @@ use rattleback_geometry::Pose;
 pub(super) struct PointContact {
     /// Indices of the bodies.
     pub bodies: [usize; 2],
+    pub shapes: [ShapeId; 2],
     /// Unit normal from the first to the second.
     pub normal: DVec3,
     /// Position half-way between both surfaces, m.
@@ -33,14 +34,15 @@ pub(super) struct PointContact {
 
 impl PointContact {
     pub fn new(
-        bodies: [usize; 2],
-        poses: [&Pose; 2],
+        (bodies, shapes): ([usize; 2], [ShapeId; 2]),
+        poses: &[Pose; 2],
         normal: DVec3,
         points: [DVec3; 2],
         material: CombinedMaterial,
     ) -> Self {
         Self {
             bodies,
+            shapes,
             normal,
             point: 0.5 * (points[0] + points[1]),
             local: [poses[0].inverse_point(points[0]), poses[1].inverse_point(points[1])],

@@ -2,7 +2,7 @@
 //!
 //! A step moves first and corrects afterwards:
 //!
-//! 1. ForceAccumulator kick all bodies, which move freely for the whole step and may come to overlap.
+//! 1. Loads kick all bodies, which move freely for the whole step and may come to overlap.
 //! 2. Contacts of overlapping shapes are found; contacts and joints become lists of constraint errors.
 //! 3. Joints whose anchors have drifted too far apart break.
 //! 4. k iterations over all joints and contacts, alternately forwards and backwards: each removes a fraction
@@ -23,6 +23,7 @@ mod solver_body;
 mod tuning;
 mod work;
 
+use crate::collision::{MirrorState, WorldMirror};
 use crate::component;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
@@ -30,17 +31,14 @@ use crate::joint::JointRecord;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::rigid::{Inertia, Motion, fly};
-use crate::simulator::{Capabilities, Feature, Simulator, StepContext, TouchPoint};
-use crate::world::{BodyId, Epoch, JointId, ShapeId, SnapshotError, Status, World};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::world::{Continuity, Epoch, JointId, SnapshotError, Status, World};
 use contact_constraint::PointContact;
-use glam::{DQuat, DVec3};
+use glam::DQuat;
 use joint_constraint::AnchorJoint;
-use rattleback_geometry::contact::{ContactCache, Contacts, collide};
-use rattleback_geometry::space::{Mobility, PairChanges, SpaceKind, everywhere};
-use rattleback_geometry::{Pose, Shape};
+use rattleback_geometry::space::SpaceKind;
 use shock_propagation::StackLevels;
 use solver_body::{Relaxation, SequentialBody};
-use std::collections::HashMap;
 use tuning::{MIN_REST_SPEED, REST_SPEED_PER_KICK};
 use work::{SolverStage, WorkAccount};
 
@@ -124,10 +122,10 @@ impl SequentialSettings {
 #[derive(Debug)]
 pub struct Sequential {
     settings: SequentialSettings,
-    space: SpaceKind,
     relaxation: Relaxation,
+    mirror: WorldMirror,
     loads: ForceAccumulator,
-    touching: Vec<TouchPoint>,
+    touching: Vec<ContactPoint>,
     /// Changes by contacts and joints in the step, if the world keeps an energy ledger.
     account: Option<WorkAccount>,
     epoch: Epoch,
@@ -139,42 +137,24 @@ impl Default for Sequential {
     }
 }
 
-/// All bodies during a step: dynamic ones first, in the order of the world; the world itself last.
-struct BodyTable {
-    bodies: Vec<SequentialBody>,
-    ids: Vec<Option<BodyId>>,
-    index_of: HashMap<BodyId, usize>,
-}
-
-impl BodyTable {
-    fn new(world: &World) -> Self {
-        let mut table = Self { bodies: Vec::new(), ids: Vec::new(), index_of: HashMap::new() };
-        for status in [Status::Dynamic, Status::Kinematic, Status::Fixed] {
-            let bodies = world.bodies();
-            let states = bodies.motion(status).iter().zip(bodies.inertia(status));
-            for (id, (motion, inertia)) in bodies.ids(status).iter().zip(states) {
-                table.index_of.insert(*id, table.bodies.len());
-                table.ids.push(Some(*id));
-                table.bodies.push(SequentialBody {
-                    motion: *motion,
-                    inertia: *inertia,
-                    movable: status == Status::Dynamic,
-                });
-            }
-        }
-        table.ids.push(None);
-        table.bodies.push(SequentialBody {
-            motion: Motion { q: DQuat::IDENTITY, ..Motion::default() },
-            inertia: Inertia::default(),
-            movable: false,
-        });
-        table
+/// Bodies in the order of the mirror, and the world itself last.
+fn solver_bodies(world: &World) -> Vec<SequentialBody> {
+    let mut bodies = Vec::new();
+    for status in [Status::Dynamic, Status::Kinematic, Status::Fixed] {
+        let states = world.bodies().motion(status).iter().zip(world.bodies().inertia(status));
+        let movable = status == Status::Dynamic;
+        bodies.extend(states.map(|(motion, inertia)| SequentialBody {
+            motion: *motion,
+            inertia: *inertia,
+            movable,
+        }));
     }
-
-    /// Index of a body, or of the world for `None`; `None` for a disabled body.
-    fn index(&self, body: Option<BodyId>) -> Option<usize> {
-        body.map_or(Some(self.bodies.len() - 1), |id| self.index_of.get(&id).copied())
-    }
+    bodies.push(SequentialBody {
+        motion: Motion { q: DQuat::IDENTITY, ..Motion::default() },
+        inertia: Inertia::default(),
+        movable: false,
+    });
+    bodies
 }
 
 impl Sequential {
@@ -190,7 +170,8 @@ impl Sequential {
 
     fn with_kinds(settings: SequentialSettings, space: SpaceKind, relaxation: Relaxation) -> Self {
         let (loads, touching) = (ForceAccumulator::default(), Vec::new());
-        Self { settings, space, relaxation, loads, touching, account: None, epoch: Epoch::default() }
+        let mirror = WorldMirror::new(space);
+        Self { settings, relaxation, mirror, loads, touching, account: None, epoch: Epoch::default() }
     }
 
     /// The settings.
@@ -216,33 +197,36 @@ impl Sequential {
         g.length()
     }
 
-    /// Contact points of overlapping shapes, in the order of the broad phase.
-    fn find_contacts(&self, world: &World, table: &BodyTable) -> Result<Vec<PointContact>, Error> {
-        let mut space = self.space.create();
-        let mut colliders: Vec<(ShapeId, usize, Pose)> = Vec::new();
-        for (id, attached) in world.iter_shapes() {
-            let Some(place) = table.index(Some(attached.body)) else { continue };
-            let body = &table.bodies[place];
-            if attached.sensor || !body.motion.is_finite() {
+    /// Contact points of overlapping shapes, in the order of their colliders in the mirror.
+    fn find_contacts(
+        &mut self,
+        world: &World,
+        bodies: &[SequentialBody],
+    ) -> Result<Vec<PointContact>, Error> {
+        let states: Vec<Motion> = bodies.iter().map(|body| body.motion).collect();
+        self.mirror.update_pairs(world, &states, &states, 0.0)?;
+        let WorldMirror { colliders, pairs, .. } = &mut self.mirror;
+        let mut contacts = Vec::new();
+        for pair in pairs.values_mut().filter(|pair| pair.can_push()) {
+            // A pair that the narrow phase cannot handle has no contacts.
+            if pair.find(colliders, &states, 0.0).is_err() {
                 continue;
             }
-            let pose = body.motion.pose()
-                * (world.body(attached.body)?.body_from_principal().inverse() * attached.pose);
-            let bounds = attached.shape.aabb(&pose).unwrap_or_else(everywhere);
-            let mobility = if body.movable { Mobility::Moving } else { Mobility::Fixed };
-            // A shape outside the range of the broad phase has no contacts.
-            if space.insert(&bounds, mobility, colliders.len() as u64).is_ok() {
-                colliders.push((id, place, pose));
-            }
-        }
-        let mut changes = PairChanges::default();
-        space.step(1, &mut changes);
-        let mut contacts = Vec::new();
-        for pair in &changes.appeared {
-            let number = |id| space.user(id).ok().and_then(|user| colliders.get(user as usize));
-            let (Some(one), Some(other)) = (number(pair.a), number(pair.b)) else { continue };
-            if world.admit_pair(one.0, other.0)? {
-                add_contacts(world, table, one, other, &mut contacts)?;
+            let indices = pair.bodies.map(|body| body as usize);
+            let poses = indices.map(|body| states[body].pose());
+            let a = poses[0] * colliders[pair.colliders[0] as usize].local_pose;
+            for manifold in pair.found.manifolds() {
+                let normal = a.vector(manifold.normal);
+                for point in manifold.points() {
+                    let points = [a.point(point.point_a), a.point(point.point_b)];
+                    contacts.push(PointContact::new(
+                        (indices, pair.shapes),
+                        &poses,
+                        normal,
+                        points,
+                        pair.material,
+                    ));
+                }
             }
         }
         Ok(contacts)
@@ -252,25 +236,27 @@ impl Sequential {
     fn find_joints(
         &self,
         world: &World,
-        table: &BodyTable,
+        bodies: &[SequentialBody],
         h: f64,
         broken: &mut Vec<JointId>,
     ) -> Result<Vec<AnchorJoint>, Error> {
         let mut joints = Vec::new();
-        for (id, record) in world.iter_joints() {
-            let [Some(a), Some(b)] = record.bodies.map(|body| table.index(body)) else { continue };
-            let Some(mut joint) = AnchorJoint::new(id, record, [a, b], self.settings.anchor_arm) else {
+        for mirrored in &self.mirror.joints {
+            let record = world.joint(mirrored.id)?;
+            let ends = mirrored.bodies.map(|body| body.map_or(bodies.len() - 1, |body| body as usize));
+            let Some(mut joint) = AnchorJoint::new(mirrored.id, record, ends, self.settings.anchor_arm)
+            else {
                 return Err(Error::Unsupported {
                     simulator: "sequential",
                     what: "joints with a sliding axis",
                     instead: "use `realtime`, or spherical, revolute, rigid and distance joints",
                 });
             };
-            if joint.drift(&table.bodies) >= record.breaking.drift {
-                broken.push(id);
+            if joint.drift(bodies) >= record.breaking.drift {
+                broken.push(mirrored.id);
                 continue;
             }
-            joint.evaluate_rows(record, &table.bodies, world.time(), h);
+            joint.evaluate_rows(record, bodies, world.time(), h);
             joints.push(joint);
         }
         Ok(joints)
@@ -279,7 +265,7 @@ impl Sequential {
     /// Velocity iterations, new positions, position iterations.
     fn solve(
         &mut self,
-        table: &mut BodyTable,
+        bodies: &mut [SequentialBody],
         (joints, contacts): (&mut [AnchorJoint], &mut [PointContact]),
         initial_states: &[Motion],
         (h, v_rest): (f64, f64),
@@ -287,7 +273,6 @@ impl Sequential {
         let k = self.settings.iterations.max(1) as usize;
         let mut account = self.account.take();
         let fraction = |beta: f64, l: usize| self.relaxation.fraction(self.settings.beta * beta, l, k);
-        let bodies = &mut table.bodies[..];
         let free: Vec<Motion> = bodies.iter().map(|body| body.motion).collect();
         for contact in contacts.iter_mut() {
             contact.set_target(bodies, v_rest);
@@ -337,21 +322,21 @@ impl Sequential {
         let (h, world) = (step.dt(), step.world_mut());
         let mut broken = Vec::new();
         let gravity = self.move_freely(world, h);
-        let mut table = BodyTable::new(world);
-        let mut contacts = self.find_contacts(world, &table)?;
-        let mut joints = self.find_joints(world, &table, h, &mut broken)?;
+        let mut bodies = solver_bodies(world);
+        let mut contacts = self.find_contacts(world, &bodies)?;
+        let mut joints = self.find_joints(world, &bodies, h, &mut broken)?;
         let v_rest = (REST_SPEED_PER_KICK * gravity * h).max(MIN_REST_SPEED);
-        self.account = world.keeps_ledger().then(|| WorkAccount::new(&table.bodies));
-        self.solve(&mut table, (&mut joints, &mut contacts), world.initial_states(), (h, v_rest));
+        self.account = world.keeps_ledger().then(|| WorkAccount::new(&bodies));
+        self.solve(&mut bodies, (&mut joints, &mut contacts), world.initial_states(), (h, v_rest));
         for joint in &joints {
             let breaks = |record: &JointRecord| joint.impulse.length() > record.breaking.force * h;
             if world.joint(joint.id).is_ok_and(breaks) {
                 broken.push(joint.id);
             }
         }
-        self.post_work(world, &table, &joints, &contacts);
+        self.post_work(world, &bodies, &joints, &contacts);
         let motion = world.bodies_mut().dynamic_mut().0;
-        for (motion, body) in motion.iter_mut().zip(&table.bodies) {
+        for (motion, body) in motion.iter_mut().zip(&bodies) {
             *motion = body.motion;
         }
         for joint in broken {
@@ -359,13 +344,15 @@ impl Sequential {
         }
         self.touching.clear();
         for contact in contacts.iter().filter(|contact| contact.gap <= 0.0) {
-            if let [Some(a), Some(b)] = contact.bodies.map(|body| table.ids[body]) {
-                self.touching.push(TouchPoint {
+            {
+                let [a, b] = contact.bodies.map(|body| self.mirror.bodies[body].id);
+                self.touching.push(ContactPoint {
                     bodies: [a, b],
-                    normal: contact.normal,
+                    shapes: contact.shapes,
                     point: contact.point,
+                    normal: contact.normal,
                     gap: contact.gap,
-                    force: contact.normal_impulse / h,
+                    force: (contact.normal_impulse * contact.normal + contact.friction_impulse) / h,
                 });
             }
         }
@@ -389,41 +376,6 @@ fn alternate<T>(list: &mut [T], iteration: usize, act: impl FnMut(&mut T)) {
     }
 }
 
-/// Adds the contact points of two shapes that overlap.
-fn add_contacts(
-    world: &World,
-    table: &BodyTable,
-    one: &(ShapeId, usize, Pose),
-    other: &(ShapeId, usize, Pose),
-    contacts: &mut Vec<PointContact>,
-) -> Result<(), Error> {
-    let shape = |collider: &(ShapeId, usize, Pose)| -> Result<Shape, Error> {
-        Ok(world.shape(collider.0)?.shape.clone())
-    };
-    let (a, b) = (shape(one)?, shape(other)?);
-    let (mut cache, mut found) = (ContactCache::default(), Contacts::default());
-    // A pair that the narrow phase cannot handle has no contacts.
-    if collide(&a, &b, &one.2.relative(&other.2), 0.0, &mut cache, &mut found).is_err() {
-        return Ok(());
-    }
-    let material = world.mixed_material(one.0, other.0)?;
-    let poses = [one.1, other.1].map(|place| table.bodies[place].motion.pose());
-    for manifold in found.manifolds() {
-        let normal: DVec3 = one.2.vector(manifold.normal);
-        for point in manifold.points() {
-            let points = [one.2.point(point.point_a), one.2.point(point.point_b)];
-            contacts.push(PointContact::new(
-                [one.1, other.1],
-                [&poses[0], &poses[1]],
-                normal,
-                points,
-                material,
-            ));
-        }
-    }
-    Ok(())
-}
-
 impl Simulator for Sequential {
     fn description(&self) -> Description {
         Description {
@@ -435,12 +387,16 @@ impl Simulator for Sequential {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         let mut step = StepContext::begin(world, &self.epoch, dt)?;
         step.require(SequentialSettings::TYPE_NAME, self.capabilities())?;
+        if step.continuity() != Continuity::Unbroken {
+            self.mirror.clear();
+        }
+        self.mirror.sync(&step)?;
         self.advance(&mut step)?;
         self.epoch = step.finish();
         Ok(())
     }
 
-    fn contacts(&self, _world: &World) -> Vec<TouchPoint> {
+    fn contacts(&self, _world: &World) -> Vec<ContactPoint> {
         self.touching.clone()
     }
 
@@ -460,16 +416,17 @@ impl Simulator for Sequential {
     }
 
     fn save_state(&self) -> Vec<u8> {
-        postcard::to_allocvec(&self.epoch).unwrap_or_default()
+        postcard::to_allocvec(&(self.mirror.state(), self.epoch)).unwrap_or_default()
     }
 
     fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let malformed = |_| SnapshotError::Malformed("state of the sequential simulator");
-        self.epoch = if memory.is_empty() {
-            Epoch::default()
-        } else {
-            postcard::from_bytes(memory).map_err(malformed)?
+        let (state, epoch) = match memory {
+            [] => (MirrorState::default(), Epoch::default()),
+            bytes => postcard::from_bytes(bytes)
+                .map_err(|_| SnapshotError::Malformed("state of the sequential simulator"))?,
         };
+        self.mirror.restore(state);
+        self.epoch = epoch;
         Ok(())
     }
 }

@@ -4,10 +4,10 @@
 //! it is Δp·(v⁻ + v⁺)/2 with the velocities at both ends of the step, and likewise for its rotation; a
 //! position correction Δx does the work −F·Δx against the loads F.
 
+use super::Sequential;
 use super::contact_constraint::PointContact;
 use super::joint_constraint::AnchorJoint;
 use super::solver_body::SequentialBody;
-use super::{BodyTable, Sequential};
 use crate::rigid::Motion;
 use crate::world::{WorkCategory, WorkEntry, WorkSource, World};
 use glam::DVec3;
@@ -62,7 +62,7 @@ impl Sequential {
     pub(super) fn post_work(
         &mut self,
         world: &mut World,
-        table: &BodyTable,
+        bodies: &[SequentialBody],
         joints: &[AnchorJoint],
         contacts: &[PointContact],
     ) {
@@ -70,13 +70,13 @@ impl Sequential {
         let g = self.loads.uniform_acceleration();
         let initial_states = world.initial_states();
         let mean = |place: usize| {
-            let now = table.bodies[place].motion;
+            let now = bodies[place].motion;
             let then = initial_states.get(place).unwrap_or(&now);
             Motion { v: 0.5 * (then.v + now.v), omega: 0.5 * (then.omega + now.omega), ..now }
         };
         let work = |changes: &Changes| -> f64 {
             let on = |(place, [v, omega, x]): (usize, &[DVec3; 3])| {
-                let (inertia, mean) = (&table.bodies[place].inertia, mean(place));
+                let (inertia, mean) = (&bodies[place].inertia, mean(place));
                 let force = g * inertia.mass() + self.loads.wrench(place).force;
                 inertia.mass() * v.dot(mean.v) + inertia.angular_momentum(mean.q, *omega).dot(mean.omega)
                     - force.dot(*x)
@@ -94,13 +94,14 @@ impl Sequential {
             friction += tangential;
             let impulse = contact.normal_impulse * contact.normal + contact.friction_impulse;
             for (side, sign) in [(0, 1.0), (1, -1.0)] {
-                if !table.bodies[contact.bodies[side]].movable {
+                if !bodies[contact.bodies[side]].movable {
                     kinematic += sign * impulse.dot(u[side]);
                 }
             }
-            if let ([Some(a), Some(b)], true) =
-                (contact.bodies.map(|body| table.ids[body]), tangential + normal > most.0)
-            {
+            if let ([Some(a), Some(b)], true) = (
+                contact.bodies.map(|body| self.mirror.bodies.get(body).map(|body| body.id)),
+                tangential + normal > most.0,
+            ) {
                 most = (tangential + normal, WorkSource::Pair([a, b]), Some(contact.point));
             }
         }

@@ -4,23 +4,22 @@
 //! shapes or joints were added or removed, everything is rebuilt. Warm start forces are kept elsewhere, by
 //! shape, and outlast a rebuild.
 
-use super::dense_output::DenseOutput;
-use super::joint_rows::SolverJoint;
-use super::mechanism::{Mechanism, mechanisms};
-use super::mirror_state::MirrorState;
+use crate::collision::MirrorState;
 use crate::error::Error;
+use crate::island::{Mechanism, mechanisms};
+use crate::joint::Locks;
 use crate::rigid::{Inertia, Motion};
-use crate::simulator::constraint::ConstraintError;
-use crate::world::{BodyId, BodyRef, CombinedMaterial, Path, ShapeId, Status, World};
+use crate::solver::DenseOutput;
+use crate::world::{BodyId, BodyRef, CombinedMaterial, JointId, Path, ShapeId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::contact::{ContactCache, Contacts};
-use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceError, SpaceKind, everywhere};
+use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceKind};
 use rattleback_geometry::{Aabb, Pose, Shape};
 use std::collections::BTreeMap;
 
 /// A body.
 #[derive(Clone, Debug)]
-pub(in crate::simulator) struct MirrorBody {
+pub(crate) struct MirrorBody {
     pub id: BodyId,
     pub status: Status,
     /// Index among the bodies of its status in the world.
@@ -56,9 +55,22 @@ impl MirrorBody {
     }
 }
 
+/// A joint with at least one dynamic body.
+#[derive(Clone, Debug)]
+pub(crate) struct MirrorJoint {
+    pub id: JointId,
+    /// A and B, by index in the mirror; `None` is the world.
+    pub bodies: [Option<u32>; 2],
+    /// Joint frames in the principal frames of the bodies.
+    pub frames: [Pose; 2],
+    pub locks: Locks,
+    /// Whether the joint defines rows besides its locks.
+    pub has_rows: bool,
+}
+
 /// A shape attached to a body.
 #[derive(Clone, Debug)]
-pub(in crate::simulator) struct MirrorCollider {
+pub(crate) struct MirrorCollider {
     pub id: ShapeId,
     pub body: u32,
     pub shape: Shape,
@@ -69,12 +81,12 @@ pub(in crate::simulator) struct MirrorCollider {
     /// Half the longest side of its bounds, m; infinite for a half-space.
     size: f64,
     /// Bounds reported to the broad phase last; `None` for a shape without bounds.
-    pub(super) reported_bounds: Option<Aabb>,
+    pub(crate) reported_bounds: Option<Aabb>,
 }
 
 /// A pair of colliders that the broad phase reports.
 #[derive(Clone, Debug)]
-pub(in crate::simulator) struct ColliderPair {
+pub(crate) struct ColliderPair {
     pub colliders: [u32; 2],
     pub bodies: [u32; 2],
     pub shapes: [ShapeId; 2],
@@ -99,9 +111,9 @@ impl ColliderPair {
 
 /// Contiguous copy of the world, with its broad phase.
 #[derive(Debug)]
-pub(in crate::simulator) struct WorldMirror {
+pub(crate) struct WorldMirror {
     kind: SpaceKind,
-    pub(super) revision: Option<u64>,
+    pub(crate) revision: Option<u64>,
     /// Set by a rebuild; cleared by the stage that reports redundant joints.
     pub rebuilt: bool,
     counts: [usize; 4],
@@ -109,7 +121,7 @@ pub(in crate::simulator) struct WorldMirror {
     pub bodies: Vec<MirrorBody>,
     pub colliders: Vec<MirrorCollider>,
     /// Joints with at least one dynamic body, their mechanisms, and the mechanism of each body.
-    pub joints: Vec<SolverJoint>,
+    pub joints: Vec<MirrorJoint>,
     pub mechanisms: Vec<Mechanism>,
     pub mechanism_of: Vec<Option<u32>>,
     /// By body: its integrated trajectory in a mechanism or contact phase.
@@ -121,7 +133,7 @@ pub(in crate::simulator) struct WorldMirror {
     collider_of_proxy: Vec<u32>,
     changes: PairChanges,
     /// State from a snapshot, until the first pairs after it have been found.
-    pub(super) restored: Option<MirrorState>,
+    pub(crate) restored: Option<MirrorState>,
 }
 
 impl WorldMirror {
@@ -233,7 +245,7 @@ impl WorldMirror {
             let moves = |body: &u32| self.bodies[*body as usize].is_dynamic();
             if bodies.iter().flatten().any(moves) {
                 let (locks, has_rows) = (record.kind().locks(), record.kind().has_rows());
-                self.joints.push(SolverJoint { id, bodies, frames: record.frames, locks, has_rows });
+                self.joints.push(MirrorJoint { id, bodies, frames: record.frames, locks, has_rows });
             }
         }
         (self.mechanisms, self.mechanism_of) = mechanisms(&self.bodies, &self.joints);
@@ -248,18 +260,15 @@ impl WorldMirror {
         for shape_id in body.shapes() {
             let attached = world.shape(*shape_id)?;
             let local_pose = frame.inverse() * attached.pose;
-            let bounds = attached.shape.aabb(&(body.motion().pose() * local_pose)).unwrap_or_else(everywhere);
-            let proxy = self.space.insert(&bounds, mobility, 0).map_err(refuse)?;
+            let bounds = attached.shape.aabb(&(body.motion().pose() * local_pose));
+            let proxy = self.space.insert_or_everywhere(bounds.as_ref(), mobility, 0)?;
             let index = proxy.index() as usize;
             if self.collider_of_proxy.len() <= index {
                 self.collider_of_proxy.resize(index + 1, u32::MAX);
             }
             self.collider_of_proxy[index] = self.colliders.len() as u32;
             let radius = attached.shape.rotation_radius(DVec3::ZERO).unwrap_or(f64::INFINITY);
-            let reported_bounds = attached
-                .shape
-                .aabb(&(body.motion().pose() * local_pose))
-                .filter(|_| mobility == Mobility::Fixed);
+            let reported_bounds = bounds.filter(|_| mobility == Mobility::Fixed);
             let own = attached.shape.aabb(&Pose::IDENTITY);
             let size = own.map_or(f64::INFINITY, |bounds| bounds.half_extents().max_element());
             enclosing = enclosing.max(local_pose.translation.length() + radius);
@@ -326,6 +335,10 @@ impl WorldMirror {
                 continue;
             }
             let (from, to) = (&from[collider.body as usize], &to[collider.body as usize]);
+            // The world quarantines bodies whose state is not finite at the end of the step.
+            if !(from.is_finite() && to.is_finite()) {
+                continue;
+            }
             let Some(bounds) = Self::swept(collider, body, from, to, margin) else { continue };
             self.report_bounds(index, bounds)?;
         }
@@ -367,12 +380,8 @@ impl WorldMirror {
     fn report_bounds(&mut self, index: usize, bounds: Aabb) -> Result<(), Error> {
         let collider = &mut self.colliders[index];
         collider.reported_bounds = Some(bounds);
-        match self.space.update(collider.proxy, &bounds) {
-            Err(SpaceError::Enormous { .. }) => {
-                self.space.update(collider.proxy, &everywhere()).map_err(refuse)
-            }
-            other => other.map_err(refuse),
-        }
+        self.space.update_or_everywhere(collider.proxy, Some(&bounds))?;
+        Ok(())
     }
 
     fn step_broad_phase(&mut self, world: &World) -> Result<(), Error> {
@@ -433,8 +442,4 @@ fn inertia_of(world: &World, body: &BodyRef<'_>) -> Inertia {
 fn path_of(body: &BodyRef<'_>) -> Option<(Path, Pose, Pose)> {
     let (path, start) = body.path().filter(|_| body.status() == Status::Kinematic)?;
     Some((path.clone(), start, *body.body_from_principal()))
-}
-
-fn refuse(source: SpaceError) -> Error {
-    ConstraintError::Space { source }.into()
 }

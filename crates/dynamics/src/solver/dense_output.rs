@@ -8,7 +8,7 @@ use rattleback_numerics::hermite::cubic_weights;
 
 /// States of one body at increasing times.
 #[derive(Clone, Debug, Default)]
-pub(in crate::simulator) struct DenseOutput {
+pub(crate) struct DenseOutput {
     nodes: Vec<(f64, Motion)>,
 }
 

@@ -1,14 +1,14 @@
 //! Mechanisms: connected components of the joint graph.
 
-use super::island::components;
-use super::joint_rows::SolverJoint;
-use super::world_mirror::MirrorBody;
+use crate::collision::MirrorBody;
+use crate::collision::MirrorJoint;
+use crate::island::components;
 use crate::world::Status;
 use std::collections::BTreeMap;
 
 /// Dynamic bodies connected by joints, directly or through other dynamic bodies.
 #[derive(Clone, Debug, Default)]
-pub(in crate::simulator) struct Mechanism {
+pub(crate) struct Mechanism {
     /// Dynamic bodies, by index in the mirror.
     pub bodies: Vec<usize>,
     /// Kinematic bodies at the other end of its joints, by index in the mirror.
@@ -18,9 +18,9 @@ pub(in crate::simulator) struct Mechanism {
 }
 
 /// (bodies, joints) ⇒ mechanisms in the order of their first bodies, and the mechanism of each body.
-pub(super) fn mechanisms(
+pub(crate) fn mechanisms(
     bodies: &[MirrorBody],
-    joints: &[SolverJoint],
+    joints: &[MirrorJoint],
 ) -> (Vec<Mechanism>, Vec<Option<u32>>) {
     let edges = joints.iter().filter_map(|joint| Some([joint.bodies[0]?, joint.bodies[1]?]));
     let root = components(bodies, edges);

@@ -1,6 +1,6 @@
 //! Manifold points between two bodies, with what the force solver needs of them, and the warm start cache.
 
-use super::world_mirror::{ColliderPair, MirrorCollider, WorldMirror};
+use crate::collision::{ColliderPair, MirrorCollider, WorldMirror};
 use crate::rigid::Motion;
 use crate::world::ShapeId;
 use glam::{DMat3, DVec3};
@@ -8,14 +8,14 @@ use rattleback_geometry::contact::{ContactError, collide};
 use std::collections::BTreeMap;
 
 /// Identity of a contact point from step to step: shapes, sub-shapes, and the id of the touching features.
-pub(in crate::simulator) type ContactKey = ([ShapeId; 2], [u32; 2], u32);
+pub(crate) type ContactKey = ([ShapeId; 2], [u32; 2], u32);
 
 /// Warm start: force of each contact point on B in the last interval, N, and its position, m, in world axes.
-pub(in crate::simulator) type WarmStartCache = BTreeMap<ContactKey, [DVec3; 2]>;
+pub(crate) type WarmStartCache = BTreeMap<ContactKey, [DVec3; 2]>;
 
 /// Cached force of a point, N. Feature ids can change while bodies rest; then the nearest cached point of the
 /// same shapes is taken.
-pub(in crate::simulator) fn warm_start_force(cache: &WarmStartCache, point: &ManifoldPoint) -> DVec3 {
+pub(crate) fn warm_start_force(cache: &WarmStartCache, point: &ManifoldPoint) -> DVec3 {
     if let Some([force, _]) = cache.get(&point.key) {
         return *force;
     }
@@ -30,7 +30,7 @@ pub(in crate::simulator) fn warm_start_force(cache: &WarmStartCache, point: &Man
 
 /// A point of a contact manifold between bodies A and B, touching or near.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::simulator) struct ManifoldPoint {
+pub(crate) struct ManifoldPoint {
     pub key: ContactKey,
     /// Its pair in the mirror.
     pub pair: [u32; 2],
@@ -137,7 +137,7 @@ impl ColliderPair {
 }
 
 /// Manifold points of some pairs that can come to touch within `time`.
-pub(in crate::simulator) fn gather(
+pub(crate) fn gather(
     mirror: &mut WorldMirror,
     pairs: &[[u32; 2]],
     motion: &[Motion],
@@ -159,7 +159,7 @@ pub(in crate::simulator) fn gather(
 
 /// Upper estimate of how far two bodies approach within a time at their present velocities, m; at most the
 /// size of the pair and 2 %.
-pub(in crate::simulator) fn approach_bound(
+pub(crate) fn approach_bound(
     pair: &ColliderPair,
     motion: &[Motion],
     time: f64,

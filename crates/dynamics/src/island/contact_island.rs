@@ -1,41 +1,30 @@
 //! Islands: connected components of the graph of near pairs and joints. Static and kinematic bodies connect
 //! nothing, because impulses do not move them; islands are therefore independent within a sub-step.
 
-use super::world_mirror::{MirrorBody, WorldMirror};
+use crate::collision::{MirrorBody, WorldMirror};
+use rattleback_numerics::UnionFind;
 use std::collections::BTreeMap;
 
-/// Root of a node in the union–find forest, with path halving.
-fn find(parent: &mut [usize], mut node: usize) -> usize {
-    while parent[node] != node {
-        parent[node] = parent[parent[node]];
-        node = parent[node];
-    }
-    node
-}
-
 /// Edges between bodies ⇒ root of each body. Edges to bodies that are not dynamic are ignored.
-pub(super) fn components(bodies: &[MirrorBody], edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
-    let mut parent: Vec<usize> = (0..bodies.len()).collect();
+pub(crate) fn components(bodies: &[MirrorBody], edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
+    let mut sets = UnionFind::new(bodies.len());
     for [a, b] in edges {
-        let (a, b) = (a as usize, b as usize);
-        if bodies[a].is_dynamic() && bodies[b].is_dynamic() {
-            let (a, b) = (find(&mut parent, a), find(&mut parent, b));
-            // The smaller index is the root, so that the result does not depend on the order of the edges.
-            parent[a.max(b)] = a.min(b);
+        if bodies[a as usize].is_dynamic() && bodies[b as usize].is_dynamic() {
+            sets.union(a, b);
         }
     }
-    (0..parent.len()).map(|node| find(&mut parent, node)).collect()
+    sets.roots().map(|root| root as usize).collect()
 }
 
 /// Edges ⇒ root of each body, with the joints of the mirror as further edges.
-pub(super) fn roots(mirror: &WorldMirror, edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
+pub(crate) fn roots(mirror: &WorldMirror, edges: impl Iterator<Item = [u32; 2]>) -> Vec<usize> {
     let joints = mirror.joints.iter().filter_map(|joint| Some([joint.bodies[0]?, joint.bodies[1]?]));
     components(&mirror.bodies, edges.chain(joints))
 }
 
 /// Dynamic bodies that may interact within a sub-step.
 #[derive(Clone, Debug, Default)]
-pub(in crate::simulator) struct ContactIsland {
+pub(crate) struct ContactIsland {
     /// Dynamic bodies, by index in the mirror.
     pub bodies: Vec<usize>,
     /// Static and kinematic bodies near them.
@@ -47,7 +36,7 @@ pub(in crate::simulator) struct ContactIsland {
 }
 
 /// Islands in the order of their first bodies.
-pub(in crate::simulator) fn islands(mirror: &WorldMirror) -> Vec<ContactIsland> {
+pub(crate) fn islands(mirror: &WorldMirror) -> Vec<ContactIsland> {
     let root = roots(mirror, mirror.pairs.values().filter(|pair| pair.can_push()).map(|pair| pair.bodies));
     let mut found: BTreeMap<usize, ContactIsland> = BTreeMap::new();
     for (body, root) in root.iter().enumerate() {

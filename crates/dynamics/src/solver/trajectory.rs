@@ -1,13 +1,13 @@
 //! Trajectories: the state of a body as a function of time over one interval.
 
-use super::world_mirror::WorldMirror;
+use crate::collision::WorldMirror;
 use crate::rigid::{Inertia, Motion, Wrench, fly};
 use glam::{DQuat, DVec3};
 use rattleback_numerics::damping::Damping;
 
 /// The motion of a body over an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::simulator) enum Trajectory {
+pub(crate) enum Trajectory {
     /// Static.
     #[default]
     Still,
@@ -32,7 +32,7 @@ impl Trajectory {
 ///
 /// Free flight is kick–drift–kick with the exact torque-free rotation, the same operations as
 /// `free::splitting`, so that a body without contacts moves bit for bit as under `free-motion`.
-pub(in crate::simulator) fn evaluate(
+pub(crate) fn evaluate(
     mirror: &WorldMirror,
     body: usize,
     start: &Motion,

@@ -5,24 +5,24 @@
 //! caches of pairs are therefore part of the state. The pairs themselves follow from the bounds of a sub-step
 //! (`ColliderPair::near`).
 
-use super::world_mirror::WorldMirror;
+use crate::collision::WorldMirror;
 use rattleback_geometry::contact::CacheMemory;
 use serde::{Deserialize, Serialize};
 
 /// State of a [`WorldMirror`] between two steps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(in crate::simulator) struct MirrorState {
+pub(crate) struct MirrorState {
     /// Revision of the world it belongs to; for any other revision it is discarded.
-    pub(super) revision: Option<u64>,
+    pub(crate) revision: Option<u64>,
     /// Whether redundant joints have yet to be reported.
-    pub(super) rebuilt: bool,
+    pub(crate) rebuilt: bool,
     /// Contact caches of near pairs, sorted by the indices of their colliders.
     pairs: Vec<([u32; 2], CacheMemory)>,
 }
 
 impl MirrorState {
     /// The contact cache of a pair.
-    pub(super) fn cache(&self, colliders: [u32; 2]) -> Option<&CacheMemory> {
+    pub(crate) fn cache(&self, colliders: [u32; 2]) -> Option<&CacheMemory> {
         let place = self.pairs.binary_search_by_key(&colliders, |(key, _)| *key).ok()?;
         Some(&self.pairs[place].1)
     }
