@@ -5,8 +5,7 @@ use crate::table::Table;
 use rattleback_dynamics::property::{PropertySpec, Value, suggestion};
 use rattleback_dynamics::registry::{Catalogue, Registry, RegistryError};
 use rattleback_dynamics::simulator::{Capabilities, Feature};
-use rattleback_dynamics::{Joint, Signal};
-use rattleback_scene::scene_joints;
+use rattleback_dynamics::Signal;
 use std::io::Write;
 
 const KINDS: [&str; 6] = ["shape", "material", "force", "joint", "integrator", "simulator"];
@@ -36,16 +35,12 @@ fn entries<T>(catalogue: &Catalogue<T>) -> Vec<Entry<'_>> {
         .collect()
 }
 
-fn of_kind<'r>(
-    kind: &str,
-    registry: &'r Registry,
-    joints: &'r Catalogue<Box<dyn Joint>>,
-) -> Result<Vec<Entry<'r>>, Failure> {
+fn of_kind<'r>(kind: &str, registry: &'r Registry) -> Result<Vec<Entry<'r>>, Failure> {
     match kind.strip_suffix('s').unwrap_or(kind) {
         "shape" => Ok(entries(&registry.shapes)),
         "material" => Ok(entries(&registry.materials)),
         "force" => Ok(entries(&registry.forces)),
-        "joint" => Ok(entries(joints)),
+        "joint" => Ok(entries(&registry.joints)),
         "integrator" => Ok(entries(&registry.integrators)),
         "simulator" => Ok(entries(&registry.simulators)),
         _ => {
@@ -62,17 +57,15 @@ pub fn show(
     registry: &Registry,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    // Joints under the names of scene files.
-    let joints = scene_joints(registry);
     let Some(kind) = kind else {
         for kind in KINDS {
             writeln!(out, "{kind}")?;
-            list(&of_kind(kind, registry, &joints)?, "  ", out)?;
+            list(&of_kind(kind, registry)?, "  ", out)?;
         }
         writeln!(out, "\nProperties of one: rattleback components KIND NAME")?;
         return Ok(());
     };
-    let entries = of_kind(kind, registry, &joints)?;
+    let entries = of_kind(kind, registry)?;
     let Some(name) = name else {
         list(&entries, "", out)?;
         return if kind.trim_end_matches('s') == "simulator" {

@@ -116,7 +116,7 @@ fn swinging_chains_step_without_allocation() {
                 let joint = Spherical { cone: 1.0, frequency: 1.0, friction: 0.1, ..Spherical::default() };
                 world.add_joint(joint_frames, joint).unwrap();
             } else {
-                world.add_joint(joint_frames, Revolute { effort: 1.0, ..Revolute::default() }).unwrap();
+                world.add_joint(joint_frames, Revolute { max_torque: 1.0, ..Revolute::default() }).unwrap();
             }
             above = Some(id);
         }

@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::joint::{
-    BreakThresholds, Distance, JointFrames, Prismatic, Revolute, Rigid, Spherical, Universal,
+    BreakThresholds, Distance, Fixed, JointFrames, Prismatic, Revolute, Spherical, Universal,
 };
 use rattleback_dynamics::simulator::Constraint;
 use rattleback_dynamics::simulator::constraint::JointReaction;
@@ -528,12 +528,12 @@ fn limits_stop_and_hold() {
 /// EX-2: a motor holds its speed against gravity to 1e-9 rad/s; one whose maximum torque is too small stalls.
 #[test]
 fn motors_hold_their_speed_or_stall() {
-    for effort in [100.0, 2.0] {
+    for max_torque in [100.0, 2.0] {
         let mut world = World::default();
         // A weight at a radius of 0.5 m: the motor needs up to m g r = 4.905 N m.
         let body = Body::dynamic().at(0.5, 0.0, 0.0).with_shape(Shape::sphere(0.05).unwrap()).mass(1.0);
         let id = world.add_body(body).unwrap();
-        let motor = Revolute { effort, speed: (-2.0).into(), ..Revolute::default() };
+        let motor = Revolute { max_torque, speed: (-2.0).into(), ..Revolute::default() };
         let joint = world.add_joint(JointFrames::to_world(id).along(DVec3::Y), motor).unwrap();
         let mut simulator = Constraint::default();
         let (mut worst, mut highest) = (0.0_f64, -1.0_f64);
@@ -544,7 +544,7 @@ fn motors_hold_their_speed_or_stall() {
             }
             highest = highest.max(world.body(id).unwrap().position().z);
         }
-        if effort > 5.0 {
+        if max_torque > 5.0 {
             assert!(worst < 1e-9, "{worst}");
             assert!((world.joint(joint).unwrap().angle() + 6.0).abs() < 0.03);
         } else {
@@ -568,7 +568,7 @@ fn rigid_joints_break_at_their_thresholds() {
         let mut world = World::default();
         let shape = Shape::cuboid(DVec3::new(0.25, 0.05, 0.05)).unwrap();
         let id = world.add_body(Body::dynamic().at(0.25, 0.0, 0.0).with_shape(shape).mass(2.0)).unwrap();
-        let joint = world.add_joint(JointFrames::to_world(id).breaking(breaking), Rigid::default()).unwrap();
+        let joint = world.add_joint(JointFrames::to_world(id).breaking(breaking), Fixed::default()).unwrap();
         let mut simulator = Constraint::default();
         simulator.step(&mut world, 0.01).unwrap();
         let broke = world
@@ -591,7 +591,7 @@ fn a_rigid_joint_makes_one_body() {
     let at = DVec3::new(0.5, 0.2, -0.1);
     let a = two.add_body(Body::dynamic().with_shape(one.clone()).density(500.0)).unwrap();
     let b = two.add_body(Body::dynamic().position(at).with_shape(other.clone()).density(500.0)).unwrap();
-    two.add_joint(JointFrames::between(a, b), Rigid::default()).unwrap();
+    two.add_joint(JointFrames::between(a, b), Fixed::default()).unwrap();
     let mut whole = World::weightless();
     let parts =
         Body::dynamic().with_shape(one).with_part(ShapePart { pose: Pose::at(at), ..ShapePart::from(other) });

@@ -277,7 +277,7 @@ fn motors() {
         let mut world = accounted(World::weightless());
         let wheel = Body::dynamic().with_shape(Shape::cylinder(0.2, 0.05).unwrap()).mass(4.0);
         let wheel = world.add_body(wheel).unwrap();
-        let motor = Revolute { speed: 1e3.into(), effort: 0.5, ..Revolute::default() };
+        let motor = Revolute { speed: 1e3.into(), max_torque: 0.5, ..Revolute::default() };
         let joint = world.add_joint(JointFrames::to_world(wheel).along(DVec3::Z), motor).unwrap();
         run(&mut world, &mut *simulator(name), 1.0 / 240.0, 1.0);
         let turned = world.joint(joint).unwrap().angle();

@@ -2,8 +2,8 @@
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::joint::{
-    BreakThresholds, Cylindrical, Distance, Gear, Generic6Dof, JointFrames, Planar, Prismatic, Rack,
-    Revolute, Rigid, Spherical, Target, Universal, Wheel,
+    BreakThresholds, Cylindrical, Distance, Fixed, Gear, Generic6Dof, JointFrames, Planar, Prismatic, Rack,
+    Revolute, Spherical, Target, Universal, Wheel,
 };
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, BodyId, Event, Joint, JointId, Registry, Simulator, World};
@@ -57,7 +57,7 @@ fn each_joint_locks_what_it_says_and_nothing_else() {
     let cases: Vec<Case> = vec![
         (Box::new(Spherical::default()), vec![apart], vec![turned, tilt]),
         (Box::new(Revolute::default()), vec![apart, tilt], vec![turned]),
-        (Box::new(Rigid::default()), vec![apart, turned], vec![]),
+        (Box::new(Fixed::default()), vec![apart, turned], vec![]),
         (Box::new(Prismatic::default()), vec![off_axis, turned], vec![height]),
         (Box::new(Cylindrical::default()), vec![off_axis, tilt], vec![height, turned]),
         (Box::new(Planar::default()), vec![height, tilt], vec![off_axis, turned]),
@@ -164,7 +164,8 @@ fn motors_reach_their_speed_and_servos_their_angle() -> Outcome {
         Ok((world, wheel, joint))
     };
     // Torque τ on I: ω = τ t / I until the speed is reached.
-    let (mut world, body, joint) = wheel(Revolute { speed: 3.0.into(), effort: 0.1, ..Revolute::default() })?;
+    let (mut world, body, joint) =
+        wheel(Revolute { speed: 3.0.into(), max_torque: 0.1, ..Revolute::default() })?;
     let moment = world.body(body)?.world_inertia().z_axis.z;
     let mut simulator = Realtime::default();
     run(&mut world, &mut simulator, 1.0);
@@ -174,7 +175,7 @@ fn motors_reach_their_speed_and_servos_their_angle() -> Outcome {
     assert!((world.body(body)?.angular_velocity().z - 3.0).abs() < 1e-4);
     assert!(world.joint(joint)?.angle() > 10.0, "angles count on");
 
-    let servo = Revolute { target: 2.0.into(), frequency: 2.0, effort: 1e6, ..Revolute::default() };
+    let servo = Revolute { target: 2.0.into(), frequency: 2.0, max_torque: 1e6, ..Revolute::default() };
     let (mut world, _, joint) = wheel(servo)?;
     run(&mut world, &mut Realtime::default(), 3.0);
     assert!((world.joint(joint)?.angle() - 2.0).abs() < 1e-3);
@@ -275,7 +276,7 @@ fn gears_and_racks_couple() -> Outcome {
     let disc = |x: f64| Body::dynamic().at(x, 0.0, 0.0).with_shape(Shape::cylinder(0.2, 0.1).unwrap());
     let (a, b) = (world.add_body(disc(0.0))?, world.add_body(disc(1.0))?);
     let rack = world.add_body(Body::dynamic().at(0.0, 1.0, 0.0).with_shape(cuboid(0.5, 0.1, 0.1)))?;
-    let drive = Revolute { speed: 2.0.into(), effort: 100.0, ..Revolute::default() };
+    let drive = Revolute { speed: 2.0.into(), max_torque: 100.0, ..Revolute::default() };
     let first = world.add_joint(JointFrames::to_world(a), drive)?;
     let second = world.add_joint(JointFrames::to_world(b).at(DVec3::X), Revolute::default())?;
     world.add_joint(JointFrames::between(a, b), Gear { ratio: 3.0 })?;
@@ -308,7 +309,7 @@ fn wheels_carry_and_drive() -> Outcome {
         let axle = DQuat::from_rotation_arc(DVec3::Z, DVec3::X);
         let body = Body::dynamic().pose(Pose::new(axle, DVec3::new(x, y, 0.35)));
         let wheel = world.add_body(body.with_shape(Shape::cylinder(0.3, 0.1)?).mass(10.0))?;
-        let drive = Wheel { speed: (-5.0).into(), effort: 20.0, ..Wheel::default() };
+        let drive = Wheel { speed: (-5.0).into(), max_torque: 20.0, ..Wheel::default() };
         world.add_joint(JointFrames::between(chassis, wheel).at(DVec3::new(x, y, 0.35)), drive)?;
     }
     run(&mut world, &mut Realtime::default(), 5.0);
@@ -381,7 +382,7 @@ fn joints_come_and_go() -> Outcome {
     let mut world = World::weightless();
     let a = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.5)?))?;
     let b = world.add_body(Body::dynamic().at(0.6, 0.0, 0.0).with_shape(Shape::sphere(0.5)?))?;
-    let joint = world.add_joint(JointFrames::between(a, b), Rigid::default())?;
+    let joint = world.add_joint(JointFrames::between(a, b), Fixed::default())?;
     let mut simulator = Realtime::default();
     run(&mut world, &mut simulator, 0.5);
     assert!((world.body(b)?.position().x - 0.6).abs() < 1e-6, "overlap of jointed bodies pushes nobody");
@@ -395,9 +396,9 @@ fn joints_come_and_go() -> Outcome {
     world.remove_body(a)?;
     assert!(world.joint(again).is_err());
     run(&mut world, &mut simulator, 0.1);
-    assert!(world.add_joint(JointFrames::between(b, b), Rigid::default()).is_err());
-    assert!(world.add_joint(JointFrames::to_world(b).along(DVec3::ZERO), Rigid::default()).is_err());
-    assert!(world.add_joint(JointFrames::to_world(b).at(DVec3::NAN), Rigid::default()).is_err());
+    assert!(world.add_joint(JointFrames::between(b, b), Fixed::default()).is_err());
+    assert!(world.add_joint(JointFrames::to_world(b).along(DVec3::ZERO), Fixed::default()).is_err());
+    assert!(world.add_joint(JointFrames::to_world(b).at(DVec3::NAN), Fixed::default()).is_err());
     assert_eq!(world.joint_count(), 0);
     Ok(())
 }
@@ -474,7 +475,9 @@ fn threads_do_not_show() {
                         )
                         .unwrap();
                 } else {
-                    world.add_joint(joint_frames, Revolute { effort: 0.5, ..Revolute::default() }).unwrap();
+                    world
+                        .add_joint(joint_frames, Revolute { max_torque: 0.5, ..Revolute::default() })
+                        .unwrap();
                 }
                 above = Some(id);
             }
@@ -541,7 +544,7 @@ fn faults_stay_where_they_are() -> Outcome {
             world.add_boxed_joint(JointFrames::between(a, b), joint)?;
             Ok([a, b])
         };
-    joined(ball().mass(1e-6), ball().at(1.0, 0.0, 0.0).mass(1e6), Box::<Rigid>::default())?;
+    joined(ball().mass(1e-6), ball().at(1.0, 0.0, 0.0).mass(1e6), Box::<Fixed>::default())?;
     joined(
         ball().at(0.0, 5.0, 0.0).velocity(DVec3::X * 1e6),
         ball().at(0.0, 6.0, 0.0),
@@ -558,8 +561,8 @@ fn faults_stay_where_they_are() -> Outcome {
         Box::new(Distance { max: 0.0, ..Distance::default() }),
     )?;
     let mad = joined(ball().at(0.0, 30.0, 0.0), ball().at(0.0, 31.0, 0.0), Box::<Universal>::default())?;
-    let sane = joined(ball().at(0.0, 40.0, 0.0), ball().at(0.0, 41.0, 0.0), Box::<Rigid>::default())?;
-    let idle = joined(ball().at(0.0, 50.0, 0.0), ball().at(0.0, 51.0, 0.0), Box::<Rigid>::default())?;
+    let sane = joined(ball().at(0.0, 40.0, 0.0), ball().at(0.0, 41.0, 0.0), Box::<Fixed>::default())?;
+    let idle = joined(ball().at(0.0, 50.0, 0.0), ball().at(0.0, 51.0, 0.0), Box::<Fixed>::default())?;
     world.body_mut(idle[0])?.set_status(rattleback_dynamics::Status::Disabled)?;
     let mut simulator = Realtime::default();
     for step in 0..120 {

@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::force::Drag;
-use rattleback_dynamics::joint::{JointFrames, Revolute, Rigid, Spherical};
+use rattleback_dynamics::joint::{Fixed, JointFrames, Revolute, Spherical};
 use rattleback_dynamics::simulator::{Capabilities, Feature, unsupported};
 use rattleback_dynamics::world::Combine;
 use rattleback_dynamics::{
@@ -234,7 +234,7 @@ fn reaction_of_a_joint_is_the_weight_it_bears() {
             let mut world = World::default();
             let ball = Body::dynamic().with_shape(Shape::sphere(0.1).unwrap()).mass(3.0);
             let ball = world.add_body(ball).unwrap();
-            let joint = world.add_joint(JointFrames::to_world(ball).along(axis), Rigid::default()).unwrap();
+            let joint = world.add_joint(JointFrames::to_world(ball).along(axis), Fixed::default()).unwrap();
             let mut simulator = make(name);
             run(&mut world, &mut *simulator, 1.0);
             let reaction = simulator.joint_reaction(&world, joint).unwrap();
@@ -249,11 +249,13 @@ fn joints_are_changed_by_type() {
     let mut world = World::default();
     let wheel = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.3).unwrap())).unwrap();
     let hinge = world.add_joint(JointFrames::to_world(wheel), Revolute::default()).unwrap();
-    world.change_joint::<Revolute>(hinge, |hinge| (hinge.speed, hinge.effort) = (3.0.into(), 1e6)).unwrap();
+    world
+        .change_joint::<Revolute>(hinge, |hinge| (hinge.speed, hinge.max_torque) = (3.0.into(), 1e6))
+        .unwrap();
     run(&mut world, &mut *make("realtime"), 1.0);
     assert!((world.joint_motion(hinge).unwrap().angular_velocity.z - 3.0).abs() < 0.01);
-    assert!(world.change_joint::<Revolute>(hinge, |hinge| hinge.effort = f64::NAN).is_err());
-    assert_eq!(world.joint_as::<Revolute>(hinge).unwrap().effort, 1e6);
+    assert!(world.change_joint::<Revolute>(hinge, |hinge| hinge.max_torque = f64::NAN).is_err());
+    assert_eq!(world.joint_as::<Revolute>(hinge).unwrap().max_torque, 1e6);
     let error = world.joint_as::<Spherical>(hinge).unwrap_err().to_string();
     assert!(error.contains("Spherical") && error.contains("revolute"), "{error}");
 }

@@ -59,7 +59,7 @@ fn a_motor_between_free_bodies_turns_both() {
     let mut world = World::weightless();
     let a = ball(&mut world, DVec3::ZERO, DVec3::ZERO);
     let b = ball(&mut world, 2.0 * DVec3::Z, DVec3::ZERO);
-    let motor = Revolute { speed: 3.1412.into(), effort: 1e6, ..Revolute::default() };
+    let motor = Revolute { speed: 3.1412.into(), max_torque: 1e6, ..Revolute::default() };
     world.add_joint(JointFrames::between(a, b).at(DVec3::Z).along(DVec3::Z), motor).unwrap();
     let mut simulator = simulator(SequentialSettings { iterations: 20, ..SequentialSettings::default() });
     for _ in 0..60 {

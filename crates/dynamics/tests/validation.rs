@@ -132,7 +132,7 @@ fn joints_are_checked_when_they_are_added() {
             JointFrames::to_world(ball),
             Revolute { speed: Signal::Table(Vec::new()), ..Revolute::default() },
         ),
-        world.add_joint(JointFrames::to_world(ball), Revolute { effort: -1.0, ..Revolute::default() }),
+        world.add_joint(JointFrames::to_world(ball), Revolute { max_torque: -1.0, ..Revolute::default() }),
         world.add_joint(JointFrames::to_world(ball), Distance { max: f64::INFINITY, ..Distance::default() }),
     ];
     for refused in refused {

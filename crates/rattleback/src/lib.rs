@@ -51,7 +51,7 @@
 //! let mut world = World::default();
 //! world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?))?;
 //! let door = world.add_body(Body::dynamic().at(0.5, 0.0, 1.1).with_shape(Shape::cuboid(DVec3::new(0.5, 0.02, 1.0))?))?;
-//! let motor = Revolute { speed: 1.0.into(), effort: 1e6, ..Revolute::default() };
+//! let motor = Revolute { speed: 1.0.into(), max_torque: 1e6, ..Revolute::default() };
 //! let hinge = world.add_joint(JointFrames::to_world(door).along(DVec3::Z), motor)?;
 //! let mut simulator = Realtime::default();
 //! for _ in 0..60 {
@@ -101,8 +101,8 @@ pub mod prelude {
         WindSphere,
     };
     pub use rattleback_dynamics::joint::{
-        BreakThresholds, Cylindrical, Distance, Gear, Generic6Dof, Joint, JointFrames, Planar, Prismatic,
-        Rack, Revolute, Rigid, Spherical, Target, Universal, Wheel,
+        BreakThresholds, Cylindrical, Distance, Fixed, Gear, Generic6Dof, Joint, JointFrames, Planar,
+        Prismatic, Rack, Revolute, Spherical, Target, Universal, Wheel,
     };
     pub use rattleback_dynamics::query::{CastHit, Hit, QueryFilter, QueryPipeline};
     pub use rattleback_dynamics::simulator::{

@@ -5,7 +5,6 @@
 
 use crate::document::{Content, Key, Node, Table};
 use crate::error::{Problem, SceneWarning};
-use crate::joint_names::{renamed_key, renamed_type};
 use crate::source::{Fault, Read, Source, Span};
 use std::collections::BTreeSet;
 
@@ -13,6 +12,23 @@ use std::collections::BTreeSet;
 const STATUSES: &[(&str, &str)] = &[("fixed", "static"), ("animated", "kinematic"), ("inactive", "disabled")];
 /// (key of bodies and shapes in an earlier release, its present name)
 const KEYS: &[(&str, &str)] = &[("touches", "collision_mask")];
+
+/// (present type, type in an earlier release)
+const JOINT_TYPES: &[(&str, &str)] = &[("fixed", "rigid")];
+
+/// (type of joint, present key, key in an earlier release)
+const JOINT_KEYS: &[(&str, &str, &str)] = &[
+    ("revolute", "max_torque", "effort"),
+    ("spherical", "max_torque", "effort"),
+    ("wheel", "max_torque", "effort"),
+    ("prismatic", "max_force", "effort"),
+    ("distance", "max_force", "effort"),
+    ("target", "max_force", "effort"),
+    ("cylindrical", "max_force", "effort"),
+    ("cylindrical", "max_torque", "torque"),
+    ("six-axis", "max_force", "linear_effort"),
+    ("six-axis", "max_torque", "angular_effort"),
+];
 
 /// An old name that was replaced.
 #[derive(Debug)]
@@ -161,4 +177,14 @@ fn tables(node: &mut Node, change: &mut dyn FnMut(&mut Table) -> Read<()>) -> Re
         }),
         _ => Ok(()),
     }
+}
+
+/// Type of a joint in an earlier release ⇒ its present name, if it has changed.
+fn renamed_type(old: &str) -> Option<&'static str> {
+    JOINT_TYPES.iter().find(|(_, known)| *known == old).map(|(new, _)| *new)
+}
+
+/// (type of a joint, key in an earlier release) ⇒ its present name, if it has changed.
+fn renamed_key(joint: &str, old: &str) -> Option<&'static str> {
+    JOINT_KEYS.iter().find(|(known, _, key)| *known == joint && *key == old).map(|(_, new, _)| *new)
 }

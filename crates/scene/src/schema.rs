@@ -4,7 +4,6 @@
 //! from `#:schema scene.schema.json` in the first line.
 
 use crate::defaults::KINDS;
-use crate::joint_names::scene_joints;
 use crate::model::{BODY_KEYS, KEYS};
 use rattleback_dynamics::Registry;
 use rattleback_dynamics::property::{Allowed, PropertySpec, Value, ValueType};
@@ -20,7 +19,7 @@ use serde_json::{Map, Value as Json, json};
 pub fn schema(registry: &Registry) -> Json {
     let shapes = components(registry.shapes.iter(), &shape_extras());
     let forces = components(registry.forces.iter(), &force_extras());
-    let joints = components(scene_joints(registry).iter(), &joint_extras());
+    let joints = components(registry.joints.iter(), &joint_extras());
     let simulators = components(registry.simulators.iter(), &[]);
     let material =
         registry.materials.iter().next().map_or(json!(true), |entry| table(&entry.properties, &[like()]));

@@ -1,7 +1,7 @@
 //! Names of the release before: read with a warning at their place, and written under their present names.
 
 use rattleback_dynamics::{Registry, Status};
-use rattleback_scene::{Scene, SceneWarning, built_ins, scene_joints, schema};
+use rattleback_scene::{Scene, SceneWarning, built_ins, schema};
 
 const OLD: &str = r#"title = "Old names"
 
@@ -182,7 +182,7 @@ fn built_in_scenes_and_schema_have_present_names() {
     for old in ["\"touches\"", "effort\"", "\"rigid\"", "\"animated\""] {
         assert!(!schema.contains(old), "{old}");
     }
-    for entry in scene_joints(&registry).iter() {
+    for entry in registry.joints.iter() {
         assert!(entry.properties.iter().all(|spec| !spec.name.contains("effort")), "{}", entry.name);
     }
 }

@@ -16,8 +16,8 @@ pub enum Motor {
     Speed {
         /// m/s or rad/s.
         speed: f64,
-        /// N or N m.
-        most: f64,
+        /// Largest force or torque, N or N m.
+        max_force: f64,
     },
     /// Pulls to a position by a damped spring.
     Position {
@@ -27,8 +27,8 @@ pub enum Motor {
         frequency: f64,
         /// Below 1 it swings.
         damping_ratio: f64,
-        /// N or N m.
-        most: f64,
+        /// Largest force or torque, N or N m.
+        max_force: f64,
     },
 }
 
@@ -61,18 +61,18 @@ impl JointAxis {
         }
         match self.drive {
             Motor::None => {}
-            Motor::Speed { speed, most } => {
-                rows.push(Row { key: row.key + 2, effect: Effect::Motor { speed, most }, ..row });
+            Motor::Speed { speed, max_force } => {
+                rows.push(Row { key: row.key + 2, effect: Effect::Motor { speed, max_force }, ..row });
             }
-            Motor::Position { target, frequency, damping_ratio, most } => rows.push(Row {
+            Motor::Position { target, frequency, damping_ratio, max_force } => rows.push(Row {
                 key: row.key + 2,
                 error: value - target,
-                effect: Effect::Spring { frequency, damping_ratio, most },
+                effect: Effect::Spring { frequency, damping_ratio, max_force },
                 ..row
             }),
         }
         if self.friction > 0.0 {
-            let effect = Effect::Motor { speed: 0.0, most: self.friction };
+            let effect = Effect::Motor { speed: 0.0, max_force: self.friction };
             rows.push(Row { key: row.key + 3, effect, ..row });
         }
     }
@@ -92,12 +92,12 @@ pub(super) fn check_limits(limited: bool, least: f64, most: f64) -> Result<(), c
 }
 
 /// A motor as it stands in properties: with a frequency it is a servo that pulls to `target`, else it turns with `speed`.
-pub(super) fn drive(effort: f64, speed: f64, target: f64, frequency: f64, damping_ratio: f64) -> Motor {
-    if effort <= 0.0 {
+pub(super) fn drive(max_force: f64, speed: f64, target: f64, frequency: f64, damping_ratio: f64) -> Motor {
+    if max_force <= 0.0 {
         Motor::None
     } else if frequency > 0.0 {
-        Motor::Position { target, frequency, damping_ratio, most: effort }
+        Motor::Position { target, frequency, damping_ratio, max_force }
     } else {
-        Motor::Speed { speed, most: effort }
+        Motor::Speed { speed, max_force }
     }
 }

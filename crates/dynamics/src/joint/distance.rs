@@ -21,7 +21,7 @@ component! {
         /// Damping of the spring.
         damping_ratio: f64 = 1.0, "", Allowed::NonNegative;
         /// Largest force of the spring.
-        effort: f64 = 1e30, "N", Allowed::NonNegative;
+        max_force: f64 = 1e30, "N", Allowed::NonNegative;
     }
 }
 
@@ -36,10 +36,10 @@ impl Joint for Distance {
         // Which way the anchors part if they coincide is anybody's guess.
         let direction = offset.try_normalize().unwrap_or(glam::DVec3::Z);
         let row = Row { effect: Effect::Lock, ..state.along(0, direction, length) };
-        let effort = if self.frequency > 0.0 { self.effort } else { 0.0 };
+        let max_force = if self.frequency > 0.0 { self.max_force } else { 0.0 };
         let freedom = JointAxis {
             limits: Some((self.min, self.max)),
-            drive: drive(effort, 0.0, self.rest_length, self.frequency, self.damping_ratio),
+            drive: drive(max_force, 0.0, self.rest_length, self.frequency, self.damping_ratio),
             friction: 0.0,
         };
         freedom.act(state, row, length, rows);

@@ -30,11 +30,11 @@ component! {
         /// Speeds of the motors along the axes.
         linear_speed: DVec3 = DVec3::ZERO, "m/s", Allowed::Finite;
         /// Their largest forces; 0 for no motor. Motors with speed 0 are dry friction.
-        linear_effort: DVec3 = DVec3::ZERO, "N", Allowed::NonNegative;
+        max_force: DVec3 = DVec3::ZERO, "N", Allowed::NonNegative;
         /// Speeds of the motors about the axes.
         angular_speed: DVec3 = DVec3::ZERO, "rad/s", Allowed::Finite;
         /// Their largest torques; 0 for no motor.
-        angular_effort: DVec3 = DVec3::ZERO, "N·m", Allowed::NonNegative;
+        max_torque: DVec3 = DVec3::ZERO, "N·m", Allowed::NonNegative;
     }
 }
 
@@ -45,17 +45,17 @@ impl Generic6Dof {
 
     fn spring(&self, frequency: f64, row: Row, rows: &mut Rows) {
         if frequency > 0.0 {
-            let effect = Effect::Spring { frequency, damping_ratio: self.damping_ratio, most: 1e30 };
+            let effect = Effect::Spring { frequency, damping_ratio: self.damping_ratio, max_force: 1e30 };
             rows.push(Row { key: row.key + 3, effect, ..row });
         }
     }
 }
 
 /// (least and largest value, speed and force of the motor) ⇒ what acts along an axis.
-fn freedom(range: (f64, f64), speed: f64, effort: f64) -> JointAxis {
+fn freedom(range: (f64, f64), speed: f64, max_force: f64) -> JointAxis {
     JointAxis {
         limits: (range.0 <= range.1).then_some(range),
-        drive: if effort > 0.0 { Motor::Speed { speed, most: effort } } else { Motor::None },
+        drive: if max_force > 0.0 { Motor::Speed { speed, max_force } } else { Motor::None },
         friction: 0.0,
     }
 }
@@ -76,7 +76,7 @@ impl Joint for Generic6Dof {
                 let place = axis.dot(state.offset());
                 let row = state.along(4 * k as u8, axis, place);
                 let range = (self.linear_min[k], self.linear_max[k]);
-                freedom(range, self.linear_speed[k], self.linear_effort[k]).act(state, row, place, rows);
+                freedom(range, self.linear_speed[k], self.max_force[k]).act(state, row, place, rows);
                 self.spring(self.linear_frequency[k], row, rows);
             }
         }
@@ -87,7 +87,7 @@ impl Joint for Generic6Dof {
         for k in 0..3 {
             let row = state.about(12 + 4 * k as u8, axes.col(k), turned[k]);
             let range = (self.angular_min[k], self.angular_max[k]);
-            freedom(range, self.angular_speed[k], self.angular_effort[k]).act(state, row, turned[k], rows);
+            freedom(range, self.angular_speed[k], self.max_torque[k]).act(state, row, turned[k], rows);
             self.spring(self.angular_frequency[k], row, rows);
         }
     }
@@ -101,8 +101,7 @@ impl Joint for Generic6Dof {
     }
 
     fn is_driven(&self) -> bool {
-        self.linear_speed.abs().dot(self.linear_effort) + self.angular_speed.abs().dot(self.angular_effort)
-            > 0.0
+        self.linear_speed.abs().dot(self.max_force) + self.angular_speed.abs().dot(self.max_torque) > 0.0
     }
 
     fn can_add_energy(&self) -> bool {

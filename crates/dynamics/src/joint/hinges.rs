@@ -17,7 +17,7 @@ component! {
         /// Largest angle.
         max: f64 = 1.0, "rad", Allowed::Finite;
         /// Largest torque of the motor; 0 for no motor.
-        effort: f64 = 0.0, "N·m", Allowed::NonNegative;
+        max_torque: f64 = 0.0, "N·m", Allowed::NonNegative;
         /// Speed that the motor tries to keep.
         speed: Signal<f64> = 0.0, "rad/s", Allowed::Finite;
         /// If not 0, the motor is a spring of this many oscillations per second that pulls to `target`.
@@ -41,7 +41,7 @@ impl Joint for Revolute {
         let freedom = JointAxis {
             limits: limits(self.limited, self.min, self.max),
             drive: drive(
-                self.effort,
+                self.max_torque,
                 self.speed.at(t),
                 self.target.at(t),
                 self.frequency,
@@ -58,11 +58,11 @@ impl Joint for Revolute {
     }
 
     fn has_rows(&self) -> bool {
-        self.limited || self.effort > 0.0 || self.friction > 0.0
+        self.limited || self.max_torque > 0.0 || self.friction > 0.0
     }
 
     fn is_driven(&self) -> bool {
-        self.effort > 0.0
+        self.max_torque > 0.0
     }
 }
 

@@ -14,10 +14,10 @@
 mod axis;
 mod coupling;
 mod distance;
+mod fixed;
 mod frames;
 mod generic_6dof;
 mod hinges;
-mod rigid;
 mod row;
 mod sliders;
 mod spherical;
@@ -28,10 +28,10 @@ mod wheel;
 pub use axis::{JointAxis, Motor};
 pub use coupling::{Gear, Rack};
 pub use distance::Distance;
+pub use fixed::Fixed;
 pub use frames::{BreakThresholds, JointFrames, JointRecord};
 pub use generic_6dof::Generic6Dof;
 pub use hinges::{Revolute, Universal};
-pub use rigid::Rigid;
 pub use row::{Effect, Locks, Row, Rows};
 pub use sliders::{Cylindrical, Planar, Prismatic};
 pub use spherical::Spherical;
@@ -54,7 +54,7 @@ use std::any::Any;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut world = World::default();
 /// let door = world.add_body(Body::dynamic().at(0.5, 0.0, 1.0).with_shape(Shape::cuboid(DVec3::new(0.5, 0.02, 1.0))?))?;
-/// world.add_joint(JointFrames::to_world(door).along(DVec3::Z), Revolute { speed: 1.0.into(), effort: 1e6, ..Revolute::default() })?;
+/// world.add_joint(JointFrames::to_world(door).along(DVec3::Z), Revolute { speed: 1.0.into(), max_torque: 1e6, ..Revolute::default() })?;
 /// let mut simulator = Realtime::default();
 /// for _ in 0..60 {
 ///     simulator.step(&mut world, 1.0 / 60.0)?;
@@ -126,7 +126,7 @@ pub(crate) fn register(joints: &mut Catalogue<Box<dyn Joint>>) -> Result<(), Reg
         Prismatic,
         Rack,
         Revolute,
-        Rigid,
+        Fixed,
         Generic6Dof,
         Spherical,
         Target,

@@ -57,15 +57,15 @@ pub enum Effect {
         frequency: f64,
         /// Below 1 it swings.
         damping_ratio: f64,
-        /// N or N m.
-        most: f64,
+        /// Largest force or torque, N or N m.
+        max_force: f64,
     },
     /// Ċ is driven to a speed with at most so much force.
     Motor {
         /// m/s or rad/s.
         speed: f64,
-        /// N or N m.
-        most: f64,
+        /// Largest force or torque, N or N m.
+        max_force: f64,
     },
 }
 

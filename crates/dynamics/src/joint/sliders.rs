@@ -17,7 +17,7 @@ component! {
         /// Largest position along z.
         max: f64 = 1.0, "m", Allowed::Finite;
         /// Largest force of the motor; 0 for no motor.
-        effort: f64 = 0.0, "N", Allowed::NonNegative;
+        max_force: f64 = 0.0, "N", Allowed::NonNegative;
         /// Speed that the motor tries to keep.
         speed: Signal<f64> = 0.0, "m/s", Allowed::Finite;
         /// If not 0, the motor is a spring of this many oscillations per second that pulls to `target`.
@@ -41,7 +41,7 @@ impl Joint for Prismatic {
         let freedom = JointAxis {
             limits: limits(self.limited, self.min, self.max),
             drive: drive(
-                self.effort,
+                self.max_force,
                 self.speed.at(t),
                 self.target.at(t),
                 self.frequency,
@@ -59,11 +59,11 @@ impl Joint for Prismatic {
     }
 
     fn has_rows(&self) -> bool {
-        self.limited || self.effort > 0.0 || self.friction > 0.0
+        self.limited || self.max_force > 0.0 || self.friction > 0.0
     }
 
     fn is_driven(&self) -> bool {
-        self.effort > 0.0
+        self.max_force > 0.0
     }
 }
 
@@ -83,11 +83,11 @@ component! {
         /// Largest angle about z.
         max_angle: f64 = 1.0, "rad", Allowed::Finite;
         /// Largest force of the motor along z; 0 for no motor.
-        effort: f64 = 0.0, "N", Allowed::NonNegative;
+        max_force: f64 = 0.0, "N", Allowed::NonNegative;
         /// Speed that it tries to keep.
         speed: Signal<f64> = 0.0, "m/s", Allowed::Finite;
         /// Largest torque of the motor about z; 0 for no motor.
-        torque: f64 = 0.0, "N·m", Allowed::NonNegative;
+        max_torque: f64 = 0.0, "N·m", Allowed::NonNegative;
         /// Speed that it tries to keep.
         turning_speed: Signal<f64> = 0.0, "rad/s", Allowed::Finite;
         /// Dry friction along z.
@@ -106,13 +106,13 @@ impl Joint for Cylindrical {
         let (place, angle) = (axis.dot(state.offset()), state.turned[2]);
         let sliding = JointAxis {
             limits: limits(self.limited, self.min, self.max),
-            drive: drive(self.effort, self.speed.at(t), 0.0, 0.0, 0.0),
+            drive: drive(self.max_force, self.speed.at(t), 0.0, 0.0, 0.0),
             friction: self.friction,
         };
         sliding.act(state, state.along(0, axis, place), place, rows);
         let turning = JointAxis {
             limits: limits(self.angle_limited, self.min_angle, self.max_angle),
-            drive: drive(self.torque, self.turning_speed.at(t), 0.0, 0.0, 0.0),
+            drive: drive(self.max_torque, self.turning_speed.at(t), 0.0, 0.0, 0.0),
             friction: 0.0,
         };
         turning.act(state, state.about(4, axis, angle), angle, rows);
@@ -124,7 +124,7 @@ impl Joint for Cylindrical {
     }
 
     fn is_driven(&self) -> bool {
-        self.effort > 0.0 || self.torque > 0.0
+        self.max_force > 0.0 || self.max_torque > 0.0
     }
 }
 

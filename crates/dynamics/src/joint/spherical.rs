@@ -27,7 +27,7 @@ component! {
         /// Damping of the spring.
         damping_ratio: f64 = 1.0, "", Allowed::NonNegative;
         /// Largest torque of the spring about each axis.
-        effort: f64 = 1e30, "N·m", Allowed::NonNegative;
+        max_torque: f64 = 1e30, "N·m", Allowed::NonNegative;
         /// Dry friction about each axis.
         friction: f64 = 0.0, "N·m", Allowed::NonNegative;
     }
@@ -64,12 +64,12 @@ impl Joint for Spherical {
                 let effect = Effect::Spring {
                     frequency: self.frequency,
                     damping_ratio: self.damping_ratio,
-                    most: self.effort,
+                    max_force: self.max_torque,
                 };
                 rows.push(Row { effect, ..row });
             }
             if self.friction > 0.0 {
-                let effect = Effect::Motor { speed: 0.0, most: self.friction };
+                let effect = Effect::Motor { speed: 0.0, max_force: self.friction };
                 rows.push(Row { key: row.key + 3, effect, ..row });
             }
         }

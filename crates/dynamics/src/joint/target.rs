@@ -17,7 +17,7 @@ component! {
         /// Damping.
         damping_ratio: f64 = 0.7, "", Allowed::NonNegative;
         /// Largest force along each axis.
-        effort: f64 = 1e30, "N", Allowed::NonNegative;
+        max_force: f64 = 1e30, "N", Allowed::NonNegative;
     }
 }
 
@@ -33,7 +33,7 @@ impl Joint for Target {
             let effect = Effect::Spring {
                 frequency: self.frequency,
                 damping_ratio: self.damping_ratio,
-                most: self.effort,
+                max_force: self.max_force,
             };
             rows.push(Row { effect, ..state.along(k as u8, axes.col(k), axes.col(k).dot(away)) });
         }

@@ -22,7 +22,7 @@ component! {
         /// Damping of the suspension.
         damping_ratio: f64 = 0.7, "", Allowed::NonNegative;
         /// Largest torque of the motor; 0 for none.
-        effort: f64 = 0.0, "N·m", Allowed::NonNegative;
+        max_torque: f64 = 0.0, "N·m", Allowed::NonNegative;
         /// Speed that the motor tries to keep.
         speed: Signal<f64> = 0.0, "rad/s", Allowed::Finite;
         /// Angle to which it is steered.
@@ -58,7 +58,7 @@ impl Joint for Wheel {
             steering.act(state, state.about(4, strut, angle), angle, rows);
         }
         let spin = JointAxis {
-            drive: drive(self.effort, self.speed.at(t), 0.0, 0.0, 0.0),
+            drive: drive(self.max_torque, self.speed.at(t), 0.0, 0.0, 0.0),
             friction: self.friction,
             ..JointAxis::default()
         };
@@ -70,7 +70,7 @@ impl Joint for Wheel {
     }
 
     fn is_driven(&self) -> bool {
-        self.effort > 0.0
+        self.max_torque > 0.0
     }
 
     fn can_add_energy(&self) -> bool {

@@ -109,8 +109,8 @@ impl World {
     /// let mut world = World::default();
     /// let wheel = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.3)?))?;
     /// let hinge = world.add_joint(JointFrames::to_world(wheel), Revolute::default())?;
-    /// world.change_joint::<Revolute>(hinge, |hinge| (hinge.speed, hinge.effort) = (2.0.into(), 50.0))?;
-    /// assert_eq!(world.joint_as::<Revolute>(hinge)?.effort, 50.0);
+    /// world.change_joint::<Revolute>(hinge, |hinge| (hinge.speed, hinge.max_torque) = (2.0.into(), 50.0))?;
+    /// assert_eq!(world.joint_as::<Revolute>(hinge)?.max_torque, 50.0);
     /// # Ok(()) }
     /// ```
     ///

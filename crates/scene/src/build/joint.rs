@@ -74,7 +74,7 @@ fn add(
     if let Some(name) = name {
         joint_frames = joint_frames.named(&name);
     }
-    let joint = make(context, &context.joints, &model.kind, bodies)?;
+    let joint = make(context, &context.registry.joints, &model.kind, bodies)?;
     world.add_boxed_joint(joint_frames, joint).map_err(|error| refused(model.span, error))?;
     Ok(())
 }

@@ -13,7 +13,6 @@ mod shape;
 
 use crate::error::Problem;
 use crate::file_access::FileAccess;
-use crate::joint_names::scene_joints;
 use crate::model::{Component, GravityModel, Model, Named};
 use crate::scene::BuiltScene;
 use crate::source::{Fault, Read, Span};
@@ -21,14 +20,12 @@ use crate::units::Units;
 use names::{Bodies, Groups, Materials};
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::registry::Catalogue;
-use rattleback_dynamics::{Joint, Material, Properties, Registry, Simulator, World};
+use rattleback_dynamics::{Material, Properties, Registry, Simulator, World};
 use std::path::Path;
 
 /// What all parts of the construction share.
 struct Context<'a> {
     registry: &'a Registry,
-    /// Joints under the names of scene files.
-    joints: Catalogue<Box<dyn Joint>>,
     units: Units,
     folder: &'a Path,
     access: FileAccess,
@@ -43,8 +40,7 @@ pub(crate) fn scene(
     access: FileAccess,
 ) -> Read<BuiltScene> {
     let seed = model.seed.unwrap_or_default();
-    let joints = scene_joints(registry);
-    let context = Context { registry, joints, units: model.units, folder, access, seed };
+    let context = Context { registry, units: model.units, folder, access, seed };
     let simulator = make_simulator(&context, model.simulator.as_ref())?;
     let mut world = empty_world(model)?;
     let materials = add_materials(&context, &mut world, model)?;

@@ -220,13 +220,13 @@ impl StressJoint {
                 world.add_joint(joint_frames, joint)
             }
             StressLimits::Hinge { range: [min, max] } => {
-                let effort = if frequency > 0.0 { 1e30 } else { 0.0 };
+                let max_torque = if frequency > 0.0 { 1e30 } else { 0.0 };
                 let friction = self.friction;
                 let joint = Revolute {
                     limited: true,
                     min,
                     max,
-                    effort,
+                    max_torque,
                     frequency,
                     damping_ratio,
                     friction,

@@ -220,7 +220,7 @@ fn moved(frame: &JointFrame, time: f64) -> JointFrame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::joint::{Cylindrical, Joint, JointFrames, Prismatic, Revolute, Rigid, Spherical, Universal};
+    use crate::joint::{Cylindrical, Fixed, Joint, JointFrames, Prismatic, Revolute, Spherical, Universal};
     use crate::world::Body;
     use rattleback_geometry::Shape;
 
@@ -258,7 +258,7 @@ mod tests {
             (Box::new(Revolute::default()), 5),
             (Box::new(Cylindrical::default()), 4),
             (Box::new(Prismatic::default()), 5),
-            (Box::new(Rigid::default()), 6),
+            (Box::new(Fixed::default()), 6),
         ];
         for (joint, count) in joints {
             let name = joint.type_name();

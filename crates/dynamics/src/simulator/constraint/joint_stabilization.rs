@@ -242,11 +242,11 @@ fn interval_row(
                 if constraint.row.error <= LIMIT_REACHED { 0.0 } else { -constraint.row.error / time };
             Some(RowTarget { constraint: *constraint, value, bounds: UNILATERAL, softness: None })
         }
-        Effect::Motor { speed, most } => {
+        Effect::Motor { speed, max_force: most } => {
             let bounds = [-most * time, most * time];
             Some(RowTarget { constraint: *constraint, value: speed, bounds, softness: None })
         }
-        Effect::Spring { frequency, damping_ratio, most } => {
+        Effect::Spring { frequency, damping_ratio, max_force: most } => {
             let inverse_mass = inverse_mass(constraint, mirror, now);
             let omega = std::f64::consts::TAU * frequency;
             let (k, c) = (omega * omega / inverse_mass, 2.0 * damping_ratio * omega / inverse_mass);

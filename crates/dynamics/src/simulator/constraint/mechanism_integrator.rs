@@ -228,7 +228,7 @@ impl MechanismIntegrator {
                 let (value, bounds) = match constraint.row.effect {
                     Effect::Lock => (0.0, UNBOUNDED),
                     Effect::Limit if self.active_limits.contains(&row_key(&constraint)) => (0.0, UNILATERAL),
-                    Effect::Motor { speed, most } => {
+                    Effect::Motor { speed, max_force: most } => {
                         if round == 0 {
                             self.motors.push((row_key(&constraint), MotorState::Tracking));
                         }
@@ -255,7 +255,7 @@ impl MechanismIntegrator {
             equations.solve();
             // Motors that cannot reach their speed within the interval are saturated.
             for (constraint, p) in equations.impulses().filter(|_| round == 0) {
-                let Effect::Motor { most, .. } = constraint.row.effect else { continue };
+                let Effect::Motor { max_force: most, .. } = constraint.row.effect else { continue };
                 if p.abs() >= most * time {
                     for (_, motor) in self.motors.iter_mut().filter(|(key, _)| *key == row_key(constraint)) {
                         *motor = MotorState::Saturated(p.signum());
@@ -299,7 +299,7 @@ impl MechanismIntegrator {
                 Effect::Lock => UNBOUNDED,
                 Effect::Limit if self.active_limits.contains(&row_key(&constraint)) => UNILATERAL,
                 Effect::Limit => continue,
-                Effect::Spring { frequency, damping_ratio, most } => {
+                Effect::Spring { frequency, damping_ratio, max_force: most } => {
                     let k = equations.inverse_mass(mirror, row);
                     let omega = std::f64::consts::TAU * frequency;
                     let pull =
@@ -309,7 +309,7 @@ impl MechanismIntegrator {
                     }
                     continue;
                 }
-                Effect::Motor { most, .. } => {
+                Effect::Motor { max_force: most, .. } => {
                     match self.motors.iter().find(|(key, _)| *key == row_key(&constraint)) {
                         Some((_, MotorState::Saturated(sign))) => {
                             equations.apply_row_force(mirror, row, sign * most);

@@ -336,10 +336,10 @@ impl JointContext<'_> {
             let (softness, range, acts_in_relax) = match row.effect {
                 Effect::Lock => (self.softness, (f32::MIN, f32::MAX), false),
                 Effect::Limit => (self.softness, (0.0, f32::MAX), false),
-                Effect::Spring { frequency, damping_ratio, most } => {
+                Effect::Spring { frequency, damping_ratio, max_force: most } => {
                     (Softness::new(frequency, damping_ratio, self.h), (-limit(most), limit(most)), true)
                 }
-                Effect::Motor { speed, most } => {
+                Effect::Motor { speed, max_force: most } => {
                     out_row.target_speed.0[lane] = speed as f32;
                     (Softness::RIGID, (-limit(most), limit(most)), true)
                 }

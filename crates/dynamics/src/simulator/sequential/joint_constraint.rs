@@ -128,8 +128,8 @@ impl ScalarRow {
             Effect::Lock => (-f * (rate + error / h) / k, f64::MIN, f64::MAX),
             // A limit may be reached within the step; beyond it the error is removed.
             Effect::Limit => (-f * (rate + error / h) / k, 0.0, f64::MAX),
-            Effect::Motor { speed, most } => (f * (speed - rate) / k, -most * h, most * h),
-            Effect::Spring { frequency, damping_ratio, most } => {
+            Effect::Motor { speed, max_force: most } => (f * (speed - rate) / k, -most * h, most * h),
+            Effect::Spring { frequency, damping_ratio, max_force: most } => {
                 let omega = std::f64::consts::TAU * frequency;
                 let stiff = h * omega * (2.0 * damping_ratio + h * omega);
                 let pull = rate + error * omega / (2.0 * damping_ratio + h * omega);

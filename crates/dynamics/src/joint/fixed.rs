@@ -5,11 +5,11 @@ use crate::component;
 
 component! {
     /// Holds two bodies together so that they move as one.
-    pub struct Rigid as "rigid" {
+    pub struct Fixed as "fixed" {
     }
 }
 
-impl Joint for Rigid {
+impl Joint for Fixed {
     fn locks(&self) -> Locks {
         Locks::POINT.and(Locks::ROTATION)
     }
