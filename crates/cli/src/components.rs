@@ -2,10 +2,10 @@
 
 use crate::failure::Failure;
 use crate::table::Table;
+use rattleback_dynamics::Signal;
 use rattleback_dynamics::property::{PropertySpec, Value, suggestion};
 use rattleback_dynamics::registry::{Catalogue, Registry, RegistryError};
 use rattleback_dynamics::simulator::{Capabilities, Feature};
-use rattleback_dynamics::Signal;
 use std::io::Write;
 
 const KINDS: [&str; 6] = ["shape", "material", "force", "joint", "integrator", "simulator"];

@@ -1,6 +1,6 @@
 //! `check` refuses the scenes that `run` refuses, and both name bodies in their messages.
 
-mod program;
+use crate::program;
 
 use program::Folder;
 

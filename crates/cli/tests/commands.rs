@@ -1,6 +1,6 @@
 //! The other commands, run as a user would.
 
-mod program;
+use crate::program;
 
 use program::{Folder, command, run};
 use rattleback_dynamics::Registry;

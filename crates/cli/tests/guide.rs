@@ -10,7 +10,7 @@
 //! - In the text, a bare name of a command, or one with a placeholder (a word in capitals, or `…`), only has to exist: its `--help` is
 //!   printed.
 
-mod program;
+use crate::program;
 
 use program::{Folder, THROW, command};
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! `rattleback run`, as a user would call it.
 
-mod program;
+use crate::program;
 
 use program::{Folder, THROW, command};
 use std::collections::BTreeMap;

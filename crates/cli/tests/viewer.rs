@@ -1,6 +1,6 @@
 //! `view`, `render`, `run --record` and `export`, as a user would call them.
 
-mod program;
+use crate::program;
 
 use program::{Folder, THROW, command, run};
 use rattleback_dynamics::Registry;

@@ -9,8 +9,7 @@ use rattleback_dynamics::multibody::{
     potential_energy,
 };
 
-#[path = "multibody/support.rs"]
-mod support;
+use crate::multibody_support as support;
 use support::{G, Random, rod};
 
 fn accelerations(tree: &LinkTree, q: &[f64], v: &[f64], forces: &[f64]) -> Vec<f64> {

@@ -1,7 +1,6 @@
 //! Balances, Jacobian rates, centroidal momentum, reactions, power, inverse kinematics and numbering of articulated bodies.
 
-#[path = "multibody/support.rs"]
-mod support;
+use crate::multibody_support as support;
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::multibody::joint::{Fixed, Free, Prismatic, Revolute, Spherical};

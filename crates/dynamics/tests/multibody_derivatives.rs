@@ -1,7 +1,6 @@
 //! Analytic derivatives of the dynamics against differences, over random forests with every kind of joint.
 
-#[path = "multibody/support.rs"]
-mod support;
+use crate::multibody_support as support;
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::multibody::joint::{Column, JointKind, Revolute, column};

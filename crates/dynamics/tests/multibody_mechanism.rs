@@ -1,7 +1,6 @@
 //! Mechanisms: what acts in joints, limits, dry friction, couplings, loops, and motion through time.
 
-#[path = "multibody/support.rs"]
-mod support;
+use crate::multibody_support as support;
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::multibody::joint::{Free, Prismatic, Revolute, Spherical, Universal};

@@ -1,6 +1,6 @@
 //! Boxes and spheres around shapes and points.
 
-mod random;
+use crate::random;
 
 use glam::{DMat3, DVec3};
 use random::Random;

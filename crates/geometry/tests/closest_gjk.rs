@@ -1,7 +1,7 @@
 //! Distances of convex shapes that are apart.
 
-mod closest_oracle;
-mod random;
+use crate::closest_oracle;
+use crate::random;
 
 use std::sync::Arc;
 

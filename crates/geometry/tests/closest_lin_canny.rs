@@ -1,8 +1,8 @@
 //! Closest features by walking between Voronoi regions. Numbers in brackets are the acceptance tests of the
 //! impulse spec.
 
-mod closest_oracle;
-mod random;
+use crate::closest_oracle;
+use crate::random;
 
 use closest_oracle::{PAIRS, cuboid_hull, least_overlap, placed, random_hull, sphere_hull};
 use glam::{DQuat, DVec3};

@@ -1,7 +1,7 @@
 //! Depths of convex shapes that overlap. Polyhedra are compared with trying everything in `closest_gjk`.
 
-mod closest_oracle;
-mod random;
+use crate::closest_oracle;
+use crate::random;
 
 use closest_oracle::{cuboid_hull, least_overlap, placed};
 use glam::DVec3;

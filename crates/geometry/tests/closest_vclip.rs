@@ -1,7 +1,7 @@
 //! Closest features by clipping against Voronoi regions.
 
-mod closest_oracle;
-mod random;
+use crate::closest_oracle;
+use crate::random;
 
 use closest_oracle::{cuboid_hull, random_hull, sphere_hull};
 use glam::{DQuat, DVec3};

@@ -1,8 +1,8 @@
 //! Recycled contacts of bodies that move little: errors within their bound, and of second order in
 //! the motion.
 
-mod contact_oracle;
-mod random;
+use crate::contact_oracle;
+use crate::random;
 
 use contact_oracle::{PAIRS, Solid};
 use glam::{DQuat, DVec3};

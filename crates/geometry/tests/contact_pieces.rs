@@ -1,7 +1,7 @@
 //! Contact of pieces against bounds, brute force and closed forms.
 
-mod contact_oracle;
-mod random;
+use crate::contact_oracle;
+use crate::random;
 
 use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Contact of shapes with surfaces: no ghost collisions, exact separations, few points, for any
 //! triangulation.
 
-mod random;
+use crate::random;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Contact, distance and overlap of surfaces with each other, and of anything with anything.
 
-mod random;
+use crate::random;
 
 use std::sync::Arc;
 

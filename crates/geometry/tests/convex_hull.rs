@@ -1,6 +1,6 @@
 //! Hulls against brute force, with every kind of awkward input.
 
-mod random;
+use crate::random;
 
 use std::collections::BTreeSet;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! Convex decomposition against volumes, solid angles and sampled points.
 
-mod random;
+use crate::random;
 
 use std::collections::HashMap;
 use std::f64::consts::{PI, TAU};

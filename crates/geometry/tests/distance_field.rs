@@ -1,6 +1,6 @@
 //! Distance fields against closed forms and brute force.
 
-mod random;
+use crate::random;
 
 use glam::{DQuat, DVec3};
 use proptest::prelude::*;

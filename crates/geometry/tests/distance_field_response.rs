@@ -1,6 +1,6 @@
 //! Collision through distance fields: which body is tested against which field, and the response.
 
-mod random;
+use crate::random;
 
 use glam::{DMat3, DQuat, DVec3};
 use random::Random;

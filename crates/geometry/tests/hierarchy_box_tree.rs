@@ -1,6 +1,6 @@
 //! The binary box tree answers as a loop over all boxes would.
 
-mod random;
+use crate::random;
 
 use std::ops::ControlFlow;
 

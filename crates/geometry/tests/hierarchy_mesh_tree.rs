@@ -1,7 +1,7 @@
 //! The mesh hierarchy answers as a loop over all triangles would.
 
-mod random;
-mod torus;
+use crate::random;
+use crate::torus;
 
 use std::ops::ControlFlow;
 

@@ -1,7 +1,7 @@
 //! Trees of oriented boxes: their shape, their four ways to report, and the contacts they find.
 
-mod random;
-mod torus;
+use crate::random;
+use crate::torus;
 
 use std::ops::ControlFlow;
 

@@ -1,7 +1,7 @@
 //! Trees of boxes, oriented boxes, spheres, hulls and mixtures: what they hold, and that all find the same.
 
-mod random;
-mod torus;
+use crate::random;
+use crate::torus;
 
 use std::ops::ControlFlow;
 use std::time::Instant;

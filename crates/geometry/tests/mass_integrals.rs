@@ -1,6 +1,6 @@
 //! The ten volume integrals against published tables, closed forms and a second way to compute them.
 
-mod random;
+use crate::random;
 
 use std::time::Instant;
 

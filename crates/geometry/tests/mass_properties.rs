@@ -1,6 +1,6 @@
 //! Mass, centre of mass and inertia: closed forms, covariance, combination, other models, bad input.
 
-mod random;
+use crate::random;
 
 use std::f64::consts::PI;
 

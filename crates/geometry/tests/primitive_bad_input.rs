@@ -1,6 +1,6 @@
 //! Whatever numbers come in, nothing panics or hangs, and what is reported is finite.
 
-mod random;
+use crate::random;
 
 use glam::{DQuat, DVec2, DVec3};
 use random::Random;

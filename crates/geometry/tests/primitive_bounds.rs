@@ -1,6 +1,6 @@
 //! Bounding volumes: all six pairs, at rest and moving.
 
-mod random;
+use crate::random;
 
 use glam::DVec3;
 use random::Random;

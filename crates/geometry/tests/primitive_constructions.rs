@@ -1,6 +1,6 @@
 //! Lines, planes, frames: the constructions everything else rests on.
 
-mod random;
+use crate::random;
 
 use glam::{DQuat, DVec3};
 use random::Random;

@@ -1,6 +1,6 @@
 //! Points inside closed meshes, and the regions where two of them overlap.
 
-mod random;
+use crate::random;
 
 use std::f64::consts::FRAC_PI_4;
 

@@ -1,7 +1,7 @@
 //! Every pair test against a second way of deciding: brute force, exact integers, or another library.
 
-mod parry;
-mod random;
+use crate::parry;
+use crate::random;
 
 use glam::{DQuat, DVec3};
 use parry3d_f64::query;

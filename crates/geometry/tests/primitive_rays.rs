@@ -1,7 +1,7 @@
 //! Rays and nearest points of every shape, against sampling, triangle soups and another library.
 
-mod parry;
-mod random;
+use crate::parry;
+use crate::random;
 
 use std::sync::Arc;
 

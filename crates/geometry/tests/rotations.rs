@@ -1,6 +1,6 @@
 //! Quaternions and rigid motions.
 
-mod random;
+use crate::random;
 
 use std::f64::consts::PI;
 

@@ -1,6 +1,6 @@
 //! What steps cost, counted in operations, not in seconds.
 
-mod random;
+use crate::random;
 
 use glam::DVec3;
 use random::Random;

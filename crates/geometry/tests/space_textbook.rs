@@ -1,7 +1,7 @@
 //! Properties that textbooks state of their broad phases.
 
-mod random;
-mod space_model;
+use crate::random;
+use crate::space_model;
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Every space against the plain list of boxes.
 
-mod random;
-mod space_model;
+use crate::random;
+use crate::space_model;
 
 use std::ops::ControlFlow;
 

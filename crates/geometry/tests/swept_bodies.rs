@@ -1,8 +1,8 @@
 //! Rigid bodies in motion: conservative advancement, bisection, shape casts, and that none of them is ever
 //! late.
 
-mod parry;
-mod random;
+use crate::parry;
+use crate::random;
 
 use std::f64::consts::{FRAC_PI_2, PI};
 

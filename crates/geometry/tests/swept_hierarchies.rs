@@ -1,6 +1,6 @@
 //! Casts find pieces through hierarchies; brute force over all pieces must find the same first contact.
 
-mod random;
+use crate::random;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Triangles, spheres and boxes in motion.
 
-mod random;
+use crate::random;
 
 use glam::{DQuat, DVec3};
 use random::Random;

@@ -1,6 +1,6 @@
 //! Acceptance tests of step-size control.
 
-mod systems;
+use crate::systems;
 
 use rattleback_numerics::adaptive::{Embedded, Rejection, StepControl, StepDoubling, SubStepController};
 use rattleback_numerics::integrator::{CashKarp, DormandPrince, ExplicitEuler, Integrator, RungeKutta4};

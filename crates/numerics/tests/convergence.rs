@@ -1,6 +1,6 @@
 //! Measured orders of convergence against the theoretical ones.
 
-mod systems;
+use crate::systems;
 
 use rattleback_numerics::integrator::{BulirschStoer, CashKarp, DormandPrince, EmbeddedPair, RungeKutta2};
 use rattleback_numerics::second_order::{BasicVerlet, SecondOrderIntegrator, TaylorVerlet};

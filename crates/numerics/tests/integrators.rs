@@ -1,6 +1,6 @@
 //! Acceptance tests of the fixed-step methods.
 
-mod systems;
+use crate::systems;
 
 use glam::{DQuat, DVec3};
 use rattleback_numerics::integrator::{self, ExplicitEuler, ImplicitEuler, Integrator, RungeKutta4};

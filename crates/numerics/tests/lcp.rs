@@ -1,6 +1,6 @@
 //! Complementarity solvers against closed forms, enumeration, Lemke's method and their own conditions.
 
-mod lcp_problems;
+use crate::lcp_problems;
 
 use glam::{DMat3, DVec3};
 use lcp_problems::{

@@ -1,6 +1,6 @@
 //! The sparse solver against statics, the pivoting methods and its own conditions.
 
-mod lcp_problems;
+use crate::lcp_problems;
 
 use glam::{DMat3, DVec3};
 use lcp_problems::{Mass, Point, Random, cubes, frame, tower, wall};

@@ -3,10 +3,8 @@
 //! Overlap is looked for twice: by the simulator's own smallest gap, and by brute force, the distance of all shapes of
 //! different bodies from each other at sampled times.
 
-mod chute;
-mod coins;
-mod playback;
-mod rolling_stone;
+use crate::playback;
+use crate::rolling_stone;
 
 use glam::{DQuat, DVec3};
 use playback::Playback;

@@ -1,0 +1,42 @@
+//! Integration tests of the geometry. One binary: each further one would be linked with everything again.
+
+mod closest_oracle;
+mod contact_oracle;
+mod parry;
+mod random;
+mod space_model;
+mod torus;
+
+mod bad_input;
+mod bounding_volumes;
+mod closest_gjk;
+mod closest_lin_canny;
+mod closest_penetration;
+mod closest_vclip;
+mod contact_cached;
+mod contact_pieces;
+mod contact_shapes;
+mod contact_solids;
+mod convex_hull;
+mod decomposition;
+mod distance_field;
+mod distance_field_response;
+mod hierarchy_box_tree;
+mod hierarchy_mesh_tree;
+mod hierarchy_obb_tree;
+mod hierarchy_volume_tree;
+mod mass_integrals;
+mod mass_properties;
+mod primitive_bad_input;
+mod primitive_bounds;
+mod primitive_constructions;
+mod primitive_objects;
+mod primitive_pairs;
+mod primitive_rays;
+mod rotations;
+mod space_costs;
+mod space_textbook;
+mod space_truth;
+mod swept_bodies;
+mod swept_hierarchies;
+mod swept_pairs;
