@@ -394,7 +394,7 @@ fn the_choice_of_the_base_changes_nothing() {
     }
 }
 
-/// A-T8, on a machine that does nothing else: `cargo test --release -p rattleback-dynamics --test multibody_algorithms -- --ignored`.
+/// A-T8, on a machine that does nothing else: `cargo test --release -p rattleback-dynamics --test suite multibody_algorithms -- --ignored`.
 #[test]
 #[ignore = "measures time"]
 fn time_grows_with_the_length() {

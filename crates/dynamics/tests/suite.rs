@@ -31,6 +31,7 @@ mod multibody_algorithms;
 mod multibody_derivatives;
 mod multibody_mechanism;
 mod one_way;
+mod outside_simulator;
 mod pair_filter;
 mod query;
 mod realtime;

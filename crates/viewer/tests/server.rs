@@ -268,13 +268,14 @@ fn slow_readers_miss_frames_and_hold_up_nobody() {
     let mut quick = connect(&server);
     quick.frame();
     let (first, began) = (quick.frame(), Instant::now());
+    // Counted, not timed: more frames than the socket buffers of the slow client hold.
     let mut frames = 0;
-    while began.elapsed() < Duration::from_secs(3) {
+    while frames < 180 && began.elapsed() < Duration::from_secs(60) {
         quick.frame();
         frames += 1;
     }
     let last = quick.frame();
-    assert!(frames > 45, "{frames} frames in three seconds");
+    assert!(frames == 180, "{frames} frames in a minute");
     assert!(last.time > first.time);
     // The frames in the socket buffers come first, then the newest: those in between are skipped.
     let (mut number, mut jump, mut read) = (0, 0, 0);
