@@ -1,11 +1,11 @@
-//! The one place that decides whether two shapes that come close may touch; every simulator asks it.
+//! Pair filter: whether two shapes whose bounds overlap can collide. All simulators use it.
 //!
-//! In order: shapes of one body never touch; groups, masks and the world's rules and exceptions
-//! ([`CollisionFilter`](crate::world::CollisionFilter)) give their word; excluded pairs (jointed bodies, say) are forbidden;
-//! the callback hears what was decided so far and has the last word, but on shapes of one body. A pair that has newly come
-//! close and may not touch is told as [`Event::Filtered`](crate::world::Event::Filtered), if asked for.
+//! In order: shapes of one body never collide; groups, masks and the world's rules and exceptions
+//! ([`CollisionFilter`](crate::world::CollisionFilter)) apply; excluded pairs of bodies (connected by a joint, for example) do not collide;
+//! the callback receives the result so far and decides, except for shapes of one body. A new pair that cannot collide is reported
+//! as [`Event::Filtered`](crate::world::Event::Filtered) if [`reports`](PairFilter::reports) is set.
 //!
-//! Exclusions and the callback belong to what put them there (a joint, a program), so they are no part of a snapshot.
+//! Exclusions and the callback belong to their origin (a joint, a program) and are not part of a snapshot.
 
 use crate::error::Error;
 use crate::world::{BodyId, ShapeId, World};
@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Why two bodies are excluded from touching. A pair may be excluded for several reasons and is until the last is gone.
+/// Why two bodies are excluded from colliding. A pair with several reasons is excluded until the last is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Exclusion {
-    /// A joint holds them together.
+    /// A joint connects them.
     Joint,
-    /// Somebody said so.
+    /// Excluded by the program or the scene.
     User,
 }
 
-/// Who forbade a pair to touch.
+/// Why a pair cannot collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rejection {
     /// Shapes of one body.
@@ -32,22 +32,22 @@ pub enum Rejection {
     Rules,
     /// The pair of bodies is excluded.
     Excluded(Exclusion),
-    /// The callback, against everything else.
+    /// The callback.
     Callback,
 }
 
-/// Two shapes that have come close.
+/// Two shapes whose bounds overlap, as the callback receives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Meeting {
+pub struct PairCandidate {
     /// Their bodies.
     pub bodies: [BodyId; 2],
     /// The shapes, in the same order.
     pub shapes: [ShapeId; 2],
-    /// What groups, rules and exclusions say.
+    /// Result of groups, rules and exclusions.
     pub allowed: bool,
 }
 
-/// A pair that may not touch, as it came close.
+/// A new pair that cannot collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rejected {
     pub bodies: [BodyId; 2],
@@ -55,9 +55,9 @@ pub(crate) struct Rejected {
     pub why: Rejection,
 }
 
-type Callback = Arc<dyn Fn(&World, &Meeting) -> bool + Send + Sync>;
+type Callback = Arc<dyn Fn(&World, &PairCandidate) -> bool + Send + Sync>;
 
-/// Decides whether shapes may touch; see [the module](crate::filter).
+/// Whether shapes can collide; see [the module](crate::filter).
 ///
 /// ```
 /// use rattleback_dynamics::filter::Exclusion;
@@ -68,19 +68,19 @@ type Callback = Arc<dyn Fn(&World, &Meeting) -> bool + Send + Sync>;
 /// let a = world.add_body(Body::dynamic().with_shape(Shape::sphere(1.0)?))?;
 /// let b = world.add_body(Body::dynamic().at(1.5, 0.0, 0.0).with_shape(Shape::sphere(1.0)?))?;
 /// let shapes = [world.body(a)?.shapes()[0], world.body(b)?.shapes()[0]];
-/// assert!(world.may_touch(shapes[0], shapes[1])?);
+/// assert!(world.can_collide(shapes[0], shapes[1])?);
 /// world.pair_filter_mut().exclude(a, b, Exclusion::Joint);
-/// assert!(!world.may_touch(shapes[0], shapes[1])?);
+/// assert!(!world.can_collide(shapes[0], shapes[1])?);
 /// # Ok(()) }
 /// ```
 #[derive(Default)]
 pub struct PairFilter {
-    /// How often for each reason; joints may share a pair of bodies.
+    /// Number of exclusions for each reason: several joints may connect the same bodies.
     excluded: BTreeMap<(BodyId, BodyId), BTreeMap<Exclusion, u32>>,
     callback: Option<Callback>,
-    /// Whether rejected pairs are told.
-    pub tells: bool,
-    /// Since the last step ended. Simulators only read the world while they find pairs, hence the lock.
+    /// Whether pairs that cannot collide are reported by events.
+    pub reports: bool,
+    /// Since the end of the last step. Simulators find pairs with shared access to the world, hence the lock.
     rejected: Mutex<Vec<Rejected>>,
 }
 
@@ -90,7 +90,7 @@ impl Clone for PairFilter {
         Self {
             excluded: self.excluded.clone(),
             callback: self.callback.clone(),
-            tells: self.tells,
+            reports: self.reports,
             rejected: Mutex::new(rejected),
         }
     }
@@ -101,18 +101,18 @@ impl fmt::Debug for PairFilter {
         f.debug_struct("PairFilter")
             .field("excluded", &self.excluded)
             .field("callback", &self.callback.is_some())
-            .field("tells", &self.tells)
+            .field("reports", &self.reports)
             .finish_non_exhaustive()
     }
 }
 
 impl PairFilter {
-    /// Two bodies must not touch, for a reason. Every call wants its own [`include`](Self::include).
+    /// Excludes two bodies from colliding. Each call is undone by one [`include`](Self::include).
     pub fn exclude(&mut self, a: BodyId, b: BodyId, why: Exclusion) {
         *self.excluded.entry((a.min(b), a.max(b))).or_default().entry(why).or_insert(0) += 1;
     }
 
-    /// Takes one exclusion back ⇒ whether there was one.
+    /// Undoes one exclusion ⇒ whether there was one.
     pub fn include(&mut self, a: BodyId, b: BodyId, why: Exclusion) -> bool {
         let pair = (a.min(b), a.max(b));
         let Some(reasons) = self.excluded.get_mut(&pair) else { return false };
@@ -132,17 +132,20 @@ impl PairFilter {
         self.excluded.get(&(a.min(b), a.max(b)))?.keys().next().copied()
     }
 
-    /// Gives the last word to a function of the world and who meets. It must answer the same for the same pair.
-    pub fn set_callback(&mut self, callback: impl Fn(&World, &Meeting) -> bool + Send + Sync + 'static) {
+    /// Sets the function that decides last. It must be a pure function of the pair.
+    pub fn set_callback(
+        &mut self,
+        callback: impl Fn(&World, &PairCandidate) -> bool + Send + Sync + 'static,
+    ) {
         self.callback = Some(Arc::new(callback));
     }
 
-    /// Nobody has a last word any more.
+    /// Removes the callback.
     pub fn clear_callback(&mut self) {
         self.callback = None;
     }
 
-    /// (world, bodies and their shapes) ⇒ whether they may touch. Ids that the world does not know may not.
+    /// (world, bodies and their shapes) ⇒ whether they can collide; false for unknown ids.
     pub fn allows(
         &self,
         world: &World,
@@ -151,11 +154,11 @@ impl PairFilter {
         body_b: BodyId,
         shape_b: ShapeId,
     ) -> bool {
-        self.judge(world, [body_a, body_b], [shape_a, shape_b]).is_ok_and(|why| why.is_none())
+        self.evaluate(world, [body_a, body_b], [shape_a, shape_b]).is_ok_and(|why| why.is_none())
     }
 
-    /// (world, bodies and their shapes) ⇒ who forbids them to touch, if anybody does.
-    pub fn judge(
+    /// (world, bodies and their shapes) ⇒ why they cannot collide, if so.
+    pub fn evaluate(
         &self,
         world: &World,
         bodies: [BodyId; 2],
@@ -171,24 +174,24 @@ impl PairFilter {
             Some(Rejection::Rules)
         };
         let Some(callback) = &self.callback else { return Ok(why) };
-        let meeting = Meeting { bodies, shapes, allowed: why.is_none() };
-        Ok(if callback(world, &meeting) { None } else { why.or(Some(Rejection::Callback)) })
+        let candidate = PairCandidate { bodies, shapes, allowed: why.is_none() };
+        Ok(if callback(world, &candidate) { None } else { why.or(Some(Rejection::Callback)) })
     }
 
-    /// Notes a pair that newly came close and may not touch.
+    /// Records a new pair that cannot collide.
     pub(crate) fn note(&self, bodies: [BodyId; 2], shapes: [ShapeId; 2], why: Rejection) {
-        if self.tells && why != Rejection::SameBody {
+        if self.reports && why != Rejection::SameBody {
             let mut rejected = self.rejected.lock().unwrap_or_else(PoisonError::into_inner);
             rejected.push(Rejected { bodies, shapes, why });
         }
     }
 
-    /// What was noted, in order; forgotten here.
+    /// Removes and returns the records, in order.
     pub(crate) fn take_rejected(&mut self) -> Vec<Rejected> {
         std::mem::take(self.rejected.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Forgets everything said about a body.
+    /// Removes all exclusions of a body.
     pub(crate) fn forget_body(&mut self, body: BodyId) {
         self.excluded.retain(|(a, b), _| *a != body && *b != body);
     }

@@ -89,7 +89,7 @@ fn overlap(world: &World) -> f64 {
     for (k, (a, one, pose_a)) in placed.iter().enumerate() {
         for (b, other, pose_b) in &placed[k + 1..] {
             let fixed = |id| world.body(id).unwrap().status() == Status::Fixed;
-            if (fixed(one.body) && fixed(other.body)) || !world.may_touch(*a, *b).unwrap() {
+            if (fixed(one.body) && fixed(other.body)) || !world.can_collide(*a, *b).unwrap() {
                 continue;
             }
             let (mut cache, mut found) = (ContactCache::default(), Contacts::default());

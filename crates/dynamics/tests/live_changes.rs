@@ -48,7 +48,7 @@ fn changed_friction_stops_a_sliding_cube() {
             // With the maximum the rough ground decides.
             let rough = world.add_material(Material::with_friction(0.8)).unwrap();
             world.set_shape_material(ground, rough).unwrap();
-            world.mixing_mut().friction = Combine::Maximum;
+            world.combine_rules_mut().friction = Combine::Maximum;
         }),
         ("material of a shape", |world, ground| {
             let rough = world.add_material(Material::with_friction(1.6)).unwrap();

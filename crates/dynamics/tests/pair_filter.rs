@@ -39,7 +39,7 @@ fn fall(mut world: World, ball: BodyId) -> (bool, Vec<Rejection>) {
 #[test]
 fn without_filters_the_floor_holds() {
     let (mut world, _, ball) = ball_and_floor();
-    world.pair_filter_mut().tells = true;
+    world.pair_filter_mut().reports = true;
     assert_eq!(fall(world, ball), (false, vec![]));
 }
 
@@ -48,7 +48,7 @@ fn without_filters_the_floor_holds() {
 fn excluded_pairs_pass_through_each_other() {
     let (mut world, floor, ball) = ball_and_floor();
     let filter = world.pair_filter_mut();
-    filter.tells = true;
+    filter.reports = true;
     filter.exclude(floor, ball, Exclusion::Joint);
     filter.exclude(ball, floor, Exclusion::Joint);
     assert!(filter.include(ball, floor, Exclusion::Joint));
@@ -71,7 +71,7 @@ fn the_callback_has_the_last_word() {
     world.pair_filter_mut().exclude(floor, ball, Exclusion::User);
     world.pair_filter_mut().set_callback(|_, meeting| !meeting.allowed);
     let (a, b) = (shape(&world, floor), shape(&world, ball));
-    assert!(world.may_touch(a, b).unwrap());
+    assert!(world.can_collide(a, b).unwrap());
     assert!(world.pair_filter().allows(&world, floor, a, ball, b));
     assert!(!fall(world, ball).0);
 
@@ -82,7 +82,7 @@ fn the_callback_has_the_last_word() {
     world
         .pair_filter_mut()
         .set_callback(move |world, meeting| meeting.allowed && !heavy(world, meeting.bodies));
-    world.pair_filter_mut().tells = true;
+    world.pair_filter_mut().reports = true;
     assert_eq!(fall(world, ball), (true, vec![Rejection::Callback]));
 }
 
@@ -93,12 +93,12 @@ fn reasons_in_order_and_forgotten_with_the_body() {
     world.filter_mut().rules.insert_body_pair(floor, ball);
     world.pair_filter_mut().exclude(floor, ball, Exclusion::Joint);
     let shapes = [shape(&world, floor), shape(&world, ball)];
-    let why = |world: &World| world.pair_filter().judge(world, [floor, ball], shapes).unwrap();
+    let why = |world: &World| world.pair_filter().evaluate(world, [floor, ball], shapes).unwrap();
     assert_eq!(why(&world), Some(Rejection::Rules));
     world.filter_mut().exceptions.insert_body_pair(floor, ball);
     assert_eq!(why(&world), Some(Rejection::Excluded(Exclusion::Joint)));
     assert_eq!(
-        world.pair_filter().judge(&world, [ball, ball], [shapes[1], shapes[1]]).unwrap(),
+        world.pair_filter().evaluate(&world, [ball, ball], [shapes[1], shapes[1]]).unwrap(),
         Some(Rejection::SameBody)
     );
     world.remove_body(ball).unwrap();

@@ -87,7 +87,7 @@ proptest! {
             let first = index.cast_ray(&world, &ray, 20.0, &filter).unwrap();
             prop_assert_eq!(first.map(|hit| hit.distance), expected.first().copied());
             let mut all = Vec::new();
-            index.cast_ray_at_all(&world, &ray, 20.0, &filter, &mut all).unwrap();
+            index.cast_ray_all(&world, &ray, 20.0, &filter, &mut all).unwrap();
             prop_assert_eq!(all.iter().map(|hit| hit.distance).collect::<Vec<_>>(), expected.clone());
             prop_assert_eq!(index.is_blocked(&world, &ray, 20.0, &filter).unwrap(), !expected.is_empty());
             simulator.step(&mut world, 0.5).unwrap();

@@ -114,7 +114,7 @@ fn restored_runs_are_bit_identical_across_processes() {
     std::fs::write(&path, world.snapshot_with(&*straight).unwrap()).unwrap();
     run(&mut world, &mut *straight, 50);
     let status = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "restored_runs_are_bit_identical_across_processes", "--nocapture"])
+        .args(["--exact", "snapshot::restored_runs_are_bit_identical_across_processes", "--nocapture"])
         .env("RATTLEBACK_SNAPSHOT_TO_CONTINUE", &path)
         .stdout(std::process::Stdio::null())
         .status()

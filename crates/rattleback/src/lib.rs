@@ -120,3 +120,8 @@ pub mod prelude {
     #[cfg(feature = "scene")]
     pub use rattleback_scene::{BuiltScene, Scene};
 }
+
+/// The tutorial of the interface, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/api.md")]
+mod tutorial {}

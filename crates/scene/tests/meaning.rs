@@ -188,7 +188,7 @@ fn filters_and_groups() {
         let id = built.world.find_body(name).unwrap();
         built.world.iter_shapes().find(|(_, shape)| shape.body == id).unwrap().0
     };
-    let touch = |a: &str, b: &str| built.world.may_touch(shape(a), shape(b)).unwrap();
+    let touch = |a: &str, b: &str| built.world.can_collide(shape(a), shape(b)).unwrap();
     assert!(touch("rock[0]", "wall") && touch("rock[0]", "rock[1]"));
     assert!(!touch("rock[0]", "rock[2]") && !touch("rock[1]", "rock[2]") && !touch("ghost", "wall"));
     assert!(built.world.shape(shape("ghost")).unwrap().sensor);
@@ -205,7 +205,7 @@ fn materials_mix_as_told() {
          [mixing]\nrestitution = 'maximum'\npair = [{ materials = ['b', 'a'], restitution = 0.3, static_friction = 0.7 }]",
     );
     let shapes: Vec<_> = built.world.iter_shapes().map(|(id, _)| id).collect();
-    let mixed = |i: usize, k: usize| built.world.mixed_material(shapes[i], shapes[k]).unwrap();
+    let mixed = |i: usize, k: usize| built.world.combined_material(shapes[i], shapes[k]).unwrap();
     assert_eq!((mixed(0, 1).restitution, mixed(0, 1).static_friction), (0.3, 0.7));
     assert_eq!(mixed(0, 1).kinetic_friction, 0.5);
     assert_eq!((mixed(0, 2).restitution, mixed(1, 2).restitution), (0.5, 0.8));

@@ -68,7 +68,7 @@ fn the_sample_of_the_authors_says_what_it_lists() {
     let expected = Value::VectorSignal(Signal::Constant(DVec3::new(0.0, -5.0, 0.0)));
     assert_eq!(gravity.get("acceleration"), Ok(expected));
     let shapes: Vec<_> = built.world.iter_shapes().map(|(id, _)| id).collect();
-    let mixed = built.world.mixed_material(shapes[0], shapes[1]).unwrap();
+    let mixed = built.world.combined_material(shapes[0], shapes[1]).unwrap();
     assert!((mixed.restitution - 0.25).abs() < 1e-15 && (mixed.surface_perturbation - 0.2).abs() < 1e-15);
     let (_, motor) = built.world.iter_joints().next().unwrap();
     assert_eq!((motor.name(), motor.breaking().drift), (Some("MyAngularMotor"), 100.0));

@@ -397,7 +397,7 @@ impl WorldMirror {
             let colliders = key(&self.collider_of_proxy, pair.a, pair.b);
             let [a, b] = colliders.map(|collider| &self.colliders[collider as usize]);
             let movable = [a, b].iter().any(|collider| self.bodies[collider.body as usize].is_dynamic());
-            if a.body == b.body || !movable || !world.admit_pair(a.id, b.id)? {
+            if a.body == b.body || !movable || !world.filter_pair(a.id, b.id)? {
                 continue;
             }
             let restored = self.restored.as_ref().and_then(|state| state.cache(colliders));
@@ -408,7 +408,7 @@ impl WorldMirror {
                     colliders,
                     bodies: [a.body, b.body],
                     shapes: [a.id, b.id],
-                    material: world.mixed_material(a.id, b.id)?,
+                    material: world.combined_material(a.id, b.id)?,
                     sensor: a.sensor || b.sensor,
                     size: a.size.min(b.size).min(1e3),
                     cache: cache.unwrap_or_default(),
@@ -427,7 +427,7 @@ impl WorldMirror {
             }
             pair.near = near;
             // Materials can change without a new revision of the world.
-            pair.material = world.mixed_material(pair.shapes[0], pair.shapes[1])?;
+            pair.material = world.combined_material(pair.shapes[0], pair.shapes[1])?;
         }
         Ok(())
     }

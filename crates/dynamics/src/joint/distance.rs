@@ -33,7 +33,7 @@ impl Joint for Distance {
     fn rows(&self, state: &JointState, rows: &mut Rows) {
         let offset = state.offset();
         let length = offset.length();
-        // Which way the anchors part if they coincide is anybody's guess.
+        // If the anchors coincide, the direction is arbitrary.
         let direction = offset.try_normalize().unwrap_or(glam::DVec3::Z);
         let row = Row { effect: Effect::Lock, ..state.along(0, direction, length) };
         let max_force = if self.frequency > 0.0 { self.max_force } else { 0.0 };

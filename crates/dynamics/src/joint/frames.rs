@@ -45,7 +45,7 @@ enum Place {
     Apart([Pose; 2]),
 }
 
-/// Between whom, and where.
+/// The bodies of a joint and its frames.
 #[derive(Clone, Debug)]
 pub struct JointFrames {
     bodies: [Option<BodyId>; 2],

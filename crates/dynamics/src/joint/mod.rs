@@ -79,7 +79,7 @@ pub trait Joint: Component + Any + CloneJoint {
         true
     }
 
-    /// Whether anybody may want to know how far its bodies have turned.
+    /// Whether the angle about z is counted over whole turns.
     fn counts_turns(&self) -> bool {
         self.has_rows() || self.locks().has(Locks::PARALLEL)
     }

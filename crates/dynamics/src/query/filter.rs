@@ -1,18 +1,18 @@
-//! Whom a question is about.
+//! Which shapes a query considers.
 
 use crate::world::{AttachedShape, BodyId, CollisionGroups, ShapeId};
 use std::fmt;
 
-/// Which shapes count. Everything but sensors by default.
+/// Which shapes a query considers; all but sensors by default.
 #[derive(Clone, Copy, Default)]
 pub struct QueryFilter<'a> {
-    /// Groups the question belongs to and may meet, as if it were a shape.
+    /// Collision groups of the query, as if it were a shape.
     pub groups: Option<CollisionGroups>,
-    /// Bodies that do not count.
+    /// Bodies to ignore.
     pub exclude: &'a [BodyId],
-    /// Whether sensors count.
+    /// Whether sensors are considered.
     pub sensors: bool,
-    /// A last word on every shape.
+    /// Predicate that a shape must satisfy.
     pub accept: Option<&'a (dyn Fn(BodyId, ShapeId) -> bool + Sync)>,
 }
 

@@ -1,4 +1,4 @@
-//! Questions to a world: what does a ray hit, what does a moving shape meet, who overlaps, who is nearest.
+//! Queries of a world: ray casts, shape casts, overlaps, nearest points.
 //!
 //! A [`QueryPipeline`] keeps the boxes of all shapes in a `Space`; the space gives the candidates, the shapes give
 //! the exact answer. The index is brought up to date by [`QueryPipeline::update`], which after a step costs only what moved. Of equal
@@ -79,7 +79,7 @@ pub struct CastHit {
 }
 
 impl QueryPipeline {
-    /// The first thing a ray meets within `limit` metres.
+    /// First hit of a ray within `limit` metres.
     ///
     /// ```
     /// use glam::DVec3;
@@ -113,8 +113,8 @@ impl QueryPipeline {
         Ok(best)
     }
 
-    /// Everything a ray meets within `limit` metres, each shape once, near to far.
-    pub fn cast_ray_at_all(
+    /// All hits of a ray within `limit` metres, one per shape, in order of distance.
+    pub fn cast_ray_all(
         &self,
         world: &World,
         ray: &Ray,
@@ -132,7 +132,7 @@ impl QueryPipeline {
         Ok(())
     }
 
-    /// Whether a ray meets anything within `limit` metres.
+    /// Whether a ray hits anything within `limit` metres.
     pub fn is_blocked(
         &self,
         world: &World,

@@ -1,8 +1,7 @@
 //! Free flight of many bodies: straight line for the centre of mass, torque-free rotation about it.
 //!
 //! Over the time h: x ← x + h v, and attitude and angular momentum by [`free_rotation`](super::free_rotation). Bodies
-//! that need a series of the same order are turned four at a time; the result does not depend on who shares a group
-//! with whom.
+//! that need a series of the same order are turned four at a time; the result does not depend on the grouping.
 
 use super::free_rotation::{Briskness, Cut, Spin, advance, advance_one, briskness, cut};
 #[cfg(target_arch = "x86_64")]

@@ -15,7 +15,7 @@
 //! How far does the series reach? u(t) consists of Jacobi elliptic functions of ω_p t, whose poles lie K'/ω_p ≥ (π/2)/ω_p
 //! away from the real axis, so the k-th term falls like ρᵏ with ρ = h ω_p / (π/2). With j_a ≥ j_b ≥ j_c the inverse
 //! moments in order and e = 2T/|L|² = u·J u: ω_p² = |L|² (j_b − j_c)(j_a − e) if e < j_b, else |L|² (j_a − j_b)(e − j_c).
-//! The order of the series follows h ω_p, and a longer flight is cut into equal parts. Who turns about a principal axis, as a
+//! The order of the series follows h ω_p, and a longer flight is cut into equal parts. A body that turns about a principal axis, as a
 //! wheel or a falling domino does, may have ω_p > 0 and yet turn steadily: if ṁ is zero to begin with, it stays so. Exactly
 //! zero: what is nearly so may be about to tumble.
 //!

@@ -24,6 +24,7 @@ use crate::world::{BodyId, Continuity, Counters, Epoch, Event, JointId, Status, 
 /// use rattleback_dynamics::registry::Description;
 /// use rattleback_dynamics::simulator::{Capabilities, Feature, StepContext};
 /// use rattleback_dynamics::{Body, Epoch, Error, Properties, Simulator, World};
+/// use rattleback_geometry::Shape;
 ///
 /// #[derive(Debug, Default)]
 /// struct SymplecticEuler {
@@ -55,9 +56,9 @@ use crate::world::{BodyId, Continuity, Counters, Epoch, Event, JointId, Status, 
 ///     }
 /// }
 ///
-/// # fn main() -> Result<(), Error> {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut world = World::default();
-/// let ball = world.add_body(Body::dynamic().mass(1.0))?;
+/// let ball = world.add_body(Body::dynamic().with_shape(Shape::sphere(0.1)?))?;
 /// let mut simulator = SymplecticEuler::default();
 /// for _ in 0..100 {
 ///     simulator.step(&mut world, 0.01)?;

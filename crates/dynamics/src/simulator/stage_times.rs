@@ -1,17 +1,17 @@
-//! Where the time of a step goes.
+//! Wall-clock time of the stages of a step.
 
 use std::time::Instant;
 
-/// What the stages of the last step took, s of the clock on the wall.
+/// Wall-clock time of the stages of the last step, s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StageTimes {
-    /// Finding out who may meet whom.
+    /// Broad phase.
     pub pairs: f64,
-    /// Looking at those pairs.
+    /// Narrow phase.
     pub contacts: f64,
-    /// Forces and impulses.
+    /// Solver.
     pub solve: f64,
-    /// Moving the bodies, and whatever follows from that.
+    /// Integration of positions, sleep, bounding boxes.
     pub motion: f64,
 }
 
@@ -24,7 +24,7 @@ impl Stopwatch {
         Self(Instant::now())
     }
 
-    /// Time since it was started or last asked, s.
+    /// Time since the start or the last lap, s.
     pub fn lap(&mut self) -> f64 {
         let began = std::mem::replace(&mut self.0, Instant::now());
         (self.0 - began).as_secs_f64()

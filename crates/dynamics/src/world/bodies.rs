@@ -1,6 +1,6 @@
 //! All bodies of a world: records in stable slots, states side by side by status.
 //!
-//! A step of the dynamic bodies walks one contiguous array and never meets a fixed one; changing the status of a body
+//! A step of the dynamic bodies walks one contiguous array and contains no static ones; changing the status of a body
 //! moves its state from one set to another.
 
 use super::body::{BodyRecord, BodySet, Status};

@@ -1,4 +1,4 @@
-//! What a step has to tell besides new poses.
+//! Events of a step.
 
 use super::{BodyId, JointId, ShapeId, WorkCategory, WorkSource};
 use crate::filter::Rejection;
@@ -25,13 +25,13 @@ pub enum Event {
     },
     /// Two bodies collided.
     Collision {
-        /// When, s.
+        /// Time, s.
         time: f64,
-        /// Who.
+        /// The bodies.
         bodies: [BodyId; 2],
-        /// Where, m.
+        /// Position, m.
         point: DVec3,
-        /// From the first to the second.
+        /// Unit normal from the first body to the second.
         normal: DVec3,
         /// On the second body, N s.
         impulse: DVec3,
@@ -40,107 +40,107 @@ pub enum Event {
     },
     /// Two shapes began to touch; one of them may be a sensor.
     ContactBegan {
-        /// When, s.
+        /// Time, s.
         time: f64,
-        /// Who.
+        /// The bodies.
         bodies: [BodyId; 2],
-        /// With which shapes.
+        /// Their shapes.
         shapes: [ShapeId; 2],
     },
-    /// Two shapes touch no more, or one of them is gone.
+    /// Two shapes separated, or one of them was removed.
     ContactEnded {
-        /// When, s.
+        /// Time, s.
         time: f64,
-        /// Who.
+        /// The bodies.
         bodies: [BodyId; 2],
-        /// With which shapes.
+        /// Their shapes.
         shapes: [ShapeId; 2],
     },
-    /// A body fell asleep: it rests and costs nothing until something disturbs it.
+    /// A body fell asleep: it is at rest and not simulated until it is disturbed.
     Slept {
-        /// When, s.
+        /// Time, s.
         time: f64,
         /// Which body.
         body: BodyId,
     },
     /// A body woke up.
     Woke {
-        /// When, s.
+        /// Time, s.
         time: f64,
         /// Which body.
         body: BodyId,
     },
-    /// Two bodies collide so often that time hardly passes.
+    /// The collisions of two bodies exceeded the limit of a step: they are frozen for its rest.
     Stalled {
-        /// When, s.
+        /// Time, s.
         time: f64,
-        /// Who.
+        /// The bodies.
         bodies: [BodyId; 2],
     },
-    /// A joint was loaded or drawn apart beyond what it bears, and is gone.
+    /// A joint exceeded its break thresholds and was removed.
     JointBroke {
         /// Time after the step, s.
         time: f64,
-        /// Which it was.
+        /// The joint.
         joint: JointId,
-        /// What it held together; none is the world.
+        /// The bodies it connected; `None` is the world.
         bodies: [Option<BodyId>; 2],
     },
-    /// Bodies did not fit their joints, in place or in velocity, and were put to the nearest state that does.
+    /// Positions or velocities violated joints, and were projected to the nearest consistent state.
     JointsInconsistent {
-        /// When, s.
+        /// Time, s.
         time: f64,
-        /// Which joints.
+        /// The joints.
         joints: Vec<JointId>,
-        /// By how much they contradict each other, m or rad: 0 if a state that fits was found.
+        /// Remaining violation, m or rad; 0 if a consistent state was found.
         apart: f64,
     },
-    /// Joints say again what others say: how they share loads is anybody's choice.
+    /// Constraint rows of joints are linearly dependent; the split of the reaction is indeterminate.
     JointsRedundant {
-        /// When, s.
+        /// Time, s.
         time: f64,
-        /// Which joints have a part in that.
+        /// The joints of the mechanism.
         joints: Vec<JointId>,
-        /// Rows of all joints of the assembly.
+        /// Constraint rows of all its joints.
         rows: usize,
-        /// How many of them are independent.
+        /// Rank: number of independent rows.
         rank: usize,
     },
-    /// Two shapes came close that may not touch.
+    /// A new pair of shapes cannot collide.
     Filtered {
         /// Time after the step, s.
         time: f64,
-        /// Whose shapes.
+        /// The bodies.
         bodies: [BodyId; 2],
-        /// Which, in the same order.
+        /// Their shapes, in the same order.
         shapes: [ShapeId; 2],
-        /// Who forbids it.
+        /// Why not.
         why: Rejection,
     },
-    /// A scene without motors, driven bodies or driving forces has gained energy; told where an
-    /// [energy ledger](super::EnergyLedger) is kept.
+    /// A scene without motors, driven bodies or driving forces has gained energy; needs an
+    /// [energy ledger](super::EnergyLedger).
     EnergyGained {
         /// Time after the step, s.
         time: f64,
-        /// How much, above what there was before, J.
+        /// Gain over the lowest energy so far, J.
         gained: f64,
-        /// What has given most of it.
+        /// Category with the largest share.
         category: WorkCategory,
-        /// The contact, joint, body or force that gave most at once.
+        /// The contact, joint, body or force with the largest single contribution.
         source: WorkSource,
-        /// Where, m, if that is known.
+        /// Position, m, if known.
         point: Option<DVec3>,
     },
 }
 
-/// What a step cost.
+/// Counters of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Steps taken since the world began.
     pub steps: u64,
     /// Sub-steps accepted in the last step.
     pub substeps: u64,
-    /// Sub-steps tried and thrown away in the last step.
+    /// Sub-steps rejected in the last step.
     pub rejected: u64,
     /// Evaluations of all forces in the last step.
     pub force_evaluations: u64,

@@ -345,7 +345,7 @@ impl World {
     }
 
     /// The same, to change; living contacts take the new coefficients from the next step on.
-    pub fn mixing_mut(&mut self) -> &mut CombineRules {
+    pub fn combine_rules_mut(&mut self) -> &mut CombineRules {
         self.change_log.note_everything();
         &mut self.combine_rules
     }
@@ -395,34 +395,34 @@ impl World {
     }
 
     /// Two shapes ⇒ what holds between their surfaces.
-    pub fn mixed_material(&self, a: ShapeId, b: ShapeId) -> Result<CombinedMaterial, Error> {
+    pub fn combined_material(&self, a: ShapeId, b: ShapeId) -> Result<CombinedMaterial, Error> {
         let (a, b) = (self.shape(a)?.material, self.shape(b)?.material);
         Ok(self.combine_rules.mix((a, self.material(a)?), (b, self.material(b)?)))
     }
 
     /// Whether groups, masks, rules, exclusions and the callback let two shapes touch.
-    pub fn may_touch(&self, a: ShapeId, b: ShapeId) -> Result<bool, Error> {
+    pub fn can_collide(&self, a: ShapeId, b: ShapeId) -> Result<bool, Error> {
         let bodies = [self.shape(a)?.body, self.shape(b)?.body];
-        Ok(self.pair_filter.judge(self, bodies, [a, b])?.is_none())
+        Ok(self.pair_filter.evaluate(self, bodies, [a, b])?.is_none())
     }
 
-    /// [`may_touch`](Self::may_touch) for a simulator whose broad phase has found a new pair: if it may not touch, that is
+    /// [`can_collide`](Self::can_collide) for a simulator whose broad phase has found a new pair: if it may not touch, that is
     /// told as [`Event::Filtered`] at the end of the step, where [`PairFilter::tells`] asks for it.
-    pub fn admit_pair(&self, a: ShapeId, b: ShapeId) -> Result<bool, Error> {
-        Ok(self.judge_pair(a, b)?.is_none())
+    pub fn filter_pair(&self, a: ShapeId, b: ShapeId) -> Result<bool, Error> {
+        Ok(self.evaluate_pair(a, b)?.is_none())
     }
 
     /// The same with the reason why a pair may not touch.
-    pub(crate) fn judge_pair(&self, a: ShapeId, b: ShapeId) -> Result<Option<Rejection>, Error> {
+    pub(crate) fn evaluate_pair(&self, a: ShapeId, b: ShapeId) -> Result<Option<Rejection>, Error> {
         let bodies = [self.shape(a)?.body, self.shape(b)?.body];
-        let judged = self.pair_filter.judge(self, bodies, [a, b])?;
+        let judged = self.pair_filter.evaluate(self, bodies, [a, b])?;
         if let Some(why) = judged {
             self.pair_filter.note(bodies, [a, b], why);
         }
         Ok(judged)
     }
 
-    /// Excluded pairs and the callback that has the last word on who may touch.
+    /// Excluded pairs, and the callback that decides last whether a pair can collide.
     pub const fn pair_filter(&self) -> &PairFilter {
         &self.pair_filter
     }

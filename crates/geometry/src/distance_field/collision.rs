@@ -111,7 +111,7 @@ impl DistanceField {
     fn vertices_inside(&self, tree: &VertexTree, field_from_mesh: &Pose, traversal: Traversal) -> Vec<u32> {
         let mut inside = Vec::new();
         let look = |bounds: &Aabb| match traversal {
-            Traversal::Safe if self.may_touch(bounds, field_from_mesh) => Branch::Open,
+            Traversal::Safe if self.can_collide(bounds, field_from_mesh) => Branch::Open,
             Traversal::Safe => Branch::Leave,
             Traversal::FastSource => {
                 let corners = bounds.corners().map(|p| field_from_mesh.point(p));
@@ -134,7 +134,7 @@ impl DistanceField {
     }
 
     /// False only if the value is nowhere negative in the box.
-    fn may_touch(&self, bounds: &Aabb, field_from_mesh: &Pose) -> bool {
+    fn can_collide(&self, bounds: &Aabb, field_from_mesh: &Pose) -> bool {
         // A pose that is not finite puts the vertices nowhere.
         let Ok(bounds) = bounds.transformed(field_from_mesh) else { return false };
         // Rounding of the pose differs between the box and its points.

@@ -79,7 +79,7 @@ pub(super) fn set_mixing(
     model: &CombineRulesModel<'_>,
     materials: &Materials<'_>,
 ) -> Read<()> {
-    let mixing = world.mixing_mut();
+    let mixing = world.combine_rules_mut();
     mixing.restitution = model.restitution.unwrap_or(mixing.restitution);
     mixing.friction = model.friction.unwrap_or(mixing.friction);
     mixing.perturbation = model.perturbation.unwrap_or(mixing.perturbation);
@@ -109,7 +109,7 @@ pub(super) fn set_mixing(
         {
             return Err(node.out_of_range(&key.name, "such that kinetic_friction is at most static_friction"));
         }
-        world.mixing_mut().set_pair(a, b, mixed).map_err(|error| refused(span, error))?;
+        world.combine_rules_mut().set_pair(a, b, mixed).map_err(|error| refused(span, error))?;
     }
     Ok(())
 }

@@ -63,11 +63,11 @@ impl Partition {
         }
         let shapes = parts.map(|part| self.parts[part as usize].shape);
         let ids = bodies.map(|body| self.bodies[body as usize].id);
-        if let Some(why) = world.pair_filter().judge(world, ids, shapes)? {
+        if let Some(why) = world.pair_filter().evaluate(world, ids, shapes)? {
             self.rejected.push(Rejected { bodies: ids, shapes, why });
             return Ok(());
         }
-        let surface = world.mixed_material(shapes[0], shapes[1])?;
+        let surface = world.combined_material(shapes[0], shapes[1])?;
         let pair = ImpulsePair {
             parts,
             bodies,

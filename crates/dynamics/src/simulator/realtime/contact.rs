@@ -179,7 +179,7 @@ impl Contact {
     /// The contact of two colliders that have come within the margin.
     pub fn between(colliders: [u32; 2], context: &NarrowPhaseContext<'_>) -> Option<Self> {
         let (a, b) = (context.sim_bodies.collider(colliders[0])?, context.sim_bodies.collider(colliders[1])?);
-        let material = context.world.mixed_material(a.id, b.id).ok()?;
+        let material = context.world.combined_material(a.id, b.id).ok()?;
         Some(Self::new(
             [(colliders[0], a), (colliders[1], b)],
             material,

@@ -178,7 +178,7 @@ impl ContactGraph {
         if a.body == b.body || (a.sensor && b.sensor) {
             return;
         }
-        let excluded = match context.world.judge_pair(a.id, b.id) {
+        let excluded = match context.world.evaluate_pair(a.id, b.id) {
             Ok(None) => false,
             Ok(Some(Rejection::Excluded(Exclusion::Joint))) => true,
             _ => return,

@@ -294,7 +294,7 @@ impl Realtime {
             let relative_travel = end.distance(carried_start) + rotation_travel;
             if relative_travel
                 < collider.half_thickness + other_collider.half_thickness.min(collider.half_thickness)
-                || !world.may_touch(collider.id, other_collider.id).unwrap_or(false)
+                || !world.can_collide(collider.id, other_collider.id).unwrap_or(false)
                 || passes_one_way(collider, &fast_body.ends[0], carried_start - end)
                 || passes_one_way(other_collider, &from, end - carried_start)
                 || self.contact_graph.is_passing(*collider_index, *other)

@@ -23,7 +23,7 @@ mod solver_body;
 mod tuning;
 mod work;
 
-use crate::collision::{MirrorState, WorldMirror};
+use crate::collision::{ColliderPair, MirrorState, WorldMirror};
 use crate::component;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
@@ -32,7 +32,7 @@ use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::rigid::{Inertia, Motion, fly};
 use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
-use crate::world::{Continuity, Epoch, JointId, SnapshotError, Status, World};
+use crate::world::{Continuity, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact_constraint::PointContact;
 use glam::DQuat;
 use joint_constraint::AnchorJoint;
@@ -197,7 +197,8 @@ impl Sequential {
         g.length()
     }
 
-    /// Contact points of overlapping shapes, in the order of their colliders in the mirror.
+    /// Contact points of overlapping shapes, in the order of the shapes in the world: what was added first, usually the ground, is
+    /// solved first in even iterations.
     fn find_contacts(
         &mut self,
         world: &World,
@@ -206,8 +207,11 @@ impl Sequential {
         let states: Vec<Motion> = bodies.iter().map(|body| body.motion).collect();
         self.mirror.update_pairs(world, &states, &states, 0.0)?;
         let WorldMirror { colliders, pairs, .. } = &mut self.mirror;
+        let mut near: Vec<&mut ColliderPair> = pairs.values_mut().filter(|pair| pair.can_push()).collect();
+        let order = |shapes: [ShapeId; 2]| (shapes[0].min(shapes[1]), shapes[0].max(shapes[1]));
+        near.sort_by_key(|pair| order(pair.shapes));
         let mut contacts = Vec::new();
-        for pair in pairs.values_mut().filter(|pair| pair.can_push()) {
+        for pair in near {
             // A pair that the narrow phase cannot handle has no contacts.
             if pair.find(colliders, &states, 0.0).is_err() {
                 continue;
@@ -219,13 +223,8 @@ impl Sequential {
                 let normal = a.vector(manifold.normal);
                 for point in manifold.points() {
                     let points = [a.point(point.point_a), a.point(point.point_b)];
-                    contacts.push(PointContact::new(
-                        (indices, pair.shapes),
-                        &poses,
-                        normal,
-                        points,
-                        pair.material,
-                    ));
+                    let bodies = (indices, pair.shapes);
+                    contacts.push(PointContact::new(bodies, &poses, normal, points, pair.material));
                 }
             }
         }
