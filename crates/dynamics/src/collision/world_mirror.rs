@@ -82,6 +82,8 @@ pub(crate) struct MirrorCollider {
     size: f64,
     /// Bounds reported to the broad phase last; `None` for a shape without bounds.
     pub(crate) reported_bounds: Option<Aabb>,
+    /// Bounds at the beginning of the sub-step; `None` for a shape without bounds.
+    start_bounds: Option<Aabb>,
 }
 
 /// A pair of colliders that the broad phase reports.
@@ -281,6 +283,7 @@ impl WorldMirror {
                 proxy,
                 size,
                 reported_bounds,
+                start_bounds: bounds,
             });
         }
         self.bodies.push(MirrorBody {
@@ -339,10 +342,20 @@ impl WorldMirror {
             if !(from.is_finite() && to.is_finite()) {
                 continue;
             }
-            let Some(bounds) = Self::swept(collider, body, from, to, margin) else { continue };
-            self.report_bounds(index, bounds)?;
+            let start_bounds = collider.shape.aabb(&(from.pose() * collider.local_pose));
+            let swept = Self::swept(collider, body, from, to, margin);
+            self.colliders[index].start_bounds = start_bounds;
+            if let Some(bounds) = swept {
+                self.report_bounds(index, bounds)?;
+            }
         }
         self.step_broad_phase(world)
+    }
+
+    /// Whether the bounds of a pair overlap at the beginning of the sub-step, before any motion.
+    pub fn overlaps_at_start(&self, pair: &ColliderPair) -> bool {
+        let [a, b] = pair.colliders.map(|collider| self.colliders[collider as usize].start_bounds);
+        a.zip(b).is_none_or(|(a, b)| a.overlaps(&b))
     }
 
     /// Enlarges the reported bounds of colliders that left them ⇒ whether there are new near pairs.

@@ -22,15 +22,21 @@ use crate::solver::Trajectory;
 use crate::world::{Event, World};
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
+use std::collections::BTreeMap;
 
 impl Constraint {
-    /// Whether no body of an island has more than two pairs: rows and stacks.
+    /// Whether no body of an island has more than two neighbours: rows and stacks. Neighbours are pairs whose bounds overlap before the
+    /// motion of the sub-step; a fast row sweeps over bodies that it does not reach.
     fn is_chain(&self, island: &ContactIsland) -> bool {
-        let has = |body: usize| {
-            let pairs = island.pairs.iter().filter_map(|key| self.mirror.pairs.get(key));
-            pairs.filter(|pair| pair.bodies.contains(&(body as u32))).count()
-        };
-        island.pairs.len() <= island.bodies.len() && island.bodies.iter().all(|body| has(*body) <= 2)
+        let mut neighbors: BTreeMap<u32, u32> = BTreeMap::new();
+        for pair in island.pairs.iter().filter_map(|key| self.mirror.pairs.get(key)) {
+            if self.mirror.overlaps_at_start(pair) {
+                for body in pair.bodies {
+                    *neighbors.entry(body).or_default() += 1;
+                }
+            }
+        }
+        island.bodies.iter().all(|body| neighbors.get(&(*body as u32)).is_none_or(|count| *count <= 2))
     }
 
     /// Whether an island has more bodies than are advanced from impact to impact.
