@@ -32,7 +32,8 @@ fn sliding_limit(_: &str, _: f64) -> Option<f64> {
 }
 
 /// A thrown body loses its speed v to friction within v/μg, not counting its flights; so long it is watched, in units of v/μg. Flights together last
-/// no longer than 2v/g(1 − e), if friction turns all of v upwards at once; above this e nothing is asked.
+/// no longer than 2w/g(1 − e), w² = v² + 2gℓ, if friction turns all of v upwards at once and the body falls from its length ℓ; above this e
+/// nothing is asked.
 const PATIENCE: f64 = 4.0;
 const BOUNCIEST: f64 = 0.95;
 
@@ -71,7 +72,9 @@ fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {
     let id = world.add_body(body.position(DVec3::Z * (gap - lowest)))?;
     let mut simulator = setup.simulator()?;
     let (mut before, scale, mut gained) = (world.readout().energy(), world.readout().kinetic_energy, 0.0);
-    let flights = 2.0 * speed / (9.81 * (1.0 - restitution.min(BOUNCIEST)));
+    // The body falls over as well, which adds at most its height to the energy.
+    let launch = (speed * speed + 2.0 * 9.81 * size).sqrt();
+    let flights = 2.0 * launch / (9.81 * (1.0 - restitution.min(BOUNCIEST)));
     let duration = PATIENCE * speed / (9.81 * mu.min(1.0)) + flights + 2.0 * (size / 9.81).sqrt() + 1.0;
     for _ in 0..setup.steps(duration) {
         simulator.step(&mut world, setup.dt)?;
