@@ -77,6 +77,8 @@ pub(crate) struct MirrorCollider {
     /// Pose in the principal frame of the body.
     pub local_pose: Pose,
     pub sensor: bool,
+    /// Whether its surface is curved, so that a contact point moves over it as it rolls.
+    pub curved: bool,
     proxy: ProxyId,
     /// Half the longest side of its bounds, m; infinite for a half-space.
     size: f64,
@@ -280,6 +282,7 @@ impl WorldMirror {
                 shape: attached.shape.clone(),
                 local_pose,
                 sensor: attached.sensor,
+                curved: is_curved(&attached.shape),
                 proxy,
                 size,
                 reported_bounds,
@@ -455,4 +458,18 @@ fn inertia_of(world: &World, body: &BodyRef<'_>) -> Inertia {
 fn path_of(body: &BodyRef<'_>) -> Option<(Path, Pose, Pose)> {
     let (path, start) = body.path().filter(|_| body.status() == Status::Kinematic)?;
     Some((path.clone(), start, *body.body_from_principal()))
+}
+
+/// Whether a shape has a curved surface.
+fn is_curved(shape: &Shape) -> bool {
+    match shape {
+        Shape::Sphere(_)
+        | Shape::Cylinder(_)
+        | Shape::Capsule(_)
+        | Shape::Cone(_)
+        | Shape::Ellipsoid(_)
+        | Shape::Custom(_) => true,
+        Shape::Compound(compound) => compound.parts().iter().any(|(_, child)| is_curved(child)),
+        _ => false,
+    }
 }

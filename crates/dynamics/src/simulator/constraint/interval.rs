@@ -211,16 +211,22 @@ impl ContactInterval<'_> {
         points.iter().map(least_velocity).collect()
     }
 
-    /// Gap at the end between the material points of the contact, and the least allowed, m: an overlap has to
+    /// Gap at the end at the contact, and the least allowed, m: an overlap has to
     /// shrink by a fraction of its depth.
     fn gap(&self, start: &[Motion], point: &ManifoldPoint, mean: &[Motion]) -> (f64, f64) {
-        let displacement = |side: usize| {
+        let n = point.normal();
+        // Along the normal. The surface of a curved body stays where a material point rises: the contact point moves over it.
+        let approach = |side: usize| {
             let (from, by) = (&start[point.bodies[side] as usize], &mean[point.bodies[side] as usize]);
             let arm = point.position - from.x;
-            let turned = DQuat::from_scaled_axis(self.time * by.omega) * arm;
-            self.time * by.v + (turned - arm)
+            let turned = DQuat::from_scaled_axis(self.time * by.omega) * arm - arm;
+            let sign = if side == 0 { n } else { -n };
+            let by_turning = sign.dot(turned);
+            let curved = self.mirror.colliders[point.pair[side] as usize].curved;
+            let by_rolling = if curved { self.time * sign.dot(by.omega.cross(arm)) } else { by_turning };
+            self.time * sign.dot(by.v) + by_turning.max(by_rolling)
         };
-        let gap = point.gap + point.normal().dot(displacement(1) - displacement(0));
+        let gap = point.gap - approach(0) - approach(1);
         let excess = point.gap + self.overlap_slop * point.tolerance;
         // Without slop the whole overlap is removed, with it the part beyond.
         let removed = if self.overlap_slop > 1.0 { excess } else { point.gap };
