@@ -210,7 +210,6 @@ fn linkage_in_turns_keeps_its_energy() {
 }
 
 #[test]
-#[ignore = "impulse stalls on a ball that constraint puts down with a gap of 1e-10 m"]
 fn ball_in_turns_rolls_on() {
     compare(rolling_ball, &WITH_CONTACTS, 3.0, |names, _, _, world| {
         let ball = world.body(world.bodies().ids(Status::Dynamic)[0]).unwrap();

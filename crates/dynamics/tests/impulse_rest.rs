@@ -309,3 +309,38 @@ fn restored_heaps_are_the_same_bit_for_bit() {
         assert_eq!(simulator.counters(), resumed.counters());
     }
 }
+
+/// A ball that rolls in contact within rounding, with any normal velocity within rounding, rolls on: another
+/// simulator may have left it so. (With 4e-30 m/s upwards it stalled.)
+#[test]
+fn rolling_ball_in_contact_within_rounding_does_not_stall() {
+    let mut random = Random(11);
+    for k in 0..120 {
+        let (radius, speed) = (0.01 * 100f64.powf(random.unit()), 0.01 * 1000f64.powf(random.unit()));
+        let gap = if k % 3 == 0 { 0.0 } else { 1e-14 * 1e5f64.powf(random.unit()) };
+        let normal = match k % 4 {
+            0 => 0.0,
+            1 => 1e-30 * random.range(-10.0, 10.0),
+            2 => 1e-18 * 1e12f64.powf(random.unit()),
+            _ => -1e-18 * 1e12f64.powf(random.unit()),
+        };
+        let slip = 1e-12 * random.range(-1.0, 1.0);
+        let mut world = World::default();
+        let (restitution, friction) = (random.range(0.0, 0.9), random.range(0.1, 0.8));
+        let material = ground(&mut world, restitution, friction);
+        let ball = Body::dynamic()
+            .with_shape(Shape::sphere(radius).unwrap())
+            .material(material)
+            .at(0.0, 0.0, radius + gap)
+            .velocity(DVec3::new(speed, 0.0, normal))
+            .angular_velocity(DVec3::Y * ((speed + slip) / radius));
+        let ball = world.add_body(ball).unwrap();
+        let mut simulator = Impulse::default();
+        for _ in 0..15 {
+            simulator.step(&mut world, 1.0 / 60.0).unwrap();
+        }
+        assert_eq!(simulator.counters().stalled, 0, "r = {radius}, v = {speed}, gap {gap:e}, {normal:e} m/s");
+        let x = world.body(ball).unwrap().position().x;
+        assert!((x / (0.25 * speed) - 1.0).abs() < 1e-3, "r = {radius}, v = {speed}, gap {gap:e}: {x}");
+    }
+}

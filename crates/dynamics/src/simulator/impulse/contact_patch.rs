@@ -7,9 +7,10 @@
 //! velocities before, and a the accelerations of the points in free flight:
 //!
 //! 1. **Stop.** p₀ ends the approach without any rebound: u₁ = u⁻ + D p₀ with u₁ₙ ≥ 0, p₀ₙ ≥ 0, p₀ₙ u₁ₙ = 0
-//!    and Coulomb's law for u₁ at every point. Its work is W₀ = ½ p₀·(u⁻ + u₁) ≤ 0.
-//! 2. **Hop.** f are the contact forces of this instant: the same problem for a instead of u⁻, with sliding
-//!    points keeping the direction of u₁. The impulse s f separates all points together, against the
+//!    and Coulomb's law for u₁ at every point. (At the end of a hop, friction of a sliding point acts along
+//!    its velocity a third of the hop earlier: `slide_hop`.) Its work is W₀ = ½ p₀·(u⁻ + u₁) ≤ 0.
+//! 2. **Hop.** f are the contact forces: the same problem for a instead of u⁻, with sliding points keeping the
+//!    mean direction of their slip within the hop (`slide_hop`). The impulse s f separates all points together, against the
 //!    acceleration that closes them: u⁺ = u₁ + s D f. Over a hop of the duration 2s the velocity of a point
 //!    that does not slide goes from −s a to s a, zero on average: nothing creeps, whatever the slope. And all
 //!    points return at the same time, as fast as they left: nothing rocks.
@@ -26,8 +27,9 @@
 use super::hop_energy::{affordable_hop_speed, limit_energy};
 use super::pair::PairGap;
 use super::partition::Partition;
+use super::slide_hop::{end_node_velocity, mean_slip_direction};
 use super::tuning::{
-    PATCH_CONVERGED, PATCH_FAILED, PATCH_NORMAL_COSINE, PATCH_PRESSED, PATCH_SLIP, PATCH_SWEEPS,
+    PATCH_CONVERGED, PATCH_FAILED, PATCH_NORMAL_COSINE, PATCH_PRESSED, PATCH_SLIP, PATCH_SWEEPS, PATCH_TURN,
 };
 use crate::error::Error;
 use crate::impact::{ContactBody, contact_frame};
@@ -63,6 +65,8 @@ pub(super) struct PatchImpulse {
     pub impulse: DVec3,
     /// From the centre of mass of the second body to the centre of pressure, m.
     pub lever: DVec3,
+    /// Whether all points slide on.
+    pub slides: bool,
 }
 
 type Vectors = [DVec3; MAX_POINTS];
@@ -174,50 +178,113 @@ impl ContactPatch {
         patch
     }
 
-    /// (bodies before, wanted rebound speed as a function of the fastest approach) ⇒ the result; none if the
-    /// sweeps fail.
-    pub fn collide(&self, bodies: &[ContactBody; 2], rebound: impl Fn(f64) -> f64) -> Option<PatchImpulse> {
+    /// (bodies before, duration of the hop that ends here, wanted rebound speed as a function of the fastest
+    /// approach) ⇒ the result; none if the sweeps fail.
+    pub fn collide(
+        &self,
+        bodies: &[ContactBody; 2],
+        last_hop: Option<f64>,
+        rebound: impl Fn(f64) -> f64,
+    ) -> Option<PatchImpulse> {
         let n = self.count;
-        let (stop, after) = self.solve(&self.velocity, None)?;
-        let approach = self.velocity[..n].iter().map(|u| -u.z).fold(0.0, f64::max);
-        let fastest = self.velocity[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
-        let slides: [Option<DVec2>; MAX_POINTS] = std::array::from_fn(|i| {
-            let slip = after[i].truncate();
-            (slip.length() > PATCH_SLIP * fastest).then(|| slip.normalize())
-        });
-        let pressed = self.acceleration[..n].iter().all(|a| a.z < -PATCH_PRESSED * self.gravity_norm);
-        let hop = if pressed { self.solve(&self.acceleration, Some(&slides)) } else { None };
-        let (force, lift) = match hop {
-            Some((force, left)) => (force, std::array::from_fn(|i| left[i] - self.acceleration[i])),
-            // No acceleration closes the gap but the load of neighbours: rebound along the stopping impulse.
-            None => (stop, std::array::from_fn(|i| after[i] - self.velocity[i])),
-        };
         let dot = |a: &Vectors, b: &Vectors| (0..n).map(|i| a[i].dot(b[i])).sum::<f64>();
+        let approach = self.velocity[..n].iter().map(|u| -u.z).fold(0.0, f64::max);
+        let slip_limit = PATCH_SLIP * self.velocity[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
+        let pressed = self.acceleration[..n].iter().all(|a| a.z < -PATCH_PRESSED * self.gravity_norm);
+        let (mut stop, mut after) = self.solve(&self.velocity, None)?;
+        if let Some(duration) = last_hop.filter(|_| pressed)
+            && let Some(turned) = self.stop_turning(&after, duration, slip_limit)
+        {
+            (stop, after) = turned;
+        }
         let stopped = 0.5 * (dot(&stop, &self.velocity) + dot(&stop, &after));
-        let (b, a) = (dot(&force, &after), 0.5 * dot(&force, &lift));
-        let rise = lift[..n].iter().map(|u| u.z).fold(0.0, f64::max);
-        if !(a > 0.0 && rise > 0.0 && stopped.is_finite()) {
-            return None;
+        let wanted = rebound(approach);
+        // First the hop of the wanted speed; if it costs too much, the force of the shorter one that is left.
+        let mut guess =
+            wanted / self.acceleration[..n].iter().map(|a| -a.z).fold(f64::MIN_POSITIVE, f64::max);
+        for is_last in [false, true] {
+            let slides = self.slides(&after, 2.0 * guess, slip_limit);
+            let hop = if pressed { self.solve(&self.acceleration, Some(&slides)) } else { None };
+            let is_last = is_last || hop.is_none() || slides.iter().all(Option::is_none);
+            let (force, lift): (Vectors, Vectors) = match hop {
+                Some((force, left)) => (force, std::array::from_fn(|i| left[i] - self.acceleration[i])),
+                // No acceleration closes the gap but the load of neighbours: rebound along the stopping impulse.
+                None => (stop, std::array::from_fn(|i| after[i] - self.velocity[i])),
+            };
+            let (b, a) = (dot(&force, &after), 0.5 * dot(&force, &lift));
+            let rise = lift[..n].iter().map(|u| u.z).fold(0.0, f64::max);
+            if !(a > 0.0 && rise > 0.0 && stopped.is_finite()) {
+                return None;
+            }
+            // W₀ + b s + a s² ≤ 0.
+            let root = (b * b - 4.0 * a * stopped.min(0.0)).max(0.0).sqrt();
+            let most = if b > 0.0 { -2.0 * stopped.min(0.0) / (b + root) } else { 0.5 * (root - b) / a };
+            let affordable = affordable_hop_speed(bodies, self.friction) / rise;
+            let s = (wanted / rise).min(most.max(affordable));
+            if stopped > 0.0 || !s.is_finite() {
+                return None;
+            }
+            if !is_last && s < 0.95 * guess {
+                guess = s;
+                continue;
+            }
+            let total: Vectors = std::array::from_fn(|i| stop[i] + s * force[i]);
+            let mut answer = self.apply(bodies, &total);
+            answer.slides = slides[..n].iter().all(Option::is_some);
+            if s > most {
+                limit_energy(bodies, &mut answer.after);
+            }
+            return Some(answer);
         }
-        // W₀ + b s + a s² ≤ 0.
-        let root = (b * b - 4.0 * a * stopped.min(0.0)).max(0.0).sqrt();
-        let most = if b > 0.0 { -2.0 * stopped.min(0.0) / (b + root) } else { 0.5 * (root - b) / a };
-        let wanted = rebound(approach) / rise;
-        let affordable = affordable_hop_speed(bodies, self.friction) / rise;
-        let s = wanted.min(most.max(affordable));
-        let total: Vectors = std::array::from_fn(|i| stop[i] + s * force[i]);
-        if stopped > 0.0 || !s.is_finite() {
-            return None;
+        None
+    }
+
+    /// (velocities after the stop, duration of the hop to come, speed below which a point sticks) ⇒ mean
+    /// direction of slip of the points that slide.
+    fn slides(&self, after: &Vectors, duration: f64, slip_limit: f64) -> [Option<DVec2>; MAX_POINTS] {
+        std::array::from_fn(|i| {
+            let (slip, a) = (after[i].truncate(), self.acceleration[i]);
+            (i < self.count && slip.length() > slip_limit)
+                .then(|| mean_slip_direction(slip, a.truncate(), self.friction * -a.z, duration))
+        })
+    }
+
+    /// (velocities after a stop by Coulomb's law, duration of the hop that ends, speed below which a point
+    /// sticks) ⇒ impulses and velocities of a stop with friction along the velocities at the node of the hop;
+    /// none if these have the same direction, or if a point does not slide on.
+    fn stop_turning(&self, after: &Vectors, duration: f64, slip_limit: f64) -> Option<(Vectors, Vectors)> {
+        let n = self.count;
+        let mut found: Option<(Vectors, Vectors)> = None;
+        // Directions depend on the result; the second time they are right to the third order of the angle.
+        for _ in 0..2 {
+            let end = found.as_ref().map_or(after, |found| &found.1);
+            let mut slides = [None; MAX_POINTS];
+            let mut turn = 0.0f64;
+            for i in 0..n {
+                let (slip, a) = (end[i].truncate(), self.acceleration[i].truncate());
+                if slip.length() <= slip_limit {
+                    return None;
+                }
+                let node = end_node_velocity(self.velocity[i].truncate(), slip, a, duration);
+                let (direction, last) = (node.try_normalize()?, slip.normalize());
+                turn = turn.max(last.perp_dot(direction).abs());
+                if last.dot(direction) <= 0.0 {
+                    return None;
+                }
+                slides[i] = Some(direction);
+            }
+            if turn < PATCH_TURN {
+                break;
+            }
+            found = Some(self.solve(&self.velocity, Some(&slides))?);
         }
-        let mut answer = self.apply(bodies, &total);
-        if s > most {
-            limit_energy(bodies, &mut answer.after);
-        }
-        Some(answer)
+        let (stop, end) = found?;
+        let power = |i: usize| stop[i].truncate().dot(end[i].truncate());
+        (0..n).all(|i| power(i) <= 0.0).then_some((stop, end))
     }
 
     /// Velocities without contact ⇒ impulses that end all approach, and the velocities with them. Points with
-    /// a direction slide along it, others follow Coulomb's law. None if the sweeps do not converge.
+    /// a mean direction of slip have friction −μ pₙ times that, others follow Coulomb's law. None if the sweeps do not converge.
     fn solve(
         &self,
         free: &Vectors,
@@ -265,7 +332,7 @@ impl ContactPatch {
         tangent.clamp_length_max(self.friction * normal).extend(normal)
     }
 
-    /// Impulse of a point that slides along a direction.
+    /// Impulse of a point that slides along a direction, at most of length 1.
     fn sliding_impulse(&self, i: usize, p: DVec3, u: DVec3, direction: DVec2) -> DVec3 {
         let k = &self.blocks[i][i];
         let line = (-self.friction * direction).extend(1.0);
@@ -290,6 +357,6 @@ impl ContactPatch {
             sum += p;
         }
         let lever = if normal_sum > 0.0 { center / normal_sum } else { bodies[1].r };
-        PatchImpulse { after, impulse: sum, lever }
+        PatchImpulse { after, impulse: sum, lever, slides: false }
     }
 }

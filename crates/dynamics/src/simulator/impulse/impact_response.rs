@@ -46,6 +46,8 @@ struct ImpactResponse {
     after: [ContactBody; 2],
     /// Whether the velocity of the contact was reversed.
     reversed: bool,
+    /// Whether the bodies slide on each other at all points of a contact patch.
+    slides: bool,
 }
 
 impl Partition {
@@ -91,6 +93,7 @@ impl Partition {
                 slow,
             });
         }
+        let slides = response.slides && self.is_undisturbed(index);
         let hard = -gap.rate > HARD_COLLISION * self.fall_speed();
         let mut changed = [0; 2];
         let mut count = 0;
@@ -122,7 +125,7 @@ impl Partition {
         if gentle && settings.rest {
             for body in bodies {
                 match self.bodies[body as usize].kind {
-                    MotionKind::Ballistic => self.update_rest(world, body, t)?,
+                    MotionKind::Ballistic => self.update_rest(world, body, t, slides)?,
                     MotionKind::Resting => self.recheck_rest(body, t)?,
                     MotionKind::Static | MotionKind::Kinematic => {}
                 }
@@ -155,6 +158,7 @@ impl Partition {
             point,
             after: [contactors[0].after(-p), contactors[1].after(p)],
             reversed,
+            slides: false,
         };
         if contactors.iter().all(|body| body.inverse_mass == 0.0) {
             return Ok(single(DVec3::ZERO, false));
@@ -182,7 +186,8 @@ impl Partition {
         let shared = self.both_movable(index);
         if !shared
             && let Some(patch) = self.contact_patch(index, t, gap, &contactors)?
-            && let Some(answer) = patch.collide(&contactors, |approach| (e * approach).max(least))
+            && let Some(answer) =
+                patch.collide(&contactors, self.last_hop(index, t), |approach| (e * approach).max(least))
         {
             let point = point - contactors[1].r + answer.lever;
             return Ok(ImpactResponse {
@@ -190,6 +195,7 @@ impl Partition {
                 point,
                 after: answer.after,
                 reversed: false,
+                slides: answer.slides,
             });
         }
         if settings.reversing
@@ -262,6 +268,13 @@ impl Partition {
             })
     }
 
+    /// Duration of the hop of a pair that ends at time t, s; none if it was a flight, or if other bodies
+    /// touched the two meanwhile.
+    fn last_hop(&self, index: u32, t: f64) -> Option<f64> {
+        let h = t - self.pairs[index as usize].hop.0;
+        (h < HOP_TIME_LIMIT * self.fall_time() && self.is_undisturbed(index)).then_some(h)
+    }
+
     /// Impulse in the contact frame that keeps a point rolling or at rest, if the friction cone allows it.
     ///
     /// Over a hop the velocity of the contact changes by Δ, from u⁺ to u⁻. Without slip on average it goes
@@ -278,7 +291,7 @@ impl Partition {
         mu: f64,
     ) -> Result<Option<DVec3>, CollisionError> {
         let pair = &self.pairs[index as usize];
-        if t - pair.hop.0 >= HOP_TIME_LIMIT * self.fall_time() || !self.is_undisturbed(index) {
+        if self.last_hop(index, t).is_none() {
             return Ok(None);
         }
         let compliance = Compliance::new(&collision.k)?;

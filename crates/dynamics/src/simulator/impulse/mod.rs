@@ -49,6 +49,7 @@ mod partitioning;
 mod repartition;
 mod rest;
 mod settings;
+mod slide_hop;
 mod state;
 mod support_bound;
 mod timewarp;

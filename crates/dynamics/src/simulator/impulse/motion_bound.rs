@@ -38,6 +38,10 @@ pub(super) struct LandingRule {
     /// Whether hops end at a larger gap than they started from: for two movable bodies, whose gap is closed
     /// by the load of their neighbours and would be used up.
     pub climbs: bool,
+    /// Speed of separation up to which there is no hop, m/s: below that of an approach that counts as a
+    /// collision. A hop that slow would return without a collision, after a time that may be lost in the
+    /// rounding of the clock, and be scheduled again for ever.
+    pub still: f64,
 }
 
 impl LandingRule {
@@ -82,7 +86,7 @@ impl MotionBound {
     /// from; a slow one at a smaller gap, see [`LandingRule::descent`].
     #[inline]
     pub fn landing_time(self, d: f64, landing: LandingRule) -> f64 {
-        if !(d < landing.epsilon && self.a > 0.0 && self.b < 0.0) {
+        if !(d < landing.epsilon && self.a > 0.0 && self.b < -landing.still) {
             return self.time_to_cover(d - landing.least_gap(d));
         }
         // The larger root: on the way back.
@@ -195,7 +199,7 @@ mod tests {
     /// approach leaves its part of the gap.
     #[test]
     fn hops_end_where_they_started() {
-        let landing = LandingRule { epsilon: 1e-3, sigma: 0.9, hop: 0.03, climbs: false };
+        let landing = LandingRule { epsilon: 1e-3, sigma: 0.9, hop: 0.03, climbs: false, still: 1e-10 };
         for (d, v) in [(1e-6, 0.01), (1e-4, 0.01), (4e-4, 0.1), (4.9e-4, 0.05), (9.9e-4, 0.0299)] {
             let hop = MotionBound { a: 0.5 * 9.81, b: -v };
             let s = hop.landing_time(d, landing);

@@ -157,8 +157,12 @@ impl Partition {
 
     /// Whether a pair with this gap collides now.
     pub fn is_colliding(&self, index: u32, t: f64, gap: &PairGap) -> bool {
-        gap.distance < self.collision_distance(index, t, gap)
-            && gap.rate < -(1e-9 * self.fall_speed() + 1e-14)
+        gap.distance < self.collision_distance(index, t, gap) && gap.rate < -self.least_approach()
+    }
+
+    /// Speed of approach, m/s, up to which bodies do not collide.
+    fn least_approach(&self) -> f64 {
+        1e-9 * self.fall_speed() + 1e-14
     }
 
     /// Whether impulses can move both bodies of a pair now.
@@ -254,6 +258,7 @@ impl Partition {
             sigma,
             hop: self.least_hop * self.fall_speed(),
             climbs: self.both_movable(index),
+            still: self.least_approach(),
         };
         let landing = |bound: MotionBound| bound.landing_time(distance, rule);
         let (mut wait, bound) =

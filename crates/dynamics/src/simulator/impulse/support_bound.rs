@@ -334,7 +334,7 @@ pub(super) fn landing_time(
         return early;
     }
     let (rate, a) = (bounds[0].rate + bounds[1].rate, bounds[0].a + bounds[1].a);
-    if !(d < landing.epsilon && a > 0.0 && rate < 0.0) {
+    if !(d < landing.epsilon && a > 0.0 && rate < -landing.still) {
         return latest_time_before(bounds, d - landing.least_gap(d), early, latest).max(early);
     }
     let apex_time = apex_time(bounds, rate, a, latest);

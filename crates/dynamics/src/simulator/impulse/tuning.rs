@@ -128,6 +128,8 @@ pub(super) const PATCH_NORMAL_COSINE: f64 = 0.9999;
 pub(super) const PATCH_PRESSED: f64 = 0.1;
 /// Slip, in parts of the largest velocity before the collision, above which a point slides.
 pub(super) const PATCH_SLIP: f64 = 1e-6;
+/// Sine of the angle by which the direction of slip turns within a hop, above which the stop allows for it.
+pub(super) const PATCH_TURN: f64 = 1e-5;
 
 // Rest (`rest`).
 

@@ -12,7 +12,10 @@
 //!    as long as it presses and does not support.
 //!
 //! The second condition keeps slowly rolling bodies rolling: the contact of a ball cannot take away the
-//! momentum of rolling. A sliding body is stopped v²/(2μg) < 0.05 ε/μ before it would have come to rest.
+//! momentum of rolling. It does not keep sliding bodies sliding: friction can stop them, only not at once. On a
+//! slope α a body with the speed v has v²/(2g (μ cos α − sin α)) to go, many ε for a v of 0.3 √(2gε) if the
+//! slope is near the angle of friction. So a body that slides on a contact patch, disturbed by nothing else, is
+//! not put to rest before its slip has ended.
 //!
 //! Bodies with too many events in a step are frozen, reported as stalled, and tested for equilibrium at the
 //! next step.
@@ -52,8 +55,9 @@ struct SupportGroup {
 }
 
 impl Partition {
-    /// Updates the rest detector after a slow collision, and tries to put the body to rest if it is still.
-    pub fn update_rest(&mut self, world: &World, index: u32, t: f64) -> Result<(), Error> {
+    /// Updates the rest detector after a slow collision, and tries to put the body to rest if it is still and
+    /// does not slide.
+    pub fn update_rest(&mut self, world: &World, index: u32, t: f64, slides: bool) -> Result<(), Error> {
         let hop_scale = self.hop_scale();
         let radius = self.radius(index);
         let body = &mut self.bodies[index as usize];
@@ -64,7 +68,8 @@ impl Partition {
         body.detector.update(t, &now, radius, hop_scale);
         // Bodies in contact are tested together, so one refusal holds for all of them for a while.
         let recently_refused = t - body.detector.refused_at < REFUSAL_TIME * hop_scale.time;
-        if !recently_refused
+        if !slides
+            && !recently_refused
             && body.detector.still_velocity(t, &now, radius, hop_scale).is_some()
             && world.body(body.id)?.can_sleep()
         {
