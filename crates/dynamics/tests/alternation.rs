@@ -28,13 +28,14 @@ fn ground(world: &mut World, friction: f64) -> BodyId {
     world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap())).unwrap()
 }
 
-/// Boxes and spheres that fall onto each other.
-fn heap() -> World {
+/// Boxes and spheres that fall onto each other; variants differ in their offsets.
+fn heap(variant: u32) -> World {
     let mut world = World::default();
     ground(&mut world, 0.5);
     for i in 0..8 {
         let shape = if i % 2 == 0 { Shape::sphere(0.25) } else { Shape::cuboid(DVec3::new(0.25, 0.2, 0.15)) };
-        let (x, y) = (0.1 * f64::from(i * 7 % 5) - 0.2, 0.1 * f64::from(i * 3 % 4) - 0.15);
+        let k = i + 3 * variant;
+        let (x, y) = (0.1 * f64::from(k * 7 % 5) - 0.2, 0.1 * f64::from(k * 3 % 4) - 0.15);
         let body =
             Body::dynamic().at(x, y, 0.4 + 0.6 * f64::from(i)).with_shape(shape.unwrap()).density(500.0);
         world.add_body(body).unwrap();
@@ -105,7 +106,7 @@ fn overlap(world: &World) -> f64 {
 /// What a run has shown.
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
-    /// Deepest overlap at the end of a turn, m.
+    /// Deepest overlap after a step, m.
     overlap: f64,
     /// Largest rise of the energy above its minimum so far, J.
     gain: f64,
@@ -129,8 +130,9 @@ fn run(world: &mut World, simulators: &mut [Box<dyn Simulator>], seconds: f64) -
             let energy = world.readout().energy();
             record.gain = record.gain.max(energy - lowest);
             lowest = lowest.min(energy);
+            // After every step: the deepest overlap of an impact lasts for one.
+            record.overlap = record.overlap.max(overlap(world));
         }
-        record.overlap = record.overlap.max(overlap(world));
         for (id, _) in world.iter_joints() {
             record.drift = record.drift.max(world.joint_motion(id).unwrap().translation.length());
         }
@@ -151,31 +153,48 @@ fn lift(world: &World, overlap: f64) -> f64 {
     9.81 * masses.iter().sum::<f64>() * masses.len() as f64 * (overlap + 1e-4)
 }
 
-/// Every two simulators in turns against each alone, in both orders.
-fn compare(scene: fn() -> World, names: &[&str], seconds: f64, check: impl Fn(&str, Record, Record, &World)) {
-    let alone: Vec<Record> = names.iter().map(|name| run(&mut scene(), &mut [make(name)], seconds)).collect();
+/// The largest of all values of some runs.
+fn worst(runs: impl Iterator<Item = Record>) -> Record {
+    runs.fold(Record::default(), |one, other| Record {
+        overlap: one.overlap.max(other.overlap),
+        gain: one.gain.max(other.gain),
+        travel: one.travel.max(other.travel),
+        drift: one.drift.max(other.drift),
+    })
+}
+
+/// Every two simulators in turns against each alone, in both orders. Where a scene is chaotic, the worst of several variants is compared:
+/// a single run proves nothing about the depth of its impacts.
+fn compare(
+    (scene, variants): (impl Fn(u32) -> World, u32),
+    names: &[&str],
+    seconds: f64,
+    check: impl Fn(&str, Record, Record, &World),
+) {
+    let run_all = |names: &[&str], last: &mut World| {
+        worst((0..variants).map(|variant| {
+            let mut simulators: Vec<_> = names.iter().map(|name| make(name)).collect();
+            *last = scene(variant);
+            run(last, &mut simulators, seconds)
+        }))
+    };
+    let mut world = World::default();
+    let alone: Vec<Record> = names.iter().map(|name| run_all(&[name], &mut world)).collect();
     for (i, first) in names.iter().enumerate() {
         for (j, second) in names.iter().enumerate() {
             if i == j {
                 continue;
             }
-            let mut world = scene();
-            let both = run(&mut world, &mut [make(first), make(second)], seconds);
-            let worse = Record {
-                overlap: alone[i].overlap.max(alone[j].overlap),
-                gain: alone[i].gain.max(alone[j].gain),
-                travel: alone[i].travel.max(alone[j].travel),
-                drift: alone[i].drift.max(alone[j].drift),
-            };
+            let both = run_all(&[first, second], &mut world);
+            let worse = worst([alone[i], alone[j]].into_iter());
             check(&format!("{first} and {second}"), both, worse, &world);
         }
     }
 }
 
 #[test]
-#[ignore = "constraint does not remove the deep overlaps that sequential leaves fast enough"]
 fn heap_in_turns_neither_sinks_nor_gains_energy() {
-    compare(heap, &WITH_CONTACTS, 4.0, |names, both, worse, world| {
+    compare((heap, 6), &WITH_CONTACTS, 4.0, |names, both, worse, world| {
         assert!(both.overlap <= 1.2 * worse.overlap + 1e-4, "{names}: {both:?} alone {worse:?}");
         let lift = lift(world, worse.overlap);
         assert!(both.gain <= worse.gain + lift, "{names}: {both:?} alone {worse:?}, lift {lift}");
@@ -186,7 +205,7 @@ fn heap_in_turns_neither_sinks_nor_gains_energy() {
 
 #[test]
 fn tower_in_turns_stands() {
-    compare(tower, &WITH_CONTACTS, 4.0, |names, both, worse, world| {
+    compare((|_| tower(), 1), &WITH_CONTACTS, 4.0, |names, both, worse, world| {
         assert!(both.overlap <= 1.2 * worse.overlap + 1e-4, "{names}: {both:?} alone {worse:?}");
         let lift = lift(world, worse.overlap);
         assert!(both.gain <= worse.gain + lift, "{names}: {both:?} alone {worse:?}, lift {lift}");
@@ -197,7 +216,7 @@ fn tower_in_turns_stands() {
 
 #[test]
 fn linkage_in_turns_keeps_its_energy() {
-    compare(linkage, &WITH_JOINTS, 3.0, |names, both, worse, _| {
+    compare((|_| linkage(), 1), &WITH_JOINTS, 3.0, |names, both, worse, _| {
         // `sequential` alone lets joints open by centimetres, and what closes them does work on the links: a third of m g l = 24 J at most.
         let loose = names.contains("sequential");
         assert!(
@@ -211,7 +230,7 @@ fn linkage_in_turns_keeps_its_energy() {
 
 #[test]
 fn ball_in_turns_rolls_on() {
-    compare(rolling_ball, &WITH_CONTACTS, 3.0, |names, _, _, world| {
+    compare((|_| rolling_ball(), 1), &WITH_CONTACTS, 3.0, |names, _, _, world| {
         let ball = world.body(world.bodies().ids(Status::Dynamic)[0]).unwrap();
         assert!((ball.position().z - 0.2).abs() < 2e-3, "{names}: {}", ball.position());
         assert!((ball.position().x - 3.0).abs() < 0.05, "{names}: {}", ball.position());
@@ -246,7 +265,7 @@ fn fast_ball_does_not_pass_a_wall_after_a_turn() {
 fn restored_world_goes_on_under_a_living_simulator() {
     let registry = Registry::default();
     for name in WITH_CONTACTS {
-        let (mut world, mut simulator) = (heap(), make(name));
+        let (mut world, mut simulator) = (heap(0), make(name));
         for _ in 0..30 {
             simulator.step(&mut world, DT).unwrap();
         }
@@ -270,7 +289,7 @@ fn restored_world_goes_on_under_a_living_simulator() {
 fn turns_restored_from_a_snapshot_have_the_same_bits() {
     let registry = Registry::default();
     for (first, second) in [("realtime", "impulse"), ("constraint", "realtime"), ("penalty", "sequential")] {
-        let mut world = heap();
+        let mut world = heap(0);
         let mut simulators = [make(first), make(second)];
         run(&mut world, &mut simulators, 1.0);
         for _ in 0..3 {
@@ -293,7 +312,7 @@ fn turns_restored_from_a_snapshot_have_the_same_bits() {
 /// A copy of a world is another one: what happens in it stays there, and an index of the original is not of the copy.
 #[test]
 fn copy_of_a_world_is_its_own() {
-    let (mut world, mut simulator) = (heap(), make("realtime"));
+    let (mut world, mut simulator) = (heap(0), make("realtime"));
     for _ in 0..20 {
         simulator.step(&mut world, DT).unwrap();
     }
