@@ -5,7 +5,7 @@ use rattleback_dynamics::joint::{
     BreakThresholds, Distance, Fixed, JointFrames, Prismatic, Revolute, Spherical, Universal,
 };
 use rattleback_dynamics::simulator::Constraint;
-use rattleback_dynamics::simulator::constraint::JointReaction;
+use rattleback_dynamics::simulator::constraint::JointLoad;
 use rattleback_dynamics::{Body, BodyId, Event, JointId, Material, Path, ShapePart, Simulator, World};
 use rattleback_geometry::{MassProperties, Pose, Shape};
 
@@ -31,7 +31,7 @@ fn run(world: &mut World, simulator: &mut Constraint, seconds: f64, dt: f64) {
     }
 }
 
-fn reaction(simulator: &Constraint, joint: JointId) -> JointReaction {
+fn reaction(simulator: &Constraint, joint: JointId) -> JointLoad {
     *simulator.joint_reactions().iter().find(|reaction| reaction.joint == joint).unwrap()
 }
 

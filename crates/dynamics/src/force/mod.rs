@@ -103,7 +103,7 @@ pub struct ForceContext<'a> {
 
 /// One body a force acts on.
 #[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
+pub struct TargetBody<'a> {
     /// Place in the loads.
     pub index: usize,
     /// Which body.
@@ -130,15 +130,15 @@ impl<'a> ForceContext<'a> {
     }
 
     /// The dynamic body with this id, if there is one.
-    pub fn dynamic(&self, id: BodyId) -> Option<Target<'a>> {
+    pub fn dynamic(&self, id: BodyId) -> Option<TargetBody<'a>> {
         match self.bodies.locate(id) {
             Some((Status::Dynamic, index)) => Some(self.target(index)),
             _ => None,
         }
     }
 
-    fn target(&self, index: usize) -> Target<'a> {
-        Target {
+    fn target(&self, index: usize) -> TargetBody<'a> {
+        TargetBody {
             index,
             id: self.bodies.ids(Status::Dynamic)[index],
             motion: &self.bodies.motion(Status::Dynamic)[index],
@@ -155,7 +155,7 @@ impl<'a> ForceContext<'a> {
     }
 
     /// The k-th body acted on, if it is dynamic.
-    pub fn nth_target(&self, k: usize) -> Option<Target<'a>> {
+    pub fn nth_target(&self, k: usize) -> Option<TargetBody<'a>> {
         match self.targets {
             Targets::All => (k < self.bodies.count(Status::Dynamic)).then(|| self.target(k)),
             Targets::Bodies(ids) => self.dynamic(*ids.get(k)?),
@@ -163,7 +163,7 @@ impl<'a> ForceContext<'a> {
     }
 
     /// The bodies acted on, in a fixed order.
-    pub fn targets(&self) -> impl Iterator<Item = Target<'a>> + '_ {
+    pub fn targets(&self) -> impl Iterator<Item = TargetBody<'a>> + '_ {
         (0..self.target_count()).filter_map(|k| self.nth_target(k))
     }
 

@@ -8,7 +8,7 @@
 //! Beyond the cut-off there is nothing; `shifted` subtracts the force at the cut-off, so that it fades to zero there.
 //! F_j = −F_i exactly, so momentum is conserved to rounding.
 
-use super::{Force, ForceAccumulator, ForceContext, Target};
+use super::{Force, ForceAccumulator, ForceContext, TargetBody};
 use crate::component;
 use crate::error::{Error, parameter};
 use crate::property::Allowed;
@@ -22,7 +22,11 @@ pub const GRAVITATIONAL_CONSTANT: f64 = 6.672e-11;
 pub const COULOMB_CONSTANT: f64 = 8.9875e9;
 
 /// Calls `visit(i, j, r)` for every unordered pair closer than the cut-off (0: all of them).
-fn pairs<'a>(scope: &ForceContext<'a>, cutoff: f64, mut visit: impl FnMut(&Target<'a>, &Target<'a>, DVec3)) {
+fn pairs<'a>(
+    scope: &ForceContext<'a>,
+    cutoff: f64,
+    mut visit: impl FnMut(&TargetBody<'a>, &TargetBody<'a>, DVec3),
+) {
     let limit = if cutoff > 0.0 { cutoff * cutoff } else { f64::INFINITY };
     for k in 0..scope.target_count() {
         let Some(i) = scope.nth_target(k) else { continue };
@@ -63,7 +67,7 @@ component! {
 }
 
 impl Gravitation {
-    fn coupling(&self, i: &Target<'_>, j: &Target<'_>) -> f64 {
+    fn coupling(&self, i: &TargetBody<'_>, j: &TargetBody<'_>) -> f64 {
         -self.constant / (i.inertia.inverse_mass * j.inertia.inverse_mass)
     }
 }
@@ -103,7 +107,7 @@ component! {
 }
 
 impl Coulomb {
-    fn coupling(&self, scope: &ForceContext<'_>, i: &Target<'_>, j: &Target<'_>) -> f64 {
+    fn coupling(&self, scope: &ForceContext<'_>, i: &TargetBody<'_>, j: &TargetBody<'_>) -> f64 {
         self.constant * scope.bodies.charge_of(i.id) * scope.bodies.charge_of(j.id)
     }
 }

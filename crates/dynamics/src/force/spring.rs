@@ -7,7 +7,7 @@
 //! With the reduced mass μ (1/μ = 1/m_a + 1/m_b): k_d = 2 ζ √(k_s μ) for a damping ratio ζ, and k_s = μ ω₀² for an
 //! angular frequency ω₀, so that the same numbers feel the same for heavy and light bodies.
 
-use super::{Force, ForceAccumulator, ForceContext, Target, rate_of_potential};
+use super::{Force, ForceAccumulator, ForceContext, TargetBody, rate_of_potential};
 use crate::component;
 use crate::error::{Error, parameter};
 use crate::property::Allowed;
@@ -49,7 +49,7 @@ struct End<'a> {
     point: DVec3,
     velocity: DVec3,
     inverse_mass: f64,
-    dynamic: Option<Target<'a>>,
+    dynamic: Option<TargetBody<'a>>,
 }
 
 impl Spring {

@@ -8,7 +8,7 @@ use glam::DVec3;
 
 /// Reaction of a joint on its body B (the opposite acts on A), about its anchor on B, in world axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JointReaction {
+pub struct JointLoad {
     /// The joint.
     pub joint: JointId,
     /// Force at the end of the step, N.
@@ -24,7 +24,7 @@ pub struct JointReaction {
 /// Reactions of all joints, in the order of the mirror.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JointReactions {
-    pub reactions: Vec<JointReaction>,
+    pub reactions: Vec<JointLoad>,
     /// Largest force, N, and torque, N m, of each joint in the step.
     peaks: Vec<[f64; 2]>,
 }
@@ -34,7 +34,7 @@ impl JointReactions {
     pub fn reset(&mut self, mirror: &WorldMirror) {
         let zero = DVec3::ZERO;
         let none =
-            |joint| JointReaction { joint, force: zero, torque: zero, impulse: zero, angular_impulse: zero };
+            |joint| JointLoad { joint, force: zero, torque: zero, impulse: zero, angular_impulse: zero };
         self.reactions.clear();
         self.reactions.extend(mirror.joints.iter().map(|joint| none(joint.id)));
         self.peaks.clear();
@@ -97,7 +97,7 @@ impl JointReactions {
 
     /// Joints whose largest force or torque in the step exceeds their break threshold.
     pub fn overloaded(&self, world: &World) -> Vec<JointId> {
-        let breaks = |(reaction, [force, torque]): &(&JointReaction, &[f64; 2])| {
+        let breaks = |(reaction, [force, torque]): &(&JointLoad, &[f64; 2])| {
             world.joint(reaction.joint).is_ok_and(|record| {
                 let breaking = record.breaking();
                 *force > breaking.force || *torque > breaking.torque

@@ -48,7 +48,7 @@ mod tuning;
 pub(in crate::simulator) mod work;
 
 pub use instantaneous_forces::InstantaneousForces;
-pub use joint_reaction::JointReaction;
+pub use joint_reaction::JointLoad;
 pub use settings::ConstraintSettings;
 pub use simultaneous_impact::ConstraintNote;
 pub use single_impact::{DirectionalImpact, ImpactError, ImpactOutcome, TangentState};
@@ -210,7 +210,7 @@ impl Constraint {
     }
 
     /// Reactions of the joints in the last step, in the order of their ids.
-    pub fn joint_reactions(&self) -> &[JointReaction] {
+    pub fn joint_reactions(&self) -> &[JointLoad] {
         &self.joint_reactions.reactions
     }
 
