@@ -66,6 +66,11 @@ pub(super) const MAX_NUTATION_ANGLE: f64 = 0.1;
 /// are left to the solver.
 pub(super) const MAX_IMPACTS: usize = 1024;
 pub(super) const MAX_IMPACTS_PER_CANDIDATE: usize = 3;
+/// Largest number of impacts of one pair in a step: more than spheres in a row need, fewer than a body that
+/// rattles could have.
+pub(super) const MAX_IMPACTS_OF_PAIR: usize = 128;
+/// Relative difference of the speeds of a predicted and a refined impact that is rounding.
+pub(super) const RESTING_SPEED_ROUNDING: f64 = 1e-6;
 /// Largest number of Newton iterations for the time of an impact; each doubles the digits.
 pub(super) const IMPACT_ITERATIONS: usize = 12;
 /// Gap that counts as zero, and difference of gaps of points that touch at once, in radii of the smaller
