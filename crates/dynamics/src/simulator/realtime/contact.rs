@@ -59,6 +59,8 @@ pub(super) struct Contact {
     pub was_touching: bool,
     /// Number of the step in which the impact stage handled this contact, so that the solver skips it.
     pub impact_step: u64,
+    /// Number of the step in which the bodies last collided in the impact stage.
+    pub collision_step: u64,
     /// The first manifold, and further ones of non-convex shapes; the previous ones, for warm starting.
     pub first_manifold: ManifoldConstraint,
     pub other_manifolds: Vec<ManifoldConstraint>,
@@ -217,6 +219,7 @@ impl Contact {
             near: false,
             was_touching: false,
             impact_step: 0,
+            collision_step: 0,
             first_manifold: ManifoldConstraint::default(),
             other_manifolds: Vec::new(),
             old_manifolds: Vec::new(),

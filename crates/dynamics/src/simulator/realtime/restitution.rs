@@ -435,10 +435,15 @@ impl Realtime {
                         self.impacts.separates_without_impact(candidate, dt, margin, threshold)
                     }
             };
-            if manifolds.iter().all(clear)
-                && let Some(contact) = &mut self.contact_graph.contacts[first.contact as usize]
-            {
-                contact.impact_step = stamp;
+            let is_clear = manifolds.iter().all(clear);
+            let has_collided = manifolds.iter().any(|candidate| candidate.collided);
+            if let Some(contact) = &mut self.contact_graph.contacts[first.contact as usize] {
+                if is_clear {
+                    contact.impact_step = stamp;
+                }
+                if has_collided {
+                    contact.collision_step = stamp;
+                }
             }
         }
     }
