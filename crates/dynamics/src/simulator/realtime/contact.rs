@@ -78,6 +78,8 @@ pub(super) struct Contact {
     curved: bool,
     /// Whether B is round and may roll on A, a half-space or a box.
     pub may_roll: bool,
+    /// Whether B may slide on A, a half-space or a box.
+    pub may_slide: bool,
 }
 
 /// Whether a shape has a curved surface.
@@ -92,6 +94,11 @@ fn is_curved(shape: &Shape) -> bool {
         Shape::Compound(compound) => compound.parts().iter().any(|(_, child)| is_curved(child)),
         _ => false,
     }
+}
+
+/// Whether the surface of a shape consists of planes on which bodies may be integrated exactly.
+const fn has_planes(shape: &Shape) -> bool {
+    matches!(shape, Shape::HalfSpace(_) | Shape::Cuboid(_))
 }
 
 /// Whether the contact point moves over the body as it rolls; not so for a sphere about the centre of mass.
@@ -230,7 +237,8 @@ impl Contact {
             tolerance,
             smaller: smaller as u8,
             curved: is_curved(&a.shape) || is_curved(&b.shape),
-            may_roll: matches!(a.shape, Shape::HalfSpace(_) | Shape::Cuboid(_)) && is_rolling_shape(b),
+            may_roll: has_planes(&a.shape) && is_rolling_shape(b),
+            may_slide: has_planes(&a.shape) && !(a.sensor || b.sensor),
         }
     }
 

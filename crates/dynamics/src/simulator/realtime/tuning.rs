@@ -149,6 +149,29 @@ pub(super) const ROLLING_MAX_JUMP: f64 = 0.2;
 /// Height difference up to which further points carry load with the lowest, in lengths of the arm.
 pub(super) const ROLLING_SINGLE_POINT: f64 = 1e-3;
 
+// Sliding bodies.
+
+/// Slower bodies are left to the sweeps, m/s: they are at rest, or about to slide.
+pub(super) const SLIDING_MIN_SPEED: f64 = 1e-3;
+/// Largest speed of the surface by rotation, as a fraction of the speed.
+pub(super) const SLIDING_ROTATION: f64 = 1e-3;
+/// Largest gap of a body that slides, as a fraction of its reach (it moves by μ times the gap too little),
+/// and largest speed at which it separates, as a fraction of the speed that loads add in a step.
+pub(super) const SLIDING_GAP: f64 = 1e-4;
+/// Largest overlap, and largest difference of the gaps of its points, as a fraction of its reach: the sag and
+/// tilt of soft contacts.
+pub(super) const SLIDING_DEPTH: f64 = 1e-2;
+/// Fraction of an overlap or a tilt that is corrected in a step.
+pub(super) const SLIDING_RECOVERY: f64 = 0.2;
+/// Factor by which the centre of pressure must be inside the support polygon.
+pub(super) const SLIDING_POLYGON_MARGIN: f64 = 1.05;
+/// Length of a Runge–Kutta step, in times in which the loads would stop the body.
+pub(super) const SLIDING_PIECE: f64 = 0.1;
+/// Fraction of the speed below which the rest of the motion is a straight line, and acceleration across the
+/// velocity below which all of it is, as a fraction of the deceleration by friction.
+pub(super) const SLIDING_STOP: f64 = 1e-4;
+pub(super) const SLIDING_STRAIGHT: f64 = 1e-9;
+
 // Continuous collision.
 
 /// Tolerance of the time of impact, as a fraction of the smallest half extent.
