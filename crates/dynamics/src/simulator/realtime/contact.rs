@@ -59,6 +59,8 @@ pub(super) struct Contact {
     pub was_touching: bool,
     /// Number of the step in which the impact stage handled this contact, so that the solver skips it.
     pub impact_step: u64,
+    /// Number of the step in which the bodies last collided in the impact stage.
+    pub collision_step: u64,
     /// The first manifold, and further ones of non-convex shapes; the previous ones, for warm starting.
     pub first_manifold: ManifoldConstraint,
     pub other_manifolds: Vec<ManifoldConstraint>,
@@ -76,6 +78,8 @@ pub(super) struct Contact {
     curved: bool,
     /// Whether B is round and may roll on A, a half-space or a box.
     pub may_roll: bool,
+    /// Whether B may slide on A, a half-space or a box.
+    pub may_slide: bool,
 }
 
 /// Whether a shape has a curved surface.
@@ -90,6 +94,11 @@ fn is_curved(shape: &Shape) -> bool {
         Shape::Compound(compound) => compound.parts().iter().any(|(_, child)| is_curved(child)),
         _ => false,
     }
+}
+
+/// Whether the surface of a shape consists of planes on which bodies may be integrated exactly.
+const fn has_planes(shape: &Shape) -> bool {
+    matches!(shape, Shape::HalfSpace(_) | Shape::Cuboid(_))
 }
 
 /// Whether the contact point moves over the body as it rolls; not so for a sphere about the centre of mass.
@@ -217,6 +226,7 @@ impl Contact {
             near: false,
             was_touching: false,
             impact_step: 0,
+            collision_step: 0,
             first_manifold: ManifoldConstraint::default(),
             other_manifolds: Vec::new(),
             old_manifolds: Vec::new(),
@@ -227,7 +237,8 @@ impl Contact {
             tolerance,
             smaller: smaller as u8,
             curved: is_curved(&a.shape) || is_curved(&b.shape),
-            may_roll: matches!(a.shape, Shape::HalfSpace(_) | Shape::Cuboid(_)) && is_rolling_shape(b),
+            may_roll: has_planes(&a.shape) && is_rolling_shape(b),
+            may_slide: has_planes(&a.shape) && !(a.sensor || b.sensor),
         }
     }
 

@@ -263,6 +263,13 @@ impl ContactGraph {
         })
     }
 
+    /// Whether two colliders collided in the impact stage of a step.
+    pub fn has_collided(&self, one: u32, other: u32, stamp: u64) -> bool {
+        let slot = self.by_colliders.get(&(one.min(other), one.max(other)));
+        let contact = slot.and_then(|slot| self.contact(&self.pairs[*slot as usize]));
+        contact.is_some_and(|contact| contact.collision_step == stamp)
+    }
+
     /// Whether a one-sided collider of the two lets the other pass at present.
     pub fn is_passing(&self, one: u32, other: u32) -> bool {
         let slot = self.by_colliders.get(&(one.min(other), one.max(other)));

@@ -53,8 +53,9 @@ struct ToiPair {
     /// Motion of the other body, and its index among the fast bodies, if it is one.
     motion: Motion,
     other_fast: Option<u32>,
-    /// Whether the solver has a constraint between them, or the fast body is jointed: only the core sphere is
-    /// swept.
+    /// Whether the solver has a constraint between them, the impact stage resolved an impact of theirs (the
+    /// straight path to the end of the step differs from the way to the impact and back), or the fast body is
+    /// jointed: only the core sphere is swept.
     core_only: bool,
     /// Time of impact as a fraction of the step, with all stops known so far; 1 for none.
     time: f64,
@@ -303,7 +304,8 @@ impl Realtime {
             }
             let jointed = |slot: u32| self.continuous.jointed.get(slot as usize) == Some(&true);
             let core_only = (other_fast.is_none() && jointed(collider.body))
-                || self.contact_graph.is_solved(*collider_index, *other, stamp);
+                || self.contact_graph.is_solved(*collider_index, *other, stamp)
+                || self.contact_graph.has_collided(*collider_index, *other, stamp);
             toi_pairs.push(ToiPair {
                 fast_body: *index,
                 collider: *collider_index,

@@ -8,10 +8,10 @@
 //!    recompute their manifolds (`contact`).
 //! 3. Impacts with restitution are resolved by the exact collision law, each at its time within the step
 //!    (`restitution`).
-//! 4. Bodies without contact fly exactly. Mechanisms, rolling bodies and small islands with high mass ratio
-//!    are integrated or solved separately (`mechanism`, `rolling`, `direct`). All others are solved together
-//!    in sub-steps (`solver`, `contact_kernel`, `joint_kernel`), eight constraints at a time, colour by
-//!    colour.
+//! 4. Bodies without contact fly exactly. Mechanisms, rolling and sliding bodies and small islands with high
+//!    mass ratio are integrated or solved separately (`mechanism`, `rolling`, `sliding`, `direct`). All others
+//!    are solved together in sub-steps (`solver`, `contact_kernel`, `joint_kernel`), eight constraints at a
+//!    time, colour by colour.
 //! 5. Fast bodies are stopped at their first contact (`continuous`).
 //! 6. Islands that have been still long enough fall asleep (`sleep`).
 //!
@@ -42,6 +42,7 @@ mod separation_bound;
 mod settings;
 mod sim_bodies;
 mod sleep;
+mod sliding;
 mod softness;
 mod solver;
 mod solver_body;
@@ -73,6 +74,7 @@ use separation_bound::StepDisplacement;
 use serde::{Deserialize, Serialize};
 use sim_bodies::SimBodies;
 use sleep::Islands;
+use sliding::SlidingStage;
 use solver::SubstepSolver;
 use std::ops::Range;
 use step::GatheredBody;
@@ -138,6 +140,7 @@ pub struct Realtime {
     joints: JointConstraints,
     mechanisms: Mechanisms,
     rolling: RollingStage,
+    sliding: SlidingStage,
     direct: DirectSolver,
     broken: Vec<JointId>,
     /// Indices of joints with an awake body, in the present step.
@@ -206,6 +209,7 @@ impl Realtime {
             joints: JointConstraints::default(),
             mechanisms: Mechanisms::default(),
             rolling: RollingStage::default(),
+            sliding: SlidingStage::default(),
             direct: DirectSolver::default(),
             broken: Vec::new(),
             active: Vec::new(),

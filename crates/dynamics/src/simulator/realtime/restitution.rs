@@ -24,8 +24,9 @@ use super::contact::Contact;
 use super::impact_body::ImpactBody;
 use super::sim_bodies::SimBody;
 use super::tuning::{
-    FEATURE_MARGIN, IMPACT_GAP, IMPACT_ITERATIONS, MAX_IMPACTS, MAX_IMPACTS_PER_CANDIDATE,
-    MAX_ROTATION_SAMPLES, MIN_IMPACT_SPEED, ROTATION_SAMPLE_ANGLE, SEPARATED_GAP, SIMULTANEOUS_GAP,
+    FEATURE_MARGIN, IMPACT_GAP, IMPACT_ITERATIONS, MAX_IMPACTS, MAX_IMPACTS_OF_PAIR,
+    MAX_IMPACTS_PER_CANDIDATE, MAX_ROTATION_SAMPLES, MIN_IMPACT_SPEED, RESTING_SPEED_ROUNDING,
+    ROTATION_SAMPLE_ANGLE, SEPARATED_GAP, SIMULTANEOUS_GAP,
 };
 use crate::impact::{Collision, CollisionSettings, ContactBody, Restitution, resolve_passive};
 use crate::rigid::Motion;
@@ -49,8 +50,10 @@ struct ImpactCandidate {
     version: u32,
     /// Whether it has collided in this step.
     collided: bool,
-    /// Whether it exceeded the limit of impacts, so that the solver has to handle it.
-    over_limit: bool,
+    /// Number of impacts that were refined, resolved or not.
+    attempts: usize,
+    /// Whether it exceeded the limit of impacts or is too slow for one, so that the solver has to handle it.
+    left_to_solver: bool,
 }
 
 /// A predicted impact in the event queue.
@@ -93,6 +96,14 @@ struct ImpactPoint {
     delay: f64,
     /// States of A and B.
     states: [Motion; 2],
+}
+
+impl ImpactPoint {
+    /// Speed at which the bodies approach each other along the normal, m/s.
+    fn approach_speed(&self) -> f64 {
+        let [u, v] = self.states.map(|state| state.v + state.omega.cross(self.point - state.x));
+        self.normal.dot(u - v)
+    }
 }
 
 /// Buffers of the stage.
@@ -140,11 +151,15 @@ impl Realtime {
             if candidate.version != event.version {
                 continue;
             }
-            if remaining == 0 {
-                self.impacts.candidates[event.candidate as usize].over_limit = true;
+            // A pair that rattles must not use up the impacts of all others: unresolved, they would pass through
+            // each other.
+            let attempts = candidate.attempts + 1;
+            self.impacts.candidates[event.candidate as usize].attempts = attempts;
+            if attempts > MAX_IMPACTS_OF_PAIR || (remaining == 0 && attempts > MAX_IMPACTS_PER_CANDIDATE) {
+                self.impacts.candidates[event.candidate as usize].left_to_solver = true;
                 continue;
             }
-            remaining -= 1;
+            remaining = remaining.saturating_sub(1);
             let Some((time, impact_point)) = self.refine_impact(&candidate, event.time, dt) else { continue };
             // With the refined time another pair may be first.
             let later = self
@@ -154,6 +169,13 @@ impl Realtime {
                 .is_some_and(|Reverse(next)| next.time < time && event.time < time);
             if later && !event.exact {
                 self.impacts.event_queue.push(Reverse(ImpactEvent { time, exact: true, ..event }));
+                continue;
+            }
+            // Predictions by samples of a rotation do not know the speed: a body that rolls or rocks on
+            // another does not bounce.
+            let resting_speed = self.impacts.resting_speed(&candidate, dt, threshold);
+            if impact_point.approach_speed() < (1.0 - RESTING_SPEED_ROUNDING) * resting_speed {
+                self.impacts.candidates[event.candidate as usize].left_to_solver = true;
                 continue;
             }
             let Some(impulse) = self.impacts.resolve_impact(
@@ -406,17 +428,22 @@ impl Realtime {
             let (manifolds, others) = rest.split_at(count);
             rest = others;
             let clear = |candidate: &ImpactCandidate| {
-                !candidate.over_limit
+                !candidate.left_to_solver
                     && if candidate.collided {
                         self.impacts.separates_after_impact(candidate, dt, threshold)
                     } else {
                         self.impacts.separates_without_impact(candidate, dt, margin, threshold)
                     }
             };
-            if manifolds.iter().all(clear)
-                && let Some(contact) = &mut self.contact_graph.contacts[first.contact as usize]
-            {
-                contact.impact_step = stamp;
+            let is_clear = manifolds.iter().all(clear);
+            let has_collided = manifolds.iter().any(|candidate| candidate.collided);
+            if let Some(contact) = &mut self.contact_graph.contacts[first.contact as usize] {
+                if is_clear {
+                    contact.impact_step = stamp;
+                }
+                if has_collided {
+                    contact.collision_step = stamp;
+                }
             }
         }
     }
@@ -450,7 +477,8 @@ fn candidates(
             mu: contact.material.kinetic_friction,
             version: 0,
             collided: false,
-            over_limit: false,
+            attempts: 0,
+            left_to_solver: false,
         });
     }
 }

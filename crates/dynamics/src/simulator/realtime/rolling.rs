@@ -25,6 +25,8 @@
 
 use super::Realtime;
 use super::contact::Contact;
+use super::contact_graph::ContactGraph;
+use super::joint_constraint::JointConstraints;
 use super::sim_bodies::{Activity, EXACT, NONE, SimBodies};
 use super::tuning::{
     ROLLING_ATTEMPTS, ROLLING_ITERATIONS, ROLLING_MAX_JUMP, ROLLING_MAX_PIECES, ROLLING_PIECE_ANGLE,
@@ -259,16 +261,7 @@ impl Realtime {
         }
         // Bodies with other contacts or joints are left to the sweeps.
         let RollingStage { rolling_bodies, constraint_counts } = rolling;
-        constraint_counts.clear();
-        constraint_counts.resize(sim_bodies.bodies.len(), 0);
-        for (_, pair) in contact_graph.near(stamp) {
-            pair.bodies.iter().for_each(|slot| constraint_counts[*slot as usize] += 1);
-        }
-        for slot in joints.all.iter().flat_map(|joint| joint.bodies).filter(|slot| *slot != NONE) {
-            if let Some(count) = constraint_counts.get_mut(slot as usize) {
-                *count += 2;
-            }
-        }
+        count_constraints(contact_graph, joints, stamp, sim_bodies.bodies.len(), constraint_counts);
         rolling_bodies.retain(|rolling_body| constraint_counts[rolling_body.slot as usize] == 1);
     }
 }
@@ -287,32 +280,7 @@ impl RollingBody {
             return None;
         }
         let motion = *body.motion(world)?;
-        let collider = sim_bodies.collider(contact.colliders[0])?;
-        let pose = ground.motion(world)?.pose() * collider.local_pose;
-        let (normal, height, face) = match &collider.shape {
-            Shape::HalfSpace(half_space) => {
-                let normal = pose.vector(half_space.normal());
-                (normal, normal.dot(pose.translation), None)
-            }
-            Shape::Cuboid(cuboid) => {
-                let local_normal = pose.inverse_vector(contact.first_manifold.normal());
-                let size = local_normal.abs();
-                let axis = if size.x > size.y.max(size.z) {
-                    0
-                } else if size.y > size.z {
-                    1
-                } else {
-                    2
-                };
-                if local_normal[axis].abs() < 1.0 - 1e-6 {
-                    return None;
-                }
-                let normal = pose.vector(DVec3::AXES[axis] * local_normal[axis].signum());
-                let half = cuboid.half_extents();
-                (normal, normal.dot(pose.translation) + half[axis], Some((pose, half, axis)))
-            }
-            _ => return None,
-        };
+        let (normal, height, face) = ground_plane(contact, sim_bodies, world)?;
         Some(Self {
             slot,
             index: body.index,
@@ -465,6 +433,62 @@ impl RollingBody {
         let rocking = (weight * curvature.max(arm) / (gyration + arm * arm)).sqrt();
         let pieces = (dt * spin.max(contact).max(rocking) / ROLLING_PIECE_ANGLE).ceil();
         (pieces <= ROLLING_MAX_PIECES).then(|| pieces.max(1.0) as usize)
+    }
+}
+
+/// The plane on which body B of a contact stands, the static body A being a half-space or a box ⇒ (normal, n·x
+/// of its points in m; for the face of a box, its pose, half extents and the axis along the normal).
+pub(super) fn ground_plane(
+    contact: &Contact,
+    sim_bodies: &SimBodies,
+    world: &World,
+) -> Option<(DVec3, f64, Option<(Pose, DVec3, usize)>)> {
+    let ground = sim_bodies.body(contact.bodies[0]).filter(|ground| ground.status == Status::Fixed)?;
+    let collider = sim_bodies.collider(contact.colliders[0])?;
+    let pose = ground.motion(world)?.pose() * collider.local_pose;
+    match &collider.shape {
+        Shape::HalfSpace(half_space) => {
+            let normal = pose.vector(half_space.normal());
+            Some((normal, normal.dot(pose.translation), None))
+        }
+        Shape::Cuboid(cuboid) => {
+            let local_normal = pose.inverse_vector(contact.first_manifold.normal());
+            let size = local_normal.abs();
+            let axis = if size.x > size.y.max(size.z) {
+                0
+            } else if size.y > size.z {
+                1
+            } else {
+                2
+            };
+            if local_normal[axis].abs() < 1.0 - 1e-6 {
+                return None;
+            }
+            let normal = pose.vector(DVec3::AXES[axis] * local_normal[axis].signum());
+            let half = cuboid.half_extents();
+            Some((normal, normal.dot(pose.translation) + half[axis], Some((pose, half, axis))))
+        }
+        _ => None,
+    }
+}
+
+/// Counts the constraints of every body, by slot: its contacts, plus two for every joint.
+pub(super) fn count_constraints(
+    contact_graph: &ContactGraph,
+    joints: &JointConstraints,
+    stamp: u64,
+    slots: usize,
+    counts: &mut Vec<u32>,
+) {
+    counts.clear();
+    counts.resize(slots, 0);
+    for (_, pair) in contact_graph.near(stamp) {
+        pair.bodies.iter().for_each(|slot| counts[*slot as usize] += 1);
+    }
+    for slot in joints.all.iter().flat_map(|joint| joint.bodies).filter(|slot| *slot != NONE) {
+        if let Some(count) = counts.get_mut(slot as usize) {
+            *count += 2;
+        }
     }
 }
 

@@ -91,6 +91,7 @@ impl Realtime {
         self.integrate_free_bodies(world, dt);
         self.write_mechanisms(world);
         self.write_rolling(world);
+        self.write_sliding(world);
         self.write_direct(world);
         self.solve(dt);
         let solve = watch.lap();
@@ -288,8 +289,10 @@ impl Realtime {
     #[allow(unsafe_code)]
     fn build_constraints(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
-        let any_exact =
-            self.run_mechanisms(world, dt) | self.run_rolling(world, dt) | self.run_direct(world, dt);
+        let any_exact = self.run_mechanisms(world, dt)
+            | self.run_rolling(world, dt)
+            | self.run_sliding(world, dt)
+            | self.run_direct(world, dt);
         let substep_factor_max = self.mark_high_mass_ratio(world, stamp);
         let Self { solvers, sim_bodies, contact_graph, joints, active, gathered, .. } = self;
         solvers.iter_mut().for_each(SubstepSolver::clear);

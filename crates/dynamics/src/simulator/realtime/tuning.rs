@@ -66,6 +66,11 @@ pub(super) const MAX_NUTATION_ANGLE: f64 = 0.1;
 /// are left to the solver.
 pub(super) const MAX_IMPACTS: usize = 1024;
 pub(super) const MAX_IMPACTS_PER_CANDIDATE: usize = 3;
+/// Largest number of impacts of one pair in a step: more than spheres in a row need, fewer than a body that
+/// rattles could have.
+pub(super) const MAX_IMPACTS_OF_PAIR: usize = 128;
+/// Relative difference of the speeds of a predicted and a refined impact that is rounding.
+pub(super) const RESTING_SPEED_ROUNDING: f64 = 1e-6;
 /// Largest number of Newton iterations for the time of an impact; each doubles the digits.
 pub(super) const IMPACT_ITERATIONS: usize = 12;
 /// Gap that counts as zero, and difference of gaps of points that touch at once, in radii of the smaller
@@ -143,6 +148,29 @@ pub(super) const ROLLING_RECOVERY: f64 = 0.1;
 pub(super) const ROLLING_MAX_JUMP: f64 = 0.2;
 /// Height difference up to which further points carry load with the lowest, in lengths of the arm.
 pub(super) const ROLLING_SINGLE_POINT: f64 = 1e-3;
+
+// Sliding bodies.
+
+/// Slower bodies are left to the sweeps, m/s: they are at rest, or about to slide.
+pub(super) const SLIDING_MIN_SPEED: f64 = 1e-3;
+/// Largest speed of the surface by rotation, as a fraction of the speed.
+pub(super) const SLIDING_ROTATION: f64 = 1e-3;
+/// Largest gap of a body that slides, as a fraction of its reach (it moves by μ times the gap too little),
+/// and largest speed at which it separates, as a fraction of the speed that loads add in a step.
+pub(super) const SLIDING_GAP: f64 = 1e-4;
+/// Largest overlap, and largest difference of the gaps of its points, as a fraction of its reach: the sag and
+/// tilt of soft contacts.
+pub(super) const SLIDING_DEPTH: f64 = 1e-2;
+/// Fraction of an overlap or a tilt that is corrected in a step.
+pub(super) const SLIDING_RECOVERY: f64 = 0.2;
+/// Factor by which the centre of pressure must be inside the support polygon.
+pub(super) const SLIDING_POLYGON_MARGIN: f64 = 1.05;
+/// Length of a Runge–Kutta step, in times in which the loads would stop the body.
+pub(super) const SLIDING_PIECE: f64 = 0.1;
+/// Fraction of the speed below which the rest of the motion is a straight line, and acceleration across the
+/// velocity below which all of it is, as a fraction of the deceleration by friction.
+pub(super) const SLIDING_STOP: f64 = 1e-4;
+pub(super) const SLIDING_STRAIGHT: f64 = 1e-9;
 
 // Continuous collision.
 
