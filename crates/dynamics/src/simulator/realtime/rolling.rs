@@ -436,13 +436,16 @@ impl RollingBody {
     }
 }
 
+/// A face of a box: pose and half extents of the box, axis of the face.
+type BoxFace = (Pose, DVec3, usize);
+
 /// The plane on which body B of a contact stands, the static body A being a half-space or a box ⇒ (normal, n·x
 /// of its points in m; for the face of a box, its pose, half extents and the axis along the normal).
 pub(super) fn ground_plane(
     contact: &Contact,
     sim_bodies: &SimBodies,
     world: &World,
-) -> Option<(DVec3, f64, Option<(Pose, DVec3, usize)>)> {
+) -> Option<(DVec3, f64, Option<BoxFace>)> {
     let ground = sim_bodies.body(contact.bodies[0]).filter(|ground| ground.status == Status::Fixed)?;
     let collider = sim_bodies.collider(contact.colliders[0])?;
     let pose = ground.motion(world)?.pose() * collider.local_pose;

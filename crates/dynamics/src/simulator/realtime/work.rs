@@ -161,16 +161,6 @@ impl Realtime {
         }
     }
 
-    /// A body with the mean velocities of the step and the pose at its beginning.
-    fn mean(&self, world: &World, sim_body: &SimBody) -> Option<Motion> {
-        let now = *world.bodies().motion_of(sim_body.id)?;
-        if sim_body.status != Status::Dynamic {
-            return Some(now);
-        }
-        let then = world.initial_states().get(sim_body.index as usize)?;
-        Some(Motion { v: 0.5 * (then.v + now.v), omega: 0.5 * (then.omega + now.omega), ..*then })
-    }
-
     /// Manifolds in the solver, with the work of their impulses.
     fn manifold_works<'s>(&'s self, world: &'s World) -> impl Iterator<Item = ManifoldWork> + 's {
         let stamp = world.counters().steps + 1;
@@ -178,8 +168,7 @@ impl Realtime {
             self.contact_graph.near(stamp).filter_map(|(_, pair)| self.contact_graph.contact(pair));
         contacts.filter(move |contact| contact.impact_step != stamp).flat_map(move |contact| {
             let [a, b] = contact.bodies.map(|slot| self.sim_bodies.body(slot));
-            let sides =
-                a.zip(b).and_then(|(a, b)| Some([(a, self.mean(world, a)?), (b, self.mean(world, b)?)]));
+            let sides = a.zip(b).and_then(|(a, b)| Some([(a, mean(world, a)?), (b, mean(world, b)?)]));
             contact.manifolds().filter_map(move |manifold| {
                 let [(a, one), (b, other)] = sides?;
                 let high_mass_ratio = a.high_mass_ratio || b.high_mass_ratio;
@@ -269,4 +258,14 @@ impl Realtime {
         let frames = [frame(0)?, frame(1)?];
         Some(JointState { time: world.time(), dt: self.dt, frames, turned: record.turned })
     }
+}
+
+/// A body with the mean velocities of the step and the pose at its beginning.
+fn mean(world: &World, sim_body: &SimBody) -> Option<Motion> {
+    let now = *world.bodies().motion_of(sim_body.id)?;
+    if sim_body.status != Status::Dynamic {
+        return Some(now);
+    }
+    let then = world.initial_states().get(sim_body.index as usize)?;
+    Some(Motion { v: 0.5 * (then.v + now.v), omega: 0.5 * (then.omega + now.omega), ..*then })
 }
