@@ -1,13 +1,4 @@
 //! What a simulator may do to a world in a step, and the frame of every step.
-//!
-//! A step is a transaction. [`StepContext::begin`] validates the step length, clears the events of the last step and tells
-//! what has happened to the world since the simulator's own last step. The simulator then gathers loads, writes new
-//! states of the dynamic bodies, reports events and posts work to the energy ledger. [`finish`](StepContext::finish)
-//! moves the kinematic bodies along their paths, advances the clock, lists the bodies that moved, quarantines bodies whose
-//! state is not finite, enforces the bounds of the world and removes broken joints. A context that is dropped before puts
-//! the dynamic bodies back: a step that fails leaves the world as it was.
-//!
-//! The built-in simulators use nothing else to change a world, so a simulator outside this crate can do all they do.
 
 use super::capabilities::{Capabilities, Feature};
 use crate::error::Error;
@@ -15,7 +6,16 @@ use crate::force::ForceAccumulator;
 use crate::rigid::{Inertia, Motion};
 use crate::world::{BodyId, Continuity, Counters, Epoch, Event, JointId, Status, WorkEntry, World};
 
-/// A world during a step; see the [module](self).
+/// A world during a step.
+///
+/// A step is a transaction. [`begin`](Self::begin) validates the step length, clears the events of the last step and tells
+/// what has happened to the world since the simulator's own last step. The simulator then gathers loads, writes new
+/// states of the dynamic bodies, reports events and posts work to the energy ledger. [`finish`](Self::finish)
+/// moves the kinematic bodies along their paths, advances the clock, lists the bodies that moved, quarantines bodies whose
+/// state is not finite, enforces the bounds of the world and removes broken joints. A context that is dropped before puts
+/// the dynamic bodies back: a step that fails leaves the world as it was.
+///
+/// The built-in simulators use nothing else to change a world, so a simulator outside this crate can do all they do.
 ///
 /// A simulator that moves bodies by symplectic Euler:
 ///
@@ -159,7 +159,7 @@ impl<'w> StepContext<'w> {
     }
 
     /// States of the dynamic bodies, to be changed, and their inertias, in the order of
-    /// [`Bodies::ids`](crate::Bodies::ids).
+    /// [`Bodies::ids`](crate::world::Bodies::ids).
     pub fn dynamic_mut(&mut self) -> (&mut [Motion], &[Inertia]) {
         self.world_mut().bodies_mut().dynamic_mut()
     }

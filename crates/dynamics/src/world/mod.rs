@@ -407,7 +407,7 @@ impl World {
     }
 
     /// [`can_collide`](Self::can_collide) for a simulator whose broad phase has found a new pair: if it may not touch, that is
-    /// told as [`Event::Filtered`] at the end of the step, where [`PairFilter::tells`] asks for it.
+    /// reported as [`Event::Filtered`] at the end of the step if [`PairFilter::reports`] is set.
     pub fn filter_pair(&self, a: ShapeId, b: ShapeId) -> Result<bool, Error> {
         Ok(self.evaluate_pair(a, b)?.is_none())
     }
