@@ -178,8 +178,8 @@ impl ContactPatch {
         patch
     }
 
-    /// (bodies before, duration of the hop that ends here, wanted rebound speed as a function of the fastest
-    /// approach) ⇒ the result; none if the sweeps fail.
+    /// (bodies before, duration of the hop that ends here if nothing else acted on them, wanted rebound speed as
+    /// a function of the fastest approach) ⇒ the result; none if the sweeps fail.
     pub fn collide(
         &self,
         bodies: &[ContactBody; 2],
@@ -203,9 +203,10 @@ impl ContactPatch {
         let mut guess =
             wanted / self.acceleration[..n].iter().map(|a| -a.z).fold(f64::MIN_POSITIVE, f64::max);
         for is_last in [false, true] {
-            let slides = self.slides(&after, 2.0 * guess, slip_limit);
+            let slides = self.slides(&after, last_hop.map(|_| 2.0 * guess), slip_limit);
             let hop = if pressed { self.solve(&self.acceleration, Some(&slides)) } else { None };
-            let is_last = is_last || hop.is_none() || slides.iter().all(Option::is_none);
+            let is_last =
+                is_last || hop.is_none() || last_hop.is_none() || slides.iter().all(Option::is_none);
             let (force, lift): (Vectors, Vectors) = match hop {
                 Some((force, left)) => (force, std::array::from_fn(|i| left[i] - self.acceleration[i])),
                 // No acceleration closes the gap but the load of neighbours: rebound along the stopping impulse.
@@ -240,12 +241,15 @@ impl ContactPatch {
     }
 
     /// (velocities after the stop, duration of the hop to come, speed below which a point sticks) ⇒ mean
-    /// direction of slip of the points that slide.
-    fn slides(&self, after: &Vectors, duration: f64, slip_limit: f64) -> [Option<DVec2>; MAX_POINTS] {
+    /// direction of slip of the points that slide; the present one where the motion to come is unknown,
+    /// because other contacts or neighbours act on the bodies as well.
+    fn slides(&self, after: &Vectors, duration: Option<f64>, slip_limit: f64) -> [Option<DVec2>; MAX_POINTS] {
         std::array::from_fn(|i| {
             let (slip, a) = (after[i].truncate(), self.acceleration[i]);
-            (i < self.count && slip.length() > slip_limit)
-                .then(|| mean_slip_direction(slip, a.truncate(), self.friction * -a.z, duration))
+            (i < self.count && slip.length() > slip_limit).then(|| match duration {
+                Some(duration) => mean_slip_direction(slip, a.truncate(), self.friction * -a.z, duration),
+                None => slip.normalize(),
+            })
         })
     }
 
