@@ -49,6 +49,7 @@ mod joint_names;
 pub mod mesh_file;
 mod model;
 pub mod recording;
+pub mod robot;
 mod sandbox_script;
 mod scene;
 mod schema;
