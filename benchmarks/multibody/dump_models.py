@@ -6,7 +6,9 @@
 Robots are read from the packages; none is copied here. A file holds the links (parent, joint, frame, inertia) and states: positions q,
 velocities v, joint forces f with the peer's accelerations `a`; accelerations `b` with the peer's joint forces `g`; for the first ten states
 the peer's mass matrix. Positions and velocities are in our conventions: quaternions x, y, z, w; velocities of a floating base along its own axes, linear
-first. OUT also gets each robot as Pinocchio saves its models, and its URDF, for the timing program `peer_speed`.
+first. The first ten states also have the peer's centre of mass (`com`) and the places of its bodies (`places`: x, y, z and the rotation row by row).
+`path` is the file in the package: `cargo test -p rattleback-scene --test robots -- --ignored` reads it with our readers and compares.
+OUT also gets each robot as Pinocchio saves its models, and its URDF, for `compare_speed.py`.
 """
 
 import argparse
@@ -151,8 +153,18 @@ def dump_pinocchio(name, path, floating, out, states):
         ours = []
         for start, count, way in ways:
             ours += [float(np.arctan2(q[start + 1], q[start]))] if way == "circle" else rows(q[start : start + count])
-        records.append({"q": ours, "v": rows(v), "f": rows(f), "a": rows(a), "b": rows(b), "g": rows(g)})
-    write(out, name, "pinocchio", [0, 0, -9.81], links, records, masses)
+        record = {"q": ours, "v": rows(v), "f": rows(f), "a": rows(a), "b": rows(b), "g": rows(g)}
+        if len(records) < 10:
+            pin.framesForwardKinematics(model, data, q)
+            record["com"] = rows(pin.centerOfMass(model, data, q))
+            record["places"] = {
+                frame.name: rows(data.oMf[index].translation) + rows(data.oMf[index].rotation)
+                for index, frame in enumerate(model.frames)
+                if frame.type == pin.FrameType.BODY and frame.name != "universe"
+            }
+        records.append(record)
+    source = {"path": str(path), "floating": floating, "mass": sum(inertia.mass for inertia in model.inertias)}
+    write(out, name, "pinocchio", [0, 0, -9.81], links, records, masses, source)
     shutil.copy(path, out / f"{name}.urdf")
     model.saveToText(str(out / f"{name}.model"))
     return model.nv
@@ -278,13 +290,24 @@ def dump_mujoco(name, path, out, states):
                 dof, kind = int(model.jnt_dofadr[joint]), int(model.jnt_type[joint])
                 take += list(range(dof, dof + {0: 6, 1: 3, 2: 1, 3: 1}[kind]))
         q = [float(x) for x in q]
-        records.append({"q": q, "v": v, "f": f, "a": rows(a[take]), "b": b, "g": rows(g[take])})
-    write(out, name, "mujoco", rows(model.opt.gravity), links, records, masses)
+        record = {"q": q, "v": v, "f": f, "a": rows(a[take]), "b": b, "g": rows(g[take])}
+        if len(records) < 10:
+            moving = model.body_mass[1:]
+            record["com"] = rows(moving @ data.xipos[1:] / moving.sum())
+            record["places"] = {
+                model.body(body).name: rows(data.xpos[body]) + rows(data.xmat[body])
+                for body in range(1, model.nbody)
+                if model.body(body).name
+            }
+        records.append(record)
+    source = {"path": str(path), "floating": False, "mass": float(model.body_mass.sum())}
+    write(out, name, "mujoco", rows(model.opt.gravity), links, records, masses, source)
     return model.nv
 
 
-def write(out, name, peer, gravity, links, records, masses):
+def write(out, name, peer, gravity, links, records, masses, source):
     content = {"name": name, "peer": peer, "gravity": gravity, "links": links, "states": records, "masses": masses}
+    content |= source
     (out / f"{name}.json").write_text(json.dumps(content))
 
 

@@ -48,6 +48,7 @@ mod include;
 pub mod mesh_file;
 mod model;
 pub mod recording;
+pub mod robot;
 mod sandbox_script;
 mod scene;
 mod schema;

@@ -8,6 +8,7 @@ use crate::error::{Problem, SceneError, SceneWarning};
 use crate::file_access::FileAccess;
 use crate::include::{self, Includes};
 use crate::model::Model;
+use crate::robot::{self, RobotModel, RobotOptions};
 use crate::sandbox_script;
 use crate::script;
 use crate::source::{Fault, MAX_SCENE_BYTES, Read, Source, Span};
@@ -96,24 +97,8 @@ impl Scene {
     /// A file that cannot be read, or the first error in it and its place.
     pub fn load_with(path: &Path, access: FileAccess) -> Result<Self, SceneError> {
         let origin = path.display().to_string();
-        let bytes = read_file(path, MAX_SCENE_BYTES).map_err(|failure| match failure {
-            ReadFailure::Io(source) => SceneError::Io { path: path.into(), source },
-            ReadFailure::TooLarge(bytes) => {
-                SceneError::TooLarge { origin: origin.clone(), bytes, limit: MAX_SCENE_BYTES }
-            }
-        })?;
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                let valid = error.utf8_error().valid_up_to();
-                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                let fault = Fault::new(
-                    Span::from(valid..valid),
-                    Problem::Syntax("the file is not UTF-8 text".into()),
-                );
-                return Err(Source::new(&origin, text).error(fault));
-            }
-        };
+        let limit = if robot::is_robot(&origin) { robot::MAX_ROBOT_BYTES } else { MAX_SCENE_BYTES };
+        let text = read_text(path, limit)?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Self::parse_in(&text, &origin, folder, Some(path), access)
     }
@@ -194,6 +179,9 @@ impl Scene {
         file: Option<&Path>,
         access: FileAccess,
     ) -> Result<Self, SceneError> {
+        if robot::is_robot(origin) {
+            return Self::parse_robot(text, origin, folder, access);
+        }
         check_size(origin, text.len() as u64)?;
         let mut source = Source::new(origin, text.into());
         let how = Includes { folder: &folder, file, access, read: read_included, parse: tree };
@@ -205,6 +193,20 @@ impl Scene {
             }
             Err(fault) => Err(error(&source, fault)),
         }
+    }
+}
+
+impl Scene {
+    /// A robot as a scene of rigid bodies and joints.
+    fn parse_robot(text: &str, origin: &str, folder: PathBuf, access: FileAccess) -> Result<Self, SceneError> {
+        let mut source = Source::new(origin, text.into());
+        let options = RobotOptions { access, ..RobotOptions::default() };
+        let read = RobotModel::read(&mut source, text, &folder, &options);
+        let model = read.map_err(|fault| source.error(fault))?;
+        let (document, left_out) = robot::table(&model, origin);
+        Model::read(&document).map_err(|fault| source.error(fault))?;
+        let warnings = model.warnings().iter().cloned().chain(left_out).collect();
+        Ok(Self { source, folder, access, document, warnings })
     }
 }
 
@@ -244,6 +246,21 @@ fn error(source: &Source, fault: Fault) -> SceneError {
         return source.error(fault);
     }
     source.error(Fault::new(fault.span, sandbox_script::in_script_names(*fault.problem)))
+}
+
+/// Path of a regular file that is not too large ⇒ its text.
+pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, SceneError> {
+    let origin = path.display().to_string();
+    let bytes = read_file(path, limit).map_err(|failure| match failure {
+        ReadFailure::Io(source) => SceneError::Io { path: path.into(), source },
+        ReadFailure::TooLarge(bytes) => SceneError::TooLarge { origin: origin.clone(), bytes, limit },
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+        let problem = Problem::Syntax("the file is not UTF-8 text".into());
+        Source::new(&origin, text).error(Fault::new(Span::from(valid..valid), problem))
+    })
 }
 
 /// Path of a regular file that is not too large ⇒ its bytes.

@@ -1,0 +1,428 @@
+//! Robots from URDF and MJCF: closed forms, hostile files, and real robots against Pinocchio and MuJoCo.
+
+use glam::DVec3;
+use rattleback_dynamics::Registry;
+use rattleback_dynamics::multibody::{Workspace, forward_kinematics, inverse_dynamics};
+use rattleback_scene::robot::{Base, RobotModel, RobotOptions};
+use rattleback_scene::{FileAccess, Scene, SceneError};
+use std::f64::consts::PI;
+use std::fmt::Write as _;
+use std::path::Path;
+
+const G: f64 = 9.81;
+
+fn urdf(text: &str) -> RobotModel {
+    RobotModel::parse(text, "robot.urdf", &RobotOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn mjcf(text: &str) -> RobotModel {
+    RobotModel::parse(text, "robot.xml", &RobotOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refused(text: &str) -> SceneError {
+    match RobotModel::parse(text, "robot", &RobotOptions::default()) {
+        Ok(_) => panic!("accepted: {}", &text[..text.len().min(200)]),
+        Err(error) => error,
+    }
+}
+
+fn link(name: &str, mass: f64, z: f64, moment: f64) -> String {
+    format!(
+        "<link name='{name}'><inertial><origin xyz='0 0 {z}'/><mass value='{mass}'/>\
+         <inertia ixx='{moment}' iyy='{moment}' izz='{moment}'/></inertial></link>"
+    )
+}
+
+fn hinge(name: &str, parent: &str, child: &str, z: f64) -> String {
+    format!(
+        "<joint name='{name}' type='continuous'><parent link='{parent}'/><child link='{child}'/>\
+         <origin xyz='0 0 {z}'/><axis xyz='0 1 0'/></joint>"
+    )
+}
+
+/// Physical pendulum: φ̈ = −m g l sin φ/(I + m l²).
+#[test]
+fn pendulum_accelerates_as_the_formula_says() {
+    let (m, l, i) = (2.0, 0.7, 0.05);
+    let text = format!("<robot name='p'><link name='base'/>{}{}</robot>", link("rod", m, -l, i), hinge("j", "base", "rod", 0.0));
+    let robot = urdf(&text);
+    for phi in [-2.0_f64, 0.3, 1.5] {
+        let expected = -m * G * l * phi.sin() / (i + m * l * l);
+        let a = robot.accelerations(&[phi], &[0.4], &[0.0]).unwrap();
+        assert!((a[0] - expected).abs() < 1e-12 * expected.abs(), "{} {expected}", a[0]);
+    }
+    assert_eq!(robot.center_of_mass(&[0.0]).unwrap(), (m, DVec3::new(0.0, 0.0, -l)));
+}
+
+/// Small oscillations of a bob of `mjcf`: T = 2π √((I + m l²)/(m g l)), I = 2/5 m r² of the sphere.
+#[test]
+fn pendulum_of_an_mjcf_sphere_has_its_period() {
+    let (r, l) = (0.1, 0.8);
+    let robot = mjcf(&format!(
+        "<mujoco><worldbody><body pos='0 0 2'><joint axis='0 1 0'/>\
+         <geom size='{r}' pos='0 0 -{l}' density='500'/></body></worldbody></mujoco>"
+    ));
+    let m = 500.0 * 4.0 / 3.0 * PI * r * r * r;
+    let (mass, center) = robot.center_of_mass(&[0.0]).unwrap();
+    assert!((mass - m).abs() < 1e-12 && (center - DVec3::new(0.0, 0.0, 2.0 - l)).length() < 1e-12);
+    let period = 2.0 * PI * ((0.4 * r * r + l * l) / (G * l)).sqrt();
+    let mut mechanism = robot.mechanism().unwrap();
+    mechanism.set_state(&[1e-4], &[0.0]).unwrap();
+    for _ in 0..1000 {
+        mechanism.step(period / 1000.0).unwrap();
+    }
+    // After one period it is back where it began, at rest.
+    assert!((mechanism.positions()[0] - 1e-4).abs() < 1e-11, "{}", mechanism.positions()[0]);
+    assert!(mechanism.velocities()[0].abs() < 1e-10, "{}", mechanism.velocities()[0]);
+}
+
+/// Two point masses on massless rods, absolute angles θ₁, θ₂ from the vertical (the textbook's double pendulum).
+#[test]
+fn double_pendulum_accelerates_as_the_textbook_says() {
+    let (m1, m2, l1, l2) = (1.3, 0.6, 0.9, 0.5);
+    let bodies = format!("{}{}", link("a", m1, -l1, 0.0), link("b", m2, -l2, 0.0));
+    let joints = format!("{}{}", hinge("ja", "base", "a", 0.0), hinge("jb", "a", "b", -l1));
+    // Joints before links: the order of a file has no meaning.
+    let by_urdf = urdf(&format!("<robot name='d'>{joints}<link name='base'/>{bodies}</robot>"));
+    let by_mjcf = mjcf(&format!(
+        "<mujoco><compiler angle='radian'/><default><joint axis='0 1 0'/></default><worldbody><body name='a'>\
+         <joint name='ja'/><inertial pos='0 0 -{l1}' mass='{m1}' diaginertia='0 0 0'/><body name='b' pos='0 0 -{l1}'>\
+         <joint name='jb'/><inertial pos='0 0 -{l2}' mass='{m2}' diaginertia='0 0 0'/></body></body></worldbody></mujoco>"
+    ));
+    for (t1, t2, w1, w2) in [(0.3_f64, -0.8_f64, 1.0, -2.0), (2.0, 1.1, -0.4, 3.0), (-1.2, 2.9, 0.0, 0.7)] {
+        let d: f64 = t1 - t2;
+        let denominator = 2.0 * m1 + m2 - m2 * (2.0 * d).cos();
+        let a1 = (-G * (2.0 * m1 + m2) * t1.sin()
+            - m2 * G * (t1 - 2.0 * t2).sin()
+            - 2.0 * d.sin() * m2 * (w2 * w2 * l2 + w1 * w1 * l1 * d.cos()))
+            / (l1 * denominator);
+        let a2 = 2.0 * d.sin()
+            * (w1 * w1 * l1 * (m1 + m2) + G * (m1 + m2) * t1.cos() + w2 * w2 * l2 * m2 * d.cos())
+            / (l2 * denominator);
+        for robot in [&by_urdf, &by_mjcf] {
+            let a = robot.accelerations(&[t1, t2 - t1], &[w1, w2 - w1], &[0.0, 0.0]).unwrap();
+            assert!((a[0] - a1).abs() < 1e-11 * (1.0 + a1.abs()), "{} {a1}", a[0]);
+            assert!((a[0] + a[1] - a2).abs() < 1e-11 * (1.0 + a2.abs()), "{} {a2}", a[0] + a[1]);
+        }
+    }
+}
+
+/// Limits, damping, friction and mimic of URDF; a floating base.
+#[test]
+fn urdf_reads_what_is_in_joints() {
+    let text = format!(
+        "<robot name='r'>{}{}{}<joint name='a' type='revolute'><parent link='l0'/><child link='l1'/><axis xyz='0 0 2'/>\
+         <limit lower='-1' upper='2' effort='30' velocity='4'/><dynamics damping='0.5' friction='0.25'/></joint>\
+         <joint name='b' type='prismatic'><parent link='l1'/><child link='l2'/><limit lower='0' upper='1' effort='1' velocity='1'/>\
+         <mimic joint='a' multiplier='3' offset='0.1'/></joint><transmission name='t'/></robot>",
+        link("l0", 1.0, 0.0, 1.0),
+        link("l1", 1.0, 0.0, 1.0),
+        link("l2", 1.0, 0.0, 1.0)
+    );
+    let robot = urdf(&text);
+    let joint = robot.joint("a").unwrap();
+    assert_eq!((joint.limit, joint.max_force, joint.max_speed), (Some([-1.0, 2.0]), 30.0, 4.0));
+    assert_eq!((joint.damping, joint.friction), (0.5, 0.25));
+    assert_eq!(robot.couplings()[0].terms, [(1, 1.0), (0, -3.0)]);
+    assert_eq!(robot.couplings()[0].offset, 0.1);
+    assert!(robot.warnings()[0].message.contains("<transmission>"));
+    let floating = RobotOptions { base: Base::Floating, ..RobotOptions::default() };
+    let robot = RobotModel::parse(&text, "r.urdf", &floating).unwrap();
+    assert_eq!(robot.multibody().velocity_count(), 8);
+    // Without contact and joint forces everything falls.
+    let a = robot.accelerations(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.2, 0.3], &[0.0; 8], &[0.0; 8]).unwrap();
+    let fall = [0.0, 0.0, -G, 0.0, 0.0, 0.0, 0.0, 0.0];
+    assert!(a.iter().zip(fall).all(|(a, b)| (a - b).abs() < 1e-12), "{a:?}");
+}
+
+/// Classes of defaults, Euler angles, references, armature, equality, exclusion and actuators of MJCF.
+#[test]
+fn mjcf_reads_defaults_and_sections() {
+    let robot = mjcf(
+        "<mujoco model='m'><compiler angle='degree' eulerseq='zyx'/>
+         <default><geom density='100'/><default class='heavy'><geom density='2000'/><joint armature='0.25' damping='3'/></default></default>
+         <worldbody><geom type='plane' size='1 1 1'/>
+           <body name='a' childclass='heavy' euler='90 0 0'><joint name='ja' axis='0 0 1' range='-90 90' ref='30'/>
+             <geom type='box' size='.1 .2 .3'/>
+             <body name='b' pos='1 0 0'><joint name='jb' type='slide' axis='1 0 0' class='main'/><geom class='main' type='capsule' fromto='0 0 0 0 0 1' size='.05'/>
+             <site name='s' pos='0 0 1'/></body></body>
+         </worldbody>
+         <contact><exclude body1='a' body2='b'/></contact>
+         <equality><joint joint1='jb' joint2='ja' polycoef='0.1 2'/><connect body1='b' anchor='0 0 1'/></equality>
+         <actuator><motor name='u' joint='ja' gear='50' ctrlrange='-1 1'/><position joint='jb' kp='7'/></actuator>
+         <tendon/></mujoco>",
+    );
+    assert_eq!(robot.name(), "m");
+    let links = robot.multibody().links();
+    assert!((links[0].mass - 2000.0 * 8.0 * 0.006).abs() < 1e-9);
+    let capsule = 100.0 * PI * 0.0025 * (1.0 + 4.0 / 3.0 * 0.05);
+    assert!((links[1].mass - capsule).abs() < 1e-12);
+    assert!((links[1].center_of_mass - DVec3::new(0.0, 0.0, 0.5)).length() < 1e-12);
+    assert_eq!((links[0].armature, links[1].armature), (0.25, 0.0));
+    let limit = robot.joint("ja").unwrap().limit.unwrap();
+    assert!((limit[0] + 120.0 * PI / 180.0).abs() < 1e-12 && (limit[1] - 60.0 * PI / 180.0).abs() < 1e-12);
+    assert_eq!(robot.exclusions(), [[Some(0), Some(1)]]);
+    assert_eq!((robot.couplings()[0].offset, robot.couplings()[0].terms[1]), (0.1, (0, -2.0)));
+    // 90° about z: b is at (0, 1, 0), its top at (0, 1, 1).
+    assert!((robot.loops()[0].points[1] - DVec3::new(0.0, 1.0, 1.0)).length() < 1e-12);
+    assert_eq!((robot.actuators()[0].gear, robot.actuators()[0].range), (50.0, [-1.0, 1.0]));
+    assert_eq!(robot.actuators().len(), 2);
+    let warning = &robot.warnings()[0];
+    assert!(warning.message.contains("<tendon>") && warning.place.line == 12, "{warning}");
+}
+
+/// Three hinges about one point, away from the body's origin, hold that point and turn like a ball joint.
+#[test]
+fn several_joints_of_a_body_act_one_after_the_other() {
+    let robot = mjcf(
+        "<mujoco><compiler angle='radian'/><worldbody><body name='b' pos='0 0 3'><joint axis='1 0 0' pos='0 0 1'/>
+         <joint axis='0 1 0' pos='0 0 1'/><joint axis='0 0 1' pos='0 0 1'/><geom size='0.2'/></body></worldbody></mujoco>",
+    );
+    let tree = robot.multibody();
+    let mut work = Workspace::<f64>::new(tree);
+    let q: [f64; 3] = [0.3, -0.7, 1.1];
+    forward_kinematics(tree, &mut work, &q);
+    let rotation = glam::DMat3::from_rotation_x(q[0]) * glam::DMat3::from_rotation_y(q[1]) * glam::DMat3::from_rotation_z(q[2]);
+    let body = tree.find("b").unwrap();
+    let origin = DVec3::new(0.0, 0.0, 4.0) - rotation * DVec3::Z;
+    assert!((work.origin(body, 0) - origin).length() < 1e-12);
+    assert!((work.rotation(body, 0) - rotation).abs().to_cols_array().iter().all(|x| *x < 1e-12));
+}
+
+/// Hostile files: each error is typed and has the line of its cause.
+#[test]
+fn faults_are_errors_with_their_place() {
+    let two = format!("{}{}{}", link("a", 1.0, 0.0, 1.0), link("b", 1.0, 0.0, 1.0), link("c", 1.0, 0.0, 1.0));
+    let cases: Vec<(&str, String, usize)> = vec![
+        ("cycle: ", format!("<robot>{two}\n{}\n{}\n{}</robot>", hinge("1", "a", "b", 0.0), hinge("2", "b", "c", 0.0), hinge("3", "c", "a", 0.0)), 4),
+        ("two parents", format!("<robot>{two}\n{}\n{}</robot>", hinge("1", "a", "c", 0.0), hinge("2", "b", "c", 0.0)), 3),
+        ("both have no parent", format!("<robot>\n{two}</robot>"), 2),
+        ("moves no mass", format!("<robot>{two}<link name='d'/>{}{}\n{}</robot>", hinge("1", "a", "b", 0.0), hinge("2", "b", "c", 0.0), hinge("3", "c", "d", 0.0)), 2),
+        ("finite", "<robot><link name='a'>\n<inertial><mass value='NaN'/></inertial></link></robot>".into(), 2),
+        ("finite", "<robot><link name='a'>\n<inertial><mass value='1e999'/></inertial></link></robot>".into(), 2),
+        ("finite", "<mujoco><worldbody>\n<body pos='0 1e200 0'/></worldbody></mujoco>".into(), 2),
+        ("numbers with blanks", "<mujoco><worldbody>\n<body pos='0 x 0'/></worldbody></mujoco>".into(), 2),
+        ("unknown link `z`", format!("<robot>{two}\n{}</robot>", hinge("1", "a", "z", 0.0)), 2),
+        ("a link called `a`", "<robot><link name='a'/>\n<link name='a'/></robot>".into(), 2),
+        ("missing.stl", "<robot><link name='a'><collision><geometry>\n<mesh filename='missing.stl'/></geometry></collision></link></robot>".into(), 2),
+        ("missing.stl", "<mujoco><asset>\n<mesh name='m' file='missing.stl'/></asset><worldbody><body><geom type='mesh' mesh='m'/></body></worldbody></mujoco>".into(), 2),
+        ("unknown mesh `n`", "<mujoco><worldbody><body>\n<geom type='mesh' mesh='n'/></body></worldbody></mujoco>".into(), 2),
+        ("unknown default class", "<mujoco><worldbody>\n<geom class='n' size='1'/></worldbody></mujoco>".into(), 2),
+        ("document type", "<!DOCTYPE r [<!ENTITY a 'x'>]>\n<robot/>".into(), 1),
+        ("", "<robot><link name='a'>\n</robot>".into(), 2),
+        ("", String::new(), 1),
+        ("begins with <robot>", "<sdf/>".into(), 1),
+        ("itself", "<mujoco>\n<include file='nowhere.xml'/></mujoco>".into(), 2),
+        ("not zero", format!("<robot>{two}\n<joint name='j' type='continuous'><parent link='a'/><child link='b'/><axis xyz='0 0 0'/></joint></robot>"), 2),
+        ("no moment above", "<robot>\n<link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='9'/></inertial></link></robot>".into(), 2),
+    ];
+    for (expected, text, line) in cases {
+        let error = refused(&text);
+        let place = error.place().unwrap_or_else(|| panic!("{error}")).clone();
+        let message = error.to_string();
+        if !expected.is_empty() && !["itself", "document type", "cycle: "].contains(&expected) {
+            assert!(message.contains(expected), "`{expected}`: {message}");
+        }
+        assert!(place.line == line || expected == "cycle: ", "`{expected}` in line {line}: {message}");
+    }
+}
+
+/// Depth and length are no danger for the stack.
+#[test]
+fn deep_and_long_files_do_not_overflow_the_stack() {
+    let deep = 10_000;
+    let text = format!("{}{}", "<a>".repeat(deep), "</a>".repeat(deep));
+    refused(&text);
+    refused(&format!("<robot>{text}</robot>"));
+    refused(&format!("<mujoco>{}{}</mujoco>", "<default class='x'>".repeat(deep), "</default>".repeat(deep)));
+    let body = "<body pos='0 0 -.1'><joint axis='0 1 0'/><geom size='.05'/>";
+    let nested =
+        format!("<mujoco><worldbody>{}{}</worldbody></mujoco>", body.repeat(deep), "</body>".repeat(deep));
+    assert_eq!(mjcf(&nested).multibody().velocity_count(), deep);
+    let frames = format!(
+        "<mujoco><worldbody>{}{}</worldbody></mujoco>",
+        "<frame pos='1 0 0'>".repeat(deep),
+        "</frame>".repeat(deep)
+    );
+    assert_eq!(mjcf(&frames).multibody().velocity_count(), 0);
+    let long = 100_000;
+    let mut chain = String::from("<robot name='chain'><link name='l0'/>");
+    for k in 1..=long {
+        let (parent, child) = (format!("l{}", k - 1), format!("l{k}"));
+        chain += &link(&child, 0.5, -0.1, 0.01);
+        chain += &hinge(&format!("j{k}"), &parent, &child, -0.2);
+    }
+    let robot = urdf(&(chain.clone() + "</robot>"));
+    assert_eq!(robot.multibody().velocity_count(), long);
+    let zero = vec![0.0; long];
+    let a = robot.accelerations(&zero, &zero, &zero).unwrap();
+    // It hangs at rest.
+    assert!(a.iter().all(|a| a.abs() < 1e-9));
+    // The same as a ring.
+    let ring = format!("{chain}{}</robot>", hinge("last", &format!("l{long}"), "l0", 0.0));
+    let message = refused(&ring).to_string();
+    assert!(message.contains("cycle") && message.len() < 2000, "{}", message.len());
+}
+
+/// Random changes of files: an answer or an error, never a panic.
+#[test]
+fn mutated_files_do_not_panic() {
+    let good = [
+        format!("<robot name='r'>{}{}{}</robot>", link("a", 1.0, 0.1, 1.0), link("b", 1.0, 0.2, 1.0), hinge("j", "a", "b", 0.5)),
+        "<mujoco><compiler angle='radian'/><default><geom size='.1'/></default><worldbody><body name='a' pos='0 0 1'><freejoint/><geom type='box' size='1 1 1'/>\
+         <body><joint axis='0 1 0' range='-1 1'/><geom type='capsule' fromto='0 0 0 1 0 0'/></body></body></worldbody><equality><weld body1='a'/></equality></mujoco>"
+            .into(),
+    ];
+    let pieces = ["'", "<", ">", "/", "nan", "1e308", "-1", "0", "&amp;", "<body>", "</body>", "link", "é", " ", "\0", "inf"];
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let mut accepted = 0;
+    for round in 0..4000 {
+        let mut text: Vec<char> = good[round % 2].chars().collect();
+        for _ in 0..=random(3) {
+            let (from, count) = (random(text.len()), random(6));
+            let to = (from + count).min(text.len());
+            text.splice(from..to, pieces[random(pieces.len())].chars());
+        }
+        let text: String = text.into_iter().collect();
+        if let Ok(robot) = RobotModel::parse(&text, "mutated", &RobotOptions::default()) {
+            accepted += 1;
+            let n = robot.multibody().velocity_count();
+            let _ = robot.accelerations(robot.initial_positions(), &vec![0.1; n], &vec![0.2; n]);
+            let _ = robot.mechanism();
+        }
+        let _ = Scene::parse(&text, "mutated.xml").map(|scene| scene.build(&Registry::default()).is_ok());
+    }
+    assert!(accepted > 50, "{accepted}");
+}
+
+/// A robot as a scene of rigid bodies: the pendulum falls with the acceleration of the formula.
+#[test]
+fn a_robot_is_a_scene() {
+    let (m, l, i) = (2.0, 0.7, 0.05);
+    let text = format!("<robot name='p'><link name='base'/>{}{}</robot>", link("rod", m, -l, i), hinge("j", "base", "rod", 0.0));
+    let text = text.replace("<origin xyz='0 0 0'/>", "<origin xyz='0 0 0' rpy='0 -1.5707963267948966 0'/>");
+    let scene = Scene::parse(&text, "pendulum.urdf").unwrap();
+    let mut built = scene.build(&Registry::default()).unwrap();
+    let rod = built.world.find_body("rod").unwrap();
+    let h = 1e-3;
+    for _ in 0..10 {
+        built.simulator.step(&mut built.world, h).unwrap();
+    }
+    let expected = m * G * l / (i + m * l * l) * 10.0 * h;
+    let omega = built.world.body(rod).unwrap().angular_velocity().length();
+    assert!((omega - expected).abs() < 1e-3 * expected, "{omega} {expected}");
+    let again = Scene::parse(&scene.to_toml(), "pendulum.toml").unwrap();
+    assert_eq!(again.to_toml(), scene.to_toml());
+}
+
+fn numbers(value: &serde_json::Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+/// ‖a − b‖ relative to ‖b‖, largest components.
+fn difference(a: &[f64], b: &[f64]) -> f64 {
+    let size = b.iter().fold(1e-300_f64, |size, b| size.max(b.abs()));
+    a.iter().zip(b).fold(0.0_f64, |worst, (a, b)| worst.max((a - b).abs())) / size
+}
+
+/// Order of the peer's joints ⇒ places of their positions and velocities in ours.
+fn places(robot: &RobotModel, dump: &serde_json::Value) -> (Vec<usize>, Vec<usize>) {
+    let tree = robot.multibody();
+    if dump["peer"] == "mujoco" {
+        return ((0..tree.position_count()).collect(), (0..tree.velocity_count()).collect());
+    }
+    let (mut q, mut v) = (Vec::new(), Vec::new());
+    for joint in dump["links"].as_array().unwrap() {
+        let name = joint["name"].as_str().unwrap();
+        let own = robot.joint(name).unwrap_or_else(|| panic!("no joint {name}"));
+        q.extend(tree.positions_of(own.link));
+        v.extend(tree.velocities_of(own.link));
+    }
+    (q, v)
+}
+
+/// Real robots from packages against Pinocchio and MuJoCo. Needs `benchmarks/multibody/dump_models.py OUT` and RATTLEBACK_ROBOT_DUMPS=OUT.
+#[test]
+#[ignore = "needs files that benchmarks/multibody/dump_models.py writes"]
+fn real_robots_agree_with_their_peers() {
+    let folder = std::env::var("RATTLEBACK_ROBOT_DUMPS").expect("RATTLEBACK_ROBOT_DUMPS is the folder of the dumps");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let (mut report, mut bad) = (String::new(), 0);
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "json")) {
+        let dump: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let name = dump["name"].as_str().unwrap();
+        let Some(path) = dump["path"].as_str() else { continue };
+        let base = if dump["floating"] == true { Base::Floating } else { Base::Fixed };
+        let meshes = dump["peer"] == "mujoco";
+        let options = RobotOptions { base, access: FileAccess::Anywhere, meshes };
+        let robot = match RobotModel::load(Path::new(path), &options) {
+            Ok(robot) => robot,
+            Err(error) => {
+                let _ = writeln!(report, "{name:16} {error}");
+                bad += 1;
+                continue;
+            }
+        };
+        let tree = robot.multibody();
+        let states = dump["states"].as_array().unwrap();
+        let (at_q, at_v) = places(&robot, &dump);
+        if at_v.len() != tree.velocity_count() || at_q.len() != numbers(&states[0]["q"]).len() {
+            let _ = writeln!(report, "{name:16} {} velocities, the peer has {}", tree.velocity_count(), at_v.len());
+            bad += 1;
+            continue;
+        }
+        let (n, mut work) = (tree.velocity_count(), Workspace::<f64>::new(tree));
+        let [mut worst_a, mut worst_g, mut worst_r, mut worst_p, mut worst_c] = [0.0_f64; 5];
+        for state in states {
+            let ours = |key: &str, places: &[usize], count| {
+                let mut all = vec![0.0; count];
+                for (place, x) in places.iter().zip(numbers(&state[key])) {
+                    all[*place] = x;
+                }
+                all
+            };
+            let q = ours("q", &at_q, tree.position_count());
+            let [v, f, a, b, g] = ["v", "f", "a", "b", "g"].map(|key| ours(key, &at_v, n));
+            let accelerations = robot.accelerations(&q, &v, &f).unwrap();
+            worst_a = worst_a.max(difference(&accelerations, &a));
+            let mut forces = vec![0.0; n];
+            inverse_dynamics(tree, &mut work, (&q, &v, &b), None, robot.gravity(), &mut forces).unwrap();
+            worst_g = worst_g.max(difference(&forces, &g));
+            // Residual of our accelerations: M q̈ + h − τ.
+            inverse_dynamics(tree, &mut work, (&q, &v, &accelerations), None, robot.gravity(), &mut forces).unwrap();
+            worst_r = worst_r.max(difference(&forces, &f));
+            if let Some(places) = state["places"].as_object() {
+                forward_kinematics(tree, &mut work, &q);
+                for (body, place) in places {
+                    let Some(link) = tree.find(body) else { panic!("{name}: no link {body}") };
+                    let (p, r) = (work.origin(link, 0), work.rotation(link, 0).transpose().to_cols_array());
+                    let own: Vec<f64> = p.to_array().into_iter().chain(r).collect();
+                    worst_p = worst_p.max(difference(&own, &numbers(place)));
+                }
+                let (_, center) = robot.center_of_mass(&q).unwrap();
+                worst_c = worst_c.max((center - DVec3::from_slice(&numbers(&state["com"]))).length());
+            }
+        }
+        let mass = robot.center_of_mass(robot.initial_positions()).unwrap().0;
+        let worst_m = (mass / dump["mass"].as_f64().unwrap() - 1.0).abs();
+        let fails = worst_a.min(worst_r.max(worst_g)) > 1e-9 || worst_p > 1e-9 || worst_c > 1e-9 || worst_m > 1e-9;
+        bad += usize::from(fails);
+        let _ = writeln!(
+            report,
+            "{name:16} {n:3} v {:4} states: q̈ {worst_a:.1e}, τ {worst_g:.1e}, residual {worst_r:.1e}, places {worst_p:.1e}, \
+             centre {worst_c:.1e}, mass {worst_m:.1e}, {} warnings{}",
+            states.len(),
+            robot.warnings().len(),
+            if fails { "  <<<" } else { "" }
+        );
+    }
+    println!("{report}");
+    assert_eq!(bad, 0, "{report}");
+}
