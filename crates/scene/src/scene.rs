@@ -198,7 +198,12 @@ impl Scene {
 
 impl Scene {
     /// A robot as a scene of rigid bodies and joints.
-    fn parse_robot(text: &str, origin: &str, folder: PathBuf, access: FileAccess) -> Result<Self, SceneError> {
+    fn parse_robot(
+        text: &str,
+        origin: &str,
+        folder: PathBuf,
+        access: FileAccess,
+    ) -> Result<Self, SceneError> {
         let mut source = Source::new(origin, text.into());
         let options = RobotOptions { access, ..RobotOptions::default() };
         let read = RobotModel::read(&mut source, text, &folder, &options);

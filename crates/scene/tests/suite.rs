@@ -17,6 +17,7 @@ mod never_panics;
 mod old_names;
 mod realtime_scenes;
 mod recording;
+mod robots;
 mod same_bits;
 mod sandbox_script;
 mod schema;

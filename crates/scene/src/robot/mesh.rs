@@ -34,14 +34,23 @@ impl<'a> MeshFiles<'a> {
     }
 
     /// (attribute with the name of a file, folder of meshes) ⇒ mesh; none if meshes are not wanted or the format is not read.
-    pub fn read(&mut self, file: &Attribute, inside: &Path, notes: &mut Notes) -> Read<Option<Arc<PolygonSoup>>> {
+    pub fn read(
+        &mut self,
+        file: &Attribute,
+        inside: &Path,
+        notes: &mut Notes,
+    ) -> Read<Option<Arc<PolygonSoup>>> {
         let name = file.value.trim();
-        let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let extension =
+            Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if !self.wanted {
             return Ok(None);
         }
         if UNREAD.iter().any(|unread| extension.eq_ignore_ascii_case(unread)) {
-            notes.add(file.span, format!("meshes in the format .{extension} are not read; the shape is left out"));
+            notes.add(
+                file.span,
+                format!("meshes in the format .{extension} are not read; the shape is left out"),
+            );
             return Ok(None);
         }
         let refuse = |reason: String| Fault::new(file.span, Problem::Mesh(format!("`{name}`: {reason}")));
@@ -75,7 +84,11 @@ impl<'a> MeshFiles<'a> {
             let hint = "not in the robot's folder; --allow-outside looks for the package above it";
             return Err(hint.into());
         }
-        let folder = std::fs::canonicalize(if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder });
+        let folder = std::fs::canonicalize(if self.folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            self.folder
+        });
         for above in folder.map_err(|error| error.to_string())?.ancestors().take(MAX_ABOVE) {
             for path in [above.join(package), above.join(below)] {
                 if path.is_file() {

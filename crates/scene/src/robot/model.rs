@@ -9,8 +9,8 @@ use crate::file_access::FileAccess;
 use crate::source::{Fault, Source, Span};
 use glam::DVec3;
 use rattleback_dynamics::multibody::{
-    Actuator, Coupling, DynamicsError, Element, Friction, Limit, LinkTree, LoopClosure, Mechanism, MechanismError,
-    Workspace, center_of_mass, forward_dynamics, forward_kinematics,
+    Actuator, Coupling, DynamicsError, Element, Friction, Limit, LinkTree, LoopClosure, Mechanism,
+    MechanismError, Workspace, center_of_mass, forward_dynamics, forward_kinematics,
 };
 use rattleback_geometry::{Pose, Shape};
 use std::path::Path;
@@ -146,7 +146,10 @@ impl RobotModel {
     ) -> Result<Self, Fault> {
         if text.len() as u64 > MAX_ROBOT_BYTES {
             let (found, limit) = (text.len().to_string(), MAX_ROBOT_BYTES as usize);
-            return Err(Fault::new(Span::default(), Problem::Limit { what: "bytes of a robot", found, limit }));
+            return Err(Fault::new(
+                Span::default(),
+                Problem::Limit { what: "bytes of a robot", found, limit },
+            ));
         }
         let mut xml = Xml::parse(text, 0)?;
         let (mut notes, meshes) = (Notes::default(), MeshFiles::new(folder, options));
@@ -299,5 +302,6 @@ impl RobotModel {
 /// Whether a file is a robot, by its name.
 pub(crate) fn is_robot(origin: &str) -> bool {
     let extension = Path::new(origin).extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|given| ["urdf", "xml", "mjcf"].iter().any(|known| given.eq_ignore_ascii_case(known)))
+    extension
+        .is_some_and(|given| ["urdf", "xml", "mjcf"].iter().any(|known| given.eq_ignore_ascii_case(known)))
 }

@@ -57,7 +57,10 @@ pub(super) fn read(
     for element in xml.children(root, "joint") {
         let name = element.required("name", "name of the joint")?;
         if !joint_names.insert(&name.value) {
-            return Err(Fault::new(name.span, Problem::Duplicate { kind: "joint", name: name.value.clone() }));
+            return Err(Fault::new(
+                name.span,
+                Problem::Duplicate { kind: "joint", name: name.value.clone() },
+            ));
         }
         joint(xml, element, &places, &mut draft, notes)?;
     }
@@ -78,7 +81,11 @@ fn connect_root(draft: &mut Draft, places: &HashMap<&str, usize>, base: Base) ->
         (0..draft.links.len()).filter(|place| own(*place) && draft.links[*place].1.is_none()).collect();
     if let [first, second, ..] = roots[..] {
         let name = |place: usize| &draft.links[place].0.name;
-        let message = format!("links `{}` and `{}` both have no parent; a robot has one root", name(first), name(second));
+        let message = format!(
+            "links `{}` and `{}` both have no parent; a robot has one root",
+            name(first),
+            name(second)
+        );
         return Err(Fault::new(draft.links[second].2, Problem::Conflict(message)));
     }
     // Without a root there is a cycle, which the tree reports.
@@ -119,7 +126,8 @@ fn origin(xml: &Xml, of: &Element) -> Read<Pose> {
         return Ok(Pose::new(q.normalize(), xyz));
     }
     let rpy = element.vector("rpy")?.unwrap_or_default();
-    let rotation = DQuat::from_rotation_z(rpy.z) * DQuat::from_rotation_y(rpy.y) * DQuat::from_rotation_x(rpy.x);
+    let rotation =
+        DQuat::from_rotation_z(rpy.z) * DQuat::from_rotation_y(rpy.y) * DQuat::from_rotation_x(rpy.x);
     Ok(Pose::new(rotation.normalize(), xyz))
 }
 
@@ -127,7 +135,8 @@ fn origin(xml: &Xml, of: &Element) -> Read<Pose> {
 fn inertial(xml: &Xml, element: &Element, link: Link) -> Read<Link> {
     let Some(inertial) = xml.child(element, "inertial") else { return Ok(link) };
     let pose = origin(xml, inertial)?;
-    let mass_element = xml.child(inertial, "mass").ok_or_else(|| inertial.missing("mass", "an element, kg"))?;
+    let mass_element =
+        xml.child(inertial, "mass").ok_or_else(|| inertial.missing("mass", "an element, kg"))?;
     let given = mass_element.required("value", "mass, kg")?;
     let mass = given.number()?;
     if mass < 0.0 {
@@ -193,7 +202,9 @@ fn joint<'a>(
             Arc::new(Planar)
         }
         _ => {
-            return Err(type_name.refuse("revolute, continuous, prismatic, fixed, floating, planar or spherical"));
+            return Err(
+                type_name.refuse("revolute, continuous, prismatic, fixed, floating, planar or spherical")
+            );
         }
     };
     let parent_name = draft.links[parent].0.name.clone();
@@ -282,7 +293,9 @@ fn collision_shape(
     let refused = |span: Span| move |error| Fault::new(span, Problem::Refused(format!("{error}")));
     let refused = refused(element.span);
     let shape = match element.tag.as_str() {
-        "box" => Shape::cuboid(0.5 * element.required("size", "three lengths, m")?.vector()?).map_err(refused)?,
+        "box" => {
+            Shape::cuboid(0.5 * element.required("size", "three lengths, m")?.vector()?).map_err(refused)?
+        }
         "sphere" => Shape::sphere(number("radius")?).map_err(refused)?,
         "cylinder" => Shape::cylinder(number("radius")?, number("length")?).map_err(refused)?,
         "capsule" => Shape::capsule(number("radius")?, number("length")?).map_err(refused)?,

@@ -52,8 +52,7 @@ pub(super) fn read(xml: &Xml, files: MeshFiles<'_>, notes: &mut Notes) -> Read<D
     let compiler = Compiler::read(xml, root)?;
     let classes = Classes::read(xml, root)?;
     let meshes = Meshes::read(xml, root, &compiler, &classes, files, notes)?;
-    let mut context =
-        Context { xml, compiler, classes, meshes, sites: HashMap::new(), bodies: 0 };
+    let mut context = Context { xml, compiler, classes, meshes, sites: HashMap::new(), bodies: 0 };
     for option in xml.children(root, "option") {
         read_option(option, &mut draft, notes)?;
     }
