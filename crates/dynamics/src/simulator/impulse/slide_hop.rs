@@ -77,6 +77,10 @@ pub(super) fn mean_slip_direction(velocity: DVec2, a: DVec2, b: f64, duration: f
     }
     let rest = duration - t;
     x += 0.5 * rest * rest * (a - b * held);
+    // Friction does not hold the point: it goes on, along a.
+    if a.length() > b {
+        x += rest * v;
+    }
     let half = 0.5 * duration;
     ((velocity + half * a - x / duration) / (half * b)).clamp_length_max(1.0)
 }
