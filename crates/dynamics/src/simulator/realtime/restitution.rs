@@ -172,9 +172,9 @@ impl Realtime {
                 continue;
             }
             // Predictions by samples of a rotation do not know the speed: a body that rolls or rocks on
-            // another does not bounce.
-            let resting_speed = self.impacts.resting_speed(&candidate, dt, threshold);
-            if impact_point.approach_speed() < (1.0 - RESTING_SPEED_ROUNDING) * resting_speed {
+            // another under its weight does not bounce.
+            let load_speed = self.impacts.resting_speed(&candidate, dt, threshold) - MIN_IMPACT_SPEED;
+            if impact_point.approach_speed() < (1.0 - RESTING_SPEED_ROUNDING) * load_speed {
                 self.impacts.candidates[event.candidate as usize].left_to_solver = true;
                 continue;
             }

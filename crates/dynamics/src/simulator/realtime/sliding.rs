@@ -21,8 +21,8 @@ use super::contact::Contact;
 use super::rolling::{count_constraints, ground_plane};
 use super::sim_bodies::{Activity, EXACT, SimBodies};
 use super::tuning::{
-    SLIDING_DEPTH, SLIDING_GAP, SLIDING_MIN_SPEED, SLIDING_PIECE, SLIDING_POLYGON_MARGIN, SLIDING_RECOVERY,
-    SLIDING_ROTATION, SLIDING_STOP, SLIDING_STRAIGHT,
+    SLIDING_DEPTH, SLIDING_GAP, SLIDING_LAST_TIME, SLIDING_MIN_SPEED, SLIDING_PIECE, SLIDING_POLYGON_MARGIN,
+    SLIDING_RECOVERY, SLIDING_ROTATION, SLIDING_STOP, SLIDING_STRAIGHT,
 };
 use crate::rigid::{Inertia, Motion};
 use crate::world::{Status, World};
@@ -202,7 +202,14 @@ impl SlidingBody {
             return None;
         }
         let landed = velocity * (1.0 - (kinetic * approach.max(0.0) / speed).min(1.0));
-        let (moved, last) = slide(landed, pull, kinetic * weight, dt);
+        let (mut moved, mut last) = slide(landed, pull, kinetic * weight, dt);
+        // The next step would be left to the sweeps, which would begin with the friction of sliding.
+        if last.length() <= SLIDING_MIN_SPEED {
+            let (rest, end) = slide(last, pull, kinetic * weight, SLIDING_LAST_TIME);
+            if end == DVec3::ZERO {
+                (moved, last) = (moved + rest, end);
+            }
+        }
         let stopped = last == DVec3::ZERO;
         if stopped && pull.length() > fixed * weight {
             return None;

@@ -153,6 +153,8 @@ pub(super) const ROLLING_SINGLE_POINT: f64 = 1e-3;
 
 /// Slower bodies are left to the sweeps, m/s: they are at rest, or about to slide.
 pub(super) const SLIDING_MIN_SPEED: f64 = 1e-3;
+/// A body that slower than this stops within this time stops at once, s.
+pub(super) const SLIDING_LAST_TIME: f64 = 0.1;
 /// Largest speed of the surface by rotation, as a fraction of the speed.
 pub(super) const SLIDING_ROTATION: f64 = 1e-3;
 /// Largest gap of a body that slides, as a fraction of its reach (it moves by μ times the gap too little),
