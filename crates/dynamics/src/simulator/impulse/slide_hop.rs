@@ -34,6 +34,8 @@ const STRAIGHT: f64 = 1e-6;
 const STEP_SHARE: f64 = 0.2;
 /// Speed, in parts of the largest change within the hop, at which a point has stopped.
 const STOPPED: f64 = 1e-3;
+/// Cosine of the angle to the acceleration from which on a point slides straight.
+const ALIGNED: f64 = 1.0 - 1e-7;
 /// Largest number of steps: at the first speed to which a hop matters, about 70 reach [`STOPPED`].
 const STEPS: usize = 128;
 
@@ -63,7 +65,13 @@ pub(super) fn mean_slip_direction(velocity: DVec2, a: DVec2, b: f64, duration: f
     let (mut v, mut x, mut t) = (velocity, DVec2::ZERO, 0.0);
     for _ in 0..STEPS {
         let speed = v.length();
-        if t >= duration || speed <= STOPPED * most * duration {
+        // A point that friction does not hold turns until it slides along a, from where on its acceleration is constant.
+        let ends = if a.length() > b {
+            v.dot(a) >= ALIGNED * speed * a.length() || speed <= STOPPED * STOPPED * most * duration
+        } else {
+            speed <= STOPPED * most * duration
+        };
+        if t >= duration || ends {
             break;
         }
         let h = (STEP_SHARE * speed / most).min(duration - t);
@@ -77,7 +85,6 @@ pub(super) fn mean_slip_direction(velocity: DVec2, a: DVec2, b: f64, duration: f
     }
     let rest = duration - t;
     x += 0.5 * rest * rest * (a - b * held);
-    // Friction does not hold the point: it goes on, along a.
     if a.length() > b {
         x += rest * v;
     }
