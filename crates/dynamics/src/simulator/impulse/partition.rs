@@ -267,8 +267,11 @@ impl Partition {
         let longest = CORNER_TIME_LIMIT * self.fall_time();
         if wait < longest && longest.is_finite() {
             let motion = [&motion[0], &motion[1]];
-            if support_bounds(&mut self.support_bounds, parts, bodies, motion, normal, face, longest) {
-                wait = landing_time(&self.support_bounds, distance, rule, [wait, longest]);
+            let (bounds, is_near) = (&mut self.support_bounds, distance < self.epsilon);
+            if let Some(latest) =
+                support_bounds(bounds, parts, bodies, motion, normal, face, longest, is_near)
+            {
+                wait = landing_time(&self.support_bounds, distance, rule, [wait, latest]);
             }
         }
         self.pairs[index as usize].bound = bound;
