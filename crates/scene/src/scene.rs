@@ -206,7 +206,7 @@ impl Scene {
     ) -> Result<Self, SceneError> {
         let mut source = Source::new(origin, text.into());
         let options = RobotOptions { access, ..RobotOptions::default() };
-        let read = RobotModel::read(&mut source, text, &folder, &options);
+        let read = RobotModel::read(&mut source, text, &folder, options);
         let model = read.map_err(|fault| source.error(fault))?;
         let (document, left_out) = robot::table(&model, origin);
         Model::read(&document).map_err(|fault| source.error(fault))?;

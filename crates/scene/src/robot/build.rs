@@ -245,7 +245,7 @@ fn tree_fault(error: &TreeError, spans: &HashMap<String, Span>, otherwise: Span)
         TreeError::Cycle { links } => {
             let mut names = links.iter().take(LISTED).cloned().collect::<Vec<_>>().join(" → ");
             if links.len() > LISTED {
-                names += &format!(" → … ({} links)", links.len());
+                names = format!("{names} → … ({} links)", links.len());
             }
             let span = links.first().map_or(otherwise, at);
             Fault::new(span, Problem::Conflict(format!("the joints form a cycle: {names}")))

@@ -29,7 +29,7 @@ pub(super) struct MeshFiles<'a> {
 }
 
 impl<'a> MeshFiles<'a> {
-    pub fn new(folder: &'a Path, options: &RobotOptions) -> Self {
+    pub fn new(folder: &'a Path, options: RobotOptions) -> Self {
         Self { folder, access: options.access, wanted: options.meshes, known: BTreeMap::new() }
     }
 

@@ -123,7 +123,7 @@ impl RobotModel {
     /// The first error in the text and its place.
     pub fn parse(text: &str, origin: &str, options: &RobotOptions) -> Result<Self, SceneError> {
         let mut source = Source::new(origin, text.into());
-        Self::read(&mut source, text, Path::new(""), options).map_err(|fault| source.error(fault))
+        Self::read(&mut source, text, Path::new(""), *options).map_err(|fault| source.error(fault))
     }
 
     /// Path of a file ⇒ robot. Paths of meshes and included files are relative to its folder.
@@ -134,7 +134,7 @@ impl RobotModel {
         let text = crate::scene::read_text(path, MAX_ROBOT_BYTES)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut source = Source::new(&path.display().to_string(), text.clone());
-        Self::read(&mut source, &text, folder, options).map_err(|fault| source.error(fault))
+        Self::read(&mut source, &text, folder, *options).map_err(|fault| source.error(fault))
     }
 
     /// (source, to which included files are added, its text, folder, options) ⇒ robot.
@@ -142,7 +142,7 @@ impl RobotModel {
         source: &mut Source,
         text: &str,
         folder: &Path,
-        options: &RobotOptions,
+        options: RobotOptions,
     ) -> Result<Self, Fault> {
         if text.len() as u64 > MAX_ROBOT_BYTES {
             let (found, limit) = (text.len().to_string(), MAX_ROBOT_BYTES as usize);

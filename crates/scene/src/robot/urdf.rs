@@ -23,7 +23,7 @@ const SILENT: [&str; 2] = ["material", "self_collision_checking"];
 /// Elements of a URDF file ⇒ draft.
 pub(super) fn read(
     xml: &Xml,
-    options: &RobotOptions,
+    options: RobotOptions,
     mut meshes: MeshFiles<'_>,
     notes: &mut Notes,
 ) -> Read<Draft> {
@@ -120,7 +120,7 @@ fn origin(xml: &Xml, of: &Element) -> Read<Pose> {
     if let Some(quaternion) = element.get("quat_xyzw") {
         let [x, y, z, w] = quaternion.array()?;
         let q = DQuat::from_xyzw(x, y, z, w);
-        if !(q.length() > 1e-14) {
+        if q.length().is_nan() || q.length() <= 1e-14 {
             return Err(quaternion.refuse("a quaternion that is not zero"));
         }
         return Ok(Pose::new(q.normalize(), xyz));
@@ -168,13 +168,11 @@ fn joint<'a>(
     let end = |tag: &'static str| {
         let end = xml.child(element, tag).ok_or_else(|| element.missing(tag, "an element with a `link`"))?;
         let link = end.required("link", "name of a link")?;
-        match places.get(link.value.as_str()) {
-            Some(place) => Ok((*place, link)),
-            None => {
-                let known = places.keys().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-                Err(super::build::unknown("link", &link.value, link.span, known.iter()))
-            }
+        if let Some(place) = places.get(link.value.as_str()) {
+            return Ok((*place, link));
         }
+        let known = places.keys().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        Err(super::build::unknown("link", &link.value, link.span, known.iter()))
     };
     let ((parent, _), (child, child_name)) = (end("parent")?, end("child")?);
     if let Some(before) = &draft.links[child].1 {

@@ -12,6 +12,7 @@ use rattleback_geometry::{MassProperties, Pose, symmetric_eigen};
 
 /// Mass, kg, centre of mass, m, and inertia about it, kg·m², in the body's frame.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_field_names)]
 pub(super) struct Mass {
     pub mass: f64,
     pub center: DVec3,
