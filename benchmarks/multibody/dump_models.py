@@ -146,6 +146,8 @@ def dump_pinocchio(name, path, floating, out, states):
         f *= 10
         a = pin.aba(model, data, q, v, f).copy()
         g = pin.rnea(model, data, q, v, b).copy()
+        if not np.isfinite(a).all():
+            raise ValueError("a joint moves no mass: the accelerations of Pinocchio are not finite")
         if len(masses) < 10:
             mass = pin.crba(model, data, q).copy()
             mass = np.triu(mass) + np.triu(mass, 1).T

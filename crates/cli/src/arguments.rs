@@ -256,7 +256,7 @@ pub struct Export {
 /// Options of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// A scene file, a script, a sandbox script, or the name of a built-in scene.
+    /// A scene file, a script, a sandbox script, a robot (URDF, MJCF), or the name of a built-in scene.
     pub scene: String,
     /// Write it as TOML in a standard layout, without comments.
     #[arg(long, value_name = "FILE.toml")]

@@ -8,7 +8,9 @@ use crate::summary::body_counts;
 use crate::table::{Table, number};
 use rattleback_dynamics::Registry;
 use rattleback_scene::BuiltScene;
+use rattleback_scene::robot::{RobotModel, RobotOptions};
 use std::io::Write;
+use std::path::Path;
 
 /// Reads and builds a scene, tries one step, and prints a summary of the scene.
 pub fn check(options: &Check, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
@@ -31,12 +33,38 @@ pub fn check(options: &Check, registry: &Registry, out: &mut dyn Write) -> Resul
     ] {
         table.row(vec![what.into(), value]);
     }
+    for (what, value) in robot(options)? {
+        table.row(vec![what.into(), value]);
+    }
     try_to_run(&mut built, &options.scene)?;
     if let Some(path) = &options.toml {
         table.row(vec!["written".into(), path.display().to_string()]);
     }
     table.write(out)?;
     Ok(())
+}
+
+/// Links, joints and mass, if the file is a robot.
+fn robot(options: &Check) -> Result<Vec<(&'static str, String)>, Failure> {
+    let path = Path::new(&options.scene);
+    if !RobotModel::is_robot_file(path) {
+        return Ok(Vec::new());
+    }
+    let read = RobotOptions { access: options.files.access(), ..RobotOptions::default() };
+    let robot = RobotModel::load(path, &read).map_err(Failure::input)?;
+    let tree = robot.multibody();
+    let (mass, _) = robot.center_of_mass(robot.initial_positions()).map_err(Failure::failed)?;
+    let limited = robot.joints().iter().filter(|joint| joint.limit.is_some()).count();
+    Ok(vec![
+        ("links", robot.links().len().to_string()),
+        ("moving joints", format!("{}, {limited} of them with limits", robot.joints().len())),
+        ("degrees of freedom", tree.velocity_count().to_string()),
+        ("total mass", format!("{} kg", number(mass, 6))),
+        ("colliders", robot.colliders().len().to_string()),
+        ("couplings", robot.couplings().len().to_string()),
+        ("loops", robot.loops().len().to_string()),
+        ("actuators", robot.actuators().len().to_string()),
+    ])
 }
 
 /// Takes one step: a scene that the simulator refuses is refused there.

@@ -293,7 +293,7 @@ fn mutated_files_do_not_panic() {
         (state % below as u64) as usize
     };
     let mut accepted = 0;
-    for round in 0..4000 {
+    for round in 0..1000 {
         let mut text: Vec<char> = good[round % 2].chars().collect();
         for _ in 0..=random(3) {
             let (from, count) = (random(text.len()), random(6));
@@ -309,7 +309,7 @@ fn mutated_files_do_not_panic() {
         }
         let _ = Scene::parse(&text, "mutated.xml").map(|scene| scene.build(&Registry::default()).is_ok());
     }
-    assert!(accepted > 50, "{accepted}");
+    assert!(accepted > 20, "{accepted}");
 }
 
 /// A robot as a scene of rigid bodies: the pendulum falls with the acceleration of the formula.

@@ -167,6 +167,11 @@ impl RobotModel {
         Ok(model)
     }
 
+    /// Whether the name of a file is that of a robot: `.urdf`, `.xml` or `.mjcf`.
+    pub fn is_robot_file(path: &Path) -> bool {
+        is_robot(&path.display().to_string())
+    }
+
     /// Its name; empty if the file gives none.
     pub fn name(&self) -> &str {
         &self.name
