@@ -8,11 +8,10 @@ mod lcp_problems;
 
 use glam::{DMat3, DVec3};
 use lcp_problems::{
-    Mass, Point, Random, contact_matrix, cubes, frictionless, gravity_rows, random_frictional, random_lcp,
-    wall,
+    Random, as_blocks, contact_matrix, cubes, frictionless, gravity_rows, random_frictional, random_lcp, wall,
 };
 use rattleback_numerics::lcp::blocks::{
-    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, EqualityRow, EqualitySolver, Stiffness,
+    Block, BlockProblem, BlockSettings, BlockSolver, EqualityRow, EqualitySolver,
 };
 use rattleback_numerics::lcp::{
     Friction, FrictionContact, FrictionProblem, SweepSettings, baraff, dantzig, gauss_seidel, lemke, newton,
@@ -71,7 +70,7 @@ fn walls() {
     });
     report("wall with friction, blocks", &sizes, 3, |n| {
         let (bodies, points) = cubes(&wall(7, height(n)));
-        let problem = as_blocks(&bodies, &points);
+        let problem = as_blocks(&bodies, &points, 0.5, -9.81 * DVec3::Z);
         move || {
             let (mut impulse, mut velocity) = (Vec::new(), Vec::new());
             let report = BlockSolver::default().solve(
@@ -114,32 +113,6 @@ fn chain(links: usize) -> BlockProblem {
         }
     }
     BlockProblem { blocks: vec![link; links], equalities, ..BlockProblem::default() }
-}
-
-fn as_blocks(bodies: &[Mass], points: &[Point]) -> BlockProblem {
-    let block = |body: &Mass| {
-        let inertia = body.inverse_inertia.inverse();
-        Block::rigid(1.0 / body.mobility, inertia, body.inverse_inertia, -0.01 * 9.81 * DVec3::Z, DVec3::ZERO)
-    };
-    let contact = |point: &Point| {
-        let row = |axis: usize, side: usize| -> [DVec3; 2] {
-            let Some(body) = point.bodies[side] else { return [DVec3::ZERO; 2] };
-            let d = if side == 0 { point.frame.col(axis) } else { -point.frame.col(axis) };
-            [d, (point.place - bodies[body].center).cross(d)]
-        };
-        BlockContact {
-            blocks: point.bodies,
-            rows: [0, 1].map(|side| [0, 1, 2].map(|axis| row(axis, side))),
-            target: DVec3::ZERO,
-            friction: 0.5,
-            stiffness: Stiffness::Rigid,
-        }
-    };
-    BlockProblem {
-        blocks: bodies.iter().map(block).collect(),
-        contacts: points.iter().map(contact).collect(),
-        equalities: Vec::new(),
-    }
 }
 
 /// Times a method over sizes; `make` prepares a problem and returns the closure to be timed, which returns a

@@ -3,38 +3,10 @@
 use crate::lcp_problems;
 
 use glam::{DMat3, DVec3};
-use lcp_problems::{Mass, Point, Random, cubes, frame, tower, wall};
+use lcp_problems::{Mass, Point, Random, STEP, as_blocks, cubes, frame, tower, wall};
 use rattleback_numerics::lcp::blocks::{
-    Block, BlockContact, BlockError, BlockProblem, BlockReport, BlockSettings, BlockSolver, Stiffness,
+    BlockError, BlockProblem, BlockReport, BlockSettings, BlockSolver, Stiffness,
 };
-
-const STEP: f64 = 0.01;
-
-fn as_blocks(bodies: &[Mass], points: &[Point], friction: f64, gravity: DVec3) -> BlockProblem {
-    let block = |body: &Mass| {
-        let inertia = body.inverse_inertia.inverse();
-        Block::rigid(1.0 / body.mobility, inertia, body.inverse_inertia, STEP * gravity, DVec3::ZERO)
-    };
-    let contact = |point: &Point| {
-        let row = |axis: usize, side: usize| -> [DVec3; 2] {
-            let Some(body) = point.bodies[side] else { return [DVec3::ZERO; 2] };
-            let d = if side == 0 { point.frame.col(axis) } else { -point.frame.col(axis) };
-            [d, (point.place - bodies[body].center).cross(d)]
-        };
-        BlockContact {
-            blocks: point.bodies,
-            rows: [0, 1].map(|side| [0, 1, 2].map(|axis| row(axis, side))),
-            target: DVec3::ZERO,
-            friction,
-            stiffness: Stiffness::Rigid,
-        }
-    };
-    BlockProblem {
-        blocks: bodies.iter().map(block).collect(),
-        contacts: points.iter().map(contact).collect(),
-        equalities: Vec::new(),
-    }
-}
 
 fn solve(problem: &BlockProblem) -> (BlockReport, Vec<DVec3>, Vec<[DVec3; 2]>) {
     let (mut impulse, mut velocity) = (Vec::new(), Vec::new());

@@ -15,10 +15,9 @@
 //!
 //! If the caller changes v between two steps (an impulse, damping), the same change is made to u.
 
-use super::{SecondOrderIntegrator, check_velocity, evaluate};
-use crate::integrator::check_step;
+use super::{SecondOrderIntegrator, Step};
 use crate::workspace::Workspace;
-use crate::{SecondOrder, State, StepError};
+use crate::{State, StepError};
 
 /// History of basic Verlet: the last step; part of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,21 +65,14 @@ impl<Q: Clone, V: State> SecondOrderIntegrator<Q, V> for BasicVerlet<V> {
         2
     }
 
-    fn step(
-        &mut self,
-        system: &mut dyn SecondOrder<Q, V>,
-        t: f64,
-        h: f64,
-        x: &mut Q,
-        v: &mut V,
-    ) -> Result<(), StepError> {
-        check_step(h)?;
-        let [a, u, v_new] = self.work.shaped_like(v);
-        evaluate(system, t, x, v, a)?;
+    fn advance(&mut self, mut step: Step<'_, Q, V>) -> Result<(), StepError> {
+        let h = step.h;
+        let [a, u, v_new] = self.work.shaped_like(step.v);
+        step.acceleration(a)?;
 
-        u.copy_from(v);
+        u.copy_from(step.v);
         let mut h_last = 0.0;
-        if let Some(history) = self.history.as_ref().filter(|history| history.velocity.same_shape(v)) {
+        if let Some(history) = self.history.as_ref().filter(|history| history.velocity.same_shape(step.v)) {
             h_last = history.step;
             // u = mean + (v − returned), in the order that yields `mean` exactly if v is unchanged.
             u.add_scaled(-1.0, &history.velocity);
@@ -89,24 +81,20 @@ impl<Q: Clone, V: State> SecondOrderIntegrator<Q, V> for BasicVerlet<V> {
         u.add_scaled(0.5 * (h_last + h), a);
         v_new.copy_from(u);
         v_new.add_scaled(0.5 * h, a);
-        check_velocity(t + h, v_new)?;
+        step.finish(u, v_new)?;
 
         // v(t) = u + ½h a, now that u' = u + ½(h + h') a is formed: v(t) = u' − ½h' a.
         let centred = self.centred.get_or_insert_with(|| u.clone());
         centred.copy_from(u);
         centred.add_scaled(-0.5 * h, a);
 
-        system.drift(x, h, u);
-        v.copy_from(v_new);
-        match &mut self.history {
-            Some(history) => {
-                history.mean_velocity.copy_from(u);
-                history.velocity.copy_from(v);
-                history.step = h;
-            }
-            None => {
-                self.history = Some(VerletHistory { mean_velocity: u.clone(), velocity: v.clone(), step: h });
-            }
+        if let Some(history) = &mut self.history {
+            history.mean_velocity.copy_from(u);
+            history.velocity.copy_from(v_new);
+            history.step = h;
+        } else {
+            let (mean_velocity, velocity) = (u.clone(), v_new.clone());
+            self.history = Some(VerletHistory { mean_velocity, velocity, step: h });
         }
         Ok(())
     }

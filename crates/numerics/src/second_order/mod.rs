@@ -25,18 +25,21 @@ mod basic_verlet;
 mod explicit_euler;
 mod one_step;
 mod simpson;
+mod step;
 mod symplectic_euler;
 mod taylor_verlet;
 mod velocity_verlet;
 
 pub use basic_verlet::{BasicVerlet, VerletHistory};
 pub use explicit_euler::ExplicitEuler;
-pub use one_step::{OneStep, OneStepRule, Velocities};
+pub use one_step::{Drift, OneStep, OneStepRule};
 pub use simpson::Simpson;
+pub use step::Step;
 pub use symplectic_euler::SymplecticEuler;
 pub use taylor_verlet::TaylorVerlet;
 pub use velocity_verlet::VelocityVerlet;
 
+use crate::integrator::check_step;
 use crate::{SecondOrder, State, StepError};
 
 /// A method that advances positions and velocities by one step. Intermediate states are part of the method,
@@ -59,7 +62,16 @@ pub trait SecondOrderIntegrator<Q: Clone, V: State>: Send {
         h: f64,
         x: &mut Q,
         v: &mut V,
-    ) -> Result<(), StepError>;
+    ) -> Result<(), StepError> {
+        check_step(h)?;
+        self.advance(Step { system, t, h, x, v })
+    }
+
+    /// The method itself: what `step` does once it has checked h.
+    ///
+    /// # Errors
+    /// If an acceleration or velocity is not finite.
+    fn advance(&mut self, step: Step<'_, Q, V>) -> Result<(), StepError>;
 
     /// Drops the history of earlier steps, as is due after a collision.
     fn reset(&mut self) {}

@@ -1,65 +1,56 @@
-//! Methods without a history: v' is computed from the state at the start of the step, then x drifts along one
-//! velocity.
+//! Methods with one evaluation a step and no history: v' = v + h a (+ ½h² j), then x drifts along the velocity
+//! of the start, middle or end of the step.
 
 use std::marker::PhantomData;
 
-use super::{SecondOrderIntegrator, check_velocity};
-use crate::integrator::check_step;
+use super::{SecondOrderIntegrator, Step};
 use crate::workspace::Workspace;
-use crate::{SecondOrder, State, StepError};
+use crate::{State, StepError};
 
-/// What a rule computes: x' = drift(x, h, `drift`) and v' = `new`.
-#[derive(Clone, Copy, Debug)]
-pub struct Velocities<'d, 'w, V> {
-    /// Velocity along which positions move for the whole step.
-    pub drift: &'d V,
-    /// Velocity at the end of the step.
-    pub new: &'w V,
+/// Velocity along which positions move for the whole step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drift {
+    /// v, that of the start.
+    Start,
+    /// v + ½h a, the mean under constant acceleration.
+    Mean,
+    /// v', that of the end.
+    End,
 }
 
-/// A rule for [`OneStep`] that needs N intermediate velocities.
-pub trait OneStepRule<const N: usize> {
+/// What distinguishes the methods of [`OneStep`].
+pub trait OneStepRule {
     /// Name of the method, as in scene files.
     const NAME: &'static str;
     /// Order of the global error.
     const ORDER: u32;
-
-    /// (system, [t, h], x, v, workspace) → velocity of the drift and velocity at the end of the step.
-    ///
-    /// # Errors
-    /// If an acceleration is not finite.
-    fn velocities<'d, 'v: 'd, 'w: 'd, Q, V: State>(
-        system: &mut dyn SecondOrder<Q, V>,
-        time: [f64; 2],
-        x: &Q,
-        v: &'v V,
-        work: &'w mut [V; N],
-    ) -> Result<Velocities<'d, 'w, V>, StepError>;
+    /// Velocity of the drift.
+    const DRIFT: Drift;
+    /// Whether v' has the term ½h² j if the system supplies its jerk.
+    const JERK: bool = false;
 }
 
 /// The method of a rule R, with its workspace.
 #[derive(Clone, Debug)]
-pub struct OneStep<R, V, const N: usize> {
-    work: Workspace<V, N>,
+pub struct OneStep<R, V> {
+    work: Workspace<V, 3>,
     rule: PhantomData<R>,
 }
 
-impl<R, V, const N: usize> OneStep<R, V, N> {
+impl<R, V> OneStep<R, V> {
     /// The method with an empty workspace.
     pub fn new() -> Self {
         Self { work: Workspace::default(), rule: PhantomData }
     }
 }
 
-impl<R, V, const N: usize> Default for OneStep<R, V, N> {
+impl<R, V> Default for OneStep<R, V> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<R: OneStepRule<N> + Send, Q: Clone, V: State, const N: usize> SecondOrderIntegrator<Q, V>
-    for OneStep<R, V, N>
-{
+impl<R: OneStepRule + Send, Q: Clone, V: State> SecondOrderIntegrator<Q, V> for OneStep<R, V> {
     fn name(&self) -> &'static str {
         R::NAME
     }
@@ -68,19 +59,25 @@ impl<R: OneStepRule<N> + Send, Q: Clone, V: State, const N: usize> SecondOrderIn
         R::ORDER
     }
 
-    fn step(
-        &mut self,
-        system: &mut dyn SecondOrder<Q, V>,
-        t: f64,
-        h: f64,
-        x: &mut Q,
-        v: &mut V,
-    ) -> Result<(), StepError> {
-        check_step(h)?;
-        let Velocities { drift, new } = R::velocities(system, [t, h], x, v, self.work.shaped_like(v))?;
-        check_velocity(t + h, new)?;
-        system.drift(x, h, drift);
-        v.copy_from(new);
-        Ok(())
+    fn advance(&mut self, mut step: Step<'_, Q, V>) -> Result<(), StepError> {
+        let h = step.h;
+        let [a, other, v_new] = self.work.shaped_like(step.v);
+        step.acceleration(a)?;
+        v_new.copy_from(step.v);
+        v_new.add_scaled(h, a);
+        if R::JERK && step.system.jerk(step.t, step.x, step.v, a, other) {
+            v_new.add_scaled(0.5 * h * h, other);
+        }
+        let drift = match R::DRIFT {
+            Drift::End => &*v_new,
+            early => {
+                other.copy_from(step.v);
+                if early == Drift::Mean {
+                    other.add_scaled(0.5 * h, a);
+                }
+                other
+            }
+        };
+        step.finish(drift, v_new)
     }
 }

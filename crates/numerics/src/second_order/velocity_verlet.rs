@@ -7,10 +7,9 @@
 //! On an oscillator it conserves v² + ω²x²(1 − (ωh)²/4) exactly for ωh < 2, and running it backwards retraces
 //! the steps.
 
-use super::{SecondOrderIntegrator, check_velocity, evaluate};
-use crate::integrator::check_step;
+use super::{SecondOrderIntegrator, Step, check_velocity, evaluate};
 use crate::workspace::Workspace;
-use crate::{SecondOrder, State, StepError};
+use crate::{State, StepError};
 
 /// Velocity Verlet, order 2, two evaluations a step, no energy drift, reversible.
 #[derive(Clone, Debug)]
@@ -41,17 +40,11 @@ impl<Q: Clone + Send, V: State> SecondOrderIntegrator<Q, V> for VelocityVerlet<Q
         2
     }
 
-    fn step(
-        &mut self,
-        system: &mut dyn SecondOrder<Q, V>,
-        t: f64,
-        h: f64,
-        x: &mut Q,
-        v: &mut V,
-    ) -> Result<(), StepError> {
-        check_step(h)?;
-        let [a, a_end, v_trial] = self.work.shaped_like(v);
-        evaluate(system, t, x, v, a)?;
+    fn advance(&mut self, mut step: Step<'_, Q, V>) -> Result<(), StepError> {
+        let (t, h) = (step.t, step.h);
+        let [a, a_end, v_trial] = self.work.shaped_like(step.v);
+        step.acceleration(a)?;
+        let Step { system, x, v, .. } = step;
         v_trial.copy_from(v);
         v_trial.add_scaled(0.5 * h, a);
 

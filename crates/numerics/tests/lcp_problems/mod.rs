@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test uses a part
 
 use glam::{DMat3, DQuat, DVec3};
+use rattleback_numerics::lcp::blocks::{Block, BlockContact, BlockProblem, Stiffness};
 use rattleback_numerics::lcp::{Friction, FrictionContact, FrictionProblem, Lcp, SquareMatrix};
 
 /// Random numbers that are the same everywhere (splitmix64).
@@ -217,4 +218,34 @@ pub fn wall(width: usize, height: usize) -> Vec<DVec3> {
         }
     }
     centers
+}
+
+/// Time in which gravity acts in [`as_blocks`], s.
+pub const STEP: f64 = 0.01;
+
+/// Bodies at rest and their contact points as blocks, after gravity has acted for [`STEP`].
+pub fn as_blocks(bodies: &[Mass], points: &[Point], friction: f64, gravity: DVec3) -> BlockProblem {
+    let block = |body: &Mass| {
+        let inertia = body.inverse_inertia.inverse();
+        Block::rigid(1.0 / body.mobility, inertia, body.inverse_inertia, STEP * gravity, DVec3::ZERO)
+    };
+    let contact = |point: &Point| {
+        let row = |axis: usize, side: usize| -> [DVec3; 2] {
+            let Some(body) = point.bodies[side] else { return [DVec3::ZERO; 2] };
+            let d = if side == 0 { point.frame.col(axis) } else { -point.frame.col(axis) };
+            [d, (point.place - bodies[body].center).cross(d)]
+        };
+        BlockContact {
+            blocks: point.bodies,
+            rows: [0, 1].map(|side| [0, 1, 2].map(|axis| row(axis, side))),
+            target: DVec3::ZERO,
+            friction,
+            stiffness: Stiffness::Rigid,
+        }
+    };
+    BlockProblem {
+        blocks: bodies.iter().map(block).collect(),
+        contacts: points.iter().map(contact).collect(),
+        equalities: Vec::new(),
+    }
 }
