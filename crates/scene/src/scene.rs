@@ -198,10 +198,15 @@ impl Scene {
 
 impl Scene {
     /// A robot as a scene of rigid bodies and joints.
-    fn parse_robot(text: &str, origin: &str, folder: PathBuf, access: FileAccess) -> Result<Self, SceneError> {
+    fn parse_robot(
+        text: &str,
+        origin: &str,
+        folder: PathBuf,
+        access: FileAccess,
+    ) -> Result<Self, SceneError> {
         let mut source = Source::new(origin, text.into());
         let options = RobotOptions { access, ..RobotOptions::default() };
-        let read = RobotModel::read(&mut source, text, &folder, &options);
+        let read = RobotModel::read(&mut source, text, &folder, options);
         let model = read.map_err(|fault| source.error(fault))?;
         let (document, left_out) = robot::table(&model, origin);
         Model::read(&document).map_err(|fault| source.error(fault))?;

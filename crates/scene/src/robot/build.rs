@@ -123,8 +123,12 @@ impl Draft {
     pub fn build(self, notes: &mut Notes) -> Read<RobotModel> {
         let spans: HashMap<String, Span> =
             self.links.iter().map(|(link, _, span)| (link.name.clone(), *span)).collect();
-        let named: HashMap<String, bool> =
-            self.links.iter().zip(&self.named).map(|((link, ..), named)| (link.name.clone(), *named)).collect();
+        let named: HashMap<String, bool> = self
+            .links
+            .iter()
+            .zip(&self.named)
+            .map(|((link, ..), named)| (link.name.clone(), *named))
+            .collect();
         let mut builder = TreeBuilder::new();
         let mut parents = Vec::with_capacity(self.links.len());
         for (link, parent, span) in self.links {
@@ -171,15 +175,21 @@ impl Draft {
             let link = link.map(|name| numbers.link(&name, Span::default())).transpose()?;
             colliders.push(Collider { link, shape, pose, friction });
         }
-        let exclusions =
-            self.exclusions.iter().map(|given| numbers.ends(&given.links, given.span)).collect::<Read<_>>()?;
+        let exclusions = self
+            .exclusions
+            .iter()
+            .map(|given| numbers.ends(&given.links, given.span))
+            .collect::<Read<_>>()?;
         let mut actuators = Vec::with_capacity(self.actuators.len());
         for ActuatorDraft { mut actuator, joint, span } in self.actuators {
             actuator.joint = joint_of(&joint, span)?;
             if tree.velocities_of(joints[actuator.joint].link).len() == 1 {
                 actuators.push(actuator);
             } else {
-                notes.add(span, format!("an actuator of joint `{joint}`, which has several axes, is left out"));
+                notes.add(
+                    span,
+                    format!("an actuator of joint `{joint}`, which has several axes, is left out"),
+                );
             }
         }
         let loops = loops(&tree, &numbers, &initial, self.loops)?;
@@ -235,7 +245,7 @@ fn tree_fault(error: &TreeError, spans: &HashMap<String, Span>, otherwise: Span)
         TreeError::Cycle { links } => {
             let mut names = links.iter().take(LISTED).cloned().collect::<Vec<_>>().join(" → ");
             if links.len() > LISTED {
-                names += &format!(" → … ({} links)", links.len());
+                names = format!("{names} → … ({} links)", links.len());
             }
             let span = links.first().map_or(otherwise, at);
             Fault::new(span, Problem::Conflict(format!("the joints form a cycle: {names}")))

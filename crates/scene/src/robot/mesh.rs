@@ -17,7 +17,7 @@ const LIMITS: MeshLimits =
 /// Folders above that of the file in which a package is looked for.
 const MAX_ABOVE: usize = 16;
 /// Formats that robots use and that are not read.
-const UNREAD: [&str; 4] = ["dae", "msh", "ply", "3ds"];
+const UNREAD: [&str; 3] = ["dae", "ply", "3ds"];
 
 /// Mesh files of a robot; each is read once.
 #[derive(Debug)]
@@ -29,19 +29,28 @@ pub(super) struct MeshFiles<'a> {
 }
 
 impl<'a> MeshFiles<'a> {
-    pub fn new(folder: &'a Path, options: &RobotOptions) -> Self {
+    pub fn new(folder: &'a Path, options: RobotOptions) -> Self {
         Self { folder, access: options.access, wanted: options.meshes, known: BTreeMap::new() }
     }
 
     /// (attribute with the name of a file, folder of meshes) ⇒ mesh; none if meshes are not wanted or the format is not read.
-    pub fn read(&mut self, file: &Attribute, inside: &Path, notes: &mut Notes) -> Read<Option<Arc<PolygonSoup>>> {
+    pub fn read(
+        &mut self,
+        file: &Attribute,
+        inside: &Path,
+        notes: &mut Notes,
+    ) -> Read<Option<Arc<PolygonSoup>>> {
         let name = file.value.trim();
-        let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let extension =
+            Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if !self.wanted {
             return Ok(None);
         }
         if UNREAD.iter().any(|unread| extension.eq_ignore_ascii_case(unread)) {
-            notes.add(file.span, format!("meshes in the format .{extension} are not read; the shape is left out"));
+            notes.add(
+                file.span,
+                format!("meshes in the format .{extension} are not read; the shape is left out"),
+            );
             return Ok(None);
         }
         let refuse = |reason: String| Fault::new(file.span, Problem::Mesh(format!("`{name}`: {reason}")));
@@ -49,9 +58,13 @@ impl<'a> MeshFiles<'a> {
         if let Some(known) = self.known.get(&path) {
             return Ok(Some(Arc::clone(known)));
         }
-        let options = ObjOptions { limits: LIMITS, ..ObjOptions::default() };
-        let mesh = mesh_file::read_with(&path, &options).map_err(|error| refuse(error.to_string()))?;
-        let soup = Arc::new(mesh.soup);
+        let soup = if extension.eq_ignore_ascii_case("msh") {
+            super::msh::read(&path, &LIMITS).map_err(refuse)?
+        } else {
+            let options = ObjOptions { limits: LIMITS, ..ObjOptions::default() };
+            mesh_file::read_with(&path, &options).map_err(|error| refuse(error.to_string()))?.soup
+        };
+        let soup = Arc::new(soup);
         self.known.insert(path, Arc::clone(&soup));
         Ok(Some(soup))
     }
@@ -75,7 +88,11 @@ impl<'a> MeshFiles<'a> {
             let hint = "not in the robot's folder; --allow-outside looks for the package above it";
             return Err(hint.into());
         }
-        let folder = std::fs::canonicalize(if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder });
+        let folder = std::fs::canonicalize(if self.folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            self.folder
+        });
         for above in folder.map_err(|error| error.to_string())?.ancestors().take(MAX_ABOVE) {
             for path in [above.join(package), above.join(below)] {
                 if path.is_file() {
@@ -145,6 +162,8 @@ pub(super) fn mesh_mass(
     };
     let center: DVec3 = corners().map(|t| weight(t, middle) * center_of(t)).sum::<DVec3>() / mass;
     let outer = |a: DVec3| DMat3::from_cols(a * a.x, a * a.y, a * a.z);
+    // MuJoCo takes the volume about the centre of mass; for a mesh that is not closed or not star-shaped it differs from the first one.
+    let mass: f64 = corners().map(|t| weight(t, center)).sum();
     let mut second = DMat3::ZERO;
     for t in corners() {
         let from = t.map(|corner| corner - center);

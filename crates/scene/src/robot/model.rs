@@ -9,8 +9,8 @@ use crate::file_access::FileAccess;
 use crate::source::{Fault, Source, Span};
 use glam::DVec3;
 use rattleback_dynamics::multibody::{
-    Actuator, Coupling, DynamicsError, Element, Friction, Limit, LinkTree, LoopClosure, Mechanism, MechanismError,
-    Workspace, center_of_mass, forward_dynamics, forward_kinematics,
+    Actuator, Coupling, DynamicsError, Element, Friction, Limit, LinkTree, LoopClosure, Mechanism,
+    MechanismError, Workspace, center_of_mass, forward_dynamics, forward_kinematics,
 };
 use rattleback_geometry::{Pose, Shape};
 use std::path::Path;
@@ -123,7 +123,7 @@ impl RobotModel {
     /// The first error in the text and its place.
     pub fn parse(text: &str, origin: &str, options: &RobotOptions) -> Result<Self, SceneError> {
         let mut source = Source::new(origin, text.into());
-        Self::read(&mut source, text, Path::new(""), options).map_err(|fault| source.error(fault))
+        Self::read(&mut source, text, Path::new(""), *options).map_err(|fault| source.error(fault))
     }
 
     /// Path of a file ⇒ robot. Paths of meshes and included files are relative to its folder.
@@ -134,7 +134,7 @@ impl RobotModel {
         let text = crate::scene::read_text(path, MAX_ROBOT_BYTES)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut source = Source::new(&path.display().to_string(), text.clone());
-        Self::read(&mut source, &text, folder, options).map_err(|fault| source.error(fault))
+        Self::read(&mut source, &text, folder, *options).map_err(|fault| source.error(fault))
     }
 
     /// (source, to which included files are added, its text, folder, options) ⇒ robot.
@@ -142,11 +142,14 @@ impl RobotModel {
         source: &mut Source,
         text: &str,
         folder: &Path,
-        options: &RobotOptions,
+        options: RobotOptions,
     ) -> Result<Self, Fault> {
         if text.len() as u64 > MAX_ROBOT_BYTES {
             let (found, limit) = (text.len().to_string(), MAX_ROBOT_BYTES as usize);
-            return Err(Fault::new(Span::default(), Problem::Limit { what: "bytes of a robot", found, limit }));
+            return Err(Fault::new(
+                Span::default(),
+                Problem::Limit { what: "bytes of a robot", found, limit },
+            ));
         }
         let mut xml = Xml::parse(text, 0)?;
         let (mut notes, meshes) = (Notes::default(), MeshFiles::new(folder, options));
@@ -304,5 +307,6 @@ impl RobotModel {
 /// Whether a file is a robot, by its name.
 pub(crate) fn is_robot(origin: &str) -> bool {
     let extension = Path::new(origin).extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|given| ["urdf", "xml", "mjcf"].iter().any(|known| given.eq_ignore_ascii_case(known)))
+    extension
+        .is_some_and(|given| ["urdf", "xml", "mjcf"].iter().any(|known| given.eq_ignore_ascii_case(known)))
 }

@@ -73,7 +73,10 @@ impl Body {
         let lacking = (2.0 * moments.max_element() - moments.element_sum()).max(0.0);
         let moments = moments + DVec3::splat(lacking * (1.0 + 1e-9));
         let inertia = axes * DMat3::from_diagonal(moments) * axes.transpose();
-        (MassProperties { mass, center_of_mass: center, inertia: 0.5 * (inertia + inertia.transpose()) }, false)
+        (
+            MassProperties { mass, center_of_mass: center, inertia: 0.5 * (inertia + inertia.transpose()) },
+            false,
+        )
     }
 }
 
@@ -135,14 +138,8 @@ pub(crate) fn table(model: &RobotModel, origin: &str) -> (Table, Vec<SceneWarnin
         entries.push(entry("joint", list(joints.into_iter().map(table_of))));
     }
     entries.extend(scene.filter());
-    let place = Place {
-        origin: origin.into(),
-        line: 1,
-        column: 1,
-        source_line: String::new(),
-        offset: 0,
-        width: 1,
-    };
+    let place =
+        Place { origin: origin.into(), line: 1, column: 1, source_line: String::new(), offset: 0, width: 1 };
     let warning = |message| SceneWarning { place: place.clone(), message };
     (Table { entries }, scene.notes.into_iter().map(warning).collect())
 }
@@ -176,7 +173,11 @@ impl<'a> Writer<'a> {
             if let Some(own) = own {
                 let place = poses[bodies[own].first].relative(&poses[index]);
                 let r = place.rotation_matrix();
-                bodies[own].add(link.mass, place.point(link.center_of_mass), r * link.inertia * r.transpose());
+                bodies[own].add(
+                    link.mass,
+                    place.point(link.center_of_mass),
+                    r * link.inertia * r.transpose(),
+                );
             }
         }
         let mut writer = Self { model, poses, body_of, bodies, notes: BTreeSet::new(), has_fixed: false };
@@ -190,12 +191,12 @@ impl<'a> Writer<'a> {
             if self.bodies[index].mass > 0.0 {
                 continue;
             }
-            let beyond = (index + 1..self.bodies.len()).find(|other| self.bodies[*other].parent == Some(index));
+            let beyond =
+                (index + 1..self.bodies.len()).find(|other| self.bodies[*other].parent == Some(index));
             let Some(beyond) = beyond else { continue };
             let (mass, center, inertia) =
                 (self.bodies[beyond].mass, self.bodies[beyond].center(), self.bodies[beyond].central());
-            let place =
-                self.poses[self.bodies[index].first].relative(&self.poses[self.bodies[beyond].first]);
+            let place = self.poses[self.bodies[index].first].relative(&self.poses[self.bodies[beyond].first]);
             let r = place.rotation_matrix();
             let moved = r * inertia * r.transpose() * SHARE;
             self.bodies[index].add(SHARE * mass, place.point(center), moved);
@@ -222,7 +223,8 @@ impl<'a> Writer<'a> {
                     let place = self.poses[self.bodies[body].first].relative(&self.poses[link]);
                     shapes[body].extend(shape(collider, place));
                 }
-                None => fixed.extend(shape(collider, collider.link.map_or(Pose::IDENTITY, |link| self.poses[link]))),
+                None => fixed
+                    .extend(shape(collider, collider.link.map_or(Pose::IDENTITY, |link| self.poses[link]))),
             }
         }
         let mut written = Vec::new();
@@ -314,9 +316,10 @@ impl<'a> Writer<'a> {
         for closure in &self.model.loops {
             written.extend(self.closure(closure));
         }
-        for (missing, what) in
-            [(!self.model.couplings.is_empty(), "couplings of joints"), (!self.model.actuators.is_empty(), "actuators")]
-        {
+        for (missing, what) in [
+            (!self.model.couplings.is_empty(), "couplings of joints"),
+            (!self.model.actuators.is_empty(), "actuators"),
+        ] {
             if missing {
                 self.notes.insert(format!("as a scene: {what} are left out"));
             }
@@ -331,7 +334,8 @@ impl<'a> Writer<'a> {
             _ => "spherical",
         };
         let bodies = closure.links.map(|link| link.and_then(|link| self.body_of[link]));
-        let names: Vec<Content> = bodies.into_iter().flatten().map(|body| Content::Text(self.name(body))).collect();
+        let names: Vec<Content> =
+            bodies.into_iter().flatten().map(|body| Content::Text(self.name(body))).collect();
         if names.is_empty() || bodies[0] == bodies[1] {
             return None;
         }
@@ -377,7 +381,9 @@ fn shape(collider: &Collider, place: Pose) -> Option<Content> {
         Shape::Capsule(round) => {
             vec![text("type", "capsule"), real("radius", round.radius()), real("height", round.height())]
         }
-        Shape::Ellipsoid(ellipsoid) => vec![text("type", "ellipsoid"), vector("semi_axes", ellipsoid.semi_axes())],
+        Shape::Ellipsoid(ellipsoid) => {
+            vec![text("type", "ellipsoid"), vector("semi_axes", ellipsoid.semi_axes())]
+        }
         Shape::HalfSpace(_) => vec![text("type", "half-space")],
         Shape::Convex(convex) => {
             let vertices = convex.polyhedron().vertices().iter().map(|vertex| reals(&vertex.to_array()));

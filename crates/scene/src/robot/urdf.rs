@@ -23,7 +23,7 @@ const SILENT: [&str; 2] = ["material", "self_collision_checking"];
 /// Elements of a URDF file ⇒ draft.
 pub(super) fn read(
     xml: &Xml,
-    options: &RobotOptions,
+    options: RobotOptions,
     mut meshes: MeshFiles<'_>,
     notes: &mut Notes,
 ) -> Read<Draft> {
@@ -57,7 +57,10 @@ pub(super) fn read(
     for element in xml.children(root, "joint") {
         let name = element.required("name", "name of the joint")?;
         if !joint_names.insert(&name.value) {
-            return Err(Fault::new(name.span, Problem::Duplicate { kind: "joint", name: name.value.clone() }));
+            return Err(Fault::new(
+                name.span,
+                Problem::Duplicate { kind: "joint", name: name.value.clone() },
+            ));
         }
         joint(xml, element, &places, &mut draft, notes)?;
     }
@@ -67,8 +70,22 @@ pub(super) fn read(
             notes.once(element.span, &format!("elements <{tag}> are not supported and left out"));
         }
     }
+    follow_fixed_leaders(xml, root, &mut draft);
     connect_root(&mut draft, &places, options.base)?;
     Ok(draft)
+}
+
+/// A leader that is fixed has position 0: its followers are held at their offsets.
+fn follow_fixed_leaders(xml: &Xml, root: &Element, draft: &mut Draft) {
+    let is_fixed = |joint: &&Element| joint.get("type").is_some_and(|given| given.value == "fixed");
+    let fixed: HashSet<&str> = xml
+        .children(root, "joint")
+        .filter(is_fixed)
+        .filter_map(|joint| Some(joint.get("name")?.value.as_str()))
+        .collect();
+    for coupling in &mut draft.couplings {
+        coupling.leader.take_if(|leader| fixed.contains(leader.as_str()));
+    }
 }
 
 /// The link without a parent is fixed to the world or floats.
@@ -78,7 +95,11 @@ fn connect_root(draft: &mut Draft, places: &HashMap<&str, usize>, base: Base) ->
         (0..draft.links.len()).filter(|place| own(*place) && draft.links[*place].1.is_none()).collect();
     if let [first, second, ..] = roots[..] {
         let name = |place: usize| &draft.links[place].0.name;
-        let message = format!("links `{}` and `{}` both have no parent; a robot has one root", name(first), name(second));
+        let message = format!(
+            "links `{}` and `{}` both have no parent; a robot has one root",
+            name(first),
+            name(second)
+        );
         return Err(Fault::new(draft.links[second].2, Problem::Conflict(message)));
     }
     // Without a root there is a cycle, which the tree reports.
@@ -113,13 +134,14 @@ fn origin(xml: &Xml, of: &Element) -> Read<Pose> {
     if let Some(quaternion) = element.get("quat_xyzw") {
         let [x, y, z, w] = quaternion.array()?;
         let q = DQuat::from_xyzw(x, y, z, w);
-        if !(q.length() > 1e-14) {
+        if q.length() <= 1e-14 {
             return Err(quaternion.refuse("a quaternion that is not zero"));
         }
         return Ok(Pose::new(q.normalize(), xyz));
     }
     let rpy = element.vector("rpy")?.unwrap_or_default();
-    let rotation = DQuat::from_rotation_z(rpy.z) * DQuat::from_rotation_y(rpy.y) * DQuat::from_rotation_x(rpy.x);
+    let rotation =
+        DQuat::from_rotation_z(rpy.z) * DQuat::from_rotation_y(rpy.y) * DQuat::from_rotation_x(rpy.x);
     Ok(Pose::new(rotation.normalize(), xyz))
 }
 
@@ -127,7 +149,8 @@ fn origin(xml: &Xml, of: &Element) -> Read<Pose> {
 fn inertial(xml: &Xml, element: &Element, link: Link) -> Read<Link> {
     let Some(inertial) = xml.child(element, "inertial") else { return Ok(link) };
     let pose = origin(xml, inertial)?;
-    let mass_element = xml.child(inertial, "mass").ok_or_else(|| inertial.missing("mass", "an element, kg"))?;
+    let mass_element =
+        xml.child(inertial, "mass").ok_or_else(|| inertial.missing("mass", "an element, kg"))?;
     let given = mass_element.required("value", "mass, kg")?;
     let mass = given.number()?;
     if mass < 0.0 {
@@ -159,13 +182,11 @@ fn joint<'a>(
     let end = |tag: &'static str| {
         let end = xml.child(element, tag).ok_or_else(|| element.missing(tag, "an element with a `link`"))?;
         let link = end.required("link", "name of a link")?;
-        match places.get(link.value.as_str()) {
-            Some(place) => Ok((*place, link)),
-            None => {
-                let known = places.keys().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-                Err(super::build::unknown("link", &link.value, link.span, known.iter()))
-            }
+        if let Some(place) = places.get(link.value.as_str()) {
+            return Ok((*place, link));
         }
+        let known = places.keys().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        Err(super::build::unknown("link", &link.value, link.span, known.iter()))
     };
     let ((parent, _), (child, child_name)) = (end("parent")?, end("child")?);
     if let Some(before) = &draft.links[child].1 {
@@ -193,7 +214,9 @@ fn joint<'a>(
             Arc::new(Planar)
         }
         _ => {
-            return Err(type_name.refuse("revolute, continuous, prismatic, fixed, floating, planar or spherical"));
+            return Err(
+                type_name.refuse("revolute, continuous, prismatic, fixed, floating, planar or spherical")
+            );
         }
     };
     let parent_name = draft.links[parent].0.name.clone();
@@ -217,7 +240,10 @@ fn joint<'a>(
         // Its positions are the pose in the world or parent: the joint's frame is at the origin of the file.
         draft.joints.push(JointDraft { joint, link: moved, initial: None });
     }
-    if let Some(mimic) = xml.child(element, "mimic") {
+    let mimic = xml.child(element, "mimic");
+    if let (Some(mimic), "fixed") = (mimic, type_name.value.as_str()) {
+        notes.add(mimic.span, format!("joint `{name}` is fixed, so it follows none; <mimic> is left out"));
+    } else if let Some(mimic) = mimic {
         let leader = mimic.required("joint", "the joint that it follows")?;
         draft.couplings.push(CouplingDraft {
             name: format!("mimic {name}"),
@@ -282,7 +308,9 @@ fn collision_shape(
     let refused = |span: Span| move |error| Fault::new(span, Problem::Refused(format!("{error}")));
     let refused = refused(element.span);
     let shape = match element.tag.as_str() {
-        "box" => Shape::cuboid(0.5 * element.required("size", "three lengths, m")?.vector()?).map_err(refused)?,
+        "box" => {
+            Shape::cuboid(0.5 * element.required("size", "three lengths, m")?.vector()?).map_err(refused)?
+        }
         "sphere" => Shape::sphere(number("radius")?).map_err(refused)?,
         "cylinder" => Shape::cylinder(number("radius")?, number("length")?).map_err(refused)?,
         "capsule" => Shape::capsule(number("radius")?, number("length")?).map_err(refused)?,

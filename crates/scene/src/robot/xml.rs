@@ -175,7 +175,8 @@ impl Xml {
             let at = offset_of(text, error.pos());
             let message = error.to_string();
             // The place is shown by the caller.
-            let message = message.rsplit_once(" at ").map_or(message.as_str(), |(before, _)| before).to_owned();
+            let message =
+                message.rsplit_once(" at ").map_or(message.as_str(), |(before, _)| before).to_owned();
             Fault::new(Span::from(at..at).shifted(start), Problem::Syntax(message))
         })?;
         let first = self.elements.len();

@@ -140,9 +140,12 @@ fn body<'a>(
 ) -> Read<(String, Vec<Inside<'a>>)> {
     let element = task.element;
     context.bodies += 1;
-    let name = element.get("name").map_or_else(|| format!("body#{}", context.bodies), |name| name.value.clone());
+    let name =
+        element.get("name").map_or_else(|| format!("body#{}", context.bodies), |name| name.value.clone());
     for (attribute, meaning) in [("gravcomp", "compensation of gravity"), ("mocap", "motion from outside")] {
-        if let Some(given) = element.get(attribute).filter(|given| !matches!(given.value.as_str(), "0" | "false")) {
+        if let Some(given) =
+            element.get(attribute).filter(|given| !matches!(given.value.as_str(), "0" | "false"))
+        {
             notes.add(given.span, format!("`{attribute}` ({meaning}) is not supported and left out"));
         }
     }
@@ -152,9 +155,11 @@ fn body<'a>(
     let place = task.frame * pose(&context.classes.view(element, class)?, &context.compiler)?;
     let given = inside.iter().find(|child| child.element.tag == "inertial");
     let own = match given {
-        Some(child) if !mass::from_geoms(&context.compiler, true) => {
-            mass::inertial(&context.classes.view(child.element, child.class)?, child.frame, &context.compiler)?
-        }
+        Some(child) if !mass::from_geoms(&context.compiler, true) => mass::inertial(
+            &context.classes.view(child.element, child.class)?,
+            child.frame,
+            &context.compiler,
+        )?,
         _ => mass::combined(&masses, element)?,
     };
     let own = own.corrected(&context.compiler);
@@ -167,7 +172,8 @@ fn body<'a>(
     if let Some(free) = motions.iter().find(|motion| motion.free)
         && (task.parent.is_some() || motions.len() > 1)
     {
-        let message = format!("free joint `{}` must be the only one of a body of the world", free.draft.joint.name);
+        let message =
+            format!("free joint `{}` must be the only one of a body of the world", free.draft.joint.name);
         return Err(element.conflict(message));
     }
     add_links(draft, task, &name, place, own, motions);
@@ -181,7 +187,9 @@ fn add_links(draft: &mut Draft, task: &Task<'_>, name: &str, place: Pose, own: M
     let count = motions.len();
     let ends_in_body = |anchor: DVec3| anchor == DVec3::ZERO;
     let mut body = None;
-    for (k, Motion { kind, anchor: wanted, free, armature, draft: mut joint }) in motions.into_iter().enumerate() {
+    for (k, Motion { kind, anchor: wanted, free, armature, draft: mut joint }) in
+        motions.into_iter().enumerate()
+    {
         let next = wanted.unwrap_or(anchor);
         let (position, rotation) = (at.point(next - anchor), at.rotation);
         let last = k + 1 == count && ends_in_body(next);
@@ -205,7 +213,7 @@ fn add_links(draft: &mut Draft, task: &Task<'_>, name: &str, place: Pose, own: M
         (at, anchor) = (Pose::IDENTITY, next);
     }
     let body = body.unwrap_or_else(|| Link::fixed(name, None).at(at.point(-anchor), at.rotation));
-    draft.links.push((body.with_mass(own.mass, own.center, own.inertia), parent, span));
+    draft.links.push((body.with_mass(own.total, own.center, own.inertia), parent, span));
     draft.named.push(true);
 }
 
@@ -240,7 +248,9 @@ fn motion(
     joint.damping = first("damping", notes)?;
     joint.stiffness = first("stiffness", notes)?;
     joint.friction = view.non_negative("frictionloss")?;
-    let axis = || view.get("axis").map_or(Ok(DVec3::Z), Attribute::direction).map(|axis| frame.vector(axis).normalize());
+    let axis = || {
+        view.get("axis").map_or(Ok(DVec3::Z), Attribute::direction).map(|axis| frame.vector(axis).normalize())
+    };
     let type_name = view.get("type").map_or("hinge", |given| given.value.as_str());
     let angle = if matches!(type_name, "hinge" | "ball") { compiler.angle } else { 1.0 };
     let limit = view.limit("range", "limited", compiler.autolimits)?;

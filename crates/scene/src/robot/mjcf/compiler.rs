@@ -71,7 +71,8 @@ impl Compiler {
                 "eulerseq" => {
                     let axes = given.value.as_bytes().try_into().ok();
                     let known = |axes: &[u8; 3]| axes.iter().all(|axis| b"xyzXYZ".contains(axis));
-                    self.euler = axes.filter(known).ok_or_else(|| given.refuse("three of x, y, z, X, Y, Z"))?;
+                    self.euler =
+                        axes.filter(known).ok_or_else(|| given.refuse("three of x, y, z, X, Y, Z"))?;
                 }
                 "coordinate" if given.value != "local" => {
                     return Err(given.refuse("local; global coordinates were removed from the format"));

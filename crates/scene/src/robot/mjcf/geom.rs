@@ -137,7 +137,8 @@ fn load(
         let mut triangles = Vec::new();
         if let Some(face) = view.get("face") {
             let corners = face.numbers(6 * MAX_VERTICES)?;
-            let fits = |corner: &f64| *corner >= 0.0 && corner.fract() == 0.0 && (*corner as usize) < vertices.len();
+            let fits =
+                |corner: &f64| *corner >= 0.0 && corner.fract() == 0.0 && (*corner as usize) < vertices.len();
             if corners.len() % 3 != 0 || !corners.iter().all(fits) {
                 return Err(face.refuse("three indices of vertices for each face"));
             }
@@ -145,7 +146,10 @@ fn load(
         }
         (vertex.clone(), vertices, triangles)
     } else {
-        notes.add(view.element.span, "a mesh without `file` and `vertex` is not supported; its geoms are left out");
+        notes.add(
+            view.element.span,
+            "a mesh without `file` and `vertex` is not supported; its geoms are left out",
+        );
         return Ok(None);
     };
     let reference = Pose::new(
@@ -206,14 +210,22 @@ pub(super) fn read(
         (shape, unit)
     } else {
         if let Some(mesh) = mesh {
-            notes.add(mesh.span, format!("a {type_name} that is fitted to a mesh is not supported; the geom is left out"));
+            notes.add(
+                mesh.span,
+                format!("a {type_name} that is fitted to a mesh is not supported; the geom is left out"),
+            );
             return Ok(None);
         }
-        let Some(shape) = primitive(view, type_name, &mut place, frame, notes)?.transpose().map_err(refused)? else {
+        let Some(shape) =
+            primitive(view, type_name, &mut place, frame, notes)?.transpose().map_err(refused)?
+        else {
             return Ok(None);
         };
         if shell && counts {
-            notes.once(element.span, "`shellinertia` of shapes that are not meshes is not supported: they are solid");
+            notes.once(
+                element.span,
+                "`shellinertia` of shapes that are not meshes is not supported: they are solid",
+            );
         }
         let solid = counts && !matches!(shape, Shape::HalfSpace(_));
         let unit = if solid {
@@ -254,7 +266,9 @@ fn primitive(
 ) -> Read<Option<ShapeResult>> {
     let element = view.element;
     let mut size = view.get("size").map(|given| given.numbers(3)).transpose()?.unwrap_or_default();
-    if let Some(ends) = view.get("fromto").filter(|_| matches!(type_name, "capsule" | "cylinder" | "box" | "ellipsoid")) {
+    if let Some(ends) =
+        view.get("fromto").filter(|_| matches!(type_name, "capsule" | "cylinder" | "box" | "ellipsoid"))
+    {
         let [a, b, c, d, e, f] = ends.array()?;
         let (from, to) = (DVec3::new(a, b, c), DVec3::new(d, e, f));
         let axis = (to - from).try_normalize().ok_or_else(|| ends.refuse("two points that differ"))?;

@@ -52,8 +52,7 @@ pub(super) fn read(xml: &Xml, files: MeshFiles<'_>, notes: &mut Notes) -> Read<D
     let compiler = Compiler::read(xml, root)?;
     let classes = Classes::read(xml, root)?;
     let meshes = Meshes::read(xml, root, &compiler, &classes, files, notes)?;
-    let mut context =
-        Context { xml, compiler, classes, meshes, sites: HashMap::new(), bodies: 0 };
+    let mut context = Context { xml, compiler, classes, meshes, sites: HashMap::new(), bodies: 0 };
     for option in xml.children(root, "option") {
         read_option(option, &mut draft, notes)?;
     }
@@ -77,7 +76,7 @@ fn read_option(option: &Element, draft: &mut Draft, notes: &mut Notes) -> Read<(
     }
     if let Some(step) = option.get("timestep") {
         let seconds = step.number()?;
-        if !(seconds > 0.0) {
+        if seconds <= 0.0 {
             return Err(step.refuse("above 0"));
         }
         draft.time_step = Some(seconds);

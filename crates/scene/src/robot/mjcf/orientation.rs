@@ -2,6 +2,7 @@
 
 use super::classes::View;
 use super::compiler::Compiler;
+use crate::robot::xml::Attribute;
 use crate::source::Read;
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::Pose;
@@ -11,7 +12,7 @@ pub(super) fn orientation(view: &View<'_>, compiler: &Compiler) -> Read<DQuat> {
     // An alternative of the element takes precedence over the `quat` of its class.
     let alternative = ["axisangle", "xyaxes", "zaxis", "euler"].into_iter().find_map(|name| view.get(name));
     let Some(given) = alternative else {
-        return view.get("quat").map_or(Ok(DQuat::IDENTITY), |given| given.quaternion());
+        return view.get("quat").map_or(Ok(DQuat::IDENTITY), Attribute::quaternion);
     };
     match given.name.as_str() {
         "axisangle" => {

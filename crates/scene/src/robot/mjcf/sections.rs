@@ -13,14 +13,21 @@ use rattleback_geometry::Pose;
 /// Adds all of them to the draft.
 pub(super) fn read(context: &Context<'_>, root: &Element, draft: &mut Draft, notes: &mut Notes) -> Read<()> {
     let all = |tag: &'static str| {
-        context.xml.children(root, tag).flat_map(|section| &section.children).map(|child| &context.xml.elements[*child])
+        context
+            .xml
+            .children(root, tag)
+            .flat_map(|section| &section.children)
+            .map(|child| &context.xml.elements[*child])
     };
     for element in all("equality") {
         equality(context, &context.classes.view(element, 0)?, draft, notes)?;
     }
     for element in all("contact") {
         if element.tag == "exclude" {
-            let links = [link(element.required("body1", "name of a body")?), link(element.required("body2", "name of a body")?)];
+            let links = [
+                link(element.required("body1", "name of a body")?),
+                link(element.required("body2", "name of a body")?),
+            ];
             draft.exclusions.push(ExclusionDraft { links, span: element.span });
         } else {
             notes.add(element.span, format!("<{}> in <contact> is not supported and left out", element.tag));
@@ -59,7 +66,10 @@ fn equality(context: &Context<'_>, view: &View<'_>, draft: &mut Draft, notes: &m
                 Some((given, numbers)) => {
                     let numbers = numbers?;
                     if numbers.iter().skip(2).any(|x| *x != 0.0) {
-                        notes.add(given.span, "a coupling of higher order is not supported; the equality is left out");
+                        notes.add(
+                            given.span,
+                            "a coupling of higher order is not supported; the equality is left out",
+                        );
                         return Ok(());
                     }
                     (numbers[0], numbers.get(1).copied().unwrap_or(1.0))
@@ -83,7 +93,9 @@ fn ends(context: &Context<'_>, view: &View<'_>) -> Read<Ends> {
     if let (Some(a), Some(b)) = (element.get("site1"), element.get("site2")) {
         let site = |name: &Attribute| {
             let found = context.sites.get(&name.value).cloned();
-            found.ok_or_else(|| crate::robot::build::unknown("site", &name.value, name.span, context.sites.keys()))
+            found.ok_or_else(|| {
+                crate::robot::build::unknown("site", &name.value, name.span, context.sites.keys())
+            })
         };
         let ((first, frame), (second, other)) = (site(a)?, site(b)?);
         return Ok(([first, second], frame, Some(other)));
@@ -112,7 +124,9 @@ fn actuator(context: &Context<'_>, view: &View<'_>, draft: &mut Draft, notes: &m
     let element = view.element;
     let law = match element.tag.as_str() {
         "motor" => ActuatorLaw::Force,
-        "position" => ActuatorLaw::Position { stiffness: view.number("kp", 1.0)?, damping: view.number("kv", 0.0)? },
+        "position" => {
+            ActuatorLaw::Position { stiffness: view.number("kp", 1.0)?, damping: view.number("kv", 0.0)? }
+        }
         "velocity" => ActuatorLaw::Velocity { damping: view.number("kv", 1.0)? },
         "general" => ActuatorLaw::General,
         tag => {
