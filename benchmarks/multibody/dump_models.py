@@ -158,7 +158,10 @@ def dump_pinocchio(name, path, floating, out, states):
         record = {"q": ours, "v": rows(v), "f": rows(f), "a": rows(a), "b": rows(b), "g": rows(g)}
         if len(records) < 10:
             pin.framesForwardKinematics(model, data, q)
-            record["com"] = rows(pin.centerOfMass(model, data, q))
+            # Pinocchio leaves out what is fixed to the world.
+            moving, still = pin.computeTotalMass(model), model.inertias[0]
+            center = pin.centerOfMass(model, data, q) * moving + still.lever * still.mass
+            record["com"] = rows(center / (moving + still.mass))
             record["places"] = {
                 frame.name: rows(data.oMf[index].translation) + rows(data.oMf[index].rotation)
                 for index, frame in enumerate(model.frames)
@@ -317,15 +320,19 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--states", type=int, default=1000)
+    parser.add_argument("--only", nargs="*", help="names of robots; all if none is given")
     arguments = parser.parse_args()
     out = arguments.out
     out.mkdir(parents=True, exist_ok=True)
+    wanted = lambda name: not arguments.only or name in arguments.only
     for count in (100, 400):
+        if not wanted(f"chain{count}"):
+            continue
         path = out / f"chain{count}.source.urdf"
         path.write_text(chain_urdf(count))
         states = min(arguments.states, 50)
         print(f"chain{count}: {dump_pinocchio(f'chain{count}', path, False, out, states)} velocities")
-    for name, file, floating in URDF:
+    for name, file, floating in filter(lambda robot: wanted(robot[0]), URDF):
         found = ROBOTS / file
         if not found.exists():
             near = sorted(ROBOTS.glob(file.split("/")[0] + "/**/*.urdf"))
@@ -335,7 +342,7 @@ def main():
             print(f"{name}: {dump_pinocchio(name, found, floating, out, arguments.states)} velocities")
         except Exception as error:  # A peer that cannot read its file is no reason to stop.
             print(f"{name}: {error}")
-    for name, file in MJCF:
+    for name, file in filter(lambda robot: wanted(robot[0]), MJCF):
         try:
             print(f"{name}: {dump_mujoco(name, PACKAGES / file, out, arguments.states)} velocities")
         except Exception as error:

@@ -17,7 +17,7 @@ const LIMITS: MeshLimits =
 /// Folders above that of the file in which a package is looked for.
 const MAX_ABOVE: usize = 16;
 /// Formats that robots use and that are not read.
-const UNREAD: [&str; 4] = ["dae", "msh", "ply", "3ds"];
+const UNREAD: [&str; 3] = ["dae", "ply", "3ds"];
 
 /// Mesh files of a robot; each is read once.
 #[derive(Debug)]
@@ -58,9 +58,13 @@ impl<'a> MeshFiles<'a> {
         if let Some(known) = self.known.get(&path) {
             return Ok(Some(Arc::clone(known)));
         }
-        let options = ObjOptions { limits: LIMITS, ..ObjOptions::default() };
-        let mesh = mesh_file::read_with(&path, &options).map_err(|error| refuse(error.to_string()))?;
-        let soup = Arc::new(mesh.soup);
+        let soup = if extension.eq_ignore_ascii_case("msh") {
+            super::msh::read(&path, &LIMITS).map_err(refuse)?
+        } else {
+            let options = ObjOptions { limits: LIMITS, ..ObjOptions::default() };
+            mesh_file::read_with(&path, &options).map_err(|error| refuse(error.to_string()))?.soup
+        };
+        let soup = Arc::new(soup);
         self.known.insert(path, Arc::clone(&soup));
         Ok(Some(soup))
     }
@@ -158,6 +162,8 @@ pub(super) fn mesh_mass(
     };
     let center: DVec3 = corners().map(|t| weight(t, middle) * center_of(t)).sum::<DVec3>() / mass;
     let outer = |a: DVec3| DMat3::from_cols(a * a.x, a * a.y, a * a.z);
+    // MuJoCo takes the volume about the centre of mass; for a mesh that is not closed or not star-shaped it differs from the first one.
+    let mass: f64 = corners().map(|t| weight(t, center)).sum();
     let mut second = DMat3::ZERO;
     for t in corners() {
         let from = t.map(|corner| corner - center);

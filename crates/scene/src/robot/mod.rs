@@ -13,6 +13,7 @@ mod build;
 mod mesh;
 mod mjcf;
 mod model;
+mod msh;
 mod scene;
 mod urdf;
 mod xml;

@@ -70,8 +70,22 @@ pub(super) fn read(
             notes.once(element.span, &format!("elements <{tag}> are not supported and left out"));
         }
     }
+    follow_fixed_leaders(xml, root, &mut draft);
     connect_root(&mut draft, &places, options.base)?;
     Ok(draft)
+}
+
+/// A leader that is fixed has position 0: its followers are held at their offsets.
+fn follow_fixed_leaders(xml: &Xml, root: &Element, draft: &mut Draft) {
+    let is_fixed = |joint: &&Element| joint.get("type").is_some_and(|given| given.value == "fixed");
+    let fixed: HashSet<&str> = xml
+        .children(root, "joint")
+        .filter(is_fixed)
+        .filter_map(|joint| Some(joint.get("name")?.value.as_str()))
+        .collect();
+    for coupling in &mut draft.couplings {
+        coupling.leader.take_if(|leader| fixed.contains(leader.as_str()));
+    }
 }
 
 /// The link without a parent is fixed to the world or floats.
@@ -120,7 +134,7 @@ fn origin(xml: &Xml, of: &Element) -> Read<Pose> {
     if let Some(quaternion) = element.get("quat_xyzw") {
         let [x, y, z, w] = quaternion.array()?;
         let q = DQuat::from_xyzw(x, y, z, w);
-        if q.length().is_nan() || q.length() <= 1e-14 {
+        if q.length() <= 1e-14 {
             return Err(quaternion.refuse("a quaternion that is not zero"));
         }
         return Ok(Pose::new(q.normalize(), xyz));
@@ -226,7 +240,10 @@ fn joint<'a>(
         // Its positions are the pose in the world or parent: the joint's frame is at the origin of the file.
         draft.joints.push(JointDraft { joint, link: moved, initial: None });
     }
-    if let Some(mimic) = xml.child(element, "mimic") {
+    let mimic = xml.child(element, "mimic");
+    if let (Some(mimic), "fixed") = (mimic, type_name.value.as_str()) {
+        notes.add(mimic.span, format!("joint `{name}` is fixed, so it follows none; <mimic> is left out"));
+    } else if let Some(mimic) = mimic {
         let leader = mimic.required("joint", "the joint that it follows")?;
         draft.couplings.push(CouplingDraft {
             name: format!("mimic {name}"),

@@ -213,7 +213,7 @@ fn add_links(draft: &mut Draft, task: &Task<'_>, name: &str, place: Pose, own: M
         (at, anchor) = (Pose::IDENTITY, next);
     }
     let body = body.unwrap_or_else(|| Link::fixed(name, None).at(at.point(-anchor), at.rotation));
-    draft.links.push((body.with_mass(own.mass, own.center, own.inertia), parent, span));
+    draft.links.push((body.with_mass(own.total, own.center, own.inertia), parent, span));
     draft.named.push(true);
 }
 

@@ -12,9 +12,8 @@ use rattleback_geometry::{MassProperties, Pose, symmetric_eigen};
 
 /// Mass, kg, centre of mass, m, and inertia about it, kg·m², in the body's frame.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(clippy::struct_field_names)]
 pub(super) struct Mass {
-    pub mass: f64,
+    pub total: f64,
     pub center: DVec3,
     pub inertia: DMat3,
 }
@@ -45,7 +44,7 @@ pub(super) fn inertial(view: &View<'_>, frame: Pose, compiler: &Compiler) -> Rea
     };
     let r = place.rotation_matrix();
     let turned = r * tensor * r.transpose();
-    Ok(Mass { mass, center: place.translation, inertia: 0.5 * (turned + turned.transpose()) })
+    Ok(Mass { total: mass, center: place.translation, inertia: 0.5 * (turned + turned.transpose()) })
 }
 
 /// Masses of geoms ⇒ that of the body.
@@ -59,13 +58,13 @@ pub(super) fn combined(parts: &[MassProperties], element: &Element) -> Read<Mass
     };
     let MassProperties { mass, center_of_mass: center, inertia } =
         whole.map_err(|error| Fault::new(element.span, Problem::Refused(error.to_string())))?;
-    Ok(Mass { mass, center, inertia })
+    Ok(Mass { total: mass, center, inertia })
 }
 
 impl Mass {
     /// Lower bounds and balance of principal moments.
     pub fn corrected(mut self, compiler: &Compiler) -> Self {
-        self.mass = self.mass.max(compiler.bound_mass);
+        self.total = self.total.max(compiler.bound_mass);
         if compiler.bound_inertia <= 0.0 && !compiler.balance_inertia {
             return self;
         }

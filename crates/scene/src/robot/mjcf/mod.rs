@@ -76,7 +76,7 @@ fn read_option(option: &Element, draft: &mut Draft, notes: &mut Notes) -> Read<(
     }
     if let Some(step) = option.get("timestep") {
         let seconds = step.number()?;
-        if seconds.is_nan() || seconds <= 0.0 {
+        if seconds <= 0.0 {
             return Err(step.refuse("above 0"));
         }
         draft.time_step = Some(seconds);
