@@ -128,7 +128,8 @@ pub const CLASSES: &[Class] = &[
     restore::CLASS,
 ];
 
-/// The classes whose name contains the filter.
+/// The class of this name (`contact/rest`), or, if there is none, those whose name contains the filter (`contact/`).
 pub fn matching(filter: &str) -> impl Iterator<Item = &'static Class> + '_ {
-    CLASSES.iter().filter(move |class| class.name.contains(filter))
+    let exact = CLASSES.iter().any(|class| class.name == filter);
+    CLASSES.iter().filter(move |class| class.name == filter || !exact && class.name.contains(filter))
 }
