@@ -47,6 +47,8 @@ pub(crate) struct ManifoldPoint {
     pub static_friction: f64,
     pub kinetic_friction: f64,
     pub restitution: f64,
+    /// Levers of rolling and spinning friction, m.
+    pub levers: [f64; 2],
 }
 
 impl ManifoldPoint {
@@ -130,6 +132,7 @@ impl ColliderPair {
                     static_friction: self.material.static_friction,
                     kinetic_friction: self.material.kinetic_friction,
                     restitution: self.material.restitution,
+                    levers: [self.material.rolling_friction, self.material.spinning_friction],
                 });
             }
         }

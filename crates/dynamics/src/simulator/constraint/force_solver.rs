@@ -105,6 +105,61 @@ impl ForceSolver {
         }
     }
 
+    /// Adds rolling and spinning friction of points with these normal impulses, N s ⇒ whether there is any.
+    ///
+    /// A contact with the lever l resists relative rotation by a moment of at most l p_n: about the normal by
+    /// its spinning, across it by its rolling lever. The points of a pair that share their normal share one set of rows; the
+    /// first tangent is that of the present rotation, so that the moment of a rolling body has the full bound.
+    pub fn add_rolling_friction(
+        &mut self,
+        motion: &[Motion],
+        points: &[ManifoldPoint],
+        normal_impulses: &[f64],
+    ) -> bool {
+        let before = self.problem.equalities.len();
+        let mut first = 0;
+        while first < points.len() {
+            let point = &points[first];
+            let n = point.normal();
+            let same = |other: &ManifoldPoint| other.pair == point.pair && other.normal().dot(n) > 0.999;
+            let count = points[first..].iter().take_while(|other| same(other)).count();
+            let load: f64 = normal_impulses[first..first + count].iter().sum();
+            first += count;
+            let [rolling, spinning] = point.levers.map(|lever| lever * load.max(0.0));
+            if rolling + spinning == 0.0 {
+                continue;
+            }
+            let bodies = point.bodies.map(|body| body as usize);
+            let omega = motion[bodies[1]].omega - motion[bodies[0]].omega;
+            let across = omega - omega.dot(n) * n;
+            let t = across.try_normalize().unwrap_or_else(|| n.any_orthonormal_vector());
+            for (axis, most) in [(t, rolling), (n.cross(t), rolling), (n, spinning)] {
+                if most == 0.0 {
+                    continue;
+                }
+                let mut row = EqualityRow {
+                    blocks: bodies.map(|body| self.block_of[body]),
+                    rows: [[DVec3::ZERO, -axis], [DVec3::ZERO, axis]],
+                    target: 0.0,
+                    bounds: [-most, most],
+                    softness: None,
+                };
+                for (side, body) in bodies.into_iter().enumerate() {
+                    if row.blocks[side].is_none() {
+                        row.target -= row.rows[side][1].dot(motion[body].omega);
+                    }
+                }
+                self.problem.equalities.push(row);
+            }
+        }
+        self.problem.equalities.len() > before
+    }
+
+    /// Removes the rows beyond the first `count`.
+    pub fn truncate_rows(&mut self, count: usize) {
+        self.problem.equalities.truncate(count);
+    }
+
     /// Turns all contacts into rows: normals with any impulse, tangents with one up to `max_friction` ⇒ index
     /// of the first of these rows.
     pub fn make_bilateral(&mut self, max_friction: &[f64]) -> usize {
@@ -398,6 +453,7 @@ mod tests {
                     static_friction: 0.0,
                     kinetic_friction: 0.0,
                     restitution: 0.0,
+                    levers: [0.0; 2],
                 }
             })
             .collect();

@@ -12,7 +12,7 @@ use super::joint_rows::{ConstraintRow, RowContext};
 use super::settings::ConstraintSettings;
 use super::tuning::{
     APPROXIMATE_SWEEPS, APPROXIMATE_TOLERANCE, MAX_PIVOTED_CONTACTS, MAX_TRAJECTORY_PROJECTIONS,
-    OVERLAP_RECOVERY, TOLERANCE_PER_SPEED, TRAJECTORY_JOINT_TOLERANCE,
+    OVERLAP_RECOVERY, ROLLING_FRICTION_ROUNDS, TOLERANCE_PER_SPEED, TRAJECTORY_JOINT_TOLERANCE,
 };
 use crate::collision::WorldMirror;
 use crate::collision::{ManifoldPoint, WarmStartCache};
@@ -129,8 +129,32 @@ impl ContactInterval<'_> {
                 !self.approximate && self.row_targets.is_empty() && points.len() <= MAX_PIVOTED_CONTACTS;
             if report.converged || !pivotable { report } else { by_pivots(forces) }
         };
+        let report = self.resist_rolling(start, points, forces, &block_settings, report);
         forces.store_row_impulses();
         self.constrain_trajectories(start, points, forces, (trajectories, end), &position_settings);
+        report
+    }
+
+    /// Solves again with rolling and spinning friction, whose bounds follow from the normal impulses of the last solution.
+    fn resist_rolling(
+        &self,
+        start: &[Motion],
+        points: &[ManifoldPoint],
+        forces: &mut ForceSolver,
+        settings: &BlockSettings,
+        mut report: ForceReport,
+    ) -> ForceReport {
+        if points.iter().all(|point| point.levers == [0.0; 2]) {
+            return report;
+        }
+        for _ in 0..ROLLING_FRICTION_ROUNDS {
+            let loads: Vec<f64> = forces.impulse.iter().map(|p| p.x).collect();
+            forces.truncate_rows(self.row_targets.len());
+            if !forces.add_rolling_friction(start, points, &loads) {
+                break;
+            }
+            report = forces.solve(settings);
+        }
         report
     }
 
@@ -229,8 +253,9 @@ impl ContactInterval<'_> {
         let gap = point.gap - approach(0) - approach(1);
         let excess = point.gap + self.overlap_slop * point.tolerance;
         // Without slop the whole overlap is removed, with it the part beyond.
-        let removed = if self.overlap_slop > 1.0 { excess } else { point.gap };
-        let least = if excess < 0.0 { point.gap - OVERLAP_RECOVERY * removed } else { point.gap.min(0.0) };
+        let (removed, fraction) =
+            if self.overlap_slop > 1.0 { (excess, 1.0) } else { (point.gap, OVERLAP_RECOVERY) };
+        let least = if excess < 0.0 { point.gap - fraction * removed } else { point.gap.min(0.0) };
         (gap, least)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Velocities at the end of an interval of length h satisfy u_n ≥ −gap/h, and positions follow from the mean
 //! velocity ½(v₀ + v). For a point that approaches with u_n < −gap/h that mean is too large: the point would land
-//! early and overlap at the end. If it is too slow for an impact, it is therefore decelerated at the beginning
+//! early and overlap at the end; a touching point that approaches would even move on by ½ u_n h. If it is too slow for an impact, it is therefore decelerated at the beginning
 //! by an inelastic impulse, together with all touching points:
 //!
 //!   0 ≤ p_n ⟂ u⁺_n + gap/h ≥ 0, Coulomb friction at u⁺,
@@ -17,7 +17,7 @@
 
 use super::Constraint;
 use super::force_solver::ContactTarget;
-use super::tuning::SEPARATING_SPEED;
+use super::tuning::{CLOSING_SPEED, SEPARATING_SPEED};
 use crate::collision::ManifoldPoint;
 use crate::island::ContactIsland;
 use crate::rigid::Motion;
@@ -45,17 +45,15 @@ impl Constraint {
             let approach = -point.relative_velocity(now).x;
             !point.is_touching() && approach <= contact_speed && approach * time > point.gap * (1.0 + 1e-6)
         };
-        if !points.iter().any(lands) {
+        let closes =
+            |point: &ManifoldPoint| point.is_touching() && point.relative_velocity(now).x < -CLOSING_SPEED;
+        if !points.iter().any(|point| lands(point) || closes(point)) {
             return;
         }
         let held: Vec<ManifoldPoint> =
             points.iter().copied().filter(|point| point.is_touching() || lands(point)).collect();
         let target = |_: usize, point: &ManifoldPoint| ContactTarget {
-            normal: if point.is_touching() {
-                point.relative_velocity(now).x.min(0.0)
-            } else {
-                -point.gap / time
-            },
+            normal: if point.is_touching() { 0.0 } else { -point.gap / time },
             friction: point.kinetic_friction,
             stiffness: Stiffness::Rigid,
         };
@@ -66,8 +64,15 @@ impl Constraint {
             return;
         }
         let mut after = now.to_vec();
+        let mut gained = 0.0;
         for (body, [v, omega]) in self.forces.velocities() {
             (after[body].v, after[body].omega) = (v, omega);
+            let inertia = &self.mirror.bodies[body].inertia;
+            gained += inertia.kinetic_energy(&after[body]) - inertia.kinetic_energy(&now[body]);
+        }
+        // Points wedged by friction may have no solution that dissipates energy.
+        if !(gained <= 0.0) {
+            return;
         }
         let pull = |point: &ManifoldPoint| -> f64 {
             let of = |body: u32| match free[body as usize] {

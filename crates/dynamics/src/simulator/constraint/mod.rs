@@ -38,6 +38,7 @@ mod large_island;
 mod mechanism_integrator;
 mod motion_rate;
 mod passivity;
+mod resting;
 mod settings;
 mod simultaneous_impact;
 mod single_impact;
@@ -262,6 +263,7 @@ impl Simulator for Constraint {
             Feature::Contacts,
             Feature::Restitution,
             Feature::Friction,
+            Feature::RollingFriction,
             Feature::Sensors,
             Feature::ContactEvents,
             Feature::CollisionEvents,

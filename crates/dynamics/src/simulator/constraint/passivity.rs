@@ -16,24 +16,40 @@ use crate::solver::Trajectory;
 use glam::DVec3;
 use rattleback_geometry::swept::rotation_vector;
 
+/// Energy balance of an island over a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EnergyBalance {
+    /// T₁ − T₀ − W, J.
+    excess: f64,
+    /// Sum of the energies it is the difference of, J.
+    scale: f64,
+    /// T_c: kinetic energy of the bodies in contact at the end, J.
+    in_contact: f64,
+    /// Σ m|a| of these bodies, N.
+    weight: f64,
+}
+
+impl EnergyBalance {
+    /// Whether contacts have added energy, beyond a relative error.
+    pub fn gains(&self, tolerance: f64) -> bool {
+        self.excess > tolerance * self.scale
+    }
+}
+
 impl Constraint {
-    /// Removes the energy that an island has gained from its contacts over a sub-step.
-    pub(super) fn limit_energy(
+    /// Energy balance of an island in contact with static bodies alone; `None` for others. Kinematic bodies do work, and
+    /// without a static body scaling would violate conservation of momentum.
+    pub(super) fn energy_balance(
         &self,
         island: &ContactIsland,
         (start, free): (&[Motion], &[Trajectory]),
-        end: &mut [Motion],
-    ) {
+        end: &[Motion],
+    ) -> Option<EnergyBalance> {
         let moves = |body: &usize| start[*body].v != DVec3::ZERO || start[*body].omega != DVec3::ZERO;
-        // Kinematic bodies do work; without a static body, scaling would violate conservation of momentum.
         if island.others.is_empty() || island.others.iter().any(moves) {
-            return;
+            return None;
         }
-        let pull = |body: usize| match free[body] {
-            Trajectory::Ballistic { acceleration, .. } => acceleration,
-            _ => DVec3::ZERO,
-        };
-        let (mut excess, mut scale, mut in_contact, mut weight) = (0.0, 0.0, 0.0, 0.0);
+        let mut balance = EnergyBalance::default();
         for &body in &island.bodies {
             let (inertia, from, to) = (&self.mirror.bodies[body].inertia, &start[body], &end[body]);
             let [before, after] = [from, to].map(|motion| inertia.kinetic_energy(motion));
@@ -44,14 +60,26 @@ impl Constraint {
                     work += torque.dot(rotation_vector(from.q, to.q));
                 }
             }
-            excess += after - before - work;
-            scale += after + before + work.abs();
+            balance.excess += after - before - work;
+            balance.scale += after + before + work.abs();
             if !self.contact_free[body] {
-                in_contact += after;
-                weight += pull(body).length() * inertia.mass();
+                balance.in_contact += after;
+                balance.weight += pull(free[body]).length() * inertia.mass();
             }
         }
-        if excess.is_nan() || excess <= ENERGY_ROUNDING * scale || in_contact <= 0.0 && weight == 0.0 {
+        balance.excess.is_finite().then_some(balance)
+    }
+
+    /// Removes the energy that an island has gained from its contacts over an interval.
+    pub(super) fn limit_energy(
+        &self,
+        island: &ContactIsland,
+        (start, free): (&[Motion], &[Trajectory]),
+        end: &mut [Motion],
+    ) {
+        let Some(balance) = self.energy_balance(island, (start, free), end) else { return };
+        let EnergyBalance { excess, in_contact, weight, .. } = balance;
+        if !balance.gains(ENERGY_ROUNDING) || in_contact <= 0.0 && weight == 0.0 {
             return;
         }
         let factor = if in_contact > 0.0 { (1.0 - excess / in_contact).max(0.0).sqrt() } else { 0.0 };
@@ -61,8 +89,16 @@ impl Constraint {
             if !self.contact_free[body] {
                 end[body].v *= factor;
                 end[body].omega *= factor;
-                end[body].x += down * pull(body).normalize_or_zero();
+                end[body].x += down * pull(free[body]).normalize_or_zero();
             }
         }
+    }
+}
+
+/// Acceleration of free flight, m/s².
+fn pull(free: Trajectory) -> DVec3 {
+    match free {
+        Trajectory::Ballistic { acceleration, .. } => acceleration,
+        _ => DVec3::ZERO,
     }
 }

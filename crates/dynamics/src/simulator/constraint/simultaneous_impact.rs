@@ -8,7 +8,8 @@
 //! so that impulses only push, and no point separates more slowly than restitution requires. Where
 //! restitution would create energy, e is reduced by a common factor. (Linear mode has u⁺_n = −e u⁻_n for all
 //! points instead, after Coutinho.) Joint rows, J v⁺ = 0, are part of the problem. Points at rest do not take
-//! part; those that an impulse makes approach are impacts of the next round.
+//! part; those that an impulse makes approach are impacts of the next round. Points wedged by friction may have no
+//! solution that dissipates energy; the fastest of them is then resolved alone.
 
 use super::force_solver::{ContactTarget, ForceSolver, RowTarget};
 use super::joint_reaction::JointReactions;
@@ -267,8 +268,9 @@ impl SimultaneousImpact<'_> {
             (forces.impulse.clone(), energy)
         };
         let (impulses, energy) = solve(1.0);
-        let scale: f64 = before.iter().zip(&impulses).map(|(u, p)| (u.x * p.x).abs()).sum();
-        if !self.settings.clamp_energy || energy <= 1e-11 * scale {
+        let scale =
+            |impulses: &[DVec3]| -> f64 { before.iter().zip(impulses).map(|(u, p)| (u.x * p.x).abs()).sum() };
+        if !self.settings.clamp_energy || energy <= 1e-11 * scale(&impulses) {
             return impulses;
         }
         let bodies = group[0].bodies.map(|body| mirror.bodies[body as usize].id);
@@ -278,7 +280,31 @@ impl SimultaneousImpact<'_> {
             let middle = 0.5 * (low + high);
             if solve(middle).1 > 0.0 { high = middle } else { low = middle }
         }
-        solve(low).0
+        let (impulses, energy) = solve(low);
+        let gains = !(energy <= 1e-11 * scale(&impulses));
+        if gains && row_targets.is_empty() {
+            self.fastest_alone(mirror, motion, group, forced)
+        } else {
+            impulses
+        }
+    }
+
+    /// Impulse of the fastest impact of a group alone; the others follow in the next round. For problems without a
+    /// dissipative solution, or whose solution was not found: points wedged by friction.
+    fn fastest_alone(
+        &mut self,
+        mirror: &WorldMirror,
+        motion: &[Motion],
+        group: &[ManifoldPoint],
+        forced: bool,
+    ) -> Vec<DVec3> {
+        let approach = |point: &ManifoldPoint| -point.relative_velocity(motion).x;
+        let fastest = (0..group.len()).max_by(|i, j| approach(&group[*i]).total_cmp(&approach(&group[*j])));
+        let mut impulses = vec![DVec3::ZERO; group.len()];
+        if let Some(index) = fastest {
+            impulses[index] = self.single(mirror, motion, &group[index], forced)[0];
+        }
+        impulses
     }
 }
 

@@ -7,8 +7,8 @@ use super::landing::touching_pairs;
 use super::simultaneous_impact::{ConstraintNote, SimultaneousImpact};
 use super::time_of_impact::{PairSeparation, TrajectorySet, first_impact};
 use super::tuning::{
-    MAX_BROAD_PHASE_PASSES, MAX_CONTACT_PHASES, MAX_IMPACTS_LARGE_ISLAND, MAX_INTERVAL_CUTS, MAX_SLIP_ENDS,
-    NEWTON_BACKOFF, OVERLAP_SLOP,
+    MAX_BROAD_PHASE_PASSES, MAX_CONTACT_PHASES, MAX_IMPACTS_LARGE_ISLAND, MAX_INTERVAL_CUTS,
+    MAX_PIECES_OF_BODY, MAX_SLIP_ENDS, MAX_TURN, NEWTON_BACKOFF, OVERLAP_SLOP, PHASE_ENERGY_GAIN, REST_SPEED,
 };
 use crate::collision::MirrorBody;
 use crate::collision::{ManifoldPoint, gather};
@@ -229,7 +229,8 @@ impl Constraint {
             return;
         }
         let mut now = start.to_vec();
-        let (mut elapsed, mut rounds, mut impacts, mut phases, mut slip_ends) = (0.0, 0, 0, 0, 0);
+        let (mut elapsed, mut rounds, mut impacts, mut phases, mut slip_ends, mut pieces) =
+            (0.0, 0, 0, 0, 0, 0);
         let exact = !self.is_large(island);
         let refined = exact && Self::is_refined(world, island);
         let limit = self.settings.collision_limit as usize;
@@ -248,6 +249,16 @@ impl Constraint {
                 !point.is_touching() && point.relative_velocity(&now).x < -contact_speed
             };
             let left = h - elapsed;
+            let interval = StepInterval { begin: begin + elapsed, time: left, approximate: false };
+            if refined && self.is_at_rest(island, (&now, &points), free, interval) {
+                for &body in &island.bodies {
+                    end[body] = Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..now[body] };
+                }
+                self.store_forces(&points, left);
+                self.account_forces(&points, &now, end);
+                self.mark_contact(&points);
+                return;
+            }
             if impacts <= max_impacts {
                 points.retain(|point| !is_fast(point));
                 if refined {
@@ -262,7 +273,6 @@ impl Constraint {
             if refined {
                 self.slow_landing(&mut now, (&points, free), left, contact_speed);
             }
-            let interval = StepInterval { begin: begin + elapsed, time: left, approximate: false };
             if exact && phases < MAX_CONTACT_PHASES && impacts <= max_impacts {
                 let phase =
                     self.advance_contact_phase(island, (&now, &points, &separations), free, end, interval);
@@ -279,6 +289,14 @@ impl Constraint {
                     continue;
                 }
             }
+            let left = if refined && pieces < MAX_PIECES_OF_BODY {
+                self.resolved_time(island, (&now, &points), free, left)
+                    .max(h / MAX_PIECES_OF_BODY as f64)
+                    .min(left)
+            } else {
+                left
+            };
+            let interval = StepInterval { time: left, ..interval };
             let full = self.solve_interval(world, island, (&now, &points), free, end, interval);
             let impact = if impacts > max_impacts {
                 None
@@ -293,6 +311,15 @@ impl Constraint {
                 self.account_forces(&points, &now, end);
                 if !points.is_empty() {
                     self.mark_contact(&points);
+                    if refined {
+                        self.limit_energy(island, (&now, free), end);
+                    }
+                }
+                if elapsed + left < h {
+                    pieces += 1;
+                    elapsed += left;
+                    self.continue_from(island, end, &mut now, begin + elapsed);
+                    continue;
                 }
                 return;
             };
@@ -319,6 +346,9 @@ impl Constraint {
                 self.store_forces(&points, time);
                 self.account_forces(&points, &now, end);
                 self.mark_contact(&points);
+                if refined {
+                    self.limit_energy(island, (&now, free), end);
+                }
             } else {
                 for &body in &island.bodies {
                     end[body] = now[body];
@@ -330,6 +360,34 @@ impl Constraint {
                 self.contact_free[body] = false;
             }
         }
+    }
+
+    /// Time over which an interval resolves the motion of a body in contact, s. Contacts are fixed over an interval, so
+    /// the body may turn by a small angle only; and a rocking point rises and returns in 2 u_n/a, which the end of an interval must
+    /// not hide.
+    fn resolved_time(
+        &self,
+        island: &ContactIsland,
+        (now, points): (&[Motion], &[ManifoldPoint]),
+        free: &[Trajectory],
+        left: f64,
+    ) -> f64 {
+        let normal_speed =
+            points.iter().map(|point| point.relative_velocity(now).x.abs()).fold(0.0, f64::max);
+        let mut time = left;
+        for &body in island.bodies.iter().filter(|_| !points.is_empty()) {
+            let omega = now[body].omega.length();
+            if omega * time > MAX_TURN {
+                time = MAX_TURN / omega;
+            }
+            if let Trajectory::Ballistic { acceleration, .. } = free[body]
+                && normal_speed > REST_SPEED
+                && acceleration.length() * time > normal_speed
+            {
+                time = normal_speed / acceleration.length();
+            }
+        }
+        time
     }
 
     /// Time at which the first sliding contact comes to stick within the interval just solved, s. Kinetic
@@ -357,8 +415,19 @@ impl Constraint {
         end: &mut [Motion],
         interval: StepInterval,
     ) -> Option<(f64, bool)> {
+        if points.iter().any(|point| point.levers != [0.0; 2]) {
+            return None;
+        }
         let (trajectories, mut time) =
             self.integrate_contact_phase(island, (now, points), free, end, interval)?;
+        // Near Painlevé's region the equations of a phase are ill-conditioned; its energy shows where they fail.
+        let balance = self.energy_balance(island, (now, free), end);
+        if island.bodies.len() == 1 && balance.is_some_and(|balance| balance.gains(PHASE_ENERGY_GAIN)) {
+            for &body in &island.bodies {
+                end[body] = now[body];
+            }
+            return None;
+        }
         let impact = self.first_impact(now, &trajectories, separations, interval.begin, time);
         let impact = impact.filter(|impact| *impact < time);
         if let Some(impact) = impact {

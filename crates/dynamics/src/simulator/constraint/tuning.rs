@@ -16,8 +16,25 @@ pub(super) const MAX_INTERVAL_CUTS: usize = 4;
 pub(super) const MAX_IMPACTS_LARGE_ISLAND: usize = 2;
 /// Contact phases in a sub-step; what remains after them is solved as one time step.
 pub(super) const MAX_CONTACT_PHASES: usize = 64;
+/// Rotation of a single body in one interval with contacts, rad: over a larger one, contacts fixed at its begin
+/// miss too much of their motion.
+pub(super) const MAX_TURN: f64 = 0.02;
+/// Intervals into which a sub-step of a single body is divided where it turns or rocks.
+pub(super) const MAX_PIECES_OF_BODY: usize = 64;
 /// Transitions from slip to stick at which a sub-step of a small island is cut.
 pub(super) const MAX_SLIP_ENDS: usize = 4;
+
+// Rest (`resting`).
+
+/// Speed below which a body that its contacts stop within a sub-step is at rest, m/s: friction μ stops it within
+/// v²/(2 μ g), some nanometres.
+pub(super) const REST_SPEED: f64 = 1e-4;
+/// Gap up to which a point can hold a body at rest, in touching tolerances.
+pub(super) const REST_GAP: f64 = 20.0;
+/// Overlap of a body at rest, in touching tolerances; a deeper one is removed first.
+pub(super) const REST_OVERLAP: f64 = 1000.0;
+/// Speed that contacts may leave, m/s.
+pub(super) const REST_RESIDUAL: f64 = 1e-10;
 
 // Slow landings (`landing`) and passivity (`passivity`).
 
@@ -28,6 +45,8 @@ pub(super) const ENERGY_ROUNDING: f64 = 1e-15;
 
 // Interval with contacts (`interval`).
 
+/// Solutions in which the bounds of rolling friction follow the normal impulses.
+pub(super) const ROLLING_FRICTION_ROUNDS: usize = 2;
 /// Contacts up to which forces that Newton's method does not find are computed by pivoting, in O(n³).
 pub(super) const MAX_PIVOTED_CONTACTS: usize = 64;
 /// Overlap, in touching tolerances, that is left as it is: removing it would lift bodies without anything that
@@ -103,6 +122,8 @@ pub(super) const KINEMATIC_PROBE_TIME: f64 = 1e-5;
 pub(super) const MAX_PHASE_CONTACTS: usize = 8;
 /// Local error of a step: m, rad, and relative for velocities.
 pub(super) const PHASE_TOLERANCE: f64 = 1e-9;
+/// Energy gained in a phase, relative to the energies it is the difference of, at which it is rejected.
+pub(super) const PHASE_ENERGY_GAIN: f64 = 1e-6;
 /// Most steps by error control in a phase.
 pub(super) const MAX_PHASE_STEPS: f64 = 64.0;
 /// Resolution of the end of a phase, as a fraction of the interval.
