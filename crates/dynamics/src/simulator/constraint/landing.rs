@@ -17,7 +17,7 @@
 
 use super::Constraint;
 use super::force_solver::ContactTarget;
-use super::tuning::{CLOSING_SPEED, SEPARATING_SPEED};
+use super::tuning::{LANDING_SPEED, SEPARATING_SPEED};
 use crate::collision::ManifoldPoint;
 use crate::island::ContactIsland;
 use crate::rigid::Motion;
@@ -46,7 +46,7 @@ impl Constraint {
             !point.is_touching() && approach <= contact_speed && approach * time > point.gap * (1.0 + 1e-6)
         };
         let closes =
-            |point: &ManifoldPoint| point.is_touching() && point.relative_velocity(now).x < -CLOSING_SPEED;
+            |point: &ManifoldPoint| point.is_touching() && point.relative_velocity(now).x < -LANDING_SPEED;
         if !points.iter().any(|point| lands(point) || closes(point)) {
             return;
         }
@@ -63,17 +63,8 @@ impl Constraint {
         if !self.forces.solve(&settings).converged {
             return;
         }
-        let mut after = now.to_vec();
-        let mut gained = 0.0;
-        for (body, [v, omega]) in self.forces.velocities() {
-            (after[body].v, after[body].omega) = (v, omega);
-            let inertia = &self.mirror.bodies[body].inertia;
-            gained += inertia.kinetic_energy(&after[body]) - inertia.kinetic_energy(&now[body]);
-        }
         // Points wedged by friction may have no solution that dissipates energy.
-        if !(gained <= 0.0) {
-            return;
-        }
+        let Some(mut after) = self.dissipated(now) else { return };
         let pull = |point: &ManifoldPoint| -> f64 {
             let of = |body: u32| match free[body as usize] {
                 Trajectory::Ballistic { acceleration, .. } => acceleration,
@@ -95,11 +86,26 @@ impl Constraint {
             self.forces.make_bilateral(&most);
             self.forces.impulse.clear();
             self.forces.solve(&settings);
+            if let Some(held) = self.dissipated(now) {
+                after = held;
+            }
         }
-        for (body, [v, omega]) in self.forces.velocities() {
-            (now[body].v, now[body].omega) = (v, omega);
+        for (body, _) in self.forces.velocities() {
+            now[body] = after[body];
             self.contact_free[body] = false;
         }
+    }
+
+    /// States with the velocities of the last solution, unless it has more kinetic energy than these.
+    fn dissipated(&self, now: &[Motion]) -> Option<Vec<Motion>> {
+        let mut after = now.to_vec();
+        let mut gained = 0.0;
+        for (body, [v, omega]) in self.forces.velocities() {
+            (after[body].v, after[body].omega) = (v, omega);
+            let inertia = &self.mirror.bodies[body].inertia;
+            gained += inertia.kinetic_energy(&after[body]) - inertia.kinetic_energy(&now[body]);
+        }
+        (gained <= 0.0).then_some(after)
     }
 
     /// Whether all touching points of an island separate and stay apart until the end of an interval.

@@ -40,6 +40,8 @@ pub(super) const REST_RESIDUAL: f64 = 1e-10;
 
 /// Velocity, as a fraction of 1 m/s plus the speeds of both bodies, above which a touching point separates.
 pub(super) const SEPARATING_SPEED: f64 = 1e-6;
+/// Approach speed above which a touching point is brought to rest before an interval, m/s.
+pub(super) const LANDING_SPEED: f64 = 1e-7;
 /// Energy gained by an island that counts as rounding, relative to the energies it is the difference of.
 pub(super) const ENERGY_ROUNDING: f64 = 1e-15;
 
