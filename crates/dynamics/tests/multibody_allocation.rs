@@ -4,7 +4,7 @@
 mod support;
 
 use glam::{DQuat, DVec3};
-use rattleback_dynamics::multibody::joint::Revolute;
+use rattleback_dynamics::multibody::joint::RevoluteJoint;
 use rattleback_dynamics::multibody::{
     CentroidalMomentum, DynamicsDerivatives, Element, Friction, IkSettings, IkTarget, InverseKinematics,
     Limit, Link, LinkTree, LoopClosure, LoopKind, MassMatrix, Mechanism, Method, Workspace, forward_dynamics,
@@ -71,7 +71,7 @@ fn algorithms_allocate_nothing() {
 
 #[test]
 fn steps_allocate_nothing() {
-    let hinge = Revolute { axis: DVec3::Y };
+    let hinge = RevoluteJoint { axis: DVec3::Y };
     let below = DVec3::new(0.0, 0.0, -1.0);
     for method in [Method::Gauss, Method::RungeKutta4, Method::AdaptiveRungeKutta4 { tolerance: 1e-8 }] {
         let tree = LinkTree::new(vec![

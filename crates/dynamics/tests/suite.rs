@@ -41,5 +41,6 @@ mod realtime_impact;
 mod sequential;
 mod snapshot;
 mod torque_free;
+mod type_names;
 mod validation;
 mod world;

@@ -40,7 +40,7 @@ use rattleback_geometry::space::SpaceKind;
 use shock_propagation::StackLevels;
 use solver_body::{Relaxation, SequentialBody};
 use tuning::{MIN_REST_SPEED, REST_SPEED_PER_KICK};
-use work::{SolverStage, WorkAccount};
+use work::{SolverStage, StageChanges};
 
 component! {
     /// Sequential impulses: velocity and position errors of contacts and joints, removed one after the other.
@@ -127,7 +127,7 @@ pub struct Sequential {
     loads: ForceAccumulator,
     touching: Vec<ContactPoint>,
     /// Changes by contacts and joints in the step, if the world keeps an energy ledger.
-    account: Option<WorkAccount>,
+    account: Option<StageChanges>,
     epoch: Epoch,
 }
 
@@ -325,7 +325,7 @@ impl Sequential {
         let mut contacts = self.find_contacts(world, &bodies)?;
         let mut joints = self.find_joints(world, &bodies, h, &mut broken)?;
         let v_rest = (REST_SPEED_PER_KICK * gravity * h).max(MIN_REST_SPEED);
-        self.account = world.keeps_ledger().then(|| WorkAccount::new(&bodies));
+        self.account = world.keeps_ledger().then(|| StageChanges::new(&bodies));
         self.solve(&mut bodies, (&mut joints, &mut contacts), world.initial_states(), (h, v_rest));
         for joint in &joints {
             let breaks = |record: &JointRecord| joint.impulse.length() > record.breaking.force * h;
@@ -360,7 +360,7 @@ impl Sequential {
 }
 
 /// Records the changes of a stage, if the world keeps an energy ledger.
-fn record(account: &mut Option<WorkAccount>, stage: SolverStage, bodies: &[SequentialBody]) {
+fn record(account: &mut Option<StageChanges>, stage: SolverStage, bodies: &[SequentialBody]) {
     if let Some(account) = account {
         account.record(stage, bodies);
     }
