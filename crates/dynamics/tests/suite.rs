@@ -1,5 +1,6 @@
 //! Integration tests of the dynamics. One binary: each further one would be linked with everything again.
 
+mod collision_random;
 #[path = "multibody/support.rs"]
 mod multibody_support;
 

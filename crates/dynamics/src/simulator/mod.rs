@@ -23,8 +23,10 @@ pub use sequential::{Sequential, SequentialSettings};
 pub use stage_times::StageTimes;
 
 use crate::error::Error;
-use crate::registry::{Catalogue, Description, RegistryError};
+use crate::property::ComponentType;
+use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::world::{BodyId, JointId, SnapshotError, World};
+use serde::de::DeserializeOwned;
 
 /// Something that moves a world.
 ///
@@ -90,10 +92,30 @@ pub(crate) fn register_integrators(
 pub(crate) fn register_simulators(
     simulators: &mut Catalogue<Box<dyn Simulator>>,
 ) -> Result<(), RegistryError> {
-    constraint::register_simulator(simulators)?;
+    register(simulators, Constraint::new)?;
     free::register_simulator(simulators)?;
     impulse::register_simulator(simulators)?;
-    penalty::register_simulator(simulators)?;
+    register(simulators, Penalty::new)?;
     realtime::register_simulator(simulators)?;
-    sequential::register_simulator(simulators)
+    register(simulators, Sequential::new)
+}
+
+/// Registers a simulator that is made from settings of type S.
+fn register<S: ComponentType, M: Simulator + 'static>(
+    simulators: &mut Catalogue<Box<dyn Simulator>>,
+    make: fn(S) -> Result<M, Error>,
+) -> Result<(), RegistryError> {
+    simulators.register(Entry::new(S::TYPE_NAME, S::DOC, S::type_specs().to_vec(), move |given| {
+        let settings = S::with(given).map_err(|error| error.to_string())?;
+        let simulator = make(settings).map_err(|error| error.to_string())?;
+        Ok(Box::new(simulator) as Box<dyn Simulator>)
+    }))
+}
+
+/// Bytes of [`Simulator::save_state`] ⇒ the state; the initial one if there are none.
+fn read_state<T: Default + DeserializeOwned>(memory: &[u8], what: &'static str) -> Result<T, SnapshotError> {
+    if memory.is_empty() {
+        return Ok(T::default());
+    }
+    postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed(what))
 }

@@ -58,7 +58,7 @@ use crate::collision::{ContactKey, WarmStartCache};
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
-use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::registry::Description;
 use crate::rigid::Motion;
 use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
 use crate::world::{Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, WorkEntry, World};
@@ -293,15 +293,4 @@ impl Simulator for Constraint {
         self.restore_state(state);
         Ok(())
     }
-}
-
-pub(crate) fn register_simulator(
-    simulators: &mut Catalogue<Box<dyn Simulator>>,
-) -> Result<(), RegistryError> {
-    let specs = ConstraintSettings::type_specs().to_vec();
-    simulators.register(Entry::new(ConstraintSettings::TYPE_NAME, ConstraintSettings::DOC, specs, |given| {
-        let settings = ConstraintSettings::with(given).map_err(|error| error.to_string())?;
-        let simulator = Constraint::new(settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(simulator) as Box<dyn Simulator>)
-    }))
 }

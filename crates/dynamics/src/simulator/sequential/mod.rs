@@ -23,13 +23,13 @@ mod solver_body;
 mod tuning;
 mod work;
 
-use crate::collision::{ColliderPair, MirrorState, WorldMirror};
+use crate::collision::{ColliderPair, WorldMirror};
 use crate::component;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::joint::JointRecord;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
-use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::registry::Description;
 use crate::rigid::{Inertia, Motion, fly};
 use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
 use crate::world::{Continuity, Epoch, JointId, ShapeId, SnapshotError, Status, World};
@@ -419,24 +419,9 @@ impl Simulator for Sequential {
     }
 
     fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (state, epoch) = match memory {
-            [] => (MirrorState::default(), Epoch::default()),
-            bytes => postcard::from_bytes(bytes)
-                .map_err(|_| SnapshotError::Malformed("state of the sequential simulator"))?,
-        };
-        self.mirror.restore(state);
+        let (mirror, epoch) = super::read_state(memory, "state of the sequential simulator")?;
+        self.mirror.restore(mirror);
         self.epoch = epoch;
         Ok(())
     }
-}
-
-pub(crate) fn register_simulator(
-    simulators: &mut Catalogue<Box<dyn Simulator>>,
-) -> Result<(), RegistryError> {
-    let specs = SequentialSettings::type_specs().to_vec();
-    simulators.register(Entry::new(SequentialSettings::TYPE_NAME, SequentialSettings::DOC, specs, |given| {
-        let settings = SequentialSettings::with(given).map_err(|error| error.to_string())?;
-        let simulator = Sequential::new(settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(simulator) as Box<dyn Simulator>)
-    }))
 }

@@ -1,8 +1,7 @@
 //! Algorithms and steps of articulated bodies allocate nothing.
 
-#[path = "multibody/support.rs"]
-mod support;
-
+use crate::counting::allocations;
+use crate::multibody_support::{G, Random, rod};
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::multibody::joint::RevoluteJoint;
 use rattleback_dynamics::multibody::{
@@ -10,37 +9,6 @@ use rattleback_dynamics::multibody::{
     Limit, Link, LinkTree, LoopClosure, LoopKind, MassMatrix, Mechanism, Method, Workspace, forward_dynamics,
     forward_velocities, inverse_dynamics,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use support::{G, Random, rod};
-
-thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
-
-struct Counting;
-
-#[allow(unsafe_code)]
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a thread-local number.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as promised by the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as promised by the caller.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
-}
 
 #[test]
 fn algorithms_allocate_nothing() {
