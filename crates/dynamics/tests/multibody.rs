@@ -12,7 +12,7 @@ use rattleback_dynamics::multibody::{
 };
 
 use crate::multibody_support as support;
-use support::{G, Random, rod};
+use support::{G, Random, floating_tree, rod};
 
 fn accelerations(tree: &LinkTree, q: &[f64], v: &[f64], forces: &[f64]) -> Vec<f64> {
     let mut result = vec![0.0; tree.velocity_count()];
@@ -375,16 +375,7 @@ fn a_passive_linkage_keeps_its_energy_and_momentum() {
     let watched = watch(&triple, vec![std::f64::consts::FRAC_PI_2, 0.0, 0.0], vec![0.0; 3], G);
     assert!(watched.energy < 1e-10, "{:e}", watched.energy);
 
-    let inertia = DMat3::from_diagonal(DVec3::new(0.1, 0.12, 0.15));
-    let links = [
-        Link::new("base", None, FreeJoint),
-        Link::new("arm", Some(0), SphericalJoint).at(DVec3::X, DQuat::IDENTITY),
-        Link::new("hand", Some(1), UniversalJoint { first: DVec3::X, second: DVec3::Y }),
-        Link::new("leg", Some(0), RevoluteJoint { axis: DVec3::Y }),
-        Link::new("foot", Some(3), RevoluteJoint { axis: DVec3::X }).at(DVec3::Y, DQuat::IDENTITY),
-    ];
-    let links = links.map(|link| link.with_mass(1.0, DVec3::new(0.1, 0.2, -0.4), inertia));
-    let tree = LinkTree::new(links.to_vec()).unwrap();
+    let tree = floating_tree();
     let mut random = Random::new(17);
     let (q, v) = (random.positions(&tree), random.numbers(tree.velocity_count(), 2.0));
     let watched = watch(&tree, q, v, DVec3::ZERO);

@@ -11,7 +11,7 @@ use rattleback_dynamics::multibody::{
     MechanismError, Method, center_of_mass, momentum, step_all,
 };
 use std::f64::consts::FRAC_PI_2;
-use support::{Random, rod};
+use support::{Random, floating_tree, rod};
 
 /// A wheel of 1 kg·m² on a fixed axle along z, so that gravity does not turn it.
 fn wheel() -> Mechanism {
@@ -527,17 +527,7 @@ fn adaptive_runge_kutta_keeps_energy_and_momentum() {
     println!("triple pendulum, adaptive 1e-10, 60 s: {drift:e}");
     assert!(drift < 1e-9, "{drift:e}");
 
-    let inertia = DMat3::from_diagonal(DVec3::new(0.1, 0.12, 0.15));
-    let links = [
-        Link::new("base", None, FreeJoint),
-        Link::new("arm", Some(0), SphericalJoint).at(DVec3::X, DQuat::IDENTITY),
-        Link::new("hand", Some(1), UniversalJoint { first: DVec3::X, second: DVec3::Y }),
-        Link::new("leg", Some(0), RevoluteJoint { axis: DVec3::Y }),
-        Link::new("foot", Some(3), RevoluteJoint { axis: DVec3::X }).at(DVec3::Y, DQuat::IDENTITY),
-        Link::new("toe", Some(4), RevoluteJoint { axis: DVec3::Z }).at(DVec3::Y, DQuat::IDENTITY),
-    ];
-    let links = links.map(|link| link.with_mass(1.0, DVec3::new(0.1, 0.2, -0.4), inertia));
-    let mut floating = Mechanism::new(LinkTree::new(links.to_vec()).unwrap());
+    let mut floating = Mechanism::new(floating_tree());
     floating.set_method(&adaptive).unwrap();
     floating.set_gravity(DVec3::ZERO);
     let mut random = Random::new(17);

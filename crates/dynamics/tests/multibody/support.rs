@@ -110,3 +110,18 @@ pub fn assert_close(got: &[f64], expected: &[f64], tolerance: f64, place: &str) 
         );
     }
 }
+
+/// A floating base with an arm of spherical and universal joints and a leg of three hinges.
+pub fn floating_tree() -> LinkTree {
+    let inertia = DMat3::from_diagonal(DVec3::new(0.1, 0.12, 0.15));
+    let links = [
+        Link::new("base", None, FreeJoint),
+        Link::new("arm", Some(0), SphericalJoint).at(DVec3::X, DQuat::IDENTITY),
+        Link::new("hand", Some(1), UniversalJoint { first: DVec3::X, second: DVec3::Y }),
+        Link::new("leg", Some(0), RevoluteJoint { axis: DVec3::Y }),
+        Link::new("foot", Some(3), RevoluteJoint { axis: DVec3::X }).at(DVec3::Y, DQuat::IDENTITY),
+        Link::new("toe", Some(4), RevoluteJoint { axis: DVec3::Z }).at(DVec3::Y, DQuat::IDENTITY),
+    ];
+    let links = links.map(|link| link.with_mass(1.0, DVec3::new(0.1, 0.2, -0.4), inertia));
+    LinkTree::new(links.to_vec()).unwrap()
+}
