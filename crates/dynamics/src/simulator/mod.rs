@@ -11,7 +11,7 @@ pub mod realtime;
 pub mod sequential;
 mod stage_times;
 
-pub use capabilities::{Asker, Capabilities, Feature, JointReaction, Warning, unsupported};
+pub use capabilities::{Capabilities, Feature, JointReaction, Warning, WorldItem, unsupported};
 pub use constraint::{Constraint, ConstraintSettings};
 pub use contact_point::ContactPoint;
 pub use context::StepContext;
@@ -110,6 +110,15 @@ fn register<S: ComponentType, M: Simulator + 'static>(
         let simulator = make(settings).map_err(|error| error.to_string())?;
         Ok(Box::new(simulator) as Box<dyn Simulator>)
     }))
+}
+
+/// Reports contact forces above the thresholds of their bodies, after a step: simulators with
+/// [`Feature::ContactForceEvents`] call it last.
+pub fn report_contact_forces(simulator: &impl Simulator, world: &mut World) {
+    if world.has_contact_force_thresholds() {
+        let contacts = simulator.contacts(world);
+        world.report_contact_forces(&contacts);
+    }
 }
 
 /// Bytes of [`Simulator::save_state`] ⇒ the state; the initial one if there are none.

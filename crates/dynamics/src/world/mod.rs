@@ -5,6 +5,7 @@ mod balance;
 mod bodies;
 mod body;
 mod change_log;
+mod contact_force;
 mod epoch;
 mod event;
 mod filter;
@@ -46,6 +47,7 @@ use glam::DVec3;
 use joints::Joints;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
+use std::collections::BTreeMap;
 
 /// A force that acts in a world.
 #[derive(Clone, Debug)]
@@ -83,6 +85,7 @@ pub struct World {
     combine_rules: CombineRules,
     filter: CollisionFilter,
     pub(super) pair_filter: PairFilter,
+    contact_force_thresholds: BTreeMap<BodyId, f64>,
     bounds: Option<Aabb>,
     /// The only source of randomness.
     pub random: Pcg64,
@@ -130,6 +133,7 @@ impl World {
             combine_rules: CombineRules::default(),
             filter: CollisionFilter::default(),
             pair_filter: PairFilter::default(),
+            contact_force_thresholds: BTreeMap::new(),
             bounds: None,
             random: Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a),
             counters: Counters::default(),
@@ -279,6 +283,7 @@ impl World {
         self.filter.rules.forget_body(id);
         self.filter.exceptions.forget_body(id);
         self.pair_filter.forget_body(id);
+        self.contact_force_thresholds.remove(&id);
         Ok(())
     }
 
@@ -394,10 +399,13 @@ impl World {
         Ok(())
     }
 
-    /// Two shapes ⇒ what holds between their surfaces.
+    /// Two shapes ⇒ coefficients between their surfaces, by the combine rules and the
+    /// [contact modifier](PairFilter::set_contact_modifier).
     pub fn combined_material(&self, a: ShapeId, b: ShapeId) -> Result<CombinedMaterial, Error> {
+        let shapes = [a, b];
         let (a, b) = (self.shape(a)?.material, self.shape(b)?.material);
-        Ok(self.combine_rules.mix((a, self.material(a)?), (b, self.material(b)?)))
+        let combined = self.combine_rules.mix((a, self.material(a)?), (b, self.material(b)?));
+        Ok(self.pair_filter.modified(self, shapes, combined))
     }
 
     /// Whether groups, masks, rules, exclusions and the callback let two shapes touch.

@@ -237,6 +237,7 @@ impl World {
             combine_rules: image.combine_rules,
             filter: image.filter,
             pair_filter,
+            contact_force_thresholds: std::collections::BTreeMap::new(),
             joints: Joints { records: joints, revision: image.joint_revision },
             bounds: image.bounds,
             random: image.random,

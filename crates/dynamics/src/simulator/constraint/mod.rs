@@ -60,7 +60,7 @@ use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::Description;
 use crate::rigid::Motion;
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
 use crate::world::{Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, WorkEntry, World};
 use contact_phase::ContactPhase;
 use force_solver::ForceSolver;
@@ -236,20 +236,21 @@ impl Simulator for Constraint {
             Continuity::SteppedByOthers => self.drop_body_states(),
             Continuity::OtherWorld => self.reset(),
         }
-        let world = step.world_mut();
-        world.follow_joints();
+        let stepped = step.world_mut();
+        stepped.follow_joints();
         self.events.clear();
-        self.begin_ledger(world);
+        self.begin_ledger(stepped);
         self.notes.clear();
         self.counters = ConstraintCounters::default();
-        self.advance(world, dt)?;
-        world.report(&mut self.events);
-        self.post_work(world);
+        self.advance(stepped, dt)?;
+        stepped.report(&mut self.events);
+        self.post_work(stepped);
         step.end();
         for joint in self.joint_reactions.overloaded(&step) {
             step.break_joint(joint);
         }
         self.epoch = step.finish();
+        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -262,6 +263,7 @@ impl Simulator for Constraint {
             Feature::Contacts,
             Feature::Restitution,
             Feature::Friction,
+            Feature::ContactForceEvents,
             Feature::Sensors,
             Feature::ContactEvents,
             Feature::CollisionEvents,

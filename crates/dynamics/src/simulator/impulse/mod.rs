@@ -65,7 +65,7 @@ use crate::force::ForceAccumulator;
 use crate::impact::CollisionError;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
 use crate::world::{BodyId, Continuity, Epoch, SnapshotError, World};
 use observer::CollisionObserver;
 use partition::Partition;
@@ -304,6 +304,7 @@ impl Simulator for Impulse {
         }
         self.epoch = step.finish();
         self.revision = Some(world.revision());
+        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -320,6 +321,7 @@ impl Simulator for Impulse {
             Feature::Contacts,
             Feature::Restitution,
             Feature::Friction,
+            Feature::ContactForceEvents,
             Feature::RollingFriction,
             Feature::SpinningFriction,
             Feature::CollisionEvents,

@@ -26,7 +26,7 @@ use crate::registry::Description;
 use crate::rigid::Motion;
 use crate::simulator::constraint::force_solver::{ContactTarget, ForceSolver};
 use crate::simulator::constraint::work::add_contact_work;
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
 use crate::solver::{Trajectory, evaluate};
 use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use rattleback_geometry::space::SpaceKind;
@@ -289,20 +289,21 @@ impl Simulator for Penalty {
         if step.continuity() != Continuity::Unbroken {
             self.mirror.clear();
         }
-        let (begin, world) = (step.start(), step.world_mut());
+        let (begin, stepped) = (step.start(), step.world_mut());
         self.works.clear();
-        self.keeps_ledger = world.begin_elastic_account();
+        self.keeps_ledger = stepped.begin_elastic_account();
         let substeps = self.settings.substeps.max(1);
         let h = dt / substeps as f64;
-        self.mirror.sync(world)?;
+        self.mirror.sync(stepped)?;
         for k in 0..substeps {
-            self.sub_step(world, begin + k as f64 * h, h)?;
+            self.sub_step(stepped, begin + k as f64 * h, h)?;
         }
-        world.counters_mut().substeps += substeps as u64;
+        stepped.counters_mut().substeps += substeps as u64;
         for entry in self.works.drain(..) {
-            world.add_work(entry);
+            stepped.add_work(entry);
         }
         self.epoch = step.finish();
+        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -315,6 +316,7 @@ impl Simulator for Penalty {
             Feature::Contacts,
             Feature::Restitution,
             Feature::Friction,
+            Feature::ContactForceEvents,
             Feature::KinematicBodies,
             Feature::GravityScale,
             Feature::EnergyLedger,

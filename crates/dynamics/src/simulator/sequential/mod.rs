@@ -31,7 +31,7 @@ use crate::joint::JointRecord;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::Description;
 use crate::rigid::{Inertia, Motion, fly};
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
 use crate::world::{Continuity, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact_constraint::PointContact;
 use glam::DQuat;
@@ -392,6 +392,7 @@ impl Simulator for Sequential {
         self.mirror.sync(&step)?;
         self.advance(&mut step)?;
         self.epoch = step.finish();
+        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -404,6 +405,7 @@ impl Simulator for Sequential {
             Feature::Contacts,
             Feature::Restitution,
             Feature::Friction,
+            Feature::ContactForceEvents,
             Feature::KinematicBodies,
             Feature::Joints,
             Feature::BreakForce,
