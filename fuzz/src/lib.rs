@@ -1,6 +1,7 @@
 //! What every reader must keep to, whatever bytes it is given.
 
 pub mod numbers;
+pub mod scene_text;
 
 use rattleback_scene::mesh_file::{
     LoadedMesh, MeshFileError, MeshLimits, ObjOptions, read_obj, read_stl, write_obj, write_stl_binary,

@@ -7,7 +7,7 @@
 //! then "robot algorithm ns" lines, as `peer_speed` does for the peers.
 
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::multibody::joint::{Fixed, Free, Prismatic, Revolute, Spherical};
+use rattleback_dynamics::multibody::joint::{FixedJoint, FreeJoint, PrismaticJoint, RevoluteJoint, SphericalJoint};
 use rattleback_dynamics::multibody::{
     DynamicsDerivatives, Lanes, Link, LinkTree, MassMatrix, Workspace, forward_dynamics,
     forward_dynamics_of_four, inverse_dynamics, inverse_dynamics_of_four,
@@ -27,11 +27,11 @@ fn read_link(value: &Value) -> Link {
     let name = value["name"].as_str().unwrap_or("?");
     let parent = value["parent"].as_i64().and_then(|parent| usize::try_from(parent).ok());
     let link = match value["joint"].as_str() {
-        Some("revolute") => Link::new(name, parent, Revolute { axis: vector(&value["axis"]).normalize() }),
-        Some("prismatic") => Link::new(name, parent, Prismatic { axis: vector(&value["axis"]).normalize() }),
-        Some("spherical") => Link::new(name, parent, Spherical),
-        Some("free") => Link::new(name, parent, Free),
-        _ => Link::new(name, parent, Fixed),
+        Some("revolute") => Link::new(name, parent, RevoluteJoint { axis: vector(&value["axis"]).normalize() }),
+        Some("prismatic") => Link::new(name, parent, PrismaticJoint { axis: vector(&value["axis"]).normalize() }),
+        Some("spherical") => Link::new(name, parent, SphericalJoint),
+        Some("free") => Link::new(name, parent, FreeJoint),
+        _ => Link::new(name, parent, FixedJoint),
     };
     let rotation = numbers(&value["rotation"]);
     let rotation = DQuat::from_slice(&rotation).normalize();

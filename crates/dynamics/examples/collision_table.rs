@@ -2,6 +2,10 @@
 //!
 //! `cargo run --release -p rattleback-dynamics --example collision_table`; with `-- speed` at its end only the speed.
 
+#[path = "../tests/collision_random/mod.rs"]
+mod collision_random;
+
+use collision_random::Random;
 use glam::{DMat3, DVec3};
 use rattleback_dynamics::impact::{
     Collision, CollisionError, CollisionSettings, Compliance, ContactBody, Law, Outcome, REFERENCE,
@@ -10,23 +14,7 @@ use rattleback_dynamics::impact::{
 use std::hint::black_box;
 use std::time::Instant;
 
-/// SplitMix64: small, and the same on every machine.
-struct Random(u64);
-
 impl Random {
-    /// In [from, to).
-    fn within(&mut self, from: f64, to: f64) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        from + (to - from) * ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn vector(&mut self, size: f64) -> DVec3 {
-        DVec3::new(self.within(-size, size), self.within(-size, size), self.within(-size, size))
-    }
-
     /// A box of random sides and density, touched on one of its corners.
     fn body(&mut self) -> ContactBody {
         let half = DVec3::new(self.within(0.1, 1.0), self.within(0.1, 1.0), self.within(0.1, 1.0));

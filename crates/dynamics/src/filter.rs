@@ -5,10 +5,12 @@
 //! the callback receives the result so far and decides, except for shapes of one body. A new pair that cannot collide is reported
 //! as [`Event::Filtered`](crate::world::Event::Filtered) if [`reports`](PairFilter::reports) is set.
 //!
-//! Exclusions and the callback belong to their origin (a joint, a program) and are not part of a snapshot.
+//! The contact modifier changes the coefficients of friction and restitution of a pair that collides.
+//!
+//! Exclusions, the callback and the modifier belong to their origin (a joint, a program) and are not part of a snapshot.
 
 use crate::error::Error;
-use crate::world::{BodyId, ShapeId, World};
+use crate::world::{BodyId, CombinedMaterial, ShapeId, World};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,6 +58,7 @@ pub(crate) struct Rejected {
 }
 
 type Callback = Arc<dyn Fn(&World, &PairCandidate) -> bool + Send + Sync>;
+type ContactModifier = Arc<dyn Fn(&World, [ShapeId; 2], &mut CombinedMaterial) + Send + Sync>;
 
 /// Whether shapes can collide; see [the module](crate::filter).
 ///
@@ -78,6 +81,7 @@ pub struct PairFilter {
     /// Number of exclusions for each reason: several joints may connect the same bodies.
     excluded: BTreeMap<(BodyId, BodyId), BTreeMap<Exclusion, u32>>,
     callback: Option<Callback>,
+    modifier: Option<ContactModifier>,
     /// Whether pairs that cannot collide are reported by events.
     pub reports: bool,
     /// Since the end of the last step. Simulators find pairs with shared access to the world, hence the lock.
@@ -90,6 +94,7 @@ impl Clone for PairFilter {
         Self {
             excluded: self.excluded.clone(),
             callback: self.callback.clone(),
+            modifier: self.modifier.clone(),
             reports: self.reports,
             rejected: Mutex::new(rejected),
         }
@@ -101,6 +106,7 @@ impl fmt::Debug for PairFilter {
         f.debug_struct("PairFilter")
             .field("excluded", &self.excluded)
             .field("callback", &self.callback.is_some())
+            .field("modifier", &self.modifier.is_some())
             .field("reports", &self.reports)
             .finish_non_exhaustive()
     }
@@ -143,6 +149,59 @@ impl PairFilter {
     /// Removes the callback.
     pub fn clear_callback(&mut self) {
         self.callback = None;
+    }
+
+    /// Sets the function that changes the coefficients of a pair before its contacts are solved. It receives the shapes, in any
+    /// order, and what the [combine rules](crate::world::CombineRules) give, and must be a pure function of the shapes. Values out of range
+    /// are moved to the nearest allowed ones; those that are not numbers are ignored. To ignore a pair altogether, use
+    /// [`set_callback`](Self::set_callback). All simulators with contacts use it.
+    ///
+    /// ```
+    /// use glam::DVec3;
+    /// use rattleback_dynamics::simulator::Realtime;
+    /// use rattleback_dynamics::{Body, Simulator, World};
+    /// use rattleback_geometry::Shape;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut world = World::default();
+    /// world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?))?;
+    /// let cube = Body::dynamic().at(0.0, 0.0, 0.5).with_shape(Shape::cuboid(DVec3::splat(0.5))?).velocity(DVec3::X);
+    /// let cube = world.add_body(cube)?;
+    /// // This cube slides on everything without friction.
+    /// world.pair_filter_mut().set_contact_modifier(move |world, shapes, material| {
+    ///     if shapes.iter().any(|shape| world.shape(*shape).is_ok_and(|shape| shape.body == cube)) {
+    ///         (material.static_friction, material.kinetic_friction) = (0.0, 0.0);
+    ///     }
+    /// });
+    /// let mut simulator = Realtime::default();
+    /// for _ in 0..60 {
+    ///     simulator.step(&mut world, 1.0 / 60.0)?;
+    /// }
+    /// assert!((world.body(cube)?.velocity().x - 1.0).abs() < 1e-6);
+    /// # Ok(()) }
+    /// ```
+    pub fn set_contact_modifier(
+        &mut self,
+        modifier: impl Fn(&World, [ShapeId; 2], &mut CombinedMaterial) + Send + Sync + 'static,
+    ) {
+        self.modifier = Some(Arc::new(modifier));
+    }
+
+    /// Removes the contact modifier.
+    pub fn clear_contact_modifier(&mut self) {
+        self.modifier = None;
+    }
+
+    /// (world, shapes, what the combine rules give) ⇒ coefficients of the pair.
+    pub(crate) fn modified(
+        &self,
+        world: &World,
+        shapes: [ShapeId; 2],
+        combined: CombinedMaterial,
+    ) -> CombinedMaterial {
+        let Some(modifier) = &self.modifier else { return combined };
+        let mut modified = combined;
+        modifier(world, shapes, &mut modified);
+        modified.clamped(&combined)
     }
 
     /// (world, bodies and their shapes) ⇒ whether they can collide; false for unknown ids.

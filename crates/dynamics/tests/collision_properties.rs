@@ -1,5 +1,6 @@
 //! What must hold for every collision: energy, friction cone, works, momentum, symmetries; and that nothing breaks it.
 
+use crate::collision_random::Random;
 use glam::{DMat3, DQuat, DVec2, DVec3};
 use proptest::prelude::*;
 use rattleback_dynamics::impact::{
@@ -7,22 +8,7 @@ use rattleback_dynamics::impact::{
     Restitution, Sticking, micro_collision, rays, resolve,
 };
 
-/// SplitMix64.
-struct Random(u64);
-
 impl Random {
-    fn within(&mut self, from: f64, to: f64) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        from + (to - from) * ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn vector(&mut self, size: f64) -> DVec3 {
-        DVec3::new(self.within(-size, size), self.within(-size, size), self.within(-size, size))
-    }
-
     /// A positive definite matrix with eigenvalues spread over 10^decades, in random axes.
     fn matrix(&mut self, decades: f64) -> DMat3 {
         let axes = DMat3::from_quat(DQuat::from_scaled_axis(self.vector(3.0)));
@@ -119,7 +105,7 @@ fn brute_force(collision: &Collision, settings: &CollisionSettings, steps_to_uni
     p
 }
 
-/// An integration by small steps, which knows nothing of rays and pieces, comes to the same impulse.
+/// An integration by small steps, independent of rays and pieces, comes to the same impulse.
 #[test]
 fn brute_force_agrees_while_the_contact_slides() {
     let (mut random, mut compared) = (Random(5), 0);

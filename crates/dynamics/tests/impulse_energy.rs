@@ -1,30 +1,10 @@
 //! No collision of the event-driven simulator creates energy, whatever the settings.
 
+use crate::collision_random::Random;
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::{Body, Material, Simulator, World};
 use rattleback_geometry::Shape;
-
-/// Uniform pseudo-random numbers in [0, 1) from a counter.
-struct Random(u64);
-
-impl Random {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.between(-1.0, 1.0), self.between(-1.0, 1.0), self.between(-1.0, 1.0))
-    }
-}
 
 /// (world of one moving body, simulator) ⇒ the sum of all gains of energy from frame to frame, in parts of
 /// the first kinetic energy.
@@ -42,12 +22,12 @@ fn gains(world: &mut World, simulator: &mut Impulse, frames: usize, dt: f64) -> 
 }
 
 fn settings(random: &mut Random) -> ImpulseSettings {
-    let law = ["stronge", "poisson", "newton"][(3.0 * random.unit()) as usize];
+    let law = ["stronge", "poisson", "newton"][(3.0 * random.within(0.0, 1.0)) as usize];
     ImpulseSettings {
         restitution_law: law.into(),
-        reversing: random.unit() < 0.7,
-        least_hop: if random.unit() < 0.5 { 0.25 } else { random.unit() },
-        boosted_restitution: if random.unit() < 0.5 { 5.0 } else { random.between(0.0, 100.0) },
+        reversing: random.within(0.0, 1.0) < 0.7,
+        least_hop: if random.within(0.0, 1.0) < 0.5 { 0.25 } else { random.within(0.0, 1.0) },
+        boosted_restitution: if random.within(0.0, 1.0) < 0.5 { 5.0 } else { random.within(0.0, 100.0) },
         ..ImpulseSettings::default()
     }
 }
@@ -60,7 +40,7 @@ fn no_collision_creates_energy() {
     let mut worst: f64 = 0.0;
     for case in 0..60 {
         let mut world = World::default();
-        let (e, mu) = (random.unit(), random.between(0.3, 3.0));
+        let (e, mu) = (random.within(0.0, 1.0), random.within(0.3, 3.0));
         let stuff = world.add_material(Material { restitution: e, ..Material::with_friction(mu) }).unwrap();
         world
             .add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap()).material(stuff))
@@ -70,7 +50,7 @@ fn no_collision_creates_energy() {
             1 => (Shape::cylinder(0.2, 0.02).unwrap(), 0.2),
             _ => (Shape::cuboid(DVec3::new(0.05, 0.04, 0.3)).unwrap(), 0.3),
         };
-        let tilt = random.between(0.1, 1.2);
+        let tilt = random.within(0.1, 1.2);
         let turn = DQuat::from_rotation_y(if case % 3 == 1 {
             std::f64::consts::FRAC_PI_2 - 0.5 * tilt
         } else {
@@ -81,8 +61,12 @@ fn no_collision_creates_energy() {
             .material(stuff)
             .orientation(turn)
             .position(DVec3::Z * (height + 0.1))
-            .velocity(DVec3::new(random.between(-3.0, 3.0), 0.2 * random.unit(), -random.unit()))
-            .angular_velocity(0.5 * random.vector());
+            .velocity(DVec3::new(
+                random.within(-3.0, 3.0),
+                0.2 * random.within(0.0, 1.0),
+                -random.within(0.0, 1.0),
+            ))
+            .angular_velocity(0.5 * random.vector(1.0));
         world.add_body(body).unwrap();
         let mut simulator = Impulse::new(settings(&mut random)).unwrap();
         let gain = gains(&mut world, &mut simulator, 120, 1.0 / 120.0);

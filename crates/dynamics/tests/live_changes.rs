@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::force::Drag;
-use rattleback_dynamics::joint::{Fixed, JointFrames, Revolute, Spherical};
+use rattleback_dynamics::joint::{Fixed, Generic6Dof, JointFrames, Revolute, Spherical};
 use rattleback_dynamics::simulator::{Capabilities, Feature, unsupported};
 use rattleback_dynamics::world::Combine;
 use rattleback_dynamics::{
@@ -260,7 +260,7 @@ fn joints_are_changed_by_type() {
     assert!(error.contains("Spherical") && error.contains("revolute"), "{error}");
 }
 
-/// A sensor tells of contacts wherever the simulator says that sensors work, and nowhere else; the same for events.
+/// A sensor reports contacts wherever the simulator has the feature, and nowhere else; the same for events.
 #[test]
 fn capabilities_are_true() {
     let registry = Registry::default();
@@ -321,9 +321,9 @@ fn capabilities_are_true() {
             );
         }
         let warned = unsupported(&world, capabilities);
-        let asked =
+        let needed =
             [Feature::Sensors, Feature::RollingFriction, Feature::SpinningFriction, Feature::Contacts];
-        for feature in asked {
+        for feature in needed {
             let warns = warned.iter().any(|warning| warning.feature == feature);
             assert_eq!(warns, !capabilities.has(feature), "{name}: {feature}");
         }
@@ -343,4 +343,124 @@ fn copied_world_goes_the_same_way() {
     run(&mut copy, &mut *make("realtime"), 1.0);
     assert_eq!(world.bodies().motion(Status::Dynamic), copy.bodies().motion(Status::Dynamic));
     assert_eq!(copy.body(cube).unwrap().user_data(), 7);
+}
+
+/// A contact modifier takes the friction of one cube away while it slides; NaN and values out of range do no harm; without it friction
+/// is back.
+#[test]
+fn contact_modifier_changes_friction_of_living_contacts() {
+    for name in WITH_CONTACTS {
+        let (mut world, cube, _) = cube_on_ground(0.5);
+        let mut simulator = make(name);
+        run(&mut world, &mut *simulator, 0.1);
+        world.pair_filter_mut().set_contact_modifier(move |world, shapes, material| {
+            if shapes.iter().any(|shape| world.shape(*shape).is_ok_and(|shape| shape.body == cube)) {
+                (material.static_friction, material.kinetic_friction) = (-1.0, 0.0);
+                (material.restitution, material.rolling_friction) = (f64::NAN, f64::NAN);
+            }
+        });
+        world.body_mut(cube).unwrap().set_velocity(DVec3::X).unwrap();
+        run(&mut world, &mut *simulator, 0.5);
+        let sliding = world.body(cube).unwrap().velocity().x;
+        assert!((sliding - 1.0).abs() < 1e-3, "{name} without friction: {sliding}");
+        world.pair_filter_mut().clear_contact_modifier();
+        run(&mut world, &mut *simulator, 0.5);
+        let stopped = world.body(cube).unwrap().velocity().x;
+        assert!(stopped.abs() < 0.01, "{name} with friction: {stopped}");
+    }
+}
+
+/// A cube at rest exceeds half its weight in every step and twice its weight in none; without a threshold there are no events.
+#[test]
+fn contact_forces_above_a_threshold_are_reported() {
+    for name in WITH_CONTACTS {
+        for (threshold, expected) in [(Some(0.5), true), (Some(2.0), false), (None, false)] {
+            let (mut world, cube, ground) = cube_on_ground(0.5);
+            let weight = world.body(cube).unwrap().mass() * 9.81;
+            let mut simulator = make(name);
+            assert!(simulator.capabilities().has(Feature::ContactForceEvents));
+            run(&mut world, &mut *simulator, 0.5);
+            world.set_contact_force_threshold(cube, threshold.map(|share| share * weight)).unwrap();
+            let mut forces = Vec::new();
+            for _ in 0..30 {
+                simulator.step(&mut world, DT).unwrap();
+                forces.extend(world.events().iter().filter_map(|event| match event {
+                    Event::ContactForce { shapes, force, .. } if shapes.contains(&ground) => Some(*force),
+                    _ => None,
+                }));
+            }
+            assert_eq!(!forces.is_empty(), expected, "{name}, {threshold:?}: {forces:?}");
+            if expected {
+                let mean = forces.iter().sum::<f64>() / 30.0;
+                assert!((mean - weight).abs() < 0.1 * weight, "{name}: {mean} N of {weight} N");
+            }
+        }
+    }
+    let (mut world, cube, _) = cube_on_ground(0.5);
+    assert!(world.set_contact_force_threshold(cube, Some(-1.0)).is_err());
+    assert!(world.set_contact_force_threshold(cube, Some(f64::NAN)).is_err());
+    world.set_contact_force_threshold(cube, Some(1.0)).unwrap();
+    world.remove_body(cube).unwrap();
+    assert!(!world.has_contact_force_thresholds());
+}
+
+/// A body restricted to a plane and one axis of rotation stays there, whatever pushes it, and moves freely in the rest.
+#[test]
+fn locked_axes_restrict_a_body() {
+    for name in ALL {
+        let mut simulator = make(name);
+        if !simulator.capabilities().has(Feature::Joints) {
+            continue;
+        }
+        let mut world = World::default();
+        let cube = Shape::cuboid(DVec3::splat(0.25)).unwrap();
+        let cube = world.add_body(Body::dynamic().with_shape(cube).mass(1.0)).unwrap();
+        let plane = Generic6Dof::locking([false, true, false], [true, false, true]);
+        world.add_joint(JointFrames::to_world(cube), plane).unwrap();
+        let mut body = world.body_mut(cube).unwrap();
+        body.apply_impulse(DVec3::new(1.0, 3.0, 0.0), DVec3::new(0.0, 0.1, 0.1)).unwrap();
+        run(&mut world, &mut *simulator, 1.0);
+        let body = world.body(cube).unwrap();
+        let (x, omega) = (body.position(), body.angular_velocity());
+        assert!(x.y.abs() < 5e-3 && (x.x - 1.0).abs() < 0.05 && x.z < -4.0, "{name}: {x}");
+        assert!(omega.x.abs() < 0.02 && omega.z.abs() < 0.02 && omega.y > 1.0, "{name}: {omega}");
+    }
+}
+
+/// A ball in flight stops and stays when it is put to sleep, a stack sleeps as a whole, and waking one wakes all; simulators without the
+/// feature go on as if nothing had been requested.
+#[test]
+fn bodies_are_put_to_sleep_by_call() {
+    for name in ALL {
+        let (mut world, cube, _) = cube_on_ground(0.5);
+        let small = Shape::cuboid(DVec3::splat(0.1)).unwrap();
+        let upper = world.add_body(Body::dynamic().at(0.0, 0.0, 0.6).with_shape(small)).unwrap();
+        let ball =
+            Body::dynamic().at(5.0, 0.0, 20.0).velocity(DVec3::X).with_shape(Shape::sphere(0.1).unwrap());
+        let ball = world.add_body(ball).unwrap();
+        let mut simulator = make(name);
+        let by_call = simulator.capabilities().has(Feature::SleepByCall);
+        run(&mut world, &mut *simulator, 0.1);
+        for body in [upper, ball] {
+            world.put_to_sleep(body).unwrap();
+        }
+        run(&mut world, &mut *simulator, DT);
+        let place = world.body(ball).unwrap().position();
+        run(&mut world, &mut *simulator, 0.3);
+        let moved = (world.body(ball).unwrap().position() - place).length();
+        assert_eq!(moved == 0.0, by_call, "{name}: {moved}");
+        if !by_call {
+            continue;
+        }
+        assert_eq!(simulator.sleeping_bodies(&world), [cube, upper, ball], "{name}");
+        world.wake(cube).unwrap();
+        simulator.step(&mut world, DT).unwrap();
+        assert_eq!(simulator.sleeping_bodies(&world), [ball], "{name}");
+        world.put_to_sleep(upper).unwrap();
+        world.wake(upper).unwrap();
+        simulator.step(&mut world, DT).unwrap();
+        assert_eq!(simulator.sleeping_bodies(&world), [ball], "{name}");
+        world.remove_body(upper).unwrap();
+        assert!(world.put_to_sleep(upper).is_err() && world.wake(upper).is_err());
+    }
 }

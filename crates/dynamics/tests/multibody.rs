@@ -1,7 +1,9 @@
 //! Articulated bodies in joint coordinates against closed forms, balances and each other.
 
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::multibody::joint::{Free, Prismatic, Revolute, Spherical, Universal};
+use rattleback_dynamics::multibody::joint::{
+    FreeJoint, PrismaticJoint, RevoluteJoint, SphericalJoint, UniversalJoint,
+};
 use rattleback_dynamics::multibody::{
     Collocation, DynamicsError, Lanes, Link, LinkTree, MassMatrix, Scalar, SpatialForce, SpatialMotion,
     TreeError, Vector, Workspace, center_of_mass, forward_dynamics, forward_dynamics_of_four,
@@ -10,7 +12,7 @@ use rattleback_dynamics::multibody::{
 };
 
 use crate::multibody_support as support;
-use support::{G, Random, rod};
+use support::{G, Random, floating_tree, rod};
 
 fn accelerations(tree: &LinkTree, q: &[f64], v: &[f64], forces: &[f64]) -> Vec<f64> {
     let mut result = vec![0.0; tree.velocity_count()];
@@ -30,7 +32,7 @@ fn assert_near(got: &[f64], expected: &[f64], tolerance: f64) {
 /// A-T1: three states whose accelerations are known in closed form.
 #[test]
 fn accelerations_of_three_mechanisms_are_those_of_their_equations() {
-    let hinge = Revolute { axis: DVec3::Y };
+    let hinge = RevoluteJoint { axis: DVec3::Y };
     let below = |length: f64| DVec3::new(0.0, 0.0, -length);
     let pendulum = LinkTree::new(vec![
         rod(Link::new("upper", None, hinge)),
@@ -40,7 +42,7 @@ fn accelerations_of_three_mechanisms_are_those_of_their_equations() {
     let got = accelerations(&pendulum, &[0.5, -0.8], &[1.2, -1.9], &[0.0; 2]);
     assert_near(&got, &[-9.579358852943452, 25.488433226442837], 1e-12);
 
-    let slide = Prismatic { axis: DVec3::X };
+    let slide = PrismaticJoint { axis: DVec3::X };
     let cart = LinkTree::new(vec![
         Link::new("cart", None, slide).with_mass(2.0, DVec3::ZERO, DMat3::IDENTITY),
         rod(Link::new("rod", Some(0), hinge)),
@@ -49,7 +51,7 @@ fn accelerations_of_three_mechanisms_are_those_of_their_equations() {
     let got = accelerations(&cart, &[0.2, 0.4], &[0.7, 1.5], &[3.0, 0.0]);
     assert_near(&got, &[-0.03260490495580, -5.77533756632373], 1e-11);
 
-    let base = rod(Link::new("base", None, Free));
+    let base = rod(Link::new("base", None, FreeJoint));
     let base = base.clone().with_mass(1.0, DVec3::ZERO, base.inertia);
     let floating =
         LinkTree::new(vec![base, rod(Link::new("rod", Some(0), hinge).at(below(0.5), DQuat::IDENTITY))])
@@ -145,10 +147,10 @@ fn momentum_stays_and_energy_changes_by_the_power_of_the_joints() {
     }
     // One floating tree: the joint forces inside it change neither momentum.
     let links = vec![
-        rod(Link::new("base", None, Free)),
-        rod(Link::new("arm", Some(0), Spherical).at(DVec3::X, DQuat::IDENTITY)),
-        rod(Link::new("hand", Some(1), Universal { first: DVec3::X, second: DVec3::Y })),
-        rod(Link::new("slide", Some(0), Prismatic { axis: DVec3::Y })),
+        rod(Link::new("base", None, FreeJoint)),
+        rod(Link::new("arm", Some(0), SphericalJoint).at(DVec3::X, DQuat::IDENTITY)),
+        rod(Link::new("hand", Some(1), UniversalJoint { first: DVec3::X, second: DVec3::Y })),
+        rod(Link::new("slide", Some(0), PrismaticJoint { axis: DVec3::Y })),
     ];
     let tree = LinkTree::new(links).unwrap();
     let n = tree.velocity_count();
@@ -208,7 +210,7 @@ fn impulses_change_velocities_by_the_inverse_mass_matrix() {
                 && (k - k.transpose()).abs().to_cols_array().iter().all(|x| *x < 1e-10)
         );
     }
-    let hinge = Revolute { axis: DVec3::Y };
+    let hinge = RevoluteJoint { axis: DVec3::Y };
     let arm = |first: Link| {
         LinkTree::new(vec![
             rod(first),
@@ -231,7 +233,7 @@ fn impulses_change_velocities_by_the_inverse_mass_matrix() {
     let bent = tip(&grounded, &[0.0, 0.7]);
     assert!((bent.x_axis - DVec3::new(3.1634770883210868, 0.0, -0.2753897039295758)).length() < 1e-12);
     assert!((bent.z_axis.z - 0.46391509543809845).abs() < 1e-12);
-    let floating = arm(Link::new("upper", None, Free));
+    let floating = arm(Link::new("upper", None, FreeJoint));
     let mut q = floating.neutral();
     q[2] = 0.3;
     let free = tip(&floating, &q);
@@ -248,12 +250,12 @@ fn impulses_change_velocities_by_the_inverse_mass_matrix() {
 #[test]
 fn massless_links_may_lie_between_joints() {
     let hinges = LinkTree::new(vec![
-        Link::new("x", None, Revolute { axis: DVec3::X }),
-        Link::new("y", Some(0), Revolute { axis: DVec3::Y }),
-        rod(Link::new("z", Some(1), Revolute { axis: DVec3::Z })),
+        Link::new("x", None, RevoluteJoint { axis: DVec3::X }),
+        Link::new("y", Some(0), RevoluteJoint { axis: DVec3::Y }),
+        rod(Link::new("z", Some(1), RevoluteJoint { axis: DVec3::Z })),
     ])
     .unwrap();
-    let ball = LinkTree::new(vec![rod(Link::new("ball", None, Spherical))]).unwrap();
+    let ball = LinkTree::new(vec![rod(Link::new("ball", None, SphericalJoint))]).unwrap();
     let mut random = Random::new(3);
     for _ in 0..100 {
         let (q, v) = (random.numbers(3, 1.2), random.numbers(3, 3.0));
@@ -293,12 +295,12 @@ fn four_states_at_once_are_the_same_four_states() {
 
 #[test]
 fn bad_trees_are_refused_with_the_link_named() {
-    let hinge = Revolute { axis: DVec3::Y };
+    let hinge = RevoluteJoint { axis: DVec3::Y };
     let one = |link: Link| LinkTree::new(vec![link]).unwrap_err().to_string();
     assert!(one(Link::new("ghost", None, hinge)).contains("`ghost`: its joint moves no mass"));
     assert!(one(rod(Link::new("child", Some(0), hinge))).contains("only 0 links come before"));
     assert!(
-        one(rod(Link::new("a", None, Revolute { axis: DVec3::new(0.0, 2.0, 0.0) })))
+        one(rod(Link::new("a", None, RevoluteJoint { axis: DVec3::new(0.0, 2.0, 0.0) })))
             .contains("a unit vector")
     );
     assert!(one(rod(Link::new("a", None, hinge)).at(DVec3::NAN, DQuat::IDENTITY)).contains("finite"));
@@ -363,7 +365,7 @@ fn watch(tree: &LinkTree, mut q: Vec<f64>, mut v: Vec<f64>, gravity: DVec3) -> W
 /// A-T4, and tighter: a triple pendulum dropped from the horizontal, and a floating tree without gravity, for a minute at 1 ms.
 #[test]
 fn a_passive_linkage_keeps_its_energy_and_momentum() {
-    let hinge = Revolute { axis: DVec3::Y };
+    let hinge = RevoluteJoint { axis: DVec3::Y };
     let hang = |k: usize| {
         let depth = if k > 0 { 1.0 } else { 0.0 };
         rod(Link::new(k.to_string(), k.checked_sub(1), hinge)
@@ -373,16 +375,7 @@ fn a_passive_linkage_keeps_its_energy_and_momentum() {
     let watched = watch(&triple, vec![std::f64::consts::FRAC_PI_2, 0.0, 0.0], vec![0.0; 3], G);
     assert!(watched.energy < 1e-10, "{:e}", watched.energy);
 
-    let inertia = DMat3::from_diagonal(DVec3::new(0.1, 0.12, 0.15));
-    let links = [
-        Link::new("base", None, Free),
-        Link::new("arm", Some(0), Spherical).at(DVec3::X, DQuat::IDENTITY),
-        Link::new("hand", Some(1), Universal { first: DVec3::X, second: DVec3::Y }),
-        Link::new("leg", Some(0), Revolute { axis: DVec3::Y }),
-        Link::new("foot", Some(3), Revolute { axis: DVec3::X }).at(DVec3::Y, DQuat::IDENTITY),
-    ];
-    let links = links.map(|link| link.with_mass(1.0, DVec3::new(0.1, 0.2, -0.4), inertia));
-    let tree = LinkTree::new(links.to_vec()).unwrap();
+    let tree = floating_tree();
     let mut random = Random::new(17);
     let (q, v) = (random.positions(&tree), random.numbers(tree.velocity_count(), 2.0));
     let watched = watch(&tree, q, v, DVec3::ZERO);

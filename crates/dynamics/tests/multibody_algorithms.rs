@@ -3,7 +3,9 @@
 use crate::multibody_support as support;
 
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::multibody::joint::{Fixed, Free, Prismatic, Revolute, Spherical};
+use rattleback_dynamics::multibody::joint::{
+    FixedJoint, FreeJoint, PrismaticJoint, RevoluteJoint, SphericalJoint,
+};
 use rattleback_dynamics::multibody::{
     CentroidalMomentum, IkSettings, IkTarget, InverseKinematics, Link, LinkTree, SpatialMotion, TreeBuilder,
     TreeError, Vector, Workspace, apply_inverse_mass, bias_acceleration, external_power, forward_dynamics,
@@ -79,7 +81,7 @@ fn centroidal_momentum_changes_by_outer_forces() {
         // Joints on the world are outer forces too; keep forests of floating links only.
         let links = tree.links().iter().cloned().map(|mut link| {
             if link.parent.is_none() {
-                link = Link { joint: std::sync::Arc::new(Free), armature: 0.0, ..link };
+                link = Link { joint: std::sync::Arc::new(FreeJoint), armature: 0.0, ..link };
             }
             link
         });
@@ -195,7 +197,8 @@ fn a_floating_link_moves_by_eulers_equations() {
     let mut random = Random::new(47);
     for _ in 0..100 {
         let moments = DVec3::new(0.3, 0.4, 0.5);
-        let link = Link::new("body", None, Free).with_mass(2.0, DVec3::ZERO, DMat3::from_diagonal(moments));
+        let link =
+            Link::new("body", None, FreeJoint).with_mass(2.0, DVec3::ZERO, DMat3::from_diagonal(moments));
         let tree = LinkTree::new(vec![link]).unwrap();
         let (q, v, f) = (random.positions(&tree), random.numbers(6, 3.0), random.numbers(6, 5.0));
         let (mut work, mut a) = (Workspace::new(&tree), vec![0.0; 6]);
@@ -224,7 +227,7 @@ fn any_order_of_links_gives_a_tree_in_order() {
             order.swap(k, (random.unit() * (k + 1) as f64) as usize);
         }
         for k in &order {
-            builder.link(rod(Link::new(k.to_string(), None, Revolute { axis: DVec3::Y })));
+            builder.link(rod(Link::new(k.to_string(), None, RevoluteJoint { axis: DVec3::Y })));
         }
         for k in 1..count {
             let parent = (random.unit() * k as f64) as usize;
@@ -254,7 +257,7 @@ fn any_order_of_links_gives_a_tree_in_order() {
         }
     }
     let link = |k: usize| {
-        rod(Link::new(k.to_string(), k.checked_sub(1), Revolute { axis: DVec3::Y })
+        rod(Link::new(k.to_string(), k.checked_sub(1), RevoluteJoint { axis: DVec3::Y })
             .at(DVec3::new(0.0, 0.0, -1.0), DQuat::IDENTITY))
     };
     let serial = LinkTree::new((0..20).map(link).collect()).unwrap();
@@ -280,7 +283,7 @@ fn cycles_two_parents_and_unknown_names_are_refused() {
     let with = |names: &[&str]| {
         let mut builder = TreeBuilder::new();
         for name in names {
-            builder.link(rod(Link::new(*name, None, Revolute { axis: DVec3::Y })));
+            builder.link(rod(Link::new(*name, None, RevoluteJoint { axis: DVec3::Y })));
         }
         builder
     };
@@ -304,7 +307,7 @@ fn cycles_two_parents_and_unknown_names_are_refused() {
     let count = 100_000;
     let mut long = TreeBuilder::new();
     for k in 0..count {
-        long.link(rod(Link::new(k.to_string(), None, Revolute { axis: DVec3::Y })));
+        long.link(rod(Link::new(k.to_string(), None, RevoluteJoint { axis: DVec3::Y })));
     }
     for k in 1..count {
         long.connect(&(k - 1).to_string(), &k.to_string()).unwrap();
@@ -327,8 +330,8 @@ fn the_choice_of_the_base_changes_nothing() {
     let forward: Vec<Link> = (0..count)
         .map(|k| {
             let link = match k {
-                0 => Link::new("0", None, Free),
-                _ => Link::new(k.to_string(), Some(k - 1), Revolute { axis: axes[k - 1] })
+                0 => Link::new("0", None, FreeJoint),
+                _ => Link::new(k.to_string(), Some(k - 1), RevoluteJoint { axis: axes[k - 1] })
                     .at(offset, DQuat::IDENTITY),
             };
             link.with_mass(masses[k], center, inertia)
@@ -343,11 +346,11 @@ fn the_choice_of_the_base_changes_nothing() {
             // Frame of link k in backward numbering: at joint k + 1 of the forward chain, that is `offset` in link k.
             let shift = if step == 0 { DVec3::ZERO } else { offset };
             let link = if step == 0 {
-                Link::new(k.to_string(), None, Free)
+                Link::new(k.to_string(), None, FreeJoint)
             } else {
                 // Joint between k + 1 and k: in link k + 1 it is at its forward origin, −shift of that link's backward frame.
                 let parent_shift = if step == 1 { DVec3::ZERO } else { offset };
-                Link::new(k.to_string(), Some(step - 1), Revolute { axis: -axes[k] })
+                Link::new(k.to_string(), Some(step - 1), RevoluteJoint { axis: -axes[k] })
                     .at(-parent_shift, DQuat::IDENTITY)
             };
             link.with_mass(masses[k], center - shift, inertia)
@@ -400,7 +403,7 @@ fn the_choice_of_the_base_changes_nothing() {
 fn time_grows_with_the_length() {
     let chain = |count: usize| {
         let link = |k: usize| {
-            rod(Link::new(k.to_string(), k.checked_sub(1), Revolute { axis: DVec3::Y })
+            rod(Link::new(k.to_string(), k.checked_sub(1), RevoluteJoint { axis: DVec3::Y })
                 .at(DVec3::new(0.0, 0.0, -1.0), DQuat::IDENTITY))
         };
         LinkTree::new((0..count).map(link).collect()).unwrap()
@@ -429,11 +432,11 @@ fn arm() -> LinkTree {
         .into_iter()
         .enumerate()
         .map(|(k, axis)| {
-            rod(Link::new(k.to_string(), k.checked_sub(1), Revolute { axis })
+            rod(Link::new(k.to_string(), k.checked_sub(1), RevoluteJoint { axis })
                 .at(DVec3::new(0.05, 0.0, if k == 0 { 0.0 } else { 0.3 }), DQuat::IDENTITY))
         })
         .collect();
-    links.push(Link::new("flange", Some(6), Fixed).at(DVec3::new(0.0, 0.0, 0.1), DQuat::IDENTITY));
+    links.push(Link::new("flange", Some(6), FixedJoint).at(DVec3::new(0.0, 0.0, 0.1), DQuat::IDENTITY));
     LinkTree::new(links).unwrap()
 }
 
@@ -471,8 +474,12 @@ fn inverse_kinematics_reaches_what_can_be_reached() {
     assert!(q.iter().all(|q| q.is_finite()));
     // A limit in the way: the joint ends on it.
     let slide = LinkTree::new(vec![
-        Link::new("slide", None, Prismatic { axis: DVec3::X }).with_mass(1.0, DVec3::ZERO, DMat3::IDENTITY),
-        rod(Link::new("ball", Some(0), Spherical)),
+        Link::new("slide", None, PrismaticJoint { axis: DVec3::X }).with_mass(
+            1.0,
+            DVec3::ZERO,
+            DMat3::IDENTITY,
+        ),
+        rod(Link::new("ball", Some(0), SphericalJoint)),
     ])
     .unwrap();
     let mut solver = InverseKinematics::new(&slide, 1);

@@ -3,7 +3,7 @@
 use crate::multibody_support as support;
 
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::multibody::joint::{Column, JointKind, Revolute, column};
+use rattleback_dynamics::multibody::joint::{Column, JointKind, RevoluteJoint, column};
 use rattleback_dynamics::multibody::{
     DynamicsDerivatives, Link, LinkTree, MassMatrix, SpatialForce, Workspace, forward_dynamics,
     inverse_dynamics,
@@ -149,7 +149,7 @@ impl JointKind for Wobble {
 
 #[test]
 fn joints_without_formulas_are_differentiated_by_differences() {
-    let hinge = Revolute { axis: DVec3::Y };
+    let hinge = RevoluteJoint { axis: DVec3::Y };
     let tree = LinkTree::new(vec![
         rod(Link::new("a", None, Wobble)),
         rod(Link::new("b", Some(0), hinge).at(DVec3::new(0.1, 0.2, -1.0), DQuat::IDENTITY)),

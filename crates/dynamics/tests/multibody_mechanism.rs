@@ -3,23 +3,25 @@
 use crate::multibody_support as support;
 
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::multibody::joint::{Free, Prismatic, Revolute, Spherical, Universal};
+use rattleback_dynamics::multibody::joint::{
+    FreeJoint, PrismaticJoint, RevoluteJoint, SphericalJoint, UniversalJoint,
+};
 use rattleback_dynamics::multibody::{
     Actuator, Coupling, Element, Friction, Limit, Link, LinkTree, LoopClosure, LoopKind, Mechanism,
     MechanismError, Method, center_of_mass, momentum, step_all,
 };
 use std::f64::consts::FRAC_PI_2;
-use support::{Random, rod};
+use support::{Random, floating_tree, rod};
 
 /// A wheel of 1 kg·m² on a fixed axle along z, so that gravity does not turn it.
 fn wheel() -> Mechanism {
-    let link = Link::new("wheel", None, Revolute { axis: DVec3::Z });
+    let link = Link::new("wheel", None, RevoluteJoint { axis: DVec3::Z });
     Mechanism::new(LinkTree::new(vec![link.with_mass(1.0, DVec3::ZERO, DMat3::IDENTITY)]).unwrap())
 }
 
 /// A block of 1 kg on a vertical slide.
 fn slide() -> Mechanism {
-    let link = Link::new("block", None, Prismatic { axis: DVec3::Z });
+    let link = Link::new("block", None, PrismaticJoint { axis: DVec3::Z });
     Mechanism::new(LinkTree::new(vec![link.with_mass(1.0, DVec3::ZERO, DMat3::IDENTITY)]).unwrap())
 }
 
@@ -64,7 +66,7 @@ fn springs_keep_energy() {
     mechanism.set_state(&[0.0], &[0.0]).unwrap();
     assert!(mechanism.step(1e-3).unwrap_err().to_string().contains("hard spring"));
 
-    let ball = rod(Link::new("ball", None, Spherical));
+    let ball = rod(Link::new("ball", None, SphericalJoint));
     let mut mechanism = Mechanism::new(LinkTree::new(vec![ball]).unwrap());
     for axis in 0..3 {
         mechanism.add_element(Element::Spring { axis, stiffness: 5.0 + axis as f64, rest: 0.1 }).unwrap();
@@ -114,8 +116,8 @@ fn friction_stops_in_finite_time_and_holds() {
 fn a_joint_gives_way_when_the_force_passes_the_friction() {
     let block = DMat3::IDENTITY;
     let tree = LinkTree::new(vec![
-        Link::new("lower", None, Prismatic { axis: DVec3::X }).with_mass(1.0, DVec3::ZERO, block),
-        Link::new("upper", Some(0), Prismatic { axis: DVec3::X }).with_mass(1.0, DVec3::ZERO, block),
+        Link::new("lower", None, PrismaticJoint { axis: DVec3::X }).with_mass(1.0, DVec3::ZERO, block),
+        Link::new("upper", Some(0), PrismaticJoint { axis: DVec3::X }).with_mass(1.0, DVec3::ZERO, block),
     ])
     .unwrap();
     let mut mechanism = Mechanism::new(tree);
@@ -183,7 +185,7 @@ fn limits_bounce_and_carry() {
 /// A gear of ratio r makes two wheels one of inertia I₁ + r² I₂; a mimic joint follows.
 #[test]
 fn coupled_joints_move_together() {
-    let axle = |name: &str| Link::new(name, None, Revolute { axis: DVec3::Z });
+    let axle = |name: &str| Link::new(name, None, RevoluteJoint { axis: DVec3::Z });
     let make = |ratio: f64| {
         let tree = LinkTree::new(vec![
             axle("motor").with_mass(1.0, DVec3::ZERO, DMat3::IDENTITY),
@@ -229,7 +231,7 @@ fn along_y() -> DQuat {
 
 /// Crank 0.4 m, coupler 0.9 m, rocker 0.8 m on a ground of 1 m.
 fn four_bar(kind: LoopKind) -> Mechanism {
-    let hinge = Revolute { axis: DVec3::Y };
+    let hinge = RevoluteJoint { axis: DVec3::Y };
     let bar = |link: Link, length: f64| {
         let inertia = DMat3::from_diagonal(DVec3::new(1e-4, 1.0, 1.0)) * (length * length / 12.0);
         link.with_mass(1.0, DVec3::new(0.5 * length, 0.0, 0.0), inertia)
@@ -292,7 +294,7 @@ fn a_four_bar_linkage_stays_closed_for_long() {
 /// A platform on six legs, each a universal joint, a slide with a spring, and a ball joint.
 fn stewart() -> Mechanism {
     let inertia = DMat3::from_diagonal(DVec3::new(0.2, 0.25, 0.4));
-    let mut links = vec![Link::new("platform", None, Free).with_mass(5.0, DVec3::ZERO, inertia)];
+    let mut links = vec![Link::new("platform", None, FreeJoint).with_mass(5.0, DVec3::ZERO, inertia)];
     let ring = |k: usize, radius: f64, spread: f64| {
         let angle =
             (k / 2) as f64 * std::f64::consts::TAU / 3.0 + if k.is_multiple_of(2) { -spread } else { spread };
@@ -303,17 +305,19 @@ fn stewart() -> Mechanism {
     for k in 0..6 {
         let (foot, top) = (ring(k, 1.0, 0.2), ring(k, 0.6, 0.8) + DVec3::Z);
         let way = top - foot;
-        let joint = Universal { first: DVec3::X, second: DVec3::Y };
+        let joint = UniversalJoint { first: DVec3::X, second: DVec3::Y };
         links.push(Link::new(format!("lower {k}"), None, joint).at(foot, DQuat::IDENTITY).with_mass(
             0.3,
             DVec3::new(0.0, 0.0, 0.2),
             thin,
         ));
-        links.push(Link::new(format!("upper {k}"), Some(1 + 2 * k), Prismatic { axis: DVec3::Z }).with_mass(
-            0.3,
-            DVec3::new(0.0, 0.0, -0.2),
-            thin,
-        ));
+        links.push(
+            Link::new(format!("upper {k}"), Some(1 + 2 * k), PrismaticJoint { axis: DVec3::Z }).with_mass(
+                0.3,
+                DVec3::new(0.0, 0.0, -0.2),
+                thin,
+            ),
+        );
         // z of the leg along `way`: R_x(α) R_y(β) z = (sin β, −sin α cos β, cos α cos β).
         let unit = way.normalize();
         q.extend([(-unit.y).atan2(unit.z), unit.x.asin(), way.length()]);
@@ -382,8 +386,9 @@ fn bad_loops_are_named() {
     let (closure, energy) = watch_loops(twice, 2.0);
     assert!(closure < 1e-10 && energy < 1e-9, "{closure:e} {energy:e}");
     // Two links fixed to the world and to each other: nothing can move, nothing is divided by zero.
-    let mut still =
-        Mechanism::new(LinkTree::new(vec![rod(Link::new("a", None, Revolute { axis: DVec3::Y }))]).unwrap());
+    let mut still = Mechanism::new(
+        LinkTree::new(vec![rod(Link::new("a", None, RevoluteJoint { axis: DVec3::Y }))]).unwrap(),
+    );
     still.add_loop(LoopClosure::new("weld", [Some(0), None], [DVec3::ZERO; 2], LoopKind::Fixed)).unwrap();
     let found = still.assemble().unwrap();
     assert_eq!((found[0].redundant, found[0].equations), (5, 6));
@@ -400,7 +405,7 @@ fn bad_loops_are_named() {
     assert!(still.set_state(&[f64::NAN], &[0.0]).is_err());
     assert!(still.set_method(&Method::Library { name: "no such method".into() }).is_err());
     assert!(still.step(f64::NAN).is_err());
-    let mut ball = Mechanism::new(LinkTree::new(vec![rod(Link::new("ball", None, Spherical))]).unwrap());
+    let mut ball = Mechanism::new(LinkTree::new(vec![rod(Link::new("ball", None, SphericalJoint))]).unwrap());
     let refused = ball.add_limit(Limit { axis: 0, range: [-1.0, 1.0], restitution: 0.0 }).unwrap_err();
     assert!(matches!(refused, MechanismError::NoPosition { .. }));
 }
@@ -408,12 +413,12 @@ fn bad_loops_are_named() {
 /// Every kind of loop against the joint of the same name in a tree: the base of a pendulum held by a loop instead of a joint.
 #[test]
 fn loops_hold_what_joints_hold() {
-    use rattleback_dynamics::multibody::joint::{Cylindrical, Fixed, Planar};
+    use rattleback_dynamics::multibody::joint::{CylindricalJoint, FixedJoint, PlanarJoint};
     let arm = |base: Link| {
         let inertia = DMat3::from_diagonal(DVec3::new(0.1, 0.12, 0.15));
         LinkTree::new(vec![
             base.with_mass(1.0, DVec3::new(0.1, 0.2, -0.4), inertia),
-            rod(Link::new("tip", Some(0), Revolute { axis: DVec3::X })
+            rod(Link::new("tip", Some(0), RevoluteJoint { axis: DVec3::X })
                 .at(DVec3::new(0.0, 0.2, -0.5), DQuat::IDENTITY)),
         ])
         .unwrap()
@@ -421,13 +426,16 @@ fn loops_hold_what_joints_hold() {
     let z = DVec3::Z;
     let mut random = Random::new(71);
     let cases: [(LoopKind, LinkTree); 7] = [
-        (LoopKind::Fixed, arm(Link::new("base", None, Fixed))),
-        (LoopKind::Revolute, arm(Link::new("base", None, Revolute { axis: z }))),
-        (LoopKind::Spherical, arm(Link::new("base", None, Spherical))),
-        (LoopKind::Universal, arm(Link::new("base", None, Universal { first: DVec3::X, second: DVec3::Y }))),
-        (LoopKind::Cylindrical, arm(Link::new("base", None, Cylindrical { axis: z }))),
-        (LoopKind::Prismatic, arm(Link::new("base", None, Prismatic { axis: z }))),
-        (LoopKind::Planar, arm(Link::new("base", None, Planar))),
+        (LoopKind::Fixed, arm(Link::new("base", None, FixedJoint))),
+        (LoopKind::Revolute, arm(Link::new("base", None, RevoluteJoint { axis: z }))),
+        (LoopKind::Spherical, arm(Link::new("base", None, SphericalJoint))),
+        (
+            LoopKind::Universal,
+            arm(Link::new("base", None, UniversalJoint { first: DVec3::X, second: DVec3::Y })),
+        ),
+        (LoopKind::Cylindrical, arm(Link::new("base", None, CylindricalJoint { axis: z }))),
+        (LoopKind::Prismatic, arm(Link::new("base", None, PrismaticJoint { axis: z }))),
+        (LoopKind::Planar, arm(Link::new("base", None, PlanarJoint))),
     ];
     let gravity = DVec3::new(3.0, -2.0, -9.0);
     for (kind, jointed) in cases {
@@ -444,7 +452,7 @@ fn loops_hold_what_joints_hold() {
         let mut floating_v = (axes.transpose() * motion.linear.lane(0)).to_array().to_vec();
         floating_v.extend((axes.transpose() * motion.angular.lane(0)).to_array());
         floating_v.push(v[v.len() - 1]);
-        let mut by_loop = Mechanism::new(arm(Link::new("base", None, Free)));
+        let mut by_loop = Mechanism::new(arm(Link::new("base", None, FreeJoint)));
         by_loop.set_gravity(gravity);
         by_loop.add_loop(LoopClosure::new("loop", [None, Some(0)], [DVec3::ZERO; 2], kind)).unwrap();
         by_loop.set_state(&floating_q, &floating_v).unwrap();
@@ -459,7 +467,7 @@ fn loops_hold_what_joints_hold() {
         }
     }
     // A rod with ball joints at both ends: the distance.
-    let mut held = Mechanism::new(arm(Link::new("base", None, Free)));
+    let mut held = Mechanism::new(arm(Link::new("base", None, FreeJoint)));
     let ends = [DVec3::ZERO, DVec3::new(0.0, 0.0, -0.3)];
     held.add_loop(LoopClosure::new("rod", [None, Some(0)], ends, LoopKind::Distance(1.0))).unwrap();
     held.set_state(&[0.0, 0.0, -0.7, 0.0, 0.0, 0.0, 1.0, 0.4], &[1.0, 0.5, 0.0, 0.3, 0.2, 0.1, 1.0]).unwrap();
@@ -472,11 +480,11 @@ fn loops_hold_what_joints_hold() {
 fn tree_pendulum() -> Mechanism {
     let below = DVec3::new(0.0, 0.0, -1.0);
     let tree = LinkTree::new(vec![
-        rod(Link::new("trunk", None, Revolute { axis: DVec3::Y })),
-        rod(Link::new("left", Some(0), Revolute { axis: DVec3::X }).at(below, DQuat::IDENTITY)),
-        rod(Link::new("left hand", Some(1), Revolute { axis: DVec3::Y }).at(below, DQuat::IDENTITY)),
-        rod(Link::new("right", Some(0), Revolute { axis: DVec3::Y }).at(below, DQuat::IDENTITY)),
-        rod(Link::new("right hand", Some(3), Prismatic { axis: DVec3::X }).at(below, DQuat::IDENTITY)),
+        rod(Link::new("trunk", None, RevoluteJoint { axis: DVec3::Y })),
+        rod(Link::new("left", Some(0), RevoluteJoint { axis: DVec3::X }).at(below, DQuat::IDENTITY)),
+        rod(Link::new("left hand", Some(1), RevoluteJoint { axis: DVec3::Y }).at(below, DQuat::IDENTITY)),
+        rod(Link::new("right", Some(0), RevoluteJoint { axis: DVec3::Y }).at(below, DQuat::IDENTITY)),
+        rod(Link::new("right hand", Some(3), PrismaticJoint { axis: DVec3::X }).at(below, DQuat::IDENTITY)),
     ])
     .unwrap();
     let mut mechanism = Mechanism::new(tree);
@@ -506,7 +514,7 @@ fn adaptive_runge_kutta_keeps_energy_and_momentum() {
     let drift = energy_drift(&mut pendulum, 60.0, 0.01);
     assert!(drift < 1e-7, "{drift:e}");
     // Triple pendulum from the horizontal: 1e-9.
-    let hinge = Revolute { axis: DVec3::Y };
+    let hinge = RevoluteJoint { axis: DVec3::Y };
     let hang = |k: usize| {
         let depth = if k > 0 { 1.0 } else { 0.0 };
         rod(Link::new(k.to_string(), k.checked_sub(1), hinge)
@@ -519,17 +527,7 @@ fn adaptive_runge_kutta_keeps_energy_and_momentum() {
     println!("triple pendulum, adaptive 1e-10, 60 s: {drift:e}");
     assert!(drift < 1e-9, "{drift:e}");
 
-    let inertia = DMat3::from_diagonal(DVec3::new(0.1, 0.12, 0.15));
-    let links = [
-        Link::new("base", None, Free),
-        Link::new("arm", Some(0), Spherical).at(DVec3::X, DQuat::IDENTITY),
-        Link::new("hand", Some(1), Universal { first: DVec3::X, second: DVec3::Y }),
-        Link::new("leg", Some(0), Revolute { axis: DVec3::Y }),
-        Link::new("foot", Some(3), Revolute { axis: DVec3::X }).at(DVec3::Y, DQuat::IDENTITY),
-        Link::new("toe", Some(4), Revolute { axis: DVec3::Z }).at(DVec3::Y, DQuat::IDENTITY),
-    ];
-    let links = links.map(|link| link.with_mass(1.0, DVec3::new(0.1, 0.2, -0.4), inertia));
-    let mut floating = Mechanism::new(LinkTree::new(links.to_vec()).unwrap());
+    let mut floating = Mechanism::new(floating_tree());
     floating.set_method(&adaptive).unwrap();
     floating.set_gravity(DVec3::ZERO);
     let mut random = Random::new(17);

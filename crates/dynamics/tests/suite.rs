@@ -1,5 +1,6 @@
 //! Integration tests of the dynamics. One binary: each further one would be linked with everything again.
 
+mod collision_random;
 #[path = "multibody/support.rs"]
 mod multibody_support;
 
@@ -41,5 +42,6 @@ mod realtime_impact;
 mod sequential;
 mod snapshot;
 mod torque_free;
+mod type_names;
 mod validation;
 mod world;

@@ -3,6 +3,8 @@
 
 #[path = "../tests/closest_oracle/mod.rs"]
 mod closest_oracle;
+#[path = "../tests/pair_kind/mod.rs"]
+mod pair_kind;
 #[path = "../tests/random/mod.rs"]
 mod random;
 

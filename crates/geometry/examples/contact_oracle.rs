@@ -4,6 +4,10 @@
 
 #[path = "../tests/contact_oracle/mod.rs"]
 mod contact_oracle;
+#[path = "../tests/lens/mod.rs"]
+mod lens;
+#[path = "../tests/pair_kind/mod.rs"]
+mod pair_kind;
 #[path = "../tests/random/mod.rs"]
 mod random;
 

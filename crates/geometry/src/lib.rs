@@ -59,6 +59,7 @@ mod coplanar;
 pub mod decomposition;
 pub mod distance_field;
 mod edge_table;
+mod frame;
 pub mod generate;
 mod height_field;
 pub mod hierarchy;

@@ -4,28 +4,15 @@
 use crate::closest_oracle;
 use crate::random;
 
-use closest_oracle::{PAIRS, cuboid_hull, least_overlap, placed, random_hull, sphere_hull};
+use closest_oracle::{
+    PAIRS, any_feature, cases, cuboid_hull, least_overlap, placed, random_hull, sphere_hull,
+};
 use glam::{DQuat, DVec3};
 use random::Random;
 use rattleback_geometry::closest::{
     ClosestError, Feature, FeatureMap, GjkCache, LinCannyCache, Separation, Walk, lin_canny, signed_distance,
 };
 use rattleback_geometry::{Pose, convex_hull};
-
-fn cases(default: usize) -> usize {
-    std::env::var("CLOSEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-fn any_feature(random: &mut Random, map: &FeatureMap) -> Feature {
-    let polyhedron = map.polyhedron();
-    let kind = random.bits() % 3;
-    let mut number = |count: usize| (random.bits() % count as u64) as u32;
-    match kind {
-        0 => Feature::Vertex(number(polyhedron.vertices().len())),
-        1 => Feature::Edge(number(polyhedron.edges().len())),
-        _ => Feature::Face(number(polyhedron.face_count())),
-    }
-}
 
 /// Least slack of the planes of a feature's region at p: how deep p lies inside. Built from the polyhedron
 /// alone.

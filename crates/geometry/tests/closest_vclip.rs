@@ -3,28 +3,13 @@
 use crate::closest_oracle;
 use crate::random;
 
-use closest_oracle::{cuboid_hull, random_hull, sphere_hull};
+use closest_oracle::{any_feature, cases, cuboid_hull, random_hull, sphere_hull};
 use glam::{DQuat, DVec3};
 use random::Random;
 use rattleback_geometry::closest::{
     ClosestError, Feature, FeatureMap, GjkCache, VClipCache, Walk, signed_distance, vclip,
 };
 use rattleback_geometry::{ConvexPolyhedron, Pose, convex_hull};
-
-fn cases(default: usize) -> usize {
-    std::env::var("CLOSEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-fn any_feature(random: &mut Random, map: &FeatureMap) -> Feature {
-    let polyhedron = map.polyhedron();
-    let kind = random.bits() % 3;
-    let mut number = |count: usize| (random.bits() % count as u64) as u32;
-    match kind {
-        0 => Feature::Vertex(number(polyhedron.vertices().len())),
-        1 => Feature::Edge(number(polyhedron.edges().len())),
-        _ => Feature::Face(number(polyhedron.face_count())),
-    }
-}
 
 /// Whether the nearest point of `feature` lies in the feature and not on its border.
 fn lowest_dimension(polyhedron: &ConvexPolyhedron, feature: Feature, p: DVec3, size: f64) -> bool {

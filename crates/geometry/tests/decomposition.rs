@@ -1,5 +1,6 @@
 //! Convex decomposition against volumes, solid angles and sampled points.
 
+use crate::meshes::distance_to_triangle;
 use crate::random;
 
 use std::collections::HashMap;
@@ -396,20 +397,6 @@ fn check_approximate(mesh: &TriangleMesh, settings: &ApproximateSettings, sample
         }
     }
     result.parts.len()
-}
-
-/// Distance of a point from a triangle by projection and its three sides.
-fn distance_to_triangle(corners: [DVec3; 3], p: DVec3) -> f64 {
-    let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize();
-    let sides = [(0, 1), (1, 2), (2, 0)].map(|(i, j)| (corners[i], corners[j]));
-    if sides.iter().all(|&(a, b)| normal.cross(b - a).dot(p - a) >= 0.0) {
-        return normal.dot(p - corners[0]).abs();
-    }
-    let to_side = |&(a, b): &(DVec3, DVec3)| {
-        let t = ((p - a).dot(b - a) / a.distance_squared(b)).clamp(0.0, 1.0);
-        p.distance(a.lerp(b, t))
-    };
-    sides.iter().map(to_side).fold(f64::INFINITY, f64::min)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Collision through distance fields: which body is tested against which field, and the response.
 
+use crate::meshes::block;
 use crate::random;
 
 use glam::{DMat3, DQuat, DVec3};
@@ -12,16 +13,6 @@ use rattleback_geometry::{PolygonSoup, Pose, TriangleMesh, generate};
 
 fn settings(resolution: u32) -> FieldSettings {
     FieldSettings { resolution, ..FieldSettings::default() }
-}
-
-/// Box from corner to corner as triangles.
-fn block(min: DVec3, max: DVec3) -> TriangleMesh {
-    let soup = generate::cuboid(0.5 * (max - min)).unwrap();
-    let mesh = TriangleMesh::from_soup(&soup).unwrap();
-    let vertices = (0..8)
-        .map(|i| DVec3::from_array(std::array::from_fn(|a| if i >> a & 1 == 1 { max[a] } else { min[a] })))
-        .collect();
-    TriangleMesh::new(vertices, mesh.triangles().to_vec()).unwrap()
 }
 
 /// A small body wholly inside the box of a large one is tested the other way round, else nothing would be

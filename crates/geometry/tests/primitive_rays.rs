@@ -1,5 +1,6 @@
 //! Rays and nearest points of every shape, against sampling, triangle soups and another library.
 
+use crate::lens::Lens;
 use crate::parry;
 use crate::random;
 
@@ -8,29 +9,10 @@ use std::sync::Arc;
 use glam::{DQuat, DVec2, DVec3};
 use random::Random;
 use rattleback_geometry::primitive::{FromInside, Ray, Triangle, cast_ray_at_mesh, closest_of_triangles};
-use rattleback_geometry::{HeightField, Pose, Shape, SupportShape, TriangleMesh, generate};
+use rattleback_geometry::{HeightField, Pose, Shape, TriangleMesh, generate};
 
-/// A lens: the common part of two spheres of radius 2 with centres at z = ±1.5.
-#[derive(Debug)]
-struct Lens;
-
-impl SupportShape for Lens {
-    fn name(&self) -> &'static str {
-        "lens"
-    }
-
-    fn support(&self, d: DVec3) -> DVec3 {
-        // The cap opposite to the sphere's centre; where the direction points past the rim, the rim.
-        let side = if d.z < 0.0 { -1.0 } else { 1.0 };
-        let center = DVec3::new(0.0, 0.0, -1.5 * side);
-        let p = center + 2.0 * d;
-        if p.z * side >= 0.0 {
-            return p;
-        }
-        let rim = (4.0_f64 - 2.25).sqrt();
-        (rim * d.truncate().normalize_or(DVec2::X)).extend(0.0)
-    }
-}
+/// A lens of radius 2 with centres at z = ±1.5.
+const LENS: Lens = Lens { radius: 2.0, offset: 1.5 };
 
 fn lens_distance(p: DVec3) -> f64 {
     let outside = |z: f64| (p - DVec3::new(0.0, 0.0, z)).length() - 2.0;
@@ -59,7 +41,7 @@ fn shapes() -> Vec<Shape> {
         Shape::mesh(generate::torus(0.9, 0.4, 24, 12).unwrap()).unwrap(),
         Shape::height_field(field).unwrap(),
         Shape::compound(parts).unwrap(),
-        Shape::custom(Arc::new(Lens)).unwrap(),
+        Shape::custom(Arc::new(LENS)).unwrap(),
     ]
 }
 
@@ -254,7 +236,7 @@ fn nearest_points_beat_every_sampled_surface_point() {
 /// The lens has a closed form: inside the larger of the two spheres' signed distances.
 #[test]
 fn custom_shapes_agree_with_their_closed_form() {
-    let lens = Shape::custom(Arc::new(Lens)).unwrap();
+    let lens = Shape::custom(Arc::new(LENS)).unwrap();
     let mut random = Random(34);
     let mut worst = 0.0_f64;
     for _ in 0..100 {

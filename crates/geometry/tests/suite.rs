@@ -2,6 +2,9 @@
 
 mod closest_oracle;
 mod contact_oracle;
+mod lens;
+mod meshes;
+mod pair_kind;
 mod parry;
 mod random;
 mod space_model;

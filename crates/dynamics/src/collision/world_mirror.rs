@@ -6,7 +6,7 @@
 
 use crate::collision::MirrorState;
 use crate::error::Error;
-use crate::island::{Mechanism, mechanisms};
+use crate::island::{JointIsland, mechanisms};
 use crate::joint::Locks;
 use crate::rigid::{Inertia, Motion};
 use crate::solver::DenseOutput;
@@ -126,7 +126,7 @@ pub(crate) struct WorldMirror {
     pub colliders: Vec<MirrorCollider>,
     /// Joints with at least one dynamic body, their mechanisms, and the mechanism of each body.
     pub joints: Vec<MirrorJoint>,
-    pub mechanisms: Vec<Mechanism>,
+    pub mechanisms: Vec<JointIsland>,
     pub mechanism_of: Vec<Option<u32>>,
     /// By body: its integrated trajectory in a mechanism or contact phase.
     pub dense_outputs: Vec<DenseOutput>,

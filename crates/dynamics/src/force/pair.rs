@@ -54,35 +54,59 @@ fn inverse_square(c: f64, r: DVec3, softening: f64) -> (DVec3, f64) {
     (c * r / (s2 * s), c / s)
 }
 
+/// (bodies i, j) ⇒ coupling constant of the inverse-square law, N·m²; positive repels.
+trait InverseSquareCoupling {
+    fn coupling(&self, scope: &ForceContext<'_>, i: &TargetBody<'_>, j: &TargetBody<'_>) -> f64;
+}
+
+/// Adds the inverse-square forces of all pairs in scope.
+fn apply_inverse_square(
+    law: &impl InverseSquareCoupling,
+    [cutoff, softening]: [f64; 2],
+    scope: &ForceContext<'_>,
+    loads: &mut ForceAccumulator,
+) {
+    pairs(scope, cutoff, |i, j, r| {
+        push_apart(loads, i.index, j.index, inverse_square(law.coupling(scope, i, j), r, softening).0);
+    });
+}
+
+/// Inverse-square potential of all pairs in scope, J.
+fn inverse_square_energy(
+    law: &impl InverseSquareCoupling,
+    [cutoff, softening]: [f64; 2],
+    scope: &ForceContext<'_>,
+) -> f64 {
+    let mut sum = 0.0;
+    pairs(scope, cutoff, |i, j, r| sum += inverse_square(law.coupling(scope, i, j), r, softening).1);
+    sum
+}
+
 component! {
     /// Newton's gravitation between all bodies in scope.
     pub struct Gravitation as "gravitation" {
         /// G.
         constant: f64 = GRAVITATIONAL_CONSTANT, "N·m²/kg²", Allowed::NonNegative;
-        /// ε: distances below it lose their sting.
+        /// ε: the force stays bounded below this distance.
         softening: f64 = 0.0, "m", Allowed::NonNegative;
         /// No force beyond this distance; 0 means everywhere.
         cutoff: f64 = 0.0, "m", Allowed::NonNegative;
     }
 }
 
-impl Gravitation {
-    fn coupling(&self, i: &TargetBody<'_>, j: &TargetBody<'_>) -> f64 {
+impl InverseSquareCoupling for Gravitation {
+    fn coupling(&self, _scope: &ForceContext<'_>, i: &TargetBody<'_>, j: &TargetBody<'_>) -> f64 {
         -self.constant / (i.inertia.inverse_mass * j.inertia.inverse_mass)
     }
 }
 
 impl Force for Gravitation {
     fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
-        pairs(scope, self.cutoff, |i, j, r| {
-            push_apart(loads, i.index, j.index, inverse_square(self.coupling(i, j), r, self.softening).0);
-        });
+        apply_inverse_square(self, [self.cutoff, self.softening], scope, loads);
     }
 
     fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
-        let mut sum = 0.0;
-        pairs(scope, self.cutoff, |i, j, r| sum += inverse_square(self.coupling(i, j), r, self.softening).1);
-        sum
+        inverse_square_energy(self, [self.cutoff, self.softening], scope)
     }
 
     fn power_without_potential(&self, _scope: &ForceContext<'_>) -> Option<f64> {
@@ -99,14 +123,14 @@ component! {
     pub struct Coulomb as "coulomb" {
         /// K.
         constant: f64 = COULOMB_CONSTANT, "N·m²/C²", Allowed::NonNegative;
-        /// ε: distances below it lose their sting.
+        /// ε: the force stays bounded below this distance.
         softening: f64 = 0.0, "m", Allowed::NonNegative;
         /// No force beyond this distance; 0 means everywhere.
         cutoff: f64 = 0.0, "m", Allowed::NonNegative;
     }
 }
 
-impl Coulomb {
+impl InverseSquareCoupling for Coulomb {
     fn coupling(&self, scope: &ForceContext<'_>, i: &TargetBody<'_>, j: &TargetBody<'_>) -> f64 {
         self.constant * scope.bodies.charge_of(i.id) * scope.bodies.charge_of(j.id)
     }
@@ -114,22 +138,11 @@ impl Coulomb {
 
 impl Force for Coulomb {
     fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
-        pairs(scope, self.cutoff, |i, j, r| {
-            push_apart(
-                loads,
-                i.index,
-                j.index,
-                inverse_square(self.coupling(scope, i, j), r, self.softening).0,
-            );
-        });
+        apply_inverse_square(self, [self.cutoff, self.softening], scope, loads);
     }
 
     fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
-        let mut sum = 0.0;
-        pairs(scope, self.cutoff, |i, j, r| {
-            sum += inverse_square(self.coupling(scope, i, j), r, self.softening).1;
-        });
-        sum
+        inverse_square_energy(self, [self.cutoff, self.softening], scope)
     }
 
     fn power_without_potential(&self, _scope: &ForceContext<'_>) -> Option<f64> {

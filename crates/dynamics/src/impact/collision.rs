@@ -10,6 +10,7 @@
 //! contact frame has its z axis along n. (Mirtich numbers the bodies: his body 1 is B, his body 2 is A.)
 
 use super::CollisionError;
+use crate::rigid::{Inertia, Motion};
 use glam::{DMat3, DVec3};
 
 /// One of two bodies in contact, in the world frame.
@@ -36,6 +37,18 @@ impl ContactBody {
         v: DVec3::ZERO,
         omega: DVec3::ZERO,
     };
+
+    /// (inertia, motion, contact point in the world frame) ⇒ the body.
+    pub(crate) fn at(inertia: &Inertia, motion: &Motion, point: DVec3) -> Self {
+        let axes = DMat3::from_quat(motion.q);
+        Self {
+            inverse_mass: inertia.inverse_mass,
+            inverse_inertia: axes * DMat3::from_diagonal(inertia.inverse_moments) * axes.transpose(),
+            r: point - motion.x,
+            v: motion.v,
+            omega: motion.omega,
+        }
+    }
 
     /// Velocity of the contact point.
     pub fn point_velocity(&self) -> DVec3 {

@@ -218,11 +218,11 @@ fn solve_symmetric(matrix: &DMat2, v: DVec2) -> DVec2 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Mirtich's Fig. 3.3.
-    fn figure() -> Compliance {
+    pub(in crate::impact) fn figure() -> Compliance {
         let k = DMat3::from_cols_array(&[8.0, -2.0, 1.0, -2.0, 3.0, -1.0, 1.0, -1.0, 5.0]);
         Compliance::new(&k).expect("positive definite")
     }

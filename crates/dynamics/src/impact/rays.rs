@@ -92,12 +92,8 @@ fn polished(compliance: &Compliance, mu: f64, mut angle: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::impact::compliance::tests::figure;
     use glam::DMat3;
-
-    fn figure() -> Compliance {
-        let k = DMat3::from_cols_array(&[8.0, -2.0, 1.0, -2.0, 3.0, -1.0, 1.0, -1.0, 5.0]);
-        Compliance::new(&k).expect("positive definite")
-    }
 
     /// N6, Fig. 3.3: rays at 147° (converging) and −71° (diverging).
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Dynamic bodies connected by joints, directly or through other dynamic bodies.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mechanism {
+pub(crate) struct JointIsland {
     /// Dynamic bodies, by index in the mirror.
     pub bodies: Vec<usize>,
     /// Kinematic bodies at the other end of its joints, by index in the mirror.
@@ -21,10 +21,10 @@ pub(crate) struct Mechanism {
 pub(crate) fn mechanisms(
     bodies: &[MirrorBody],
     joints: &[MirrorJoint],
-) -> (Vec<Mechanism>, Vec<Option<u32>>) {
+) -> (Vec<JointIsland>, Vec<Option<u32>>) {
     let edges = joints.iter().filter_map(|joint| Some([joint.bodies[0]?, joint.bodies[1]?]));
     let root = components(bodies, edges);
-    let mut found: BTreeMap<usize, Mechanism> = BTreeMap::new();
+    let mut found: BTreeMap<usize, JointIsland> = BTreeMap::new();
     for (index, joint) in joints.iter().enumerate() {
         let ends = joint.bodies.iter().flatten().map(|body| *body as usize);
         let Some(first) = ends.clone().find(|body| bodies[*body].is_dynamic()) else { continue };
@@ -39,7 +39,7 @@ pub(crate) fn mechanisms(
         }
     }
     let mut mechanism_of = vec![None; bodies.len()];
-    let list: Vec<Mechanism> = found.into_values().collect();
+    let list: Vec<JointIsland> = found.into_values().collect();
     for (index, mechanism) in list.iter().enumerate() {
         for body in &mechanism.bodies {
             mechanism_of[*body] = Some(index as u32);

@@ -4,4 +4,4 @@ mod contact_island;
 mod mechanism;
 
 pub(crate) use contact_island::{ContactIsland, components, islands, roots};
-pub(crate) use mechanism::{Mechanism, mechanisms};
+pub(crate) use mechanism::{JointIsland, mechanisms};

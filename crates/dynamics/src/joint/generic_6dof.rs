@@ -39,6 +39,47 @@ component! {
 }
 
 impl Generic6Dof {
+    /// (whether each translation is locked, whether each rotation is) ⇒ joint with the other axes free.
+    ///
+    /// With [`JointFrames::to_world`](super::JointFrames::to_world) it restricts a single body to some axes of the world, for simulators with
+    /// [`Feature::Joints`](crate::simulator::Feature::Joints). All three rotations are locked without a joint, and in more
+    /// simulators, by [`Body::lock_rotations`](crate::Body::lock_rotations).
+    ///
+    /// ```
+    /// use glam::DVec3;
+    /// use rattleback_dynamics::joint::{Generic6Dof, JointFrames};
+    /// use rattleback_dynamics::simulator::Constraint;
+    /// use rattleback_dynamics::{Body, Simulator, World};
+    /// use rattleback_geometry::Shape;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut world = World::default();
+    /// let ball = Body::dynamic().with_shape(Shape::sphere(0.1)?).velocity(DVec3::new(1.0, 2.0, 0.0));
+    /// let ball = world.add_body(ball)?;
+    /// // Motion in the plane x–z: no translation along y, no rotation about x and z.
+    /// let plane = Generic6Dof::locking([false, true, false], [true, false, true]);
+    /// world.add_joint(JointFrames::to_world(ball), plane)?;
+    /// let mut simulator = Constraint::default();
+    /// for _ in 0..60 {
+    ///     simulator.step(&mut world, 1.0 / 60.0)?;
+    /// }
+    /// let position = world.body(ball)?.position();
+    /// assert!((position - DVec3::new(1.0, 0.0, -0.5 * 9.81)).length() < 1e-6);
+    /// # Ok(()) }
+    /// ```
+    pub fn locking(translations: [bool; 3], rotations: [bool; 3]) -> Self {
+        // The range of a free axis is empty.
+        let bound =
+            |locked: [bool; 3]| DVec3::from_array(locked.map(|locked| if locked { 0.0 } else { 1.0 }));
+        let (linear, angular) = (bound(translations), bound(rotations));
+        Self {
+            linear_min: linear,
+            linear_max: -linear,
+            angular_min: angular,
+            angular_max: -angular,
+            ..Self::default()
+        }
+    }
+
     fn locks_rotation(&self) -> bool {
         self.angular_min == self.angular_max
     }

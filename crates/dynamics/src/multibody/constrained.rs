@@ -10,7 +10,7 @@
 //! and friction, a finite force, has no part in that.
 
 use super::DynamicsError;
-use super::constraint::{Coupling, LoopClosure, LoopColumns, Rows};
+use super::constraint::{Coupling, LoopClosure, LoopColumns, RowSlices};
 use super::element::{Actuator, Elements, Friction, Limit};
 use super::forward_dynamics::forward_dynamics;
 use super::impulse_response::apply_inverse_mass;
@@ -180,7 +180,7 @@ impl Dynamics {
         let n = self.tree.velocity_count();
         let mut place = 0;
         for coupling in &self.couplings {
-            let mut rows = Rows {
+            let mut rows = RowSlices {
                 jacobian: &mut self.jacobian[place * n..],
                 error: &mut self.error[place..],
                 bias: &mut self.bias[place..],
@@ -189,7 +189,7 @@ impl Dynamics {
             place += 1;
         }
         for closure in &self.loops {
-            let mut rows = Rows {
+            let mut rows = RowSlices {
                 jacobian: &mut self.jacobian[place * n..],
                 error: &mut self.error[place..],
                 bias: &mut self.bias[place..],

@@ -108,7 +108,7 @@ impl LoopClosure {
 }
 
 /// Where to write rows: Jacobian (row by row), errors C and J̇ v.
-pub(super) struct Rows<'a> {
+pub(super) struct RowSlices<'a> {
     pub jacobian: &'a mut [f64],
     pub error: &'a mut [f64],
     pub bias: &'a mut [f64],
@@ -169,7 +169,7 @@ impl LoopClosure {
         tree: &LinkTree,
         work: &Workspace<f64>,
         columns: &mut LoopColumns,
-        rows: &mut Rows<'_>,
+        rows: &mut RowSlices<'_>,
     ) -> Result<(), DynamicsError> {
         let (a, b) = (self.side(0, tree, work)?, self.side(1, tree, work)?);
         for (which, side) in [&a, &b].into_iter().enumerate() {
@@ -242,7 +242,7 @@ impl LoopClosure {
 
 impl Coupling {
     /// Writes its equation at positions q.
-    pub(super) fn write(&self, tree: &LinkTree, q: &[f64], rows: &mut Rows<'_>) {
+    pub(super) fn write(&self, tree: &LinkTree, q: &[f64], rows: &mut RowSlices<'_>) {
         let n = tree.velocity_count();
         rows.jacobian[..n].fill(0.0);
         let mut error = -self.offset;

@@ -1,6 +1,6 @@
 //! A tree of links: structure, joints and masses, checked once, so that the algorithms need not check.
 
-use super::joint::{Fixed, JointKind, SingleAxis};
+use super::joint::{FixedJoint, JointKind, SingleAxis};
 use super::linear::{Matrix, Symmetric, Vector};
 use super::spatial::RigidInertia;
 use glam::{DMat3, DQuat, DVec3};
@@ -112,7 +112,7 @@ impl Link {
 
     /// A link that is part of its parent.
     pub fn fixed(name: impl Into<String>, parent: Option<usize>) -> Self {
-        Self::new(name, parent, Fixed)
+        Self::new(name, parent, FixedJoint)
     }
 
     /// Puts the joint elsewhere in the parent's frame.

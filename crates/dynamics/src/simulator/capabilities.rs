@@ -1,11 +1,11 @@
-//! What a simulator does with what a world may hold, so that nothing is ignored without a word.
+//! What a simulator does with what a world may hold, so that nothing is ignored silently.
 
 use crate::world::{BodyId, JointId, Material, MaterialId, ShapeId, Status, World};
 use std::fmt;
 
 macro_rules! features {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal;)+) => {
-        /// Something a world may ask of a simulator.
+        /// Something in a world that a simulator may support or not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Feature { $($(#[doc = $doc])+ $name,)+ }
@@ -48,8 +48,12 @@ features! {
     ContactEvents = "contact-events";
     /// Collisions are reported with their impulses.
     CollisionEvents = "collision-events";
+    /// Contact forces above a threshold are reported.
+    ContactForceEvents = "contact-force-events";
     /// Bodies at rest cost nothing until they are disturbed.
     Sleeping = "sleeping";
+    /// Bodies are put to sleep by call.
+    SleepByCall = "sleep-by-call";
     /// Falling asleep and waking up are reported.
     SleepEvents = "sleep-events";
     /// Bodies that follow a path.
@@ -131,9 +135,9 @@ impl fmt::Debug for Capabilities {
     }
 }
 
-/// What in a world asks for a feature.
+/// Something in a world that needs a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
+pub enum WorldItem {
     /// A body.
     Body(BodyId),
     /// A shape.
@@ -144,7 +148,7 @@ pub enum Asker {
     Joint(JointId),
 }
 
-impl fmt::Display for Asker {
+impl fmt::Display for WorldItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body(id) => id.fmt(f),
@@ -160,13 +164,13 @@ impl fmt::Display for Asker {
 pub struct Warning {
     /// What is missing.
     pub feature: Feature,
-    /// What asks for it.
-    pub asker: Asker,
+    /// What needs it.
+    pub item: WorldItem,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} needs {}, which the simulator does not have", self.asker, self.feature)
+        write!(f, "{} needs {}, which the simulator does not have", self.item, self.feature)
     }
 }
 
@@ -186,9 +190,9 @@ impl fmt::Display for Warning {
 /// ```
 pub fn unsupported(world: &World, capabilities: Capabilities) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut ask = |needed: bool, feature: Feature, asker: Asker| {
+    let mut need = |needed: bool, feature: Feature, item: WorldItem| {
         if needed && !capabilities.has(feature) {
-            warnings.push(Warning { feature, asker });
+            warnings.push(Warning { feature, item });
         }
     };
     for (id, material) in world.iter_materials() {
@@ -197,26 +201,28 @@ pub fn unsupported(world: &World, capabilities: Capabilities) -> Vec<Warning> {
         if !world.iter_shapes().any(|(_, shape)| shape.material == id) {
             continue;
         }
-        let asker = Asker::Material(id);
-        ask(restitution > 0.0, Feature::Restitution, asker);
-        ask(rolling_friction > 0.0, Feature::RollingFriction, asker);
-        ask(spinning_friction > 0.0, Feature::SpinningFriction, asker);
-        ask(surface_perturbation > 0.0, Feature::SurfacePerturbation, asker);
+        let item = WorldItem::Material(id);
+        need(restitution > 0.0, Feature::Restitution, item);
+        need(rolling_friction > 0.0, Feature::RollingFriction, item);
+        need(spinning_friction > 0.0, Feature::SpinningFriction, item);
+        need(surface_perturbation > 0.0, Feature::SurfacePerturbation, item);
     }
     for (id, shape) in world.iter_shapes() {
-        ask(shape.sensor, Feature::Sensors, Asker::Shape(id));
-        ask(shape.one_way.is_some(), Feature::OneWayShapes, Asker::Shape(id));
+        need(shape.sensor, Feature::Sensors, WorldItem::Shape(id));
+        need(shape.one_way.is_some(), Feature::OneWayShapes, WorldItem::Shape(id));
     }
     let mut alone = true;
     for body in world.iter_bodies() {
-        let asker = Asker::Body(body.id());
-        ask(body.status() == Status::Kinematic, Feature::KinematicBodies, asker);
-        ask(body.gravity_scale() != 1.0, Feature::GravityScale, asker);
-        ask(body.is_rotation_locked(), Feature::LockedRotations, asker);
-        // One warning is enough, and a single body has nothing to touch.
+        let item = WorldItem::Body(body.id());
+        need(body.status() == Status::Kinematic, Feature::KinematicBodies, item);
+        need(body.gravity_scale() != 1.0, Feature::GravityScale, item);
+        need(body.is_rotation_locked(), Feature::LockedRotations, item);
+        let threshold = world.contact_force_threshold(body.id());
+        need(threshold.is_some(), Feature::ContactForceEvents, item);
+        // One warning is enough, and a single body cannot be in contact.
         let solid = body.shapes().iter().any(|shape| world.shape(*shape).is_ok_and(|shape| !shape.sensor));
         if solid && body.status() != Status::Disabled {
-            ask(!alone, Feature::Contacts, asker);
+            need(!alone, Feature::Contacts, item);
             if !alone && !capabilities.has(Feature::Contacts) {
                 alone = true;
                 continue;
@@ -225,11 +231,11 @@ pub fn unsupported(world: &World, capabilities: Capabilities) -> Vec<Warning> {
         }
     }
     for (id, record) in world.iter_joints() {
-        let (asker, breaking) = (Asker::Joint(id), record.breaking());
-        ask(true, Feature::Joints, asker);
-        ask(breaking.force.is_finite(), Feature::BreakForce, asker);
-        ask(breaking.torque.is_finite(), Feature::BreakTorque, asker);
-        ask(breaking.drift.is_finite(), Feature::BreakDrift, asker);
+        let (item, breaking) = (WorldItem::Joint(id), record.breaking());
+        need(true, Feature::Joints, item);
+        need(breaking.force.is_finite(), Feature::BreakForce, item);
+        need(breaking.torque.is_finite(), Feature::BreakTorque, item);
+        need(breaking.drift.is_finite(), Feature::BreakDrift, item);
     }
     warnings
 }

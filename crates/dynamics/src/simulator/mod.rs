@@ -11,7 +11,7 @@ pub mod realtime;
 pub mod sequential;
 mod stage_times;
 
-pub use capabilities::{Asker, Capabilities, Feature, JointReaction, Warning, unsupported};
+pub use capabilities::{Capabilities, Feature, JointReaction, Warning, WorldItem, unsupported};
 pub use constraint::{Constraint, ConstraintSettings};
 pub use contact_point::ContactPoint;
 pub use context::StepContext;
@@ -23,12 +23,14 @@ pub use sequential::{Sequential, SequentialSettings};
 pub use stage_times::StageTimes;
 
 use crate::error::Error;
-use crate::registry::{Catalogue, Description, RegistryError};
+use crate::property::ComponentType;
+use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::world::{BodyId, JointId, SnapshotError, World};
+use serde::de::DeserializeOwned;
 
 /// Something that moves a world.
 ///
-/// A step either succeeds, or leaves clock and bodies as they were and tells why; events and counters are those of the try.
+/// A step either succeeds, or leaves clock and bodies as they were and returns why; events and counters are those of the attempt.
 pub trait Simulator: Send + std::fmt::Debug {
     /// Type name and settings, so that the registry can make it again.
     fn description(&self) -> Description;
@@ -53,7 +55,7 @@ pub trait Simulator: Send + std::fmt::Debug {
         None
     }
 
-    /// What it does with what a world may hold; see [`unsupported`]. A simulator that does not say otherwise claims everything.
+    /// What it does with what a world may hold; see [`unsupported`]. The default claims everything.
     fn capabilities(&self) -> Capabilities {
         Capabilities::ALL
     }
@@ -68,7 +70,7 @@ pub trait Simulator: Send + std::fmt::Debug {
         None
     }
 
-    /// What it remembers from earlier steps and needs to go on bit for bit; empty for most.
+    /// State kept from earlier steps that is needed to go on bit for bit; empty for most.
     fn save_state(&self) -> Vec<u8> {
         Vec::new()
     }
@@ -90,10 +92,39 @@ pub(crate) fn register_integrators(
 pub(crate) fn register_simulators(
     simulators: &mut Catalogue<Box<dyn Simulator>>,
 ) -> Result<(), RegistryError> {
-    constraint::register_simulator(simulators)?;
+    register(simulators, Constraint::new)?;
     free::register_simulator(simulators)?;
     impulse::register_simulator(simulators)?;
-    penalty::register_simulator(simulators)?;
+    register(simulators, Penalty::new)?;
     realtime::register_simulator(simulators)?;
-    sequential::register_simulator(simulators)
+    register(simulators, Sequential::new)
+}
+
+/// Registers a simulator that is made from settings of type S.
+fn register<S: ComponentType, M: Simulator + 'static>(
+    simulators: &mut Catalogue<Box<dyn Simulator>>,
+    make: fn(S) -> Result<M, Error>,
+) -> Result<(), RegistryError> {
+    simulators.register(Entry::new(S::TYPE_NAME, S::DOC, S::type_specs().to_vec(), move |given| {
+        let settings = S::with(given).map_err(|error| error.to_string())?;
+        let simulator = make(settings).map_err(|error| error.to_string())?;
+        Ok(Box::new(simulator) as Box<dyn Simulator>)
+    }))
+}
+
+/// Reports contact forces above the thresholds of their bodies, after a step: simulators with
+/// [`Feature::ContactForceEvents`] call it last.
+pub fn report_contact_forces(simulator: &impl Simulator, world: &mut World) {
+    if world.has_contact_force_thresholds() {
+        let contacts = simulator.contacts(world);
+        world.report_contact_forces(&contacts);
+    }
+}
+
+/// Bytes of [`Simulator::save_state`] ⇒ the state; the initial one if there are none.
+fn read_state<T: Default + DeserializeOwned>(memory: &[u8], what: &'static str) -> Result<T, SnapshotError> {
+    if memory.is_empty() {
+        return Ok(T::default());
+    }
+    postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed(what))
 }

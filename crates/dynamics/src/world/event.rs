@@ -131,6 +131,18 @@ pub enum Event {
         /// Position, m, if known.
         point: Option<DVec3>,
     },
+    /// The normal force between two shapes exceeded a
+    /// [threshold](super::World::set_contact_force_threshold).
+    ContactForce {
+        /// Time after the step, s.
+        time: f64,
+        /// The bodies.
+        bodies: [BodyId; 2],
+        /// Their shapes, in the same order.
+        shapes: [ShapeId; 2],
+        /// Sum of the normal forces of their contact points, mean of the step, N.
+        force: f64,
+    },
 }
 
 /// Counters of a step.

@@ -1,4 +1,4 @@
-//! Materials, and how two of them meet.
+//! Materials, and the coefficients of a pair of them.
 
 use super::MaterialId;
 use crate::component;
@@ -121,6 +121,23 @@ pub struct CombinedMaterial {
 }
 
 impl CombinedMaterial {
+    /// Coefficients in their ranges, the nearest allowed ones for those that are not; `fallback` for what is not a number.
+    pub(crate) fn clamped(self, fallback: &Self) -> Self {
+        let within = |value: f64, fallback: f64, most: f64| {
+            if value.is_nan() { fallback } else { value.clamp(0.0, most) }
+        };
+        let static_friction = within(self.static_friction, fallback.static_friction, f64::MAX);
+        Self {
+            restitution: within(self.restitution, fallback.restitution, 1.0),
+            static_friction,
+            kinetic_friction: within(self.kinetic_friction, fallback.kinetic_friction, f64::MAX)
+                .min(static_friction),
+            rolling_friction: within(self.rolling_friction, fallback.rolling_friction, f64::MAX),
+            spinning_friction: within(self.spinning_friction, fallback.spinning_friction, f64::MAX),
+            surface_perturbation: within(self.surface_perturbation, fallback.surface_perturbation, 0.99),
+        }
+    }
+
     fn check(self) -> Result<(), PropertyError> {
         let material = Material {
             restitution: self.restitution,
@@ -191,7 +208,7 @@ impl CombineRules {
         }
     }
 
-    /// Forgets every exception that names this material.
+    /// Removes every exception that names this material.
     pub(super) fn forget(&mut self, material: MaterialId) {
         self.pairs.retain(|(a, b), _| *a != material && *b != material);
     }

@@ -5,6 +5,7 @@ mod balance;
 mod bodies;
 mod body;
 mod change_log;
+mod contact_force;
 mod epoch;
 mod event;
 mod filter;
@@ -16,6 +17,7 @@ mod naming;
 mod path;
 mod readout;
 pub(crate) mod shapes;
+mod sleep;
 mod snapshot;
 mod step;
 mod view;
@@ -46,6 +48,7 @@ use glam::DVec3;
 use joints::Joints;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
+use std::collections::BTreeMap;
 
 /// A force that acts in a world.
 #[derive(Clone, Debug)]
@@ -83,6 +86,9 @@ pub struct World {
     combine_rules: CombineRules,
     filter: CollisionFilter,
     pub(super) pair_filter: PairFilter,
+    contact_force_thresholds: BTreeMap<BodyId, f64>,
+    /// Bodies that are to fall asleep in the next step.
+    sleep_requests: Vec<BodyId>,
     bounds: Option<Aabb>,
     /// The only source of randomness.
     pub random: Pcg64,
@@ -130,6 +136,8 @@ impl World {
             combine_rules: CombineRules::default(),
             filter: CollisionFilter::default(),
             pair_filter: PairFilter::default(),
+            contact_force_thresholds: BTreeMap::new(),
+            sleep_requests: Vec::new(),
             bounds: None,
             random: Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a),
             counters: Counters::default(),
@@ -279,6 +287,7 @@ impl World {
         self.filter.rules.forget_body(id);
         self.filter.exceptions.forget_body(id);
         self.pair_filter.forget_body(id);
+        self.contact_force_thresholds.remove(&id);
         Ok(())
     }
 
@@ -394,10 +403,13 @@ impl World {
         Ok(())
     }
 
-    /// Two shapes ⇒ what holds between their surfaces.
+    /// Two shapes ⇒ coefficients between their surfaces, by the combine rules and the
+    /// [contact modifier](PairFilter::set_contact_modifier).
     pub fn combined_material(&self, a: ShapeId, b: ShapeId) -> Result<CombinedMaterial, Error> {
+        let shapes = [a, b];
         let (a, b) = (self.shape(a)?.material, self.shape(b)?.material);
-        Ok(self.combine_rules.mix((a, self.material(a)?), (b, self.material(b)?)))
+        let combined = self.combine_rules.mix((a, self.material(a)?), (b, self.material(b)?));
+        Ok(self.pair_filter.modified(self, shapes, combined))
     }
 
     /// Whether groups, masks, rules, exclusions and the callback let two shapes touch.
@@ -452,14 +464,14 @@ impl World {
         }
         property::check(&*force)?;
         force.check(&self.bodies)?;
-        self.wake(&targets);
+        self.wake_targets(&targets);
         Ok(self.forces.insert(ForceRecord { name, targets, force }))
     }
 
     /// Stops a force.
     pub fn remove_force(&mut self, id: ForceId) -> Result<Box<dyn Force>, Error> {
         let record = self.forces.remove(id).ok_or(Error::UnknownForce(id))?;
-        self.wake(&record.targets);
+        self.wake_targets(&record.targets);
         Ok(record.force)
     }
 
@@ -483,12 +495,12 @@ impl World {
             return Err(error);
         }
         let targets = record.targets.clone();
-        self.wake(&targets);
+        self.wake_targets(&targets);
         Ok(())
     }
 
     /// Whoever a force acts on may not go on sleeping when it changes.
-    fn wake(&mut self, targets: &Targets) {
+    fn wake_targets(&mut self, targets: &Targets) {
         let dynamic = self.bodies.ids(Status::Dynamic);
         match targets {
             Targets::All => dynamic.iter().for_each(|id| self.change_log.note(*id)),

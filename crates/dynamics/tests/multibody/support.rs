@@ -5,7 +5,8 @@ use glam::{DMat3, DQuat, DVec3};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use rattleback_dynamics::multibody::joint::{
-    Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Spherical, Universal,
+    CylindricalJoint, FixedJoint, FreeJoint, PlanarJoint, PrismaticJoint, RevoluteJoint, ScrewJoint,
+    SphericalJoint, UniversalJoint,
 };
 use rattleback_dynamics::multibody::{Link, LinkTree, SpatialForce, Vector};
 
@@ -45,15 +46,19 @@ impl Random {
             let parent = (!on_world).then(|| (self.unit() * index as f64) as usize);
             let name = index.to_string();
             let link = match (self.unit() * 10.0) as u32 {
-                0 | 1 => Link::new(name, parent, Revolute { axis: self.direction() }),
-                2 => Link::new(name, parent, Prismatic { axis: self.direction() }),
-                3 => Link::new(name, parent, Spherical),
-                4 => Link::new(name, parent, Free),
-                5 => Link::new(name, parent, Universal { first: self.direction(), second: self.direction() }),
-                6 => Link::new(name, parent, Cylindrical { axis: self.direction() }),
-                7 => Link::new(name, parent, Planar),
-                8 => Link::new(name, parent, Fixed),
-                _ => Link::new(name, parent, Screw { axis: self.direction(), lead: self.signed() }),
+                0 | 1 => Link::new(name, parent, RevoluteJoint { axis: self.direction() }),
+                2 => Link::new(name, parent, PrismaticJoint { axis: self.direction() }),
+                3 => Link::new(name, parent, SphericalJoint),
+                4 => Link::new(name, parent, FreeJoint),
+                5 => Link::new(
+                    name,
+                    parent,
+                    UniversalJoint { first: self.direction(), second: self.direction() },
+                ),
+                6 => Link::new(name, parent, CylindricalJoint { axis: self.direction() }),
+                7 => Link::new(name, parent, PlanarJoint),
+                8 => Link::new(name, parent, FixedJoint),
+                _ => Link::new(name, parent, ScrewJoint { axis: self.direction(), lead: self.signed() }),
             };
             let axes = DMat3::from_quat(self.rotation());
             let moments = DVec3::splat(1.0) + self.vector().abs();
@@ -104,4 +109,19 @@ pub fn assert_close(got: &[f64], expected: &[f64], tolerance: f64, place: &str) 
             got - expected
         );
     }
+}
+
+/// A floating base with an arm of spherical and universal joints and a leg of three hinges.
+pub fn floating_tree() -> LinkTree {
+    let inertia = DMat3::from_diagonal(DVec3::new(0.1, 0.12, 0.15));
+    let links = [
+        Link::new("base", None, FreeJoint),
+        Link::new("arm", Some(0), SphericalJoint).at(DVec3::X, DQuat::IDENTITY),
+        Link::new("hand", Some(1), UniversalJoint { first: DVec3::X, second: DVec3::Y }),
+        Link::new("leg", Some(0), RevoluteJoint { axis: DVec3::Y }),
+        Link::new("foot", Some(3), RevoluteJoint { axis: DVec3::X }).at(DVec3::Y, DQuat::IDENTITY),
+        Link::new("toe", Some(4), RevoluteJoint { axis: DVec3::Z }).at(DVec3::Y, DQuat::IDENTITY),
+    ];
+    let links = links.map(|link| link.with_mass(1.0, DVec3::new(0.1, 0.2, -0.4), inertia));
+    LinkTree::new(links.to_vec()).unwrap()
 }

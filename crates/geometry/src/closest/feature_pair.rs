@@ -5,11 +5,12 @@
 //! that s = u·(t v − w). Where the edges are parallel, the middle of their overlap serves. The textbook's 2×2
 //! system has 1 − (u·v)² for n², which has lost half its digits where the edges are nearly parallel.
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
 use super::feature_map::{EdgeRegion, FeatureMap};
 use super::{ClosestError, Feature, Separation};
-use crate::{MAX_LENGTH, Pose};
+use crate::Pose;
+use crate::frame::Frame;
 
 /// Sine (squared) below which two edges are parallel.
 const PARALLEL_SQUARED: f64 = 1e-24;
@@ -18,21 +19,20 @@ const PARALLEL_SQUARED: f64 = 1e-24;
 #[derive(Clone, Copy)]
 pub(super) struct Side<'a> {
     pub(super) map: &'a FeatureMap,
-    rotation: DMat3,
-    translation: DVec3,
+    other: Frame,
 }
 
 impl Side<'_> {
     /// Point of the other ⇒ the same in this frame.
     #[inline]
     pub(super) fn point(&self, p: DVec3) -> DVec3 {
-        self.rotation * p + self.translation
+        self.other.point(p)
     }
 
     /// Direction of the other ⇒ the same in this frame.
     #[inline]
     pub(super) fn vector(&self, v: DVec3) -> DVec3 {
-        self.rotation * v
+        self.other.vector(v)
     }
 }
 
@@ -43,15 +43,15 @@ pub(super) fn sides<'a>(
     b: &'a FeatureMap,
     b_in_a: &Pose,
 ) -> Result<[Side<'a>; 2], ClosestError> {
-    if !(b_in_a.is_valid() && b_in_a.translation.abs().max_element() <= MAX_LENGTH) {
-        return Err(ClosestError::InvalidPose);
-    }
-    let rotation = b_in_a.rotation_matrix();
-    let back = rotation.transpose();
-    Ok([
-        Side { map: a, rotation, translation: b_in_a.translation },
-        Side { map: b, rotation: back, translation: -(back * b_in_a.translation) },
-    ])
+    let frame = Frame::new(b_in_a)?;
+    Ok([Side { map: a, other: frame }, Side { map: b, other: frame.inverse() }])
+}
+
+/// The features of a cache, with vertex 0 for numbers that do not exist.
+#[inline]
+pub(super) fn existing(sides: &[Side<'_>; 2], features: [Feature; 2]) -> [Feature; 2] {
+    let has = |i: usize| if sides[i].map.has(features[i]) { features[i] } else { Feature::Vertex(0) };
+    [has(0), has(1)]
 }
 
 /// Nearest points of two features, in A's frame. Faces are taken as planes.

@@ -13,10 +13,8 @@
 use glam::DVec3;
 
 use super::feature_map::FeatureMap;
-use super::feature_pair::{Side, nearest_points, separation, sides};
-use super::vclip::{
-    Step, TOUCHING, edge_face, outside_vertex, overlapping, vertex_face, vertex_vertex, walk,
-};
+use super::feature_pair::{Side, existing, nearest_points, sides};
+use super::vclip::{Step, advance, conclude, outside_vertex, walk};
 use super::{ClosestError, Feature, Walk};
 use crate::Pose;
 
@@ -61,12 +59,7 @@ pub fn lin_canny(
     cache: &mut LinCannyCache,
 ) -> Result<Walk, ClosestError> {
     let sides = sides(a, b, b_in_a)?;
-    let mut features = cache.features;
-    for (feature, map) in features.iter_mut().zip([a, b]) {
-        if !map.has(*feature) {
-            *feature = Feature::Vertex(0);
-        }
-    }
+    let mut features = existing(&sides, cache.features);
     cache.steps = 0;
     let max_steps = 100 + 4 * (a.feature_count() + b.feature_count()) as u32;
     let mut ended = region_walk(&sides, &mut features, max_steps, &mut cache.steps);
@@ -83,14 +76,8 @@ pub fn lin_canny(
     if penetrating {
         return Ok(Walk::Penetrating { features });
     }
-    let separation = separation(&sides, features, cache.normal);
-    cache.normal = separation.normal;
     // All features tried find surfaces nearest that may be inside each other.
-    let unsure = ended.is_none() || separation.distance <= TOUCHING * a.size().max(b.size());
-    if unsure && overlapping(a, b, b_in_a)? {
-        return Ok(Walk::Penetrating { features });
-    }
-    Ok(Walk::Apart { separation, features })
+    conclude(&sides, b_in_a, features, &mut cache.normal, ended.is_some())
 }
 
 /// The walk itself: whether it ended in penetration; None if it cycled.
@@ -100,27 +87,11 @@ fn region_walk(
     max_steps: u32,
     steps: &mut u32,
 ) -> Option<bool> {
-    let [a, b] = sides;
     let (mut remembered, mut next_memory) = (*features, 8);
     for taken in 1..=max_steps {
-        let (step, first) = match *features {
-            [Feature::Vertex(v), Feature::Vertex(w)] => (vertex_vertex(a, b, v, w), 0),
-            [Feature::Vertex(v), Feature::Edge(e)] => (vertex_edge(a, b, v, e), 0),
-            [Feature::Edge(e), Feature::Vertex(v)] => (vertex_edge(b, a, v, e), 1),
-            [Feature::Edge(e), Feature::Edge(g)] => (edge_edge(sides, e, g), 0),
-            [Feature::Vertex(v), Feature::Face(f)] => (vertex_face(a, b, v, f), 0),
-            [Feature::Face(f), Feature::Vertex(v)] => (vertex_face(b, a, v, f), 1),
-            [Feature::Edge(e), Feature::Face(f)] => (edge_face(a, b, e, f), 0),
-            [Feature::Face(f), Feature::Edge(e)] => (edge_face(b, a, e, f), 1),
-            [Feature::Face(f), Feature::Face(_)] => {
-                (Step::First(Feature::Edge(a.map.side_planes(f)[0].edge)), 0)
-            }
-        };
-        match step {
-            Step::Done => return Some(false),
-            Step::Penetrating => return Some(true),
-            Step::First(feature) => features[first] = feature,
-            Step::Second(feature) => features[1 - first] = feature,
+        let edges = |_: &Side<'_>, _: &Side<'_>, e, g| edge_edge(sides, e, g);
+        if let Some(penetrating) = advance(sides, features, vertex_edge, edges) {
+            return Some(penetrating);
         }
         *steps += 1;
         if *features == remembered {

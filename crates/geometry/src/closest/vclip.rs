@@ -17,7 +17,7 @@ use glam::DVec3;
 
 use super::clip::Clip;
 use super::feature_map::{EdgeRegion, FeatureMap};
-use super::feature_pair::{Side, edge_points, separation, separation_of, sides};
+use super::feature_pair::{Side, edge_points, existing, separation, separation_of, sides};
 use super::still_nearest::still_nearest;
 use super::{ClosestError, Feature, Gjk, GjkCache, Separation, gjk, signed_distance};
 use crate::Pose;
@@ -26,7 +26,7 @@ use crate::Pose;
 const LEVEL: f64 = 1e-13;
 
 /// Distance, as a fraction of the size, at which features touch.
-pub(super) const TOUCHING: f64 = 1e-12;
+const TOUCHING: f64 = 1e-12;
 
 /// Where the last walk on a pair ended. Any cache is safe with any pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -96,12 +96,7 @@ pub fn vclip(
     cache: &mut VClipCache,
 ) -> Result<Walk, ClosestError> {
     let sides = sides(a, b, b_in_a)?;
-    let mut features = cache.features;
-    for (feature, map) in features.iter_mut().zip([a, b]) {
-        if !map.has(*feature) {
-            *feature = Feature::Vertex(0);
-        }
-    }
+    let features = existing(&sides, cache.features);
     cache.steps = 0;
     if let Some(points) = still_nearest(&sides, features) {
         let separation = separation_of(&sides, features, points, cache.normal);
@@ -136,9 +131,23 @@ fn walk_on(
     if penetrating {
         return Ok(Walk::Penetrating { features });
     }
-    let separation = separation(sides, features, cache.normal);
-    cache.normal = separation.normal;
-    if separation.distance <= TOUCHING * a.size().max(b.size()) && overlapping(a, b, b_in_a)? {
+    conclude(sides, b_in_a, features, &mut cache.normal, true)
+}
+
+/// Features that a walk found nearest ⇒ its result. `last` is the normal of the last walk and becomes that of
+/// this one; features that are not `sure` to be nearest are checked like those that touch.
+pub(super) fn conclude(
+    sides: &[Side<'_>; 2],
+    b_in_a: &Pose,
+    features: [Feature; 2],
+    last: &mut DVec3,
+    sure: bool,
+) -> Result<Walk, ClosestError> {
+    let [a, b] = sides.map(|side| side.map);
+    let separation = separation(sides, features, *last);
+    *last = separation.normal;
+    let touching = separation.distance <= TOUCHING * a.size().max(b.size());
+    if (touching || !sure) && overlapping(a, b, b_in_a)? {
         return Ok(Walk::Penetrating { features });
     }
     Ok(Walk::Apart { separation, features })
@@ -146,7 +155,7 @@ fn walk_on(
 
 /// Features that touch satisfy every condition of being nearest wherever the rest of the polyhedra is: only
 /// the sign of the distance decides.
-pub(super) fn overlapping(a: &FeatureMap, b: &FeatureMap, b_in_a: &Pose) -> Result<bool, ClosestError> {
+fn overlapping(a: &FeatureMap, b: &FeatureMap, b_in_a: &Pose) -> Result<bool, ClosestError> {
     let answer = signed_distance(a.polyhedron(), b.polyhedron(), b_in_a, &mut GjkCache::default())?;
     Ok(answer.distance < -TOUCHING * a.size().max(b.size()))
 }
@@ -159,28 +168,41 @@ pub(super) fn walk(
     max_steps: u32,
     steps: &mut u32,
 ) -> Option<bool> {
-    let [a, b] = sides;
     for _ in 0..max_steps {
-        let (step, first) = match *features {
-            [Feature::Vertex(v), Feature::Vertex(w)] => (vertex_vertex(a, b, v, w), 0),
-            [Feature::Vertex(v), Feature::Edge(e)] => (vertex_edge(a, b, v, e), 0),
-            [Feature::Edge(e), Feature::Vertex(v)] => (vertex_edge(b, a, v, e), 1),
-            [Feature::Edge(e), Feature::Edge(g)] => (edge_edge(a, b, e, g), 0),
-            [Feature::Vertex(v), Feature::Face(f)] => (vertex_face(a, b, v, f), 0),
-            [Feature::Face(f), Feature::Vertex(v)] => (vertex_face(b, a, v, f), 1),
-            [Feature::Edge(e), Feature::Face(f)] => (edge_face(a, b, e, f), 0),
-            [Feature::Face(f), Feature::Edge(e)] => (edge_face(b, a, e, f), 1),
-            [Feature::Face(f), Feature::Face(_)] => {
-                (Step::First(Feature::Edge(a.map.side_planes(f)[0].edge)), 0)
-            }
-        };
-        match step {
-            Step::Done => return Some(false),
-            Step::Penetrating => return Some(true),
-            Step::First(feature) => features[first] = feature,
-            Step::Second(feature) => features[1 - first] = feature,
+        if let Some(penetrating) = advance(sides, features, vertex_edge, edge_edge) {
+            return Some(penetrating);
         }
         *steps += 1;
+    }
+    None
+}
+
+/// One replacement of a feature by a neighbour; if the walk ends instead, whether in penetration. Of an edge
+/// with a vertex or an edge, the method of the walk decides: (side of the first, side of the second, their
+/// numbers) ⇒ step.
+#[inline(always)]
+pub(super) fn advance(
+    [a, b]: &[Side<'_>; 2],
+    features: &mut [Feature; 2],
+    vertex_edge: impl Fn(&Side<'_>, &Side<'_>, u32, u32) -> Step,
+    edge_edge: impl Fn(&Side<'_>, &Side<'_>, u32, u32) -> Step,
+) -> Option<bool> {
+    let (step, first) = match *features {
+        [Feature::Vertex(v), Feature::Vertex(w)] => (vertex_vertex(a, b, v, w), 0),
+        [Feature::Vertex(v), Feature::Edge(e)] => (vertex_edge(a, b, v, e), 0),
+        [Feature::Edge(e), Feature::Vertex(v)] => (vertex_edge(b, a, v, e), 1),
+        [Feature::Edge(e), Feature::Edge(g)] => (edge_edge(a, b, e, g), 0),
+        [Feature::Vertex(v), Feature::Face(f)] => (vertex_face(a, b, v, f), 0),
+        [Feature::Face(f), Feature::Vertex(v)] => (vertex_face(b, a, v, f), 1),
+        [Feature::Edge(e), Feature::Face(f)] => (edge_face(a, b, e, f), 0),
+        [Feature::Face(f), Feature::Edge(e)] => (edge_face(b, a, e, f), 1),
+        [Feature::Face(f), Feature::Face(_)] => (Step::First(Feature::Edge(a.map.side_planes(f)[0].edge)), 0),
+    };
+    match step {
+        Step::Done => return Some(false),
+        Step::Penetrating => return Some(true),
+        Step::First(feature) => features[first] = feature,
+        Step::Second(feature) => features[1 - first] = feature,
     }
     None
 }
@@ -200,7 +222,7 @@ pub(super) fn outside_vertex(map: &FeatureMap, v: u32, p: DVec3) -> Option<Featu
 }
 
 #[inline]
-pub(super) fn vertex_vertex(a: &Side<'_>, b: &Side<'_>, v: u32, w: u32) -> Step {
+fn vertex_vertex(a: &Side<'_>, b: &Side<'_>, v: u32, w: u32) -> Step {
     if let Some(edge) = outside_vertex(a.map, v, a.point(b.map.vertex(w))) {
         return Step::First(edge);
     }
@@ -377,7 +399,7 @@ pub(super) fn vertex_face(a: &Side<'_>, b: &Side<'_>, v: u32, f: u32) -> Step {
 
 /// Edge of `a`, face of `b`. Never the end: a vertex or an edge is as near.
 #[inline]
-pub(super) fn edge_face(a: &Side<'_>, b: &Side<'_>, e: u32, f: u32) -> Step {
+fn edge_face(a: &Side<'_>, b: &Side<'_>, e: u32, f: u32) -> Step {
     let edge = a.map.edge(e);
     let (tail, direction) = (b.point(edge.tail), b.vector(edge.direction));
     let across = edge.length * direction;

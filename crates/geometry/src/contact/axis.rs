@@ -18,8 +18,8 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::early_exit::{inside_crossing, inside_face, is_best};
-use super::frame::Frame;
 use super::polytope::Polytope;
+use crate::frame::Frame;
 
 /// Solids with more faces are left to the nearest-point search.
 pub(super) const MAX_FACES: usize = 128;

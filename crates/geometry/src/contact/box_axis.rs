@@ -15,9 +15,9 @@
 use glam::{DMat3, DVec3};
 
 use super::axis::{Axis, BIAS, Features, PARALLEL};
-use super::frame::Frame;
 use super::polytope::{Polytope, box_face};
 use crate::Cuboid;
+use crate::frame::Frame;
 
 /// Two boxes in the frame of A.
 struct Boxes<'a> {

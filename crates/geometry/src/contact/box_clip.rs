@@ -9,10 +9,10 @@
 use glam::{DVec2, DVec3};
 
 use super::facet::{edge_code, face_code, vertex_code};
-use super::frame::Frame;
 use super::polytope::{BOX_FACE_EDGES, BOX_FACES, Polytope, box_edge_at, box_face};
 use super::reduce::Candidate;
 use crate::Cuboid;
+use crate::frame::Frame;
 
 /// A parallelogram cut by four lines has at most eight corners.
 const MOST: usize = 8;

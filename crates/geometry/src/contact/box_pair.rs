@@ -6,12 +6,12 @@
 use super::axis::{Axis, Features};
 use super::box_axis::best_axis;
 use super::box_clip::Clip;
-use super::frame::Frame;
 use super::patch::{joined, proves};
 use super::polytope_pair::{along_edges, search, spread};
 use super::reduce::deepest_first;
 use super::{ContactPoint, Manifold, PieceCache};
 use crate::closest::{ClosestError, GjkCache};
+use crate::frame::Frame;
 use crate::{Cuboid, Pose};
 
 /// (A, B, B in A's frame, margin, cache) ⇒ manifold of the points nearer than the margin.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Manifold;
 use super::axis::Features;
-use super::frame::Frame;
 use crate::closest::GjkCache;
+use crate::frame::Frame;
 
 /// Warm start of the contact of one pair of pieces. Any cache is safe with any pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

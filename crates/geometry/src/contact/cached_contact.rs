@@ -23,11 +23,11 @@ use glam::DVec3;
 
 use super::axis::Features;
 use super::collide::collide_placed;
-use super::frame::Frame;
 use super::manifold::MAX_POINTS;
 use super::{Manifold, Piece, PieceCache};
 use crate::Pose;
 use crate::closest::{ClosestError, Support};
+use crate::frame::Frame;
 
 /// How much a pair may move before its contact is computed anew.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! Dispatch of pairs of pieces to their contact routines.
 
-use super::frame::Frame;
 use super::polytope::FlatTriangle;
 use super::{Manifold, Piece, PieceCache, box_pair, half_space, polytope_pair, round, search_pair};
 use crate::Pose;
 use crate::closest::{ClosestError, ConvexShape};
+use crate::frame::Frame;
 use crate::primitive::Triangle;
 
 /// (piece A, piece B, B in A's frame, margin, cache) ⇒ manifold of the points nearer than the margin; None if

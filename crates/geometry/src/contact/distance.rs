@@ -3,9 +3,10 @@
 //! Two half-spaces overlap unless their normals are opposite, n_B = −n_A; then their distance is that of the
 //! planes, negative if they overlap.
 
-use super::frame::Frame;
 use super::{Piece, PieceCache, half_space, round, search_pair};
-use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Separation, Support, gjk, signed_distance};
+use crate::closest::ConvexShape::{Capsule, Sphere};
+use crate::closest::{ClosestError, Gjk, GjkCache, Separation, Support, gjk, signed_distance};
+use crate::frame::Frame;
 use crate::primitive::Triangle;
 use crate::{HalfSpace, MAX_LENGTH, Pose, ShapeKind};
 
@@ -31,11 +32,7 @@ pub fn distance_pieces(
     b_in_a: &Pose,
     cache: &mut PieceCache,
 ) -> Result<Separation, ClosestError> {
-    use ConvexShape::{Capsule, Sphere};
-    let frame = Frame::new(b_in_a)?;
-    check_triangle(a)?;
-    check_triangle(b)?;
-    let gjk = &mut cache.gjk;
+    let (frame, gjk) = (checked_frame(a, b, b_in_a)?, &mut cache.gjk);
     match (a, b) {
         (Piece::HalfSpace(a), Piece::HalfSpace(b)) => {
             opposite(a, b, &frame).ok_or(ClosestError::NotConvex(ShapeKind::HalfSpace))
@@ -69,11 +66,7 @@ pub fn pieces_intersect(
     b_in_a: &Pose,
     cache: &mut PieceCache,
 ) -> Result<bool, ClosestError> {
-    use ConvexShape::{Capsule, Sphere};
-    let frame = Frame::new(b_in_a)?;
-    check_triangle(a)?;
-    check_triangle(b)?;
-    let gjk = &mut cache.gjk;
+    let (frame, gjk) = (checked_frame(a, b, b_in_a)?, &mut cache.gjk);
     match (a, b) {
         (Piece::HalfSpace(a), Piece::HalfSpace(b)) => {
             Ok(opposite(a, b, &frame).is_none_or(|nearest| nearest.distance <= 0.0))
@@ -102,6 +95,14 @@ fn cores_intersect<A: Support, B: Support>(
         Gjk::Apart(nearest) => nearest.distance <= 0.0,
         Gjk::Overlapping => true,
     })
+}
+
+/// The frame that the pose makes, if pose and triangles are finite and not too far away.
+fn checked_frame(a: &Piece<'_>, b: &Piece<'_>, b_in_a: &Pose) -> Result<Frame, ClosestError> {
+    let frame = Frame::new(b_in_a)?;
+    check_triangle(a)?;
+    check_triangle(b)?;
+    Ok(frame)
 }
 
 fn check_triangle(piece: &Piece<'_>) -> Result<(), ClosestError> {

@@ -77,7 +77,7 @@ pub(super) fn inside_crossing([from_a, to_a]: [DVec3; 2], [from_b, to_b]: [DVec3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::frame::Frame;
+    use crate::frame::Frame;
     use crate::{Cuboid, Pose};
 
     /// Where the condition holds, no axis of two boxes is better; and it holds for a box that rests on

@@ -12,9 +12,9 @@ use glam::{DVec2, DVec3};
 
 use super::Piece;
 use super::early_exit::{inside_crossing, inside_face, is_best};
-use super::frame::Frame;
 use super::round::project;
 use crate::closest::{ConvexShape, GjkCache, Separation, Support};
+use crate::frame::Frame;
 use crate::primitive::{LineSegment, closest_segment_segment};
 use crate::{ConvexPolyhedron, Cuboid, Cylinder};
 

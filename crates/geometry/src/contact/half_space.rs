@@ -4,12 +4,12 @@
 use glam::DVec3;
 
 use super::facet::{Facet, SURFACE, Window, face_code, vertex_code};
-use super::frame::Frame;
 use super::patch::joined;
 use super::reduce::{Candidate, EQUAL, deepest_first};
 use super::surface_facet::facet_of;
 use super::{ContactPoint, MAX_POINTS, Manifold, Piece};
 use crate::closest::{ClosestError, ConvexShape, Separation, Support};
+use crate::frame::Frame;
 use crate::{ConvexPolyhedron, HalfSpace, MAX_LENGTH};
 
 /// Most corners below the margin that are listed individually.

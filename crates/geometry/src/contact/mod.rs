@@ -20,7 +20,6 @@ mod distance;
 mod early_exit;
 mod facet;
 mod flat_pair;
-mod frame;
 mod half_space;
 mod manifold;
 mod overlap;

@@ -9,13 +9,13 @@ use glam::DVec3;
 
 use super::axis::{Axis, Features, Found, MAX_FACES, Search};
 use super::facet::{Facet, SURFACE, Window, edge_code, face_code, vertex_code};
-use super::frame::Frame;
 use super::overlap::ALONG;
 use super::patch::{joined, lay_over_axis, lay_over_witness};
 use super::polytope::Polytope;
 use super::{ContactPoint, Manifold, PieceCache};
 use crate::Pose;
 use crate::closest::{ClosestError, Separation, signed_distance};
+use crate::frame::Frame;
 use crate::primitive::{LineSegment, closest_segment_segment};
 
 /// Cosine of the angle up to which a face beside a touching edge is laid over the other.

@@ -20,10 +20,10 @@ use std::f64::consts::FRAC_PI_4;
 use glam::{DQuat, DVec3};
 
 use super::Piece;
-use super::frame::Frame;
 use super::round::project;
 use crate::Pose;
 use crate::closest::{ConvexShape, Gjk, GjkCache, Separation, Support, gjk};
+use crate::frame::Frame;
 
 /// Most normals per shape.
 const MOST: usize = 48;

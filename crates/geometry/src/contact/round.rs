@@ -8,12 +8,12 @@
 use glam::DVec3;
 
 use super::facet::{SURFACE, Window};
-use super::frame::Frame;
 use super::patch::{joined, lay_over_witness};
 use super::polytope::FlatTriangle;
 use super::surface_facet::facet_of;
 use super::{ContactPoint, Manifold, Piece};
 use crate::closest::{ClosestError, ConvexShape, Gjk, GjkCache, Separation, gjk, signed_distance};
+use crate::frame::Frame;
 use crate::primitive::{self, LineSegment, PointProjection, closest_segment_segment};
 use crate::{Capsule, ConvexPolyhedron, Pose, Shape};
 

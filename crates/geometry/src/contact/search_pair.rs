@@ -4,7 +4,6 @@ use glam::DVec3;
 
 use super::facet::{Facet, SURFACE, Window, edge_code, vertex_code};
 use super::flat_pair::{self, Flat};
-use super::frame::Frame;
 use super::patch::lay_over_witness;
 use super::polytope::FlatTriangle;
 use super::polytope_pair::facing;
@@ -14,6 +13,7 @@ use super::surface_facet::facet_of;
 use super::{Manifold, PieceCache, segment_box};
 use crate::Pose;
 use crate::closest::{ClosestError, ConvexShape, GjkCache, Separation, Support, signed_distance};
+use crate::frame::Frame;
 use crate::primitive::Triangle;
 
 /// A shape to search on and to take facets of.

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use glam::{DVec2, DVec3};
 
 use super::facet::{Facet, SURFACE, Window, edge_code, face_code, vertex_code};
-use super::frame::Frame;
 use super::polytope_pair::facing;
 use crate::closest::ConvexShape;
+use crate::frame::Frame;
 use crate::{Capsule, Cone, Cylinder, SupportShape};
 
 /// Cosine of the angle up to which a flat or straight part counts as facing the other piece, some 14°.

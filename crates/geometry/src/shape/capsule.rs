@@ -7,51 +7,17 @@
 use std::f64::consts::PI;
 
 use glam::{DMat3, DVec3};
-use serde::{Deserialize, Serialize};
 
-use super::error::{ShapeError, length};
+use super::radius_height::radius_and_height;
 
-/// All points within `radius` of the segment z ∈ [−h/2, h/2].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
-pub struct Capsule {
-    radius: f64,
-    height: f64,
-}
-
-#[derive(Deserialize)]
-struct Unchecked {
-    radius: f64,
-    height: f64,
-}
-
-impl TryFrom<Unchecked> for Capsule {
-    type Error = ShapeError;
-
-    fn try_from(read: Unchecked) -> Result<Self, ShapeError> {
-        Self::new(read.radius, read.height)
-    }
-}
+radius_and_height!(
+    /// All points within `radius` of the segment z ∈ [−h/2, h/2].
+    Capsule,
+    "capsule",
+    "length of the segment, without the caps"
+);
 
 impl Capsule {
-    /// (radius, length of the segment, without the caps) ⇒ capsule.
-    pub fn new(radius: f64, height: f64) -> Result<Self, ShapeError> {
-        Ok(Self {
-            radius: length("capsule", "radius", radius)?,
-            height: length("capsule", "height", height)?,
-        })
-    }
-
-    /// Radius.
-    pub const fn radius(&self) -> f64 {
-        self.radius
-    }
-
-    /// Length of the segment, without the caps.
-    pub const fn height(&self) -> f64 {
-        self.height
-    }
-
     /// π r² (h + 4r/3)
     pub fn volume(&self) -> f64 {
         PI * self.radius * self.radius * (self.height + 4.0 / 3.0 * self.radius)

@@ -6,48 +6,17 @@
 use std::f64::consts::PI;
 
 use glam::{DMat3, DVec3};
-use serde::{Deserialize, Serialize};
 
-use super::error::{ShapeError, length};
+use super::radius_height::radius_and_height;
 
-/// A right circular cone along z, base at z = −h/4, apex at z = 3h/4.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
-pub struct Cone {
-    radius: f64,
-    height: f64,
-}
-
-#[derive(Deserialize)]
-struct Unchecked {
-    radius: f64,
-    height: f64,
-}
-
-impl TryFrom<Unchecked> for Cone {
-    type Error = ShapeError;
-
-    fn try_from(read: Unchecked) -> Result<Self, ShapeError> {
-        Self::new(read.radius, read.height)
-    }
-}
+radius_and_height!(
+    /// A right circular cone along z, base at z = −h/4, apex at z = 3h/4.
+    Cone,
+    "cone",
+    "distance of the apex from the base"
+);
 
 impl Cone {
-    /// (radius, distance of the apex from the base) ⇒ cone.
-    pub fn new(radius: f64, height: f64) -> Result<Self, ShapeError> {
-        Ok(Self { radius: length("cone", "radius", radius)?, height: length("cone", "height", height)? })
-    }
-
-    /// Radius.
-    pub const fn radius(&self) -> f64 {
-        self.radius
-    }
-
-    /// Distance of the apex from the base.
-    pub const fn height(&self) -> f64 {
-        self.height
-    }
-
     /// Height of the base plane, −h/4.
     pub fn base(&self) -> f64 {
         -0.25 * self.height

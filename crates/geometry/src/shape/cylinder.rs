@@ -3,51 +3,17 @@
 use std::f64::consts::PI;
 
 use glam::{DMat3, DVec3};
-use serde::{Deserialize, Serialize};
 
-use super::error::{ShapeError, length};
+use super::radius_height::radius_and_height;
 
-/// A right circular cylinder along z, z ∈ [−h/2, h/2].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
-pub struct Cylinder {
-    radius: f64,
-    height: f64,
-}
-
-#[derive(Deserialize)]
-struct Unchecked {
-    radius: f64,
-    height: f64,
-}
-
-impl TryFrom<Unchecked> for Cylinder {
-    type Error = ShapeError;
-
-    fn try_from(read: Unchecked) -> Result<Self, ShapeError> {
-        Self::new(read.radius, read.height)
-    }
-}
+radius_and_height!(
+    /// A right circular cylinder along z, z ∈ [−h/2, h/2].
+    Cylinder,
+    "cylinder",
+    "full height"
+);
 
 impl Cylinder {
-    /// (radius, full height) ⇒ cylinder.
-    pub fn new(radius: f64, height: f64) -> Result<Self, ShapeError> {
-        Ok(Self {
-            radius: length("cylinder", "radius", radius)?,
-            height: length("cylinder", "height", height)?,
-        })
-    }
-
-    /// Radius.
-    pub const fn radius(&self) -> f64 {
-        self.radius
-    }
-
-    /// Full height.
-    pub const fn height(&self) -> f64 {
-        self.height
-    }
-
     /// π r² h
     pub fn volume(&self) -> f64 {
         PI * self.radius * self.radius * self.height

@@ -14,6 +14,7 @@ mod ellipsoid;
 pub(crate) mod error;
 mod half_space;
 mod kind;
+mod radius_height;
 mod solid;
 mod sphere;
 mod support_shape;

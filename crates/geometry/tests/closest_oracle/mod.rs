@@ -10,9 +10,10 @@ use std::sync::Arc;
 use glam::{DQuat, DVec3};
 use parry3d_f64::math as parry_math;
 use parry3d_f64::shape as parry;
-use rattleback_geometry::closest::{self, GjkCache};
+use rattleback_geometry::closest::{self, Feature, FeatureMap, GjkCache};
 use rattleback_geometry::{ConvexPolyhedron, Polyhedron, Pose, Shape, convex_hull, generate};
 
+use crate::pair_kind::{PairKind, note};
 use crate::random::Random;
 
 /// A polyhedron placed in the other's frame.
@@ -200,14 +201,6 @@ pub fn convex(hull: ConvexPolyhedron) -> Shape {
     Shape::Convex(Arc::new(hull))
 }
 
-/// Two kinds of polyhedra and how they stand to each other.
-#[derive(Clone, Copy)]
-pub struct PairKind {
-    pub name: &'static str,
-    pub make: fn(&mut Random) -> [ConvexPolyhedron; 2],
-    pub pose: fn(&mut Random) -> Pose,
-}
-
 fn any_pose(random: &mut Random) -> Pose {
     random.pose(2.0)
 }
@@ -263,7 +256,7 @@ fn unit_boxes(_: &mut Random) -> [ConvexPolyhedron; 2] {
     [cuboid_hull(DVec3::ONE), cuboid_hull(DVec3::ONE)]
 }
 
-pub const PAIRS: &[PairKind] = &[
+pub const PAIRS: &[PairKind<ConvexPolyhedron>] = &[
     PairKind { name: "hulls", make: hull_pair, pose: any_pose },
     PairKind { name: "boxes", make: box_pair, pose: any_pose },
     PairKind { name: "boxes, quarter turns", make: unit_boxes, pose: aligned_pose },
@@ -301,23 +294,13 @@ pub struct Worst {
 }
 
 /// Runs both searches over random poses. New polyhedra every 50 poses.
-pub fn worst_errors(pair: &PairKind, poses: usize, seed: u64) -> Worst {
-    let mut random = Random(seed);
+pub fn worst_errors(pair: &PairKind<ConvexPolyhedron>, poses: usize, seed: u64) -> Worst {
     let mut worst = Worst::default();
-    let mut solids = (pair.make)(&mut random);
-    for i in 0..poses {
-        if i % 50 == 49 {
-            solids = (pair.make)(&mut random);
-        }
-        let pose = (pair.pose)(&mut random);
-        compare(&mut worst, &solids, &pose, &mut random);
-    }
+    pair.visit(poses, 50, seed, |_, solids, pose, random| compare(&mut worst, solids, &pose, random));
     worst
 }
 
 fn compare(worst: &mut Worst, [a, b]: &[ConvexPolyhedron; 2], pose: &Pose, random: &mut Random) {
-    let note =
-        |place: &mut f64, error: f64| *place = if error.is_nan() { f64::NAN } else { place.max(error) };
     let (placed_a, placed_b) = (placed(a, &Pose::IDENTITY), placed(b, pose));
     let (overlap, _) = least_overlap(&placed_a, &placed_b);
     let ours = closest::signed_distance(a, b, pose, &mut GjkCache::default()).unwrap();
@@ -349,5 +332,22 @@ fn compare(worst: &mut Worst, [a, b]: &[ConvexPolyhedron; 2], pose: &Pose, rando
         if let Ok(Some(contact)) = contact {
             note(&mut worst.parry, (contact.dist - expected).abs() / unit);
         }
+    }
+}
+
+/// Number of random cases: that of the environment, or a default.
+pub fn cases(default: usize) -> usize {
+    std::env::var("CLOSEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// A random feature of a polyhedron.
+pub fn any_feature(random: &mut Random, map: &FeatureMap) -> Feature {
+    let polyhedron = map.polyhedron();
+    let kind = random.bits() % 3;
+    let mut number = |count: usize| (random.bits() % count as u64) as u32;
+    match kind {
+        0 => Feature::Vertex(number(polyhedron.vertices().len())),
+        1 => Feature::Edge(number(polyhedron.edges().len())),
+        _ => Feature::Face(number(polyhedron.face_count())),
     }
 }

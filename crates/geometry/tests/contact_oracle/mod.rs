@@ -17,8 +17,10 @@ use rattleback_geometry::contact::{
     Manifold, Piece, PieceCache, collide_pieces, distance_pieces, pieces_intersect,
 };
 use rattleback_geometry::primitive::Triangle;
-use rattleback_geometry::{Pose, Shape, SupportShape, convex_hull, generate};
+use rattleback_geometry::{Pose, Shape, convex_hull, generate};
 
+use crate::lens::Lens;
+use crate::pair_kind::{PairKind, note};
 use crate::random::Random;
 
 /// A piece that owns what it is made of.
@@ -152,32 +154,6 @@ fn downhill(a: &Solid, b: &Solid, pose: &Pose, start: (f64, DVec3), random: &mut
     best
 }
 
-/// A pair of kinds and how they stand to each other.
-#[derive(Clone, Copy)]
-pub struct PairKind {
-    pub name: &'static str,
-    pub make: fn(&mut Random) -> [Solid; 2],
-    pub pose: fn(&mut Random) -> Pose,
-}
-
-#[derive(Debug)]
-struct Lens;
-
-/// Two spheres of radius 1, their centres 1 apart, in common: a lens with a sharp rim.
-impl SupportShape for Lens {
-    fn name(&self) -> &'static str {
-        "lens"
-    }
-
-    fn support(&self, d: DVec3) -> DVec3 {
-        let rim = 0.75f64.sqrt();
-        if d.z.abs() > 0.5 {
-            return d - DVec3::Z * 0.5f64.copysign(d.z);
-        }
-        (rim * d.truncate().normalize()).extend(0.0)
-    }
-}
-
 fn size(r: &mut Random) -> f64 {
     r.between(0.3, 1.0)
 }
@@ -207,7 +183,7 @@ pub fn triangle(r: &mut Random) -> Solid {
     Solid::Triangle([r.in_cube(), r.in_cube(), r.in_cube()])
 }
 pub fn lens(_: &mut Random) -> Solid {
-    Solid::Shape(Shape::Custom(Arc::new(Lens)))
+    Solid::Shape(Shape::Custom(Arc::new(Lens { radius: 1.0, offset: 0.5 })))
 }
 pub fn hull_of(r: &mut Random, count: usize, size: DVec3) -> Solid {
     loop {
@@ -260,7 +236,7 @@ macro_rules! near_pairs {
 }
 
 /// Every pair of kinds in some order, in poses that touch about as often as not.
-pub const PAIRS: &[PairKind] = near_pairs! {
+pub const PAIRS: &[PairKind<Solid>] = near_pairs! {
     "box-box": cuboid, cuboid; "box-hull": cuboid, hull; "hull-hull": hull, hull;
     "box-triangle": cuboid, triangle; "hull-triangle": hull, triangle; "triangle-triangle": triangle, triangle;
     "sphere-sphere": sphere, sphere; "sphere-box": sphere, cuboid; "sphere-cylinder": sphere, cylinder;
@@ -283,7 +259,7 @@ pub const PAIRS: &[PairKind] = near_pairs! {
 };
 
 /// Touching, parallel, nested, far, tiny and stretched, and shapes known by their support function only.
-pub const SPECIAL: &[PairKind] = &[
+pub const SPECIAL: &[PairKind<Solid>] = &[
     PairKind { name: "boxes, quarter turns", make: |_| [unit(unit_cube), unit(unit_cube)], pose: aligned },
     PairKind { name: "boxes, resting", make: |_| [unit(unit_cube), unit(unit_cube)], pose: resting },
     PairKind {
@@ -367,36 +343,26 @@ pub struct Worst {
     /// Separations of manifolds, with both exchanged or moved: a face is taken for the other's where they are
     /// alike.
     pub manifold_moved: f64,
-    /// Asked again with the cache, and after a little motion.
+    /// Computed again with the cache, and after a little motion.
     pub cached: f64,
     /// Poses in which the boolean, the distance and the manifold do not agree on whether they touch.
     pub disagreements: usize,
 }
 
 /// Runs a pair over random poses. New pieces every 20 poses.
-pub fn worst_errors(pair: &PairKind, poses: usize, seed: u64) -> Worst {
-    let mut random = Random(seed);
+pub fn worst_errors(pair: &PairKind<Solid>, poses: usize, seed: u64) -> Worst {
     let mut worst = Worst::default();
-    let mut solids = (pair.make)(&mut random);
     let mut cache = PieceCache::default();
-    for i in 0..poses {
-        if i % 20 == 19 {
-            solids = (pair.make)(&mut random);
-        }
-        let pose = (pair.pose)(&mut random);
+    pair.visit(poses, 20, seed, |i, solids, pose, random| {
         // Both orders get their turn.
         let (a, b, pose) = if i % 2 == 0 || matches!(solids[0], Solid::Shape(Shape::HalfSpace(_))) {
             (&solids[0], &solids[1], pose)
         } else {
             (&solids[1], &solids[0], pose.inverse())
         };
-        compare(&mut worst, a, b, &pose, &mut random, &mut cache);
-    }
+        compare(&mut worst, a, b, &pose, random, &mut cache);
+    });
     worst
-}
-
-fn note(place: &mut f64, error: f64) {
-    *place = if error.is_nan() { f64::NAN } else { place.max(error) };
 }
 
 /// Error of a distance against the reaches along its normal.
@@ -419,8 +385,9 @@ fn compare(
     cache: &mut PieceCache,
 ) {
     let (piece_a, piece_b) = (a.piece(), b.piece());
-    let ask = |pose: &Pose| distance_pieces(&piece_a, &piece_b, pose, &mut PieceCache::default()).unwrap();
-    let nearest = ask(pose);
+    let distance_at =
+        |pose: &Pose| distance_pieces(&piece_a, &piece_b, pose, &mut PieceCache::default()).unwrap();
+    let nearest = distance_at(pose);
     let unit = a.size().max(b.size()).max(nearest.distance.abs());
     let mut error = reach_error(&nearest, a, b, pose);
     let witness = witness_error(&nearest, a, b, pose);
@@ -439,7 +406,7 @@ fn compare(
     note(&mut worst.swapped, (back.distance - nearest.distance).abs() / unit);
     let common = random.pose(10.0);
     let moved_pose = common.relative(&(common * *pose));
-    note(&mut worst.moved, (ask(&moved_pose).distance - nearest.distance).abs() / unit);
+    note(&mut worst.moved, (distance_at(&moved_pose).distance - nearest.distance).abs() / unit);
 
     let margin = 0.1 * random.between(0.0, 1.0) * unit;
     let collide = |pose: &Pose, cache: &mut PieceCache| {

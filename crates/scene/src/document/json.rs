@@ -3,6 +3,7 @@
 //! Read here and not by a library because every value needs its place in the text. Integers and other numbers are distinguished: `1` is an
 //! integer, `1.0` is not.
 
+use super::plain::write_plain;
 use super::{Content, Key, Node, Table, not_a_number};
 use crate::error::Problem;
 use crate::source::{Fault, Read, Span};
@@ -187,24 +188,12 @@ fn write_table(out: &mut String, table: &Table, depth: usize) {
 }
 
 fn write_value(out: &mut String, node: &Node, depth: usize) {
-    let _ = match &node.content {
-        Content::Bool(value) => write!(out, "{value}"),
-        Content::Integer(number) => write!(out, "{number}"),
-        // The debug form reads back bit for bit and always shows that it is not a whole number.
-        Content::Real(number) => write!(out, "{number:?}"),
-        Content::Text(text) => {
-            write_text(out, text);
-            Ok(())
-        }
-        Content::List(list) => {
-            write_list(out, list, depth);
-            Ok(())
-        }
-        Content::Table(table) => {
-            write_table(out, table, depth);
-            Ok(())
-        }
-    };
+    match &node.content {
+        Content::Text(text) => write_text(out, text),
+        Content::List(list) => write_list(out, list, depth),
+        Content::Table(table) => write_table(out, table, depth),
+        plain => write_plain(out, plain),
+    }
 }
 
 /// In one line if it is short and holds no objects, else one element a line.

@@ -4,6 +4,7 @@
 //! bodies are built and errors are found. Numbers that are not finite, and dates, are refused here.
 
 mod json;
+mod plain;
 mod read;
 mod write;
 

@@ -4,6 +4,7 @@
 //! (`[materials.steel]`); everything deeper stays inline. Since that depends on the tree alone, and numbers are written
 //! so that they read back bit for bit, writing what was read from something written changes nothing.
 
+use super::plain::write_plain;
 use super::{Content, Key, Node, Table};
 use std::fmt::Write;
 
@@ -91,15 +92,8 @@ fn write_entry(out: &mut String, key: &Key, node: &Node) {
 }
 
 fn write_value(out: &mut String, node: &Node) {
-    let _ = match &node.content {
-        Content::Bool(value) => write!(out, "{value}"),
-        Content::Integer(number) => write!(out, "{number}"),
-        // The debug form reads back bit for bit and always shows that it is not a whole number.
-        Content::Real(number) => write!(out, "{number:?}"),
-        Content::Text(text) => {
-            write_text(out, text);
-            Ok(())
-        }
+    match &node.content {
+        Content::Text(text) => write_text(out, text),
         Content::List(list) => {
             out.push('[');
             for (i, item) in list.iter().enumerate() {
@@ -107,7 +101,6 @@ fn write_value(out: &mut String, node: &Node) {
                 write_value(out, item);
             }
             out.push(']');
-            Ok(())
         }
         Content::Table(table) => {
             out.push('{');
@@ -116,9 +109,9 @@ fn write_value(out: &mut String, node: &Node) {
                 write_value(out, item);
             }
             out.push_str(if table.entries.is_empty() { "}" } else { " }" });
-            Ok(())
         }
-    };
+        plain => write_plain(out, plain),
+    }
 }
 
 /// Key ⇒ its TOML form, quoted if necessary.

@@ -11,7 +11,9 @@ use crate::error::Problem;
 use crate::source::{Fault, Read, Span};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::multibody::Link;
-use rattleback_dynamics::multibody::joint::{Fixed, Free, JointKind, Planar, Prismatic, Revolute, Spherical};
+use rattleback_dynamics::multibody::joint::{
+    FixedJoint, FreeJoint, JointKind, PlanarJoint, PrismaticJoint, RevoluteJoint, SphericalJoint,
+};
 use rattleback_geometry::{Pose, Shape};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -105,7 +107,7 @@ fn connect_root(draft: &mut Draft, places: &HashMap<&str, usize>, base: Base) ->
     // Without a root there is a cycle, which the tree reports.
     if let ([root], Base::Floating) = (&roots[..], base) {
         let link = &mut draft.links[*root].0;
-        link.joint = Arc::new(Free);
+        link.joint = Arc::new(FreeJoint);
         let joint = empty_joint("root_joint");
         draft.joints.push(JointDraft { joint, link: link.name.clone(), initial: None });
     }
@@ -204,14 +206,14 @@ fn joint<'a>(
     // A plane whose normal is not z: the joint's frame is turned, and a link that is fixed to it is turned back.
     let mut turned = DQuat::IDENTITY;
     let kind: Arc<dyn JointKind> = match type_name.value.as_str() {
-        "revolute" | "continuous" => Arc::new(Revolute { axis: axis.direction()? }),
-        "prismatic" => Arc::new(Prismatic { axis: axis.direction()? }),
-        "fixed" => Arc::new(Fixed),
-        "floating" => Arc::new(Free),
-        "spherical" | "ball" => Arc::new(Spherical),
+        "revolute" | "continuous" => Arc::new(RevoluteJoint { axis: axis.direction()? }),
+        "prismatic" => Arc::new(PrismaticJoint { axis: axis.direction()? }),
+        "fixed" => Arc::new(FixedJoint),
+        "floating" => Arc::new(FreeJoint),
+        "spherical" | "ball" => Arc::new(SphericalJoint),
         "planar" => {
             turned = DQuat::from_rotation_arc(DVec3::Z, axis.direction()?).normalize();
-            Arc::new(Planar)
+            Arc::new(PlanarJoint)
         }
         _ => {
             return Err(

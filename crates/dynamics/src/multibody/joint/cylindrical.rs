@@ -5,12 +5,12 @@ use glam::{DMat3, DVec3};
 
 /// Turns about an axis and slides along it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cylindrical {
+pub struct CylindricalJoint {
     /// Unit axis, the same in both frames.
     pub axis: DVec3,
 }
 
-impl JointKind for Cylindrical {
+impl JointKind for CylindricalJoint {
     fn name(&self) -> &'static str {
         "cylindrical"
     }

@@ -5,9 +5,9 @@ use glam::{DMat3, DVec3};
 
 /// Holds a link to its parent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Fixed;
+pub struct FixedJoint;
 
-impl JointKind for Fixed {
+impl JointKind for FixedJoint {
     fn name(&self) -> &'static str {
         "fixed"
     }

@@ -9,9 +9,9 @@ use glam::{DMat3, DQuat, DVec3};
 
 /// Holds nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Free;
+pub struct FreeJoint;
 
-impl JointKind for Free {
+impl JointKind for FreeJoint {
     fn name(&self) -> &'static str {
         "free"
     }

@@ -13,15 +13,15 @@ mod screw;
 mod spherical;
 mod universal;
 
-pub use cylindrical::Cylindrical;
-pub use fixed::Fixed;
-pub use free::Free;
-pub use planar::Planar;
-pub use prismatic::Prismatic;
-pub use revolute::Revolute;
-pub use screw::Screw;
-pub use spherical::Spherical;
-pub use universal::Universal;
+pub use cylindrical::CylindricalJoint;
+pub use fixed::FixedJoint;
+pub use free::FreeJoint;
+pub use planar::PlanarJoint;
+pub use prismatic::PrismaticJoint;
+pub use revolute::RevoluteJoint;
+pub use screw::ScrewJoint;
+pub use spherical::SphericalJoint;
+pub use universal::UniversalJoint;
 
 use super::linear::Vector;
 use super::spatial::SpatialMotion;

@@ -7,9 +7,9 @@ use glam::{DMat3, DVec3};
 
 /// Slides in the plane z = 0 of the joint's frame and turns about its normal.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Planar;
+pub struct PlanarJoint;
 
-impl JointKind for Planar {
+impl JointKind for PlanarJoint {
     fn name(&self) -> &'static str {
         "planar"
     }

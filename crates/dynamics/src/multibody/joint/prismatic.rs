@@ -5,12 +5,12 @@ use glam::{DMat3, DVec3};
 
 /// Slides along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Prismatic {
+pub struct PrismaticJoint {
     /// Unit axis, the same in both frames.
     pub axis: DVec3,
 }
 
-impl JointKind for Prismatic {
+impl JointKind for PrismaticJoint {
     fn name(&self) -> &'static str {
         "prismatic"
     }

@@ -5,12 +5,12 @@ use glam::{DMat3, DVec3};
 
 /// Turns about an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Revolute {
+pub struct RevoluteJoint {
     /// Unit axis, the same in both frames.
     pub axis: DVec3,
 }
 
-impl JointKind for Revolute {
+impl JointKind for RevoluteJoint {
     fn name(&self) -> &'static str {
         "revolute"
     }

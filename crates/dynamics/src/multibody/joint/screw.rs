@@ -5,14 +5,14 @@ use glam::{DMat3, DVec3};
 
 /// Turns about an axis and moves along it in proportion.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Screw {
+pub struct ScrewJoint {
     /// Unit axis, the same in both frames.
     pub axis: DVec3,
     /// λ: advance for an angle of one radian, m/rad; a thread of pitch P has P/2π.
     pub lead: f64,
 }
 
-impl JointKind for Screw {
+impl JointKind for ScrewJoint {
     fn name(&self) -> &'static str {
         "screw"
     }

@@ -9,9 +9,9 @@ use glam::{DMat3, DVec3};
 
 /// Turns in any direction about a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spherical;
+pub struct SphericalJoint;
 
-impl JointKind for Spherical {
+impl JointKind for SphericalJoint {
     fn name(&self) -> &'static str {
         "spherical"
     }

@@ -7,20 +7,20 @@ use glam::{DMat3, DVec3};
 
 /// Turns about two axes that cross.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Universal {
+pub struct UniversalJoint {
     /// Unit axis fixed in the joint's frame.
     pub first: DVec3,
     /// Unit axis fixed in the link's frame.
     pub second: DVec3,
 }
 
-impl Universal {
+impl UniversalJoint {
     fn first_in_link(&self, q: &[f64]) -> DVec3 {
         DMat3::from_axis_angle(self.second, -q[1]) * self.first
     }
 }
 
-impl JointKind for Universal {
+impl JointKind for UniversalJoint {
     fn name(&self) -> &'static str {
         "universal"
     }

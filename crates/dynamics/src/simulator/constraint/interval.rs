@@ -16,7 +16,7 @@ use super::tuning::{
 };
 use crate::collision::WorldMirror;
 use crate::collision::{ManifoldPoint, WarmStartCache};
-use crate::island::Mechanism;
+use crate::island::JointIsland;
 use crate::rigid::Motion;
 use crate::solver::{Trajectory, evaluate};
 use crate::world::World;
@@ -68,7 +68,7 @@ impl ContactInterval<'_> {
         BlockSettings { tolerance, updates, steps: 8, sweeps, restart: false, ..whole }
     }
 
-    fn mechanisms(&self) -> impl Iterator<Item = &Mechanism> + '_ {
+    fn mechanisms(&self) -> impl Iterator<Item = &JointIsland> + '_ {
         self.mechanisms.iter().map(|index| &self.mirror.mechanisms[*index])
     }
 

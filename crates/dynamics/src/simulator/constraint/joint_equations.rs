@@ -13,7 +13,7 @@
 use super::joint_rows::{ConstraintRow, RowContext};
 use super::tuning::{MAX_POSITION_CORRECTIONS, POSITION_TOLERANCE};
 use crate::collision::WorldMirror;
-use crate::island::Mechanism;
+use crate::island::JointIsland;
 use crate::rigid::Motion;
 use crate::world::World;
 use glam::{DMat3, DQuat, DVec3};
@@ -43,7 +43,7 @@ pub(super) struct JointEquations {
 
 impl JointEquations {
     /// Starts with a mechanism and the states of all bodies.
-    pub fn reset(&mut self, mirror: &WorldMirror, mechanism: &Mechanism, motion: &[Motion]) {
+    pub fn reset(&mut self, mirror: &WorldMirror, mechanism: &JointIsland, motion: &[Motion]) {
         self.motion.clear();
         self.motion.extend_from_slice(motion);
         self.block_of.clear();
@@ -55,7 +55,7 @@ impl JointEquations {
     }
 
     /// Sets its kinematic bodies to their states at a time.
-    pub fn place_kinematic(&mut self, mirror: &WorldMirror, mechanism: &Mechanism, time: f64) {
+    pub fn place_kinematic(&mut self, mirror: &WorldMirror, mechanism: &JointIsland, time: f64) {
         for body in &mechanism.kinematic {
             self.motion[*body] = mirror.bodies[*body].kinematic_state(time, &self.motion[*body]);
         }
@@ -66,7 +66,7 @@ impl JointEquations {
         &mut self,
         world: &World,
         mirror: &WorldMirror,
-        mechanism: &Mechanism,
+        mechanism: &JointIsland,
         context: RowContext,
     ) {
         self.rows.clear();
@@ -79,7 +79,7 @@ impl JointEquations {
     pub fn assemble(
         &mut self,
         mirror: &WorldMirror,
-        mechanism: &Mechanism,
+        mechanism: &JointIsland,
         free: impl Fn(usize, &Motion) -> [DVec3; 2],
     ) {
         self.problem.equalities.clear();
@@ -192,7 +192,7 @@ impl JointEquations {
         &mut self,
         world: &World,
         mirror: &WorldMirror,
-        mechanism: &Mechanism,
+        mechanism: &JointIsland,
         context: RowContext,
         limited: impl Fn(&ConstraintRow) -> bool,
     ) -> f64 {
@@ -236,7 +236,7 @@ impl JointEquations {
         &mut self,
         world: &World,
         mirror: &WorldMirror,
-        mechanism: &Mechanism,
+        mechanism: &JointIsland,
         context: RowContext,
         limited: impl Fn(&ConstraintRow) -> bool,
     ) -> f64 {
@@ -266,7 +266,7 @@ impl JointEquations {
     }
 
     /// Stores x as the velocities of the bodies.
-    pub fn store_velocities(&mut self, mechanism: &Mechanism) {
+    pub fn store_velocities(&mut self, mechanism: &JointIsland) {
         for (body, [v, omega]) in mechanism.bodies.iter().zip(&self.solution) {
             (self.motion[*body].v, self.motion[*body].omega) = (*v, *omega);
         }

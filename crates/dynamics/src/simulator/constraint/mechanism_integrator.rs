@@ -21,7 +21,7 @@ use super::motion_rate::{MotionRate, combine, fehlberg_error};
 use super::tuning::{KINEMATIC_PROBE_TIME, LIMIT_TOLERANCE, MAX_INTEGRATOR_STEPS, MAX_LIMIT_HITS};
 use crate::collision::WorldMirror;
 use crate::force::ForceAccumulator;
-use crate::island::Mechanism;
+use crate::island::JointIsland;
 use crate::joint::Effect;
 use crate::rigid::Motion;
 use crate::solver::DenseOutput;
@@ -46,7 +46,7 @@ enum MotorState {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IntegrationSpan<'s> {
     pub mirror: &'s WorldMirror,
-    pub mechanism: &'s Mechanism,
+    pub mechanism: &'s JointIsland,
     /// Ballistic trajectories of all bodies, for loads that do not change.
     pub trajectories: &'s [Trajectory],
     /// Begin, s.

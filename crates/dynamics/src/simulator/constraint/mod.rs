@@ -59,9 +59,9 @@ use crate::collision::{ContactKey, WarmStartCache};
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
-use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::registry::Description;
 use crate::rigid::Motion;
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
 use crate::world::{Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, WorkEntry, World};
 use contact_phase::ContactPhase;
 use force_solver::ForceSolver;
@@ -237,20 +237,21 @@ impl Simulator for Constraint {
             Continuity::SteppedByOthers => self.drop_body_states(),
             Continuity::OtherWorld => self.reset(),
         }
-        let world = step.world_mut();
-        world.follow_joints();
+        let stepped = step.world_mut();
+        stepped.follow_joints();
         self.events.clear();
-        self.begin_ledger(world);
+        self.begin_ledger(stepped);
         self.notes.clear();
         self.counters = ConstraintCounters::default();
-        self.advance(world, dt)?;
-        world.report(&mut self.events);
-        self.post_work(world);
+        self.advance(stepped, dt)?;
+        stepped.report(&mut self.events);
+        self.post_work(stepped);
         step.end();
         for joint in self.joint_reactions.overloaded(&step) {
             step.break_joint(joint);
         }
         self.epoch = step.finish();
+        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -264,6 +265,7 @@ impl Simulator for Constraint {
             Feature::Restitution,
             Feature::Friction,
             Feature::RollingFriction,
+            Feature::ContactForceEvents,
             Feature::Sensors,
             Feature::ContactEvents,
             Feature::CollisionEvents,
@@ -295,15 +297,4 @@ impl Simulator for Constraint {
         self.restore_state(state);
         Ok(())
     }
-}
-
-pub(crate) fn register_simulator(
-    simulators: &mut Catalogue<Box<dyn Simulator>>,
-) -> Result<(), RegistryError> {
-    let specs = ConstraintSettings::type_specs().to_vec();
-    simulators.register(Entry::new(ConstraintSettings::TYPE_NAME, ConstraintSettings::DOC, specs, |given| {
-        let settings = ConstraintSettings::with(given).map_err(|error| error.to_string())?;
-        let simulator = Constraint::new(settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(simulator) as Box<dyn Simulator>)
-    }))
 }

@@ -21,7 +21,7 @@ use crate::collision::WorldMirror;
 use crate::impact::{Collision, CollisionSettings, ContactBody, Law, resolve, resolve_passive};
 use crate::rigid::Motion;
 use crate::world::{BodyId, Event, WorkEntry};
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 
 /// An unusual decision of the solver.
@@ -215,7 +215,10 @@ impl SimultaneousImpact<'_> {
         point: &ManifoldPoint,
         forced: bool,
     ) -> Vec<DVec3> {
-        let [a, b] = [0, 1].map(|side| contactor(mirror, motion, point, side));
+        let [a, b] = point.bodies.map(|body| {
+            let body = body as usize;
+            ContactBody::at(&mirror.bodies[body].inertia, &motion[body], point.position)
+        });
         let settings = CollisionSettings {
             restitution: self.settings.law(),
             e: if forced { 0.0 } else { point.restitution },
@@ -354,20 +357,6 @@ fn kinetic_change(mirror: &WorldMirror, motion: &[Motion], forces: &ForceSolver)
             inertia.kinetic_energy(&after) - inertia.kinetic_energy(&motion[body])
         })
         .sum()
-}
-
-fn contactor(mirror: &WorldMirror, motion: &[Motion], point: &ManifoldPoint, side: usize) -> ContactBody {
-    let body = point.bodies[side] as usize;
-    let inertia = &mirror.bodies[body].inertia;
-    let body = &motion[body];
-    let axes = DMat3::from_quat(body.q);
-    ContactBody {
-        inverse_mass: inertia.inverse_mass,
-        inverse_inertia: axes * DMat3::from_diagonal(inertia.inverse_moments) * axes.transpose(),
-        r: point.position - body.x,
-        v: body.v,
-        omega: body.omega,
-    }
 }
 
 /// Groups of points that share dynamic bodies, directly or through others.

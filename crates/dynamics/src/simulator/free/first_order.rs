@@ -12,7 +12,7 @@ use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::rigid::Motion;
 use crate::world::SnapshotError;
 use glam::{DQuat, DVec3};
-use rattleback_numerics::adaptive::{Embedded, StepControl, StepDoubling, SubStepController};
+use rattleback_numerics::adaptive::{Embedded, Report, StepControl, StepDoubling, SubStepController};
 use rattleback_numerics::integrator::{
     BulirschStoer, CashKarp, DormandPrince, EmbeddedPair, ExplicitEuler, ImplicitEuler, RungeKutta2,
     RungeKutta4,
@@ -105,45 +105,9 @@ impl System<Y> for FirstOrderBodies<'_, '_> {
     }
 }
 
-/// A method with error control over an interval.
-trait Adaptive: Send {
-    fn integrate(
-        &mut self,
-        system: &mut dyn System<Y>,
-        t0: f64,
-        t1: f64,
-        y: &mut Y,
-        first: Option<f64>,
-    ) -> Result<rattleback_numerics::adaptive::Report, StepError>;
-}
-
-impl<M: EmbeddedPair<Y>> Adaptive for Embedded<M, Y> {
-    fn integrate(
-        &mut self,
-        system: &mut dyn System<Y>,
-        t0: f64,
-        t1: f64,
-        y: &mut Y,
-        first: Option<f64>,
-    ) -> Result<rattleback_numerics::adaptive::Report, StepError> {
-        self.control.initial_step = first;
-        Self::integrate(self, system, t0, t1, y)
-    }
-}
-
-impl<M: Integrator<Y>> Adaptive for StepDoubling<M, Y> {
-    fn integrate(
-        &mut self,
-        system: &mut dyn System<Y>,
-        t0: f64,
-        t1: f64,
-        y: &mut Y,
-        first: Option<f64>,
-    ) -> Result<rattleback_numerics::adaptive::Report, StepError> {
-        self.control.initial_step = first;
-        Self::integrate(self, system, t0, t1, y)
-    }
-}
+/// A method with error control: (system, [start, end] of an interval, y, first step) ⇒ y at its end.
+type Adaptive =
+    dyn FnMut(&mut dyn System<Y>, [f64; 2], &mut Y, Option<f64>) -> Result<Report, StepError> + Send;
 
 /// A first-order method for the system of all dynamic bodies.
 struct FirstOrder {
@@ -151,7 +115,7 @@ struct FirstOrder {
     settings: FirstOrderSettings,
     extra: Option<f64>,
     method: Box<dyn Integrator<Y>>,
-    adaptive: Box<dyn Adaptive>,
+    adaptive: Box<Adaptive>,
     controller: SubStepController,
     /// First step of the next interval under error control, s.
     next_step: Option<f64>,
@@ -186,7 +150,7 @@ impl BodyIntegrator for FirstOrder {
         let (accepted, rejected) = match self.settings.control.as_str() {
             "adaptive" => {
                 // The driver limits the first step to the interval.
-                let report = self.adaptive.integrate(&mut system, t, t + h, &mut self.y, self.next_step)?;
+                let report = (self.adaptive)(&mut system, [t, t + h], &mut self.y, self.next_step)?;
                 self.next_step = Some(report.next_step);
                 (report.accepted, report.rejected)
             }
@@ -239,7 +203,7 @@ impl BodyIntegrator for FirstOrder {
 }
 
 /// A method for single steps, and the same method with error control.
-type Methods = (Box<dyn Integrator<Y>>, Box<dyn Adaptive>);
+type Methods = (Box<dyn Integrator<Y>>, Box<Adaptive>);
 
 /// Registration of one first-order method.
 struct MethodEntry {
@@ -258,12 +222,22 @@ fn doubled<M: Integrator<Y> + 'static>(
     settings: &FirstOrderSettings,
     make: impl Fn() -> Result<M, StepError>,
 ) -> Result<Methods, StepError> {
-    Ok((Box::new(make()?), Box::new(StepDoubling::new(make()?, control(settings)))))
+    let mut doubling = StepDoubling::new(make()?, control(settings));
+    let adaptive: Box<Adaptive> = Box::new(move |system, [t0, t1], y, first| {
+        doubling.control.initial_step = first;
+        doubling.integrate(system, t0, t1, y)
+    });
+    Ok((Box::new(make()?), adaptive))
 }
 
 /// An embedded pair, with its own error estimate.
 fn embedded<M: EmbeddedPair<Y> + 'static>(settings: &FirstOrderSettings, make: impl Fn() -> M) -> Methods {
-    (Box::new(make()), Box::new(Embedded::new(make(), control(settings))))
+    let mut pair = Embedded::new(make(), control(settings));
+    let adaptive: Box<Adaptive> = Box::new(move |system, [t0, t1], y, first| {
+        pair.control.initial_step = first;
+        pair.integrate(system, t0, t1, y)
+    });
+    (Box::new(make()), adaptive)
 }
 
 const METHODS: [MethodEntry; 9] = [

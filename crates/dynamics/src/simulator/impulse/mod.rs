@@ -65,7 +65,7 @@ use crate::force::ForceAccumulator;
 use crate::impact::CollisionError;
 use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
 use crate::world::{BodyId, Continuity, Epoch, SnapshotError, World};
 use observer::CollisionObserver;
 use partition::Partition;
@@ -228,7 +228,7 @@ impl Impulse {
 
     /// Registers a callback for every collision, slow ones included, at its time within the step; it replaces
     /// the previous one. So that collisions arrive in the order of time, steps run on one thread while a
-    /// callback is registered, whatever `threads` says.
+    /// callback is registered, whatever `threads` is.
     pub fn on_collision(&mut self, observer: impl FnMut(&CollisionInfo<'_>) + Send + Sync + 'static) {
         self.partition_set.observer = CollisionObserver::new(observer);
     }
@@ -304,6 +304,7 @@ impl Simulator for Impulse {
         }
         self.epoch = step.finish();
         self.revision = Some(world.revision());
+        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -320,6 +321,7 @@ impl Simulator for Impulse {
             Feature::Contacts,
             Feature::Restitution,
             Feature::Friction,
+            Feature::ContactForceEvents,
             Feature::RollingFriction,
             Feature::SpinningFriction,
             Feature::CollisionEvents,

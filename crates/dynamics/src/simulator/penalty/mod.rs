@@ -14,7 +14,6 @@
 
 mod tuning;
 
-use crate::collision::MirrorState;
 use crate::collision::WorldMirror;
 use crate::collision::{ManifoldPoint, gather};
 use crate::component;
@@ -23,14 +22,13 @@ use crate::force::ForceAccumulator;
 use crate::impact::{ContactBody, collision_matrix};
 use crate::island::islands;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
-use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::registry::Description;
 use crate::rigid::Motion;
 use crate::simulator::constraint::force_solver::{ContactTarget, ForceSolver};
 use crate::simulator::constraint::work::add_contact_work;
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
 use crate::solver::{Trajectory, evaluate};
 use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
-use glam::DMat3;
 use rattleback_geometry::space::SpaceKind;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 use tuning::{
@@ -260,15 +258,7 @@ fn spring(
 ) -> ContactTarget {
     let side = |side: usize| {
         let body = point.bodies[side] as usize;
-        let (body, inertia) = (&start[body], &mirror.bodies[body].inertia);
-        let axes = DMat3::from_quat(body.q);
-        ContactBody {
-            inverse_mass: inertia.inverse_mass,
-            inverse_inertia: axes * DMat3::from_diagonal(inertia.inverse_moments) * axes.transpose(),
-            r: point.position - body.x,
-            v: body.v,
-            omega: body.omega,
-        }
+        ContactBody::at(&mirror.bodies[body].inertia, &start[body], point.position)
     };
     let n = point.normal();
     let mass = 1.0 / n.dot(collision_matrix(&side(0), &side(1)) * n);
@@ -299,20 +289,21 @@ impl Simulator for Penalty {
         if step.continuity() != Continuity::Unbroken {
             self.mirror.clear();
         }
-        let (begin, world) = (step.start(), step.world_mut());
+        let (begin, stepped) = (step.start(), step.world_mut());
         self.works.clear();
-        self.keeps_ledger = world.begin_elastic_account();
+        self.keeps_ledger = stepped.begin_elastic_account();
         let substeps = self.settings.substeps.max(1);
         let h = dt / substeps as f64;
-        self.mirror.sync(world)?;
+        self.mirror.sync(stepped)?;
         for k in 0..substeps {
-            self.sub_step(world, begin + k as f64 * h, h)?;
+            self.sub_step(stepped, begin + k as f64 * h, h)?;
         }
-        world.counters_mut().substeps += substeps as u64;
+        stepped.counters_mut().substeps += substeps as u64;
         for entry in self.works.drain(..) {
-            world.add_work(entry);
+            stepped.add_work(entry);
         }
         self.epoch = step.finish();
+        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -325,6 +316,7 @@ impl Simulator for Penalty {
             Feature::Contacts,
             Feature::Restitution,
             Feature::Friction,
+            Feature::ContactForceEvents,
             Feature::KinematicBodies,
             Feature::GravityScale,
             Feature::EnergyLedger,
@@ -336,24 +328,9 @@ impl Simulator for Penalty {
     }
 
     fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (state, epoch) = match memory {
-            [] => (MirrorState::default(), Epoch::default()),
-            bytes => postcard::from_bytes(bytes)
-                .map_err(|_| SnapshotError::Malformed("state of the penalty simulator"))?,
-        };
-        self.mirror.restore(state);
+        let (mirror, epoch) = super::read_state(memory, "state of the penalty simulator")?;
+        self.mirror.restore(mirror);
         self.epoch = epoch;
         Ok(())
     }
-}
-
-pub(crate) fn register_simulator(
-    simulators: &mut Catalogue<Box<dyn Simulator>>,
-) -> Result<(), RegistryError> {
-    let specs = PenaltySettings::type_specs().to_vec();
-    simulators.register(Entry::new(PenaltySettings::TYPE_NAME, PenaltySettings::DOC, specs, |given| {
-        let settings = PenaltySettings::with(given).map_err(|error| error.to_string())?;
-        let simulator = Penalty::new(settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(simulator) as Box<dyn Simulator>)
-    }))
 }

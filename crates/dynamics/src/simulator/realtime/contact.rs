@@ -15,7 +15,7 @@
 //! matter, so that a log at the foot of a falling tree counts as slow as it is.
 
 use super::lanes::F32x8;
-use super::manifold_constraint::{MAX_POINTS, ManifoldConstraint, ManifoldPoint};
+use super::manifold_constraint::{MAX_POINTS, ManifoldConstraint, PackedPoint};
 use super::saved_state::{are_valid_manifolds, is_valid_material};
 use super::settings::RealtimeSettings;
 use super::sim_bodies::{SimBodies, SimCollider};
@@ -326,7 +326,7 @@ impl Contact {
     fn update_one_way(&mut self, a: &ContactSide<'_>, b: &ContactSide<'_>) {
         let gap = self.min_gap();
         let min_gap_of = |manifold: &&ManifoldConstraint| {
-            manifold.points().iter().map(ManifoldPoint::gap).fold(f32::INFINITY, f32::min)
+            manifold.points().iter().map(PackedPoint::gap).fold(f32::INFINITY, f32::min)
         };
         let deepest = self.manifolds().min_by(|p, q| min_gap_of(p).total_cmp(&min_gap_of(q)));
         let Some(normal) = deepest.map(|manifold| a.axes() * manifold.normal()) else {
@@ -493,7 +493,7 @@ impl Contact {
     /// Smallest gap of all points, m.
     fn min_gap(&self) -> f32 {
         let points = self.manifolds().flat_map(ManifoldConstraint::points);
-        points.map(ManifoldPoint::gap).fold(f32::INFINITY, f32::min)
+        points.map(PackedPoint::gap).fold(f32::INFINITY, f32::min)
     }
 
     /// Smallest gap of the anchors if the bodies had these states, m; `None` stands for a static body.
@@ -608,7 +608,7 @@ fn build_manifold(
             .find_map(|(i, old)| (0..old.count as usize).find(|j| old.ids[*j] == id).map(|j| (i, j)));
         let impulse = previous.map_or(0.0, |(i, j)| old_manifolds[i].points[j].impulse());
         matched = matched.or(previous.map(|(i, _)| i));
-        constraint.points[k] = ManifoldPoint::new(pa, pb, impulse, point.separation as f32);
+        constraint.points[k] = PackedPoint::new(pa, pb, impulse, point.separation as f32);
         constraint.ids[k] = id;
         constraint.count = k as u32 + 1;
     }

@@ -13,9 +13,9 @@ pub(super) const MAX_POINTS: usize = 4;
 /// A point of a manifold: anchors on A and B, impulse, gap.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[repr(transparent)]
-pub(super) struct ManifoldPoint(pub F32x8);
+pub(super) struct PackedPoint(pub F32x8);
 
-impl ManifoldPoint {
+impl PackedPoint {
     #[inline]
     pub const fn new(anchor_a: Vec3, anchor_b: Vec3, impulse: f32, gap: f32) -> Self {
         Self(F32x8([anchor_a.x, anchor_a.y, anchor_a.z, anchor_b.x, anchor_b.y, anchor_b.z, impulse, gap]))
@@ -69,7 +69,7 @@ pub(super) struct ManifoldConstraint {
     /// body is immovable; number of points; two unused lanes.
     pub surface: F32x8,
     /// The contact points.
-    pub points: [ManifoldPoint; MAX_POINTS],
+    pub points: [PackedPoint; MAX_POINTS],
     /// Feature ids of the points, for matching with the previous manifold.
     pub ids: [u32; MAX_POINTS],
     pub count: u32,
@@ -78,12 +78,12 @@ pub(super) struct ManifoldConstraint {
 impl ManifoldConstraint {
     /// The points in use.
     #[inline]
-    pub fn points(&self) -> &[ManifoldPoint] {
+    pub fn points(&self) -> &[PackedPoint] {
         &self.points[..self.count as usize]
     }
 
     #[inline]
-    pub fn points_mut(&mut self) -> &mut [ManifoldPoint] {
+    pub fn points_mut(&mut self) -> &mut [PackedPoint] {
         &mut self.points[..self.count as usize]
     }
 

@@ -58,6 +58,7 @@ use crate::property::{Component, ComponentType};
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::simulator::{
     Capabilities, ContactPoint, Feature, JointReaction, Simulator, StageTimes, StepContext,
+    report_contact_forces,
 };
 use crate::world::{BodyId, Epoch, Event, Handle, JointId, SnapshotError, Status, World};
 use contact_graph::ContactGraph;
@@ -298,6 +299,7 @@ impl Simulator for Realtime {
                 self.sim_bodies.pending.push(*body);
             }
         }
+        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -318,6 +320,8 @@ impl Simulator for Realtime {
             Feature::Contacts,
             Feature::Restitution,
             Feature::Friction,
+            Feature::ContactForceEvents,
+            Feature::SleepByCall,
             Feature::RollingFriction,
             Feature::SpinningFriction,
             Feature::OneWayShapes,

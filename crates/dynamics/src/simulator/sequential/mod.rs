@@ -23,15 +23,15 @@ mod solver_body;
 mod tuning;
 mod work;
 
-use crate::collision::{ColliderPair, MirrorState, WorldMirror};
+use crate::collision::{ColliderPair, WorldMirror};
 use crate::component;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::joint::JointRecord;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
-use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::registry::Description;
 use crate::rigid::{Inertia, Motion, fly};
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
 use crate::world::{Continuity, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact_constraint::PointContact;
 use glam::DQuat;
@@ -40,7 +40,7 @@ use rattleback_geometry::space::SpaceKind;
 use shock_propagation::StackLevels;
 use solver_body::{Relaxation, SequentialBody};
 use tuning::{MIN_REST_SPEED, REST_SPEED_PER_KICK};
-use work::{SolverStage, WorkAccount};
+use work::{SolverStage, StageChanges};
 
 component! {
     /// Sequential impulses: velocity and position errors of contacts and joints, removed one after the other.
@@ -127,7 +127,7 @@ pub struct Sequential {
     loads: ForceAccumulator,
     touching: Vec<ContactPoint>,
     /// Changes by contacts and joints in the step, if the world keeps an energy ledger.
-    account: Option<WorkAccount>,
+    account: Option<StageChanges>,
     epoch: Epoch,
 }
 
@@ -325,7 +325,7 @@ impl Sequential {
         let mut contacts = self.find_contacts(world, &bodies)?;
         let mut joints = self.find_joints(world, &bodies, h, &mut broken)?;
         let v_rest = (REST_SPEED_PER_KICK * gravity * h).max(MIN_REST_SPEED);
-        self.account = world.keeps_ledger().then(|| WorkAccount::new(&bodies));
+        self.account = world.keeps_ledger().then(|| StageChanges::new(&bodies));
         self.solve(&mut bodies, (&mut joints, &mut contacts), world.initial_states(), (h, v_rest));
         for joint in &joints {
             let breaks = |record: &JointRecord| joint.impulse.length() > record.breaking.force * h;
@@ -360,7 +360,7 @@ impl Sequential {
 }
 
 /// Records the changes of a stage, if the world keeps an energy ledger.
-fn record(account: &mut Option<WorkAccount>, stage: SolverStage, bodies: &[SequentialBody]) {
+fn record(account: &mut Option<StageChanges>, stage: SolverStage, bodies: &[SequentialBody]) {
     if let Some(account) = account {
         account.record(stage, bodies);
     }
@@ -392,6 +392,7 @@ impl Simulator for Sequential {
         self.mirror.sync(&step)?;
         self.advance(&mut step)?;
         self.epoch = step.finish();
+        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -404,6 +405,7 @@ impl Simulator for Sequential {
             Feature::Contacts,
             Feature::Restitution,
             Feature::Friction,
+            Feature::ContactForceEvents,
             Feature::KinematicBodies,
             Feature::Joints,
             Feature::BreakForce,
@@ -419,24 +421,9 @@ impl Simulator for Sequential {
     }
 
     fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (state, epoch) = match memory {
-            [] => (MirrorState::default(), Epoch::default()),
-            bytes => postcard::from_bytes(bytes)
-                .map_err(|_| SnapshotError::Malformed("state of the sequential simulator"))?,
-        };
-        self.mirror.restore(state);
+        let (mirror, epoch) = super::read_state(memory, "state of the sequential simulator")?;
+        self.mirror.restore(mirror);
         self.epoch = epoch;
         Ok(())
     }
-}
-
-pub(crate) fn register_simulator(
-    simulators: &mut Catalogue<Box<dyn Simulator>>,
-) -> Result<(), RegistryError> {
-    let specs = SequentialSettings::type_specs().to_vec();
-    simulators.register(Entry::new(SequentialSettings::TYPE_NAME, SequentialSettings::DOC, specs, |given| {
-        let settings = SequentialSettings::with(given).map_err(|error| error.to_string())?;
-        let simulator = Sequential::new(settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(simulator) as Box<dyn Simulator>)
-    }))
 }

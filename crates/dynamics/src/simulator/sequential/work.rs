@@ -26,13 +26,13 @@ type Changes = Vec<[DVec3; 3]>;
 
 /// Changes of each body by joints and by contacts since the beginning of the solution.
 #[derive(Clone, Debug)]
-pub(super) struct WorkAccount {
+pub(super) struct StageChanges {
     last: Vec<Motion>,
     joints: Changes,
     contacts: Changes,
 }
 
-impl WorkAccount {
+impl StageChanges {
     pub fn new(bodies: &[SequentialBody]) -> Self {
         let none = vec![[DVec3::ZERO; 3]; bodies.len()];
         let last = bodies.iter().map(|body| body.motion).collect();

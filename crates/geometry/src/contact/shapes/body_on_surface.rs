@@ -9,9 +9,9 @@ use super::surface::{Surface, extent, unit_normal};
 use super::{ContactError, ContactSettings};
 use crate::closest::{ClosestError, ConvexShape, Support};
 use crate::contact::collide::collide_flat;
-use crate::contact::frame::Frame;
 use crate::contact::polytope::FlatTriangle;
 use crate::contact::{Manifold, PieceCache};
+use crate::frame::Frame;
 use crate::primitive::Triangle;
 use crate::{Aabb, Pose, Shape};
 

@@ -11,7 +11,9 @@ use crate::robot::xml::{Attribute, Element, Notes};
 use crate::source::Read;
 use glam::DVec3;
 use rattleback_dynamics::multibody::Link;
-use rattleback_dynamics::multibody::joint::{Free, JointKind, Prismatic, Revolute, Spherical};
+use rattleback_dynamics::multibody::joint::{
+    FreeJoint, JointKind, PrismaticJoint, RevoluteJoint, SphericalJoint,
+};
 use rattleback_geometry::Pose;
 use std::sync::Arc;
 
@@ -229,7 +231,7 @@ fn motion(
     let mut joint = empty_joint(name);
     if element.tag == "freejoint" {
         let draft = JointDraft { joint, link: String::new(), initial: None };
-        return Ok(Motion { kind: Arc::new(Free), anchor: None, free: true, armature: 0.0, draft });
+        return Ok(Motion { kind: Arc::new(FreeJoint), anchor: None, free: true, armature: 0.0, draft });
     }
     // More than one number is a polynomial; the first is its linear part.
     let first = |name: &str, notes: &mut Notes| match view.get(name) {
@@ -256,10 +258,10 @@ fn motion(
     let limit = view.limit("range", "limited", compiler.autolimits)?;
     let point = frame.point(view.vector("pos")?);
     let (kind, anchor): (Arc<dyn JointKind>, _) = match type_name {
-        "hinge" => (Arc::new(Revolute { axis: axis()? }), Some(point)),
-        "slide" => (Arc::new(Prismatic { axis: axis()? }), None),
-        "ball" => (Arc::new(Spherical), Some(point)),
-        "free" => (Arc::new(Free), None),
+        "hinge" => (Arc::new(RevoluteJoint { axis: axis()? }), Some(point)),
+        "slide" => (Arc::new(PrismaticJoint { axis: axis()? }), None),
+        "ball" => (Arc::new(SphericalJoint), Some(point)),
+        "free" => (Arc::new(FreeJoint), None),
         _ => {
             let given = view.get("type").ok_or_else(|| element.missing("type", "kind of the joint"))?;
             return Err(given.refuse("hinge, slide, ball or free"));

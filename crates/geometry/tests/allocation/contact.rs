@@ -1,41 +1,11 @@
 //! Repeated contact queries of a pair do not allocate.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 
+use crate::counting::allocations;
 use glam::{DQuat, DVec2, DVec3};
 use rattleback_geometry::contact::{ContactCache, Contacts, collide};
 use rattleback_geometry::{Compound, HeightField, Pose, Shape, TriangleMesh, generate};
-
-thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
-
-struct Counting;
-
-#[allow(unsafe_code)]
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a
-// thread-local number.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the contract of the caller is that of `System`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: the contract of the caller is that of `System`.
-        unsafe { System.dealloc(place, layout) }
-    }
-
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the contract of the caller is that of `System`.
-        unsafe { System.realloc(place, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Rolls B about a circle over A twice; the second round must find all memory it needs.
 fn allocations_of_second_round(a: &Shape, b: &Shape, height: f64) -> u64 {
@@ -52,9 +22,7 @@ fn allocations_of_second_round(a: &Shape, b: &Shape, height: f64) -> u64 {
         assert!(touched > 60, "{touched}");
     };
     round();
-    let before = ALLOCATIONS.with(Cell::get);
-    round();
-    ALLOCATIONS.with(Cell::get) - before
+    allocations(round)
 }
 
 #[test]

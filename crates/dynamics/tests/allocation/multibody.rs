@@ -1,46 +1,14 @@
 //! Algorithms and steps of articulated bodies allocate nothing.
 
-#[path = "multibody/support.rs"]
-mod support;
-
+use crate::counting::allocations;
+use crate::multibody_support::{G, Random, rod};
 use glam::{DQuat, DVec3};
-use rattleback_dynamics::multibody::joint::Revolute;
+use rattleback_dynamics::multibody::joint::RevoluteJoint;
 use rattleback_dynamics::multibody::{
     CentroidalMomentum, DynamicsDerivatives, Element, Friction, IkSettings, IkTarget, InverseKinematics,
     Limit, Link, LinkTree, LoopClosure, LoopKind, MassMatrix, Mechanism, Method, Workspace, forward_dynamics,
     forward_velocities, inverse_dynamics,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use support::{G, Random, rod};
-
-thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
-
-struct Counting;
-
-#[allow(unsafe_code)]
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a thread-local number.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as promised by the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as promised by the caller.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
-}
 
 #[test]
 fn algorithms_allocate_nothing() {
@@ -71,7 +39,7 @@ fn algorithms_allocate_nothing() {
 
 #[test]
 fn steps_allocate_nothing() {
-    let hinge = Revolute { axis: DVec3::Y };
+    let hinge = RevoluteJoint { axis: DVec3::Y };
     let below = DVec3::new(0.0, 0.0, -1.0);
     for method in [Method::Gauss, Method::RungeKutta4, Method::AdaptiveRungeKutta4 { tolerance: 1e-8 }] {
         let tree = LinkTree::new(vec![

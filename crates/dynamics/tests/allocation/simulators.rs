@@ -1,51 +1,17 @@
 //! A step in steady state allocates nothing.
 
+use crate::counting::allocations;
 use glam::DVec3;
 use rattleback_dynamics::force::{Drag, Spring};
 use rattleback_dynamics::joint::{JointFrames, Revolute, Spherical};
 use rattleback_dynamics::simulator::{Realtime, RealtimeSettings};
 use rattleback_dynamics::{Body, FreeMotion, Registry, Simulator, World};
 use rattleback_geometry::Shape;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
-
-struct Counting;
-
-#[allow(unsafe_code)]
-// SAFETY: every call is passed on unchanged to the system's allocator; counting touches nothing but a thread-local number.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as promised by the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as promised by the caller.
-        unsafe { System.dealloc(place, layout) }
-    }
-
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as promised by the caller.
-        unsafe { System.realloc(place, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn allocations_of_ten_steps(world: &mut World, simulator: &mut dyn Simulator) -> u64 {
-    for _ in 0..3 {
-        simulator.step(world, 1e-3).unwrap();
-    }
-    let before = ALLOCATIONS.with(Cell::get);
-    for _ in 0..10 {
-        simulator.step(world, 1e-3).unwrap();
-    }
-    ALLOCATIONS.with(Cell::get) - before
+    let mut run = |steps: u32| (0..steps).for_each(|_| simulator.step(world, 1e-3).unwrap());
+    run(3);
+    allocations(|| run(10))
 }
 
 /// 100 000 tumbling bodies, default integrator.
@@ -88,14 +54,9 @@ fn a_standing_wall_allocates_nothing() {
         world.add_body(Body::dynamic().position(at).with_shape(shape.clone())).unwrap();
     }
     let mut simulator = Realtime::new(RealtimeSettings { sleep: false, ..Default::default() }).unwrap();
-    for _ in 0..120 {
-        simulator.step(&mut world, 1.0 / 60.0).unwrap();
-    }
-    let before = ALLOCATIONS.with(Cell::get);
-    for _ in 0..60 {
-        simulator.step(&mut world, 1.0 / 60.0).unwrap();
-    }
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    let mut run = |steps: u32| (0..steps).for_each(|_| simulator.step(&mut world, 1.0 / 60.0).unwrap());
+    run(120);
+    assert_eq!(allocations(|| run(60)), 0);
 }
 
 /// Chains that are swept and chains that are solved exactly, with limits, motors and springs.
