@@ -33,6 +33,14 @@ pub fn check(options: &Check, registry: &Registry, out: &mut dyn Write) -> Resul
     ] {
         table.row(vec![what.into(), value]);
     }
+    for multibody in built.world.iter_multibodies() {
+        let tree = multibody.tree();
+        let name = multibody.name().map_or_else(String::new, |name| format!("`{name}`: "));
+        let (links, axes) = (tree.links().len(), tree.velocity_count());
+        let mass = number(multibody.readout().mass, 6);
+        let value = format!("{name}{links} links, {axes} degrees of freedom, {mass} kg");
+        table.row(vec!["multibody".into(), value]);
+    }
     for (what, value) in robot(options)? {
         table.row(vec![what.into(), value]);
     }

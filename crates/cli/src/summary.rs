@@ -203,6 +203,7 @@ fn at(world: &World, source: WorkSource, point: Option<DVec3>) -> String {
     let body = |id: BodyId| world.body(id).map_or_else(|_| id.to_string(), |body| shown_body(&body));
     let what = match source {
         WorkSource::World => String::new(),
+        WorkSource::Multibody(id) => format!(" in the joints of {}", world.multibody_label(id)),
         WorkSource::Body(id) => format!(" on {}", body(id)),
         WorkSource::Pair([a, b]) => format!(" between {} and {}", body(a), body(b)),
         WorkSource::Joint(id) => match world.joint(id).ok().and_then(|joint| joint.name()) {

@@ -1,8 +1,9 @@
 //! Errors of a world and their messages.
 
+use crate::multibody::{DynamicsError, MechanismError};
 use crate::property::PropertyError;
 use crate::registry::RegistryError;
-use crate::world::{BodyId, ForceId, JointId, MaterialId, ShapeId, Status};
+use crate::world::{BodyId, ForceId, JointId, LinkId, MaterialId, MultibodyId, ShapeId, Status};
 use rattleback_geometry::{MassError, ShapeError};
 use rattleback_numerics::StepError;
 
@@ -25,6 +26,61 @@ pub enum Error {
     /// No joint has this id.
     #[error("there is no {0}")]
     UnknownJoint(JointId),
+    /// No multibody has this id.
+    #[error("there is no {0}")]
+    UnknownMultibody(MultibodyId),
+    /// No multibody has such a link.
+    #[error("there is no {0}")]
+    UnknownLink(LinkId),
+    /// No link of a multibody has this name.
+    #[error("there is no link `{name}`; there are {}", known.join(", "))]
+    UnknownLinkName {
+        /// The name asked for.
+        name: String,
+        /// Names of the links.
+        known: Vec<String>,
+    },
+    /// A multibody has no such joint.
+    #[error("{multibody} has no joint {joint}")]
+    UnknownMultibodyJoint {
+        /// Which multibody.
+        multibody: MultibodyId,
+        /// Place or name asked for.
+        joint: String,
+    },
+    /// A multibody refuses what it was given.
+    #[error("{multibody}: {source}")]
+    Mechanism {
+        /// Which multibody.
+        multibody: MultibodyId,
+        /// Why.
+        source: MechanismError,
+    },
+    /// A multibody could not be built.
+    #[error("multibody: {0}")]
+    Multibody(MechanismError),
+    /// A multibody could not be moved; the world is where it was before the step.
+    #[error("{multibody}: the step from t = {time} s by {dt} s failed: {source}")]
+    MultibodyStep {
+        /// Which multibody.
+        multibody: MultibodyId,
+        /// Time before the step.
+        time: f64,
+        /// Length of the step.
+        dt: f64,
+        /// Why.
+        source: DynamicsError,
+    },
+    /// The body represents a link of a multibody, which alone moves it.
+    #[error("{body} is {link}; {operation} is refused, change the multibody instead")]
+    LinkBody {
+        /// Which body.
+        body: BodyId,
+        /// The link that it represents.
+        link: LinkId,
+        /// What was tried.
+        operation: &'static str,
+    },
     /// A simulator cannot move what is in the world.
     #[error("the simulator `{simulator}` does not know {what}; {instead}")]
     Unsupported {

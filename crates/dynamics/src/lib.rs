@@ -33,5 +33,5 @@ pub use signal::Signal;
 pub use simulator::{FreeMotion, Simulator};
 pub use world::{
     Body, BodyId, BodyMut, BodyRef, CollisionGroups, EnergyLedger, Epoch, Event, ForceId, JointId, Material,
-    MaterialId, Path, Readout, ShapeId, ShapePart, Status, World,
+    MaterialId, Multibody, MultibodyId, Path, Readout, ShapeId, ShapePart, Status, World,
 };

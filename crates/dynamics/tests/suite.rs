@@ -31,6 +31,7 @@ mod multibody;
 mod multibody_algorithms;
 mod multibody_derivatives;
 mod multibody_mechanism;
+mod multibody_world;
 mod one_way;
 mod outside_simulator;
 mod pair_filter;

@@ -3,12 +3,14 @@
 //! Of the whole world: `energy`, `momentum`, `angular_momentum`, and from its energy ledger `work` (in sum) and `step_work` (in the last
 //! step). Of a force: `NAME.work`, `NAME.potential`. Of a body: `NAME.position`, `NAME.velocity`, …
 //! A channel has one or more components, each a number, which can be selected alone: `energy.kinetic`, `momentum.x`,
-//! `NAME.x`, `NAME.omega_y`. A body without a name is denoted by `#` and its slot: `#3.z`.
+//! `NAME.x`, `NAME.omega_y`. Joints of multibodies have `q`, `qd`, `qdd` and `tau`: `ARM/ELBOW.q`. A body without a name is denoted by `#` and its slot: `#3.z`.
+
+mod multibody;
 
 use glam::DVec3;
 use rattleback_dynamics::property::suggestion;
 use rattleback_dynamics::world::{BodyRef, Handle, WorkCategory};
-use rattleback_dynamics::{BodyId, ForceId, Readout, World};
+use rattleback_dynamics::{BodyId, ForceId, MultibodyId, Readout, World};
 
 /// A name that means nothing in this world.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +60,8 @@ enum Source {
     World,
     Body(BodyId),
     Force(ForceId),
+    Multibody(MultibodyId),
+    Joint(MultibodyId, usize),
 }
 
 /// One quantity: its name after the dot, its unit, and the names of its components.
@@ -136,6 +140,9 @@ impl Channel {
         let Some((body, wanted)) = name.rsplit_once('.') else {
             return Err(unknown(name, world, "NAME"));
         };
+        if let Some(channel) = multibody::parse(name, body, wanted, world) {
+            return Ok(channel);
+        }
         let Some(id) = find_body(world, body) else {
             if let Some(channel) = force_channel(name, body, wanted, world) {
                 return Ok(channel);
@@ -176,6 +183,8 @@ impl Channel {
             Source::World if self.needs_ledger() => ledger_values(self.quantity, world),
             Source::World => world_values(self.quantity, readout, energy_at_start),
             Source::Force(id) => vec![force_value(self.quantity, world, id)],
+            Source::Multibody(id) => vec![multibody::energy(self.quantity, world, id)],
+            Source::Joint(id, joint) => multibody::joint_values(self.quantity, world, id, joint),
             Source::Body(id) => {
                 world.body(id).map_or_else(|_| vec![f64::NAN; 4], |body| body_values(self.quantity, &body))
             }
@@ -290,6 +299,7 @@ fn unknown(name: &str, world: &World, body: &str) -> ChannelError {
     for force in world.iter_forces().filter_map(|(_, name, _)| name) {
         known.extend(FORCE.iter().map(|quantity| format!("{force}.{}", quantity.name)));
     }
+    known.extend(multibody::known(world));
     for quantity in &BODY {
         known.push(format!("{body}.{}", quantity.name));
         if quantity.components.len() > 1 {
@@ -360,6 +370,39 @@ mod tests {
         let (total, step) = (read(&world, "work.damping")[0], read(&world, "step_work.damping")[0]);
         assert!(total < 0.0 && step < 0.0 && total < 9.0 * step);
         assert_eq!(read(&world, "gravity.work"), [0.0]);
+    }
+
+    /// Joints by `ARM/JOINT`, links by `ARM/LINK`, and energies of the whole.
+    #[test]
+    fn joints_of_multibodies_have_channels() {
+        use rattleback_dynamics::Multibody;
+        use rattleback_dynamics::multibody::joint::from_name;
+        use rattleback_dynamics::multibody::{Link, LinkTree, Mechanism};
+        let mut links = Vec::new();
+        for (name, kind, axis) in [("rod", "revolute", vec![0.0, 1.0, 0.0]), ("ball", "spherical", vec![])] {
+            let link = Link::fixed(name, None).with_mass(1.0, -DVec3::Z, glam::DMat3::IDENTITY * 0.1);
+            links.push(Link { joint: from_name(kind, &axis).unwrap(), ..link });
+        }
+        let mut mechanism = Mechanism::new(LinkTree::new(links).unwrap());
+        mechanism.set_state(&[0.5, 0.0, 0.0, 0.0, 1.0], &[2.0, 0.1, 0.2, 0.3]).unwrap();
+        let mut world = World::default();
+        let multibody = Multibody::new(mechanism).named("arm").with_joint_name("rod", "shoulder").unwrap();
+        world.add_multibody(multibody.with_part("rod", Shape::sphere(0.1).unwrap()).unwrap()).unwrap();
+        assert_eq!(read(&world, "arm/shoulder.q"), [0.5]);
+        assert_eq!(read(&world, "arm/shoulder.qd"), [2.0]);
+        assert_eq!(read(&world, "arm/ball.qd"), [0.1, 0.2, 0.3]);
+        assert_eq!(read(&world, "arm/ball.qd1"), [0.2]);
+        assert_eq!(read(&world, "arm/ball.q3"), [1.0]);
+        assert_eq!(read(&world, "arm/rod.omega_y"), [2.0]);
+        // φ̈ = −m g l sin φ/(m l² + I).
+        assert!((read(&world, "arm/shoulder.qdd")[0] + 9.81 * 0.5_f64.sin() / 1.1).abs() < 1e-12);
+        let whole = read(&world, "energy");
+        assert!((read(&world, "arm.kinetic_energy")[0] - whole[1]).abs() < 1e-12);
+        assert!((read(&world, "arm.potential_energy")[0] - whole[2]).abs() < 1e-12);
+        assert_eq!(Channel::parse("arm/shoulder.tau", &world).unwrap().unit, "N·m");
+        let error = Channel::parse("arm/shouldr.q", &world).unwrap_err().to_string();
+        assert!(error.contains("there is no body `arm/shouldr`"), "{error}");
+        assert!(Channel::parse("arm/rod.w", &world).unwrap_err().to_string().contains("arm/shoulder.q"));
     }
 
     #[test]

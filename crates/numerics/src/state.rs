@@ -71,7 +71,7 @@ impl Default for Tolerance {
 /// assert_eq!(y, (2.0, vec![4.0, 6.0]));
 /// assert_eq!(y.scaled_error(&y, Tolerance::absolute(0.5)), 12.0);
 /// ```
-pub trait State: Clone + Send {
+pub trait State: Clone + Send + Sync {
     /// self = other, without allocation when the shapes agree.
     fn copy_from(&mut self, other: &Self);
     /// self = 0.

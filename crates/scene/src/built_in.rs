@@ -37,6 +37,7 @@ macro_rules! scenes {
 static SCENES: &[BuiltIn] = scenes! {
     "arch": "thirteen stones stand on two feet without mortar";
     "argon": "sixty-four Lennard-Jones atoms fall together into a droplet";
+    "arm": "three motors swing an arm through a row of blocks";
     "avalanche": "rocks hit slope and wall, but not each other";
     "balls-in-dish": "seven balls gather in a dish, six around one";
     "binary": "two equal stars circle each other in 17.2 s";
@@ -79,6 +80,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "symmetric-top": "a plate wobbles about twice as fast as it spins";
     "tennis-racket": "rotation about the middle axis flips over and over";
     "track" script: "a ball rolls down a gutter of 35 564 triangles without ghost collisions at their edges";
+    "triple-pendulum": "three rods in joint coordinates keep their energy in chaos";
     "vortex": "thirty bodies collide in a whirlwind";
     "wind-tunnel": "balls of different mass are carried by a stream";
 };

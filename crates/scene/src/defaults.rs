@@ -36,6 +36,7 @@ pub(crate) fn apply(document: &mut Table) -> Read<()> {
     for (key, node) in &mut document.entries {
         match key.name.as_str() {
             "body" => filler.fill_bodies(node)?,
+            "multibody" => filler.fill_links(node)?,
             "materials" => {
                 if let Content::Table(materials) = &mut node.content {
                     for (_, material) in &mut materials.entries {
@@ -100,6 +101,23 @@ impl<'a> Filler<'a> {
                 && let Some((_, shape)) = table.entries.iter_mut().find(|(key, _)| key.name == "shape")
             {
                 self.fill_all("shape", shape)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shapes of the links of multibodies.
+    fn fill_links(&mut self, node: &mut Node) -> Read<()> {
+        let Content::List(multibodies) = &mut node.content else { return Ok(()) };
+        for multibody in multibodies {
+            let Content::Table(table) = &mut multibody.content else { continue };
+            let links = table.entries.iter_mut().find(|(key, _)| key.name == "link");
+            let Some((_, Node { content: Content::List(links), .. })) = links else { continue };
+            for link in links {
+                let Content::Table(table) = &mut link.content else { continue };
+                if let Some((_, shape)) = table.entries.iter_mut().find(|(key, _)| key.name == "shape") {
+                    self.fill_all("shape", shape)?;
+                }
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! from `#:schema scene.schema.json` in the first line.
 
 use crate::defaults::KINDS;
-use crate::model::{BODY_KEYS, KEYS};
+use crate::model::{BODY_KEYS, JOINTS, KEYS, LINK_KEYS, MULTIBODY_KEYS};
 use rattleback_dynamics::Registry;
 use rattleback_dynamics::property::{Allowed, PropertySpec, Value, ValueType};
 use rattleback_dynamics::registry::Entry;
@@ -46,6 +46,8 @@ pub fn schema(registry: &Registry) -> Json {
             "simulator": simulators,
             "material": material,
             "body": body(),
+            "link": link(),
+            "multibody": multibody(),
         },
     })
 }
@@ -87,8 +89,53 @@ fn top_level(key: &str) -> Json {
         "body" => json!({ "type": "array", "items": { "$ref": "#/$defs/body" } }),
         "force" => json!({ "type": "array", "items": { "$ref": "#/$defs/force" } }),
         "joint" => json!({ "type": "array", "items": { "$ref": "#/$defs/joint" } }),
+        "multibody" => json!({ "type": "array", "items": { "$ref": "#/$defs/multibody" } }),
         _ => json!({ "type": ["object", "array"] }),
     }
+}
+
+fn multibody() -> Json {
+    let mut properties = Map::new();
+    for key in MULTIBODY_KEYS {
+        let schema = match *key {
+            "name" | "material" => json!({ "type": "string" }),
+            "file" => json!({ "type": "string", "description": "URDF or MJCF, relative to the scene" }),
+            "floating" => json!({ "type": "boolean", "description": "Base of a URDF file is free" }),
+            "position" => json!({ "$ref": "#/$defs/vector" }),
+            "orientation" => json!({ "$ref": "#/$defs/orientation" }),
+            "groups" | "collision_mask" => json!({ "$ref": "#/$defs/names" }),
+            "positions" | "velocities" => json!({ "type": "object", "description": "Initial, by joint",
+                "additionalProperties": { "type": ["number", "array"] } }),
+            _ => json!({ "type": "array", "items": { "$ref": "#/$defs/link" } }),
+        };
+        properties.insert((*key).into(), schema);
+    }
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn link() -> Json {
+    let mut properties = Map::new();
+    for key in LINK_KEYS {
+        let schema = match *key {
+            "name" | "parent" | "joint_name" => json!({ "type": "string" }),
+            "joint" => json!({ "enum": JOINTS }),
+            "position" | "axis" | "second_axis" => json!({ "$ref": "#/$defs/vector" }),
+            "orientation" => json!({ "$ref": "#/$defs/orientation" }),
+            "lead" => json!({ "type": "number" }),
+            "density" | "mass" | "armature" | "damping" | "friction" => {
+                json!({ "type": "number", "minimum": 0 })
+            }
+            "restitution" => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+            "limits" => {
+                json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 })
+            }
+            "shape" => json!({ "anyOf": [
+                { "$ref": "#/$defs/shape" }, { "type": "array", "items": { "$ref": "#/$defs/shape" } }] }),
+            _ => json!({ "type": "object" }),
+        };
+        properties.insert((*key).into(), schema);
+    }
+    json!({ "type": "object", "properties": properties, "additionalProperties": false, "required": ["name"] })
 }
 
 fn body() -> Json {

@@ -13,6 +13,7 @@ mod include;
 mod meaning;
 mod mesh_file;
 mod mesh_file_gltf;
+mod multibody;
 mod never_panics;
 mod old_names;
 mod realtime_scenes;

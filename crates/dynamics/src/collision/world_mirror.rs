@@ -175,6 +175,7 @@ impl WorldMirror {
         let counts = [Status::Dynamic, Status::Kinematic, Status::Fixed, Status::Disabled]
             .map(|status| world.bodies().count(status));
         if self.revision == Some(world.revision()) && self.counts == counts {
+            self.follow_links(world);
             return Ok(());
         }
         if self.refresh(world, counts) {
@@ -193,6 +194,17 @@ impl WorldMirror {
         self.add_joints(world);
         self.space.build();
         Ok(())
+    }
+
+    /// Updates the paths of links, which are others in every step.
+    fn follow_links(&mut self, world: &World) {
+        for id in world.driven() {
+            if let (Some((Status::Kinematic, slot)), Ok(body)) = (world.bodies().locate(*id), world.body(*id))
+                && let Some(mirrored) = self.bodies.get_mut(self.counts[0] + slot)
+            {
+                mirrored.path = path_of(&body);
+            }
+        }
     }
 
     /// Updates inertia and path of the changed bodies ⇒ whether that suffices: no body, shape or joint was added
@@ -228,6 +240,7 @@ impl WorldMirror {
                 (mirrored.inertia, mirrored.path) = (inertia_of(world, &body), path_of(&body));
             }
         }
+        self.follow_links(world);
         for pair in self.pairs.values_mut() {
             (pair.cache, pair.found) = (ContactCache::default(), Contacts::default());
         }

@@ -31,6 +31,9 @@ const MOST_PASSES: u32 = 100;
 /// A pass that changes no velocity by more than this part of the largest ends the iteration.
 const TOLERANCE: f64 = 1e-15;
 
+/// A change of a position that rounding hides, rad or m.
+const UNSEEN: f64 = 1e-16;
+
 /// Memory of the method for one tree; also the accelerations of the last step, from which the next is guessed.
 #[derive(Clone, Debug, Default)]
 pub struct Collocation {
@@ -73,6 +76,19 @@ impl Collocation {
         self.last = 0.0;
     }
 
+    /// The accelerations of the last step and its length: what the next step depends on besides the state.
+    pub(super) const fn history(&self) -> (&[Vec<f64>; 3], f64) {
+        (&self.accelerations, self.last)
+    }
+
+    /// Continues from a history of a tree with as many velocities.
+    pub(super) fn set_history(&mut self, accelerations: &[Vec<f64>; 3], last: f64) {
+        for (own, given) in self.accelerations.iter_mut().zip(accelerations) {
+            own.copy_from_slice(given);
+        }
+        self.last = last;
+    }
+
     /// Moves (q, v) from t to t + h; `acceleration` is (q, v, t) ⇒ joint accelerations.
     ///
     /// # Errors
@@ -108,8 +124,10 @@ impl Collocation {
             }
             std::mem::swap(&mut self.next, &mut self.accelerations);
             self.passes = pass;
-            // Done, or as near as rounding lets it come.
-            if change <= TOLERANCE * largest || (change >= before && change <= 1e-12 * largest) {
+            // Done, or as near as rounding lets it come: at rest under large forces in balance, changes of the velocities are rounding that no
+            // position shows.
+            let negligible = change <= 1e-12 * largest || h * change <= UNSEEN;
+            if change <= TOLERANCE * largest || (change >= before && negligible) {
                 for k in 0..v.len() {
                     v[k] += h * sum(&B, &self.accelerations, k);
                     self.xi[k] = h * sum(&B, &self.rates, k);

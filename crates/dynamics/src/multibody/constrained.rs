@@ -11,7 +11,7 @@
 
 use super::DynamicsError;
 use super::constraint::{Coupling, LoopClosure, LoopColumns, RowSlices};
-use super::element::{Actuator, Elements, Friction, Limit};
+use super::element::{Actuator, Element, Elements, Friction, Limit, Servo};
 use super::forward_dynamics::forward_dynamics;
 use super::impulse_response::apply_inverse_mass;
 use super::kinematics::Workspace;
@@ -47,6 +47,7 @@ pub(super) struct Dynamics {
     pub frictions: Vec<Friction>,
     pub limits: Vec<Limit>,
     pub actuators: Vec<Actuator>,
+    pub servos: Vec<Servo>,
     pub couplings: Vec<Coupling>,
     pub loops: Vec<LoopClosure>,
     /// Joint forces given from outside, and commands of the actuators.
@@ -84,6 +85,7 @@ impl Dynamics {
             frictions: Vec::new(),
             limits: Vec::new(),
             actuators: Vec::new(),
+            servos: Vec::new(),
             couplings: Vec::new(),
             loops: Vec::new(),
             forces: vec![0.0; n],
@@ -153,15 +155,46 @@ impl Dynamics {
     /// Accelerations by forces alone, those of slipping friction included.
     fn free_acceleration(&mut self, q: &[f64], v: &[f64], a: &mut [f64]) -> Result<(), DynamicsError> {
         self.evaluations += 1;
-        self.total.copy_from_slice(&self.forces);
-        for (actuator, command) in self.actuators.iter().zip(&self.commands) {
-            self.total[actuator.axis] += actuator.gear * command.clamp(actuator.range[0], actuator.range[1]);
-        }
+        self.drive(q, v);
         self.elements.add_forces(&self.tree, q, v, &mut self.total)?;
         for (friction, slip) in self.frictions.iter().zip(&self.slip) {
             self.total[friction.axis] -= friction.force * f64::from(*slip);
         }
         forward_dynamics(&self.tree, &mut self.work, (q, v, &self.total), None, self.gravity, a)
+    }
+
+    /// Joint forces from outside, of actuators and of servos, to `total`.
+    fn drive(&mut self, q: &[f64], v: &[f64]) {
+        self.total.copy_from_slice(&self.forces);
+        for (actuator, command) in self.actuators.iter().zip(&self.commands) {
+            self.total[actuator.axis] += actuator.gear * command.clamp(actuator.range[0], actuator.range[1]);
+        }
+        for servo in &self.servos {
+            let position = self.tree.position_of_velocity(servo.axis).map_or(0.0, |place| q[place]);
+            self.total[servo.axis] += servo.force(position, v[servo.axis]);
+        }
+    }
+
+    /// Power of forces from outside, actuators and servos, and power of dampers, W.
+    pub fn powers(&mut self, q: &[f64], v: &[f64]) -> [f64; 2] {
+        self.drive(q, v);
+        let driving = dot(&self.total, v);
+        let damping = |element: &Element| match *element {
+            Element::Damper { axis, coefficient } => -coefficient * v[axis] * v[axis],
+            Element::Spring { .. } | Element::HardSpring { .. } => 0.0,
+        };
+        [driving, self.elements.list.iter().map(damping).sum()]
+    }
+
+    /// Whether anything but gravity and passive parts acts.
+    pub fn is_driven(&self) -> bool {
+        !self.servos.is_empty()
+            || self.forces.iter().chain(&self.commands).any(|x| *x != 0.0)
+            || self
+                .elements
+                .list
+                .iter()
+                .any(|element| matches!(element, Element::Damper { coefficient, .. } if *coefficient < 0.0))
     }
 
     fn collect_rows(&mut self) {

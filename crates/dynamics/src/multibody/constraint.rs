@@ -14,9 +14,10 @@ use super::linear::Vector;
 use super::spatial::SpatialMotion;
 use super::tree::LinkTree;
 use glam::{DMat3, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
 
 /// A linear equation between joint positions: Σ factor · position = offset. Mimic joints, gears, differentials.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coupling {
     /// Name for messages.
     pub name: String,
@@ -34,7 +35,7 @@ impl Coupling {
 }
 
 /// What a loop leaves free.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LoopKind {
     /// Nothing: 6 equations.
     Fixed,
@@ -55,7 +56,7 @@ pub enum LoopKind {
 }
 
 /// A connection between two links that closes a loop.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoopClosure {
     /// Name for messages.
     pub name: String,

@@ -6,15 +6,17 @@
 //!   spring       U = ½ k (ξ − ξ₀)²         f = −k (ξ − ξ₀)
 //!   hard spring  U = −c ln |ξ − ξ₀|        f = c/(ξ − ξ₀): a sealed gas cylinder, which repels from ξ₀
 //!   damper                                 f = −ρ v
+//!   servo                                  f = k (ξ* − ξ) + d (v* − v), between −f_max and f_max
 
 use super::DynamicsError;
 use super::tree::LinkTree;
+use serde::{Deserialize, Serialize};
 
 /// Distance from its singular coordinate within which a hard spring is refused, rad or m.
 const HARD_SPRING_GAP: f64 = 1e-9;
 
 /// A passive element along one velocity.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Element {
     /// Linear spring.
     Spring {
@@ -45,7 +47,7 @@ pub enum Element {
 
 /// Dry friction along one velocity: a joint that slips feels a constant force against its motion, one that rests is held as long as no more than
 /// this force is needed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Friction {
     /// Place of the velocity.
     pub axis: usize,
@@ -54,7 +56,7 @@ pub struct Friction {
 }
 
 /// Limits of a position.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// Place of the velocity whose position is limited; not of a quaternion.
     pub axis: usize,
@@ -65,7 +67,7 @@ pub struct Limit {
 }
 
 /// An actuator: joint force = gear × command, the command clamped to a range.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Actuator {
     /// Place of the velocity.
     pub axis: usize,
@@ -73,6 +75,45 @@ pub struct Actuator {
     pub gear: f64,
     /// Lowest and highest command.
     pub range: [f64; 2],
+}
+
+/// A motor that follows a position and a velocity: f = k (ξ* − ξ) + d (v* − v), between −f_max and f_max. With k = 0 it drives a speed, with
+/// k = d = 0 it does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Servo {
+    /// Place of the velocity whose position it drives; not of a quaternion.
+    pub axis: usize,
+    /// k, N·m/rad or N/m.
+    pub stiffness: f64,
+    /// d, N·m·s/rad or N·s/m.
+    pub damping: f64,
+    /// Largest force, N·m or N; may be infinite.
+    pub max_force: f64,
+    /// ξ*, rad or m.
+    pub position: f64,
+    /// v*, rad/s or m/s.
+    pub velocity: f64,
+}
+
+impl Servo {
+    /// (position, velocity) ⇒ joint force, N·m or N.
+    pub fn force(&self, position: f64, velocity: f64) -> f64 {
+        let wanted = self.stiffness * (self.position - position) + self.damping * (self.velocity - velocity);
+        wanted.clamp(-self.max_force, self.max_force)
+    }
+
+    pub(super) fn fault(&self) -> Option<(&'static str, &'static str)> {
+        let at_least_0 = |x: f64| x >= 0.0 && x.is_finite();
+        if !at_least_0(self.stiffness) || !at_least_0(self.damping) {
+            Some(("its stiffness and damping", "finite and at least 0"))
+        } else if self.max_force.is_nan() || self.max_force < 0.0 {
+            Some(("its largest force", "at least 0"))
+        } else if !(self.position.is_finite() && self.velocity.is_finite()) {
+            Some(("its target", "finite"))
+        } else {
+            None
+        }
+    }
 }
 
 impl Element {

@@ -12,13 +12,14 @@ use super::tree::LinkTree;
 use rattleback_numerics::adaptive::{StepControl, StepDoubling};
 use rattleback_numerics::integrator::RungeKutta4;
 use rattleback_numerics::{Integrator, StepError, System, Tolerance};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Events that one step may have.
 const MOST_EVENTS: u32 = 1000;
 
 /// How a mechanism is moved through time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Method {
     /// Gauss–Legendre collocation of order 6: keeps the energy of a passive linkage. The default.
     #[default]
@@ -76,7 +77,7 @@ impl Stepper {
     }
 
     /// Discards the history from which the next step is extrapolated.
-    fn interrupt(&mut self) {
+    pub fn interrupt(&mut self) {
         match self {
             Self::Gauss(method) => method.restart(),
             Self::Library(method, _) => method.reset(),

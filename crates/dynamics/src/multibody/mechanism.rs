@@ -3,10 +3,11 @@
 use super::DynamicsError;
 use super::constrained::Dynamics;
 use super::constraint::{Coupling, LoopClosure};
-use super::element::{Actuator, Element, Friction, Limit};
+use super::element::{Actuator, Element, Friction, Limit, Servo};
 use super::integration::{Method, Stepper};
 use super::kinematics::{Workspace, forward_velocities};
-use super::momentum::{kinetic_energy, potential_energy};
+use super::linear::Vector;
+use super::momentum::{center_of_mass, kinetic_energy, momentum, potential_energy};
 use super::tree::LinkTree;
 use glam::DVec3;
 use std::sync::Arc;
@@ -81,12 +82,41 @@ pub struct StepReport {
     pub closure_error: f64,
 }
 
+/// Energy, momentum and power of a mechanism at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MechanismReadout {
+    /// Mass, kg.
+    pub mass: f64,
+    /// Centre of mass in the world, m.
+    pub center: DVec3,
+    /// Kinetic energy, J, that of the armatures included.
+    pub kinetic_energy: f64,
+    /// Energy of the springs in the joints, J.
+    pub spring_energy: f64,
+    /// Momentum, kg·m/s.
+    pub momentum: DVec3,
+    /// Angular momentum about the origin of the world, kg·m²/s.
+    pub angular_momentum: DVec3,
+    /// Power of joint forces from outside, actuators and servos, W.
+    pub driving_power: f64,
+    /// Power of dampers, W.
+    pub damping_power: f64,
+}
+
+impl MechanismReadout {
+    /// Gravity, m/s² ⇒ potential energy of gravity and springs, J; that of gravity is 0 at the origin of the world.
+    pub fn potential_energy(&self, gravity: DVec3) -> f64 {
+        self.spring_energy - self.mass * gravity.dot(self.center)
+    }
+}
+
 /// An articulated body with its state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Mechanism {
     pub(super) tree: Arc<LinkTree>,
     pub(super) dynamics: Dynamics,
     pub(super) stepper: Stepper,
+    pub(super) method: Method,
     pub(super) q: Vec<f64>,
     pub(super) v: Vec<f64>,
     pub(super) a: Vec<f64>,
@@ -108,6 +138,7 @@ impl Mechanism {
         Self {
             dynamics: Dynamics::new(Arc::clone(&tree)),
             stepper,
+            method: Method::Gauss,
             v: vec![0.0; n],
             a: vec![0.0; n],
             start_q: q.clone(),
@@ -200,7 +231,13 @@ impl Mechanism {
         }
         self.stepper = Stepper::new(method, &self.tree)
             .ok_or_else(|| refuse("the method", "its name", "that of an integrator of the library"))?;
+        self.method = method.clone();
         Ok(())
+    }
+
+    /// How it is moved through time.
+    pub const fn method(&self) -> &Method {
+        &self.method
     }
 
     /// Speed below which a joint that hits its limit does not bounce, rad/s or m/s; 1e-4.
@@ -287,6 +324,79 @@ impl Mechanism {
         self.dynamics.actuators.push(actuator);
         self.dynamics.make_room();
         Ok(())
+    }
+
+    /// Adds a motor that follows a position and a velocity.
+    ///
+    /// # Errors
+    /// An axis that does not exist or has no scalar position, or numbers out of range.
+    pub fn add_servo(&mut self, servo: Servo) -> Result<(), MechanismError> {
+        self.check_servo(&servo)?;
+        self.dynamics.servos.push(servo);
+        self.restart();
+        Ok(())
+    }
+
+    fn check_servo(&self, servo: &Servo) -> Result<(), MechanismError> {
+        self.check_position("a servo", servo.axis)?;
+        servo.fault().map_or(Ok(()), |(number, allowed)| Err(refuse("a servo", number, allowed)))
+    }
+
+    /// Motors that follow positions and velocities, in the order in which they were added.
+    pub fn servos(&self) -> &[Servo] {
+        &self.dynamics.servos
+    }
+
+    /// Replaces a servo by its place in [`servos`](Self::servos).
+    ///
+    /// # Errors
+    /// No such servo, or what [`add_servo`](Self::add_servo) refuses.
+    pub fn set_servo(&mut self, place: usize, servo: Servo) -> Result<(), MechanismError> {
+        self.check_servo(&servo)?;
+        let own = self.dynamics.servos.get_mut(place);
+        *own.ok_or_else(|| refuse("a servo", "its place", "that of a servo of the mechanism"))? = servo;
+        self.restart();
+        Ok(())
+    }
+
+    /// Limits of positions, in the order in which they were added.
+    pub fn limits(&self) -> &[Limit] {
+        &self.dynamics.limits
+    }
+
+    /// Actuators, in the order in which they were added.
+    pub fn actuators(&self) -> &[Actuator] {
+        &self.dynamics.actuators
+    }
+
+    /// Joint forces from outside, N·m or N.
+    pub fn forces(&self) -> &[f64] {
+        &self.dynamics.forces
+    }
+
+    /// Commands of the actuators.
+    pub fn commands(&self) -> &[f64] {
+        &self.dynamics.commands
+    }
+
+    /// Gravity, m/s².
+    pub const fn gravity(&self) -> DVec3 {
+        self.dynamics.gravity
+    }
+
+    /// Whether couplings or loops bind the joints.
+    pub fn has_constraints(&self) -> bool {
+        self.dynamics.equation_count() > 0
+    }
+
+    /// Whether anything acts that takes energy at once: limits, dry friction, or the projection onto couplings and loops.
+    pub fn has_dry_parts(&self) -> bool {
+        self.dynamics.has_events() || self.has_constraints()
+    }
+
+    /// Whether joint forces from outside, commands or servos may add energy.
+    pub fn is_driven(&self) -> bool {
+        self.dynamics.is_driven()
     }
 
     /// Adds an equation between joint positions. [`assemble`](Self::assemble) puts the state on it.
@@ -423,6 +533,29 @@ impl Mechanism {
     /// Places and velocities of the links at the present state.
     pub fn observe(&mut self) -> &Workspace<f64> {
         forward_velocities(&self.tree, &mut self.observed, &self.q, &self.v);
+        &self.observed
+    }
+
+    /// Energy, momentum and power at the present state; the links are [observed](Self::observe) with it.
+    pub fn readout(&mut self) -> MechanismReadout {
+        forward_velocities(&self.tree, &mut self.observed, &self.q, &self.v);
+        let (mass, center) = center_of_mass(&self.tree, &self.observed);
+        let momentum = momentum(&self.tree, &self.observed, Vector::default());
+        let [driving_power, damping_power] = self.dynamics.powers(&self.q, &self.v);
+        MechanismReadout {
+            mass,
+            center: center.lane(0),
+            kinetic_energy: kinetic_energy(&self.tree, &self.observed, &self.v),
+            spring_energy: self.dynamics.elements.energy(&self.tree, &self.q),
+            momentum: momentum.force.lane(0),
+            angular_momentum: momentum.torque.lane(0),
+            driving_power,
+            damping_power,
+        }
+    }
+
+    /// Places and velocities of the links when they were observed last.
+    pub const fn observed(&self) -> &Workspace<f64> {
         &self.observed
     }
 

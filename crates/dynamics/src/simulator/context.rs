@@ -9,7 +9,8 @@ use crate::world::{BodyId, Continuity, Counters, Epoch, Event, JointId, Status, 
 /// A world during a step.
 ///
 /// A step is a transaction. [`begin`](Self::begin) validates the step length, clears the events of the last step and reports
-/// what has happened to the world since the simulator's own last step. The simulator then gathers loads, writes new
+/// what has happened to the world since the simulator's own last step; it moves the multibodies to the end of the step, and their
+/// links become kinematic bodies on their way there. The simulator then gathers loads, writes new
 /// states of the dynamic bodies, reports events and posts work to the energy ledger. [`finish`](Self::finish)
 /// moves the kinematic bodies along their paths, advances the clock, lists the bodies that moved, quarantines bodies whose
 /// state is not finite, enforces the bounds of the world and removes broken joints. A context that is dropped before puts
@@ -90,9 +91,13 @@ impl std::ops::Deref for StepContext<'_> {
 
 impl Drop for StepContext<'_> {
     fn drop(&mut self) {
-        if self.saved && !self.ended {
+        if self.ended {
+            return;
+        }
+        if self.saved {
             self.world.restore_initial_states();
         }
+        self.world.take_back_multibodies();
     }
 }
 
@@ -100,7 +105,7 @@ impl<'w> StepContext<'w> {
     /// (world, what [`finish`](Self::finish) returned in this simulator's last step, step length in s) ⇒ a step.
     ///
     /// # Errors
-    /// If `dt` is not finite and positive.
+    /// If `dt` is not finite and positive, or a multibody cannot be moved.
     pub fn begin(world: &'w mut World, own: &Epoch, dt: f64) -> Result<Self, Error> {
         if !(dt.is_finite() && dt > 0.0) {
             let value = dt.to_string();
@@ -108,6 +113,7 @@ impl<'w> StepContext<'w> {
         }
         let continuity = world.begin_step(own);
         let start = world.time();
+        world.begin_multibodies(start, dt)?;
         let (quarantined, broken) = (Vec::new(), Vec::new());
         Ok(Self { world, own: *own, continuity, start, dt, saved: false, ended: false, quarantined, broken })
     }

@@ -97,6 +97,10 @@ impl World {
         };
         end.applied = self.bodies.applied().map(power).sum();
         end.potential = 0.0;
+        let [kinetic, potential, mass] = self.multibody_energy();
+        end.kinetic += kinetic;
+        end.mass += mass;
+        end.potential += potential;
         for ((_, record), force) in self.forces.iter().zip(forces) {
             let scope = ForceContext::new(self.time, &self.bodies, &self.shapes, &record.targets);
             let old = (force.potential, force.power);
@@ -211,6 +215,7 @@ impl World {
         self.bodies.motion(Status::Kinematic).iter().any(moves)
             || self.forces.iter().any(|(_, record)| !record.force.is_passive())
             || self.bodies.applied().next().is_some()
+            || self.has_driven_multibody()
             || self.joints.records.iter().any(|(_, record)| record.joint.can_add_energy())
     }
 }

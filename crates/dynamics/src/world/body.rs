@@ -430,6 +430,8 @@ pub(crate) struct BodyRecord {
     pub user_data: u128,
     /// Force and torque that act until they are cleared.
     pub applied: Wrench,
+    /// The link that it represents, if it is a link body.
+    pub link: Option<super::LinkId>,
     pub path: Option<Path>,
     /// Where its path starts.
     pub path_start: Pose,

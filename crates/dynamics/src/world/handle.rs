@@ -63,6 +63,11 @@ handle! {
     JointId, "joint"
 }
 
+handle! {
+    /// Names a multibody.
+    MultibodyId, "multibody"
+}
+
 /// Objects of one kind in stable slots, found by handle in constant time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HandleMap<K, T> {

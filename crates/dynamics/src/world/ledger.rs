@@ -1,6 +1,7 @@
 //! Energy ledger: what changed the mechanical energy of a world, step by step.
 //!
-//! With K the kinetic energy of the dynamic bodies and U the potential energy of all forces that have one, every step obeys
+//! With K the kinetic energy of the dynamic bodies and multibodies and U the potential energy of all forces that have one and of springs in the
+//! joints of multibodies, every step obeys
 //!
 //!   Δ(K + U) = Σ work over the [categories](WorkCategory).
 //!
@@ -11,7 +12,7 @@
 //! interval: with constant configuration the works of all impulses then sum to ΔK exactly, in whatever order a solver found them, and a
 //! contact at rest (u⁻ = u⁺ = 0) does none although it bears a weight.
 
-use super::{BodyId, ForceId, JointId};
+use super::{BodyId, ForceId, JointId, MultibodyId};
 use crate::error::{Error, parameter};
 use crate::force::ForceAccumulator;
 use glam::DVec3;
@@ -101,6 +102,8 @@ pub enum WorkSource {
     Pair([BodyId; 2]),
     /// A joint.
     Joint(JointId),
+    /// Something in the joints of a multibody.
+    Multibody(MultibodyId),
 }
 
 /// Work posted to the ledger.

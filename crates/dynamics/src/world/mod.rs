@@ -13,6 +13,8 @@ mod handle;
 mod joints;
 mod ledger;
 mod material;
+mod multibodies;
+mod multibody;
 mod naming;
 mod path;
 mod readout;
@@ -21,20 +23,23 @@ mod sleep;
 mod snapshot;
 mod step;
 mod view;
+mod view_multibody;
 
 pub use bodies::Bodies;
 pub use body::{Body, ShapePart, Status};
 pub use epoch::{Continuity, Epoch};
 pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
-pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, ShapeId};
+pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, MultibodyId, ShapeId};
 pub use ledger::{EnergyLedger, ForceWork, LedgerSettings, Work, WorkCategory, WorkEntry, WorkSource};
 pub use material::{Combine, CombineRules, CombinedMaterial, Material};
+pub use multibody::{ColliderOwner, JointKey, LinkId, Multibody};
 pub use path::{Path, PathPoint};
 pub use readout::Readout;
 pub use shapes::AttachedShape;
 pub use snapshot::SnapshotError;
 pub use view::{BodyMut, BodyRef};
+pub use view_multibody::{MultibodyMut, MultibodyRef};
 
 use crate::error::{Error, parameter};
 use crate::filter::{PairFilter, Rejection};
@@ -46,6 +51,7 @@ use change_log::ChangeLog;
 use epoch::{Identity, Steppers};
 use glam::DVec3;
 use joints::Joints;
+use multibodies::Multibodies;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
 use std::collections::BTreeMap;
@@ -83,6 +89,7 @@ pub struct World {
     default_material: MaterialId,
     forces: HandleMap<ForceId, ForceRecord>,
     joints: Joints,
+    multibodies: Multibodies,
     combine_rules: CombineRules,
     filter: CollisionFilter,
     pub(super) pair_filter: PairFilter,
@@ -133,6 +140,7 @@ impl World {
             default_material,
             forces: HandleMap::new(),
             joints: Joints::default(),
+            multibodies: Multibodies::default(),
             combine_rules: CombineRules::default(),
             filter: CollisionFilter::default(),
             pair_filter: PairFilter::default(),
@@ -260,6 +268,7 @@ impl World {
                 mass,
                 inertia,
                 shapes: Vec::with_capacity(body.parts.len()),
+                link: None,
                 path: body.path,
                 path_start: pose,
             },
@@ -277,7 +286,7 @@ impl World {
 
     /// Takes a body, its shapes and its joints out of the world. Forces that name it stop acting on it.
     pub fn remove_body(&mut self, id: BodyId) -> Result<(), Error> {
-        self.bodies.record(id)?;
+        self.refuse_link_body(id, "removing it")?;
         self.remove_joints_of(id);
         let record = self.bodies.remove(id)?;
         self.change_log.note(id);

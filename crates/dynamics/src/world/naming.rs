@@ -1,6 +1,6 @@
 //! Ids in messages, as names.
 
-use super::{BodyId, Handle, JointId, World};
+use super::{BodyId, Handle, JointId, MultibodyId, World};
 
 impl World {
     /// Message of an error ⇒ the same with the names that bodies and joints have, instead of their ids.
@@ -18,7 +18,9 @@ impl World {
         let body = |id| self.body(id).ok()?.name().map(str::to_owned);
         let joint = |id| self.joint(id).ok()?.name().map(str::to_owned);
         let named = replace(message, "body ", |slot, age| body(BodyId::from_parts(slot, age)));
-        replace(&named, "joint ", |slot, age| joint(JointId::from_parts(slot, age)))
+        let named = replace(&named, "joint ", |slot, age| joint(JointId::from_parts(slot, age)));
+        let multibody = |id| self.multibody(id).ok()?.name().map(str::to_owned);
+        replace(&named, "multibody ", |slot, age| multibody(MultibodyId::from_parts(slot, age)))
     }
 }
 

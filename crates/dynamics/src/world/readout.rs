@@ -5,14 +5,14 @@ use crate::error::Error;
 use crate::force::ForceContext;
 use glam::DVec3;
 
-/// The conserved quantities of the dynamic bodies at one instant.
+/// The conserved quantities of the dynamic bodies and the multibodies at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Readout {
     /// Seconds.
     pub time: f64,
     /// Σ ½ m v² + ½ ω·L, J.
     pub kinetic_energy: f64,
-    /// Of every force that has a potential, J.
+    /// Of every force that has a potential, and of springs in the joints of multibodies, J.
     pub potential_energy: f64,
     /// Σ m v, kg·m/s.
     pub momentum: DVec3,
@@ -52,6 +52,13 @@ impl World {
         for (_, record) in self.forces.iter() {
             let scope = ForceContext::new(self.time, &self.bodies, &self.shapes, &record.targets);
             readout.potential_energy += record.force.potential_energy(&scope);
+        }
+        let [kinetic, potential, _] = self.multibody_energy();
+        readout.kinetic_energy += kinetic;
+        readout.potential_energy += potential;
+        for multibody in self.iter_multibodies() {
+            readout.momentum += multibody.readout().momentum;
+            readout.angular_momentum += multibody.readout().angular_momentum;
         }
         readout
     }

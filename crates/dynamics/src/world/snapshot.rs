@@ -5,14 +5,18 @@
 //! again; user-defined forces need to be registered before a restore.
 
 use super::epoch::{Identity, Steppers};
+use super::multibodies::Multibodies;
+use super::multibody::{LinkBody, LinkId, MultibodyRecord};
 use super::{
     AttachedShape, Bodies, BodyId, ChangeLog, CollisionFilter, CombineRules, Counters, EnergyLedger, Event,
-    ForceId, ForceRecord, Handle, HandleMap, JointId, Joints, Material, MaterialId, ShapeId, World,
+    ForceId, ForceRecord, Handle, HandleMap, JointId, Joints, Material, MaterialId, MultibodyId, ShapeId,
+    Status, World,
 };
 use crate::error::Error;
 use crate::filter::{Exclusion, PairFilter};
 use crate::force::Targets;
 use crate::joint::{BreakThresholds, JointRecord};
+use crate::multibody::MechanismImage;
 use crate::property::ComponentType;
 use crate::registry::{Description, Registry};
 use crate::simulator::Simulator;
@@ -22,7 +26,7 @@ use rattleback_geometry::{Aabb, Pose};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"RATTLEBK";
-const VERSION: u16 = 6;
+const VERSION: u16 = 7;
 const HEADER: usize = MAGIC.len() + 2 + 8;
 
 /// Why a snapshot could not be written or read.
@@ -71,6 +75,14 @@ struct JointImage {
 }
 
 #[derive(Serialize, Deserialize)]
+struct MultibodyImage {
+    name: Option<String>,
+    joint_names: Vec<String>,
+    links: Vec<LinkBody>,
+    mechanism: MechanismImage,
+}
+
+#[derive(Serialize, Deserialize)]
 struct MaterialImage {
     name: Option<String>,
     description: Description,
@@ -89,6 +101,7 @@ struct WorldImage {
     default_material: MaterialId,
     forces: HandleMap<ForceId, ForceImage>,
     joints: HandleMap<JointId, JointImage>,
+    multibodies: HandleMap<MultibodyId, MultibodyImage>,
     combine_rules: CombineRules,
     filter: CollisionFilter,
     bounds: Option<Aabb>,
@@ -172,6 +185,15 @@ impl World {
                 last: record.last,
                 description: Description::of(&*record.joint),
             }),
+            multibodies: self.multibodies.records.try_map(|record| {
+                Ok::<_, SnapshotError>(MultibodyImage {
+                    name: record.name.clone(),
+                    joint_names: record.joint_names.clone(),
+                    links: record.links.clone(),
+                    mechanism: MechanismImage::of(&record.mechanism)
+                        .map_err(|error| SnapshotError::Unwritable(error.to_string()))?,
+                })
+            })?,
             combine_rules: self.combine_rules.clone(),
             filter: self.filter.clone(),
             bounds: self.bounds,
@@ -227,7 +249,21 @@ impl World {
                 joint,
             })
         })?;
+        let records = image.multibodies.try_map(|image| {
+            let malformed = |_| SnapshotError::Malformed("multibody");
+            let mechanism = image.mechanism.clone().build().map_err(malformed)?;
+            let mut record = MultibodyRecord::new(image.name.clone(), image.joint_names.clone(), mechanism);
+            let links = record.mechanism.tree().links().len();
+            if record.joint_names.len() != links || image.links.iter().any(|link| link.link as usize >= links)
+            {
+                return Err(SnapshotError::Malformed("links of a multibody"));
+            }
+            record.links.clone_from(&image.links);
+            record.refresh().map_err(|_| SnapshotError::Malformed("state of a multibody"))?;
+            Ok(record)
+        })?;
         let world = Self {
+            multibodies: Multibodies { records, ..Multibodies::default() },
             time: image.time,
             bodies: image.bodies,
             shapes: image.shapes,
@@ -287,6 +323,19 @@ fn check(image: &WorldImage) -> Result<(), SnapshotError> {
             && joint.last.is_none_or(|last| last.iter().all(|q| q.is_finite()))
     });
     ensure(image.joints.is_consistent() && joints_fit, "joints")?;
+    // Every link body represents one link, and every link with a body is represented by it.
+    let represented = |id: MultibodyId, own: &LinkBody| {
+        let record = image.bodies.records.get(own.body);
+        record.is_some_and(|record| {
+            record.status == Status::Kinematic
+                && record.path.is_none()
+                && record.link == Some(LinkId { multibody: id, index: own.link })
+        })
+    };
+    let links = || image.multibodies.iter().flat_map(|(id, own)| own.links.iter().map(move |own| (id, own)));
+    let link_bodies = image.bodies.records.iter().filter(|(_, record)| record.link.is_some()).count();
+    let links_fit = links().all(|(id, own)| represented(id, own)) && links().count() == link_bodies;
+    ensure(image.multibodies.is_consistent() && links_fit, "links of multibodies")?;
     let shapes_fit = image.shapes.iter().all(|(_, attached)| {
         attached.pose.is_valid()
             && image.bodies.locate(attached.body).is_some()

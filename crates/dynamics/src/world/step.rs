@@ -54,6 +54,7 @@ impl World {
                 self.moved.push(id);
             }
         }
+        self.end_multibodies(h);
         if let Some(before) = before {
             self.list_moved(before);
         }
@@ -130,6 +131,8 @@ impl World {
             .iter()
             .copied()
             .filter(|id| self.body(*id).is_ok_and(|body| !body.touches(&bounds)))
+            // A multibody is not disabled link by link.
+            .filter(|id| self.refuse_link_body(*id, "disabling it").is_ok())
             .collect();
         for id in outside {
             if self.bodies.set_status(id, Status::Disabled).is_ok() {

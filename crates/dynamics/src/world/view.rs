@@ -205,6 +205,7 @@ impl<'w> BodyMut<'w> {
         if !pose.is_valid() {
             return Err(parameter("pose", "finite, with a unit quaternion", pose));
         }
+        self.world.refuse_link_body(self.id, "moving it")?;
         let record = self.world.bodies.record_mut(self.id)?;
         record.path_start = pose;
         let principal = pose * record.body_from_principal;
@@ -403,6 +404,7 @@ impl<'w> BodyMut<'w> {
     /// # Errors
     /// A body that is not kinematic, a pose that is none, or a time that is not positive.
     pub fn move_to(&mut self, pose: Pose, dt: f64) -> Result<(), Error> {
+        self.world.refuse_link_body(self.id, "moving it")?;
         let record = self.world.bodies.record(self.id)?;
         if record.status != Status::Kinematic {
             let (body, status) = (self.id, record.status);
@@ -473,6 +475,7 @@ impl<'w> BodyMut<'w> {
 
     /// Changes what may move the body. A body becomes dynamic only if its mass is known.
     pub fn set_status(&mut self, status: Status) -> Result<(), Error> {
+        self.world.refuse_link_body(self.id, "changing its status")?;
         let record = self.world.bodies.record(self.id)?;
         if status == Status::Dynamic && record.mass <= 0.0 {
             return Err(Error::Mass {
@@ -490,6 +493,7 @@ impl<'w> BodyMut<'w> {
         {
             return Err(parameter("path", fault, path));
         }
+        self.world.refuse_link_body(self.id, "giving it a path")?;
         let pose = self.world.body(self.id)?.pose();
         let record = self.world.bodies.record_mut(self.id)?;
         record.path = path;
@@ -547,6 +551,7 @@ impl<'w> BodyMut<'w> {
     }
 
     fn movable(&self, operation: &'static str) -> Result<(), Error> {
+        self.world.refuse_link_body(self.id, operation)?;
         let status = self.world.bodies.record(self.id)?.status;
         if matches!(status, Status::Dynamic | Status::Kinematic) {
             return Ok(());

@@ -89,3 +89,27 @@ fn swinging_chains_step_without_allocation() {
     }
     assert_eq!(allocations_of_ten_steps(&mut world, &mut simulator), 0);
 }
+
+/// A multibody whose links are bodies, beside rigid bodies.
+#[test]
+fn a_multibody_steps_without_allocation() {
+    use rattleback_dynamics::Multibody;
+    use rattleback_dynamics::multibody::joint::from_name;
+    use rattleback_dynamics::multibody::{Link, LinkTree, Mechanism};
+    let mut links = Vec::new();
+    for index in 0..5_usize {
+        let link = Link::fixed(format!("{index}"), index.checked_sub(1));
+        let mut link = link.with_mass(1.0, DVec3::X, glam::DMat3::IDENTITY * 0.1);
+        link.joint = from_name("revolute", &[0.0, 1.0, 0.0]).unwrap();
+        link.joint_position = DVec3::X;
+        links.push(link);
+    }
+    let mut multibody = Multibody::new(Mechanism::new(LinkTree::new(links).unwrap()));
+    for index in 0..5 {
+        multibody = multibody.with_part(&index.to_string(), Shape::sphere(0.1).unwrap()).unwrap();
+    }
+    let mut world = World::default();
+    world.add_multibody(multibody).unwrap();
+    world.add_body(Body::dynamic().with_shape(Shape::sphere(0.1).unwrap())).unwrap();
+    assert_eq!(allocations_of_ten_steps(&mut world, &mut FreeMotion::default()), 0);
+}

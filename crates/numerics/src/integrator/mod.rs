@@ -19,7 +19,7 @@ pub use runge_kutta4::{RungeKutta4, SimpsonRungeKutta4};
 use crate::{State, StepError, System, Tolerance};
 
 /// A method that advances a state by one step. Intermediate states are part of the method, for reuse.
-pub trait Integrator<Y: State>: Send {
+pub trait Integrator<Y: State>: Send + Sync {
     /// Name of the method, as in scene files.
     fn name(&self) -> &'static str;
 

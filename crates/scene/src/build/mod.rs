@@ -6,6 +6,7 @@ mod contact;
 mod force;
 mod joint;
 mod mesh;
+mod multibody;
 mod names;
 mod property;
 mod random;
@@ -19,6 +20,7 @@ use crate::notice::Notices;
 use crate::scene::BuiltScene;
 use crate::source::{Fault, Read, Span};
 use crate::units::Units;
+pub(crate) use multibody::base_frame;
 use names::{Bodies, Groups, Materials};
 use rattleback_dynamics::property::Value;
 use rattleback_dynamics::registry::Catalogue;
@@ -46,15 +48,16 @@ pub(crate) fn scene(
     let simulator = make_simulator(&context, model.simulator.as_ref())?;
     let mut world = empty_world(model)?;
     let materials = add_materials(&context, &mut world, model)?;
-    let groups = Groups::collect(&model.bodies)?;
+    let groups = Groups::collect(&model.bodies, &model.multibodies)?;
     let bodies = body::add_all(&context, &mut world, &model.bodies, &materials, &groups)?;
     force::add_all(&context, &mut world, &model.forces, &bodies, &groups)?;
     let joints = joint::add_all(&context, &mut world, &model.joints, &bodies)?;
+    let warnings = multibody::add_all(&context, &mut world, &model.multibodies, &materials, &groups)?;
     contact::set_filter(&mut world, &model.filter, &bodies, &groups)?;
     contact::set_mixing(&context, &mut world, &model.mixing, &materials)?;
     world.set_bounds(model.bounds);
     for channel in &model.plot {
-        check_channel(channel, &bodies)?;
+        check_channel(channel, &bodies, &world)?;
     }
     let places = unsupported::Places { model, world: &world, bodies: bodies.entries(), joints };
     let notices = places.notices(&*simulator);
@@ -66,7 +69,7 @@ pub(crate) fn scene(
         title: model.title.into(),
         description: model.description.into(),
         plot: model.plot.iter().map(|channel| channel.text.to_owned()).collect(),
-        warnings: Vec::new(),
+        warnings,
     };
     Ok((built, notices))
 }
@@ -147,10 +150,14 @@ const WORLD_CHANNELS: [&str; 3] = ["energy", "momentum", "angular_momentum"];
 
 /// A channel is a quantity of the world, or a body (its name, or `#` and its slot), a dot and a quantity. Quantities of bodies are checked
 /// when the channel is read.
-fn check_channel(channel: &Named<'_>, bodies: &Bodies<'_>) -> Read<()> {
+fn check_channel(channel: &Named<'_>, bodies: &Bodies<'_>, world: &World) -> Read<()> {
     let (source, span) =
         (channel.text.rsplit_once('.').map_or(channel.text, |(source, _)| source), channel.span);
     if WORLD_CHANNELS.contains(&source) || source.starts_with('#') {
+        return Ok(());
+    }
+    // Joints and links of multibodies: `arm/elbow.q`, `arm/hand.z`.
+    if channel.text.contains('/') && world.multibody_count() > 0 {
         return Ok(());
     }
     if channel.text.contains('.') {

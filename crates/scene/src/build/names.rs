@@ -1,7 +1,7 @@
 //! Names of bodies, groups and materials.
 
 use crate::error::Problem;
-use crate::model::{BodyModel, GroupsModel, Named};
+use crate::model::{BodyModel, GroupsModel, MultibodyModel, Named};
 use crate::source::{Fault, Read};
 use rattleback_dynamics::world::Group;
 use rattleback_dynamics::{BodyId, CollisionGroups, MaterialId};
@@ -109,11 +109,15 @@ pub(super) struct Groups<'a>(Vec<&'a str>);
 
 impl<'a> Groups<'a> {
     /// Groups exist by having members.
-    pub fn collect(bodies: &[BodyModel<'a>]) -> Read<Self> {
+    pub fn collect(bodies: &[BodyModel<'a>], multibodies: &[MultibodyModel<'a>]) -> Read<Self> {
         let mut groups = Self(vec![DEFAULT_GROUP]);
-        for body in bodies {
-            let of_shapes = body.shapes.iter().filter_map(|shape| shape.groups.member_of.as_ref());
-            for name in of_shapes.chain(&body.groups.member_of).flatten() {
+        let of_bodies = bodies.iter().map(|body| (&body.groups, vec![&body.shapes]));
+        let of_multibodies = multibodies
+            .iter()
+            .map(|multibody| (&multibody.groups, multibody.links.iter().map(|link| &link.shapes).collect()));
+        for (own, shapes) in of_bodies.chain(of_multibodies) {
+            let of_shapes = shapes.into_iter().flatten().filter_map(|shape| shape.groups.member_of.as_ref());
+            for name in of_shapes.chain(&own.member_of).flatten() {
                 if groups.0.contains(&name.text) {
                     continue;
                 }

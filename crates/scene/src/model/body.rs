@@ -132,7 +132,7 @@ impl<'a> BodyModel<'a> {
 }
 
 impl<'a> GroupsModel<'a> {
-    fn read(fields: &Fields<'a>) -> Read<Self> {
+    pub(super) fn read(fields: &Fields<'a>) -> Read<Self> {
         Ok(Self {
             member_of: fields.map("groups", |node| Named::read_all("groups", node))?,
             collision_mask: fields.map("collision_mask", |node| Named::read_all("collision_mask", node))?,
@@ -184,7 +184,11 @@ fn read_damping(node: &Node, units: &Units) -> Read<(f64, f64)> {
     Ok((both, both))
 }
 
-fn read_shapes<'a>(node: &'a Node, units: &Units, mass_model: MassModel) -> Read<Vec<ShapeModel<'a>>> {
+pub(super) fn read_shapes<'a>(
+    node: &'a Node,
+    units: &Units,
+    mass_model: MassModel,
+) -> Read<Vec<ShapeModel<'a>>> {
     node.tables("shape")?.into_iter().map(|node| read_shape(node, units, mass_model)).collect()
 }
 

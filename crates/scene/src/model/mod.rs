@@ -11,6 +11,7 @@ mod force;
 mod joint;
 mod mass;
 mod mixing;
+mod multibody;
 mod path;
 mod pose;
 mod repeat;
@@ -24,6 +25,9 @@ pub(crate) use force::ForceModel;
 pub(crate) use joint::{Ends, JointModel};
 pub(crate) use mass::MassSource;
 pub(crate) use mixing::CombineRulesModel;
+pub(crate) use multibody::{
+    JOINTS, LINK_KEYS, LinkModel, MULTIBODY_KEYS, MultibodyModel, coordinates, velocities,
+};
 pub(crate) use pose::orientation;
 pub(crate) use repeat::Repeat;
 pub(crate) use signal::{number_signal, vector_signal};
@@ -56,6 +60,7 @@ pub(crate) const KEYS: &[&str] = &[
     "body",
     "force",
     "joint",
+    "multibody",
     "bounds",
     "filter",
     "mixing",
@@ -108,6 +113,7 @@ pub(crate) struct Model<'a> {
     pub bodies: Vec<BodyModel<'a>>,
     pub forces: Vec<ForceModel<'a>>,
     pub joints: Vec<JointModel<'a>>,
+    pub multibodies: Vec<MultibodyModel<'a>>,
     pub bounds: Option<Aabb>,
     pub filter: FilterModel<'a>,
     pub mixing: CombineRulesModel<'a>,
@@ -138,6 +144,7 @@ impl<'a> Model<'a> {
             bodies: fields.map("body", |node| read_bodies(node, &units))?.unwrap_or_default(),
             forces: fields.map("force", read_forces)?.unwrap_or_default(),
             joints: fields.map("joint", |node| read_joints(node, &units))?.unwrap_or_default(),
+            multibodies: fields.map("multibody", |node| read_multibodies(node, &units))?.unwrap_or_default(),
             bounds: fields.map("bounds", |node| read_bounds(node, &units))?,
             filter: fields.map("filter", FilterModel::read)?.unwrap_or_default(),
             mixing: fields.map("mixing", CombineRulesModel::read)?.unwrap_or_default(),
@@ -215,6 +222,21 @@ fn read_joints<'a>(node: &'a Node, units: &Units) -> Read<Vec<JointModel<'a>>> {
         joints.push(joint);
     }
     Ok(joints)
+}
+
+fn read_multibodies<'a>(node: &'a Node, units: &Units) -> Read<Vec<MultibodyModel<'a>>> {
+    let mut multibodies = Vec::new();
+    let mut names = BTreeSet::new();
+    for node in node.tables("multibody")? {
+        let multibody = MultibodyModel::read(node, units)?;
+        if let Some(name) = multibody.name
+            && !names.insert(name.text)
+        {
+            return Err(name.duplicate("multibody"));
+        }
+        multibodies.push(multibody);
+    }
+    Ok(multibodies)
 }
 
 fn read_bounds(node: &Node, units: &Units) -> Read<Aabb> {

@@ -14,6 +14,7 @@ mod mesh;
 mod mjcf;
 mod model;
 mod msh;
+mod multibody;
 mod scene;
 mod urdf;
 mod xml;

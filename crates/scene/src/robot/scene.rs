@@ -131,6 +131,7 @@ pub(crate) fn table(model: &RobotModel, origin: &str) -> (Table, Vec<SceneWarnin
         entry("duration", Content::Real(DURATION)),
         entry("simulator", table_of(vec![text("type", "realtime")])),
     ];
+    entries.extend(materials(model));
     let bodies = scene.bodies();
     entries.push(entry("body", list(bodies.into_iter().map(table_of))));
     let joints = scene.joints();
@@ -146,6 +147,8 @@ pub(crate) fn table(model: &RobotModel, origin: &str) -> (Table, Vec<SceneWarnin
 
 struct Writer<'a> {
     model: &'a RobotModel,
+    /// Joint positions in the initial state of the scene.
+    initial: Vec<f64>,
     poses: Vec<Pose>,
     /// Body of each link; none for links that do not move.
     body_of: Vec<Option<usize>>,
@@ -157,7 +160,8 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(model: &'a RobotModel) -> Self {
         let tree = &model.tree;
-        let poses = link_poses(tree, &model.initial);
+        let (initial, moved) = within_limits(model);
+        let poses = link_poses(tree, &initial);
         let mut body_of: Vec<Option<usize>> = Vec::with_capacity(tree.links().len());
         let mut bodies: Vec<Body> = Vec::new();
         for (index, link) in tree.links().iter().enumerate() {
@@ -180,7 +184,12 @@ impl<'a> Writer<'a> {
                 );
             }
         }
-        let mut writer = Self { model, poses, body_of, bodies, notes: BTreeSet::new(), has_fixed: false };
+        let notes = BTreeSet::new();
+        let mut writer = Self { model, initial, poses, body_of, bodies, notes, has_fixed: false };
+        if moved {
+            let note = "as a scene: positions of joints beyond their limits are put on them";
+            writer.notes.insert(note.into());
+        }
         writer.share_masses();
         writer
     }
@@ -304,6 +313,9 @@ impl<'a> Writer<'a> {
                     entries.push(entry("friction", Content::Real(joint.friction)));
                 }
                 if let Some([low, high]) = joint.limit {
+                    // Joints of a scene count from the initial state.
+                    let start = self.initial[tree.positions_of(joint.link).start];
+                    let (low, high) = (low - start, high - start);
                     entries.extend([
                         entry("limited", Content::Bool(true)),
                         entry("min", Content::Real(low.clamp(-OPEN, OPEN))),
@@ -369,6 +381,41 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Joint positions of the pose in the file, those beyond a limit put on it ⇒ and whether there are such. A limit that is violated from the
+/// start would push the joint back with a force that no robot has.
+pub(super) fn within_limits(model: &RobotModel) -> (Vec<f64>, bool) {
+    let mut q = model.initial.clone();
+    for joint in &model.joints {
+        let Some([low, high]) = joint.limit.filter(|[low, high]| low <= high) else { continue };
+        let velocities = model.tree.velocities_of(joint.link);
+        if let Some(place) =
+            model.tree.position_of_velocity(velocities.start).filter(|_| velocities.len() == 1)
+        {
+            q[place] = q[place].clamp(low, high);
+        }
+    }
+    let moved = q != model.initial;
+    (q, moved)
+}
+
+/// Name of the material of shapes with a friction coefficient.
+pub(super) fn material_name(friction: f64) -> String {
+    format!("friction {friction}")
+}
+
+/// A material for every friction coefficient of a shape.
+fn materials(model: &RobotModel) -> Option<(Key, Node)> {
+    let mut frictions: Vec<f64> = model.colliders.iter().filter_map(|collider| collider.friction).collect();
+    frictions.sort_by(f64::total_cmp);
+    frictions.dedup();
+    let material = |friction: &f64| {
+        let both = ["static_friction", "kinetic_friction"].map(|key| entry(key, Content::Real(*friction)));
+        entry(&material_name(*friction), table_of(both.into()))
+    };
+    let entries: Entries = frictions.iter().map(material).collect();
+    (!entries.is_empty()).then(|| entry("materials", table_of(entries)))
+}
+
 /// A collider on a body whose frame is at `place` of the link's ⇒ shape of the scene.
 fn shape(collider: &Collider, place: Pose) -> Option<Content> {
     let real = |name: &str, x: f64| entry(name, Content::Real(x));
@@ -393,5 +440,6 @@ fn shape(collider: &Collider, place: Pose) -> Option<Content> {
     };
     let pose = place * collider.pose;
     entries.extend([vector("position", pose.translation), turned(pose.rotation)]);
+    entries.extend(collider.friction.map(|friction| text("material", &material_name(friction))));
     Some(table_of(entries))
 }

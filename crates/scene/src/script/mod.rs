@@ -136,7 +136,7 @@ fn engine(scene: &Rc<RefCell<ScriptScene>>, lines: &Rc<[usize]>, meter: &Rc<Mete
     engine.register_fn("add", move |context: NativeCallContext<'_>, list: &str, table: Map| {
         to.borrow_mut().add(list, table, place(&at, &context))
     });
-    for list in ["body", "force", "joint"] {
+    for list in ["body", "force", "joint", "multibody"] {
         let (to, at) = (Rc::clone(scene), Rc::clone(lines));
         engine.register_fn(list, move |context: NativeCallContext<'_>, table: Map| {
             to.borrow_mut().add(list, table, place(&at, &context))

@@ -8,6 +8,7 @@ use glam::{DQuat, DVec3};
 use rattleback_dynamics::World;
 use rattleback_dynamics::joint::JointRecord;
 use rattleback_dynamics::property::Value;
+use rattleback_dynamics::world::{LinkId, MultibodyRef};
 use rattleback_geometry::Pose;
 use std::f64::consts::{PI, TAU};
 
@@ -46,6 +47,9 @@ pub fn joints(world: &World, size: f64) -> Vec<DebugLine> {
     for (_, record) in world.iter_joints() {
         drawing.joint(world, record);
     }
+    for multibody in world.iter_multibodies() {
+        drawing.multibody(&multibody);
+    }
     drawing.lines
 }
 
@@ -57,6 +61,23 @@ struct Drawing {
 impl Drawing {
     fn line(&mut self, kind: LineKind, from: DVec3, to: DVec3) {
         self.lines.push(DebugLine { kind, from, to });
+    }
+
+    /// Axes of the joints, and lines from parent to child.
+    fn multibody(&mut self, multibody: &MultibodyRef<'_>) {
+        let pose = |link: usize| {
+            multibody.link_pose(LinkId { multibody: multibody.id(), index: link as u32 }).unwrap_or_default()
+        };
+        for (index, link) in multibody.tree().links().iter().enumerate() {
+            let own = pose(index);
+            if let Some(parent) = link.parent {
+                self.line(LineKind::Arm, pose(parent).translation, own.translation);
+            }
+            for axis in link.joint.axes() {
+                let along = 0.5 * self.size * own.vector(axis);
+                self.line(LineKind::Axis, own.translation - along, own.translation + along);
+            }
+        }
     }
 
     fn joint(&mut self, world: &World, record: &JointRecord) {

@@ -14,6 +14,9 @@ impl JointKind for CylindricalJoint {
     fn name(&self) -> &'static str {
         "cylindrical"
     }
+    fn parameters(&self) -> Option<Vec<f64>> {
+        Some(self.axis.to_array().to_vec())
+    }
     fn position_count(&self) -> usize {
         2
     }

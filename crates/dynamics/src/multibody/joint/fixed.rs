@@ -11,6 +11,9 @@ impl JointKind for FixedJoint {
     fn name(&self) -> &'static str {
         "fixed"
     }
+    fn parameters(&self) -> Option<Vec<f64>> {
+        Some(Vec::new())
+    }
     fn position_count(&self) -> usize {
         0
     }

@@ -15,6 +15,9 @@ impl JointKind for FreeJoint {
     fn name(&self) -> &'static str {
         "free"
     }
+    fn parameters(&self) -> Option<Vec<f64>> {
+        Some(Vec::new())
+    }
     fn position_count(&self) -> usize {
         7
     }

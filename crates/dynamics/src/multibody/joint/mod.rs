@@ -26,6 +26,7 @@ pub use universal::UniversalJoint;
 use super::linear::Vector;
 use super::spatial::SpatialMotion;
 use glam::{DMat3, DQuat, DVec3};
+use std::sync::Arc;
 
 /// One motion that a joint allows: angular and linear part along the axes of the link's frame.
 pub type Column = SpatialMotion<f64>;
@@ -50,6 +51,12 @@ pub enum SingleAxis {
 pub trait JointKind: std::fmt::Debug + Send + Sync {
     /// Name for messages and files.
     fn name(&self) -> &'static str;
+
+    /// Numbers that make the joint again by [`from_name`], together with its name; none for kinds from outside this crate, which a
+    /// snapshot cannot hold.
+    fn parameters(&self) -> Option<Vec<f64>> {
+        None
+    }
 
     /// Number of positions.
     fn position_count(&self) -> usize;
@@ -164,6 +171,32 @@ pub trait JointKind: std::fmt::Debug + Send + Sync {
     fn axes(&self) -> Vec<DVec3> {
         Vec::new()
     }
+}
+
+/// (name, [parameters](JointKind::parameters)) ⇒ joint of this crate; none for an unknown name or another number of parameters.
+pub fn from_name(name: &str, parameters: &[f64]) -> Option<Arc<dyn JointKind>> {
+    let vector = |at: usize| parameters.get(at..at + 3).map(DVec3::from_slice);
+    let expected = match name {
+        "revolute" | "prismatic" | "cylindrical" => 3,
+        "screw" => 4,
+        "universal" => 6,
+        _ => 0,
+    };
+    if parameters.len() != expected {
+        return None;
+    }
+    Some(match name {
+        "revolute" => Arc::new(RevoluteJoint { axis: vector(0)? }),
+        "prismatic" => Arc::new(PrismaticJoint { axis: vector(0)? }),
+        "cylindrical" => Arc::new(CylindricalJoint { axis: vector(0)? }),
+        "screw" => Arc::new(ScrewJoint { axis: vector(0)?, lead: parameters[3] }),
+        "universal" => Arc::new(UniversalJoint { first: vector(0)?, second: vector(3)? }),
+        "spherical" => Arc::new(SphericalJoint),
+        "planar" => Arc::new(PlanarJoint),
+        "free" => Arc::new(FreeJoint),
+        "fixed" => Arc::new(FixedJoint),
+        _ => return None,
+    })
 }
 
 /// Offsets and weights of a central difference of fourth order, step 2⁻⁸.

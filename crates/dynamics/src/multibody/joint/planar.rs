@@ -13,6 +13,9 @@ impl JointKind for PlanarJoint {
     fn name(&self) -> &'static str {
         "planar"
     }
+    fn parameters(&self) -> Option<Vec<f64>> {
+        Some(Vec::new())
+    }
     fn position_count(&self) -> usize {
         3
     }

@@ -14,6 +14,9 @@ impl JointKind for RevoluteJoint {
     fn name(&self) -> &'static str {
         "revolute"
     }
+    fn parameters(&self) -> Option<Vec<f64>> {
+        Some(self.axis.to_array().to_vec())
+    }
     fn position_count(&self) -> usize {
         1
     }

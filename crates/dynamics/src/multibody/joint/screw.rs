@@ -16,6 +16,9 @@ impl JointKind for ScrewJoint {
     fn name(&self) -> &'static str {
         "screw"
     }
+    fn parameters(&self) -> Option<Vec<f64>> {
+        Some([self.axis.x, self.axis.y, self.axis.z, self.lead].to_vec())
+    }
     fn position_count(&self) -> usize {
         1
     }

@@ -15,6 +15,9 @@ impl JointKind for SphericalJoint {
     fn name(&self) -> &'static str {
         "spherical"
     }
+    fn parameters(&self) -> Option<Vec<f64>> {
+        Some(Vec::new())
+    }
     fn position_count(&self) -> usize {
         4
     }

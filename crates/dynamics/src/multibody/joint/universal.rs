@@ -24,6 +24,9 @@ impl JointKind for UniversalJoint {
     fn name(&self) -> &'static str {
         "universal"
     }
+    fn parameters(&self) -> Option<Vec<f64>> {
+        Some([self.first.to_array(), self.second.to_array()].concat())
+    }
     fn position_count(&self) -> usize {
         2
     }

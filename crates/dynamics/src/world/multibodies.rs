@@ -1,0 +1,344 @@
+//! Multibodies of a world: coming and going, and a step of theirs.
+//!
+//! A step of a world moves the multibodies first, so that simulators meet link bodies with their paths through the step. The stages:
+//! save the states → integrate each multibody under the gravity of the world → give the link bodies their paths; then the simulator moves the
+//! rigid bodies; at the end the link bodies get the poses and velocities of forward kinematics. A failure in any stage puts everything back.
+
+use super::ledger::{WorkEntry, WorkSource};
+use super::multibody::{ColliderOwner, LinkBody, LinkId, Multibody, MultibodyRecord, label};
+use super::view_multibody::{MultibodyMut, MultibodyRef};
+use super::{Body, BodyId, HandleMap, MultibodyId, Path, ShapeId, Status, World};
+use crate::error::Error;
+use crate::force::{ForceAccumulator, ForceContext, Targets};
+use crate::multibody::{DynamicsError, Mechanism, MechanismState};
+use crate::rigid::Motion;
+use glam::{DQuat, DVec3};
+use rattleback_geometry::Pose;
+
+/// Most parts into which a step is divided for a multibody whose forces are too stiff for it.
+const MOST_SUBSTEPS: u32 = 256;
+
+/// All multibodies.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Multibodies {
+    pub records: HandleMap<MultibodyId, MultibodyRecord>,
+    /// Link bodies that got another path at the beginning of the present step.
+    pub driven: Vec<BodyId>,
+    pub loads: ForceAccumulator,
+}
+
+impl World {
+    /// Multibody ⇒ its id; refused without a trace if something is wrong with it. Couplings and loops must hold:
+    /// [`Mechanism::assemble`] puts the state on them.
+    ///
+    /// # Errors
+    /// Shapes, materials or poses that a body refuses, or accelerations that cannot be computed.
+    pub fn add_multibody(&mut self, multibody: Multibody) -> Result<MultibodyId, Error> {
+        let Multibody { name, mechanism, joint_names, parts, material, groups } = multibody;
+        let mut record = MultibodyRecord::new(name, joint_names, mechanism);
+        let gravity = self.multibody_gravity(self.time);
+        set_gravity(&mut record.mechanism, gravity);
+        let id = self.multibodies.records.next_handle();
+        record.refresh().map_err(|source| Error::Mechanism { multibody: id, source: source.into() })?;
+        let mut added = Vec::new();
+        for link in 0..record.mechanism.tree().links().len() {
+            let own: Vec<_> = parts.iter().filter(|(owner, _)| *owner == link).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let link_name = &record.mechanism.tree().links()[link].name;
+            let name =
+                record.name.as_ref().map_or_else(|| link_name.clone(), |name| format!("{name}/{link_name}"));
+            let mut body = Body::new(Status::Kinematic).named(name).pose(record.link_pose(link));
+            for (_, part) in own {
+                body = body.with_part(part.clone());
+            }
+            body = material.into_iter().fold(body, Body::material);
+            body = groups.into_iter().fold(body, Body::groups);
+            match self.add_body(body) {
+                Ok(body) => added.push((link as u32, body)),
+                Err(error) => {
+                    for (_, body) in added.into_iter().rev() {
+                        // It came a moment ago.
+                        let _ = self.remove_body(body);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        for (link, body) in &added {
+            self.bodies.record_mut(*body)?.link = Some(LinkId { multibody: id, index: *link });
+        }
+        record.links = added
+            .into_iter()
+            .map(|(link, body)| LinkBody {
+                link,
+                body,
+                moves: false,
+                moved_before: false,
+                keys: Vec::with_capacity(3),
+                before: Motion::default(),
+            })
+            .collect();
+        record.place_links(&mut self.bodies);
+        self.multibodies.records.insert(record);
+        self.spoil_ledger();
+        Ok(id)
+    }
+
+    /// Takes a multibody and its link bodies out of the world.
+    ///
+    /// # Errors
+    /// There is no such multibody.
+    pub fn remove_multibody(&mut self, id: MultibodyId) -> Result<Mechanism, Error> {
+        let record = self.multibodies.records.remove(id).ok_or(Error::UnknownMultibody(id))?;
+        for link in &record.links {
+            self.bodies.record_mut(link.body)?.link = None;
+            self.remove_body(link.body)?;
+        }
+        self.spoil_ledger();
+        Ok(record.mechanism)
+    }
+
+    /// Id ⇒ read-only view.
+    ///
+    /// # Errors
+    /// There is no such multibody.
+    pub fn multibody(&self, id: MultibodyId) -> Result<MultibodyRef<'_>, Error> {
+        let record = self.multibodies.records.get(id).ok_or(Error::UnknownMultibody(id))?;
+        Ok(MultibodyRef { id, record })
+    }
+
+    /// Id ⇒ view for changes between steps.
+    ///
+    /// # Errors
+    /// There is no such multibody.
+    pub fn multibody_mut(&mut self, id: MultibodyId) -> Result<MultibodyMut<'_>, Error> {
+        self.multibody(id)?;
+        Ok(MultibodyMut { id, world: self })
+    }
+
+    /// All multibodies in the order of their slots.
+    pub fn iter_multibodies(&self) -> impl Iterator<Item = MultibodyRef<'_>> + '_ {
+        self.multibodies.records.iter().map(|(id, record)| MultibodyRef { id, record })
+    }
+
+    /// Name ⇒ id of the first multibody called so.
+    pub fn find_multibody(&self, name: &str) -> Option<MultibodyId> {
+        self.iter_multibodies().find(|multibody| multibody.name() == Some(name)).map(|multibody| multibody.id)
+    }
+
+    /// How many multibodies there are.
+    pub fn multibody_count(&self) -> usize {
+        self.multibodies.records.len()
+    }
+
+    /// Body ⇒ itself, or the link that it represents.
+    ///
+    /// # Errors
+    /// There is no such body.
+    pub fn owner_of(&self, body: BodyId) -> Result<ColliderOwner, Error> {
+        Ok(self.bodies.record(body)?.link.map_or(ColliderOwner::Body(body), ColliderOwner::Link))
+    }
+
+    /// Shape ⇒ the body or the link that it belongs to.
+    ///
+    /// # Errors
+    /// There is no such shape.
+    pub fn shape_owner(&self, shape: ShapeId) -> Result<ColliderOwner, Error> {
+        self.owner_of(self.shape(shape)?.body)
+    }
+
+    /// Link bodies that got another path at the beginning of the present step.
+    pub(crate) fn driven(&self) -> &[BodyId] {
+        &self.multibodies.driven
+    }
+
+    /// Refuses what would part a link body from its link.
+    pub(super) fn refuse_link_body(&self, body: BodyId, operation: &'static str) -> Result<(), Error> {
+        match self.bodies.record(body)?.link {
+            Some(link) => Err(Error::LinkBody { body, link, operation }),
+            None => Ok(()),
+        }
+    }
+
+    /// Acceleration that the forces on the whole world which are the same everywhere give at a time, m/s².
+    pub(super) fn multibody_gravity(&mut self, t: f64) -> DVec3 {
+        let mut loads = std::mem::take(&mut self.multibodies.loads);
+        let gravity = self.gravity_at(t, &mut loads);
+        self.multibodies.loads = loads;
+        gravity
+    }
+
+    fn gravity_at(&self, t: f64, loads: &mut ForceAccumulator) -> DVec3 {
+        loads.clear(self.bodies.count(Status::Dynamic));
+        let everywhere = |force: &dyn crate::Force| force.is_uniform() || force.type_name() == "gravity";
+        for (_, record) in self.forces.iter() {
+            if record.targets == Targets::All && everywhere(&*record.force) {
+                let scope = ForceContext::new(t, &self.bodies, &self.shapes, &record.targets);
+                record.force.apply(&scope, loads);
+            }
+        }
+        loads.uniform_acceleration()
+    }
+
+    /// Σ over all multibodies: kinetic and potential energy, J, and mass, kg.
+    pub(super) fn multibody_energy(&self) -> [f64; 3] {
+        let mut sum = [0.0; 3];
+        if self.multibody_count() == 0 {
+            return sum;
+        }
+        let gravity = self.gravity_at(self.time, &mut ForceAccumulator::default());
+        for (_, record) in self.multibodies.records.iter() {
+            sum[0] += record.readout.kinetic_energy;
+            sum[1] += record.readout.potential_energy(gravity);
+            sum[2] += record.readout.mass;
+        }
+        sum
+    }
+
+    /// Whether anything drives a joint.
+    pub(super) fn has_driven_multibody(&self) -> bool {
+        self.multibodies.records.iter().any(|(_, record)| record.mechanism.is_driven())
+    }
+
+    /// Moves all multibodies from `start` by `dt` and gives link bodies their paths.
+    pub(crate) fn begin_multibodies(&mut self, start: f64, dt: f64) -> Result<(), Error> {
+        self.multibodies.driven.clear();
+        if self.multibodies.records.is_empty() {
+            return Ok(());
+        }
+        let gravity = self.multibody_gravity(start + 0.5 * dt);
+        let mut failure = None;
+        for (id, record) in self.multibodies.records.iter_mut() {
+            record.mechanism.save_to(&mut record.before);
+            record.readout_before = record.readout;
+            if failure.is_some() {
+                continue;
+            }
+            set_gravity(&mut record.mechanism, gravity);
+            record.mechanism.forget_history();
+            let done = advance(&mut record.mechanism, &record.before, dt).and_then(|()| record.refresh());
+            failure =
+                done.err().map(|source| Error::MultibodyStep { multibody: id, time: start, dt, source });
+        }
+        for (_, record) in self.multibodies.records.iter_mut() {
+            for link in &mut record.links {
+                link.before = self.bodies.motion_of(link.body).copied().unwrap_or_default();
+                link.moved_before = link.moves;
+            }
+        }
+        if let Some(error) = failure {
+            self.take_back_multibodies();
+            return Err(error);
+        }
+        let end = start + dt;
+        let Self { multibodies, bodies, .. } = self;
+        for (_, record) in multibodies.records.iter_mut() {
+            for place in 0..record.links.len() {
+                let to = record.link_pose(record.links[place].link as usize);
+                let link = &mut record.links[place];
+                let from = bodies.pose_of(link.body, &link.before);
+                let moves = from != to && end > start && end + dt > end;
+                link.moved_before = std::mem::replace(&mut link.moves, moves);
+                if !(moves || link.moved_before) {
+                    continue;
+                }
+                multibodies.driven.push(link.body);
+                if moves {
+                    link.keys.clear();
+                    link.keys.extend([(start, from), (end, to), (end + dt, beyond(&from, &to))]);
+                    if let Ok(body) = bodies.record_mut(link.body) {
+                        body.path = Some(Path::Keyframes(std::mem::take(&mut link.keys)));
+                        body.path_start = from;
+                    }
+                }
+            }
+        }
+        for index in 0..self.multibodies.driven.len() {
+            self.follow_path(self.multibodies.driven[index]);
+        }
+        Ok(())
+    }
+
+    /// At the end of a step: link bodies where forward kinematics has them, and the work done in the joints.
+    pub(super) fn end_multibodies(&mut self, h: f64) {
+        let mut multibodies = std::mem::take(&mut self.multibodies);
+        for (id, record) in multibodies.records.iter_mut() {
+            record.release_links(&mut self.bodies);
+            record.place_links(&mut self.bodies);
+            if self.keeps_ledger() {
+                for (category, joules) in record.work(h) {
+                    let source = WorkSource::Multibody(id);
+                    self.add_work(WorkEntry { category, source, point: None, joules });
+                }
+            }
+        }
+        self.multibodies = multibodies;
+    }
+
+    /// Puts all multibodies and their link bodies back to the beginning of the step.
+    pub(crate) fn take_back_multibodies(&mut self) {
+        let Self { multibodies, bodies, .. } = self;
+        for (_, record) in multibodies.records.iter_mut() {
+            record.release_links(bodies);
+            record.mechanism.load_from(&record.before);
+            // The same was computed at the end of the last step.
+            let _ = record.refresh();
+            for link in &mut record.links {
+                link.moves = link.moved_before;
+                if let Ok(motion) = bodies.motion_of_mut(link.body) {
+                    *motion = link.before;
+                }
+            }
+        }
+        multibodies.driven.clear();
+    }
+
+    /// Evaluates a multibody that was changed between steps, and tells simulators of its links.
+    pub(super) fn follow_multibody_change(&mut self, id: MultibodyId) -> Result<(), Error> {
+        let record = self.multibodies.records.get_mut(id).ok_or(Error::UnknownMultibody(id))?;
+        record.refresh().map_err(|source| Error::Mechanism { multibody: id, source: source.into() })?;
+        record.place_links(&mut self.bodies);
+        for link in &record.links {
+            self.change_log.note(link.body);
+        }
+        self.spoil_ledger();
+        Ok(())
+    }
+
+    /// Name for messages: that of the multibody, or its id.
+    pub fn multibody_label(&self, id: MultibodyId) -> String {
+        let name = self.multibodies.records.get(id).and_then(|record| record.name.clone());
+        name.unwrap_or_else(|| label(id))
+    }
+}
+
+/// Replaces gravity only if it is another: a replaced one makes the method begin anew.
+fn set_gravity(mechanism: &mut Mechanism, gravity: DVec3) {
+    if mechanism.gravity() != gravity {
+        mechanism.set_gravity(gravity);
+    }
+}
+
+/// A step of a mechanism, in 2, 4, 8, … parts if the iteration does not converge.
+fn advance(mechanism: &mut Mechanism, before: &MechanismState, dt: f64) -> Result<(), DynamicsError> {
+    let mut parts = 1;
+    loop {
+        let h = dt / f64::from(parts);
+        match (0..parts).try_for_each(|_| mechanism.step(h).map(|_| ())) {
+            Err(DynamicsError::NotConverged { .. }) if parts < MOST_SUBSTEPS => {
+                mechanism.load_from(before);
+                parts *= 2;
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Two poses ⇒ the pose as far beyond the second, at the same velocity and angular velocity.
+fn beyond(from: &Pose, to: &Pose) -> Pose {
+    let turn = to.rotation * from.rotation.conjugate();
+    let turn: DQuat = if turn.w < 0.0 { -turn } else { turn };
+    Pose::new((turn * to.rotation).normalize(), 2.0 * to.translation - from.translation)
+}
