@@ -15,7 +15,7 @@ use std::path::Path;
 /// Reads and builds a scene, tries one step, and prints a summary of the scene.
 pub fn check(options: &Check, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
     let scene = scene_file::open(&options.scene, options.files)?;
-    let mut built = scene.build(registry).map_err(Failure::input)?;
+    let mut built = scene_file::build(&scene, registry)?;
     if let Some(path) = &options.toml {
         std::fs::write(path, scene.to_toml())
             .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;

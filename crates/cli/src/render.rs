@@ -26,7 +26,7 @@ impl Player {
             return Ok(Self::Recorded(Box::new(recording), Box::new(world)));
         }
         let scene = scene_file::open(name, files)?;
-        let built = scene.build(registry).map_err(Failure::input)?;
+        let built = scene_file::build(&scene, registry)?;
         Ok(Self::Live(Box::new(built)))
     }
 

@@ -29,7 +29,12 @@ const MAX_STEPS: f64 = 1e12;
 pub fn run(options: &Run, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
     let open = if options.quiet { scene_file::open_quietly } else { scene_file::open };
     let scene = open(&options.scene, options.files)?;
-    let mut built = scene.build(registry).map_err(Failure::input)?;
+    // Warnings of the simulator in the file do not apply to another one.
+    let mut built = if options.quiet || options.simulator.is_some() {
+        scene.build(registry).map_err(Failure::input)?
+    } else {
+        scene_file::build(&scene, registry)?
+    };
     if let Some(path) = &options.resume {
         resume(&mut built, path, registry)?;
     }

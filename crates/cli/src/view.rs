@@ -60,7 +60,7 @@ fn content(name: Option<&str>, files: SceneFiles, registry: &Registry) -> Result
         return Ok(SessionContent::Recording(name.into(), Box::new(recording)));
     }
     let scene = scene_file::open(name, files)?;
-    scene.build(registry).map_err(Failure::input)?;
+    scene_file::build(&scene, registry)?;
     Ok(SessionContent::Scene(name.into(), Box::new(scene)))
 }
 

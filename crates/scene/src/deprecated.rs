@@ -5,8 +5,8 @@
 
 use crate::document::{Content, Key, Node, Table};
 use crate::error::{Problem, SceneWarning};
+use crate::notice::Notices;
 use crate::source::{Fault, Read, Source, Span};
-use std::collections::BTreeSet;
 
 /// (status in an earlier release, its present name)
 const STATUSES: &[(&str, &str)] = &[("fixed", "static"), ("animated", "kinematic"), ("inactive", "disabled")];
@@ -30,22 +30,10 @@ const JOINT_KEYS: &[(&str, &str, &str)] = &[
     ("six-axis", "max_torque", "angular_effort"),
 ];
 
-/// An old name that was replaced.
-#[derive(Debug)]
-struct Replaced {
-    /// "status", "key" or "joint".
-    what: &'static str,
-    old: String,
-    new: &'static str,
-    first: Span,
-    /// Byte offsets of the name; a call in a loop of a script is one place.
-    places: BTreeSet<u32>,
-}
-
 /// Replaces old names in a tree and remembers where they were.
 #[derive(Debug, Default)]
 pub(crate) struct Deprecated {
-    replaced: Vec<Replaced>,
+    replaced: Notices,
 }
 
 impl Deprecated {
@@ -65,18 +53,7 @@ impl Deprecated {
 
     /// The old names as warnings, one for each name, at its first place.
     pub fn warnings(self, source: &Source) -> Vec<SceneWarning> {
-        let warning = |Replaced { what, old, new, first, places }: Replaced| {
-            let others = match places.len() {
-                1 => String::new(),
-                2 => "; there is one more place".into(),
-                count => format!("; there are {} more places", count - 1),
-            };
-            let message = format!(
-                "{what} `{old}` has been renamed `{new}`; the next release will not read the old name{others}"
-            );
-            SceneWarning { place: source.place(first), message }
-        };
-        self.replaced.into_iter().map(warning).collect()
+        self.replaced.warnings(source).collect()
     }
 
     fn defaults(&mut self, node: &mut Node) -> Read<()> {
@@ -148,14 +125,11 @@ impl Deprecated {
         Ok(())
     }
 
+    /// A replaced name: `what` is "status", "key" or "joint".
     fn note(&mut self, what: &'static str, old: &str, new: &'static str, span: Span) {
-        let same = |known: &&mut Replaced| known.what == what && known.old == old && known.new == new;
-        if let Some(known) = self.replaced.iter_mut().find(same) {
-            known.places.insert(span.start);
-            return;
-        }
-        let places = BTreeSet::from([span.start]);
-        self.replaced.push(Replaced { what, old: old.into(), new, first: span, places });
+        let message =
+            format!("{what} `{old}` has been renamed `{new}`; the next release will not read the old name");
+        self.replaced.add(span, message);
     }
 }
 

@@ -47,6 +47,7 @@ mod file_access;
 mod include;
 pub mod mesh_file;
 mod model;
+mod notice;
 pub mod recording;
 pub mod robot;
 mod sandbox_script;

@@ -69,7 +69,7 @@ pub struct BuiltScene {
     pub description: String,
     /// Channels worth plotting, such as `energy` or `racket.omega_y`.
     pub plot: Vec<String>,
-    /// What should be changed in the file, such as names of an earlier release.
+    /// Those of [`Scene::warnings`], then what the simulator ignores or refuses, each with its place in the file.
     pub warnings: Vec<SceneWarning>,
 }
 
@@ -153,8 +153,9 @@ impl Scene {
     pub fn build(&self, registry: &Registry) -> Result<BuiltScene, SceneError> {
         let built = Model::read(&self.document)
             .and_then(|model| crate::build::scene(&model, registry, &self.folder, self.access));
-        let built = built.map_err(|fault| error(&self.source, fault))?;
-        Ok(BuiltScene { warnings: self.warnings.clone(), ..built })
+        let (built, notices) = built.map_err(|fault| error(&self.source, fault))?;
+        let warnings = self.warnings.iter().cloned().chain(notices.warnings(&self.source)).collect();
+        Ok(BuiltScene { warnings, ..built })
     }
 
     /// What should be changed in the file, such as names of an earlier release; empty for most scenes.

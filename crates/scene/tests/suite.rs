@@ -23,3 +23,4 @@ mod sandbox_script;
 mod schema;
 mod script;
 mod script_limits;
+mod unsupported;

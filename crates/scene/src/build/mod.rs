@@ -10,10 +10,12 @@ mod names;
 mod property;
 mod random;
 mod shape;
+mod unsupported;
 
 use crate::error::Problem;
 use crate::file_access::FileAccess;
 use crate::model::{Component, GravityModel, Model, Named};
+use crate::notice::Notices;
 use crate::scene::BuiltScene;
 use crate::source::{Fault, Read, Span};
 use crate::units::Units;
@@ -32,13 +34,13 @@ struct Context<'a> {
     seed: u64,
 }
 
-/// (model, registry, folder of mesh files and access to others) ⇒ built scene, or the first error and its place.
+/// (model, registry, folder of mesh files and access to others) ⇒ built scene and what in it has no effect, or the first error and its place.
 pub(crate) fn scene(
     model: &Model<'_>,
     registry: &Registry,
     folder: &Path,
     access: FileAccess,
-) -> Read<BuiltScene> {
+) -> Read<(BuiltScene, Notices)> {
     let seed = model.seed.unwrap_or_default();
     let context = Context { registry, units: model.units, folder, access, seed };
     let simulator = make_simulator(&context, model.simulator.as_ref())?;
@@ -47,14 +49,16 @@ pub(crate) fn scene(
     let groups = Groups::collect(&model.bodies)?;
     let bodies = body::add_all(&context, &mut world, &model.bodies, &materials, &groups)?;
     force::add_all(&context, &mut world, &model.forces, &bodies, &groups)?;
-    joint::add_all(&context, &mut world, &model.joints, &bodies)?;
+    let joints = joint::add_all(&context, &mut world, &model.joints, &bodies)?;
     contact::set_filter(&mut world, &model.filter, &bodies, &groups)?;
     contact::set_mixing(&context, &mut world, &model.mixing, &materials)?;
     world.set_bounds(model.bounds);
     for channel in &model.plot {
         check_channel(channel, &bodies)?;
     }
-    Ok(BuiltScene {
+    let places = unsupported::Places { model, world: &world, bodies: bodies.entries(), joints };
+    let notices = places.notices(&*simulator);
+    let built = BuiltScene {
         world,
         simulator,
         dt: model.time_step,
@@ -63,7 +67,8 @@ pub(crate) fn scene(
         description: model.description.into(),
         plot: model.plot.iter().map(|channel| channel.text.to_owned()).collect(),
         warnings: Vec::new(),
-    })
+    };
+    Ok((built, notices))
 }
 
 /// Error of the engine at a place.

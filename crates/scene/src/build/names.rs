@@ -54,6 +54,12 @@ impl<'a> Bodies<'a> {
         self.built.push(copies);
     }
 
+    /// Index of the `[[body]]` of every body.
+    pub fn entries(&self) -> BTreeMap<BodyId, usize> {
+        let entries = self.built.iter().enumerate();
+        entries.flat_map(|(entry, copies)| copies.ids.iter().map(move |id| (*id, entry))).collect()
+    }
+
     /// `crate` means all its copies, `crate[3]` the one with index 3.
     pub fn all(&self, name: &Named<'_>) -> Read<&[BodyId]> {
         let unknown = || unknown("body", name, self.by_name.keys().map(|name| (*name).to_owned()));

@@ -55,8 +55,8 @@ impl Part {
             density: model.density,
             material: model.material.map(|name| materials.get(&name)).transpose()?,
             groups: groups.of(&model.groups, groups_of_body)?,
-            sensor: model.sensor,
-            one_way: model.one_way,
+            sensor: model.sensor.is_some(),
+            one_way: model.one_way.map(|(direction, _)| direction),
         };
         Ok(Self { attached: part, type_name: entry.name.clone(), properties, span })
     }

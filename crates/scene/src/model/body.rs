@@ -56,8 +56,10 @@ pub(crate) struct ShapeModel<'a> {
     pub density: Option<f64>,
     pub material: Option<Named<'a>>,
     pub groups: GroupsModel<'a>,
-    pub sensor: bool,
-    pub one_way: Option<DVec3>,
+    /// Place of `sensor = true`, if it is one.
+    pub sensor: Option<Span>,
+    /// Direction from which it resists, and its place.
+    pub one_way: Option<(DVec3, Span)>,
 }
 
 /// One `[[body]]`.
@@ -197,7 +199,7 @@ fn read_shape<'a>(node: &'a Node, units: &Units, mass_model: MassModel) -> Read<
         density: fields.map("density", density)?,
         material: fields.map("material", |node| Named::read("material", node))?,
         groups: GroupsModel::read(&fields)?,
-        sensor: fields.map("sensor", |node| node.flag("sensor"))?.unwrap_or_default(),
-        one_way: fields.map("one_way", |node| node.vector("one_way", units, NUMBER))?,
+        sensor: fields.map("sensor", |node| Ok(node.flag("sensor")?.then_some(node.span)))?.flatten(),
+        one_way: fields.map("one_way", |node| Ok((node.vector("one_way", units, NUMBER)?, node.span)))?,
     })
 }

@@ -42,8 +42,8 @@ pub(crate) struct JointModel<'a> {
     pub anchors: Option<[DVec3; 2]>,
     pub rotation: DQuat,
     pub collide: bool,
-    /// Force, torque, drift.
-    pub breaking: [Option<f64>; 3],
+    /// Force, torque, drift, with their places.
+    pub breaking: [Option<(f64, Span)>; 3],
     pub span: Span,
     pub kind: Component<'a>,
 }
@@ -82,7 +82,9 @@ impl<'a> JointModel<'a> {
         if anchors.is_some() && (position.is_some() || matches!(ends, Ends::Chain(_))) {
             return Err(conflict("`anchors` do not go with `position` or `chain`"));
         }
-        let threshold = |key: &str, dimension| fields.map(key, |node| node.positive(key, units, dimension));
+        let threshold = |key: &str, dimension| {
+            fields.map(key, |node| Ok((node.positive(key, units, dimension)?, node.span)))
+        };
         Ok(Self {
             name: fields.map("name", |node| Named::read("name", node))?,
             ends,
