@@ -1,5 +1,5 @@
 //! Box3D's broad phase, driven by hand: its dynamic tree by way of its C functions, and around it what its world does in a step.
-//! Boxes are kept enlarged by its margin; a box that has left its own is enlarged in the tree; boxes that were are asked for
+//! Boxes are kept enlarged by its margin; a box that has left its own is enlarged in the tree; boxes that were are queried
 //! what overlaps them, and new pairs go into a set; pairs whose enlarged boxes have parted leave it; the tree rebuilds the
 //! parts that were enlarged.
 
@@ -64,7 +64,7 @@ fn overlap(a: [Vec3; 2], b: [Vec3; 2]) -> bool {
     a[0].cmple(b[1]).all() && b[0].cmple(a[1]).all()
 }
 
-/// What a query of one box is told with.
+/// Context of the query callback of one box.
 struct Asking<'a> {
     index: u64,
     pairs: &'a mut HashSet<u64, BuildHasherDefault<PairHasher>>,
@@ -190,7 +190,7 @@ impl Box3dTree {
 
 impl Drop for Box3dTree {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, and nobody asks it afterwards.
+        // SAFETY: made by `new`, and not used afterwards.
         unsafe { b3DynamicTree_Destroy(&mut self.tree) };
     }
 }

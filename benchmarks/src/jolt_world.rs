@@ -1,7 +1,7 @@
 //! The stress scenes in Jolt, by way of its C functions.
 //!
 //! The bindings hold Jolt 5.0, which is older than the others here, and neither joints nor meshes: scenes that need them are not
-//! run. It knows no sub-steps; a step is one collision step with its own numbers of iterations.
+//! run. It has no sub-steps; a step is one collision step with its own numbers of iterations.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::Once;
@@ -36,7 +36,7 @@ pub struct JoltWorld<'s> {
 
 /// What does not move by itself, and what does.
 const LAYERS: [JPC_ObjectLayer; 2] = [0, 1];
-/// Its gravity unless told otherwise, m/s²; the bindings cannot tell.
+/// Its default gravity, m/s²; the bindings cannot set another.
 const OWN_GRAVITY: f64 = 9.81;
 const MAX_BODIES: c_uint = 65_536;
 const MAX_PAIRS: c_uint = 1 << 18;
@@ -77,7 +77,7 @@ fn is_possible(scene: &StressScene) -> bool {
 }
 
 impl<'s> JoltWorld<'s> {
-    /// (scene, step, threads) ⇒ its beginning; nothing if it cannot be told to Jolt.
+    /// (scene, step, threads) ⇒ its beginning; nothing if Jolt cannot represent it.
     pub fn new(scene: &'s StressScene, dt: f64, threads: u32) -> Option<Self> {
         static BEGIN: Once = Once::new();
         // SAFETY: once, before anything else of the library is used.

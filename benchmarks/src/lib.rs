@@ -22,7 +22,7 @@ pub use box3d_world::Box3dWorld;
 pub use jolt_world::JoltWorld;
 pub use our_world::OurWorld;
 pub use outcome::{Outcome, SceneWorld};
-pub use overlap::{Judge, Overlaps};
+pub use overlap::{OverlapMeter, Overlaps};
 pub use place::{machine, today};
 pub use random::Random;
 pub use rapier_world::RapierWorld;

@@ -34,7 +34,7 @@ pub struct Overlaps {
     pub deepest: f64,
     /// Mean height of the centres of mass of the dynamic bodies, m.
     pub height: f64,
-    /// Largest difference between the judge and separating axes, m.
+    /// Largest difference between the meter and separating axes, m.
     pub doubt: f64,
 }
 
@@ -44,14 +44,14 @@ struct Placed<'s> {
     dynamic: bool,
     of: &'s StressBody,
     of_shape: &'s Shape,
-    /// Its place in the list of shapes made for the judge.
+    /// Its place in the list of shapes made for the meter.
     shape: usize,
     pose: Pose,
     bounds: Aabb,
 }
 
-/// The shapes of a scene as the judge sees them. Made once: hulls and meshes take time.
-pub struct Judge<'s> {
+/// The shapes of a scene as the meter uses them. Made once: hulls and meshes take time.
+pub struct OverlapMeter<'s> {
     scene: &'s StressScene,
     shapes: Vec<SharedShape>,
     /// By list and body: its first shape.
@@ -101,10 +101,10 @@ fn center_of_mass(body: &StressBody) -> glam::DVec3 {
     if sum.1 > 0.0 { sum.0 / sum.1 } else { glam::DVec3::ZERO }
 }
 
-impl<'s> Judge<'s> {
+impl<'s> OverlapMeter<'s> {
     /// Takes the shapes of a scene over.
     pub fn new(scene: &'s StressScene) -> Self {
-        let mut judge = Self {
+        let mut meter = Self {
             scene,
             shapes: Vec::new(),
             first: Vec::new(),
@@ -116,7 +116,7 @@ impl<'s> Judge<'s> {
         for (list, (bodies, joints)) in lists(scene).enumerate() {
             let (mut first, mut centers) = (Vec::new(), Vec::new());
             for body in bodies {
-                first.push(judge.shapes.len());
+                first.push(meter.shapes.len());
                 centers.push(if body.status == Status::Dynamic {
                     center_of_mass(body)
                 } else {
@@ -128,21 +128,21 @@ impl<'s> Judge<'s> {
                     if same.is_none() && matches!(shape, Shape::Convex(_) | Shape::Mesh(_)) {
                         known.push((shape, shared.clone()));
                     }
-                    judge.shapes.push(shared);
+                    meter.shapes.push(shared);
                 }
             }
-            judge.first.push(first);
-            judge.centers.push(centers);
+            meter.first.push(first);
+            meter.centers.push(centers);
             for joint in joints {
                 let [a, b] = joint.bodies.map(|body| (list, body));
-                judge.joined.extend([[a, b], [b, a]]);
+                meter.joined.extend([[a, b], [b, a]]);
             }
         }
-        judge
+        meter
     }
 
     /// Judges where bodies ended.
-    pub fn judge(&self, outcome: &Outcome) -> Overlaps {
+    pub fn measure(&self, outcome: &Outcome) -> Overlaps {
         let mut parts = Vec::new();
         let (mut height, mut count) = (0.0, 0_usize);
         for (list, ((bodies, _), frames)) in lists(self.scene).zip(&outcome.frames).enumerate() {
@@ -168,7 +168,7 @@ impl<'s> Judge<'s> {
                 }
             }
         }
-        let mut told = Overlaps { height: height / count.max(1) as f64, ..Overlaps::default() };
+        let mut overlaps = Overlaps { height: height / count.max(1) as f64, ..Overlaps::default() };
         let mut depths = Vec::new();
         for (a, b) in near(&parts) {
             let (a, b) = (&parts[a], &parts[b]);
@@ -183,15 +183,15 @@ impl<'s> Judge<'s> {
                 depths.push(depth);
             }
             if let Some(other) = by_axes(a, b) {
-                told.doubt = told.doubt.max((depth - other).abs());
+                overlaps.doubt = overlaps.doubt.max((depth - other).abs());
             }
         }
         depths.sort_by(f64::total_cmp);
-        told.pairs = depths.len();
-        told.mean = depths.iter().fold(0.0, |sum, depth| sum + depth) / depths.len().max(1) as f64;
-        told.high = depths.get(depths.len() * 99 / 100).copied().unwrap_or(0.0);
-        told.deepest = depths.last().copied().unwrap_or(0.0);
-        told
+        overlaps.pairs = depths.len();
+        overlaps.mean = depths.iter().fold(0.0, |sum, depth| sum + depth) / depths.len().max(1) as f64;
+        overlaps.high = depths.get(depths.len() * 99 / 100).copied().unwrap_or(0.0);
+        overlaps.deepest = depths.last().copied().unwrap_or(0.0);
+        overlaps
     }
 }
 
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn overlaps_of_a_pyramid() {
         let scene = stress_scene("wide-pyramid").unwrap().unwrap();
-        let judge = Judge::new(&scene);
+        let meter = OverlapMeter::new(&scene);
         let frames = |sink: f64| {
             let placed = |body: &StressBody| {
                 let layer = ((body.position.y - 1.0) / 2.5).round();
@@ -250,11 +250,11 @@ mod tests {
             };
             Outcome { frames: vec![scene.bodies.iter().map(placed).collect()], asleep: 0 }
         };
-        assert_eq!(judge.judge(&frames(-1e-6)).pairs, 0);
-        let told = judge.judge(&frames(1e-3));
+        assert_eq!(meter.measure(&frames(-1e-6)).pairs, 0);
+        let overlaps = meter.measure(&frames(1e-3));
         // 15² on the ground, and four below each of the others.
-        assert_eq!(told.pairs, 225 + 4 * (1240 - 225));
-        assert!((told.mean - 1e-3).abs() < 1e-9 && (told.deepest - 1e-3).abs() < 1e-9 && told.doubt < 1e-9);
+        assert_eq!(overlaps.pairs, 225 + 4 * (1240 - 225));
+        assert!((overlaps.mean - 1e-3).abs() < 1e-9 && (overlaps.deepest - 1e-3).abs() < 1e-9 && overlaps.doubt < 1e-9);
     }
 
     /// Parry and separating axes agree on hulls in any position.

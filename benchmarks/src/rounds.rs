@@ -11,7 +11,7 @@ pub type Task<'a> = (&'a str, Box<dyn FnMut() -> usize + 'a>);
 pub struct Times(Vec<f64>);
 
 impl Times {
-    /// Forgets all.
+    /// Removes all.
     pub fn clear(&mut self) {
         self.0.clear();
     }

@@ -7,7 +7,7 @@ use rattleback_fuzz::numbers::Numbers;
 use rattleback_geometry::Aabb;
 use rattleback_geometry::hierarchy::{BoxTree, BuildSettings, MeshTree, Ray, Scratch, WideTree};
 
-/// Boxes that meet a box, by trying all and by asking both trees.
+/// Boxes that overlap a box, by testing all and by both trees.
 fn boxes(numbers: &mut Numbers<'_>, settings: &BuildSettings) {
     let count = 1 + numbers.byte() % 40;
     let items: Vec<Aabb> =

@@ -161,7 +161,7 @@ struct Run {
 }
 
 impl Run {
-    fn wants(&self, name: &str) -> bool {
+    fn selects(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
     }
 
@@ -175,7 +175,7 @@ impl Run {
         mut theirs64: impl FnMut(Range<usize>),
         mut theirs32: impl FnMut(Range<usize>),
     ) -> f64 {
-        if !self.wants(name) {
+        if !self.selects(name) {
             return f64::NAN;
         }
         let batches = count.div_ceil(BATCH);
@@ -428,7 +428,7 @@ fn rays(run: &Run, points: &[DVec3]) {
         ("ray torus mesh", generate::torus(1.0, 0.4, 200, 100).expect("allowed sizes")),
     ];
     for (name, mesh) in meshes {
-        if !run.wants(name) {
+        if !run.selects(name) {
             continue;
         }
         let tree = MeshTree::build(&mesh, &BuildSettings::default()).expect("generated meshes are sound");
@@ -516,7 +516,7 @@ fn builds(run: &Run) {
         ("build over torus mesh", generate::torus(1.0, 0.4, 200, 100).expect("allowed sizes")),
     ];
     for (name, mesh) in meshes {
-        if !run.wants(name) {
+        if !run.selects(name) {
             continue;
         }
         let boxes: Vec<Aabb> = (0..mesh.triangles().len())

@@ -6,14 +6,14 @@
 //!
 //! Same bodies, steps of 1/60 s, four sub-steps, the whole length of each scene, one thread each unless said otherwise (Rapier only
 //! with the feature `parallel`; its eight lanes with `simd8` and the processor's flags). Runs alternate, so that a busy machine slows
-//! all alike; the least and the median time per step of all runs are told. Speed bought with depth is no speed: how deep bodies
+//! all alike; the least and the median time per step of all runs are printed. Speed bought with depth is no speed: how deep bodies
 //! overlap at the end, and how high they are, is judged for every engine by one code that belongs to none of them (`overlap`), from
 //! the poses after the last step. Jolt has no sub-steps, and its bindings (of version 5.0) neither joints nor meshes: scenes with such
 //! are run without it.
 
 use std::time::Instant;
 
-use rattleback_benchmarks::{Judge, OurWorld, Overlaps, RapierWorld, SceneWorld, machine, today};
+use rattleback_benchmarks::{OverlapMeter, OurWorld, Overlaps, RapierWorld, SceneWorld, machine, today};
 use rattleback_scene::stress::{STRESS_SCENES, StressScene};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ const DT: f64 = 1.0 / 60.0;
 /// Names of the engines, ours first.
 const ENGINES: [&str; 4] = ["rattleback", "rapier", "box3d", "jolt"];
 
-/// An engine with a scene in it; nothing if it was not built in or cannot be told the scene.
+/// An engine with a scene in it; nothing if it was not built in or cannot represent the scene.
 fn engine<'s>(name: &str, scene: &'s StressScene, threads: usize) -> Option<Box<dyn SceneWorld + 's>> {
     match name {
         "rattleback" => Some(Box::new(OurWorld::new(scene, DT, threads))),
@@ -80,7 +80,7 @@ fn timed<'s>(mut world: Box<dyn SceneWorld + 's>, steps: usize) -> (f64, Box<dyn
     (start.elapsed().as_secs_f64() / (steps - 1) as f64, world)
 }
 
-/// What the command line asks for.
+/// Options of the command line.
 struct Asked {
     scenes: Vec<String>,
     engines: Vec<String>,
@@ -140,7 +140,7 @@ fn main() {
             continue;
         }
         let scene = make().expect("the scene can be built");
-        let judge = Judge::new(&scene);
+        let meter = OverlapMeter::new(&scene);
         let steps = asked.steps.unwrap_or(scene.steps).clamp(2, scene.steps);
         for &threads in &asked.threads {
             let mut rows: Vec<Runs> = Vec::new();
@@ -155,7 +155,7 @@ fn main() {
                             name: engine_name,
                             times: vec![time],
                             asleep: outcome.asleep,
-                            overlaps: judge.judge(&outcome),
+                            overlaps: meter.measure(&outcome),
                         });
                     } else if let Some(row) = rows.iter_mut().find(|row| row.name == *engine_name) {
                         row.times.push(time);
@@ -191,7 +191,7 @@ fn main() {
         }
     }
     if let Some(path) = asked.json {
-        let told = json!({
+        let report = json!({
             "program": "realtime_speed",
             "version": env!("CARGO_PKG_VERSION"),
             "date": today(),
@@ -200,6 +200,6 @@ fn main() {
             "repeats": asked.repeats,
             "results": results,
         });
-        std::fs::write(&path, format!("{told:#}\n")).expect("the file can be written");
+        std::fs::write(&path, format!("{report:#}\n")).expect("the file can be written");
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! `cargo run --release --bin space_speed [--features box3d] [boxes …]`, or with `fixed` or `growth` for one of the last two.
 //!
-//! Rounds alternate, so that a busy machine slows all of them alike. A step is: every box is told where it is, then pairs
+//! Rounds alternate, so that a busy machine slows all of them alike. A step is: every box gets its position, then pairs
 //! are brought up to date. Work comes in bursts, so the mean counts for pairs; the least time is that of a quiet step. Ours
 //! and Rapier's keep the set of pairs and tell what changed, Box3D's is given a set to keep; Parry's alone only walks its tree.
 
@@ -203,7 +203,7 @@ impl Rapier {
     }
 }
 
-/// Boxes of side 1 told and looked at by one library, in milliseconds.
+/// Boxes of side 1 moved and queried by one library, in milliseconds.
 struct Row<'a> {
     name: &'static str,
     step: Box<dyn FnMut(&[Aabb]) -> usize + 'a>,
@@ -267,8 +267,8 @@ fn pairs_and_rays(title: &str, mut gas: Gas) {
 /// A library and its way to cast some of the rays.
 type Cast<'a> = (&'static str, Box<dyn FnMut(Range<usize>) -> usize + 'a>);
 
-/// Rays go in batches short enough to be left alone by others now and then, and long enough that no branch predictor knows them by
-/// heart when they come again; what is told are sums over the batches, of the least time of each for the minimum.
+/// Rays go in batches short enough to be left alone by others now and then, and long enough that no branch predictor has learnt them
+/// when they come again; what is printed are sums over the batches, of the least time of each for the minimum.
 fn cast_in_batches(title: &str, count: usize, casts: &mut [Cast]) {
     const BATCH: usize = 2500;
     let mut rows: Vec<_> = casts.iter().map(|(name, _)| (*name, [0.0; 3], 0)).collect();

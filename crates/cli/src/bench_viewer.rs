@@ -19,8 +19,8 @@ pub fn viewer(bodies: u32, seconds: u32, threads: Option<u32>, out: &mut dyn Wri
         ("MB/s", number(seen.megabytes_per_second, 4)),
         ("steps/s of 1/60 s", number(seen.steps_per_second, 4)),
         ("longest wait for a frame, ms", number(seen.longest_gap_ms, 4)),
-        ("processor time of the simulating thread, ms/frame", told(seen.player_ms)),
-        ("processor time of the sending thread, ms/frame", told(seen.server_ms)),
+        ("processor time of the simulating thread, ms/frame", shown(seen.player_ms)),
+        ("processor time of the sending thread, ms/frame", shown(seen.server_ms)),
     ] {
         table.row(vec![what.into(), value]);
     }
@@ -28,6 +28,6 @@ pub fn viewer(bodies: u32, seconds: u32, threads: Option<u32>, out: &mut dyn Wri
     Ok(())
 }
 
-fn told(milliseconds: Option<f64>) -> String {
+fn shown(milliseconds: Option<f64>) -> String {
     milliseconds.map_or_else(|| "not reported by this system".into(), |ms| number(ms, 3))
 }

@@ -323,8 +323,8 @@ fn scenes_are_converted() {
     folder.run(&["new", "tower.rhai"]).fine();
     folder.run(&["new", "ramp.toml"]).fine();
     for name in ["motor.sandbox", "tower.rhai", "ramp.toml", "bridge"] {
-        let told = folder.run(&["convert", name, "a.toml"]).fine();
-        assert!(told.contains("the same world"), "{told}");
+        let output = folder.run(&["convert", name, "a.toml"]).fine();
+        assert!(output.contains("the same world"), "{output}");
         folder.run(&["convert", "a.toml", "b.json"]).fine();
         folder.run(&["convert", "b.json", "c.toml"]).fine();
         assert_eq!(folder.text("a.toml"), folder.text("c.toml"), "{name}");

@@ -151,8 +151,8 @@ fn a_new_scene_is_a_good_one() {
     let folder = Folder::new();
     for name in ["mine.toml", "mine.rhai"] {
         folder.run(&["new", name]).fine();
-        let told = folder.run(&["check", name, "--toml", "same.toml"]).fine();
-        assert!(told.contains("My scene") && told.contains("realtime"), "{told}");
+        let output = folder.run(&["check", name, "--toml", "same.toml"]).fine();
+        assert!(output.contains("My scene") && output.contains("realtime"), "{output}");
         folder.run(&["run", name, "--for", "0.1", "--quiet"]).fine();
         folder.run(&["run", "same.toml", "--for", "0.1", "--quiet"]).fine();
         folder.run(&["new", name]).refused(&[name, "exists"]);

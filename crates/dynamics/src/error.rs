@@ -1,4 +1,4 @@
-//! What can go wrong with a world, and how it is said.
+//! Errors of a world and their messages.
 
 use crate::property::PropertyError;
 use crate::registry::RegistryError;
@@ -56,7 +56,7 @@ pub enum Error {
         /// What was given.
         value: String,
     },
-    /// The mass of a body cannot be told.
+    /// The mass of a body cannot be determined.
     #[error("body{}: {reason}", name.as_ref().map_or_else(String::new, |name| format!(" `{name}`")))]
     Mass {
         /// Name of the body, if it has one.

@@ -1,6 +1,6 @@
 //! The world and what moves it: bodies, materials, forces, simulators.
 //!
-//! Knows nothing of files, scripts or pictures.
+//! It does not depend on files, scripts or pictures.
 //!
 //! A step, stage by stage, is described in [`simulator`]; conventions: SI units, right-handed, z up unless gravity says
 //! otherwise, quaternions body → world, angular velocity in the world frame.

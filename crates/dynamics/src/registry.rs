@@ -1,7 +1,7 @@
 //! The registry: everything that can be made by name.
 //!
 //! Built-in shapes, forces, integrators and simulators are registered exactly as a plug-in's would be; scene files,
-//! snapshots and the command line only ever ask the registry.
+//! snapshots and the command line only use the registry.
 
 use crate::force::{self, Force};
 use crate::joint::{self, Joint};
@@ -20,7 +20,7 @@ pub enum RegistryError {
     UnknownType {
         /// What was looked for: "force", "shape", …
         kind: &'static str,
-        /// What was asked for.
+        /// The name that is not known.
         name: String,
         /// What there is.
         known: Vec<String>,

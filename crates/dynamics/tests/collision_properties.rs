@@ -105,7 +105,7 @@ fn brute_force(collision: &Collision, settings: &CollisionSettings, steps_to_uni
     p
 }
 
-/// An integration by small steps, which knows nothing of rays and pieces, comes to the same impulse.
+/// An integration by small steps, independent of rays and pieces, comes to the same impulse.
 #[test]
 fn brute_force_agrees_while_the_contact_slides() {
     let (mut random, mut compared) = (Random(5), 0);

@@ -32,7 +32,7 @@ fn run(world: &mut World, simulator: &mut dyn Simulator, dt: f64, seconds: f64) 
     change
 }
 
-/// The same with the gains of energy that were told.
+/// The same with the reported gains of energy.
 fn run_noting(world: &mut World, simulator: &mut dyn Simulator, dt: f64, seconds: f64) -> (f64, Vec<Event>) {
     let booked =
         |world: &World| world.energy_ledger().unwrap().sum().total - total(world, WorkCategory::External);
@@ -235,7 +235,7 @@ fn sliding_blocks() {
             .material(rough);
         let block = world.add_body(block).unwrap();
         let (_, gains) = run_noting(&mut world, &mut *simulator(name), 1.0 / 240.0, 1.0);
-        // Slow collisions of `impulse` lift a block that begins to slide, and the ledger tells.
+        // Slow collisions of `impulse` lift a block that begins to slide, and the ledger reports it.
         assert!(gains.is_empty() || name == "impulse", "{gains:?}");
         let way = (world.body(block).unwrap().position() - place).length();
         let expected = -mu * 3.0 * 9.81 * cos * way;
@@ -334,7 +334,7 @@ fn platforms() {
     });
 }
 
-/// Whatever happens, the ledger sums to the change of energy, and nothing gains without being told.
+/// Whatever happens, the ledger sums to the change of energy, and every gain is reported.
 #[test]
 fn random_heaps_balance() {
     let cases =

@@ -332,15 +332,15 @@ fn joints_break_and_say_so() -> Outcome {
             world.add_body(Body::dynamic().at(0.0, 0.0, -1.0).with_shape(Shape::sphere(0.1)?).mass(2.0))?;
         let joint = world.add_joint(JointFrames::to_world(load).breaking(breaking), Spherical::default())?;
         let mut simulator = Realtime::default();
-        let mut told = false;
+        let mut reported = false;
         for _ in 0..60 {
             simulator.step(&mut world, DT)?;
-            told |= world
+            reported |= world
                 .events()
                 .iter()
                 .any(|event| matches!(event, Event::JointBroke { joint: which, .. } if *which == joint));
         }
-        assert_eq!(told, breaks);
+        assert_eq!(reported, breaks);
         assert_eq!(world.joint(joint).is_err(), breaks);
         assert_eq!(world.body(load)?.position().z < -2.0, breaks);
     }
@@ -385,7 +385,7 @@ fn joints_come_and_go() -> Outcome {
     let joint = world.add_joint(JointFrames::between(a, b), Fixed::default())?;
     let mut simulator = Realtime::default();
     run(&mut world, &mut simulator, 0.5);
-    assert!((world.body(b)?.position().x - 0.6).abs() < 1e-6, "overlap of jointed bodies pushes nobody");
+    assert!((world.body(b)?.position().x - 0.6).abs() < 1e-6, "overlap of jointed bodies causes no force");
     world.remove_joint(joint)?;
     run(&mut world, &mut simulator, 2.0);
     assert!(

@@ -260,7 +260,7 @@ fn joints_are_changed_by_type() {
     assert!(error.contains("Spherical") && error.contains("revolute"), "{error}");
 }
 
-/// A sensor tells of contacts wherever the simulator says that sensors work, and nowhere else; the same for events.
+/// A sensor reports contacts wherever the simulator has the feature, and nowhere else; the same for events.
 #[test]
 fn capabilities_are_true() {
     let registry = Registry::default();
@@ -321,9 +321,9 @@ fn capabilities_are_true() {
             );
         }
         let warned = unsupported(&world, capabilities);
-        let asked =
+        let needed =
             [Feature::Sensors, Feature::RollingFriction, Feature::SpinningFriction, Feature::Contacts];
-        for feature in asked {
+        for feature in needed {
             let warns = warned.iter().any(|warning| warning.feature == feature);
             assert_eq!(warns, !capabilities.has(feature), "{name}: {feature}");
         }

@@ -1,4 +1,4 @@
-//! Who may touch: groups, rules, exclusions and the callback, as a simulator obeys them.
+//! Which bodies may touch: groups, rules, exclusions and the callback, as a simulator obeys them.
 
 use glam::DVec3;
 use rattleback_dynamics::filter::{Exclusion, Rejection};
@@ -63,13 +63,13 @@ fn excluded_pairs_pass_through_each_other() {
     assert_eq!(fall(world, ball), (false, vec![]));
 }
 
-/// The callback hears what rules and exclusions say, and overrides them both ways; nothing is told unless asked for.
+/// The callback receives the decision of rules and exclusions and overrides it both ways; nothing is recorded unless requested.
 #[test]
 fn the_callback_has_the_last_word() {
     let (mut world, floor, ball) = ball_and_floor();
     world.filter_mut().rules.insert_body_pair(floor, ball);
     world.pair_filter_mut().exclude(floor, ball, Exclusion::User);
-    world.pair_filter_mut().set_callback(|_, meeting| !meeting.allowed);
+    world.pair_filter_mut().set_callback(|_, pair| !pair.allowed);
     let (a, b) = (shape(&world, floor), shape(&world, ball));
     assert!(world.can_collide(a, b).unwrap());
     assert!(world.pair_filter().allows(&world, floor, a, ball, b));
@@ -79,14 +79,12 @@ fn the_callback_has_the_last_word() {
     let heavy = move |world: &World, bodies: [BodyId; 2]| {
         bodies.iter().any(|id| world.body(*id).is_ok_and(|body| body.position().z > 0.0))
     };
-    world
-        .pair_filter_mut()
-        .set_callback(move |world, meeting| meeting.allowed && !heavy(world, meeting.bodies));
+    world.pair_filter_mut().set_callback(move |world, pair| pair.allowed && !heavy(world, pair.bodies));
     world.pair_filter_mut().reports = true;
     assert_eq!(fall(world, ball), (true, vec![Rejection::Callback]));
 }
 
-/// Rules come before exclusions in the account of why; a removed body takes what was said about it along.
+/// Rules come before exclusions in the account of why; a removed body takes its exclusions along.
 #[test]
 fn reasons_in_order_and_forgotten_with_the_body() {
     let (mut world, floor, ball) = ball_and_floor();

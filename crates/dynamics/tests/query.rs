@@ -52,7 +52,7 @@ fn pose(world: &World, body: BodyId, local: &Pose) -> Pose {
     world.body(body).unwrap().pose() * *local
 }
 
-/// Every shape asked one by one.
+/// Every shape tested one by one.
 fn rays_by_hand(world: &World, ray: &Ray, limit: f64) -> Vec<f64> {
     let mut hits: Vec<f64> = world
         .iter_shapes()

@@ -87,7 +87,7 @@ fn flip_period_of_the_intermediate_axis() {
 
 /// RB-1: over 60 s in steps of 1 ms the angular momentum stays constant as a vector in the world.
 ///
-/// The specification asks for 1e-12 of an integrator whose state is the angular momentum itself. A body's state here is ω, so
+/// The specification requires 1e-12 of an integrator whose state is the angular momentum itself. A body's state here is ω, so
 /// L is rebuilt in each of the 60 000 steps; what is left of the rounding is 2e-12.
 #[test]
 fn angular_momentum_is_a_constant_vector() {

@@ -106,8 +106,8 @@ fn all_kinds(poses: usize) {
                 let mut pose = pose(place, &mut random, size);
                 if place == 1 {
                     // Brought to within a millionth of each other.
-                    let asked = [ConvexShape::try_from(&a), ConvexShape::try_from(&b)];
-                    let [Ok(ca), Ok(cb)] = asked else { continue };
+                    let shapes = [ConvexShape::try_from(&a), ConvexShape::try_from(&b)];
+                    let [Ok(ca), Ok(cb)] = shapes else { continue };
                     if let Ok(gap) = signed_distance(&ca, &cb, &pose, &mut GjkCache::default()) {
                         pose.translation -= (gap.distance - 1e-6) * gap.normal;
                     }

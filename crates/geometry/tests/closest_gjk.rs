@@ -146,8 +146,8 @@ fn flat_bodies() {
     let cross = ([-DVec3::X, DVec3::X], [-DVec3::Y, DVec3::Y]);
     let above = Pose::at(DVec3::new(0.2, 0.3, 0.5));
     assert_eq!(distance(&cross.0, &cross.1, &above), 0.5);
-    let meeting = signed_distance(&cross.0, &cross.1, &Pose::IDENTITY, &mut GjkCache::default()).unwrap();
-    assert_eq!((meeting.distance, meeting.normal.z.abs()), (0.0, 1.0));
+    let touching = signed_distance(&cross.0, &cross.1, &Pose::IDENTITY, &mut GjkCache::default()).unwrap();
+    assert_eq!((touching.distance, touching.normal.z.abs()), (0.0, 1.0));
     assert_eq!(distance(&DVec3::X, &DVec3::Y, &Pose::IDENTITY), 2.0_f64.sqrt());
     assert_eq!(distance(&DVec3::X, &DVec3::X, &Pose::IDENTITY), 0.0);
     let triangle = Triangle::from([DVec3::ZERO, DVec3::X, DVec3::Y]);
@@ -164,13 +164,13 @@ fn flat_bodies() {
 #[test]
 fn rounded_shapes_are_exact() {
     let (sphere, capsule) = (Sphere::new(0.5).unwrap(), Capsule::new(0.25, 2.0).unwrap());
-    let ask = |pose: Pose| signed_distance(&capsule, &sphere, &pose, &mut GjkCache::default()).unwrap();
-    assert_eq!(ask(Pose::at(DVec3::new(2.0, 0.0, 0.7))).distance, 1.25);
-    let overlapping = ask(Pose::at(DVec3::new(0.5, 0.0, 0.7)));
+    let search = |pose: Pose| signed_distance(&capsule, &sphere, &pose, &mut GjkCache::default()).unwrap();
+    assert_eq!(search(Pose::at(DVec3::new(2.0, 0.0, 0.7))).distance, 1.25);
+    let overlapping = search(Pose::at(DVec3::new(0.5, 0.0, 0.7)));
     assert_eq!((overlapping.distance, overlapping.normal), (-0.25, DVec3::X));
     assert_eq!(overlapping.point_a, DVec3::new(0.25, 0.0, 0.7));
     assert_eq!(overlapping.point_b, DVec3::new(0.0, 0.0, 0.7));
-    let on_axis = ask(Pose::at(DVec3::new(0.0, 0.0, 0.7)));
+    let on_axis = search(Pose::at(DVec3::new(0.0, 0.0, 0.7)));
     assert_eq!((on_axis.distance, on_axis.normal.z), (-0.75, 0.0));
     let concentric = signed_distance(&sphere, &sphere, &Pose::IDENTITY, &mut GjkCache::default()).unwrap();
     assert_eq!((concentric.distance, concentric.normal.length()), (-1.0, 1.0));

@@ -472,16 +472,22 @@ fn slow_bodies_do_not_walk_the_hierarchy() {
 fn bad_questions_are_refused() {
     let (mut cache, mut found) = (ContactCache::default(), Contacts::default());
     let (floor, sphere) = (Shape::half_space(DVec3::Z).unwrap(), Shape::sphere(1.0).unwrap());
-    let mut ask =
+    let mut contact_of =
         |a: &Shape, b: &Shape, pose: &Pose, margin: f64| collide(a, b, pose, margin, &mut cache, &mut found);
-    assert_eq!(ask(&floor, &floor, &Pose::IDENTITY, 0.0), Err(ContactError::BothUnbounded));
+    assert_eq!(contact_of(&floor, &floor, &Pose::IDENTITY, 0.0), Err(ContactError::BothUnbounded));
     let nan = Pose::at(DVec3::new(f64::NAN, 0.0, 0.0));
-    assert_eq!(ask(&sphere, &sphere, &nan, 0.0), Err(ContactError::Closest(ClosestError::InvalidPose)));
+    assert_eq!(
+        contact_of(&sphere, &sphere, &nan, 0.0),
+        Err(ContactError::Closest(ClosestError::InvalidPose))
+    );
     assert!(matches!(
-        ask(&sphere, &sphere, &Pose::IDENTITY, f64::NAN),
+        contact_of(&sphere, &sphere, &Pose::IDENTITY, f64::NAN),
         Err(ContactError::InvalidMargin { .. })
     ));
-    assert!(matches!(ask(&sphere, &sphere, &Pose::IDENTITY, -1.0), Err(ContactError::InvalidMargin { .. })));
+    assert!(matches!(
+        contact_of(&sphere, &sphere, &Pose::IDENTITY, -1.0),
+        Err(ContactError::InvalidMargin { .. })
+    ));
     let mut odd = ContactCache::new(ContactSettings { merge_angle: f64::NAN, ..ContactSettings::default() });
     let refused = collide(&sphere, &sphere, &Pose::IDENTITY, 0.0, &mut odd, &mut found);
     assert!(matches!(refused, Err(ContactError::InvalidMergeAngle { .. })));

@@ -176,7 +176,7 @@ fn integer_triangles_intersect(a: [[i64; 3]; 3], b: [[i64; 3]; 3]) -> bool {
 fn int_5_triangle_triangle_against_exact_integers() {
     let mut random = Random(5);
     let tolerances = Tolerances::default();
-    let (mut meeting, mut coplanar, mut flat) = (0, 0, 0);
+    let (mut intersecting, mut coplanar, mut flat) = (0, 0, 0);
     for case in 0..60_000 {
         // Half of the cases in a plane or with many equal coordinates.
         let range: u64 = if case % 2 == 0 { 7 } else { 3 };
@@ -195,7 +195,7 @@ fn int_5_triangle_triangle_against_exact_integers() {
         let float = |t: [[i64; 3]; 3]| Triangle::from(t.map(|p| DVec3::from_array(p.map(|x| x as f64))));
         let (t, u) = (float(a), float(b));
         flat += u32::from(t.normal().is_none() || u.normal().is_none());
-        meeting += u32::from(expected);
+        intersecting += u32::from(expected);
         let got = triangle_triangle(&t, &u, &tolerances);
         assert_eq!(got.is_some(), expected, "{a:?} {b:?}");
         assert_eq!(triangle_triangle(&u, &t, &tolerances).is_some(), expected, "swapped {a:?} {b:?}");
@@ -208,8 +208,8 @@ fn int_5_triangle_triangle_against_exact_integers() {
             }
         }
     }
-    println!("{meeting} meet, {coplanar} in one plane, {flat} with one of no area");
-    assert!(meeting > 8_000 && flat > 1_000);
+    println!("{intersecting} meet, {coplanar} in one plane, {flat} with one of no area");
+    assert!(intersecting > 8_000 && flat > 1_000);
 }
 
 /// Decided by clipping nothing: any corner inside, any triangle side through the box, any box edge through

@@ -104,7 +104,7 @@ fn step_control_reuses_its_states() {
     assert_eq!(clones, 0);
 }
 
-/// A method goes on with a state of another size, as when particles are born.
+/// A method goes on with a state of another size, as when particles are added.
 #[test]
 fn states_may_change_their_size_between_steps() {
     struct Grow;

@@ -30,7 +30,7 @@ const JOINT_KEYS: &[(&str, &str, &str)] = &[
     ("six-axis", "max_torque", "angular_effort"),
 ];
 
-/// Replaces old names in a tree and remembers where they were.
+/// Replaces old names in a tree and records where they were.
 #[derive(Debug, Default)]
 pub(crate) struct Deprecated {
     replaced: Notices,

@@ -164,12 +164,12 @@ mod tests {
     fn a_place_is_in_its_own_file() {
         let mut source = Source::new("a.toml", "x = 1\n".into());
         let start = source.add("b.toml", "y = 2".into());
-        let told = |at: usize| {
+        let place_of = |at: usize| {
             let place = source.place(Span::from(at..at + 1));
             (place.origin, place.line, place.column)
         };
-        assert_eq!(told(6), ("a.toml".into(), 2, 1));
-        assert_eq!(told(start), ("b.toml".into(), 1, 1));
-        assert_eq!(told(start + 4), ("b.toml".into(), 1, 5));
+        assert_eq!(place_of(6), ("a.toml".into(), 2, 1));
+        assert_eq!(place_of(start), ("b.toml".into(), 1, 1));
+        assert_eq!(place_of(start + 4), ("b.toml".into(), 1, 5));
     }
 }

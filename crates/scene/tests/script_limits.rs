@@ -134,8 +134,8 @@ fn are_stopped(scripts: &[(&str, &str)]) {
         let message = refusal(script).unwrap_or_default();
         let (took, first) = (began.elapsed(), message.lines().next().unwrap_or("not stopped"));
         println!("{took:8.2?} {:5} MB {script}\n         {first}", peak().unwrap_or(0) >> 20);
-        let told = message.starts_with("a.rhai:1:") && message.contains(words);
-        if !told || took > Duration::from_mins(1) {
+        let reported = message.starts_with("a.rhai:1:") && message.contains(words);
+        if !reported || took > Duration::from_mins(1) {
             wrong.push(format!("{took:?} {script}: {first}"));
         }
     }

@@ -98,6 +98,6 @@ async fn serve_connection(
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;
     };
-    // After the time limit the connection is dropped; the client cannot be told.
+    // After the time limit the connection is dropped; the client gets no message.
     let _ = tokio::time::timeout(limits.connection, whole).await;
 }

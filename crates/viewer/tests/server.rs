@@ -85,7 +85,7 @@ impl Client {
                 }
             }
         }
-        panic!("nothing of the kind was said");
+        panic!("no such message arrived");
     }
 
     fn frame(&mut self) -> Frame {
@@ -167,7 +167,7 @@ fn only_the_page_served_here_may_connect() {
         (Some(&own), "00000000000000000000000000000000"),
         (Some(&own), &token[1..]),
     ] {
-        let refused = try_connect(&server, origin, token).err().expect("somebody else got in");
+        let refused = try_connect(&server, origin, token).err().expect("another origin was accepted");
         assert_eq!(status_of(&refused), 403, "{origin:?} {token}");
     }
     assert_eq!(server.clients(), 0);

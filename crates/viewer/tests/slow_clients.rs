@@ -23,22 +23,22 @@ fn server() -> Server {
 fn closed(mut stream: TcpStream) -> (String, Duration) {
     let began = Instant::now();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let mut said = Vec::new();
-    if let Err(error) = stream.read_to_end(&mut said) {
+    let mut received = Vec::new();
+    if let Err(error) = stream.read_to_end(&mut received) {
         let waiting = [std::io::ErrorKind::WouldBlock, std::io::ErrorKind::TimedOut];
         assert!(!waiting.contains(&error.kind()), "still open after {:?}", began.elapsed());
     }
-    (String::from_utf8_lossy(&said).into_owned(), began.elapsed())
+    (String::from_utf8_lossy(&received).into_owned(), began.elapsed())
 }
 
-fn say(server: &Server, text: &str) -> TcpStream {
+fn send(server: &Server, text: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.write_all(text.as_bytes()).unwrap();
     stream
 }
 
 fn get(server: &Server, path: &str) -> String {
-    closed(say(server, &format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"))).0
+    closed(send(server, &format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"))).0
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn requests_half_sent_are_not_waited_for() {
         // Whole, but the next one does not come.
         "GET /gallery.json HTTP/1.1\r\nhost: a\r\n\r\n",
     ] {
-        closed(say(&server, half));
+        closed(send(&server, half));
     }
     assert!(get(&server, "/gallery.json").contains("200 OK"));
 }
@@ -64,7 +64,7 @@ fn requests_half_sent_are_not_waited_for() {
 #[test]
 fn requests_that_trickle_are_not_waited_for() {
     let server = server();
-    let mut stream = say(&server, "GET / HTTP/1.1\r\nx: ");
+    let mut stream = send(&server, "GET / HTTP/1.1\r\nx: ");
     let began = Instant::now();
     while stream.write_all(b"a").is_ok() {
         assert!(began.elapsed() < Duration::from_secs(20), "still open");
@@ -85,7 +85,7 @@ fn a_head_without_end_is_refused() {
 #[test]
 fn connections_are_counted() {
     let server = server();
-    let open: Vec<TcpStream> = (0..4 * LIMITS.connections).map(|_| say(&server, "GET")).collect();
+    let open: Vec<TcpStream> = (0..4 * LIMITS.connections).map(|_| send(&server, "GET")).collect();
     for stream in open {
         closed(stream);
     }
@@ -123,7 +123,7 @@ fn half_a_frame_is_not_waited_for() {
     let server = server();
     let address = server.address();
     let token = server.token();
-    let mut stream = say(
+    let mut stream = send(
         &server,
         &format!(
             "GET /socket?token={token} HTTP/1.1\r\nhost: {address}\r\norigin: http://{address}\r\nconnection: upgrade\r\n\

@@ -213,7 +213,7 @@ pub struct ForceAccumulator {
 }
 
 impl ForceAccumulator {
-    /// Forgets everything and makes room for this many bodies.
+    /// Clears all loads and makes room for this many bodies.
     pub fn clear(&mut self, bodies: usize) {
         self.uniform = DVec3::ZERO;
         if self.any_wrench || self.wrenches.len() != bodies {

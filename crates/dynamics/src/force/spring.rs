@@ -103,7 +103,7 @@ impl Spring {
         let (force, elastic) = if rest == 0.0 {
             (-k_s * d - k_d * u, -k_s * d)
         } else if length <= 1e-12 * rest.max(1.0) {
-            // Which way it would push cannot be told.
+            // The direction of the force is undefined.
             return None;
         } else {
             let (along, pull) = (d / length, k_s * (length - rest));

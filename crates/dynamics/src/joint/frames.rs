@@ -56,7 +56,7 @@ pub struct JointFrames {
 }
 
 impl JointFrames {
-    /// Between two bodies, with both frames at the origin of the world until said otherwise.
+    /// Between two bodies, with both frames at the origin of the world unless given.
     pub const fn between(a: BodyId, b: BodyId) -> Self {
         Self::new([Some(a), Some(b)])
     }
@@ -109,7 +109,7 @@ impl JointFrames {
         self
     }
 
-    /// Whether the two bodies may still touch; if not said, they may not.
+    /// Whether the two bodies may still touch; by default they may not.
     #[must_use]
     pub const fn colliding(mut self, collide: bool) -> Self {
         self.collide = collide;

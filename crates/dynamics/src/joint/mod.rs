@@ -1,6 +1,6 @@
 //! Joints: what holds two bodies together, or one to the world, and how they may still move.
 //!
-//! Each body carries a frame, and the joint speaks of frame B as seen from frame A. At rest, unless said otherwise, both
+//! Each body carries a frame, and the coordinates of the joint are those of frame B relative to frame A. At rest, unless given otherwise, both
 //! coincide. A constraint is a function C of the two poses; its rate is linear in the velocities,
 //!
 //!   Ċ = d·(v_B − v_A) + b·ω_B − a·ω_A,

@@ -1,4 +1,4 @@
-//! What a joint asks for, in a form that any simulator can work with.
+//! Constraint rows of a joint, in a form that any simulator can solve.
 
 use glam::DVec3;
 

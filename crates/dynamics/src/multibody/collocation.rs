@@ -68,7 +68,7 @@ impl Collocation {
         self.passes
     }
 
-    /// Forgets the accelerations of the last step: the motion was interrupted.
+    /// Discards the accelerations of the last step: the motion was interrupted.
     pub const fn restart(&mut self) {
         self.last = 0.0;
     }

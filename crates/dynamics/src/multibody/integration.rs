@@ -75,7 +75,7 @@ impl Stepper {
         })
     }
 
-    /// Forgets what it guesses the next step from.
+    /// Discards the history from which the next step is extrapolated.
     fn interrupt(&mut self) {
         match self {
             Self::Gauss(method) => method.restart(),
@@ -108,7 +108,7 @@ impl Stepper {
                 method.integrate(&mut system, t, t + h, y).map(|report| *next = Some(report.next_step))
             }
         };
-        // The acceleration's own complaint says more than the integrator's that a number was not finite.
+        // The error of the acceleration is more specific than that of the integrator, a number that is not finite.
         let failed = system.failure.take();
         if let Err(error) = done {
             return Err(failed.unwrap_or(error.into()));

@@ -2,7 +2,7 @@
 //!
 //! e is the error of all targets, weighted, and J its Jacobian. A step is δ = Jᵀ (J Jᵀ + μ 1)⁻¹ e over the joints that are not held at a
 //! limit; μ falls after a step that lessens |e| and grows after one that does not (Levenberg and Marquardt), so the iteration neither diverges
-//! near singular positions nor out of reach: there it ends at the nearest position it finds, and says so. A joint whose step leads beyond its limit
+//! near singular positions nor out of reach: there it ends at the nearest position it finds, and reports it. A joint whose step leads beyond its limit
 //! is put on it and left out of the step, and comes back as soon as the step leads inside.
 
 use super::DynamicsError;

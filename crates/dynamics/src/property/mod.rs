@@ -71,7 +71,7 @@ pub enum PropertyError {
     Unknown {
         /// Type of the component.
         component: String,
-        /// What was asked for.
+        /// The name that is not known.
         name: String,
         /// What there is.
         known: Vec<String>,

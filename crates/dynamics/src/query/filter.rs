@@ -28,7 +28,7 @@ impl fmt::Debug for QueryFilter<'_> {
 }
 
 impl QueryFilter<'_> {
-    pub(super) fn wants(&self, id: ShapeId, attached: &AttachedShape) -> bool {
+    pub(super) fn admits(&self, id: ShapeId, attached: &AttachedShape) -> bool {
         (self.sensors || !attached.sensor)
             && !self.exclude.contains(&attached.body)
             && self.groups.is_none_or(|groups| groups.admits(attached.groups))

@@ -52,19 +52,19 @@ impl QueryPipeline {
     }
 }
 
-/// Answers every question in its place; the first error in that order is the one that is told.
+/// Answers every question in its place; the first error in that order is the one that is returned.
 fn share<Q: Sync, A: Copy + Send>(
     questions: &[Q],
     threads: usize,
     answers: &mut Vec<Option<A>>,
-    ask: impl Fn(&Q) -> Result<Option<A>, QueryError> + Sync,
+    answer_one: impl Fn(&Q) -> Result<Option<A>, QueryError> + Sync,
 ) -> Result<(), QueryError> {
     answers.clear();
     answers.resize(questions.len(), None);
     let stretch = questions.len().div_ceil(threads.max(1)).max(LEAST_SHARE);
     let work = |questions: &[Q], answers: &mut [Option<A>]| {
         for (question, answer) in questions.iter().zip(answers) {
-            *answer = ask(question)?;
+            *answer = answer_one(question)?;
         }
         Ok(())
     };

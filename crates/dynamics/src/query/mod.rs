@@ -289,7 +289,7 @@ impl QueryPipeline {
         Ok(best)
     }
 
-    /// The shape behind a proxy, if the filter wants it.
+    /// The shape behind a proxy, if the filter admits it.
     fn candidate<'w>(
         &self,
         world: &'w World,
@@ -298,7 +298,7 @@ impl QueryPipeline {
     ) -> Option<(ShapeId, &'w AttachedShape)> {
         let id = self.shape_of(proxy)?;
         let attached = world.shape(id).ok()?;
-        filter.wants(id, attached).then_some((id, attached))
+        filter.admits(id, attached).then_some((id, attached))
     }
 }
 

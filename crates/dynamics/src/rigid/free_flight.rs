@@ -146,7 +146,7 @@ fn store<T: FourLanes>(motion: &mut [Motion], inertia: &[Inertia], places: [usiz
     }
 }
 
-/// One body that has no company of its kind, or turns too fast for one series.
+/// One body that does not fill a group of lanes, or turns too fast for one series.
 fn fly_alone(body: &mut Motion, inertia: &Inertia, h: f64) {
     let q = body.q.to_array();
     let w = into_body(q, body.omega.to_array());

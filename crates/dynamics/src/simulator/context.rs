@@ -8,7 +8,7 @@ use crate::world::{BodyId, Continuity, Counters, Epoch, Event, JointId, Status, 
 
 /// A world during a step.
 ///
-/// A step is a transaction. [`begin`](Self::begin) validates the step length, clears the events of the last step and tells
+/// A step is a transaction. [`begin`](Self::begin) validates the step length, clears the events of the last step and reports
 /// what has happened to the world since the simulator's own last step. The simulator then gathers loads, writes new
 /// states of the dynamic bodies, reports events and posts work to the energy ledger. [`finish`](Self::finish)
 /// moves the kinematic bodies along their paths, advances the clock, lists the bodies that moved, quarantines bodies whose

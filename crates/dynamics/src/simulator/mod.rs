@@ -30,7 +30,7 @@ use serde::de::DeserializeOwned;
 
 /// Something that moves a world.
 ///
-/// A step either succeeds, or leaves clock and bodies as they were and tells why; events and counters are those of the try.
+/// A step either succeeds, or leaves clock and bodies as they were and returns why; events and counters are those of the attempt.
 pub trait Simulator: Send + std::fmt::Debug {
     /// Type name and settings, so that the registry can make it again.
     fn description(&self) -> Description;
@@ -55,7 +55,7 @@ pub trait Simulator: Send + std::fmt::Debug {
         None
     }
 
-    /// What it does with what a world may hold; see [`unsupported`]. A simulator that does not say otherwise claims everything.
+    /// What it does with what a world may hold; see [`unsupported`]. The default claims everything.
     fn capabilities(&self) -> Capabilities {
         Capabilities::ALL
     }
@@ -70,7 +70,7 @@ pub trait Simulator: Send + std::fmt::Debug {
         None
     }
 
-    /// What it remembers from earlier steps and needs to go on bit for bit; empty for most.
+    /// State kept from earlier steps that is needed to go on bit for bit; empty for most.
     fn save_state(&self) -> Vec<u8> {
         Vec::new()
     }

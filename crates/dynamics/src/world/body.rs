@@ -56,7 +56,7 @@ pub struct ShapePart {
     /// A sensor reports touches and resists none.
     pub sensor: bool,
     /// A direction in the body frame: resists only what comes against it, and lets everything else pass (a platform that can be
-    /// jumped through from below). Only `realtime` knows such shapes.
+    /// jumped through from below). Only `realtime` supports such shapes.
     pub one_way: Option<DVec3>,
 }
 
@@ -167,7 +167,7 @@ impl Body {
         Self::new(Status::Fixed)
     }
 
-    /// A body that moves as told.
+    /// A body whose motion is prescribed.
     pub fn kinematic(path: Path) -> Self {
         Self { path: Some(path), ..Self::new(Status::Kinematic) }
     }
@@ -233,7 +233,7 @@ impl Body {
         self
     }
 
-    /// Mass from the volume of the shapes, kg/m³ (1000 unless said otherwise).
+    /// Mass from the volume of the shapes, kg/m³ (default 1000).
     #[must_use]
     pub fn density(mut self, density: f64) -> Self {
         self.mass = MassSource::Density(density);
@@ -304,14 +304,14 @@ impl Body {
         self
     }
 
-    /// Factor on uniform gravity: 0 floats, −1 falls up. 1 unless said otherwise.
+    /// Factor on uniform gravity: 0 floats, −1 falls up. Default 1.
     #[must_use]
     pub fn gravity_scale(mut self, scale: f64) -> Self {
         self.gravity_scale = scale;
         self
     }
 
-    /// A body that never turns, as if its moments of inertia were infinite: characters, say.
+    /// A body that never turns, as if its moments of inertia were infinite, such as a character.
     #[must_use]
     pub fn lock_rotations(mut self) -> Self {
         self.rotation_locked = true;

@@ -1,7 +1,7 @@
 //! Epochs: which world it is, how often it has been stepped, and by which simulator last.
 //!
 //! A simulator mirrors the bodies of a world in arrays of its own and trusts them from step to step. The change log lists what was changed
-//! between steps; an epoch tells the rest: that another simulator has stepped the world meanwhile, or that it is another world, such as
+//! between steps; an epoch covers the rest: that another simulator has stepped the world meanwhile, or that it is another world, such as
 //! one restored from a snapshot.
 //!
 //! Simulators are numbered by the world in the order of their first steps. Numbers and counts are part of a snapshot, the identity of a world

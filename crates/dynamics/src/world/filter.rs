@@ -80,7 +80,7 @@ impl PairSet {
         self.group_pairs.insert((a.min(b), a.max(b)));
     }
 
-    /// Forgets everything said about a body.
+    /// Removes all exclusions and rules of a body.
     pub fn forget_body(&mut self, body: BodyId) {
         self.bodies.remove(&body);
         self.body_pairs.retain(|(a, b)| *a != body && *b != body);

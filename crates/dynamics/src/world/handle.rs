@@ -150,7 +150,7 @@ impl<K: Handle, T> HandleMap<K, T> {
         self.slots.len() - self.slots.iter().filter(|slot| slot.value.is_none()).count()
     }
 
-    /// Whether nothing lives here.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.slots.iter().all(|slot| slot.value.is_none())
     }

@@ -19,7 +19,7 @@ pub(crate) struct Joints {
 
 impl World {
     /// (where, what) ⇒ id of the new joint; refused without a trace if something is wrong with it. Its bodies wake up, and do not
-    /// touch each other any more unless the joint_frames says so.
+    /// touch each other any more unless the joint frames allow it.
     pub fn add_joint(
         &mut self,
         joint_frames: JointFrames,
@@ -185,7 +185,7 @@ impl World {
         }
     }
 
-    /// Takes out a joint that broke, and says so.
+    /// Removes a joint that broke and adds the event.
     pub(crate) fn break_joint(&mut self, id: JointId, time: f64) {
         let Ok(record) = self.joint(id) else { return };
         let bodies = record.bodies;

@@ -225,7 +225,7 @@ impl Rise {
     }
 }
 
-/// What tells whether a passive scene gains energy. Its energy may not rise above what it had, and whatever dissipates may not give back:
+/// Detects whether a passive scene gains energy. Its energy may not rise above what it had, and whatever dissipates may not give back:
 /// the sum of the work of contacts, joints, damping and forces without potential may not rise above its least value. The error of an
 /// integrator, which may go up and down, counts for the first only; so do contacts that store energy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

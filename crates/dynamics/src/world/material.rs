@@ -1,4 +1,4 @@
-//! Materials, and how two of them meet.
+//! Materials, and the coefficients of a pair of them.
 
 use super::MaterialId;
 use crate::component;
@@ -208,7 +208,7 @@ impl CombineRules {
         }
     }
 
-    /// Forgets every exception that names this material.
+    /// Removes every exception that names this material.
     pub(super) fn forget(&mut self, material: MaterialId) {
         self.pairs.retain(|(a, b), _| *a != material && *b != material);
     }

@@ -33,7 +33,7 @@ pub struct AttachedShape {
 const SURFACE_SEGMENTS: u32 = 32;
 
 impl AttachedShape {
-    /// Its closed surface in triangles, made when first asked for; nothing if it bounds no volume.
+    /// Its closed surface in triangles, computed at its first use; nothing if it bounds no volume.
     pub fn closed_surface(&self) -> Option<&TriangleMesh> {
         self.surface
             .get_or_init(|| self.shape.surface(SURFACE_SEGMENTS).ok().filter(TriangleMesh::is_solid))
@@ -90,7 +90,7 @@ fn take<T: PropertyType>(given: &Properties, name: &str) -> Result<T, String> {
         .ok_or_else(|| format!("`{name}` must be {}", T::TYPE.describe()))
 }
 
-fn say<T>(result: Result<T, impl std::fmt::Display>) -> Result<T, String> {
+fn described<T>(result: Result<T, impl std::fmt::Display>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
     let height = |doc| length("height", doc);
     let vertices = || spec("vertices", ValueType::Vec3List, None, "m", Allowed::Finite, "Points");
     shapes.register(Entry::new("sphere", "Ball about the origin", vec![radius()], |given| {
-        say(Shape::sphere(take(given, "radius")?))
+        described(Shape::sphere(take(given, "radius")?))
     }))?;
     shapes.register(Entry::new(
         "box",
@@ -113,25 +113,25 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
             Allowed::Positive,
             "Half the length of each side",
         )],
-        |given| say(Shape::cuboid(take(given, "half_extents")?)),
+        |given| described(Shape::cuboid(take(given, "half_extents")?)),
     ))?;
     shapes.register(Entry::new(
         "cylinder",
         "Cylinder about the z axis, centred",
         vec![radius(), height("Full height")],
-        |given| say(Shape::cylinder(take(given, "radius")?, take(given, "height")?)),
+        |given| described(Shape::cylinder(take(given, "radius")?, take(given, "height")?)),
     ))?;
     shapes.register(Entry::new(
         "capsule",
         "Cylinder about the z axis with a half ball on each end, centred",
         vec![radius(), height("Height of the cylinder, without the caps")],
-        |given| say(Shape::capsule(take(given, "radius")?, take(given, "height")?)),
+        |given| described(Shape::capsule(take(given, "radius")?, take(given, "height")?)),
     ))?;
     shapes.register(Entry::new(
         "cone",
         "Cone about the z axis, point up, its centre of mass at the origin",
         vec![radius(), height("Full height")],
-        |given| say(Shape::cone(take(given, "radius")?, take(given, "height")?)),
+        |given| described(Shape::cone(take(given, "radius")?, take(given, "height")?)),
     ))?;
     shapes.register(Entry::new(
         "ellipsoid",
@@ -144,7 +144,7 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
             Allowed::Positive,
             "Half the length of each axis",
         )],
-        |given| say(Shape::ellipsoid(take(given, "semi_axes")?)),
+        |given| described(Shape::ellipsoid(take(given, "semi_axes")?)),
     ))?;
     shapes.register(Entry::new(
         "half-space",
@@ -157,10 +157,10 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
             Allowed::Direction,
             "Points out of the solid",
         )],
-        |given| say(Shape::half_space(take(given, "normal")?)),
+        |given| described(Shape::half_space(take(given, "normal")?)),
     ))?;
     shapes.register(Entry::new("convex", "Convex hull of points", vec![vertices()], |given| {
-        say(Shape::convex_hull(&take::<Vec<DVec3>>(given, "vertices")?))
+        described(Shape::convex_hull(&take::<Vec<DVec3>>(given, "vertices")?))
     }))?;
     shapes.register(Entry::new(
         "mesh",
@@ -181,7 +181,7 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
             for face in take::<Vec<Vec<u32>>>(given, "faces")? {
                 soup.push_face(&face);
             }
-            say(Shape::mesh(say(TriangleMesh::from_soup(&soup))?))
+            described(Shape::mesh(described(TriangleMesh::from_soup(&soup))?))
         },
     ))?;
     shapes.register(Entry::new(
@@ -194,7 +194,7 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
                 None,
                 "m",
                 Allowed::Finite,
-                "x, y of one point after the other, counter-clockwise about the origin and seen whole from there: x to the right of who looks along the way, y up",
+                "x, y of one point after the other, counter-clockwise about the origin and seen whole from there: x to the right when looking along the way, y up",
             ),
             spec("way", ValueType::Vec3List, None, "m", Allowed::Finite, "Where the origin of the profile goes"),
         ],
@@ -204,7 +204,7 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
                 return Err("`profile` takes two numbers for each point".into());
             }
             let profile: Vec<DVec2> = profile.chunks_exact(2).map(DVec2::from_slice).collect();
-            say(Shape::mesh(say(generate::swept(&profile, &take::<Vec<DVec3>>(given, "way")?))?))
+            described(Shape::mesh(described(generate::swept(&profile, &take::<Vec<DVec3>>(given, "way")?))?))
         },
     ))?;
     shapes.register(Entry::new(
@@ -234,13 +234,13 @@ pub(crate) fn register(shapes: &mut Catalogue<Shape>) -> Result<(), RegistryErro
             let spacing: Vec<f64> = take(given, "spacing")?;
             let [dx, dy] = spacing[..] else { return Err("`spacing` takes two numbers".into()) };
             let (rows, columns): (i64, i64) = (take(given, "rows")?, take(given, "columns")?);
-            let field = say(HeightField::new(
+            let field = described(HeightField::new(
                 rows as usize,
                 columns as usize,
                 DVec2::new(dx, dy),
                 take(given, "heights")?,
             ))?;
-            say(Shape::height_field(field))
+            described(Shape::height_field(field))
         },
     ))
 }

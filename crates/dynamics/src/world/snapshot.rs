@@ -76,7 +76,7 @@ struct MaterialImage {
     description: Description,
 }
 
-/// What makes a simulator, and what it remembers.
+/// Description of a simulator and its saved state.
 type SimulatorImage = (Description, Vec<u8>);
 
 /// Everything in a world that is not code.
@@ -127,7 +127,7 @@ impl World {
         self.write(None)
     }
 
-    /// World and what its simulator remembers ⇒ bytes.
+    /// World and saved state of its simulator ⇒ bytes.
     pub fn snapshot_with(&self, simulator: &dyn Simulator) -> Result<Vec<u8>, Error> {
         self.write(Some((simulator.description(), simulator.save_state())))
     }

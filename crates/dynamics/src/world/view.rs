@@ -379,7 +379,7 @@ impl<'w> BodyMut<'w> {
         Ok(())
     }
 
-    /// Lets a kinematic body move to a pose, where it arrives after `dt` seconds (the length of the next step, say) and stays. It pushes what is in
+    /// Lets a kinematic body move to a pose, where it arrives after `dt` seconds (usually the length of the next step) and stays. It pushes what is in
     /// its way with the velocity that follows.
     ///
     /// ```

@@ -4,7 +4,7 @@
 //! the point of Ψ farthest along −p. All of Ψ lies beyond the plane through w across p, so
 //!
 //! p·w/|p| ≤ distance ≤ |p|,  and the search ends when the gap |p|² − p·w is no more than rounding allows:
-//! ε_r |p|² from the wish for accuracy, or a few ulps of |p| · (size of the coordinates) from w's own
+//! ε_r |p|² from the requested accuracy, or a few ulps of |p| · (size of the coordinates) from w's own
 //! rounding.
 //!
 //! Otherwise w joins the corners, those not needed for the new p leave, and |p| has become smaller; where it

@@ -107,7 +107,7 @@ impl<'a, A: Support, B: Support> MovingSearch<'a, A, B> {
             point_a += weight * corner.a;
             point_b += weight * corner.b;
         }
-        // On curved sides corners crowd together, and their mixtures slide along the surface; p does not.
+        // On curved sides corners lie close together, and their mixtures slide along the surface; p does not.
         let middle = point_a.midpoint(point_b);
         let (point_a, point_b) = (middle - 0.5 * length * normal, middle + 0.5 * length * normal);
         let (radius_a, radius_b) = (self.pair.a.radius(), self.pair.b.radius());

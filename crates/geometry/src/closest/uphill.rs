@@ -1,6 +1,6 @@
 //! The last digits of the distance of curved shapes.
 //!
-//! On a round surface corners crowd together until the simplex between them is all rounding. The direction
+//! On a round surface corners lie close together until the simplex between them is all rounding. The direction
 //! m = p/|p| is good by then, and is made better by itself: for any unit m, L(m) = m·w(m) is a lower bound of
 //! the distance, w(m) being the farthest point of Ψ along −m, and |w(m)| an upper one. L's gradient across m
 //! is g = w − L m, so m goes to m + s g, normalised, for as long as L grows; 1/s is the curvature

@@ -21,7 +21,7 @@ use super::{FieldError, FillRule};
 /// feature.
 const NUDGE: f64 = 1e-7;
 
-/// One meeting of a line and a triangle.
+/// An intersection of a line and a triangle.
 #[derive(Clone, Copy)]
 struct Hit {
     place: f64,

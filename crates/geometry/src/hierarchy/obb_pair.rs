@@ -44,12 +44,12 @@ pub struct ObbContacts {
 /// Workspace of a query, owned by the caller.
 #[derive(Clone, Debug, Default)]
 pub struct ObbScratch {
-    stack: Vec<Meeting>,
+    stack: Vec<NodePair>,
 }
 
 /// Two children and the frame of B's (or of the parent of its triangle) relative to A's.
 #[derive(Clone, Copy, Debug)]
-struct Meeting {
+struct NodePair {
     a: Child,
     b: Child,
     r: DMat3,
@@ -75,12 +75,12 @@ impl ObbTree {
         let world = (pose.rotation_matrix(), pose.translation);
         let stack = &mut scratch.stack;
         stack.clear();
-        let start = Meeting { a: self.root, b: other.root, r: world.0, t: world.1 };
+        let start = NodePair { a: self.root, b: other.root, r: world.0, t: world.1 };
         contacts.cost.volume_transforms = 1;
         stack.push(self.enter_a(other.enter_b(start)));
-        while let Some(meeting) = stack.pop() {
-            if let (Some(i), Some(j)) = (self.leaf(meeting.a), other.leaf(meeting.b)) {
-                if !self.skip_leaf_test && self.apart(other, &meeting, &mut contacts.cost) {
+        while let Some(pair) = stack.pop() {
+            if let (Some(i), Some(j)) = (self.leaf(pair.a), other.leaf(pair.b)) {
+                if !self.skip_leaf_test && self.apart(other, &pair, &mut contacts.cost) {
                     continue;
                 }
                 if self.test_triangles(other, i, j, &world, report, contacts) && report.first_only {
@@ -88,21 +88,21 @@ impl ObbTree {
                 }
                 continue;
             }
-            if self.apart(other, &meeting, &mut contacts.cost) {
+            if self.apart(other, &pair, &mut contacts.cost) {
                 continue;
             }
-            match (self.size_of(meeting.a), other.size_of(meeting.b)) {
+            match (self.size_of(pair.a), other.size_of(pair.b)) {
                 (Some(size_a), size_b) if size_b.is_none_or(|size_b| size_a >= size_b) => {
-                    if let Child::Node(index) = meeting.a {
+                    if let Child::Node(index) = pair.a {
                         for child in self.nodes[index as usize].children {
-                            stack.push(self.enter_a(Meeting { a: child, ..meeting }));
+                            stack.push(self.enter_a(NodePair { a: child, ..pair }));
                         }
                     }
                 }
                 _ => {
-                    if let Child::Node(index) = meeting.b {
+                    if let Child::Node(index) = pair.b {
                         for child in other.nodes[index as usize].children {
-                            stack.push(other.enter_b(Meeting { b: child, ..meeting }));
+                            stack.push(other.enter_b(NodePair { b: child, ..pair }));
                         }
                     }
                 }
@@ -135,25 +135,25 @@ impl ObbTree {
     }
 
     /// From the frame of A's parent to that of A itself; a triangle stays with its parent.
-    fn enter_a(&self, meeting: Meeting) -> Meeting {
-        let Child::Node(index) = meeting.a else { return meeting };
+    fn enter_a(&self, pair: NodePair) -> NodePair {
+        let Child::Node(index) = pair.a else { return pair };
         let back = self.rotation(index).transpose();
-        let t = back * (meeting.t - self.nodes[index as usize].translation);
-        Meeting { r: back * meeting.r, t, ..meeting }
+        let t = back * (pair.t - self.nodes[index as usize].translation);
+        NodePair { r: back * pair.r, t, ..pair }
     }
 
     /// The same for B.
-    fn enter_b(&self, meeting: Meeting) -> Meeting {
-        let Child::Node(index) = meeting.b else { return meeting };
-        let t = meeting.r * self.nodes[index as usize].translation + meeting.t;
-        Meeting { r: meeting.r * self.rotation(index), t, ..meeting }
+    fn enter_b(&self, pair: NodePair) -> NodePair {
+        let Child::Node(index) = pair.b else { return pair };
+        let t = pair.r * self.nodes[index as usize].translation + pair.t;
+        NodePair { r: pair.r * self.rotation(index), t, ..pair }
     }
 
     /// Whether a box of at least one side parts the two.
-    fn apart(&self, other: &Self, meeting: &Meeting, cost: &mut PairCost) -> bool {
-        let Meeting { r, t, .. } = meeting;
+    fn apart(&self, other: &Self, pair: &NodePair, cost: &mut PairCost) -> bool {
+        let NodePair { r, t, .. } = pair;
         cost.volume_tests += 1;
-        match (meeting.a, meeting.b) {
+        match (pair.a, pair.b) {
             (Child::Node(a), Child::Node(b)) => {
                 let (a, b) = (self.nodes[a as usize].half_extents, other.nodes[b as usize].half_extents);
                 boxes_disjoint(a, b, r, *t, SatMode::Full15)

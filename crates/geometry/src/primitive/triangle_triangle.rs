@@ -3,7 +3,7 @@
 //! If neither lies strictly on one side of the other's plane, they intersect iff some side of one intersects
 //! the other triangle: the ends of the common segment lie on sides, and if one lies inside the other in one
 //! plane, its sides do. Six segment–triangle tests therefore decide every case, corners in the plane and
-//! coplanar triangles included, and their meeting points span the common segment. The nearest points of
+//! coplanar triangles included, and their intersection points span the common segment. The nearest points of
 //! disjoint triangles lie on two sides or on a corner and a face: 9 + 6 tests. Triangles that are clearly
 //! apart are measured by a search, which needs fewer.
 

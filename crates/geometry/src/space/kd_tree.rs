@@ -220,7 +220,7 @@ impl KdTree {
         (side(true) || side(false)).then_some((axis, cut))
     }
 
-    /// Asks the boxes of a node and of those below it that a box may overlap.
+    /// Visits the boxes of a node and of those below it that a box may overlap.
     fn below(
         &self,
         bounds: &Aabb,

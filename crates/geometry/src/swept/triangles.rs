@@ -295,12 +295,12 @@ fn vertex_edge(p: MovingPoint, edge: [MovingPoint; 2]) -> Option<FeatureHit> {
         return roots.iter().find_map(|&s| touching(if s < END { 0.0 } else { s.min(1.0) }));
     }
     // All on one line: the corner touches one of the edge's ends.
-    let meeting = |end: MovingPoint| {
+    let crossing = |end: MovingPoint| {
         let (from, rate) = difference(p, end);
         let s = -from.dot(rate) / rate.length_squared();
         (-END..=1.0 + END).contains(&s).then(|| touching(s.clamp(0.0, 1.0)))?
     };
-    first_of(meeting(edge[0]), meeting(edge[1]))
+    first_of(crossing(edge[0]), crossing(edge[1]))
 }
 
 /// Whether the corner lies on the edge at s. The normal is the direction the corner comes from, across the

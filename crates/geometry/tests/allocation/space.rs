@@ -30,7 +30,7 @@ fn steps_in_steady_state_allocate_nothing() {
             }
             let mut changes = PairChanges::default();
             let mut run = |steps: usize| {
-                let mut told = 0;
+                let mut reported = 0;
                 for step in 0..steps {
                     let phase = step % PERIOD;
                     let swing = phase.min(PERIOD - phase) as f64;
@@ -39,14 +39,14 @@ fn steps_in_steady_state_allocate_nothing() {
                         space.update(*id, &bounds).unwrap();
                     }
                     space.step(1, &mut changes);
-                    told += changes.appeared.len();
+                    reported += changes.appeared.len();
                 }
-                told
+                reported
             };
             run(WARM);
-            let mut told = 0;
-            let allocated = allocations(|| told = run(4 * PERIOD));
-            assert!(told > 100, "something happens: {told}");
+            let mut reported = 0;
+            let allocated = allocations(|| reported = run(4 * PERIOD));
+            assert!(reported > 100, "something happens: {reported}");
             assert_eq!(allocated, 0, "{} at {speed} m a step", kind.name());
         }
     }

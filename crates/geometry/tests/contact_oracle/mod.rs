@@ -343,7 +343,7 @@ pub struct Worst {
     /// Separations of manifolds, with both exchanged or moved: a face is taken for the other's where they are
     /// alike.
     pub manifold_moved: f64,
-    /// Asked again with the cache, and after a little motion.
+    /// Computed again with the cache, and after a little motion.
     pub cached: f64,
     /// Poses in which the boolean, the distance and the manifold do not agree on whether they touch.
     pub disagreements: usize,
@@ -385,8 +385,9 @@ fn compare(
     cache: &mut PieceCache,
 ) {
     let (piece_a, piece_b) = (a.piece(), b.piece());
-    let ask = |pose: &Pose| distance_pieces(&piece_a, &piece_b, pose, &mut PieceCache::default()).unwrap();
-    let nearest = ask(pose);
+    let distance_at =
+        |pose: &Pose| distance_pieces(&piece_a, &piece_b, pose, &mut PieceCache::default()).unwrap();
+    let nearest = distance_at(pose);
     let unit = a.size().max(b.size()).max(nearest.distance.abs());
     let mut error = reach_error(&nearest, a, b, pose);
     let witness = witness_error(&nearest, a, b, pose);
@@ -405,7 +406,7 @@ fn compare(
     note(&mut worst.swapped, (back.distance - nearest.distance).abs() / unit);
     let common = random.pose(10.0);
     let moved_pose = common.relative(&(common * *pose));
-    note(&mut worst.moved, (ask(&moved_pose).distance - nearest.distance).abs() / unit);
+    note(&mut worst.moved, (distance_at(&moved_pose).distance - nearest.distance).abs() / unit);
 
     let margin = 0.1 * random.between(0.0, 1.0) * unit;
     let collide = |pose: &Pose, cache: &mut PieceCache| {

@@ -63,7 +63,7 @@ impl Model {
         space.step(threads, &mut changes);
         assert!(changes.appeared.is_sorted() && changes.vanished.is_sorted());
         for pair in &changes.vanished {
-            let place = self.pairs.binary_search(pair).expect("only a pair that was told can vanish");
+            let place = self.pairs.binary_search(pair).expect("only a reported pair can vanish");
             self.pairs.remove(place);
         }
         for pair in &changes.appeared {

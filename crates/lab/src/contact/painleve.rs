@@ -33,7 +33,7 @@ fn sliding_limit(_: &str, _: f64) -> Option<f64> {
 
 /// A thrown body loses its speed v to friction within v/μg, not counting its flights; so long it is watched, in units of v/μg. Flights together last
 /// no longer than 2w/g(1 − e), w² = v² + 2gℓ, if friction turns all of v upwards at once and the body falls from its length ℓ; above this e
-/// nothing is asked.
+/// nothing is required.
 const PATIENCE: f64 = 4.0;
 const BOUNCIEST: f64 = 0.95;
 

@@ -1,4 +1,4 @@
-//! One step of a second-order system, as a method is asked to make it.
+//! One step of a second-order system, as a method receives it.
 
 use super::{check_velocity, evaluate};
 use crate::{SecondOrder, State, StepError};

@@ -2,7 +2,7 @@
 //!
 //! Area. For a loop p₀ … p₍ₙ₋₁₎ the vector n = Σ (pᵢ − p₀) × (pᵢ₊₁ − p₀) is twice the (signed) area along the
 //! normal. With L the longest distance of a corner from p₀, h = |n| / L bounds the width of the face. Coordinates
-//! of size M carry rounding of about ε M, so h ≤ 4 ε M cannot be told from a line: such a face has zero area.
+//! of size M carry rounding of about ε M, so h ≤ 4 ε M cannot be distinguished from a line: such a face has zero area.
 //! Dividing all coordinates by M first (so that M = 1) keeps every product in range.
 
 use std::collections::HashMap;

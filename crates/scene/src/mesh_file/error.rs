@@ -73,7 +73,7 @@ pub enum MeshFileError {
         /// What is wrong there.
         problem: GltfProblem,
     },
-    /// A soup handed to a writer refers to a vertex it does not have.
+    /// A soup given to a writer refers to a vertex it does not have.
     #[error("face {face} refers to vertex {index}, but the soup has {vertices}")]
     FaceOutOfRange {
         /// Face number from 0.
@@ -83,7 +83,7 @@ pub enum MeshFileError {
         /// How many there are.
         vertices: usize,
     },
-    /// A coordinate handed to a writer cannot be stored in the format.
+    /// A coordinate given to a writer cannot be stored in the format.
     #[error("vertex {vertex} has a coordinate that {format} cannot store (not finite, or too large)")]
     Unstorable {
         /// Vertex number from 0.
@@ -96,7 +96,7 @@ pub enum MeshFileError {
 /// What can be wrong with a line of an OBJ file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjProblem {
-    /// `v` wants three numbers.
+    /// `v` needs three numbers.
     #[error("a vertex needs 3 coordinates, found {found}")]
     TooFewCoordinates {
         /// How many there are.
@@ -130,7 +130,7 @@ pub enum ObjProblem {
         /// How many there are.
         vertices: usize,
     },
-    /// `f` wants three corners.
+    /// `f` needs three corners.
     #[error("a face needs at least 3 corners, found {found}")]
     TooFewCorners {
         /// How many there are.

@@ -193,7 +193,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether faces are of the group or object wanted; without a wish they always are.
+/// Whether faces are of the requested group or object; without a request they always are.
 #[derive(Clone, Copy)]
 struct Selection<'a> {
     wanted: Option<&'a str>,

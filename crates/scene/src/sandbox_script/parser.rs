@@ -39,9 +39,9 @@ pub(super) fn parse(text: &str) -> Read<Table> {
     let mut lexer = Lexer::new(text);
     let ahead = lexer.next()?;
     let mut parser = Parser { lexer, ahead, values: 0 };
-    let (mut script, mut said) = (Table::default(), BTreeSet::new());
+    let (mut script, mut seen) = (Table::default(), BTreeSet::new());
     while parser.ahead.0 != Token::End {
-        parser.entry(&mut script, &mut said, None, 0)?;
+        parser.entry(&mut script, &mut seen, None, 0)?;
     }
     Ok(script)
 }
@@ -62,7 +62,7 @@ impl Parser<'_> {
     fn entry(
         &mut self,
         into: &mut Table,
-        said: &mut BTreeSet<String>,
+        seen: &mut BTreeSet<String>,
         block: Option<&Key>,
         depth: usize,
     ) -> Read<()> {
@@ -72,7 +72,7 @@ impl Parser<'_> {
         };
         let key = Key { name, span };
         let is_block = self.ahead.0 == Token::Open;
-        if (!is_block || !MANY.contains(&key.name.as_str())) && !said.insert(key.name.clone()) {
+        if (!is_block || !MANY.contains(&key.name.as_str())) && !seen.insert(key.name.clone()) {
             let message = format!("`{}` is given already", key.name);
             return Err(Fault::new(key.span, Problem::Syntax(message)));
         }
@@ -100,9 +100,9 @@ impl Parser<'_> {
     fn block(&mut self, name: &Key, depth: usize) -> Read<Table> {
         self.count(depth)?;
         self.take()?;
-        let (mut table, mut said) = (Table::default(), BTreeSet::new());
+        let (mut table, mut seen) = (Table::default(), BTreeSet::new());
         while self.ahead.0 != Token::Close {
-            self.entry(&mut table, &mut said, Some(name), depth)?;
+            self.entry(&mut table, &mut seen, Some(name), depth)?;
         }
         self.take()?;
         Ok(table)

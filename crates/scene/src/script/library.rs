@@ -50,7 +50,7 @@ impl Growing<'_> {
     }
 }
 
-/// Calls a function with an element, or with that and its place or key if it wants both.
+/// Calls a function with an element, or with that and its place or key if it takes both.
 fn call(
     context: &NativeCallContext<'_>,
     function: &FnPtr,

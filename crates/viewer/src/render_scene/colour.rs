@@ -1,6 +1,6 @@
 //! Colours of bodies.
 //!
-//! Copies of a body (`brick[0]`, `brick[1]`, …) share a hue and differ a little in lightness, so that they can be told apart. Static
+//! Copies of a body (`brick[0]`, `brick[1]`, …) share a hue and differ a little in lightness, so that they can be distinguished. Static
 //! bodies are grey, kinematic ones slate. Neighbours in the list of hues differ in lightness too, for colour-blind users.
 
 use rattleback_dynamics::Status;

@@ -53,8 +53,8 @@ impl Frame {
         let centers = world.iter_bodies().filter(|body| body.status() == Status::Dynamic);
         let (count, sum) =
             centers.fold((0.0, DVec3::ZERO), |(n, sum), body| (n + 1.0, sum + body.center_of_mass()));
-        let crowd = if count > 0.0 { sum / count - all.center() } else { DVec3::ZERO };
-        Self::new(&all, direction(&all, up, crowd))
+        let centroid_offset = if count > 0.0 { sum / count - all.center() } else { DVec3::ZERO };
+        Self::new(&all, direction(&all, up, centroid_offset))
     }
 
     fn new(all: &Aabb, toward: DVec3) -> Self {
@@ -102,13 +102,13 @@ fn crowd_box(mut boxes: Vec<Aabb>) -> Option<Aabb> {
 }
 
 /// Direction to the camera, on the side of the box that most bodies are on.
-fn direction(all: &Aabb, up: DVec3, crowd: DVec3) -> DVec3 {
+fn direction(all: &Aabb, up: DVec3, centroid_offset: DVec3) -> DVec3 {
     let (east, north) = horizontal(up);
     let extent = |axis: DVec3| (all.half_extents() * axis.abs()).element_sum();
     let (along, across) = if extent(north) > extent(east) { (north, east) } else { (east, -north) };
     let ratio = extent(along) / extent(across).max(extent(up)).max(1e-300);
     let toward = if ratio > LONG.1 {
-        let end = if crowd.dot(along) < 0.0 { -along } else { along };
+        let end = if centroid_offset.dot(along) < 0.0 { -along } else { along };
         2.2 * end + 0.5 * across + 0.75 * up
     } else if ratio > LONG.0 {
         0.5 * along + 1.4 * across + 0.55 * up

@@ -80,7 +80,7 @@ impl Drags {
         }
     }
 
-    /// Forgets all springs, because the world they act on is gone.
+    /// Removes all springs, because their world no longer exists.
     pub fn clear(&mut self) {
         self.springs.clear();
     }

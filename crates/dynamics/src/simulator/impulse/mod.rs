@@ -228,7 +228,7 @@ impl Impulse {
 
     /// Registers a callback for every collision, slow ones included, at its time within the step; it replaces
     /// the previous one. So that collisions arrive in the order of time, steps run on one thread while a
-    /// callback is registered, whatever `threads` says.
+    /// callback is registered, whatever `threads` is.
     pub fn on_collision(&mut self, observer: impl FnMut(&CollisionInfo<'_>) + Send + Sync + 'static) {
         self.partition_set.observer = CollisionObserver::new(observer);
     }

@@ -194,7 +194,7 @@ pub(super) const MAX_STOPS_PER_BODY: usize = 8;
 /// Steps between two searches for islands that may sleep.
 pub(super) const SLEEP_CHECK_INTERVAL: u64 = 8;
 /// Largest drift of a still body, as a fraction of `sleep_speed` × `sleep_time`, and its largest rotation,
-/// rad. Speed alone tells neither rest from slow rolling nor from the spinning of a small body.
+/// rad. Speed alone does not distinguish rest from slow rolling or from the spinning of a small body.
 pub(super) const STILL_DISTANCE: f64 = 0.2;
 pub(super) const STILL_ANGLE: f64 = 0.1;
 

@@ -274,8 +274,8 @@ impl Space for DynamicBvh {
     fn enlarged(&self, id: ProxyId) -> Result<Aabb, SpaceError> {
         let own = self.boxes[self.table.find(id)? as usize];
         let [low, high] = [own.low, own.high].map(|corner| corner.truncate().as_dvec3());
-        let told = Aabb::new(low + self.settings.origin, high + self.settings.origin);
-        Ok(told.unwrap_or(*self.table.bounds(id.index())))
+        let reported = Aabb::new(low + self.settings.origin, high + self.settings.origin);
+        Ok(reported.unwrap_or(*self.table.bounds(id.index())))
     }
 
     fn insert_enlarged(

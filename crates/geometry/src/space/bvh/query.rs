@@ -188,7 +188,7 @@ pub(super) fn descend(
     ControlFlow::Continue(())
 }
 
-/// Tells in double precision, without a division, that a ray surely misses a box.
+/// Whether a ray surely misses a box: in double precision, without a division.
 pub(super) struct Sieve {
     origin: DVec3,
     /// 1/d, unless a component of d is so small that the products overflow.
@@ -241,7 +241,7 @@ impl Measure for WidePoint {
     }
 }
 
-/// Asks every leaf whose box overlaps.
+/// Visits every leaf whose box overlaps.
 #[inline(always)]
 pub(super) fn overlapping(
     tree: &Tree,

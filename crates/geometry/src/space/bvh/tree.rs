@@ -180,7 +180,7 @@ impl Tree {
         self.free.push(node);
     }
 
-    /// Forgets all leaves and nodes.
+    /// Removes all leaves and nodes.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.nodes.push(Node::EMPTY);

@@ -126,7 +126,7 @@ impl FixedCells {
         }
     }
 
-    /// Who is in a cell.
+    /// Boxes of a cell.
     pub fn list(&self, code: u64) -> impl Iterator<Item = u32> + '_ {
         let mut at = self.lookup.get(&code).copied().unwrap_or(NONE);
         std::iter::from_fn(move || {

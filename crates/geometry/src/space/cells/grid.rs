@@ -63,13 +63,13 @@ pub struct UniformGrid {
     /// Boxes at the last choice of the side.
     chosen_for: usize,
     pairs: SortedPairs,
-    crowd: Crowd,
+    members: CellMembers,
     counters: SpaceCounters,
 }
 
 /// Room to compare the boxes of a cell: first the moving, then the fixed ones.
 #[derive(Clone, Debug, Default)]
-struct Crowd {
+struct CellMembers {
     indices: Vec<u32>,
     boxes: Vec<Box32>,
     blocks: Vec<FourBoxes>,
@@ -110,7 +110,7 @@ impl UniformGrid {
             mover_places: Vec::new(),
             chosen_for: 0,
             pairs: SortedPairs::default(),
-            crowd: Crowd::default(),
+            members: CellMembers::default(),
             counters: SpaceCounters::default(),
         }
     }
@@ -226,7 +226,7 @@ impl UniformGrid {
 
     /// Pairs of all active cells.
     fn find_pairs(&mut self) {
-        let Self { table, lattice, moving, fixed, pairs, crowd, counters, .. } = self;
+        let Self { table, lattice, moving, fixed, pairs, members, counters, .. } = self;
         let any_fixed = !fixed.is_empty();
         let (mut passed, mut fetched) = (0, 0);
         for run in moving.runs() {
@@ -239,13 +239,13 @@ impl UniformGrid {
                 fetched = passed + AHEAD;
             }
             let code = run[0].code;
-            crowd.indices.clear();
-            crowd.indices.extend(run.iter().map(|member: &Member| member.index));
+            members.indices.clear();
+            members.indices.extend(run.iter().map(|member: &Member| member.index));
             if any_fixed {
-                crowd.indices.extend(fixed.list(code));
+                members.indices.extend(fixed.list(code));
             }
-            if crowd.indices.len() > 1 {
-                counters.box_tests += crowd.compare(table, lattice, (code, run.len()), &mut pairs.next);
+            if members.indices.len() > 1 {
+                counters.box_tests += members.compare(table, lattice, (code, run.len()), &mut pairs.next);
             }
         }
         for &giant in &self.giants {
@@ -274,7 +274,7 @@ impl UniformGrid {
     }
 }
 
-impl Crowd {
+impl CellMembers {
     /// Compares the first `moving` of the listed with all after them ⇒ how many comparisons; pairs that
     /// belong to the cell go to `found`.
     fn compare(

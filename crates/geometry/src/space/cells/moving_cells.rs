@@ -1,4 +1,4 @@
-//! Who is in which cell, as one list sorted by the codes of cells.
+//! Which boxes are in which cell, as one list sorted by the codes of cells.
 //!
 //! Boxes of one cell are adjacent, and cells near each other mostly too, so a pass through the list loads
 //! every box about once into the cache. Between two steps few boxes change their cells; entries and exits are

@@ -16,7 +16,7 @@ use super::problem::{BlockContact, BlockProblem, Stiffness};
 use glam::{DVec2, DVec3};
 
 /// Index of the velocity of a static side.
-const NOBODY: u32 = u32::MAX;
+const NO_BODY: u32 = u32::MAX;
 
 /// One contact in flat memory.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +138,7 @@ fn flatten(problem: &BlockProblem, contact: &BlockContact, index: usize) -> Opti
         return None;
     }
     let mut flat = Flat {
-        bodies: [NOBODY; 2],
+        bodies: [NO_BODY; 2],
         contact: index as u32,
         friction: contact.friction,
         target: [contact.target.x, contact.target.y, contact.target.z, 0.0],
@@ -172,7 +172,7 @@ fn flatten(problem: &BlockProblem, contact: &BlockContact, index: usize) -> Opti
 fn satisfy(flat: &Flat, velocity: &mut [[f64; 6]], impulse: &mut DVec3) -> f64 {
     let mut u = flat.target.map(|t| -t);
     for (body, columns) in flat.bodies.iter().zip(&flat.columns) {
-        if *body != NOBODY {
+        if *body != NO_BODY {
             for (column, v) in columns.iter().zip(&velocity[*body as usize]) {
                 for (sum, entry) in u.iter_mut().zip(column) {
                     *sum += entry * v;
@@ -195,7 +195,7 @@ fn satisfy(flat: &Flat, velocity: &mut [[f64; 6]], impulse: &mut DVec3) -> f64 {
     *impulse = DVec3::new(normal, tangent.x, tangent.y);
     let change = *impulse - before;
     for (body, pushes) in flat.bodies.iter().zip(&flat.pushes) {
-        if *body != NOBODY {
+        if *body != NO_BODY {
             let velocity = &mut velocity[*body as usize];
             for (i, v) in velocity.iter_mut().enumerate() {
                 *v += change.x * pushes[0][i] + change.y * pushes[1][i] + change.z * pushes[2][i];

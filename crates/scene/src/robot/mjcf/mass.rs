@@ -81,7 +81,7 @@ impl Mass {
     }
 }
 
-/// Scales all masses so that their sum is what the compiler asks for.
+/// Scales all masses so that their sum is what the `compiler` element gives.
 pub(super) fn set_total(compiler: &Compiler, draft: &mut Draft) {
     let Some(wanted) = compiler.total_mass else { return };
     let total: f64 = draft.links.iter().map(|(link, ..)| link.mass).sum();
