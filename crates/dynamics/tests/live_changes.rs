@@ -426,3 +426,41 @@ fn locked_axes_restrict_a_body() {
         assert!(omega.x.abs() < 0.02 && omega.z.abs() < 0.02 && omega.y > 1.0, "{name}: {omega}");
     }
 }
+
+/// A ball in flight stops and stays when it is put to sleep, a stack sleeps as a whole, and waking one wakes all; simulators without the
+/// feature go on as if nothing had been requested.
+#[test]
+fn bodies_are_put_to_sleep_by_call() {
+    for name in ALL {
+        let (mut world, cube, _) = cube_on_ground(0.5);
+        let small = Shape::cuboid(DVec3::splat(0.1)).unwrap();
+        let upper = world.add_body(Body::dynamic().at(0.0, 0.0, 0.6).with_shape(small)).unwrap();
+        let ball =
+            Body::dynamic().at(5.0, 0.0, 20.0).velocity(DVec3::X).with_shape(Shape::sphere(0.1).unwrap());
+        let ball = world.add_body(ball).unwrap();
+        let mut simulator = make(name);
+        let by_call = simulator.capabilities().has(Feature::SleepByCall);
+        run(&mut world, &mut *simulator, 0.1);
+        for body in [upper, ball] {
+            world.put_to_sleep(body).unwrap();
+        }
+        run(&mut world, &mut *simulator, DT);
+        let place = world.body(ball).unwrap().position();
+        run(&mut world, &mut *simulator, 0.3);
+        let moved = (world.body(ball).unwrap().position() - place).length();
+        assert_eq!(moved == 0.0, by_call, "{name}: {moved}");
+        if !by_call {
+            continue;
+        }
+        assert_eq!(simulator.sleeping_bodies(&world), [cube, upper, ball], "{name}");
+        world.wake(cube).unwrap();
+        simulator.step(&mut world, DT).unwrap();
+        assert_eq!(simulator.sleeping_bodies(&world), [ball], "{name}");
+        world.put_to_sleep(upper).unwrap();
+        world.wake(upper).unwrap();
+        simulator.step(&mut world, DT).unwrap();
+        assert_eq!(simulator.sleeping_bodies(&world), [ball], "{name}");
+        world.remove_body(upper).unwrap();
+        assert!(world.put_to_sleep(upper).is_err() && world.wake(upper).is_err());
+    }
+}

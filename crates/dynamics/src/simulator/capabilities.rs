@@ -52,6 +52,8 @@ features! {
     ContactForceEvents = "contact-force-events";
     /// Bodies at rest cost nothing until they are disturbed.
     Sleeping = "sleeping";
+    /// Bodies are put to sleep by call.
+    SleepByCall = "sleep-by-call";
     /// Falling asleep and waking up are reported.
     SleepEvents = "sleep-events";
     /// Bodies that follow a path.

@@ -225,6 +225,7 @@ impl<'w> StepContext<'w> {
         for joint in std::mem::take(&mut self.broken) {
             self.world.break_joint(joint, time);
         }
+        self.world.take_sleep_requests();
         self.world.sign_step(&self.own)
     }
 

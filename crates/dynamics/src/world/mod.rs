@@ -17,6 +17,7 @@ mod naming;
 mod path;
 mod readout;
 pub(crate) mod shapes;
+mod sleep;
 mod snapshot;
 mod step;
 mod view;
@@ -86,6 +87,8 @@ pub struct World {
     filter: CollisionFilter,
     pub(super) pair_filter: PairFilter,
     contact_force_thresholds: BTreeMap<BodyId, f64>,
+    /// Bodies that are to fall asleep in the next step.
+    sleep_requests: Vec<BodyId>,
     bounds: Option<Aabb>,
     /// The only source of randomness.
     pub random: Pcg64,
@@ -134,6 +137,7 @@ impl World {
             filter: CollisionFilter::default(),
             pair_filter: PairFilter::default(),
             contact_force_thresholds: BTreeMap::new(),
+            sleep_requests: Vec::new(),
             bounds: None,
             random: Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a),
             counters: Counters::default(),
@@ -460,14 +464,14 @@ impl World {
         }
         property::check(&*force)?;
         force.check(&self.bodies)?;
-        self.wake(&targets);
+        self.wake_targets(&targets);
         Ok(self.forces.insert(ForceRecord { name, targets, force }))
     }
 
     /// Stops a force.
     pub fn remove_force(&mut self, id: ForceId) -> Result<Box<dyn Force>, Error> {
         let record = self.forces.remove(id).ok_or(Error::UnknownForce(id))?;
-        self.wake(&record.targets);
+        self.wake_targets(&record.targets);
         Ok(record.force)
     }
 
@@ -491,12 +495,12 @@ impl World {
             return Err(error);
         }
         let targets = record.targets.clone();
-        self.wake(&targets);
+        self.wake_targets(&targets);
         Ok(())
     }
 
     /// Whoever a force acts on may not go on sleeping when it changes.
-    fn wake(&mut self, targets: &Targets) {
+    fn wake_targets(&mut self, targets: &Targets) {
         let dynamic = self.bodies.ids(Status::Dynamic);
         match targets {
             Targets::All => dynamic.iter().for_each(|id| self.change_log.note(*id)),

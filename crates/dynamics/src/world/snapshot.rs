@@ -238,6 +238,7 @@ impl World {
             filter: image.filter,
             pair_filter,
             contact_force_thresholds: std::collections::BTreeMap::new(),
+            sleep_requests: Vec::new(),
             joints: Joints { records: joints, revision: image.joint_revision },
             bounds: image.bounds,
             random: image.random,

@@ -321,6 +321,7 @@ impl Simulator for Realtime {
             Feature::Restitution,
             Feature::Friction,
             Feature::ContactForceEvents,
+            Feature::SleepByCall,
             Feature::RollingFriction,
             Feature::SpinningFriction,
             Feature::OneWayShapes,

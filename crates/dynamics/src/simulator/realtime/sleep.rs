@@ -8,7 +8,7 @@ use super::contact_graph::ContactGraph;
 use super::joint_constraint::JointConstraints;
 use super::separation_bound::StepDisplacement;
 use super::sim_bodies::{Activity, NONE, SimBodies};
-use crate::world::{Event, Handle, Status, World};
+use crate::world::{BodyId, Event, Handle, Status, World};
 use serde::{Deserialize, Serialize};
 
 /// The edges of the island graph.
@@ -16,6 +16,15 @@ use serde::{Deserialize, Serialize};
 pub(super) struct IslandEdges<'s> {
     pub contact_graph: &'s ContactGraph,
     pub joints: &'s JointConstraints,
+}
+
+/// Which islands fall asleep: those at rest, and those of requested bodies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SleepCriterion<'s> {
+    /// Time for which every body of an island must have been still, s.
+    pub sleep_time: f32,
+    /// Bodies whose islands fall asleep, still or not.
+    pub requests: &'s [BodyId],
 }
 
 /// Sleeping islands, and the union–find that other stages share.
@@ -123,13 +132,13 @@ impl Islands {
         self.parents[a.max(b) as usize] = a.min(b);
     }
 
-    /// Puts to sleep the islands in which every body has been still for `sleep_time` seconds.
+    /// Puts to sleep the islands that meet a criterion.
     pub fn try_sleep(
         &mut self,
         world: &mut World,
         sim_bodies: &mut SimBodies,
         edges: &IslandEdges<'_>,
-        sleep_time: f32,
+        SleepCriterion { sleep_time, requests }: SleepCriterion<'_>,
         time: f64,
         events: &mut Vec<Event>,
     ) {
@@ -167,14 +176,20 @@ impl Islands {
                 self.cannot_sleep[root as usize] = true;
             }
         }
+        let mut requested = vec![false; if requests.is_empty() { 0 } else { count }];
+        for body in requests {
+            if let Some((Status::Dynamic, index)) = world.bodies().locate(*body) {
+                requested[self.root(index as u32) as usize] = true;
+            }
+        }
         for index in 0..count {
             let slot = world.bodies().ids(Status::Dynamic)[index].slot();
             let ready = sim_bodies.body(slot).is_some_and(|sim_body| {
                 sim_body.can_sleep && sim_body.still_time > 0.0 && sim_body.still_time >= sleep_time
             });
             if activity(sim_bodies, slot) == Activity::Awake && !ready {
-                let root = self.root(index as u32);
-                self.cannot_sleep[root as usize] = true;
+                let root = self.root(index as u32) as usize;
+                self.cannot_sleep[root] |= !requested.get(root).is_some_and(|requested| *requested);
             }
         }
         self.island_of.clear();

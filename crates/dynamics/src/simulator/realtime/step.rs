@@ -8,7 +8,7 @@ use super::gyroscopic::{GyroscopicBody, nutation_rate, substep_factor};
 use super::joint_constraint::{JointConstraints, JointContext};
 use super::mechanism::Mechanisms;
 use super::sim_bodies::{Activity, EXACT, NONE, SimBodies, SimBody};
-use super::sleep::{IslandEdges, Islands};
+use super::sleep::{IslandEdges, Islands, SleepCriterion};
 use super::softness::Softness;
 use super::solver::{SubstepPlan, SubstepSolver};
 use super::solver_body::{BodyRow, Kick, SolverBody, SolverFrame};
@@ -97,14 +97,16 @@ impl Realtime {
         let solve = watch.lap();
         self.report_contacts(world.counters().steps + 1, time);
         self.finalize(world, dt)?;
-        if self.settings.sleep && world.counters().steps.is_multiple_of(SLEEP_CHECK_INTERVAL) {
-            let sleep_time = self.settings.sleep_time as f32;
+        let requests = world.take_sleep_requests();
+        let due = self.settings.sleep && world.counters().steps.is_multiple_of(SLEEP_CHECK_INTERVAL);
+        if due || !requests.is_empty() {
+            let sleep_time = if due { self.settings.sleep_time as f32 } else { f32::INFINITY };
             let Self { islands, sim_bodies, contact_graph, joints, events, .. } = self;
             islands.try_sleep(
                 world,
                 sim_bodies,
                 &IslandEdges { contact_graph, joints },
-                sleep_time,
+                SleepCriterion { sleep_time, requests: &requests },
                 time + dt,
                 events,
             );
