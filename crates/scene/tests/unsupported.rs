@@ -50,8 +50,11 @@ fn warnings(simulator: &str) -> Vec<SceneWarning> {
     scene.build(&Registry::default()).unwrap().warnings
 }
 
-/// (simulator, beginning of the message, line, column) of all warnings.
-const EXPECTED: &[(&str, &[(&str, usize, usize)])] = &[
+/// Beginning of the message, line, column.
+type Expected = (&'static str, usize, usize);
+
+/// All warnings of each simulator.
+const EXPECTED: &[(&str, &[Expected])] = &[
     (
         "free-motion",
         &[
