@@ -176,7 +176,7 @@ impl MultibodyMut<'_> {
     ///
     /// # Errors
     /// None while the view lives.
-    pub fn as_ref(&self) -> Result<MultibodyRef<'_>, Error> {
+    pub fn view(&self) -> Result<MultibodyRef<'_>, Error> {
         self.world.multibody(self.id)
     }
 
@@ -202,7 +202,7 @@ impl MultibodyMut<'_> {
     }
 
     fn places<'k>(&self, joint: impl Into<JointKey<'k>>) -> Result<[std::ops::Range<usize>; 2], Error> {
-        let multibody = self.as_ref()?;
+        let multibody = self.view()?;
         let joint = multibody.joint(joint)?;
         Ok([multibody.tree().positions_of(joint), multibody.tree().velocities_of(joint)])
     }
@@ -241,7 +241,7 @@ impl MultibodyMut<'_> {
     }
 
     fn state(&self) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let multibody = self.as_ref()?;
+        let multibody = self.view()?;
         Ok((multibody.all_positions().to_vec(), multibody.all_velocities().to_vec()))
     }
 
@@ -251,7 +251,7 @@ impl MultibodyMut<'_> {
     /// No such joint, another number of forces than it has velocities, or one that is not finite.
     pub fn set_forces<'k>(&mut self, joint: impl Into<JointKey<'k>>, given: &[f64]) -> Result<(), Error> {
         let [_, places] = self.places(joint)?;
-        let mut forces = self.as_ref()?.all_forces().to_vec();
+        let mut forces = self.view()?.all_forces().to_vec();
         put(&mut forces[places], given, "forces on a joint")?;
         self.change(|mechanism| {
             mechanism.forces_mut().copy_from_slice(&forces);
@@ -264,7 +264,7 @@ impl MultibodyMut<'_> {
     /// # Errors
     /// No such actuator, or a command that is not finite.
     pub fn set_command(&mut self, actuator: usize, command: f64) -> Result<(), Error> {
-        let count = self.as_ref()?.mechanism().actuators().len();
+        let count = self.view()?.mechanism().actuators().len();
         if actuator >= count {
             return Err(crate::error::parameter("actuator", "one of the mechanism", actuator));
         }
@@ -286,7 +286,7 @@ impl MultibodyMut<'_> {
         velocity: f64,
     ) -> Result<(), Error> {
         let [_, places] = self.places(joint)?;
-        let multibody = self.as_ref()?;
+        let multibody = self.view()?;
         let servos = multibody.mechanism().servos();
         let place = servos.iter().position(|servo| places.contains(&servo.axis));
         let Some(place) = place else {
