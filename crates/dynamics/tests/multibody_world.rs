@@ -2,7 +2,7 @@
 
 use crate::multibody_support::{Random, assert_close, rod};
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::multibody::joint::Revolute;
+use rattleback_dynamics::multibody::joint::RevoluteJoint;
 use rattleback_dynamics::multibody::{
     Element, Friction, Limit, Link, LinkTree, Mechanism, MechanismError, Method, Servo,
 };
@@ -26,7 +26,8 @@ fn pendulum(count: usize) -> Mechanism {
     let link = |index: usize| {
         let parent = index.checked_sub(1);
         let at = if index == 0 { DVec3::ZERO } else { -DVec3::Z };
-        rod(Link::new(format!("rod {index}"), parent, Revolute { axis: DVec3::Y }).at(at, DQuat::IDENTITY))
+        rod(Link::new(format!("rod {index}"), parent, RevoluteJoint { axis: DVec3::Y })
+            .at(at, DQuat::IDENTITY))
     };
     let mut mechanism = Mechanism::new(LinkTree::new((0..count).map(link).collect()).unwrap());
     let mut q = vec![0.0; count];
@@ -254,7 +255,7 @@ fn links_are_bodies_of_the_world() {
 fn a_link_strikes_a_ball() {
     for name in WITH_CONTACTS {
         let mut world = World::weightless();
-        let bat = Link::new("bat", None, Revolute { axis: DVec3::Z }).with_mass(
+        let bat = Link::new("bat", None, RevoluteJoint { axis: DVec3::Z }).with_mass(
             1.0,
             DVec3::X,
             DMat3::from_diagonal(DVec3::splat(0.1)),
@@ -462,7 +463,7 @@ fn a_failed_step_is_taken_back() {
     // Joints are refused by `impulse`, after the multibodies have moved.
     let ball =
         world.add_body(Body::dynamic().at(9.0, 0.0, 0.0).with_shape(Shape::sphere(0.1).unwrap())).unwrap();
-    let hinge = rattleback_dynamics::joint::Revolute::default();
+    let hinge = rattleback_dynamics::joint::RevoluteJoint::default();
     world.add_joint(rattleback_dynamics::JointFrames::to_world(ball), hinge).unwrap();
     let mut same = world.clone();
     assert!(make("impulse").step(&mut world, 1e-3).is_err());

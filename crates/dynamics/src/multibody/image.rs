@@ -252,7 +252,7 @@ impl Clone for Stepper {
             ),
             Self::Adaptive(method, y, _) => {
                 let inner = rattleback_numerics::integrator::RungeKutta4::new();
-                let control = method.control.clone();
+                let control = method.control;
                 Self::Adaptive(
                     Box::new(rattleback_numerics::adaptive::StepDoubling::new(inner, control)),
                     y.clone(),

@@ -42,18 +42,14 @@ pub(super) fn add_all(
                 None => multibody,
             })
         };
-        let id = match &model.file {
-            Some(file) => {
-                let robot = load(context, model, file)?;
-                let multibody =
-                    finish(robot.to_multibody(world).map_err(|error| refused(file.span, error))?)?;
-                warnings.extend(robot.warnings().iter().cloned());
-                world.add_multibody(multibody).map_err(|error| refused(file.span, error))?
-            }
-            None => {
-                let multibody = finish(from_links(context, model, materials, groups)?)?;
-                world.add_multibody(multibody).map_err(|error| refused(model.span, error))?
-            }
+        let id = if let Some(file) = &model.file {
+            let robot = load(context, model, file)?;
+            let multibody = finish(robot.to_multibody(world).map_err(|error| refused(file.span, error))?)?;
+            warnings.extend(robot.warnings().iter().cloned());
+            world.add_multibody(multibody).map_err(|error| refused(file.span, error))?
+        } else {
+            let multibody = finish(from_links(context, model, materials, groups)?)?;
+            world.add_multibody(multibody).map_err(|error| refused(model.span, error))?
         };
         set_state(context, world, model, id)?;
     }

@@ -176,9 +176,7 @@ impl<'a> LinkModel<'a> {
         };
         let own = JointUnits::of(joint);
         let number = |key: &str, dimension: Dimension| {
-            fields
-                .map(key, |node| node.non_negative(key, units, dimension))
-                .map(|given| given.unwrap_or_default())
+            fields.map(key, |node| node.non_negative(key, units, dimension)).map(Option::unwrap_or_default)
         };
         for key in ["spring", "limits", "motor"] {
             if let (Some(node), false) = (fields.get(key), own.is_scalar) {
@@ -258,14 +256,10 @@ impl JointUnits {
         let keys = &["stiffness", "damping", "max_force", "position", "velocity"];
         let fields = Fields::of("motor", node, keys)?;
         let gain = |key: &str| {
-            fields
-                .map(key, |node| self.per_coordinate(key, node, units))
-                .map(|given| given.unwrap_or_default())
+            fields.map(key, |node| self.per_coordinate(key, node, units)).map(Option::unwrap_or_default)
         };
         let target = |key: &str| {
-            fields
-                .map(key, |node| node.number(key, units, self.coordinate))
-                .map(|given| given.unwrap_or_default())
+            fields.map(key, |node| node.number(key, units, self.coordinate)).map(Option::unwrap_or_default)
         };
         Ok(MotorModel {
             stiffness: gain("stiffness")?,

@@ -73,9 +73,10 @@ impl RobotModel {
             let material =
                 collider.friction.map(|friction| friction_material(world, friction)).transpose()?;
             let part = ShapePart { pose: collider.pose, material, ..collider.shape.clone().into() };
-            match collider.link {
-                Some(link) => multibody = multibody.with_part(&self.tree.links()[link].name, part)?,
-                None => (fixed, has_fixed) = (fixed.with_part(part), true),
+            if let Some(link) = collider.link {
+                multibody = multibody.with_part(&self.tree.links()[link].name, part)?;
+            } else {
+                (fixed, has_fixed) = (fixed.with_part(part), true);
             }
         }
         if has_fixed {

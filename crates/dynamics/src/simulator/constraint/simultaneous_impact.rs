@@ -284,7 +284,7 @@ impl SimultaneousImpact<'_> {
             if solve(middle).1 > 0.0 { high = middle } else { low = middle }
         }
         let (impulses, energy) = solve(low);
-        let gains = !(energy <= 1e-11 * scale(&impulses));
+        let gains = energy.is_nan() || energy > 1e-11 * scale(&impulses);
         if gains && row_targets.is_empty() {
             self.fastest_alone(mirror, motion, group, forced)
         } else {

@@ -290,7 +290,7 @@ impl Constraint {
                 }
             }
             let left = if refined && pieces < MAX_PIECES_OF_BODY {
-                self.resolved_time(island, (&now, &points), free, left)
+                Self::resolved_time(island, (&now, &points), free, left)
                     .max(h / MAX_PIECES_OF_BODY as f64)
                     .min(left)
             } else {
@@ -366,7 +366,6 @@ impl Constraint {
     /// the body may turn by a small angle only; and a rocking point rises and returns in 2 u_n/a, which the end of an interval must
     /// not hide.
     fn resolved_time(
-        &self,
         island: &ContactIsland,
         (now, points): (&[Motion], &[ManifoldPoint]),
         free: &[Trajectory],
