@@ -463,7 +463,7 @@ fn a_failed_step_is_taken_back() {
     // Joints are refused by `impulse`, after the multibodies have moved.
     let ball =
         world.add_body(Body::dynamic().at(9.0, 0.0, 0.0).with_shape(Shape::sphere(0.1).unwrap())).unwrap();
-    let hinge = rattleback_dynamics::joint::RevoluteJoint::default();
+    let hinge = rattleback_dynamics::joint::Revolute::default();
     world.add_joint(rattleback_dynamics::JointFrames::to_world(ball), hinge).unwrap();
     let mut same = world.clone();
     assert!(make("impulse").step(&mut world, 1e-3).is_err());
