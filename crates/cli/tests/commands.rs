@@ -334,8 +334,15 @@ fn scenes_are_converted() {
         };
         assert_eq!(ran(name, "x.csv"), ran("b.json", "y.csv"), "{name}");
     }
-    assert!(folder.run(&["check", "motor.sandbox"]).fine().contains("sequential"));
-    folder.run(&["render", "motor.sandbox", "--png", "a.png", "--size", "80x50"]).fine();
+    let checked = folder.run(&["check", "motor.sandbox"]);
+    assert!(checked.code == Some(0) && checked.out.contains("sequential"), "{checked:?}");
+    // `sequential` has perfect surfaces.
+    assert!(
+        checked.complaints.contains("motor.sandbox:15:90: warning: `surface_perturbation`"),
+        "{checked:?}"
+    );
+    let drawn = folder.run(&["render", "motor.sandbox", "--png", "a.png", "--size", "80x50"]);
+    assert_eq!(drawn.code, Some(0), "{drawn:?}");
     folder.run(&["convert", "bridge", "b.obj"]).refused(&[".toml or .json"]);
     folder.run(&["convert", "a.toml", "./a.toml"]).refused(&["overwritten by itself"]);
     folder.run(&["convert", "nothing", "b.toml"]).refused(&["nothing"]);

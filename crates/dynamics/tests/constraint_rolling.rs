@@ -145,3 +145,64 @@ fn loaded_ellipsoids_follow_the_equations_of_rolling() {
         assert!(worst < 0.01 * largest, "{case}: {worst} of {largest}");
     }
 }
+
+/// Rolling friction with the lever b decelerates a ball by 5 b g/(7 r): it stops after v₀²/(2 a), and stays.
+#[test]
+fn balls_stop_by_rolling_friction() {
+    let mut random = Random(11);
+    for _ in 0..30 {
+        let (radius, speed) = (random.between(0.05, 0.5), random.between(0.2, 2.0));
+        let lever = random.between(0.01, 0.1) * radius;
+        let dt = [1.0 / 60.0, 1.0 / 240.0, 1e-3][(3.0 * random.next()) as usize];
+        let (mut world, ball) = ball_with_rolling_friction(DVec3::Z, radius, lever);
+        let mut body = world.body_mut(ball).unwrap();
+        body.set_velocity(speed * DVec3::X).unwrap();
+        body.set_angular_velocity(speed / radius * DVec3::Y).unwrap();
+        let a = 5.0 * lever * G / (7.0 * radius);
+        let mut simulator = Constraint::default();
+        while world.time() < speed / a + 0.1 {
+            simulator.step(&mut world, dt).unwrap();
+        }
+        let body = world.body(ball).unwrap();
+        let (distance, expected) = (body.position().x, speed * speed / (2.0 * a));
+        assert!(
+            (distance / expected - 1.0).abs() < 1e-3,
+            "r {radius}, b {lever}, dt {dt}: {distance} {expected}"
+        );
+        assert!(body.velocity().length() < 1e-9, "r {radius}, b {lever}, dt {dt}: {}", body.velocity());
+    }
+}
+
+/// A ball rests on a slope up to tan θ = b/r, and rolls down a steeper one.
+#[test]
+fn rolling_friction_holds_balls_on_slopes() {
+    let mut random = Random(12);
+    for _ in 0..30 {
+        let (radius, ratio) = (random.between(0.05, 0.5), random.between(0.01, 0.1));
+        for (part, holds) in [(random.between(0.1, 0.98), true), (random.between(1.02, 2.0), false)] {
+            let slope = (part * ratio).atan();
+            let normal = DVec3::new(slope.sin(), 0.0, slope.cos());
+            let (mut world, ball) = ball_with_rolling_friction(normal, radius, ratio * radius);
+            let begin = world.body(ball).unwrap().position();
+            let mut simulator = Constraint::default();
+            for _ in 0..60 {
+                simulator.step(&mut world, 1.0 / 60.0).unwrap();
+            }
+            let moved = world.body(ball).unwrap().position().distance(begin);
+            let free = 5.0 / 14.0 * G * (slope.sin() - ratio * slope.cos());
+            let error = if holds { moved } else { (moved / free - 1.0).abs() };
+            assert!(error < if holds { 1e-9 } else { 2e-2 }, "{slope} {ratio}: moved {moved}, {free}");
+        }
+    }
+}
+
+fn ball_with_rolling_friction(normal: DVec3, radius: f64, lever: f64) -> (World, BodyId) {
+    let mut world = World::default();
+    let material = Material { rolling_friction: lever, ..Material::with_friction(0.8) };
+    let material = world.add_material(material).unwrap();
+    let ground = Body::fixed().with_shape(Shape::half_space(normal).unwrap());
+    world.add_body(ground.material(material)).unwrap();
+    let ball = Body::dynamic().with_shape(Shape::sphere(radius).unwrap()).position(radius * normal);
+    let ball = world.add_body(ball.material(material)).unwrap();
+    (world, ball)
+}

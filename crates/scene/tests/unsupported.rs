@@ -67,7 +67,7 @@ const EXPECTED: &[(&str, &[Expected])] = &[
             ("`break_drift` has no effect", 40, 15),
         ],
     ),
-    ("constraint", &[("`rolling_friction` has no effect", 8, 20), ("`break_drift` has no effect", 40, 15)]),
+    ("constraint", &[("`break_drift` has no effect", 40, 15)]),
     (
         "sequential",
         &[
@@ -93,19 +93,6 @@ fn ignored_properties_are_warnings_with_lines() {
     let sensor = warnings("sequential").into_iter().find(|warning| warning.message.starts_with("`sensor`"));
     // The three copies are one place.
     assert!(sensor.unwrap().message.ends_with("; there is one more place"));
-}
-
-/// Without a simulator in the file bodies pass through each other, which is reported once; one without contacts that is named is intended.
-#[test]
-fn bodies_without_contacts_are_a_warning_if_no_simulator_is_named() {
-    let bodies = "[[body]]\nshape = { type = 'sphere', radius = 1 }\n[[body]]\nname = 'b'\nshape = { type = 'sphere', radius = 1 }\n";
-    let build =
-        |text: &str| Scene::parse(text, "a.toml").unwrap().build(&Registry::default()).unwrap().warnings;
-    let found = build(bodies);
-    assert_eq!(found.len(), 1, "{found:#?}");
-    assert!(found[0].message.starts_with("bodies pass through each other"));
-    assert_eq!(found[0].place.line, 4);
-    assert_eq!(build(&format!("simulator = {{ type = 'free-motion' }}\n{bodies}")), []);
 }
 
 /// Built-in scenes contain nothing that their simulator ignores.

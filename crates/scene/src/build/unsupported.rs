@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 fn message(feature: Feature, simulator: &str) -> String {
     let effect = match feature {
-        Feature::Contacts => "bodies pass through each other".into(),
         Feature::Joints => "the joint is refused".into(),
         Feature::KinematicBodies => "the kinematic body is refused".into(),
         other => match key(other) {
@@ -52,8 +51,8 @@ impl Places<'_, '_> {
         let mut notices = Notices::default();
         let name = simulator.description().type_name;
         for Warning { feature, item } in unsupported(self.world, simulator.capabilities()) {
-            // A scene that names a simulator without contacts needs none.
-            if feature != Feature::Contacts || self.model.simulator.is_none() {
+            // Bodies without contacts are what `free-motion` is for.
+            if feature != Feature::Contacts {
                 notices.add(self.of(item, feature), message(feature, &name));
             }
         }

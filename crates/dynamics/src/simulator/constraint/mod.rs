@@ -265,6 +265,7 @@ impl Simulator for Constraint {
             Feature::Restitution,
             Feature::Friction,
             Feature::RollingFriction,
+            Feature::SpinningFriction,
             Feature::ContactForceEvents,
             Feature::Sensors,
             Feature::ContactEvents,
