@@ -34,7 +34,7 @@ fn the_message_shows_the_line_and_a_caret() {
     let shown = error("title = 'x'\ngravitiy = [0, 0, -1]\n").to_string();
     let expected = "scene.toml:2:1: unknown key `gravitiy` in the scene, did you mean `gravity`?; allowed: title, \
                     description, include, defaults, gravity, time_step, duration, seed, units, plot, simulator, \
-                    materials, body, force, joint, bounds, filter, mixing\n2 | gravitiy = [0, 0, -1]\n  | ^^^^^^^^";
+                    materials, body, force, joint, multibody, bounds, filter, mixing\n2 | gravitiy = [0, 0, -1]\n  | ^^^^^^^^";
     assert_eq!(shown, expected);
 }
 

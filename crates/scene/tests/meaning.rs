@@ -27,7 +27,7 @@ fn the_examples_of_the_documentation_work() {
     build(module.split("```toml\n").nth(1).unwrap().split("```").next().unwrap());
     let examples: Vec<&str> =
         text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(examples.len(), 7);
+    assert_eq!(examples.len(), 8);
     for example in examples {
         let mut built = build(example);
         assert!(built.world.iter_bodies().count() > 0);

@@ -42,7 +42,8 @@ fn a_link_has_the_mass_of_its_shapes_and_the_state_of_the_file() {
     assert_eq!(pendulum.velocities("pivot").unwrap(), [0.5]);
     let inertia = 3.0 * (1.0 + 0.04) / 12.0 + 3.0 * 0.25;
     let expected = -3.0 * 9.81 * 0.5 * 0.1_f64.sin() / inertia;
-    assert!((pendulum.accelerations("pivot").unwrap()[0] - expected).abs() < 1e-12);
+    let found = pendulum.accelerations("pivot").unwrap()[0];
+    assert!((found - expected).abs() < 1e-12, "{found} {expected}");
     let body = built.world.body(built.world.find_body("pendulum/rod").unwrap()).unwrap();
     assert!((body.pose().translation.z - 2.0).abs() < 1e-15);
 }

@@ -23,5 +23,4 @@ mod same_bits;
 mod sandbox_script;
 mod schema;
 mod script;
-mod script_limits;
 mod unsupported;

@@ -29,7 +29,7 @@ shape = { type = "sphere", radius = 0.1, sensor = true }
 [[body]]
 name = "balls"
 position = [0, 0, 5]
-repeat = { count = 3, offset = [1, 0, 0] }
+repeat = { count = 3, spacing = [1, 0, 0] }
 
 [[body.shape]]
 type = "sphere"

@@ -87,13 +87,13 @@ impl std::fmt::Display for JointKey<'_> {
 ///
 /// ```
 /// use rattleback_dynamics::glam::{DMat3, DVec3};
-/// use rattleback_dynamics::multibody::joint::Revolute;
+/// use rattleback_dynamics::multibody::joint::RevoluteJoint;
 /// use rattleback_dynamics::multibody::{Link, LinkTree, Mechanism};
 /// use rattleback_dynamics::world::Multibody;
 /// use rattleback_dynamics::{FreeMotion, ShapePart, Simulator, World};
 /// use rattleback_geometry::{Pose, Shape};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let bob = Link::new("bob", None, Revolute { axis: DVec3::Y })
+/// let bob = Link::new("bob", None, RevoluteJoint { axis: DVec3::Y })
 ///     .with_mass(1.0, -DVec3::Z, DMat3::from_diagonal(DVec3::splat(0.004)));
 /// let shape = ShapePart { pose: Pose::at(-DVec3::Z), ..Shape::sphere(0.1)?.into() };
 /// let mut world = World::default();

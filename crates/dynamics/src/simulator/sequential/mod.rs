@@ -248,7 +248,7 @@ impl Sequential {
                 return Err(Error::Unsupported {
                     simulator: "sequential",
                     what: "joints with a sliding axis",
-                    instead: "use `realtime`, or spherical, revolute, rigid and distance joints",
+                    instead: "use `realtime`, or spherical, revolute, fixed and distance joints",
                 });
             };
             if joint.drift(bodies) >= record.breaking.drift {
