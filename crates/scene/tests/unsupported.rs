@@ -22,13 +22,13 @@ shape = { type = "half-space" }
 
 [[body]]
 name = "ball"
-position = [0, 0, 2]
+mass_properties = { mass = 1, inertia = [1, 1, 1] }
 material = "clay"
 shape = { type = "sphere", radius = 0.1, sensor = true }
 
 [[body]]
 name = "balls"
-position = [0, 0, 5]
+mass_properties = { mass = 1, inertia = [1, 1, 1] }
 repeat = { count = 3, spacing = [1, 0, 0] }
 
 [[body.shape]]

@@ -158,7 +158,7 @@ fn mass_of(link: &LinkModel<'_>, shapes: &[ShapePart]) -> Read<Option<(f64, DVec
     let mut scale = World::weightless();
     let weighed = scale.add_body(body).and_then(|id| {
         let body = scale.body(id)?;
-        Ok((body.mass(), body.position(), body.world_inertia()))
+        Ok((body.mass(), body.center_of_mass(), body.world_inertia()))
     });
     let (mass, center, inertia) = weighed.map_err(|error| refused(span, error))?;
     Ok(Some((mass, center, 0.5 * (inertia + inertia.transpose()))))
