@@ -10,6 +10,9 @@
 //! rotation around the principal axis k, a body nutates with ω_k √|(I_k − I_i)(I_k − I_j) / (I_i I_j)|
 //! (Goldstein, Classical Mechanics, §5.6); ν is the norm of these three rates. A rod that rotates end over
 //! end does not nutate, a spinning disc does.
+//!
+//! Only islands without contacts are treated so. The limbs of a ragdoll that hits the ground nutate as fast as a
+//! top for a moment, but contacts and friction change their energy far more than the splitting error does.
 
 use super::solver_body::{ANGULAR_LANES, BodyRow, SolverBody};
 use super::tuning::MAX_NUTATION_ANGLE;

@@ -126,8 +126,10 @@ pub(super) fn fly_under_loads(motion: &mut Motion, inertia: &Inertia, a: DVec3, 
 #[inline]
 pub(super) fn half_kick(motion: &mut Motion, inertia: &Inertia, a: DVec3, torque: DVec3, h: f64) {
     motion.v += a * (0.5 * h);
-    motion.omega += inertia.angular_velocity(motion.q, torque * (0.5 * h));
-    // Most bodies are undamped; skipping e⁰ saves its cost.
+    // Most bodies have no torque and no damping; skipping their zeros saves a rotation and e⁰.
+    if torque != DVec3::ZERO {
+        motion.omega += inertia.angular_velocity(motion.q, torque * (0.5 * h));
+    }
     if inertia.linear_damping > 0.0 {
         motion.v *= (-0.5 * h * inertia.linear_damping).exp();
     }

@@ -33,7 +33,8 @@ pub(super) struct JointConstraint {
     breakable: bool,
     /// Joint frames in the principal frames of the bodies.
     frames: [Pose; 2],
-    /// Impulses of a sub-step: of the locked axes, N·s and N·m·s, and of further rows by their key.
+    /// Impulses of a sub-step of the default length: of the locked axes, N·s and N·m·s, and of further rows by
+    /// their key.
     pub linear: Vec3,
     pub angular: Vec3,
     pub rows: Option<Box<[f32; MAX_KEYED_ROWS]>>,
@@ -181,11 +182,11 @@ impl JointConstraints {
     }
 
     /// Compares the reactions of the last step with the break thresholds ⇒ joints that break.
-    pub fn broken(&self, world: &World, rate: impl Fn(&JointConstraint) -> f64, broken: &mut Vec<JointId>) {
+    pub fn broken(&self, world: &World, rate: f64, broken: &mut Vec<JointId>) {
         broken.clear();
         for joint in self.all.iter().filter(|joint| joint.breakable) {
             let Ok(record) = world.joint(joint.id) else { continue };
-            let (breaking, rate) = (record.breaking(), rate(joint));
+            let breaking = record.breaking();
             let force = f64::from(joint.linear.length()) * rate;
             let torque = f64::from(joint.angular.length()) * rate;
             let drift = if breaking.drift.is_finite() && joint.locks.has(Locks::POINT) {

@@ -198,6 +198,18 @@ impl JointGraph {
         }
     }
 
+    /// Multiplies the stored impulses of its joints, for sub-steps of another length.
+    pub fn scale_impulses(&self, all: &mut [JointConstraint], factor: f32) {
+        for (index, _) in &self.edges {
+            let joint = &mut all[*index as usize];
+            joint.linear *= factor;
+            joint.angular *= factor;
+            for impulse in joint.rows.iter_mut().flat_map(|rows| rows.iter_mut()) {
+                *impulse *= factor;
+            }
+        }
+    }
+
     /// Stores the impulses for warm starting.
     pub fn store_impulses(&self, all: &mut [JointConstraint]) {
         self.trees.store_impulses(&self.edges, all);

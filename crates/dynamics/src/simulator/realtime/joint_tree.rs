@@ -19,7 +19,7 @@ use super::contact_block::SweepParameters;
 use super::joint_constraint::{JointConstraint, JointContext, JointSide};
 use super::sim_bodies::NONE;
 use super::solver_body::{BODY_LANES, BodyRow, SolverBody, SolverFrame};
-use super::tuning::{MIN_LINKS_PER_THREAD, TREE_JOINTS_PER_LOOP};
+use super::tuning::{JOINT_CORRECTION_FACTOR, MIN_LINKS_PER_THREAD, TREE_JOINTS_PER_LOOP};
 use crate::joint::Locks;
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_numerics::team::{Shared, Worker, each};
@@ -56,6 +56,20 @@ struct TreeLink {
     f: Vec6,
     q: Vec6,
     delta: Vec6,
+}
+
+impl TreeLink {
+    /// Shortens the offset of the anchors that one sub-step corrects to the speed that iteratively solved joints
+    /// may correct with: an offset from an impact would otherwise be removed at hundreds of metres per second.
+    fn limit_error(&mut self, parameters: &SweepParameters) {
+        let linear = (self.locks.bits() & 0b111).count_ones() as usize;
+        let offset = self.error[..linear].iter().map(|error| error * error).sum::<f64>().sqrt();
+        let speed = offset * f64::from(parameters.joint.bias_rate);
+        let max_speed = f64::from(JOINT_CORRECTION_FACTOR * parameters.push_speed);
+        if speed > max_speed {
+            self.error[..linear].iter_mut().for_each(|error| *error *= max_speed / speed);
+        }
+    }
 }
 
 /// Geometry of a joint at the beginning of the step, in world axes.
@@ -331,6 +345,9 @@ impl TreePass<'_> {
                 }
             }
             factor(links, tree.start);
+            if biased {
+                links.iter_mut().for_each(|link| link.limit_error(parameters));
+            }
             self.solve(links, tree.start, if biased { f64::from(parameters.joint.bias_rate) } else { 0.0 });
         }
     }

@@ -129,6 +129,16 @@ impl ManifoldConstraint {
         self.friction.0[4..7].copy_from_slice(&rolling);
     }
 
+    /// Multiplies all impulses, for sub-steps of another length.
+    pub fn scale_impulses(&mut self, factor: f32) {
+        for point in &mut self.points[..self.count as usize] {
+            point.set_impulse(point.impulse() * factor);
+        }
+        for impulse in &mut self.friction.0[..7] {
+            *impulse *= factor;
+        }
+    }
+
     #[inline]
     pub const fn static_friction(&self) -> f32 {
         self.surface.0[0]

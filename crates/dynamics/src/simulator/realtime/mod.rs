@@ -173,6 +173,10 @@ pub struct Realtime {
     high_mass_ratio: Vec<u32>,
     /// By root of an island: whether it has a high mass ratio.
     marked_roots: Vec<bool>,
+    /// The same for islands with contacts.
+    contact_roots: Vec<bool>,
+    /// Slots of the bodies whose rotation is integrated in every sub-step.
+    gyroscopic_slots: Vec<u32>,
     /// A saved state to be restored in the next step.
     pending_restore: Option<SavedState>,
     /// Pairs that the broad phase had reported before a restored state was saved.
@@ -231,6 +235,8 @@ impl Realtime {
             new_contacts: Vec::new(),
             high_mass_ratio: Vec::new(),
             marked_roots: Vec::new(),
+            contact_roots: Vec::new(),
+            gyroscopic_slots: Vec::new(),
             pending_restore: None,
             reported_pairs: None,
             epoch: Epoch::default(),
@@ -252,11 +258,9 @@ impl Realtime {
         self.sim_bodies.body(body.slot()).is_some_and(|sim_body| sim_body.id == body && sim_body.asleep)
     }
 
-    /// Sub-steps per second of a joint, 1/s: force = impulse × rate.
-    fn impulse_rate(&self, joint: &joint_constraint::JointConstraint) -> f64 {
-        let high_mass_ratio =
-            |slot: &u32| self.sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.high_mass_ratio);
-        self.substeps[usize::from(joint.bodies.iter().any(high_mass_ratio))] as f64 / self.dt
+    /// Sub-steps of the default length per second, 1/s: force = stored impulse × rate.
+    fn impulse_rate(&self) -> f64 {
+        self.substeps[0] as f64 / self.dt
     }
 
     /// Contact points, with the forces of the last step.
@@ -288,7 +292,7 @@ impl Simulator for Realtime {
         }
         step.end();
         let mut broken = std::mem::take(&mut self.broken);
-        self.joints.broken(&step, |joint| self.impulse_rate(joint), &mut broken);
+        self.joints.broken(&step, self.impulse_rate(), &mut broken);
         for joint in broken.drain(..) {
             step.break_joint(joint);
         }
@@ -345,7 +349,7 @@ impl Simulator for Realtime {
     fn joint_reaction(&self, _world: &World, joint: JointId) -> Option<JointReaction> {
         let index = self.joints.all.binary_search_by_key(&joint, |joint| joint.id).ok()?;
         let joint = &self.joints.all[index];
-        let rate = self.impulse_rate(joint);
+        let rate = self.impulse_rate();
         Some(JointReaction { force: joint.linear.as_dvec3() * rate, torque: joint.angular.as_dvec3() * rate })
     }
 

@@ -308,6 +308,7 @@ impl SavedState {
                 solver_index: NONE,
                 high_mass_ratio: saved.high_mass_ratio,
                 jointed: false,
+                nutates: false,
                 reach: 0.0,
                 half_thickness: f64::INFINITY,
                 equal_moments: body.as_ref().is_none_or(|body| has_equal_moments(body.inertia().moments)),

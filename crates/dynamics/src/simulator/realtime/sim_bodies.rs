@@ -64,6 +64,8 @@ pub(super) struct SimBody {
     pub high_mass_ratio: bool,
     /// Whether a joint of it is solved in the present step.
     pub jointed: bool,
+    /// Whether its free rotation is integrated in every sub-step of the present step (`gyroscopic`).
+    pub nutates: bool,
     /// Largest distance of its surface from the centre of mass, m; smallest half extent of its colliders, m.
     pub reach: f64,
     pub half_thickness: f64,
@@ -334,6 +336,7 @@ impl SimBodies {
             solver_index: NONE,
             high_mass_ratio: false,
             jointed: false,
+            nutates: false,
             reach: 0.0,
             half_thickness: f64::INFINITY,
             equal_moments: true,

@@ -199,6 +199,15 @@ impl SubstepSolver {
         self.unsorted_manifolds.push(ManifoldPointer(std::ptr::from_mut(manifold)));
     }
 
+    /// Multiplies the impulses of all manifolds, for sub-steps of another length.
+    #[allow(unsafe_code)]
+    pub fn scale_impulses(&mut self, factor: f32) {
+        for manifold in &self.unsorted_manifolds {
+            // SAFETY: every manifold was added once, and is not moved during a step.
+            unsafe { (*manifold.0).scale_impulses(factor) };
+        }
+    }
+
     pub fn manifold_bodies_mut(&mut self) -> &mut [ManifoldBodies] {
         &mut self.manifold_bodies
     }

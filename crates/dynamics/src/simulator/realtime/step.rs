@@ -371,8 +371,7 @@ impl Realtime {
                 continue;
             }
             let solver = &mut solvers[usize::from(sim_body.high_mass_ratio)];
-            let nutates = sim_body.jointed
-                && substep_factor(nutation_rate(&motion[index], &inertia[index]), dt, substeps) > 1.0;
+            let nutates = std::mem::take(&mut sim_body.nutates);
             sim_body.solver_index =
                 solver.add_body(SolverBody::default(), SolverFrame::fixed(), Kick::default());
             if nutates {
@@ -473,13 +472,23 @@ impl Realtime {
         }
     }
 
-    /// Marks the bodies of islands with a high mass ratio between bodies in contact, or with a jointed body
-    /// that nutates fast ⇒ factor for the number of sub-steps.
+    /// Marks the bodies of islands with a high mass ratio between bodies in contact, or without contacts and with
+    /// a jointed body that nutates fast ⇒ factor for the number of sub-steps.
     fn mark_high_mass_ratio(&mut self, world: &World, stamp: u64) -> usize {
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
         let (dt, substeps) = (self.dt, self.settings.substeps.max(1) as usize);
-        let Self { sim_bodies, contact_graph, islands, joints, high_mass_ratio, marked_roots, .. } = self;
+        let Self {
+            sim_bodies,
+            contact_graph,
+            islands,
+            joints,
+            high_mass_ratio,
+            marked_roots,
+            contact_roots,
+            gyroscopic_slots,
+            ..
+        } = self;
         for slot in high_mass_ratio.drain(..) {
             if let Some(sim_body) = sim_bodies.body_mut(slot) {
                 sim_body.high_mass_ratio = false;
@@ -505,20 +514,34 @@ impl Realtime {
         let jointed = || joints.active(sim_bodies).map(|joint| joints.all[joint].bodies);
         let connected =
             || touching().chain(jointed()).filter_map(|[a, b]| Some([index_of(a)?, index_of(b)?]));
-        let nutating =
-            || jointed().flatten().filter_map(index_of).filter(|index| nutation_factor(*index) > 1.0);
-        let worst =
-            connected().map(mass_ratio_factor).chain(nutating().map(nutation_factor)).fold(1.0, f64::max);
-        if worst <= 1.0 {
+        let nutating = || {
+            let with_index = jointed().flatten().filter_map(|slot| Some((slot, index_of(slot)?)));
+            with_index.filter(|(_, index)| nutation_factor(*index) > 1.0)
+        };
+        let mut worst = connected().map(mass_ratio_factor).fold(1.0, f64::max);
+        if worst <= 1.0 && nutating().next().is_none() {
             return 1;
         }
         islands.reset(inertia.len());
         connected().for_each(|[a, b]| islands.unite(a, b));
-        marked_roots.clear();
-        marked_roots.resize(inertia.len(), false);
-        let high_ratio_pairs = connected().filter(|pair| mass_ratio_factor(*pair) > 1.0).map(|pair| pair[0]);
-        for index in high_ratio_pairs.chain(nutating()) {
+        for roots in [&mut *marked_roots, &mut *contact_roots] {
+            roots.clear();
+            roots.resize(inertia.len(), false);
+        }
+        for index in touching().flatten().filter_map(index_of) {
+            contact_roots[islands.root(index) as usize] = true;
+        }
+        for [index, _] in connected().filter(|pair| mass_ratio_factor(*pair) > 1.0) {
             marked_roots[islands.root(index) as usize] = true;
+        }
+        gyroscopic_slots.clear();
+        for (slot, index) in nutating() {
+            let root = islands.root(index) as usize;
+            if !contact_roots[root] {
+                marked_roots[root] = true;
+                worst = worst.max(nutation_factor(index));
+                gyroscopic_slots.push(slot);
+            }
         }
         for (index, id) in world.bodies().ids(Status::Dynamic).iter().enumerate() {
             let root = islands.root(index as u32);
@@ -531,10 +554,19 @@ impl Realtime {
                 sim_body.high_mass_ratio = true;
             }
         }
+        for slot in gyroscopic_slots.iter() {
+            if let Some(sim_body) = sim_bodies.body_mut(*slot) {
+                sim_body.nutates = true;
+            }
+        }
         worst.ceil().clamp(1.0, MAX_SUBSTEP_FACTOR) as usize
     }
 
     /// Prepares the joints of the solvers.
+    ///
+    /// Stored impulses are those of a sub-step of the default length. Where sub-steps are shorter, the impulses
+    /// that they start from are smaller in proportion: the number of sub-steps changes from step to step, and
+    /// a warm start many times too large would add energy in each.
     fn prepare_joints(&mut self, world: &World, dt: f64) {
         let threads = self.threads();
         for (group, (solver, substeps)) in self.solvers.iter_mut().zip(self.substeps).enumerate() {
@@ -544,6 +576,12 @@ impl Realtime {
             let min_joints = if group == 1 { 1 } else { self.settings.exact_joints.max(1) as usize };
             let context = JointContext { world, sim_bodies: &self.sim_bodies, dt, h, softness };
             let (solver_bodies, first_movable) = (solver.body_count(), solver.first_movable());
+            let default_substeps = self.substeps[0];
+            if substeps != default_substeps {
+                let factor = default_substeps as f32 / substeps as f32;
+                solver.joints.scale_impulses(&mut self.joints.all, factor);
+                solver.scale_impulses(factor);
+            }
             solver.joints.prepare(
                 &self.joints.all,
                 &context,
@@ -577,6 +615,11 @@ impl Realtime {
                 threads,
             });
             solver.joints.store_impulses(&mut self.joints.all);
+            if substeps != self.substeps[0] {
+                let factor = substeps as f32 / self.substeps[0] as f32;
+                solver.joints.scale_impulses(&mut self.joints.all, factor);
+                solver.scale_impulses(factor);
+            }
         }
     }
 
@@ -589,8 +632,7 @@ impl Realtime {
         let sides = contact.bodies.map(|slot| self.sim_bodies.body(slot));
         let colliders = contact.colliders.map(|slot| self.sim_bodies.collider(slot));
         let both = sides[0].zip(sides[1]).zip(colliders[0].zip(colliders[1]));
-        let high_mass_ratio = sides.iter().flatten().any(|sim_body| sim_body.high_mass_ratio);
-        let per_second = self.substeps[usize::from(high_mass_ratio)] as f64 / self.dt;
+        let per_second = self.impulse_rate();
         both.into_iter().flat_map(move |((a, b), (collider_a, collider_b))| {
             // By id: the world may have changed since the step.
             let motions = world.bodies().motion_of(a.id).zip(world.bodies().motion_of(b.id));

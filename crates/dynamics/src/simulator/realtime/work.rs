@@ -171,8 +171,7 @@ impl Realtime {
             let sides = a.zip(b).and_then(|(a, b)| Some([(a, mean(world, a)?), (b, mean(world, b)?)]));
             contact.manifolds().filter_map(move |manifold| {
                 let [(a, one), (b, other)] = sides?;
-                let high_mass_ratio = a.high_mass_ratio || b.high_mass_ratio;
-                let substeps = self.substeps[usize::from(high_mass_ratio)] as f64;
+                let substeps = self.substeps[0] as f64;
                 let axes = |sim_body: &SimBody, motion: &Motion| {
                     if sim_body.status == Status::Fixed { DQuat::IDENTITY } else { motion.q }
                 };
@@ -219,11 +218,7 @@ impl Realtime {
             else {
                 continue;
             };
-            let high_mass_ratio = joint
-                .bodies
-                .iter()
-                .any(|slot| self.sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.high_mass_ratio));
-            let substeps = self.substeps[usize::from(high_mass_ratio)] as f64;
+            let substeps = self.substeps[0] as f64;
             rows.clear();
             record.kind().rows(&begin, &mut rows);
             let mut work = 0.0;
