@@ -163,6 +163,7 @@ impl Constraint {
                             pieces,
                         );
                     }
+                    None if self.stays_at_rest(world, &island, (&start, &free), &mut end, sub_step) => {}
                     None => self.advance_island(world, &island, &start, &free, &mut end, sub_step),
                 }
                 if Self::is_refined(world, &island) {
@@ -233,6 +234,7 @@ impl Constraint {
             (0.0, 0, 0, 0, 0, 0);
         let exact = !self.is_large(island);
         let refined = exact && Self::is_refined(world, island);
+        let may_rest = exact && Self::may_rest(world, island);
         let limit = self.settings.collision_limit as usize;
         let max_impacts = if exact { 4 * limit + 16 } else { limit.min(MAX_IMPACTS_LARGE_ISLAND) };
         loop {
@@ -250,13 +252,7 @@ impl Constraint {
             };
             let left = h - elapsed;
             let interval = StepInterval { begin: begin + elapsed, time: left, approximate: false };
-            if refined && self.is_at_rest(island, (&now, &points), free, interval) {
-                for &body in &island.bodies {
-                    end[body] = Motion { v: DVec3::ZERO, omega: DVec3::ZERO, ..now[body] };
-                }
-                self.store_forces(&points, left);
-                self.account_forces(&points, &now, end);
-                self.mark_contact(&points);
+            if may_rest && self.come_to_rest(island, (&now, &points), free, end, interval) {
                 return;
             }
             if impacts <= max_impacts {
