@@ -19,7 +19,7 @@ pub mod registry;
 pub mod rigid;
 pub mod signal;
 pub mod simulator;
-mod solver;
+pub mod solver;
 pub mod world;
 
 pub use glam;

@@ -46,3 +46,4 @@ mod torque_free;
 mod type_names;
 mod validation;
 mod world;
+mod world_parts;

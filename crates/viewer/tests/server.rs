@@ -431,6 +431,25 @@ fn chosen_channels_are_sent_by_number() {
     assert!(frame.channels.iter().all(|row| row.2 == 0.0));
 }
 
+/// What a scene contains and its simulator ignores is part of the announcement, with its line; another simulator has other warnings.
+#[test]
+fn warnings_of_a_scene_are_announced() {
+    let text = "simulator = { type = 'penalty' }\n\
+                [materials.felt]\nrolling_friction = 0.01\n\
+                [[body]]\nmaterial = 'felt'\nshape = { type = 'sphere', radius = 0.1 }\n";
+    let scene = Scene::parse(text, "test").unwrap();
+    let options = ServerOptions { playing: false, ..ServerOptions::default() };
+    let server = Server::start(SessionContent::Scene("test".into(), Box::new(scene)), options).unwrap();
+    let mut client = connect(&server);
+    let scene = client.json(|message| message.get("scene").is_some());
+    let warnings = scene["scene"]["warnings"].as_array().unwrap();
+    let text = warnings[0].as_str().unwrap();
+    assert!(warnings.len() == 1 && text.contains("rolling-friction") && text.contains('3'), "{warnings:?}");
+    client.send(&json!({ "do": "simulator", "name": "impulse" }));
+    let scene = client.json(|message| message["scene"]["simulator"] == "impulse");
+    assert!(scene["scene"]["warnings"].as_array().unwrap().is_empty());
+}
+
 #[test]
 fn a_recording_is_scrubbed() {
     let path = std::env::temp_dir().join(format!("rattleback-server-test-{}.rbrec", std::process::id()));

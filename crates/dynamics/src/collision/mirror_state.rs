@@ -6,6 +6,7 @@
 //! (`ColliderPair::near`).
 
 use crate::collision::WorldMirror;
+use crate::world::{Epoch, SnapshotError};
 use rattleback_geometry::contact::CacheMemory;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,26 @@ impl WorldMirror {
         let near = self.pairs.iter().filter(|(_, pair)| pair.near);
         let pairs = near.map(|(key, pair)| (*key, pair.cache.memory())).collect();
         MirrorState { revision: self.revision, rebuilt: self.rebuilt, pairs }
+    }
+
+    /// State of a simulator that keeps nothing else but its epoch, as bytes.
+    pub fn save_with(&self, epoch: Epoch) -> Vec<u8> {
+        postcard::to_allocvec(&(self.state(), epoch)).unwrap_or_default()
+    }
+
+    /// Puts back what [`save_with`](Self::save_with) gave ⇒ the epoch.
+    ///
+    /// # Errors
+    /// Bytes that are not such a state.
+    pub fn restore_with(&mut self, bytes: &[u8]) -> Result<Epoch, SnapshotError> {
+        let (mirror, epoch) = match bytes {
+            [] => Default::default(),
+            bytes => {
+                postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("state of the simulator"))?
+            }
+        };
+        self.restore(mirror);
+        Ok(epoch)
     }
 
     /// Continues from a saved state with the next step.

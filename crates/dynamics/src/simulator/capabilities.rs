@@ -103,6 +103,23 @@ impl Capabilities {
     /// Everything there is.
     pub const ALL: Self = Self::of(Feature::ALL);
 
+    /// What all built-in simulators with contacts have.
+    pub const WITH_CONTACTS: Self = Self::of(&[
+        Feature::Contacts,
+        Feature::Restitution,
+        Feature::Friction,
+        Feature::ContactForceEvents,
+        Feature::KinematicBodies,
+        Feature::GravityScale,
+        Feature::EnergyLedger,
+    ]);
+
+    /// These features and more.
+    #[must_use]
+    pub const fn and(self, more: &[Feature]) -> Self {
+        Self(self.0 | Self::of(more).0)
+    }
+
     /// These features and no others.
     pub const fn of(features: &[Feature]) -> Self {
         let (mut bits, mut k) = (0, 0);

@@ -16,6 +16,8 @@ mod material;
 mod multibodies;
 mod multibody;
 mod naming;
+mod owner;
+mod part;
 mod path;
 mod readout;
 pub(crate) mod shapes;
@@ -30,10 +32,12 @@ pub use body::{Body, ShapePart, Status};
 pub use epoch::{Continuity, Epoch};
 pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
-pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, MultibodyId, ShapeId};
+pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, MultibodyId, PartId, ShapeId};
 pub use ledger::{EnergyLedger, ForceWork, LedgerSettings, Work, WorkCategory, WorkEntry, WorkSource};
 pub use material::{Combine, CombineRules, CombinedMaterial, Material};
-pub use multibody::{ColliderOwner, JointKey, LinkId, Multibody};
+pub use multibody::{JointKey, LinkId, Multibody};
+pub use owner::{ColliderOwner, ElementId};
+pub use part::{ElementMotion, PartKind, WorldPart};
 pub use path::{Path, PathPoint};
 pub use readout::Readout;
 pub use shapes::AttachedShape;
@@ -52,6 +56,7 @@ use epoch::{Identity, Steppers};
 use glam::DVec3;
 use joints::Joints;
 use multibodies::Multibodies;
+use part::PartRecord;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
 use std::collections::BTreeMap;
@@ -90,6 +95,7 @@ pub struct World {
     forces: HandleMap<ForceId, ForceRecord>,
     joints: Joints,
     multibodies: Multibodies,
+    parts: HandleMap<PartId, PartRecord>,
     combine_rules: CombineRules,
     filter: CollisionFilter,
     pub(super) pair_filter: PairFilter,
@@ -141,6 +147,7 @@ impl World {
             forces: HandleMap::new(),
             joints: Joints::default(),
             multibodies: Multibodies::default(),
+            parts: HandleMap::new(),
             combine_rules: CombineRules::default(),
             filter: CollisionFilter::default(),
             pair_filter: PairFilter::default(),
@@ -269,6 +276,7 @@ impl World {
                 inertia,
                 shapes: Vec::with_capacity(body.parts.len()),
                 link: None,
+                element: None,
                 path: body.path,
                 path_start: pose,
             },

@@ -75,6 +75,13 @@ function say(text: string, bad: boolean) {
   setTimeout(() => message.remove(), MESSAGE_MS);
 }
 
+function showWarnings(warnings: string[]) {
+  const box = element("warnings");
+  box.hidden = warnings.length === 0;
+  box.querySelector("summary")!.textContent = warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`;
+  box.querySelector("ul")!.replaceChildren(...warnings.map((text) => make("li", "", text)));
+}
+
 function showScene(next: Scene) {
   const fresh = next.epoch !== scene?.epoch;
   scene = next;
@@ -83,6 +90,7 @@ function showScene(next: Scene) {
   element("title").textContent = next.title;
   element("subtitle").textContent = next.description;
   element("subtitle").title = next.description;
+  showWarnings(next.warnings);
   const simulators = element<HTMLSelectElement>("simulator");
   simulators.replaceChildren(...next.simulators.map(({ name, doc }) => {
     const option = make("option", "", name) as HTMLOptionElement;

@@ -14,9 +14,10 @@ use super::joint_rows::ConstraintRow;
 use crate::collision::WorldMirror;
 use crate::collision::{ManifoldPoint, WarmStartCache, warm_start_force};
 use crate::rigid::Motion;
-use glam::{DMat3, DVec3};
+use crate::solver::rigid_block;
+use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{
-    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, EqualityRow, Stiffness,
+    BlockContact, BlockProblem, BlockSettings, BlockSolver, EqualityRow, Stiffness,
 };
 use rattleback_numerics::lcp::{Friction, FrictionContact, FrictionProblem, Outcome, SquareMatrix, baraff};
 
@@ -197,15 +198,7 @@ impl ForceSolver {
         self.block_of[body] = Some(self.problem.blocks.len());
         self.body_of.push(body);
         let inertia = &mirror.bodies[body].inertia;
-        let axes = DMat3::from_quat(motion[body].q);
-        let turned = |moments: DVec3| axes * DMat3::from_diagonal(moments) * axes.transpose();
-        self.problem.blocks.push(Block::rigid(
-            inertia.mass(),
-            turned(inertia.large_moments()),
-            turned(inertia.inverse_moments),
-            free[body].v,
-            free[body].omega,
-        ));
+        self.problem.blocks.push(rigid_block(inertia, motion[body].q, [free[body].v, free[body].omega]));
     }
 
     /// Begins the equations with contacts; v* are the velocities of `free`, arms and inertia those at
@@ -410,6 +403,7 @@ impl ForceSolver {
 mod tests {
     use super::*;
     use crate::world::{Body, World};
+    use glam::DMat3;
     use rattleback_geometry::space::SpaceKind;
     use rattleback_geometry::{MassProperties, Shape};
 

@@ -15,9 +15,10 @@ use super::tuning::{MAX_POSITION_CORRECTIONS, POSITION_TOLERANCE};
 use crate::collision::WorldMirror;
 use crate::island::JointIsland;
 use crate::rigid::Motion;
+use crate::solver::rigid_block;
 use crate::world::World;
-use glam::{DMat3, DQuat, DVec3};
-use rattleback_numerics::lcp::blocks::{Block, BlockProblem, EqualityReport, EqualityRow, EqualitySolver};
+use glam::{DQuat, DVec3};
+use rattleback_numerics::lcp::blocks::{BlockProblem, EqualityReport, EqualityRow, EqualitySolver};
 
 /// Bounds of the multiplier of a locked direction.
 pub(super) const UNBOUNDED: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
@@ -87,16 +88,7 @@ impl JointEquations {
         self.row_of.clear();
         for &body in &mechanism.bodies {
             let (inertia, motion) = (&mirror.bodies[body].inertia, &self.motion[body]);
-            let axes = DMat3::from_quat(motion.q);
-            let turned = |moments: DVec3| axes * DMat3::from_diagonal(moments) * axes.transpose();
-            let [v, omega] = free(body, motion);
-            self.problem.blocks.push(Block::rigid(
-                inertia.mass(),
-                turned(inertia.large_moments()),
-                turned(inertia.inverse_moments),
-                v,
-                omega,
-            ));
+            self.problem.blocks.push(rigid_block(inertia, motion.q, free(body, motion)));
         }
     }
 

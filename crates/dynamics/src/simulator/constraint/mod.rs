@@ -61,7 +61,7 @@ use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::Description;
 use crate::rigid::Motion;
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
 use crate::world::{Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, WorkEntry, World};
 use contact_phase::ContactPhase;
 use force_solver::ForceSolver;
@@ -250,8 +250,7 @@ impl Simulator for Constraint {
         for joint in self.joint_reactions.overloaded(&step) {
             step.break_joint(joint);
         }
-        self.epoch = step.finish();
-        report_contact_forces(self, world);
+        self.epoch = step.finish_with(|world| Simulator::contacts(self, world));
         Ok(())
     }
 
@@ -260,23 +259,16 @@ impl Simulator for Constraint {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[
-            Feature::Contacts,
-            Feature::Restitution,
-            Feature::Friction,
+        Capabilities::WITH_CONTACTS.and(&[
             Feature::RollingFriction,
             Feature::SpinningFriction,
-            Feature::ContactForceEvents,
             Feature::Sensors,
             Feature::ContactEvents,
             Feature::CollisionEvents,
-            Feature::KinematicBodies,
             Feature::Joints,
             Feature::BreakForce,
             Feature::BreakTorque,
             Feature::JointReactions,
-            Feature::GravityScale,
-            Feature::EnergyLedger,
         ])
     }
 

@@ -15,12 +15,10 @@ use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
 use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
-use crate::rigid::{Inertia, Motion};
 use crate::simulator::{Capabilities, Feature, Simulator, StepContext};
 use crate::world::{Continuity, Epoch, SnapshotError, World};
 use glam::DVec3;
 use rattleback_numerics::StepError;
-use rattleback_numerics::damping::Damping;
 
 const NAME: &str = "free-motion";
 /// Most threads of a step.
@@ -100,9 +98,9 @@ impl Simulator for FreeMotion {
         loop {
             self.non_finite.clear();
             let Self { integrator, loads, non_finite, threads, .. } = self;
-            let context = IntegrationContext::new(step.world_in_blocks(), loads, non_finite, *threads);
-            let world =
-                if integrator.in_blocks(&context) { step.world_in_blocks() } else { step.world_mut() };
+            let context = IntegrationContext::new(step.unsaved_world_mut(), loads, non_finite, *threads);
+            let in_blocks = integrator.in_blocks(&context);
+            let world = if in_blocks { step.world_in_blocks() } else { step.world_mut() };
             let mut context = IntegrationContext::new(world, loads, non_finite, *threads);
             let Err(source) = integrator.advance(&mut context, dt) else { break };
             if self.non_finite.is_empty() {
@@ -148,18 +146,7 @@ impl Simulator for FreeMotion {
 fn damp_all(context: &mut IntegrationContext<'_>, h: f64) {
     let (motion, inertia) = context.dynamic_mut();
     for (body, inertia) in motion.iter_mut().zip(inertia) {
-        damp(body, inertia, h);
-    }
-}
-
-/// Exponential damping of one body over a time h.
-#[inline]
-fn damp(body: &mut Motion, inertia: &Inertia, h: f64) {
-    if inertia.linear_damping > 0.0 {
-        body.v *= Damping::Exponential.factor(inertia.linear_damping, h);
-    }
-    if inertia.angular_damping > 0.0 {
-        body.omega *= Damping::Exponential.factor(inertia.angular_damping, h);
+        inertia.damp(body, h);
     }
 }
 

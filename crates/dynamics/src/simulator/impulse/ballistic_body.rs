@@ -373,7 +373,6 @@ impl BallisticBody {
 
     /// 1/m and I⁻¹ in the world frame.
     pub fn inverse_mass_and_inertia(inertia: &Inertia, now: &Motion) -> (f64, DMat3) {
-        let r = DMat3::from_quat(now.q);
-        (inertia.inverse_mass, r * DMat3::from_diagonal(inertia.inverse_moments) * r.transpose())
+        (inertia.inverse_mass, inertia.inverse_world_tensor(now.q))
     }
 }

@@ -19,15 +19,14 @@ use crate::collision::{ManifoldPoint, gather};
 use crate::component;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
-use crate::impact::{ContactBody, collision_matrix};
 use crate::island::islands;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::Description;
 use crate::rigid::Motion;
 use crate::simulator::constraint::force_solver::{ContactTarget, ForceSolver};
 use crate::simulator::constraint::work::add_contact_work;
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
-use crate::solver::{Trajectory, evaluate};
+use crate::simulator::{Capabilities, ContactPoint, Simulator, StepContext};
+use crate::solver::{RigidResponse, Trajectory, evaluate, relative_inverse_mass};
 use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use rattleback_geometry::space::SpaceKind;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
@@ -258,10 +257,11 @@ fn spring(
 ) -> ContactTarget {
     let side = |side: usize| {
         let body = point.bodies[side] as usize;
-        ContactBody::at(&mirror.bodies[body].inertia, &start[body], point.position)
+        RigidResponse::new(&mirror.bodies[body].inertia, &start[body])
     };
     let n = point.normal();
-    let mass = 1.0 / n.dot(collision_matrix(&side(0), &side(1)) * n);
+    let k = relative_inverse_mass(&side(0), &side(1), [point.position; 2]);
+    let mass = 1.0 / n.dot((k + k.transpose()) * 0.5 * n);
     let u = point.relative_velocity(start);
     let sink = settings.sink * SIZE_PER_TOLERANCE * point.tolerance;
     let k = stiffness(mass, gravity, (-u.x).max(0.0), sink, settings.stiffest, h);
@@ -302,8 +302,7 @@ impl Simulator for Penalty {
         for entry in self.works.drain(..) {
             stepped.add_work(entry);
         }
-        self.epoch = step.finish();
-        report_contact_forces(self, world);
+        self.epoch = step.finish_with(|world| Simulator::contacts(self, world));
         Ok(())
     }
 
@@ -312,25 +311,15 @@ impl Simulator for Penalty {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[
-            Feature::Contacts,
-            Feature::Restitution,
-            Feature::Friction,
-            Feature::ContactForceEvents,
-            Feature::KinematicBodies,
-            Feature::GravityScale,
-            Feature::EnergyLedger,
-        ])
+        Capabilities::WITH_CONTACTS
     }
 
     fn save_state(&self) -> Vec<u8> {
-        postcard::to_allocvec(&(self.mirror.state(), self.epoch)).unwrap_or_default()
+        self.mirror.save_with(self.epoch)
     }
 
     fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (mirror, epoch) = super::read_state(memory, "state of the penalty simulator")?;
-        self.mirror.restore(mirror);
-        self.epoch = epoch;
+        self.epoch = self.mirror.restore_with(memory)?;
         Ok(())
     }
 }

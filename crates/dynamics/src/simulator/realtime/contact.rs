@@ -82,20 +82,6 @@ pub(super) struct Contact {
     pub may_slide: bool,
 }
 
-/// Whether a shape has a curved surface.
-fn is_curved(shape: &Shape) -> bool {
-    match shape {
-        Shape::Sphere(_)
-        | Shape::Cylinder(_)
-        | Shape::Capsule(_)
-        | Shape::Cone(_)
-        | Shape::Ellipsoid(_)
-        | Shape::Custom(_) => true,
-        Shape::Compound(compound) => compound.parts().iter().any(|(_, child)| is_curved(child)),
-        _ => false,
-    }
-}
-
 /// Whether the surface of a shape consists of planes on which bodies may be integrated exactly.
 const fn has_planes(shape: &Shape) -> bool {
     matches!(shape, Shape::HalfSpace(_) | Shape::Cuboid(_))
@@ -236,7 +222,7 @@ impl Contact {
             foresight,
             tolerance,
             smaller: smaller as u8,
-            curved: is_curved(&a.shape) || is_curved(&b.shape),
+            curved: a.shape.is_curved() || b.shape.is_curved(),
             may_roll: has_planes(&a.shape) && is_rolling_shape(b),
             may_slide: has_planes(&a.shape) && !(a.sensor || b.sensor),
         }

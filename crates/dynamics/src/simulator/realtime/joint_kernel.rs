@@ -648,34 +648,4 @@ unsafe fn run<L: F32Lanes>(
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-#[allow(unsafe_code)]
-unsafe fn run_avx(
-    task: JointTask,
-    arena: &JointArena<'_>,
-    blocks: std::ops::Range<usize>,
-    parameters: &SweepParameters,
-) {
-    // SAFETY: guaranteed by the caller.
-    unsafe { run::<super::lanes::AvxLanes>(task, arena, blocks, parameters) }
-}
-
-/// Runs a pass over a range of blocks, to which the caller has exclusive access.
-#[allow(unsafe_code)]
-pub(super) unsafe fn run_task(
-    avx: bool,
-    task: JointTask,
-    arena: &JointArena<'_>,
-    blocks: std::ops::Range<usize>,
-    parameters: &SweepParameters,
-) {
-    #[cfg(target_arch = "x86_64")]
-    if avx {
-        // SAFETY: AVX2 support was detected.
-        return unsafe { run_avx(task, arena, blocks, parameters) };
-    }
-    let _ = avx;
-    // SAFETY: guaranteed by the caller.
-    unsafe { run::<super::lanes::PortableLanes>(task, arena, blocks, parameters) }
-}
+super::lanes::dispatch!(JointTask, JointArena);

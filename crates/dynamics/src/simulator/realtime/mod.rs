@@ -55,10 +55,9 @@ pub use settings::RealtimeSettings;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
-use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::registry::Description;
 use crate::simulator::{
     Capabilities, ContactPoint, Feature, JointReaction, Simulator, StageTimes, StepContext,
-    report_contact_forces,
 };
 use crate::world::{BodyId, Epoch, Event, Handle, JointId, SnapshotError, Status, World};
 use contact_graph::ContactGraph;
@@ -293,13 +292,12 @@ impl Simulator for Realtime {
             step.break_joint(joint);
         }
         self.broken = broken;
-        self.epoch = step.finish();
+        self.epoch = step.finish_with(|world| Simulator::contacts(self, world));
         for event in world.events() {
             if let Event::Quarantined { body, .. } | Event::LeftBounds { body, .. } = event {
                 self.sim_bodies.pending.push(*body);
             }
         }
-        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -316,11 +314,7 @@ impl Simulator for Realtime {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[
-            Feature::Contacts,
-            Feature::Restitution,
-            Feature::Friction,
-            Feature::ContactForceEvents,
+        Capabilities::WITH_CONTACTS.and(&[
             Feature::SleepByCall,
             Feature::RollingFriction,
             Feature::SpinningFriction,
@@ -330,15 +324,12 @@ impl Simulator for Realtime {
             Feature::CollisionEvents,
             Feature::Sleeping,
             Feature::SleepEvents,
-            Feature::KinematicBodies,
             Feature::Joints,
             Feature::BreakForce,
             Feature::BreakTorque,
             Feature::BreakDrift,
             Feature::JointReactions,
-            Feature::GravityScale,
             Feature::LockedRotations,
-            Feature::EnergyLedger,
         ])
     }
 
@@ -369,15 +360,4 @@ impl Simulator for Realtime {
             self.pending_restore.as_ref().map_or_else(Epoch::default, |saved: &SavedState| saved.epoch);
         Ok(())
     }
-}
-
-pub(crate) fn register_simulator(
-    simulators: &mut Catalogue<Box<dyn Simulator>>,
-) -> Result<(), RegistryError> {
-    let specs = RealtimeSettings::type_specs().to_vec();
-    simulators.register(Entry::new(RealtimeSettings::TYPE_NAME, RealtimeSettings::DOC, specs, |given| {
-        let settings = RealtimeSettings::with(given).map_err(|error| error.to_string())?;
-        let simulator = Realtime::new(settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(simulator) as Box<dyn Simulator>)
-    }))
 }

@@ -675,8 +675,7 @@ fn gather(
     }
     let linear = acceleration / scale * h;
     let solver_body = SolverBody { velocity: BodyRow::new(v, w), shift: BodyRow::default() };
-    let damping = [inertia.linear_damping, inertia.angular_damping]
-        .map(|damping| if damping > 0.0 { (-h * damping).exp() } else { 1.0 });
+    let damping = inertia.damping_factors(h);
     (solver_body, SolverFrame::new(motion.q, root, scale), Kick::new(linear, damping[0], angular, damping[1]))
 }
 

@@ -31,7 +31,7 @@ use crate::joint::JointRecord;
 use crate::property::{Allowed, Component, ComponentType, PropertyError};
 use crate::registry::Description;
 use crate::rigid::{Inertia, Motion, fly};
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
 use crate::world::{Continuity, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact_constraint::PointContact;
 use glam::DQuat;
@@ -189,8 +189,7 @@ impl Sequential {
             let wrench = loads.wrench(place);
             motion.v += (g + wrench.force * inertia.inverse_mass) * h;
             motion.omega += inertia.angular_velocity(motion.q, wrench.torque * h);
-            motion.v *= (-h * inertia.linear_damping).exp();
-            motion.omega *= (-h * inertia.angular_damping).exp();
+            inertia.damp(motion, h);
             fly(std::slice::from_mut(motion), std::slice::from_ref(inertia), h);
         }
         self.loads = loads;
@@ -391,8 +390,7 @@ impl Simulator for Sequential {
         }
         self.mirror.sync(&step)?;
         self.advance(&mut step)?;
-        self.epoch = step.finish();
-        report_contact_forces(self, world);
+        self.epoch = step.finish_with(|world| Simulator::contacts(self, world));
         Ok(())
     }
 
@@ -401,29 +399,20 @@ impl Simulator for Sequential {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[
-            Feature::Contacts,
-            Feature::Restitution,
-            Feature::Friction,
-            Feature::ContactForceEvents,
-            Feature::KinematicBodies,
+        Capabilities::WITH_CONTACTS.and(&[
             Feature::Joints,
             Feature::BreakForce,
             Feature::BreakDrift,
-            Feature::GravityScale,
             Feature::LockedRotations,
-            Feature::EnergyLedger,
         ])
     }
 
     fn save_state(&self) -> Vec<u8> {
-        postcard::to_allocvec(&(self.mirror.state(), self.epoch)).unwrap_or_default()
+        self.mirror.save_with(self.epoch)
     }
 
     fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (mirror, epoch) = super::read_state(memory, "state of the sequential simulator")?;
-        self.mirror.restore(mirror);
-        self.epoch = epoch;
+        self.epoch = self.mirror.restore_with(memory)?;
         Ok(())
     }
 }
