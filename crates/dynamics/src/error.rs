@@ -103,7 +103,7 @@ pub enum Error {
     Unsupported {
         /// Type name of the simulator.
         simulator: &'static str,
-        /// What it met.
+        /// What is not supported.
         what: &'static str,
         /// What to do about it.
         instead: &'static str,

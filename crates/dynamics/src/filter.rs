@@ -7,7 +7,7 @@
 //!
 //! The contact modifier changes the coefficients of friction and restitution of a pair that collides.
 //!
-//! Exclusions are part of a snapshot. The callback and the modifier are code and are not; a restored world tells that there were some
+//! Exclusions are part of a snapshot. The callback and the modifier are code and are not; a restored world lists them as missing
 //! ([`PairFilter::missing_hooks`]), and the program sets them again.
 
 use crate::error::Error;

@@ -16,6 +16,7 @@ mod constraint_penalty;
 mod constraint_restore;
 mod constraint_rolling;
 mod constraint_scenes;
+mod contact_model;
 mod energy_ledger;
 mod forces;
 mod impulse;

@@ -7,7 +7,7 @@
 
 use crate::collision::WorldMirror;
 use crate::world::{Epoch, SnapshotError};
-use rattleback_geometry::contact::CacheMemory;
+use rattleback_geometry::contact::CacheState;
 use serde::{Deserialize, Serialize};
 
 /// State of a [`WorldMirror`] between two steps.
@@ -18,12 +18,12 @@ pub(crate) struct MirrorState {
     /// Whether redundant joints have yet to be reported.
     pub(crate) rebuilt: bool,
     /// Contact caches of near pairs, sorted by the indices of their colliders.
-    pairs: Vec<([u32; 2], CacheMemory)>,
+    pairs: Vec<([u32; 2], CacheState)>,
 }
 
 impl MirrorState {
     /// The contact cache of a pair.
-    pub(crate) fn cache(&self, colliders: [u32; 2]) -> Option<&CacheMemory> {
+    pub(crate) fn cache(&self, colliders: [u32; 2]) -> Option<&CacheState> {
         let place = self.pairs.binary_search_by_key(&colliders, |(key, _)| *key).ok()?;
         Some(&self.pairs[place].1)
     }
@@ -36,7 +36,7 @@ impl WorldMirror {
             return restored.clone();
         }
         let near = self.pairs.iter().filter(|(_, pair)| pair.near);
-        let pairs = near.map(|(key, pair)| (*key, pair.cache.memory())).collect();
+        let pairs = near.map(|(key, pair)| (*key, pair.cache.state())).collect();
         MirrorState { revision: self.revision, rebuilt: self.rebuilt, pairs }
     }
 

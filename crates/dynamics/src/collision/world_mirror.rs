@@ -10,7 +10,7 @@ use crate::island::{JointIsland, mechanisms};
 use crate::joint::Locks;
 use crate::rigid::{Inertia, Motion};
 use crate::solver::DenseOutput;
-use crate::world::{BodyId, BodyRef, CombinedMaterial, JointId, Path, ShapeId, Status, World};
+use crate::world::{BodyId, BodyRef, CombinedMaterial, ContactModel, JointId, Path, ShapeId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::contact::{ContactCache, Contacts};
 use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceKind};
@@ -88,6 +88,7 @@ pub(crate) struct ColliderPair {
     pub bodies: [u32; 2],
     pub shapes: [ShapeId; 2],
     pub material: CombinedMaterial,
+    pub model: ContactModel,
     pub sensor: bool,
     /// Half length of the smaller collider, at most 1000 m.
     pub size: f64,
@@ -420,7 +421,7 @@ impl WorldMirror {
                 continue;
             }
             let restored = self.restored.as_ref().and_then(|state| state.cache(colliders));
-            let cache = restored.map(|cache| ContactCache::recalled(cache, &a.shape, &b.shape));
+            let cache = restored.map(|cache| ContactCache::restored(cache, &a.shape, &b.shape));
             self.pairs.insert(
                 colliders,
                 ColliderPair {
@@ -428,6 +429,7 @@ impl WorldMirror {
                     bodies: [a.body, b.body],
                     shapes: [a.id, b.id],
                     material: world.combined_material(a.id, b.id)?,
+                    model: world.contact_model(a.id, b.id),
                     sensor: a.sensor || b.sensor,
                     size: a.size.min(b.size).min(1e3),
                     cache: cache.unwrap_or_default(),
@@ -447,6 +449,7 @@ impl WorldMirror {
             pair.near = near;
             // Materials can change without a new revision of the world.
             pair.material = world.combined_material(pair.shapes[0], pair.shapes[1])?;
+            pair.model = world.contact_model(pair.shapes[0], pair.shapes[1]);
         }
         Ok(())
     }

@@ -38,6 +38,8 @@ features! {
     RollingFriction = "rolling-friction";
     /// Resistance against spinning about the contact normal.
     SpinningFriction = "spinning-friction";
+    /// Contact models of single pairs.
+    ContactModels = "contact-models";
     /// Random deviation of contact normals.
     SurfacePerturbation = "surface-perturbation";
     /// Shapes that resist from one side only.
@@ -227,6 +229,9 @@ pub fn unsupported(world: &World, capabilities: Capabilities) -> Vec<Warning> {
     for (id, shape) in world.iter_shapes() {
         need(shape.sensor, Feature::Sensors, WorldItem::Shape(id));
         need(shape.one_way.is_some(), Feature::OneWayShapes, WorldItem::Shape(id));
+    }
+    for (pair, _) in world.iter_contact_models() {
+        need(true, Feature::ContactModels, WorldItem::Shape(pair[0]));
     }
     let mut alone = true;
     for body in world.iter_bodies() {

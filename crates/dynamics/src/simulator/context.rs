@@ -106,9 +106,9 @@ impl Drop for StepContext<'_> {
         if self.saved {
             self.world.restore_initial_states();
         }
-        self.world.take_back_multibodies();
+        self.world.roll_back_multibodies();
         if self.parts_moved {
-            self.world.take_back_parts();
+            self.world.roll_back_parts();
         }
     }
 }

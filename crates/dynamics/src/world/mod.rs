@@ -6,6 +6,7 @@ mod bodies;
 mod body;
 mod change_log;
 mod contact_force;
+mod contact_model;
 mod epoch;
 mod event;
 mod filter;
@@ -29,6 +30,7 @@ mod view_multibody;
 
 pub use bodies::Bodies;
 pub use body::{Body, ShapePart, Status};
+pub use contact_model::ContactModel;
 pub use epoch::{Continuity, Epoch};
 pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
@@ -100,6 +102,7 @@ pub struct World {
     filter: CollisionFilter,
     pub(super) pair_filter: PairFilter,
     contact_force_thresholds: BTreeMap<BodyId, f64>,
+    contact_models: BTreeMap<[ShapeId; 2], ContactModel>,
     /// Bodies that are to fall asleep in the next step.
     sleep_requests: Vec<BodyId>,
     bounds: Option<Aabb>,
@@ -152,6 +155,7 @@ impl World {
             filter: CollisionFilter::default(),
             pair_filter: PairFilter::default(),
             contact_force_thresholds: BTreeMap::new(),
+            contact_models: BTreeMap::new(),
             sleep_requests: Vec::new(),
             bounds: None,
             random: Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a),
@@ -172,8 +176,8 @@ impl World {
         self.change_log.revision()
     }
 
-    /// Bodies that came, went or may have been changed since a revision, perhaps more than once; nothing if that is too long ago
-    /// to tell.
+    /// Bodies that came, went or may have been changed since a revision, perhaps more than once; nothing if the log does not reach back
+    /// that far.
     pub fn changed_since(&self, revision: u64) -> Option<&[BodyId]> {
         self.change_log.since(revision)
     }
@@ -300,6 +304,7 @@ impl World {
         self.change_log.note(id);
         for shape in record.shapes {
             self.shapes.remove(shape);
+            self.forget_contact_models(shape);
         }
         self.filter.rules.forget_body(id);
         self.filter.exceptions.forget_body(id);
@@ -444,11 +449,11 @@ impl World {
     /// The same with the reason why a pair may not touch.
     pub(crate) fn evaluate_pair(&self, a: ShapeId, b: ShapeId) -> Result<Option<Rejection>, Error> {
         let bodies = [self.shape(a)?.body, self.shape(b)?.body];
-        let judged = self.pair_filter.evaluate(self, bodies, [a, b])?;
-        if let Some(why) = judged {
+        let rejection = self.pair_filter.evaluate(self, bodies, [a, b])?;
+        if let Some(why) = rejection {
             self.pair_filter.note(bodies, [a, b], why);
         }
-        Ok(judged)
+        Ok(rejection)
     }
 
     /// Excluded pairs, and the callback that decides last whether a pair can collide.
@@ -516,7 +521,7 @@ impl World {
         Ok(())
     }
 
-    /// Whoever a force acts on may not go on sleeping when it changes.
+    /// Bodies on which a force acts wake up when it changes.
     fn wake_targets(&mut self, targets: &Targets) {
         let dynamic = self.bodies.ids(Status::Dynamic);
         match targets {

@@ -1,6 +1,6 @@
 //! Multibodies of a world: coming and going, and a step of theirs.
 //!
-//! A step of a world moves the multibodies first, so that simulators meet link bodies with their paths through the step. The stages:
+//! A step of a world moves the multibodies first, so that link bodies have their paths through the step when the simulator runs. The stages:
 //! save the states → integrate each multibody under the gravity of the world → give the link bodies their paths; then the simulator moves the
 //! rigid bodies; at the end the link bodies get the poses and velocities of forward kinematics. A failure in any stage puts everything back.
 
@@ -198,7 +198,7 @@ impl World {
             record.links.iter_mut().for_each(|link| link.save(&self.bodies));
         }
         if let Some(error) = failure {
-            self.take_back_multibodies();
+            self.roll_back_multibodies();
             return Err(error);
         }
         let end = start + dt;
@@ -234,13 +234,13 @@ impl World {
     }
 
     /// Puts all multibodies and their link bodies back to the beginning of the step.
-    pub(crate) fn take_back_multibodies(&mut self) {
+    pub(crate) fn roll_back_multibodies(&mut self) {
         let Self { multibodies, bodies, .. } = self;
         for (_, record) in multibodies.records.iter_mut() {
             record.mechanism.load_from(&record.before);
             // The same was computed at the end of the last step.
             let _ = record.refresh();
-            record.links.iter_mut().for_each(|link| link.take_back(bodies));
+            record.links.iter_mut().for_each(|link| link.roll_back(bodies));
         }
         multibodies.driven.clear();
     }

@@ -3,7 +3,7 @@
 //! A multibody moves by its own equations of motion in joint coordinates ([`Mechanism`]). Every link that has shapes is represented among the bodies
 //! of the world by a kinematic body, the *link body*, whose frame is the frame of the link. Within a step from t₀ to t₁ it moves at constant
 //! velocity and angular velocity from the pose of the link at t₀ to that at t₁; at both ends pose and velocity are those of forward kinematics.
-//! Contacts, rays, queries, filters and events thus know links as they know every other body, and [`World::owner_of`](super::World::owner_of) names
+//! Contacts, rays, queries, filters and events thus treat links as every other body, and [`World::owner_of`](super::World::owner_of) names
 //! the link.
 //!
 //! Limits. Contact acts one way: a link pushes bodies as an obstacle in motion does, and nothing pushes back on the joints. Links do not
@@ -233,7 +233,7 @@ impl DrivenBody {
     }
 
     /// Puts the body back to the beginning of the step.
-    pub fn take_back(&mut self, bodies: &mut Bodies) {
+    pub fn roll_back(&mut self, bodies: &mut Bodies) {
         self.release(bodies);
         self.moves = self.moved_before;
         if let Ok(motion) = bodies.motion_of_mut(self.body) {

@@ -200,11 +200,11 @@ impl World {
     }
 
     /// Puts all parts and the bodies of their elements back to the beginning of the step.
-    pub(crate) fn take_back_parts(&mut self) {
+    pub(crate) fn roll_back_parts(&mut self) {
         for (_, record) in self.parts.iter_mut() {
             record.part.roll_back();
             for element in &mut record.elements {
-                element.take_back(&mut self.bodies);
+                element.roll_back(&mut self.bodies);
             }
         }
     }

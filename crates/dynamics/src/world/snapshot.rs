@@ -12,9 +12,9 @@ use super::multibodies::Multibodies;
 use super::multibody::{DrivenBody, LinkId, MultibodyRecord};
 use super::part::PartRecord;
 use super::{
-    AttachedShape, Bodies, BodyId, ChangeLog, CollisionFilter, CombineRules, Counters, ElementId,
-    EnergyLedger, Event, ForceId, ForceRecord, Handle, HandleMap, JointId, Joints, Material, MaterialId,
-    MultibodyId, PartId, ShapeId, Status, World,
+    AttachedShape, Bodies, BodyId, ChangeLog, CollisionFilter, CombineRules, ContactModel, Counters,
+    ElementId, EnergyLedger, Event, ForceId, ForceRecord, Handle, HandleMap, JointId, Joints, Material,
+    MaterialId, MultibodyId, PartId, ShapeId, Status, World,
 };
 use crate::error::Error;
 use crate::filter::{FilterImage, PairFilter};
@@ -120,6 +120,7 @@ struct WorldImage {
     filter: CollisionFilter,
     pair_filter: FilterImage,
     contact_force_thresholds: BTreeMap<BodyId, f64>,
+    contact_models: BTreeMap<[ShapeId; 2], ContactModel>,
     sleep_requests: Vec<BodyId>,
     bounds: Option<Aabb>,
     random: Pcg64,
@@ -215,6 +216,7 @@ impl World {
             filter: self.filter.clone(),
             pair_filter: self.pair_filter.image(),
             contact_force_thresholds: self.contact_force_thresholds.clone(),
+            contact_models: self.contact_models.clone(),
             sleep_requests: self.sleep_requests.clone(),
             bounds: self.bounds,
             random: self.random.clone(),
@@ -301,6 +303,7 @@ impl World {
             filter: image.filter,
             pair_filter: PairFilter::restored(image.pair_filter),
             contact_force_thresholds: image.contact_force_thresholds,
+            contact_models: image.contact_models,
             sleep_requests: image.sleep_requests,
             joints: Joints { records: joints, revision: image.joint_revision },
             bounds: image.bounds,
@@ -377,6 +380,10 @@ fn check(image: &WorldImage) -> Result<(), SnapshotError> {
         .contact_force_thresholds
         .iter()
         .all(|(body, force)| image.bodies.locate(*body).is_some() && *force >= 0.0);
+    let models_fit = image.contact_models.iter().all(|(pair, model)| {
+        pair.iter().all(|shape| image.shapes.get(*shape).is_some()) && model.check().is_ok()
+    });
+    ensure(models_fit, "contact models")?;
     let requests_fit = image.sleep_requests.iter().all(|body| image.bodies.locate(*body).is_some());
     ensure(thresholds_fit && requests_fit, "contact force thresholds or sleep requests")?;
     let shapes_fit = image.shapes.iter().all(|(_, attached)| {

@@ -60,7 +60,7 @@ const connection = new Connection({
     }
   },
   gallery: () => void gallery.show(),
-  message: say,
+  message: showMessage,
   connected: (yes) => document.body.classList.toggle("offline", !yes),
 });
 const gallery = new Gallery(
@@ -69,7 +69,7 @@ const gallery = new Gallery(
 );
 connection.onConnect(() => [overlaysCommand(), { do: "watch", body: view.chosen }, { do: "plot", channels: plots.chosen }]);
 
-function say(text: string, bad: boolean) {
+function showMessage(text: string, bad: boolean) {
   const message = make("div", bad ? "bad" : "", text);
   element("messages").append(message);
   setTimeout(() => message.remove(), MESSAGE_MS);

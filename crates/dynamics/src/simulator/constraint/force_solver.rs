@@ -87,7 +87,7 @@ impl ForceSolver {
             for body in bodies.into_iter().flatten() {
                 self.add_block(mirror, motion, free, body);
             }
-            let mut tie = EqualityRow {
+            let mut row = EqualityRow {
                 blocks: [None; 2],
                 rows: [target.constraint.side(0), target.constraint.side(1)],
                 target: target.value,
@@ -96,13 +96,13 @@ impl ForceSolver {
             };
             for (side, body) in bodies.into_iter().enumerate() {
                 let Some(body) = body else { continue };
-                tie.blocks[side] = self.block_of[body];
+                row.blocks[side] = self.block_of[body];
                 if self.block_of[body].is_none() {
-                    let [linear, angular] = tie.rows[side];
-                    tie.target -= linear.dot(motion[body].v) + angular.dot(motion[body].omega);
+                    let [linear, angular] = row.rows[side];
+                    row.target -= linear.dot(motion[body].v) + angular.dot(motion[body].omega);
                 }
             }
-            self.problem.equalities.push(tie);
+            self.problem.equalities.push(row);
         }
     }
 
@@ -448,6 +448,7 @@ mod tests {
                     kinetic_friction: 0.0,
                     restitution: 0.0,
                     levers: [0.0; 2],
+                    model: crate::world::ContactModel::Simulator,
                 }
             })
             .collect();

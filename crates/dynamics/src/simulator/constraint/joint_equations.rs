@@ -126,7 +126,7 @@ impl JointEquations {
         prescribed: impl Fn(usize) -> [DVec3; 2],
     ) {
         let constraint = &self.rows[row];
-        let mut tie = EqualityRow {
+        let mut equality = EqualityRow {
             blocks: [None; 2],
             rows: [constraint.side(0), constraint.side(1)],
             target: value,
@@ -136,14 +136,14 @@ impl JointEquations {
         for (side, body) in mirror.joints[constraint.joint].bodies.iter().enumerate() {
             let Some(body) = body.map(|body| body as usize) else { continue };
             if self.block_of[body] == usize::MAX {
-                let ([v, omega], [linear, angular]) = (prescribed(body), tie.rows[side]);
-                tie.target -= linear.dot(v) + angular.dot(omega);
+                let ([v, omega], [linear, angular]) = (prescribed(body), equality.rows[side]);
+                equality.target -= linear.dot(v) + angular.dot(omega);
             } else {
-                tie.blocks[side] = Some(self.block_of[body]);
+                equality.blocks[side] = Some(self.block_of[body]);
             }
         }
         self.row_of.push(row);
-        self.problem.equalities.push(tie);
+        self.problem.equalities.push(equality);
     }
 
     /// Solves the equations; if they are not finite, neither is the solution.
@@ -174,8 +174,8 @@ impl JointEquations {
     }
 
     /// Row of an equation.
-    pub fn row_of(&self, tie: usize) -> usize {
-        self.row_of[tie]
+    pub fn row_of(&self, equality: usize) -> usize {
+        self.row_of[equality]
     }
 
     /// Newton projection of positions onto all locked rows and the violated limits that `limited` selects ⇒

@@ -67,7 +67,6 @@ use contact_phase::ContactPhase;
 use force_solver::ForceSolver;
 use joint_reaction::JointReactions;
 use mechanism_integrator::MechanismIntegrator;
-use rattleback_geometry::space::SpaceKind;
 use state::ConstraintState;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,7 +145,7 @@ pub struct Constraint {
 
 impl Default for Constraint {
     fn default() -> Self {
-        Self::with_space(ConstraintSettings::default(), SpaceKind::default())
+        Self::of(ConstraintSettings::default())
     }
 }
 
@@ -156,16 +155,14 @@ impl Constraint {
     /// # Errors
     /// If a number is out of its range or a name is unknown.
     pub fn new(settings: ConstraintSettings) -> Result<Self, Error> {
-        let settings = settings.checked()?;
-        let kind = settings.space_kind()?;
-        Ok(Self::with_space(settings, kind))
+        Ok(Self::of(settings.checked()?))
     }
 
-    fn with_space(settings: ConstraintSettings, kind: SpaceKind) -> Self {
+    fn of(settings: ConstraintSettings) -> Self {
         Self {
             substeps: settings.substeps.max(1) as usize,
+            mirror: WorldMirror::new(settings.space),
             settings,
-            mirror: WorldMirror::new(kind),
             forces: ForceSolver::default(),
             mechanism_integrator: MechanismIntegrator::default(),
             phase: ContactPhase::default(),

@@ -221,7 +221,7 @@ impl SimultaneousImpact<'_> {
             RigidResponse::new(&mirror.bodies[body].inertia, &motion[body])
         });
         let settings = CollisionSettings {
-            restitution: self.settings.law(),
+            restitution: self.settings.restitution_law,
             e: if forced { 0.0 } else { point.restitution },
             mu: point.kinetic_friction,
             law: Law::Integrated,

@@ -362,7 +362,7 @@ impl BallisticBody {
 
     /// Inverse mass, inverse inertia and velocities at a contact point; infinite mass for a body that
     /// impulses do not move.
-    pub fn contactor(&self, now: &Motion, point: DVec3) -> ContactBody {
+    pub fn contact_body(&self, now: &Motion, point: DVec3) -> ContactBody {
         let (inverse_mass, inverse_inertia) = if self.is_movable() {
             Self::inverse_mass_and_inertia(&self.inertia, now)
         } else {

@@ -469,7 +469,7 @@ fn solve_rotation<L: F32Lanes>(
             (old[k] + change[k]).store(&mut block.angular[k]);
             bodies.y.apply_angular(j[k][0].scaled(-L::splat(1.0)), j[k][1], change[k]);
         }
-    } else if block.locks.has(Locks::ACROSS) {
+    } else if block.locks.has(Locks::PERPENDICULAR) {
         let (z, x) = (now.axis(axes, 0, 2), now.axis(axes, 1, 0));
         let d = x.cross(z);
         let j = bodies.angular_rows(d);

@@ -66,7 +66,7 @@ use direct::DirectSolver;
 use joint_constraint::JointConstraints;
 use mechanism::Mechanisms;
 use rattleback_geometry::Aabb;
-use rattleback_geometry::space::{PairChanges, Space, SpaceError, SpaceKind};
+use rattleback_geometry::space::{PairChanges, Space, SpaceError};
 use restitution::ImpactStage;
 use rolling::RollingStage;
 use saved_state::SavedState;
@@ -181,7 +181,7 @@ pub struct Realtime {
 
 impl Default for Realtime {
     fn default() -> Self {
-        Self::with_space(RealtimeSettings::default(), SpaceKind::default())
+        Self::of(RealtimeSettings::default())
     }
 }
 
@@ -191,15 +191,13 @@ impl Realtime {
     /// # Errors
     /// Returns an error if a setting is out of range or names an unknown broad phase.
     pub fn new(settings: RealtimeSettings) -> Result<Self, Error> {
-        let settings = settings.checked()?;
-        let kind = settings.space_kind()?;
-        Ok(Self::with_space(settings, kind))
+        Ok(Self::of(settings.checked()?))
     }
 
-    fn with_space(settings: RealtimeSettings, kind: SpaceKind) -> Self {
+    fn of(settings: RealtimeSettings) -> Self {
         Self {
+            space: settings.space.create(),
             settings,
-            space: kind.create(),
             changes: PairChanges::default(),
             sim_bodies: SimBodies::default(),
             contact_graph: ContactGraph::default(),

@@ -172,7 +172,7 @@ impl Realtime {
                 self.impacts.event_queue.push(Reverse(ImpactEvent { time, exact: true, ..event }));
                 continue;
             }
-            // Predictions by samples of a rotation do not know the speed: a body that rolls or rocks on
+            // Predictions by samples of a rotation do not contain the speed: a body that rolls or rocks on
             // another under its weight does not bounce.
             let load_speed = self.impacts.resting_speed(&candidate, dt, threshold) - MIN_IMPACT_SPEED;
             if impact_point.approach_speed() < (1.0 - RESTING_SPEED_ROUNDING) * load_speed {
@@ -183,7 +183,7 @@ impl Realtime {
                 event.candidate as usize,
                 time,
                 &impact_point,
-                self.settings.law(),
+                self.settings.restitution_law,
             ) else {
                 continue;
             };

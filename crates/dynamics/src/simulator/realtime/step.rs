@@ -137,7 +137,7 @@ impl Realtime {
 
     /// Drops everything that mirrors the world.
     pub(super) fn reset(&mut self) -> Result<(), Error> {
-        self.space = self.settings.space_kind()?.create();
+        self.space = self.settings.space.create();
         self.sim_bodies = SimBodies::default();
         self.contact_graph = ContactGraph::default();
         self.islands = Islands::default();

@@ -76,21 +76,23 @@ pub(super) fn pair_mut(
 }
 
 /// Fraction of an error that one iteration removes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relaxation {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Relaxation {
     /// β β_ij / k in each of k iterations: (1 − ββ_ij/k)^k of the error remains.
     Fraction,
     /// β β_ij / (k − l) at iteration l.
     Remaining,
     /// β β_ij: Gauss–Seidel.
+    #[default]
     Full,
 }
 
 impl Relaxation {
+    /// Names of all.
     pub const NAMES: [(&'static str, Self); 3] =
         [("full", Self::Full), ("remaining", Self::Remaining), ("fraction", Self::Fraction)];
 
-    pub fn fraction(self, beta: f64, iteration: usize, iterations: usize) -> f64 {
+    pub(super) fn fraction(self, beta: f64, iteration: usize, iterations: usize) -> f64 {
         match self {
             Self::Fraction => beta / iterations as f64,
             Self::Remaining => beta / (iterations - iteration) as f64,
