@@ -51,7 +51,7 @@ impl WorldMirror {
     /// Bytes that are not such a state.
     pub fn restore_with(&mut self, bytes: &[u8]) -> Result<Epoch, SnapshotError> {
         let (mirror, epoch) = match bytes {
-            [] => Default::default(),
+            [] => (MirrorState::default(), Epoch::default()),
             bytes => {
                 postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("state of the simulator"))?
             }

@@ -81,13 +81,22 @@ pub struct StepContext<'w> {
     dt: f64,
     /// Whether the world holds a copy of the states at the start.
     saved: bool,
-    ended: bool,
     /// Whether the bodies that moved are listed as they move.
     listed: bool,
-    /// Whether the parts are at the end of the step.
-    parts_moved: bool,
+    phase: Phase,
     quarantined: Vec<BodyId>,
     broken: Vec<JointId>,
+}
+
+/// How far a step has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Parts are not all at the end of the step.
+    Beginning,
+    /// Multibodies and parts are at its end, bodies on their way.
+    Running,
+    /// The clock is at its end.
+    Ended,
 }
 
 impl std::ops::Deref for StepContext<'_> {
@@ -100,14 +109,14 @@ impl std::ops::Deref for StepContext<'_> {
 
 impl Drop for StepContext<'_> {
     fn drop(&mut self) {
-        if self.ended {
+        if self.phase == Phase::Ended {
             return;
         }
         if self.saved {
             self.world.restore_initial_states();
         }
         self.world.roll_back_multibodies();
-        if self.parts_moved {
+        if self.phase == Phase::Running {
             self.world.roll_back_parts();
         }
     }
@@ -128,22 +137,10 @@ impl<'w> StepContext<'w> {
         world.begin_multibodies(start, dt)?;
         let (quarantined, broken) = (Vec::new(), Vec::new());
         let own = *own;
-        let (saved, ended, listed, parts_moved) = (false, false, false, false);
-        let mut step = Self {
-            world,
-            own,
-            continuity,
-            start,
-            dt,
-            saved,
-            ended,
-            listed,
-            parts_moved,
-            quarantined,
-            broken,
-        };
+        let (saved, listed, phase) = (false, false, Phase::Beginning);
+        let mut step = Self { world, own, continuity, start, dt, saved, listed, phase, quarantined, broken };
         step.advance_parts()?;
-        step.parts_moved = true;
+        step.phase = Phase::Running;
         Ok(step)
     }
 
@@ -273,10 +270,10 @@ impl<'w> StepContext<'w> {
     /// Moves the kinematic bodies and the clock to the end of the step. Afterwards the world is read at its end; broken
     /// joints can still be named.
     pub fn end(&mut self) {
-        if self.ended {
+        if self.phase == Phase::Ended {
             return;
         }
-        self.ended = true;
+        self.phase = Phase::Ended;
         let time = self.end_time();
         self.world.end_step(time, self.saved && !self.listed);
         let world = &mut *self.world;

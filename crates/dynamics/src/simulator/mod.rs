@@ -75,7 +75,7 @@ pub trait Simulator: Send + std::fmt::Debug {
     }
 
     /// Puts back what [`save_state`](Self::save_state) gave.
-    fn restore_state(&mut self, _memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, _bytes: &[u8]) -> Result<(), SnapshotError> {
         Ok(())
     }
 }

@@ -81,7 +81,9 @@ impl World {
             ContactModel::Simulator => self.contact_models.remove(&pair),
             model => self.contact_models.insert(pair, model),
         };
-        bodies.into_iter().for_each(|body| self.change_log.note(body));
+        for body in bodies {
+            self.change_log.note(body);
+        }
         Ok(())
     }
 

@@ -6,7 +6,6 @@
 use super::{BodyId, Event, LinkId, PartId, ShapeId, Status, World};
 use crate::error::Error;
 use crate::query::Hit;
-use crate::rigid::Inertia;
 use crate::simulator::ContactPoint;
 use crate::solver::{ImpulseResponse, LinkResponse, RigidResponse};
 use glam::{DMat3, DVec3};
@@ -62,14 +61,14 @@ impl ContactPoint {
 impl Event {
     /// Owners of the two colliders of an event between two; `None` for other events and where a body was removed since.
     pub fn owners(&self, world: &World) -> Option<[ColliderOwner; 2]> {
-        let bodies = match self {
-            Self::Collision { bodies, .. }
-            | Self::ContactBegan { bodies, .. }
-            | Self::ContactEnded { bodies, .. }
-            | Self::Stalled { bodies, .. }
-            | Self::Filtered { bodies, .. }
-            | Self::ContactForce { bodies, .. } => bodies,
-            _ => return None,
+        let (Self::Collision { bodies, .. }
+        | Self::ContactBegan { bodies, .. }
+        | Self::ContactEnded { bodies, .. }
+        | Self::Stalled { bodies, .. }
+        | Self::Filtered { bodies, .. }
+        | Self::ContactForce { bodies, .. }) = self
+        else {
+            return None;
         };
         Some([world.owner_of(bodies[0]).ok()?, world.owner_of(bodies[1]).ok()?])
     }
@@ -165,7 +164,7 @@ impl World {
                 let status = self.bodies.record(id)?.status;
                 let motion = self.bodies.motion_of(id).copied().unwrap_or_default();
                 let own = self.bodies.inertia_of(id).copied().filter(|_| status == Status::Dynamic);
-                let inertia = own.unwrap_or(Inertia::default());
+                let inertia = own.unwrap_or_default();
                 let mut response = RigidResponse::new(&inertia, &motion);
                 let result = act(&mut response);
                 if own.is_some() {

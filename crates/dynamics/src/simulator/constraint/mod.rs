@@ -278,8 +278,8 @@ impl Simulator for Constraint {
         postcard::to_allocvec(&self.state()).unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let state = match memory {
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let state = match bytes {
             [] => ConstraintState::initial(self.settings.substeps.max(1) as u64),
             bytes => postcard::from_bytes(bytes)
                 .map_err(|_| SnapshotError::Malformed("state of the constraint simulator"))?,

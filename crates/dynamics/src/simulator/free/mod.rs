@@ -133,10 +133,10 @@ impl Simulator for FreeMotion {
         postcard::to_allocvec(&(self.revision, self.epoch, self.integrator.save_state())).unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (revision, epoch, memory): (Option<u64>, Epoch, Vec<u8>) =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
-        self.integrator.restore_state(&memory)?;
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let (revision, epoch, state): (Option<u64>, Epoch, Vec<u8>) =
+            postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
+        self.integrator.restore_state(&state)?;
         (self.revision, self.epoch) = (revision, epoch);
         Ok(())
     }

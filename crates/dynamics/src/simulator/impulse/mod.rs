@@ -337,11 +337,11 @@ impl Simulator for Impulse {
         bytes.unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let memory: ImpulseState =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
-        self.epoch = memory.epoch;
-        self.pending_state = Some(memory);
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let state: ImpulseState =
+            postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
+        self.epoch = state.epoch;
+        self.pending_state = Some(state);
         Ok(())
     }
 }

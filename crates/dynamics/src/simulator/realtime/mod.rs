@@ -347,12 +347,12 @@ impl Simulator for Realtime {
         written.unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        self.pending_restore = if memory.is_empty() {
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        self.pending_restore = if bytes.is_empty() {
             None
         } else {
             let malformed = |_| SnapshotError::Malformed("state of the real-time simulator");
-            Some(postcard::from_bytes(memory).map_err(malformed)?)
+            Some(postcard::from_bytes(bytes).map_err(malformed)?)
         };
         self.epoch =
             self.pending_restore.as_ref().map_or_else(Epoch::default, |saved: &SavedState| saved.epoch);

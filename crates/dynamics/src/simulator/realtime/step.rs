@@ -53,13 +53,13 @@ impl Realtime {
         let time = world.time();
         world.gather_loads(time, &mut self.loads);
         if let Some(saved) = self.pending_restore.take() {
-            self.restore(saved, world)?;
+            self.restore(saved, world);
         }
         if continuity == Continuity::OtherWorld {
-            self.reset()?;
+            self.reset();
         } else if self.sim_bodies.must_rebuild(world) {
             self.report_ends(time);
-            self.reset()?;
+            self.reset();
         } else if continuity == Continuity::SteppedByOthers {
             self.sim_bodies.resync_states(world);
         }
@@ -136,7 +136,7 @@ impl Realtime {
     }
 
     /// Drops everything that mirrors the world.
-    pub(super) fn reset(&mut self) -> Result<(), Error> {
+    pub(super) fn reset(&mut self) {
         self.space = self.settings.space.create();
         self.sim_bodies = SimBodies::default();
         self.contact_graph = ContactGraph::default();
@@ -144,7 +144,6 @@ impl Realtime {
         self.joints = JointConstraints::default();
         self.mechanisms = Mechanisms::default();
         self.reported_pairs = None;
-        Ok(())
     }
 
     /// Number of worker threads.

@@ -388,8 +388,8 @@ impl Simulator for Sequential {
         self.mirror.save_with(self.epoch)
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        self.epoch = self.mirror.restore_with(memory)?;
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        self.epoch = self.mirror.restore_with(bytes)?;
         Ok(())
     }
 }
