@@ -132,7 +132,7 @@ impl Box3dTree {
         this
     }
 
-    /// Where everybody is ⇒ how many pairs there are.
+    /// All bounds ⇒ number of pairs.
     pub fn step(&mut self, boxes: &[Aabb]) -> usize {
         self.moved.clear();
         for (index, bounds) in boxes.iter().enumerate() {
@@ -167,7 +167,7 @@ impl Box3dTree {
         unsafe { b3DynamicTree_Rebuild(&mut self.tree, false) };
     }
 
-    /// Rays of a length ⇒ how many meet a box; each is followed to its first.
+    /// Rays of a length ⇒ how many hit a box; each is followed to its first.
     pub fn cast(&self, rays: &[Ray], length: f64) -> usize {
         let single = |v: DVec3| vector(v.as_vec3());
         let hits = |ray: &&Ray| {

@@ -55,7 +55,7 @@ unsafe extern "C" fn meets_layer(_: *const c_void, one: JPC_ObjectLayer, other: 
     one == LAYERS[1] || JPC_ObjectLayer::from(other) == LAYERS[1]
 }
 
-unsafe extern "C" fn meets(_: *const c_void, one: JPC_ObjectLayer, other: JPC_ObjectLayer) -> bool {
+unsafe extern "C" fn should_collide(_: *const c_void, one: JPC_ObjectLayer, other: JPC_ObjectLayer) -> bool {
     one == LAYERS[1] || other == LAYERS[1]
 }
 
@@ -111,7 +111,7 @@ impl<'s> JoltWorld<'s> {
                 ),
                 pairs: JPC_ObjectLayerPairFilter_new(
                     none,
-                    JPC_ObjectLayerPairFilterFns { ShouldCollide: Some(meets) },
+                    JPC_ObjectLayerPairFilterFns { ShouldCollide: Some(should_collide) },
                 ),
                 placed: Vec::new(),
                 driven: Vec::new(),

@@ -1,4 +1,4 @@
-//! What the comparisons share: the same random numbers for everybody, rounds that alternate, and peers' numbers.
+//! What the comparisons share: the same random numbers for all, rounds that alternate, and peers' numbers.
 
 #[cfg(feature = "box3d")]
 mod box3d_tree;

@@ -212,11 +212,11 @@ fn near(parts: &[Placed<'_>]) -> Vec<(usize, usize)> {
         let bounds = &parts[next].bounds;
         let mut against = |active: &mut Vec<usize>| {
             active.retain(|other| parts[*other].bounds.max().x >= bounds.min().x);
-            let meets = |other: &&usize| {
+            let overlaps = |other: &&usize| {
                 let other = &parts[**other].bounds;
                 bounds.min().cmple(other.max()).all() && other.min().cmple(bounds.max()).all()
             };
-            pairs.extend(active.iter().filter(meets).map(|other| (*other, next)));
+            pairs.extend(active.iter().filter(overlaps).map(|other| (*other, next)));
         };
         against(&mut moving);
         if parts[next].dynamic {

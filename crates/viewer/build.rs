@@ -4,7 +4,7 @@
 //! is never written to. `npm ci` runs only when the lock file differs from the one installed last. A packaged crate has no `page/` but
 //! the finished page in `built_page/` (`npm run package` makes it), and needs no npm.
 //!
-//! Without npm, or with `RATTLEBACK_SKIP_PAGE` set, the crate builds all the same and serves a page that says how to get the real one.
+//! Without npm, or with `RATTLEBACK_SKIP_PAGE` set, the crate builds all the same and serves a page with the instructions to build the real one.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     std::fs::read(&*FILE).unwrap()
 });
 
-// (where, what to put there) over a whole recording: it opens whole and unchanged, or says what it lost, or is refused.
+// (where, what to put there) over a whole recording: it opens whole and unchanged, or reports what is lost, or is refused.
 fuzz_target!(|damage: (u16, Vec<u8>, bool)| {
     let (at, with, cut) = damage;
     let mut bytes = WHOLE.clone();

@@ -11,7 +11,7 @@ use rattleback_scene::mesh_file::{
 pub const LIMITS: MeshLimits =
     MeshLimits { max_file_bytes: 1 << 20, max_vertices: 20_000, max_faces: 20_000 };
 
-/// Checks the promises of a reader: finite points, whole faces, indices in range, an error that says something; and
+/// Checks the promises of a reader: finite points, whole faces, indices in range, an error with a message; and
 /// that what was accepted can be written and read again.
 pub fn check(result: Result<LoadedMesh, MeshFileError>) {
     let mesh = match result {

@@ -55,11 +55,11 @@ macro_rules! peer {
                 poses.iter().map(pose).collect()
             }
 
-            pub fn meetings(a: &TriMesh, b: &TriMesh, poses: &[PeerPose]) -> usize {
-                let meets = |pose: &&PeerPose| {
+            pub fn overlap_tests(a: &TriMesh, b: &TriMesh, poses: &[PeerPose]) -> usize {
+                let overlaps = |pose: &&PeerPose| {
                     intersection_test(&PeerPose::identity(), a, pose, b).is_ok_and(|found| found.intersecting)
                 };
-                poses.iter().filter(meets).count()
+                poses.iter().filter(overlaps).count()
             }
         }
     };
@@ -131,7 +131,7 @@ fn rays(title: &str, mesh: &TriangleMesh) {
     );
 }
 
-fn meetings(title: &str, mesh: &TriangleMesh, reach: f64) {
+fn overlap_tests(title: &str, mesh: &TriangleMesh, reach: f64) {
     let mut random = Random(8);
     let poses: Vec<Pose> = (0..200)
         .map(|_| {
@@ -157,8 +157,8 @@ fn meetings(title: &str, mesh: &TriangleMesh, reach: f64) {
                         .count()
                 }),
             ),
-            ("parry3d-f64", Box::new(|| double::meetings(&mesh64, &mesh64, &poses64))),
-            ("parry3d", Box::new(|| single::meetings(&mesh32, &mesh32, &poses32))),
+            ("parry3d-f64", Box::new(|| double::overlap_tests(&mesh64, &mesh64, &poses64))),
+            ("parry3d", Box::new(|| single::overlap_tests(&mesh32, &mesh32, &poses32))),
         ],
     );
 }
@@ -218,6 +218,6 @@ fn main() {
     rays("icosphere", &sphere);
     rays("torus", &torus);
     let small = generate::torus(1.0, 0.4, 50, 50).expect("allowed sizes");
-    meetings("torus of 5000 triangles", &small, 1.4);
+    overlap_tests("torus of 5000 triangles", &small, 1.4);
     reports(&small);
 }

@@ -3,7 +3,7 @@
 //! `cargo run --release --bin mesh_contact_speed`
 //!
 //! Rounds of the three libraries alternate, so that a busy machine slows all of them alike. Times are in milliseconds; the
-//! answers count manifold points, or pairs that meet. Parry's meshes carry the flags that fix inner edges, as ours do.
+//! answers count manifold points, or pairs that intersect. Parry's meshes carry the flags that fix inner edges, as ours do.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -84,11 +84,11 @@ macro_rules! peer {
                 }
             }
 
-            pub fn meetings(a: &TriMesh, b: &TriMesh, poses: &[Pose]) -> usize {
-                let meets = |pose: &&Pose| {
+            pub fn overlap_tests(a: &TriMesh, b: &TriMesh, poses: &[Pose]) -> usize {
+                let overlaps = |pose: &&Pose| {
                     intersection_test(&Pose::identity(), a, pose, b).is_ok_and(|found| found.intersecting)
                 };
-                poses.iter().filter(meets).count()
+                poses.iter().filter(overlaps).count()
             }
         }
     };
@@ -149,7 +149,7 @@ fn slides(
     );
 }
 
-fn meetings(title: &str, mesh: &TriangleMesh, reach: f64) {
+fn overlap_tests(title: &str, mesh: &TriangleMesh, reach: f64) {
     let mut random = Random(9);
     let poses: Vec<Pose> = (0..200)
         .map(|_| Pose::new(DQuat::from_scaled_axis(3.0 * random.vector()), reach * random.vector()))
@@ -168,8 +168,8 @@ fn meetings(title: &str, mesh: &TriangleMesh, reach: f64) {
                     poses.iter().filter(|pose| intersects(&shape, &shape, pose).unwrap_or(false)).count()
                 }),
             ),
-            ("parry3d-f64", Box::new(|| double::meetings(&mesh64, &mesh64, &poses64))),
-            ("parry3d f32", Box::new(|| single::meetings(&mesh32, &mesh32, &poses32))),
+            ("parry3d-f64", Box::new(|| double::overlap_tests(&mesh64, &mesh64, &poses64))),
+            ("parry3d f32", Box::new(|| single::overlap_tests(&mesh32, &mesh32, &poses32))),
         ],
     );
 }
@@ -196,6 +196,6 @@ fn main() {
         }
     }
     let torus = generate::torus(1.0, 0.4, 50, 50).expect("sound");
-    meetings("tori of 5000 triangles, do they meet, 200 poses near", &torus, 1.5);
-    meetings("tori of 5000 triangles, do they meet, 200 poses far", &torus, 3.0);
+    overlap_tests("tori of 5000 triangles, intersection test, 200 poses near", &torus, 1.5);
+    overlap_tests("tori of 5000 triangles, intersection test, 200 poses far", &torus, 3.0);
 }

@@ -4,10 +4,10 @@
 //! `cargo run --release [--features box3d,jolt,parallel] --bin realtime_speed -- [scene …] [--steps N] [--repeats N] [--threads 1,2]
 //! [--engines rattleback,rapier,box3d,jolt] [--json FILE]`
 //!
-//! Same bodies, steps of 1/60 s, four sub-steps, the whole length of each scene, one thread each unless said otherwise (Rapier only
+//! Same bodies, steps of 1/60 s, four sub-steps, the whole length of each scene, one thread each by default (Rapier only
 //! with the feature `parallel`; its eight lanes with `simd8` and the processor's flags). Runs alternate, so that a busy machine slows
 //! all alike; the least and the median time per step of all runs are printed. Speed bought with depth is no speed: how deep bodies
-//! overlap at the end, and how high they are, is judged for every engine by one code that belongs to none of them (`overlap`), from
+//! overlap at the end, and how high they are, is measured for every engine by one code that belongs to none of them (`overlap`), from
 //! the poses after the last step. Jolt has no sub-steps, and its bindings (of version 5.0) neither joints nor meshes: scenes with such
 //! are run without it.
 
@@ -35,7 +35,7 @@ fn engine<'s>(name: &str, scene: &'s StressScene, threads: usize) -> Option<Box<
     }
 }
 
-/// What the runs of an engine tell.
+/// Results of the runs of an engine.
 struct Runs {
     name: &'static str,
     /// Seconds per step, in rising order.
@@ -148,7 +148,7 @@ fn main() {
                 for engine_name in ENGINES.iter().filter(|name| asked.engines.iter().any(|e| e == *name)) {
                     let Some(world) = engine(engine_name, &scene, threads) else { continue };
                     let (time, world) = timed(world, steps);
-                    // All runs of an engine end alike, or nearly so: the first is judged.
+                    // All runs of an engine end alike, or nearly so: the first is measured.
                     if repeat == 0 {
                         let outcome = world.outcome();
                         rows.push(Runs {

@@ -6,7 +6,7 @@
 //!
 //! Rounds alternate, so that a busy machine slows all of them alike. A step is: every box gets its position, then pairs
 //! are brought up to date. Work comes in bursts, so the mean counts for pairs; the least time is that of a quiet step. Ours
-//! and Rapier's keep the set of pairs and tell what changed, Box3D's is given a set to keep; Parry's alone only walks its tree.
+//! and Rapier's keep the set of pairs and report what changed, Box3D's is given a set to keep; Parry's alone only walks its tree.
 
 use std::ops::{ControlFlow, Range};
 

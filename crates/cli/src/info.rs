@@ -146,7 +146,7 @@ fn print(options: &Info, findings: &Findings, out: &mut dyn Write) -> Result<(),
         )?;
     }
     if findings.bounds.extents().max_element() > 50.0 && options.unit.length() == 1.0 {
-        writeln!(out, "note: over 50 m large; if the file is in millimetres, say --unit mm")?;
+        writeln!(out, "note: over 50 m large; if the file is in millimetres, pass --unit mm")?;
     }
     Ok(())
 }

@@ -128,7 +128,7 @@ fn resume(built: &mut BuiltScene, path: &Path, registry: &Registry) -> Result<()
     Ok(())
 }
 
-/// Replaces the simulator or its integrator, as the options say.
+/// Replaces the simulator or its integrator, by the options.
 fn choose_simulator(built: &mut BuiltScene, options: &Run, registry: &Registry) -> Result<(), Failure> {
     if options.simulator.is_none() && options.integrator.is_none() {
         return Ok(());

@@ -59,7 +59,7 @@ fn a_run_that_ends_beyond_numbers_fails() {
     folder.run(&["run", "scene.toml"]).failed(&["not finite", "`rocket`"]);
 }
 
-/// Names of the release before are read, and every command that reads the scene says what to write instead and where.
+/// Names of the release before are read, and every command that reads the scene warns with the new name and the place.
 #[test]
 fn old_names_are_warned_of() {
     let scene =

@@ -88,7 +88,7 @@ position = [0, 0, 1.1]
 shape = { type = "sphere", radius = 0.1 }
 "#;
 
-/// A ball that falls on a floor: simulators with contacts agree; the one without keeps falling, and the report says where.
+/// A ball that falls on a floor: simulators with contacts agree; the one without keeps falling, and the report gives the place.
 #[test]
 fn simulators_are_compared() {
     let folder = Folder::with("drop.toml", DROP);

@@ -147,7 +147,7 @@ fn energy_by_law(count: u32) -> Result<(), CollisionError> {
     println!("  {:20} {:10} {:>12} {:>12} {:>12}", "law", "e of", "boxes", "rods", "distance");
     for law in Law::ALL {
         for restitution in [Restitution::Newton, Restitution::Poisson, Restitution::Stronge] {
-            // The algebraic laws know Newton's only, the phased scheme Stronge's only.
+            // The algebraic laws support Newton's only, the phased scheme Stronge's only.
             let known = match law {
                 Law::Integrated => true,
                 Law::Phased => restitution == Restitution::Stronge,

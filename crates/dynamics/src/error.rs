@@ -3,7 +3,10 @@
 use crate::multibody::{DynamicsError, MechanismError};
 use crate::property::PropertyError;
 use crate::registry::RegistryError;
-use crate::world::{BodyId, ForceId, JointId, LinkId, MaterialId, MultibodyId, ShapeId, Status};
+use crate::world::{
+    BodyId, ColliderOwner, ElementId, ForceId, JointId, LinkId, MaterialId, MultibodyId, PartId, ShapeId,
+    Status,
+};
 use rattleback_geometry::{MassError, ShapeError};
 use rattleback_numerics::StepError;
 
@@ -71,22 +74,36 @@ pub enum Error {
         /// Why.
         source: DynamicsError,
     },
-    /// The body represents a link of a multibody, which alone moves it.
-    #[error("{body} is {link}; {operation} is refused, change the multibody instead")]
-    LinkBody {
+    /// No part has this id, or it is of another type.
+    #[error("there is no {0} of this type")]
+    UnknownPart(PartId),
+    /// No part has such an element.
+    #[error("there is no {0}")]
+    UnknownElement(ElementId),
+    /// A part could not be moved; the world is where it was before the step.
+    #[error("part `{part}`: {reason}")]
+    Part {
+        /// Name or type of the part.
+        part: String,
+        /// Why.
+        reason: String,
+    },
+    /// The body represents a link of a multibody or an element of a part, which alone moves it.
+    #[error("{body} is {owner}; {operation} is refused, change its owner instead")]
+    OwnedBody {
         /// Which body.
         body: BodyId,
-        /// The link that it represents.
-        link: LinkId,
+        /// The link or element that it represents.
+        owner: ColliderOwner,
         /// What was tried.
         operation: &'static str,
     },
     /// A simulator cannot move what is in the world.
-    #[error("the simulator `{simulator}` does not know {what}; {instead}")]
+    #[error("the simulator `{simulator}` does not support {what}; {instead}")]
     Unsupported {
         /// Type name of the simulator.
         simulator: &'static str,
-        /// What it met.
+        /// What is not supported.
         what: &'static str,
         /// What to do about it.
         instead: &'static str,
@@ -166,6 +183,9 @@ pub enum Error {
     /// A question to the world has no answer.
     #[error(transparent)]
     Query(crate::query::QueryError),
+    /// A collision could not be resolved.
+    #[error("collision: {0}")]
+    Collision(#[from] crate::impact::CollisionError),
     /// A snapshot could not be written or read.
     #[error("snapshot: {0}")]
     Snapshot(#[from] crate::world::SnapshotError),

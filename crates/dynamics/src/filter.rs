@@ -7,7 +7,8 @@
 //!
 //! The contact modifier changes the coefficients of friction and restitution of a pair that collides.
 //!
-//! Exclusions, the callback and the modifier belong to their origin (a joint, a program) and are not part of a snapshot.
+//! Exclusions are part of a snapshot. The callback and the modifier are code and are not; a restored world lists them as missing
+//! ([`PairFilter::missing_hooks`]), and the program sets them again.
 
 use crate::error::Error;
 use crate::world::{BodyId, CombinedMaterial, ShapeId, World};
@@ -57,6 +58,26 @@ pub(crate) struct Rejected {
     pub why: Rejection,
 }
 
+/// Functions that a world had when its snapshot was taken and that have not been set since it was restored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingHooks {
+    /// [`PairFilter::set_callback`].
+    pub callback: bool,
+    /// [`PairFilter::set_contact_modifier`].
+    pub contact_modifier: bool,
+}
+
+/// Number of exclusions for each reason, by pair of bodies.
+type Exclusions = BTreeMap<(BodyId, BodyId), BTreeMap<Exclusion, u32>>;
+
+/// What a snapshot keeps of a pair filter.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FilterImage {
+    excluded: Exclusions,
+    reports: bool,
+    hooks: MissingHooks,
+}
+
 type Callback = Arc<dyn Fn(&World, &PairCandidate) -> bool + Send + Sync>;
 type ContactModifier = Arc<dyn Fn(&World, [ShapeId; 2], &mut CombinedMaterial) + Send + Sync>;
 
@@ -79,11 +100,12 @@ type ContactModifier = Arc<dyn Fn(&World, [ShapeId; 2], &mut CombinedMaterial) +
 #[derive(Default)]
 pub struct PairFilter {
     /// Number of exclusions for each reason: several joints may connect the same bodies.
-    excluded: BTreeMap<(BodyId, BodyId), BTreeMap<Exclusion, u32>>,
+    excluded: Exclusions,
     callback: Option<Callback>,
     modifier: Option<ContactModifier>,
     /// Whether pairs that cannot collide are reported by events.
     pub reports: bool,
+    missing: MissingHooks,
     /// Since the end of the last step. Simulators find pairs with shared access to the world, hence the lock.
     rejected: Mutex<Vec<Rejected>>,
 }
@@ -96,6 +118,7 @@ impl Clone for PairFilter {
             callback: self.callback.clone(),
             modifier: self.modifier.clone(),
             reports: self.reports,
+            missing: self.missing,
             rejected: Mutex::new(rejected),
         }
     }
@@ -144,11 +167,13 @@ impl PairFilter {
         callback: impl Fn(&World, &PairCandidate) -> bool + Send + Sync + 'static,
     ) {
         self.callback = Some(Arc::new(callback));
+        self.missing.callback = false;
     }
 
     /// Removes the callback.
     pub fn clear_callback(&mut self) {
         self.callback = None;
+        self.missing.callback = false;
     }
 
     /// Sets the function that changes the coefficients of a pair before its contacts are solved. It receives the shapes, in any
@@ -184,11 +209,35 @@ impl PairFilter {
         modifier: impl Fn(&World, [ShapeId; 2], &mut CombinedMaterial) + Send + Sync + 'static,
     ) {
         self.modifier = Some(Arc::new(modifier));
+        self.missing.contact_modifier = false;
     }
 
     /// Removes the contact modifier.
     pub fn clear_contact_modifier(&mut self) {
         self.modifier = None;
+        self.missing.contact_modifier = false;
+    }
+
+    /// Functions that the world had when its snapshot was taken and that the program has to set again to go on alike.
+    pub const fn missing_hooks(&self) -> MissingHooks {
+        self.missing
+    }
+
+    /// What a snapshot keeps.
+    pub(crate) fn image(&self) -> FilterImage {
+        FilterImage {
+            excluded: self.excluded.clone(),
+            reports: self.reports,
+            hooks: MissingHooks {
+                callback: self.callback.is_some() || self.missing.callback,
+                contact_modifier: self.modifier.is_some() || self.missing.contact_modifier,
+            },
+        }
+    }
+
+    /// The filter of a restored world.
+    pub(crate) fn restored(image: FilterImage) -> Self {
+        Self { excluded: image.excluded, reports: image.reports, missing: image.hooks, ..Self::default() }
     }
 
     /// (world, shapes, what the combine rules give) ⇒ coefficients of the pair.

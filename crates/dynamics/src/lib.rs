@@ -2,8 +2,8 @@
 //!
 //! It does not depend on files, scripts or pictures.
 //!
-//! A step, stage by stage, is described in [`simulator`]; conventions: SI units, right-handed, z up unless gravity says
-//! otherwise, quaternions body → world, angular velocity in the world frame.
+//! A step, stage by stage, is described in [`simulator`]; conventions: SI units, right-handed, z up unless gravity has
+//! another direction, quaternions body → world, angular velocity in the world frame.
 
 mod collision;
 mod error;
@@ -19,7 +19,7 @@ pub mod registry;
 pub mod rigid;
 pub mod signal;
 pub mod simulator;
-mod solver;
+pub mod solver;
 pub mod world;
 
 pub use glam;

@@ -7,7 +7,7 @@ use crate::force::{self, Force};
 use crate::joint::{self, Joint};
 use crate::property::{self, Component, ComponentType, Properties, PropertyError, PropertySpec};
 use crate::simulator::{self, BodyIntegrator, Capabilities, Simulator};
-use crate::world::{Material, shapes};
+use crate::world::{Material, WorldPart, shapes};
 use rattleback_geometry::Shape;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -174,6 +174,8 @@ pub struct Registry {
     pub integrators: Catalogue<Box<dyn BodyIntegrator>>,
     /// What moves a world.
     pub simulators: Catalogue<Box<dyn Simulator>>,
+    /// Parts that other crates add to a world; none is built in.
+    pub parts: Catalogue<Box<dyn WorldPart>>,
 }
 
 impl Registry {
@@ -186,6 +188,7 @@ impl Registry {
             joints: Catalogue::new("joint"),
             integrators: Catalogue::new("integrator"),
             simulators: Catalogue::new("simulator"),
+            parts: Catalogue::new("part"),
         }
     }
 

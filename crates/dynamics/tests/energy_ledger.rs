@@ -165,7 +165,7 @@ fn an_integrator_that_gains_energy_is_reported() {
     assert!(energy > 26.0 && gained > 0.9 * (energy - 25.0), "{energy} {gained}");
 }
 
-/// A restored world goes on with the same books, bit for bit.
+/// A restored world goes on with the same entries, bit for bit.
 #[test]
 fn ledgers_are_part_of_snapshots() {
     let mut world = accounted(World::default());
@@ -186,8 +186,8 @@ fn ledgers_are_part_of_snapshots() {
         simulator.step(&mut world, 0.01).unwrap();
         resumed.step(&mut again, 0.01).unwrap();
     }
-    let books = |world: &World| world.energy_ledger().unwrap().iter().collect::<Vec<_>>();
-    assert_eq!(books(&world), books(&again));
+    let entries = |world: &World| world.energy_ledger().unwrap().iter().collect::<Vec<_>>();
+    assert_eq!(entries(&world), entries(&again));
     assert!(total(&world, WorkCategory::Contact) < 0.0);
 }
 
@@ -245,10 +245,10 @@ fn sliding_blocks() {
     });
 }
 
-/// A million collisions on several threads: the same books, bit for bit.
+/// A million collisions on several threads: the same entries, bit for bit.
 #[test]
 fn threads_do_not_show() {
-    let books = |threads: i64| {
+    let entries = |threads: i64| {
         let mut world = accounted(World::default());
         let rough = material(&mut world, 0.6, 0.4);
         let floor = Body::fixed().with_shape(Shape::half_space(DVec3::Z).unwrap());
@@ -267,7 +267,7 @@ fn threads_do_not_show() {
         }
         world.energy_ledger().unwrap().iter().map(|(_, work)| work.total.to_bits()).collect::<Vec<_>>()
     };
-    assert_eq!(books(1), books(3));
+    assert_eq!(entries(1), entries(3));
 }
 
 /// A motor with a torque that does not reach its speed turns a flywheel: τ times the angle, which is all its kinetic energy.

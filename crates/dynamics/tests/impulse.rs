@@ -4,9 +4,12 @@ use glam::{DQuat, DVec3};
 use proptest::prelude::*;
 use rattleback_dynamics::simulator::impulse::ImpulseError;
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
-use rattleback_dynamics::{Body, BodyId, Error, Event, Material, MaterialId, Simulator, World};
+use rattleback_dynamics::{
+    Body, BodyId, Error, Event, Material, MaterialId, Properties, Registry, Simulator, Value, World,
+};
 use rattleback_geometry::Shape;
 use rattleback_geometry::contact::{Piece, PieceCache, distance_pieces};
+use rattleback_geometry::space::SpaceKind;
 
 const G: f64 = 9.81;
 
@@ -400,10 +403,10 @@ fn without_microcollisions_every_step_ends() {
 /// bit.
 #[test]
 fn both_hashes_give_the_same_bits() {
-    let end = ["spatial-hash", "spatial-hash-standard"].map(|space| {
+    let end = [SpaceKind::SpatialHash, SpaceKind::StandardSpatialHash].map(|space| {
         let mut world = World::default();
         let ids = tower(4, &mut world);
-        let mut simulator = with(ImpulseSettings { space: space.into(), ..ImpulseSettings::default() });
+        let mut simulator = with(ImpulseSettings { space, ..ImpulseSettings::default() });
         run(&mut world, &mut simulator, 0.3, 1.0 / 60.0);
         ids.iter().map(|id| *world.body(*id).unwrap().motion()).collect::<Vec<_>>()
     });
@@ -446,13 +449,13 @@ fn overlap_is_refused() {
 /// An unknown law, search or space is refused by name.
 #[test]
 fn unknown_names_are_refused() {
-    for settings in [
-        ImpulseSettings { restitution_law: "hertz".into(), ..ImpulseSettings::default() },
-        ImpulseSettings { search: "guess".into(), ..ImpulseSettings::default() },
-        ImpulseSettings { space: "octree".into(), ..ImpulseSettings::default() },
-    ] {
-        assert!(Impulse::new(settings).unwrap_err().to_string().contains("one of"));
+    for (name, value) in [("restitution_law", "hertz"), ("search", "guess"), ("space", "octree")] {
+        let given = Properties::from([(name.to_string(), Value::Text(value.into()))]);
+        let refused = Registry::default().simulators.make("impulse", &given).unwrap_err().to_string();
+        assert!(refused.contains("one of") && refused.contains(name), "{refused}");
     }
+    let settings = ImpulseSettings { search: "guess".into(), ..ImpulseSettings::default() };
+    assert!(Impulse::new(settings).unwrap_err().to_string().contains("one of"));
 }
 
 /// A body at an absurd speed does not affect the others.

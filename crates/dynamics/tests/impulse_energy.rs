@@ -2,6 +2,7 @@
 
 use crate::collision_random::Random;
 use glam::{DQuat, DVec3};
+use rattleback_dynamics::impact::Restitution;
 use rattleback_dynamics::simulator::{Impulse, ImpulseSettings};
 use rattleback_dynamics::{Body, Material, Simulator, World};
 use rattleback_geometry::Shape;
@@ -22,9 +23,10 @@ fn gains(world: &mut World, simulator: &mut Impulse, frames: usize, dt: f64) -> 
 }
 
 fn settings(random: &mut Random) -> ImpulseSettings {
-    let law = ["stronge", "poisson", "newton"][(3.0 * random.within(0.0, 1.0)) as usize];
+    let law = [Restitution::Stronge, Restitution::Poisson, Restitution::Newton]
+        [(3.0 * random.within(0.0, 1.0)) as usize];
     ImpulseSettings {
-        restitution_law: law.into(),
+        restitution_law: law,
         reversing: random.within(0.0, 1.0) < 0.7,
         least_hop: if random.within(0.0, 1.0) < 0.5 { 0.25 } else { random.within(0.0, 1.0) },
         boosted_restitution: if random.within(0.0, 1.0) < 0.5 { 5.0 } else { random.within(0.0, 100.0) },

@@ -440,7 +440,7 @@ fn arm() -> LinkTree {
     LinkTree::new(links).unwrap()
 }
 
-/// Positions taken from a random posture are reached again from another; limits hold; what cannot be reached is said to be so.
+/// Positions taken from a random posture are reached again from another; limits hold; what cannot be reached is reported.
 #[test]
 fn inverse_kinematics_reaches_what_can_be_reached() {
     let (tree, mut random) = (arm(), Random::new(61));
@@ -466,7 +466,7 @@ fn inverse_kinematics_reaches_what_can_be_reached() {
         }
     }
     assert!(reached >= 97, "{reached} of 100");
-    // Ten metres away: the arm stretches towards it and says that it does not reach.
+    // Ten metres away: the arm stretches towards it and reports the failure.
     let far = IkTarget::point(7, DVec3::ZERO, DVec3::new(10.0, 0.0, 0.0));
     let mut q = vec![0.1, 0.4, 0.1, 0.4, 0.1, 0.4, 0.1];
     let report = solver.solve(&tree, &mut work, &[far], None, &settings, &mut q).unwrap();

@@ -407,7 +407,7 @@ fn bad_input_leaves_the_world_as_it_was() {
         world.body_mut(body).unwrap().move_to(Pose::IDENTITY, 1.0),
         world.body_mut(body).unwrap().set_path(None),
     ] {
-        assert!(matches!(refused, Err(Error::LinkBody { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::OwnedBody { .. })), "{refused:?}");
     }
     assert_eq!(bits(&world, id), before);
     assert_eq!(*world.body(body).unwrap().motion(), motion);

@@ -78,8 +78,8 @@ impl Simulator for Floor {
         postcard::to_allocvec(&self.epoch).unwrap()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        self.epoch = postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("floor"))?;
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        self.epoch = postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("floor"))?;
         Ok(())
     }
 }

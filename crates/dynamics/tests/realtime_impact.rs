@@ -247,8 +247,11 @@ fn thrown(random: &mut Random, law: &str, dt: f64) -> f64 {
     let before = world.body(id).unwrap().motion().to_owned();
     let inertia = *world.body(id).unwrap().inertia();
     let energy = inertia.kinetic_energy(&before);
-    let mut simulator =
-        Realtime::new(RealtimeSettings { restitution_law: law.into(), ..Default::default() }).unwrap();
+    let mut simulator = Realtime::new(RealtimeSettings {
+        restitution_law: Restitution::named(law).unwrap(),
+        ..Default::default()
+    })
+    .unwrap();
     // Time and pose of the first contact, by bisection of the exact free flight.
     let gap_at = |t: f64| {
         let mut motion = before;
@@ -278,21 +281,21 @@ fn thrown(random: &mut Random, law: &str, dt: f64) -> f64 {
         found.point_b - n
     };
     let r = glam::DMat3::from_quat(hit.q);
-    let contactor = ContactBody {
+    let body = ContactBody {
         inverse_mass: inertia.inverse_mass,
         inverse_inertia: r * glam::DMat3::from_diagonal(inertia.inverse_moments) * r.transpose(),
         r: point - hit.x,
         v: hit.v,
         omega: hit.omega,
     };
-    let (collision, frame) = Collision::between(&ContactBody::FIXED, &contactor, n).unwrap();
+    let (collision, frame) = Collision::between(&ContactBody::FIXED, &body, n).unwrap();
     let restitution = match law {
         "newton" => Restitution::Newton,
         "poisson" => Restitution::Poisson,
         _ => Restitution::Stronge,
     };
     let settings = CollisionSettings { restitution, e, mu, ..CollisionSettings::default() };
-    let after = contactor.after(frame * resolve_passive(&collision, &settings).unwrap().impulse);
+    let after = body.after(frame * resolve_passive(&collision, &settings).unwrap().impulse);
     let mut steps = 0;
     let mut hits = 0;
     while hits == 0 && steps < 100_000 {
@@ -430,7 +433,7 @@ fn coulomb(v: DVec3, along: DVec3, mu_n: f64) -> (DVec3, f64) {
     (x, t + v.length() / (mu_n + 1e-9))
 }
 
-/// A block on a slope, sliding in any direction, stops where Coulomb's law says, and stays there.
+/// A block on a slope, sliding in any direction, stops where Coulomb's law predicts, and stays there.
 #[test]
 fn blocks_slide_as_far_as_coulomb_says() {
     let mut random = Random(41);
@@ -488,7 +491,7 @@ fn blocks_slide_as_far_as_coulomb_says() {
     assert!(worst < 4e-3 && creep < 1e-6, "{worst} {creep}");
 }
 
-/// A box with restitution that slides down a slope stays on it and slides as Coulomb's law says: impacts in a
+/// A box with restitution that slides down a slope stays on it and slides by Coulomb's law: impacts in a
 /// step must not keep the solver from supporting the body in the rest of it.
 #[test]
 fn boxes_with_restitution_slide_down_and_do_not_sink() {

@@ -2,8 +2,9 @@
 
 use glam::DVec3;
 use rattleback_dynamics::joint::{BreakThresholds, JointFrames, Revolute, Spherical};
+use rattleback_dynamics::simulator::sequential::Relaxation;
 use rattleback_dynamics::simulator::{Sequential, SequentialSettings};
-use rattleback_dynamics::{Body, BodyId, Event, Material, Simulator, World};
+use rattleback_dynamics::{Body, BodyId, Event, Material, Properties, Registry, Simulator, Value, World};
 use rattleback_geometry::{Pose, Shape};
 
 fn ball(world: &mut World, at: DVec3, velocity: DVec3) -> BodyId {
@@ -33,7 +34,7 @@ fn relaxation_leaves_its_fraction_of_an_error() {
             let settings = SequentialSettings {
                 iterations: iterations.into(),
                 joint_beta: beta,
-                relaxation: "fraction".into(),
+                relaxation: Relaxation::Fraction,
                 ..SequentialSettings::default()
             };
             let h = 0.01;
@@ -268,6 +269,7 @@ fn stacks_stand_by_shock_propagation() {
 
 #[test]
 fn unknown_names_are_refused() {
-    let settings = SequentialSettings { relaxation: "quick".into(), ..SequentialSettings::default() };
-    assert!(Sequential::new(settings).unwrap_err().to_string().contains("remaining"));
+    let given = Properties::from([("relaxation".to_string(), Value::Text("quick".into()))]);
+    let refused = Registry::default().simulators.make("sequential", &given).unwrap_err().to_string();
+    assert!(refused.contains("remaining"), "{refused}");
 }

@@ -75,9 +75,11 @@ fn simulators_refuse_settings_out_of_range() {
     assert!(Impulse::new(ImpulseSettings { threads: 0, ..ImpulseSettings::default() }).is_err());
     assert!(Realtime::new(RealtimeSettings { substeps: 0, ..RealtimeSettings::default() }).is_err());
     assert!(Constraint::new(ConstraintSettings { substeps: -1, ..ConstraintSettings::default() }).is_err());
-    let space = || "no such space".to_owned();
-    assert!(Penalty::new(PenaltySettings { space: space(), ..PenaltySettings::default() }).is_err());
-    assert!(Sequential::new(SequentialSettings { space: space(), ..SequentialSettings::default() }).is_err());
+    for name in ["impulse", "realtime", "constraint", "penalty", "sequential"] {
+        let given = Properties::from([("space".to_string(), Value::Text("no such space".into()))]);
+        let refused = Registry::default().simulators.make(name, &given).unwrap_err().to_string();
+        assert!(refused.contains("dynamic-bvh"), "{refused}");
+    }
 }
 
 /// Defaults of everything that can be made by name pass their own checks.

@@ -238,9 +238,9 @@ fn a_sick_body_is_quarantined_and_the_rest_goes_on() {
     for entry in Registry::default().integrators.iter() {
         let mut world = World::default();
         let healthy = world.add_body(Body::dynamic().with_shape(ball(0.1))).unwrap();
-        let sick = world.add_body(Body::dynamic().at(1.0, 0.0, 0.0).with_shape(ball(0.1))).unwrap();
+        let poisoned = world.add_body(Body::dynamic().at(1.0, 0.0, 0.0).with_shape(ball(0.1))).unwrap();
         let other = world.add_body(Body::dynamic().at(2.0, 0.0, 0.0).with_shape(ball(0.1))).unwrap();
-        world.add_force_on(Targets::Bodies(vec![sick]), None, Box::new(Poison::default())).unwrap();
+        world.add_force_on(Targets::Bodies(vec![poisoned]), None, Box::new(Poison::default())).unwrap();
         let mut simulator = FreeMotion::by_name(&entry.name, &Registry::default()).unwrap();
         let mut reported = 0;
         for _ in 0..100 {
@@ -248,14 +248,14 @@ fn a_sick_body_is_quarantined_and_the_rest_goes_on() {
             reported += world
                 .events()
                 .iter()
-                .filter(|event| matches!(event, Event::Quarantined { body, .. } if *body == sick))
+                .filter(|event| matches!(event, Event::Quarantined { body, .. } if *body == poisoned))
                 .count();
         }
         assert_eq!(world.body(healthy).unwrap().velocity(), world.body(other).unwrap().velocity());
         assert!((world.body(healthy).unwrap().velocity().z + 9.81).abs() < 1e-9, "{}", entry.name);
-        assert!(world.body(sick).unwrap().position().is_finite());
+        assert!(world.body(poisoned).unwrap().position().is_finite());
         assert_eq!(reported, 1, "{}", entry.name);
-        assert_eq!(world.body(sick).unwrap().status(), Status::Disabled, "{}", entry.name);
+        assert_eq!(world.body(poisoned).unwrap().status(), Status::Disabled, "{}", entry.name);
     }
 }
 

@@ -382,7 +382,7 @@ fn sheets_have_one_side_or_two() {
 }
 
 /// Piece numbers run through the parts of a compound, triangles one by one; parts far away cost nothing and
-/// say nothing.
+/// are no evidence.
 #[test]
 fn pieces_of_a_compound_are_numbered_through() {
     let cube = cube_mesh(DVec3::splat(0.4));

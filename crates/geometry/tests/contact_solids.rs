@@ -243,11 +243,11 @@ fn overlap_distance_and_contact_agree() {
                 let pose = random.pose(1.2);
                 let label = format!("{} {} {pose:?}", a.kind(), b.kind());
                 let apart = distance(a, b, &pose).unwrap();
-                let meets = intersects(a, b, &pose).unwrap();
+                let intersecting = intersects(a, b, &pose).unwrap();
                 // Terrain has an end below which nothing is known of it.
                 let terrain = [a, b].iter().any(|s| matches!(s, Shape::HeightField(_)));
                 if !terrain {
-                    assert_eq!(meets, apart.distance <= 1e-9, "{label} {}", apart.distance);
+                    assert_eq!(intersecting, apart.distance <= 1e-9, "{label} {}", apart.distance);
                 }
                 assert!((apart.normal.length() - 1.0).abs() < 1e-9, "{label}");
                 if apart.distance > 1e-6 {

@@ -137,8 +137,8 @@ fn volumes_turn_with_their_frames() {
         let q = turned.closest_point(pose.point(p));
         assert!(q.distance(pose.point(aligned.closest_point(p))) < 1e-14 * 10.0);
         let triangle = Triangle::new(p, random.in_cube(), 3.0 * random.in_cube());
-        let meets = turned.overlaps_triangle(&triangle.transformed(&pose));
-        assert_eq!(meets, aligned.overlaps_triangle(&triangle));
+        let intersecting = turned.overlaps_triangle(&triangle.transformed(&pose));
+        assert_eq!(intersecting, aligned.overlaps_triangle(&triangle));
         let axis = random.on_sphere();
         let [low, high] = turned.project(axis);
         assert!((low - 1e-12..=high + 1e-12).contains(&q.dot(axis)));

@@ -113,9 +113,9 @@ fn one_outlier_does_not_slow_the_rest() {
         let far = run(Some(cube(DVec3::splat(1e7))));
         assert!(2 * far <= 3 * alone, "{}: {alone} operations, {far} with one far out", kind.name());
         let giant = run(Some(Aabb::from_center(DVec3::ZERO, DVec3::splat(1e7)).unwrap()));
-        let met = 4 * (COUNT * STEPS) as u64;
+        let touching = 4 * (COUNT * STEPS) as u64;
         assert!(
-            2 * giant <= 3 * alone + 2 * met,
+            2 * giant <= 3 * alone + 2 * touching,
             "{}: {alone} operations, {giant} with a giant",
             kind.name()
         );

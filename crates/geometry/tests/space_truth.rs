@@ -185,8 +185,8 @@ fn unbounded_boxes_pair_with_everything() {
             model.insert(&mut *space, random_box(&mut random, 10f64.powi(k % 8)), mobility);
         }
         model.step(&mut *space, 1);
-        let met = model.pairs.iter().filter(|pair| pair.a == ground || pair.b == ground).count();
-        assert_eq!(met, 40);
+        let touching = model.pairs.iter().filter(|pair| pair.a == ground || pair.b == ground).count();
+        assert_eq!(touching, 40);
         model.update(&mut *space, ground, random_box(&mut random, 1.0));
         model.step(&mut *space, 1);
     }

@@ -308,11 +308,11 @@ fn a_22_conservative_advancement() {
     let rest = Motion::resting(Pose::at(v(0.9, 1.2, 0.0))).unwrap();
     let hit = cast_shapes(&turning, &motion, &fixed, &rest, &tight(1e-6)).unwrap().unwrap();
     let ((their_a, _), (their_b, _)) = (parry::shape(&turning).unwrap(), parry::shape(&fixed).unwrap());
-    let meets = |s: f64| {
+    let intersecting = |s: f64| {
         let (p, q) = (parry::pose(&motion.pose(s)), parry::pose(&rest.pose(s)));
         query::intersection_test(&p, &*their_a, &q, &*their_b).unwrap().intersecting
     };
-    let first = (0..=100_000).map(|i| f64::from(i) * 1e-5).find(|&s| meets(s)).unwrap();
+    let first = (0..=100_000).map(|i| f64::from(i) * 1e-5).find(|&s| intersecting(s)).unwrap();
     println!("box: {} reported, {first} sampled", hit.contact.time);
     assert!(hit.contact.time <= first && first - hit.contact.time < 1e-4);
 

@@ -209,7 +209,7 @@ pub fn experiment(
 mod tests {
     use super::*;
 
-    /// A straight ball keeps its x; a hook crosses where the closed form of its sliding says, and any number of threads
+    /// A straight ball keeps its x; a hook crosses where the closed form of its sliding predicts, and any number of threads
     /// gives the same.
     #[test]
     fn balls_cross_where_they_are_aimed() {

@@ -2,7 +2,7 @@
 //!
 //! * [`State`], [`System`] and [`SecondOrder`] define what is integrated,
 //! * [`integrator`] holds the methods for ẏ = f(t, y), [`second_order`] those for ẋ = v, v̇ = a(t, x, v),
-//! * [`adaptive`] chooses step sizes, [`stability`] says how large they may be at most,
+//! * [`adaptive`] chooses step sizes, [`stability`] gives their upper bounds,
 //! * [`hermite`] interpolates between values with known slopes,
 //! * [`damping`] is viscous damping over a step,
 //! * [`lcp`] solves linear complementarity problems, the contact forces that only push,

@@ -464,6 +464,55 @@ pub fn spread(threads: usize, count: usize, min_piece: usize, work: impl Fn(Rang
     together(threads, |worker| worker.stage(0..count, min_piece, &work));
 }
 
+/// Calls `work` with pieces of a slice, each with the index of its first element, on up to `threads` threads. Pieces have at least
+/// `min_piece` elements where there are as many.
+///
+/// ```
+/// let mut squares = vec![0; 100];
+/// rattleback_numerics::team::each_piece(2, &mut squares, 10, |first, piece| {
+///     piece.iter_mut().enumerate().for_each(|(k, square)| *square = (first + k).pow(2));
+/// });
+/// assert!(squares.iter().enumerate().all(|(k, square)| *square == k * k));
+/// ```
+pub fn each_piece<T: Send>(
+    threads: usize,
+    items: &mut [T],
+    min_piece: usize,
+    work: impl Fn(usize, &mut [T]) + Sync,
+) {
+    let shared = Shared::new(items);
+    spread(threads, shared.len(), min_piece, |range| {
+        // SAFETY: the pieces of a stage do not overlap.
+        work(range.start, unsafe { shared.range_mut(range) });
+    });
+}
+
+/// Calls `work` with some ranges of a slice, on up to `threads` threads, each of which takes at least `min_ranges` of them.
+///
+/// # Panics
+/// If the ranges do not ascend without overlap within the slice.
+pub fn each_range<T: Send>(
+    threads: usize,
+    items: &mut [T],
+    ranges: &[Range<usize>],
+    min_ranges: usize,
+    work: impl Fn(&Range<usize>, &mut [T]) + Sync,
+) {
+    let mut end = 0;
+    for range in ranges {
+        assert!(end <= range.start && range.start <= range.end, "ranges must ascend without overlap");
+        end = range.end;
+    }
+    assert!(end <= items.len(), "ranges must lie within the slice");
+    let shared = Shared::new(items);
+    spread(threads, ranges.len(), min_ranges, |some| {
+        for range in &ranges[some] {
+            // SAFETY: the ranges do not overlap, see above, and each is given to one thread.
+            work(range, unsafe { shared.range_mut(range.clone()) });
+        }
+    });
+}
+
 /// Runs the work on every item, with its index, on at most `threads` threads.
 pub fn each<T: Send>(threads: usize, items: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
     let shared = Shared::new(items);

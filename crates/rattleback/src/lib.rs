@@ -81,7 +81,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! Conventions: SI units, right-handed, z up unless gravity says otherwise; quaternions are unit, Hamilton, body → world;
+//! Conventions: SI units, right-handed, z up unless gravity has another direction; quaternions are unit, Hamilton, body → world;
 //! angular velocities are in the world frame.
 
 pub use rattleback_dynamics as dynamics;
@@ -112,8 +112,8 @@ pub mod prelude {
     pub use rattleback_dynamics::world::{CollisionFilter, Combine, Group};
     pub use rattleback_dynamics::{
         Body, BodyId, BodyMut, BodyRef, CollisionGroups, Event, Force, ForceId, FreeMotion, JointId,
-        Material, MaterialId, Path, Readout, Registry, ShapeId, ShapePart, Signal, Simulator, Status,
-        Targets, World,
+        Material, MaterialId, Path, Properties, Readout, Registry, ShapeId, ShapePart, Signal, Simulator,
+        Status, Targets, Value, World,
     };
     pub use rattleback_geometry::primitive::Ray;
     pub use rattleback_geometry::{Aabb, MassProperties, Pose, Shape, TriangleMesh};

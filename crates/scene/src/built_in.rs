@@ -69,7 +69,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "platter": "a ball on a turning platter goes round in circles of its own";
     "pool-break": "a cue ball breaks a rack of fifteen";
     "quadruped": "eight motors walk a body on four legs";
-    "raft": "balls, a raft and a cone float where Archimedes says";
+    "raft": "balls, a raft and a cone float at the depth of Archimedes' principle";
     "ragdoll": "a doll of eleven limbs falls down the stairs";
     "rattleback": "a loaded ellipsoid refuses to spin one way";
     "shaker": "kinematic bodies on every kind of path";

@@ -1,4 +1,4 @@
-//! Every built-in scene runs, and does what its description says.
+//! Every built-in scene runs, and behaves as described.
 
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::world::{BodyRef, Event};

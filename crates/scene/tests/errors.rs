@@ -195,7 +195,7 @@ fn unknown_names() {
         (format!("plot = ['energy', «'bal.x'»]\n{two}"), "did you mean `ball`"),
         ("plot = [«'entropy'»]".to_owned(), "known: energy"),
         ("[filter]\ndefault = «'deny'»".to_owned(), "known: allow, forbid"),
-        ("[filter]\nforbid = [{ body = «'nobody'» }]".to_owned(), "unknown body"),
+        ("[filter]\nforbid = [{ body = «'missing'» }]".to_owned(), "unknown body"),
         ("[filter]\nallow = [{ groups = ['default', «'rocks'»] }]".to_owned(), "unknown group"),
         ("[mixing]\nfriction = «'median'»".to_owned(), "known: mean, geometric-mean"),
         ("[[mixing.pair]]\nmaterials = ['default', «'glass'»]".to_owned(), "unknown material"),

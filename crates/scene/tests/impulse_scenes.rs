@@ -63,14 +63,14 @@ fn dominos_topple_in_order() {
             fastest = fastest.max(play.body(name).velocity().length());
         }
     });
-    let meetings: Vec<f64> =
-        names.windows(2).map(|pair| play.first_meeting(&pair[0], &pair[1]).expect("they meet")).collect();
-    assert!(meetings.windows(2).all(|pair| pair[0] < pair[1]), "{meetings:?}");
+    let contacts: Vec<f64> =
+        names.windows(2).map(|pair| play.first_contact(&pair[0], &pair[1]).expect("they touch")).collect();
+    assert!(contacts.windows(2).all(|pair| pair[0] < pair[1]), "{contacts:?}");
     let tilts: Vec<f64> = names
         .iter()
         .map(|name| (play.body(name).orientation() * DVec3::Z).angle_between(DVec3::Z).to_degrees())
         .collect();
-    println!("dominos: meetings {meetings:.3?} tilts {tilts:.2?} fastest {fastest:.4}");
+    println!("dominos: contacts {contacts:.3?} tilts {tilts:.2?} fastest {fastest:.4}");
     assert!(tilts.iter().all(|tilt| *tilt > 50.0) && tilts[6] > 80.0, "{tilts:?}");
     assert!(fastest < (2.0 * G * 3.75e-5).sqrt(), "{fastest}");
     play.finish();
@@ -295,7 +295,7 @@ fn the_break_keeps_the_momentum() {
         let checks = play.impulse.counters().checks;
         play.advance(0.01, |play| {
             let time = play.built.world.time();
-            first = first.or_else(|| play.first_meeting("cue", "row-1"));
+            first = first.or_else(|| play.first_contact("cue", "row-1"));
             if after.is_none() && first.is_some_and(|first| time > first + 5e-3) {
                 after = Some((time, play.built.world.readout().momentum));
             }

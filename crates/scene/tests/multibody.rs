@@ -148,7 +148,7 @@ fn every_joint_can_be_written() {
     }
 }
 
-/// Errors have a place and say what is there instead.
+/// Errors have a place and list the alternatives.
 #[test]
 fn errors_name_their_place() {
     let cases = [

@@ -394,7 +394,7 @@ struct ClientState {
 }
 
 impl ClientState {
-    /// State of a new client. It is not sent old notices, unless no scene could be loaded: then they say why.
+    /// State of a new client. It is not sent old notices, unless no scene could be loaded: then they contain the reason.
     fn new(shared: &Shared) -> Self {
         let view = shared.view();
         let notice = if view.announcement.is_some() { view.notices_after(u64::MAX).1 } else { 0 };

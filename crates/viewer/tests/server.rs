@@ -117,7 +117,7 @@ impl Client {
                 sections.push((id, count));
                 at += width * count as usize;
             }
-            assert_eq!(4 * at, data.len(), "a frame is as long as it says");
+            assert_eq!(4 * at, data.len(), "a frame has its stated length");
             return Frame {
                 number: word(2),
                 playing: word(3) & 1 == 1,
@@ -248,7 +248,7 @@ fn two_hundred_clients_come_and_go_without_a_trace() {
             (began + Duration::from_millis(10 * (n + 1))).saturating_duration_since(Instant::now()),
         );
     }
-    wait_for("everybody has gone", || server.clients() == 0);
+    wait_for("all clients have disconnected", || server.clients() == 0);
     assert!(server.shared().view().announcement.is_some());
     wait_for("files and threads are given back", || {
         // Other tests of this file open and close theirs meanwhile; two hundred would be seen.
@@ -403,7 +403,7 @@ fn joints_cells_and_hierarchies_are_sent() {
     rows("hierarchy", u32::MAX, 9, &|count| count > 1);
 }
 
-/// A ball in free fall: its channels say z = h − ½ g t² and v = −g t; the stages of a frame take some time each.
+/// A ball in free fall: its channels are z = h − ½ g t² and v = −g t; the stages of a frame take some time each.
 #[test]
 fn chosen_channels_are_sent_by_number() {
     let text = "[[body]]\nname = 'ball'\nposition = [0, 0, 100]\nshape = { type = 'sphere', radius = 0.1 }\n";
@@ -412,7 +412,7 @@ fn chosen_channels_are_sent_by_number() {
     let server = Server::start(SessionContent::Scene("test".into(), Box::new(scene)), options).unwrap();
     let mut client = connect(&server);
     client
-        .send(&json!({ "do": "plot", "channels": ["ball.z", "nobody.x", "ball.velocity", "energy.drift"] }));
+        .send(&json!({ "do": "plot", "channels": ["ball.z", "missing.x", "ball.velocity", "energy.drift"] }));
     client.send(&json!({ "do": "step", "count": 240 }));
     let frame = client.frame_where(|frame| frame.steps == 240 && frame.channels.len() == 5);
     let value = |channel: u32, component: u32| {
@@ -429,6 +429,25 @@ fn chosen_channels_are_sent_by_number() {
     client.send(&json!({ "do": "plot", "channels": many }));
     let frame = client.frame_where(|frame| frame.channels.len() == 12);
     assert!(frame.channels.iter().all(|row| row.2 == 0.0));
+}
+
+/// What a scene contains and its simulator ignores is part of the announcement, with its line; another simulator has other warnings.
+#[test]
+fn warnings_of_a_scene_are_announced() {
+    let text = "simulator = { type = 'penalty' }\n\
+                [materials.felt]\nrolling_friction = 0.01\n\
+                [[body]]\nmaterial = 'felt'\nshape = { type = 'sphere', radius = 0.1 }\n";
+    let scene = Scene::parse(text, "test").unwrap();
+    let options = ServerOptions { playing: false, ..ServerOptions::default() };
+    let server = Server::start(SessionContent::Scene("test".into(), Box::new(scene)), options).unwrap();
+    let mut client = connect(&server);
+    let scene = client.json(|message| message.get("scene").is_some());
+    let warnings = scene["scene"]["warnings"].as_array().unwrap();
+    let text = warnings[0].as_str().unwrap();
+    assert!(warnings.len() == 1 && text.contains("rolling-friction") && text.contains('3'), "{warnings:?}");
+    client.send(&json!({ "do": "simulator", "name": "impulse" }));
+    let scene = client.json(|message| message["scene"]["simulator"] == "impulse");
+    assert!(scene["scene"]["warnings"].as_array().unwrap().is_empty());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::collision::{ColliderPair, MirrorCollider, WorldMirror};
 use crate::rigid::Motion;
-use crate::world::ShapeId;
+use crate::world::{ContactModel, ShapeId};
 use glam::{DMat3, DVec3};
 use rattleback_geometry::contact::{ContactError, collide};
 use std::collections::BTreeMap;
@@ -49,6 +49,7 @@ pub(crate) struct ManifoldPoint {
     pub restitution: f64,
     /// Levers of rolling and spinning friction, m.
     pub levers: [f64; 2],
+    pub model: ContactModel,
 }
 
 impl ManifoldPoint {
@@ -133,6 +134,7 @@ impl ColliderPair {
                     kinetic_friction: self.material.kinetic_friction,
                     restitution: self.material.restitution,
                     levers: [self.material.rolling_friction, self.material.spinning_friction],
+                    model: self.model,
                 });
             }
         }

@@ -6,7 +6,8 @@
 //! (`ColliderPair::near`).
 
 use crate::collision::WorldMirror;
-use rattleback_geometry::contact::CacheMemory;
+use crate::world::{Epoch, SnapshotError};
+use rattleback_geometry::contact::CacheState;
 use serde::{Deserialize, Serialize};
 
 /// State of a [`WorldMirror`] between two steps.
@@ -17,12 +18,12 @@ pub(crate) struct MirrorState {
     /// Whether redundant joints have yet to be reported.
     pub(crate) rebuilt: bool,
     /// Contact caches of near pairs, sorted by the indices of their colliders.
-    pairs: Vec<([u32; 2], CacheMemory)>,
+    pairs: Vec<([u32; 2], CacheState)>,
 }
 
 impl MirrorState {
     /// The contact cache of a pair.
-    pub(crate) fn cache(&self, colliders: [u32; 2]) -> Option<&CacheMemory> {
+    pub(crate) fn cache(&self, colliders: [u32; 2]) -> Option<&CacheState> {
         let place = self.pairs.binary_search_by_key(&colliders, |(key, _)| *key).ok()?;
         Some(&self.pairs[place].1)
     }
@@ -35,8 +36,28 @@ impl WorldMirror {
             return restored.clone();
         }
         let near = self.pairs.iter().filter(|(_, pair)| pair.near);
-        let pairs = near.map(|(key, pair)| (*key, pair.cache.memory())).collect();
+        let pairs = near.map(|(key, pair)| (*key, pair.cache.state())).collect();
         MirrorState { revision: self.revision, rebuilt: self.rebuilt, pairs }
+    }
+
+    /// State of a simulator that keeps nothing else but its epoch, as bytes.
+    pub fn save_with(&self, epoch: Epoch) -> Vec<u8> {
+        postcard::to_allocvec(&(self.state(), epoch)).unwrap_or_default()
+    }
+
+    /// Puts back what [`save_with`](Self::save_with) gave ⇒ the epoch.
+    ///
+    /// # Errors
+    /// Bytes that are not such a state.
+    pub fn restore_with(&mut self, bytes: &[u8]) -> Result<Epoch, SnapshotError> {
+        let (mirror, epoch) = match bytes {
+            [] => (MirrorState::default(), Epoch::default()),
+            bytes => {
+                postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("state of the simulator"))?
+            }
+        };
+        self.restore(mirror);
+        Ok(epoch)
     }
 
     /// Continues from a saved state with the next step.

@@ -12,4 +12,6 @@ pub(crate) use manifold_point::{
     ContactKey, ManifoldPoint, WarmStartCache, approach_bound, gather, warm_start_force,
 };
 pub(crate) use mirror_state::MirrorState;
-pub(crate) use world_mirror::{ColliderPair, MirrorBody, MirrorCollider, MirrorJoint, WorldMirror};
+pub(crate) use world_mirror::{
+    ColliderPair, MirrorBody, MirrorCollider, MirrorJoint, WorldMirror, swept_aabb,
+};

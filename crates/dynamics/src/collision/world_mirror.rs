@@ -10,7 +10,7 @@ use crate::island::{JointIsland, mechanisms};
 use crate::joint::Locks;
 use crate::rigid::{Inertia, Motion};
 use crate::solver::DenseOutput;
-use crate::world::{BodyId, BodyRef, CombinedMaterial, JointId, Path, ShapeId, Status, World};
+use crate::world::{BodyId, BodyRef, CombinedMaterial, ContactModel, JointId, Path, ShapeId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::contact::{ContactCache, Contacts};
 use rattleback_geometry::space::{Mobility, PairChanges, ProxyId, Space, SpaceKind};
@@ -44,14 +44,7 @@ impl MirrorBody {
     pub fn kinematic_state(&self, time: f64, present: &Motion) -> Motion {
         let Some((path, start, frame)) = &self.path else { return *present };
         let point = path.at(start, time);
-        let principal = point.pose * *frame;
-        let arm = principal.translation - point.pose.translation;
-        Motion {
-            x: principal.translation,
-            q: principal.rotation,
-            v: point.velocity + point.angular_velocity.cross(arm),
-            omega: point.angular_velocity,
-        }
+        Motion::of_frame(&point.pose, point.velocity, point.angular_velocity, frame)
     }
 }
 
@@ -95,6 +88,7 @@ pub(crate) struct ColliderPair {
     pub bodies: [u32; 2],
     pub shapes: [ShapeId; 2],
     pub material: CombinedMaterial,
+    pub model: ContactModel,
     pub sensor: bool,
     /// Half length of the smaller collider, at most 1000 m.
     pub size: f64,
@@ -295,7 +289,7 @@ impl WorldMirror {
                 shape: attached.shape.clone(),
                 local_pose,
                 sensor: attached.sensor,
-                curved: is_curved(&attached.shape),
+                curved: attached.shape.is_curved(),
                 proxy,
                 size,
                 reported_bounds,
@@ -327,12 +321,9 @@ impl WorldMirror {
         to: &Motion,
         margin: f64,
     ) -> Option<Aabb> {
-        let start = collider.shape.aabb(&(from.pose() * collider.local_pose))?;
-        let end = collider.shape.aabb(&(to.pose() * collider.local_pose))?;
+        let poses = [from, to].map(|motion| motion.pose() * collider.local_pose);
         let turn = 2.0 * (from.q.conjugate() * to.q).xyz().length().min(1.0).asin();
-        // Sagitta: largest distance of an arc from its chord.
-        let bulge = if turn > 0.0 { body.radius * (1.0 - (0.5 * turn).cos()) } else { 0.0 };
-        start.union(&end).enlarged(margin + bulge).ok()
+        swept_aabb(&collider.shape, poses, body.radius, turn, margin)
     }
 
     /// Reports the swept bounds of all colliders from `from` to `to` to the broad phase, and updates the
@@ -430,7 +421,7 @@ impl WorldMirror {
                 continue;
             }
             let restored = self.restored.as_ref().and_then(|state| state.cache(colliders));
-            let cache = restored.map(|cache| ContactCache::recalled(cache, &a.shape, &b.shape));
+            let cache = restored.map(|cache| ContactCache::restored(cache, &a.shape, &b.shape));
             self.pairs.insert(
                 colliders,
                 ColliderPair {
@@ -438,6 +429,7 @@ impl WorldMirror {
                     bodies: [a.body, b.body],
                     shapes: [a.id, b.id],
                     material: world.combined_material(a.id, b.id)?,
+                    model: world.contact_model(a.id, b.id),
                     sensor: a.sensor || b.sensor,
                     size: a.size.min(b.size).min(1e3),
                     cache: cache.unwrap_or_default(),
@@ -457,9 +449,31 @@ impl WorldMirror {
             pair.near = near;
             // Materials can change without a new revision of the world.
             pair.material = world.combined_material(pair.shapes[0], pair.shapes[1])?;
+            pair.model = world.contact_model(pair.shapes[0], pair.shapes[1]);
         }
         Ok(())
     }
+}
+
+/// (shape, its poses at both ends, largest distance of its points from the centre of rotation, m, angle of rotation, rad, margin, m) ⇒
+/// bounds of the shape on its way; `None` if it has none.
+pub(crate) fn swept_aabb(
+    shape: &Shape,
+    [from, to]: [Pose; 2],
+    reach: f64,
+    turn: f64,
+    margin: f64,
+) -> Option<Aabb> {
+    let both = shape.aabb(&from)?.union(&shape.aabb(&to)?);
+    // Sagitta: largest distance of an arc from its chord; beyond half a turn, the diameter.
+    let bulge = if turn >= std::f64::consts::PI {
+        2.0 * reach
+    } else if turn > 0.0 {
+        reach * (1.0 - (0.5 * turn).cos())
+    } else {
+        0.0
+    };
+    both.enlarged(margin + bulge).ok()
 }
 
 /// Inertia with which a body responds to forces at present; that of an immovable one unless it is dynamic.
@@ -471,18 +485,4 @@ fn inertia_of(world: &World, body: &BodyRef<'_>) -> Inertia {
 fn path_of(body: &BodyRef<'_>) -> Option<(Path, Pose, Pose)> {
     let (path, start) = body.path().filter(|_| body.status() == Status::Kinematic)?;
     Some((path.clone(), start, *body.body_from_principal()))
-}
-
-/// Whether a shape has a curved surface.
-fn is_curved(shape: &Shape) -> bool {
-    match shape {
-        Shape::Sphere(_)
-        | Shape::Cylinder(_)
-        | Shape::Capsule(_)
-        | Shape::Cone(_)
-        | Shape::Ellipsoid(_)
-        | Shape::Custom(_) => true,
-        Shape::Compound(compound) => compound.parts().iter().any(|(_, child)| is_curved(child)),
-        _ => false,
-    }
 }

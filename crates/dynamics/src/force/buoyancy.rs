@@ -5,7 +5,7 @@
 //! surface is cut at the fluid level, triangle by triangle; tetrahedra to a point *in* the level sum up to volume and
 //! first moment exactly, because the cap contributes nothing to them.
 //!
-//! Drag acts on each immersed face that meets the flow: f = −μ A max(0, û·n) u, with u the velocity of the face relative
+//! Drag acts on each immersed face that faces the flow: f = −μ A max(0, û·n) u, with u the velocity of the face relative
 //! to the fluid. Over a ball this integrates to −μ π r² u.
 
 use super::{Force, ForceAccumulator, ForceContext};
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use rattleback_geometry::generate;
 
-    /// a ball of relative density s floats where the cap volume says.
+    /// a ball of relative density s floats at the depth of its cap volume.
     #[test]
     fn floating_depth_of_a_ball() {
         for (ratio, immersion) in [(0.25, 0.652704), (0.5, 1.0), (0.9, 1.608400)] {

@@ -82,6 +82,29 @@ fn inverse_square_energy(
     sum
 }
 
+/// Implements [`Force`] for an [`InverseSquareCoupling`] with `cutoff` and `softening`.
+macro_rules! inverse_square_force {
+    ($name:ident) => {
+        impl Force for $name {
+            fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
+                apply_inverse_square(self, [self.cutoff, self.softening], scope, loads);
+            }
+
+            fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
+                inverse_square_energy(self, [self.cutoff, self.softening], scope)
+            }
+
+            fn power_without_potential(&self, _scope: &ForceContext<'_>) -> Option<f64> {
+                Some(0.0)
+            }
+
+            fn is_passive(&self) -> bool {
+                true
+            }
+        }
+    };
+}
+
 component! {
     /// Newton's gravitation between all bodies in scope.
     pub struct Gravitation as "gravitation" {
@@ -100,23 +123,7 @@ impl InverseSquareCoupling for Gravitation {
     }
 }
 
-impl Force for Gravitation {
-    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
-        apply_inverse_square(self, [self.cutoff, self.softening], scope, loads);
-    }
-
-    fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
-        inverse_square_energy(self, [self.cutoff, self.softening], scope)
-    }
-
-    fn power_without_potential(&self, _scope: &ForceContext<'_>) -> Option<f64> {
-        Some(0.0)
-    }
-
-    fn is_passive(&self) -> bool {
-        true
-    }
-}
+inverse_square_force!(Gravitation);
 
 component! {
     /// Electrostatic force between all charged bodies in scope.
@@ -136,23 +143,7 @@ impl InverseSquareCoupling for Coulomb {
     }
 }
 
-impl Force for Coulomb {
-    fn apply(&self, scope: &ForceContext<'_>, loads: &mut ForceAccumulator) {
-        apply_inverse_square(self, [self.cutoff, self.softening], scope, loads);
-    }
-
-    fn potential_energy(&self, scope: &ForceContext<'_>) -> f64 {
-        inverse_square_energy(self, [self.cutoff, self.softening], scope)
-    }
-
-    fn power_without_potential(&self, _scope: &ForceContext<'_>) -> Option<f64> {
-        Some(0.0)
-    }
-
-    fn is_passive(&self) -> bool {
-        true
-    }
-}
+inverse_square_force!(Coulomb);
 
 component! {
     /// Lennard-Jones force between all bodies in scope.

@@ -10,7 +10,7 @@
 //! contact frame has its z axis along n. (Mirtich numbers the bodies: his body 1 is B, his body 2 is A.)
 
 use super::CollisionError;
-use crate::rigid::{Inertia, Motion};
+use crate::solver::ImpulseResponse;
 use glam::{DMat3, DVec3};
 
 /// One of two bodies in contact, in the world frame.
@@ -38,18 +38,6 @@ impl ContactBody {
         omega: DVec3::ZERO,
     };
 
-    /// (inertia, motion, contact point in the world frame) ⇒ the body.
-    pub(crate) fn at(inertia: &Inertia, motion: &Motion, point: DVec3) -> Self {
-        let axes = DMat3::from_quat(motion.q);
-        Self {
-            inverse_mass: inertia.inverse_mass,
-            inverse_inertia: axes * DMat3::from_diagonal(inertia.inverse_moments) * axes.transpose(),
-            r: point - motion.x,
-            v: motion.v,
-            omega: motion.omega,
-        }
-    }
-
     /// Velocity of the contact point.
     pub fn point_velocity(&self) -> DVec3 {
         self.v + self.omega.cross(self.r)
@@ -65,8 +53,8 @@ impl ContactBody {
         }
     }
 
-    /// Velocity of the contact point per impulse on it.
-    fn matrix(&self) -> DMat3 {
+    /// Velocity of the contact point per impulse on it, 1/kg.
+    pub(crate) fn inverse_point_mass(&self) -> DMat3 {
         let column = |axis: DVec3| {
             self.inverse_mass * axis + (self.inverse_inertia * self.r.cross(axis)).cross(self.r)
         };
@@ -97,7 +85,7 @@ impl ContactBody {
 
 /// (A, B) ⇒ K in the world frame.
 pub fn collision_matrix(a: &ContactBody, b: &ContactBody) -> DMat3 {
-    let k = a.matrix() + b.matrix();
+    let k = a.inverse_point_mass() + b.inverse_point_mass();
     // Symmetric except for rounding.
     (k + k.transpose()) * 0.5
 }
@@ -159,10 +147,43 @@ impl Collision {
         if a.inverse_mass == 0.0 && b.inverse_mass == 0.0 {
             return Err(CollisionError::NoDynamicBody);
         }
+        Self::in_frame(collision_matrix(a, b), b.point_velocity() - a.point_velocity(), normal)
+    }
+
+    /// (A, B, contact point, normal from A to B) ⇒ the collision of anything that responds to impulses, and the rotation
+    /// world ← contact frame. [`ImpulseResponse`] has an example.
+    ///
+    /// # Errors
+    /// Responses that are not finite, no direction of the normal, or two sides that impulses do not move.
+    pub fn at(
+        a: &(impl ImpulseResponse + ?Sized),
+        b: &(impl ImpulseResponse + ?Sized),
+        point: DVec3,
+        normal: DVec3,
+    ) -> Result<(Self, DMat3), CollisionError> {
+        let k = a.inverse_mass_at(point) + b.inverse_mass_at(point);
+        Self::new(k, b.velocity_at(point) - a.velocity_at(point), normal)
+    }
+
+    /// (K and u in world axes, normal from A to B) ⇒ the collision, and the rotation world ← contact frame.
+    ///
+    /// # Errors
+    /// As [`at`](Self::at).
+    pub fn new(k: DMat3, u: DVec3, normal: DVec3) -> Result<(Self, DMat3), CollisionError> {
+        if !(k.is_finite() && u.is_finite()) {
+            return Err(CollisionError::NotFinite { what: "inverse mass and velocity at the contact point" });
+        }
+        if k == DMat3::ZERO {
+            return Err(CollisionError::NoDynamicBody);
+        }
+        Self::in_frame((k + k.transpose()) * 0.5, u, normal)
+    }
+
+    /// (K and u in world axes, normal) ⇒ the collision, and the rotation world ← contact frame.
+    fn in_frame(k: DMat3, u: DVec3, normal: DVec3) -> Result<(Self, DMat3), CollisionError> {
         let world = contact_frame(normal)?;
         let contact = world.transpose();
-        let k = contact * collision_matrix(a, b) * world;
-        let u = contact * (b.point_velocity() - a.point_velocity());
-        Ok((Self { k: (k + k.transpose()) * 0.5, u }, world))
+        let k = contact * k * world;
+        Ok((Self { k: (k + k.transpose()) * 0.5, u: contact * u }, world))
     }
 }

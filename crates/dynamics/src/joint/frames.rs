@@ -220,7 +220,7 @@ impl JointRecord {
     }
 
     /// Whether its bodies may touch.
-    pub const fn lets_collide(&self) -> bool {
+    pub const fn can_collide(&self) -> bool {
         self.collide
     }
 

@@ -98,7 +98,7 @@ pub(super) fn cardan_angles(state: &JointState) -> [f64; 2] {
 
 impl Joint for Universal {
     fn locks(&self) -> Locks {
-        Locks::POINT.and(Locks::ACROSS)
+        Locks::POINT.and(Locks::PERPENDICULAR)
     }
 
     fn rows(&self, state: &JointState, rows: &mut Rows) {

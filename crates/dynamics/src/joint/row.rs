@@ -20,7 +20,7 @@ impl Locks {
     /// No rotation at all.
     pub const ROTATION: Self = Self(0b11_1000);
     /// The axis z of A is across the axis x of B.
-    pub const ACROSS: Self = Self(0b100_0000);
+    pub const PERPENDICULAR: Self = Self(0b100_0000);
 
     /// Translation along the axes for which this is true.
     pub const fn along(axes: [bool; 3]) -> Self {

@@ -36,7 +36,7 @@ component! {
 
 impl Joint for Wheel {
     fn locks(&self) -> Locks {
-        Locks::LINE.and(Locks::ACROSS)
+        Locks::LINE.and(Locks::PERPENDICULAR)
     }
 
     fn rows(&self, state: &JointState, rows: &mut Rows) {

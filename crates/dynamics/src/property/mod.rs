@@ -242,7 +242,7 @@ pub trait Component: std::fmt::Debug + Send + Sync {
     }
 }
 
-/// A component type as a whole: what the registry needs to know before there is an instance.
+/// A component type as a whole: what the registry needs before there is an instance.
 pub trait ComponentType: Component + Default + Sized + 'static {
     /// Its type in the registry and in scene files.
     const TYPE_NAME: &'static str;

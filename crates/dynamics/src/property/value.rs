@@ -1,8 +1,11 @@
 //! Dynamic values: what a component's property can hold.
 
+use crate::impact::Restitution;
 use crate::signal::Signal;
+use crate::simulator::sequential::Relaxation;
 use crate::world::BodyId;
 use glam::{DQuat, DVec3};
+use rattleback_geometry::space::SpaceKind;
 use serde::{Deserialize, Serialize};
 
 /// A value whose type is known at run time only.
@@ -143,7 +146,7 @@ impl Value {
     }
 }
 
-/// As it would stand in a scene file; only signals say what they are.
+/// As it would stand in a scene file; only signals carry their type.
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         fn list<T>(
@@ -206,6 +209,26 @@ macro_rules! property_type {
     };
 }
 
+/// A choice among named variants.
+macro_rules! choice {
+    ($rust:ty, $names:expr) => {
+        impl PropertyType for $rust {
+            const TYPE: ValueType = ValueType::Text;
+            fn to_value(&self) -> Value {
+                let name = $names.into_iter().find(|(_, choice)| choice == self).map(|(name, _)| name);
+                Value::Text(name.unwrap_or_default().into())
+            }
+            fn from_value(value: Value) -> Option<Self> {
+                let Value::Text(word) = value else { return None };
+                $names.into_iter().find(|(name, _)| *name == word).map(|(_, choice)| choice)
+            }
+        }
+    };
+}
+
+choice!(SpaceKind, SpaceKind::ALL.map(|kind| (kind.name(), kind)));
+choice!(Restitution, Restitution::NAMES);
+choice!(Relaxation, Relaxation::NAMES);
 property_type!(bool, Bool);
 property_type!(i64, Int);
 property_type!(f64, Real);

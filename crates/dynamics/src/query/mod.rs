@@ -50,10 +50,10 @@ pub enum QueryError {
     Space(#[from] SpaceError),
 }
 
-/// What a question met, in the world frame.
+/// Result of a query, in the world frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
-    /// Whose shape it is.
+    /// Body of the shape.
     pub body: BodyId,
     /// Which shape.
     pub shape: ShapeId,
@@ -72,7 +72,7 @@ pub struct Hit {
 /// First contact of a cast shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CastHit {
-    /// What it met; the distance is the gap that is left.
+    /// The shape that was hit; the distance is the gap that is left.
     pub hit: Hit,
     /// After which part of its way, 0 to 1; never late.
     pub time: f64,
@@ -335,16 +335,16 @@ fn cast_at(
 ) -> Result<Option<CastHit>, QueryError> {
     let still = Sweep::resting(place(world, attached))?;
     let contact = cast_shapes(shape, way, &attached.shape, &still, &Advancement::default())?;
-    Ok(contact.map(|met| {
-        let gap = met.contact.gap;
-        let pose = way.pose(met.contact.time);
+    Ok(contact.map(|found| {
+        let gap = found.contact.gap;
+        let pose = way.pose(found.contact.time);
         CastHit {
-            time: met.contact.time,
+            time: found.contact.time,
             hit: Hit {
                 body: attached.body,
                 shape: id,
-                part: met.pieces[1],
-                feature: met.pieces[1],
+                part: found.pieces[1],
+                feature: found.pieces[1],
                 point: gap.map_or(pose.translation, |gap| gap.point_b),
                 normal: gap.map_or(DVec3::ZERO, |gap| -gap.normal),
                 distance: gap.map_or(0.0, |gap| gap.distance),

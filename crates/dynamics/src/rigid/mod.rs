@@ -35,6 +35,14 @@ impl Motion {
         Pose::new(self.q, self.x)
     }
 
+    /// (pose of the frame that the body is modelled in, velocity of its origin, m/s, angular velocity, rad/s, principal frame in it) ⇒
+    /// the state.
+    pub fn of_frame(pose: &Pose, velocity: DVec3, omega: DVec3, body_from_principal: &Pose) -> Self {
+        let principal = *pose * *body_from_principal;
+        let arm = principal.translation - pose.translation;
+        Self { x: principal.translation, q: principal.rotation, v: velocity + omega.cross(arm), omega }
+    }
+
     /// Velocity of the body's material at a world point.
     pub fn velocity_at(&self, point: DVec3) -> DVec3 {
         self.v + self.omega.cross(point - self.x)
@@ -84,10 +92,31 @@ impl Inertia {
         q * (self.inverse_moments * (q.conjugate() * l))
     }
 
+    /// Time h, s ⇒ factors e^(−c h) by which damping reduces v and ω.
+    pub fn damping_factors(&self, h: f64) -> [f64; 2] {
+        // Most bodies are undamped; skipping e⁰ saves its cost.
+        [self.linear_damping, self.angular_damping].map(|c| if c > 0.0 { (-h * c).exp() } else { 1.0 })
+    }
+
+    /// Damps v and ω over a time h, s.
+    #[inline]
+    pub fn damp(&self, motion: &mut Motion, h: f64) {
+        if self.linear_damping > 0.0 {
+            motion.v *= (-h * self.linear_damping).exp();
+        }
+        if self.angular_damping > 0.0 {
+            motion.omega *= (-h * self.angular_damping).exp();
+        }
+    }
+
     /// Attitude ⇒ R I Rᵀ.
     pub fn world_tensor(&self, q: DQuat) -> DMat3 {
-        let r = DMat3::from_quat(q);
-        r * DMat3::from_diagonal(self.moments) * r.transpose()
+        rotated_diagonal(q, self.moments)
+    }
+
+    /// Attitude ⇒ R I⁻¹ Rᵀ.
+    pub fn inverse_world_tensor(&self, q: DQuat) -> DMat3 {
+        rotated_diagonal(q, self.inverse_moments)
     }
 
     /// ½ m v² + ½ ω·L.
@@ -95,6 +124,12 @@ impl Inertia {
         let body_omega = motion.q.conjugate() * motion.omega;
         0.5 * self.mass() * motion.v.length_squared() + 0.5 * body_omega.dot(self.moments * body_omega)
     }
+}
+
+/// (attitude, d) ⇒ R diag(d) Rᵀ.
+pub(crate) fn rotated_diagonal(q: DQuat, d: DVec3) -> DMat3 {
+    let r = DMat3::from_quat(q);
+    r * DMat3::from_diagonal(d) * r.transpose()
 }
 
 /// A force through the centre of mass and a torque about it, world frame.

@@ -38,6 +38,8 @@ features! {
     RollingFriction = "rolling-friction";
     /// Resistance against spinning about the contact normal.
     SpinningFriction = "spinning-friction";
+    /// Contact models of single pairs.
+    ContactModels = "contact-models";
     /// Random deviation of contact normals.
     SurfacePerturbation = "surface-perturbation";
     /// Shapes that resist from one side only.
@@ -102,6 +104,23 @@ pub struct Capabilities(u32);
 impl Capabilities {
     /// Everything there is.
     pub const ALL: Self = Self::of(Feature::ALL);
+
+    /// What all built-in simulators with contacts have.
+    pub const WITH_CONTACTS: Self = Self::of(&[
+        Feature::Contacts,
+        Feature::Restitution,
+        Feature::Friction,
+        Feature::ContactForceEvents,
+        Feature::KinematicBodies,
+        Feature::GravityScale,
+        Feature::EnergyLedger,
+    ]);
+
+    /// These features and more.
+    #[must_use]
+    pub const fn and(self, more: &[Feature]) -> Self {
+        Self(self.0 | Self::of(more).0)
+    }
 
     /// These features and no others.
     pub const fn of(features: &[Feature]) -> Self {
@@ -210,6 +229,9 @@ pub fn unsupported(world: &World, capabilities: Capabilities) -> Vec<Warning> {
     for (id, shape) in world.iter_shapes() {
         need(shape.sensor, Feature::Sensors, WorldItem::Shape(id));
         need(shape.one_way.is_some(), Feature::OneWayShapes, WorldItem::Shape(id));
+    }
+    for (pair, _) in world.iter_contact_models() {
+        need(true, Feature::ContactModels, WorldItem::Shape(pair[0]));
     }
     let mut alone = true;
     for body in world.iter_bodies() {

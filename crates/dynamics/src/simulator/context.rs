@@ -1,10 +1,15 @@
 //! What a simulator may do to a world in a step, and the frame of every step.
 
 use super::capabilities::{Capabilities, Feature};
+use super::contact_point::ContactPoint;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
+use crate::impact::{Collision, CollisionSettings, Outcome, resolve_passive};
 use crate::rigid::{Inertia, Motion};
-use crate::world::{BodyId, Continuity, Counters, Epoch, Event, JointId, Status, WorkEntry, World};
+use crate::world::{
+    BodyId, ColliderOwner, Continuity, Counters, Epoch, Event, JointId, Status, WorkEntry, World,
+};
+use glam::{DMat3, DVec3};
 
 /// A world during a step.
 ///
@@ -76,9 +81,22 @@ pub struct StepContext<'w> {
     dt: f64,
     /// Whether the world holds a copy of the states at the start.
     saved: bool,
-    ended: bool,
+    /// Whether the bodies that moved are listed as they move.
+    listed: bool,
+    phase: Phase,
     quarantined: Vec<BodyId>,
     broken: Vec<JointId>,
+}
+
+/// How far a step has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Parts are not all at the end of the step.
+    Beginning,
+    /// Multibodies and parts are at its end, bodies on their way.
+    Running,
+    /// The clock is at its end.
+    Ended,
 }
 
 impl std::ops::Deref for StepContext<'_> {
@@ -91,13 +109,16 @@ impl std::ops::Deref for StepContext<'_> {
 
 impl Drop for StepContext<'_> {
     fn drop(&mut self) {
-        if self.ended {
+        if self.phase == Phase::Ended {
             return;
         }
         if self.saved {
             self.world.restore_initial_states();
         }
-        self.world.take_back_multibodies();
+        self.world.roll_back_multibodies();
+        if self.phase == Phase::Running {
+            self.world.roll_back_parts();
+        }
     }
 }
 
@@ -105,7 +126,7 @@ impl<'w> StepContext<'w> {
     /// (world, what [`finish`](Self::finish) returned in this simulator's last step, step length in s) ⇒ a step.
     ///
     /// # Errors
-    /// If `dt` is not finite and positive, or a multibody cannot be moved.
+    /// If `dt` is not finite and positive, or a multibody or a part cannot be moved.
     pub fn begin(world: &'w mut World, own: &Epoch, dt: f64) -> Result<Self, Error> {
         if !(dt.is_finite() && dt > 0.0) {
             let value = dt.to_string();
@@ -115,7 +136,12 @@ impl<'w> StepContext<'w> {
         let start = world.time();
         world.begin_multibodies(start, dt)?;
         let (quarantined, broken) = (Vec::new(), Vec::new());
-        Ok(Self { world, own: *own, continuity, start, dt, saved: false, ended: false, quarantined, broken })
+        let own = *own;
+        let (saved, listed, phase) = (false, false, Phase::Beginning);
+        let mut step = Self { world, own, continuity, start, dt, saved, listed, phase, quarantined, broken };
+        step.advance_parts()?;
+        step.phase = Phase::Running;
+        Ok(step)
     }
 
     /// Refuses a world with joints, one-way shapes or locked rotations that the simulator cannot handle.
@@ -175,6 +201,42 @@ impl<'w> StepContext<'w> {
         if self.saved { self.world.initial_states() } else { self.world.bodies().motion(Status::Dynamic) }
     }
 
+    /// Applies an impulse, N s, to a body, a link or an element at a point in the world. Simulators of bodies see it as a change from
+    /// outside; it is undone with the step.
+    ///
+    /// # Errors
+    /// No such owner, one that does not respond to impulses, or numbers that are not finite.
+    pub fn apply_impulse(&mut self, owner: ColliderOwner, point: DVec3, impulse: DVec3) -> Result<(), Error> {
+        self.world_mut().apply_impulse_within_step(owner, point, impulse)
+    }
+
+    /// A collision of two owners at a point, by an impact law: normal from the first to the second ⇒ what happened, with the impulse
+    /// on the second in the contact frame. The first may be a link and the second a body, or any other two.
+    ///
+    /// # Errors
+    /// As [`apply_impulse`](Self::apply_impulse), or a collision that cannot be resolved; then nothing changes.
+    pub fn collide(
+        &mut self,
+        owners: [ColliderOwner; 2],
+        point: DVec3,
+        normal: DVec3,
+        settings: &CollisionSettings,
+    ) -> Result<Outcome, Error> {
+        let world = self.world_mut();
+        let mut velocities = [DVec3::ZERO; 2];
+        let mut k = DMat3::ZERO;
+        for (owner, velocity) in owners.into_iter().zip(&mut velocities) {
+            *velocity = world.velocity_at(owner, point)?;
+            k += world.inverse_mass_at(owner, point)?;
+        }
+        let (collision, frame) = Collision::new(k, velocities[1] - velocities[0], normal)?;
+        let outcome = resolve_passive(&collision, settings)?;
+        let impulse = frame * outcome.impulse;
+        world.apply_impulse_within_step(owners[0], point, -impulse)?;
+        world.apply_impulse_within_step(owners[1], point, impulse)?;
+        Ok(outcome)
+    }
+
     /// Adds an event; the order is kept.
     pub fn report(&mut self, event: Event) {
         self.world.report(&mut vec![event]);
@@ -208,12 +270,12 @@ impl<'w> StepContext<'w> {
     /// Moves the kinematic bodies and the clock to the end of the step. Afterwards the world is read at its end; broken
     /// joints can still be named.
     pub fn end(&mut self) {
-        if self.ended {
+        if self.phase == Phase::Ended {
             return;
         }
-        self.ended = true;
+        self.phase = Phase::Ended;
         let time = self.end_time();
-        self.world.end_step(time, self.saved);
+        self.world.end_step(time, self.saved && !self.listed);
         let world = &mut *self.world;
         let index_of = |id: &BodyId| match world.bodies().locate(*id) {
             Some((Status::Dynamic, index)) => Some(index),
@@ -225,14 +287,26 @@ impl<'w> StepContext<'w> {
     }
 
     /// Ends the step ⇒ the epoch to begin the next step with.
-    pub fn finish(mut self) -> Epoch {
+    pub fn finish(self) -> Epoch {
+        self.finish_with(|_| Vec::new())
+    }
+
+    /// The same for a simulator with [`Feature::ContactForceEvents`]: pairs of shapes whose normal force exceeds a
+    /// [threshold](World::set_contact_force_threshold) become events. `contacts` gives the contact points in the world at the
+    /// end of the step, and is called only if there is a threshold.
+    pub fn finish_with(mut self, contacts: impl FnOnce(&World) -> Vec<ContactPoint>) -> Epoch {
         self.end();
         let time = self.world.time();
         for joint in std::mem::take(&mut self.broken) {
             self.world.break_joint(joint, time);
         }
         self.world.take_sleep_requests();
-        self.world.sign_step(&self.own)
+        let epoch = self.world.sign_step(&self.own);
+        if self.world.has_contact_force_thresholds() {
+            let contacts = contacts(self.world);
+            self.world.report_contact_forces(&contacts);
+        }
+        epoch
     }
 
     /// The world, to be changed by the solver of a built-in simulator.
@@ -244,8 +318,14 @@ impl<'w> StepContext<'w> {
         self.world
     }
 
+    /// The world, without a copy of the states of the dynamic bodies: these must not be changed.
+    pub(crate) const fn unsaved_world_mut(&mut self) -> &mut World {
+        self.world
+    }
+
     /// The world, for an integrator that moves the bodies by [`World::move_in_blocks`], which lists what moved.
     pub(crate) const fn world_in_blocks(&mut self) -> &mut World {
+        self.listed = true;
         self.world
     }
 

@@ -26,7 +26,6 @@ use crate::error::Error;
 use crate::property::ComponentType;
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
 use crate::world::{BodyId, JointId, SnapshotError, World};
-use serde::de::DeserializeOwned;
 
 /// Something that moves a world.
 ///
@@ -76,7 +75,7 @@ pub trait Simulator: Send + std::fmt::Debug {
     }
 
     /// Puts back what [`save_state`](Self::save_state) gave.
-    fn restore_state(&mut self, _memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, _bytes: &[u8]) -> Result<(), SnapshotError> {
         Ok(())
     }
 }
@@ -94,9 +93,9 @@ pub(crate) fn register_simulators(
 ) -> Result<(), RegistryError> {
     register(simulators, Constraint::new)?;
     free::register_simulator(simulators)?;
-    impulse::register_simulator(simulators)?;
+    register(simulators, Impulse::new)?;
     register(simulators, Penalty::new)?;
-    realtime::register_simulator(simulators)?;
+    register(simulators, Realtime::new)?;
     register(simulators, Sequential::new)
 }
 
@@ -110,21 +109,4 @@ fn register<S: ComponentType, M: Simulator + 'static>(
         let simulator = make(settings).map_err(|error| error.to_string())?;
         Ok(Box::new(simulator) as Box<dyn Simulator>)
     }))
-}
-
-/// Reports contact forces above the thresholds of their bodies, after a step: simulators with
-/// [`Feature::ContactForceEvents`] call it last.
-pub fn report_contact_forces(simulator: &impl Simulator, world: &mut World) {
-    if world.has_contact_force_thresholds() {
-        let contacts = simulator.contacts(world);
-        world.report_contact_forces(&contacts);
-    }
-}
-
-/// Bytes of [`Simulator::save_state`] ⇒ the state; the initial one if there are none.
-fn read_state<T: Default + DeserializeOwned>(memory: &[u8], what: &'static str) -> Result<T, SnapshotError> {
-    if memory.is_empty() {
-        return Ok(T::default());
-    }
-    postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed(what))
 }

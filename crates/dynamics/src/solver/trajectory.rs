@@ -1,9 +1,8 @@
 //! Trajectories: the state of a body as a function of time over one interval.
 
 use crate::collision::WorldMirror;
-use crate::rigid::{Inertia, Motion, Wrench, fly};
+use crate::rigid::{Motion, Wrench, fly};
 use glam::{DQuat, DVec3};
-use rattleback_numerics::damping::Damping;
 
 /// The motion of a body over an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,7 +46,7 @@ pub(crate) fn evaluate(
         Trajectory::Ballistic { acceleration, torque } => {
             let inertia = &mirror.bodies[body].inertia;
             let mut motion = *start;
-            damp(&mut motion, inertia, 0.5 * time);
+            inertia.damp(&mut motion, 0.5 * time);
             motion.v += 0.5 * time * acceleration;
             if torque != DVec3::ZERO {
                 motion.omega += inertia.angular_velocity(motion.q, 0.5 * time * torque);
@@ -57,21 +56,12 @@ pub(crate) fn evaluate(
             if torque != DVec3::ZERO {
                 motion.omega += inertia.angular_velocity(motion.q, 0.5 * time * torque);
             }
-            damp(&mut motion, inertia, 0.5 * time);
+            inertia.damp(&mut motion, 0.5 * time);
             motion
         }
         Trajectory::Uniform { v, omega } => {
             let turn = DQuat::from_scaled_axis(time * omega);
             Motion { x: start.x + time * v, q: (turn * start.q).normalize(), ..*start }
         }
-    }
-}
-
-fn damp(motion: &mut Motion, inertia: &Inertia, h: f64) {
-    if inertia.linear_damping > 0.0 {
-        motion.v *= Damping::Exponential.factor(inertia.linear_damping, h);
-    }
-    if inertia.angular_damping > 0.0 {
-        motion.omega *= Damping::Exponential.factor(inertia.angular_damping, h);
     }
 }

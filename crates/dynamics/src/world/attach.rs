@@ -46,6 +46,7 @@ impl World {
     /// No such shape.
     pub fn detach_shape(&mut self, id: ShapeId) -> Result<AttachedShape, Error> {
         let attached = self.shapes.remove(id).ok_or(Error::UnknownShape(id))?;
+        self.forget_contact_models(id);
         self.bodies.record_mut(attached.body)?.shapes.retain(|shape| *shape != id);
         self.note_shapes(attached.body)?;
         Ok(attached)

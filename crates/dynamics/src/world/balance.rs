@@ -34,7 +34,7 @@ impl World {
         self.ledger.as_deref()
     }
 
-    /// Whether simulators have to tell what contacts and joints do.
+    /// Whether simulators have to report the work of contacts and joints.
     pub(crate) const fn keeps_ledger(&self) -> bool {
         self.ledger.is_some()
     }

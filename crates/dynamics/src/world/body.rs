@@ -432,6 +432,8 @@ pub(crate) struct BodyRecord {
     pub applied: Wrench,
     /// The link that it represents, if it is a link body.
     pub link: Option<super::LinkId>,
+    /// The element of a part that it represents, if any.
+    pub element: Option<super::ElementId>,
     pub path: Option<Path>,
     /// Where its path starts.
     pub path_start: Pose,

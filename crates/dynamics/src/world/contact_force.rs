@@ -1,6 +1,4 @@
 //! Events of contacts whose normal force exceeds a threshold.
-//!
-//! Thresholds belong to the program that reads the events, and are not part of a snapshot.
 
 use super::{BodyId, Event, ShapeId, World};
 use crate::error::Error;

@@ -68,6 +68,11 @@ handle! {
     MultibodyId, "multibody"
 }
 
+handle! {
+    /// Names a part that another crate has added.
+    PartId, "part"
+}
+
 /// Objects of one kind in stable slots, found by handle in constant time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HandleMap<K, T> {

@@ -6,6 +6,7 @@ mod bodies;
 mod body;
 mod change_log;
 mod contact_force;
+mod contact_model;
 mod epoch;
 mod event;
 mod filter;
@@ -16,6 +17,8 @@ mod material;
 mod multibodies;
 mod multibody;
 mod naming;
+mod owner;
+mod part;
 mod path;
 mod readout;
 pub(crate) mod shapes;
@@ -27,13 +30,16 @@ mod view_multibody;
 
 pub use bodies::Bodies;
 pub use body::{Body, ShapePart, Status};
+pub use contact_model::ContactModel;
 pub use epoch::{Continuity, Epoch};
 pub use event::{Counters, Event};
 pub use filter::{CollisionFilter, CollisionGroups, Group, PairSet};
-pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, MultibodyId, ShapeId};
+pub use handle::{BodyId, ForceId, Handle, HandleMap, JointId, MaterialId, MultibodyId, PartId, ShapeId};
 pub use ledger::{EnergyLedger, ForceWork, LedgerSettings, Work, WorkCategory, WorkEntry, WorkSource};
 pub use material::{Combine, CombineRules, CombinedMaterial, Material};
-pub use multibody::{ColliderOwner, JointKey, LinkId, Multibody};
+pub use multibody::{JointKey, LinkId, Multibody};
+pub use owner::{ColliderOwner, ElementId};
+pub use part::{ElementMotion, PartKind, WorldPart};
 pub use path::{Path, PathPoint};
 pub use readout::Readout;
 pub use shapes::AttachedShape;
@@ -52,6 +58,7 @@ use epoch::{Identity, Steppers};
 use glam::DVec3;
 use joints::Joints;
 use multibodies::Multibodies;
+use part::PartRecord;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
 use std::collections::BTreeMap;
@@ -90,10 +97,12 @@ pub struct World {
     forces: HandleMap<ForceId, ForceRecord>,
     joints: Joints,
     multibodies: Multibodies,
+    parts: HandleMap<PartId, PartRecord>,
     combine_rules: CombineRules,
     filter: CollisionFilter,
     pub(super) pair_filter: PairFilter,
     contact_force_thresholds: BTreeMap<BodyId, f64>,
+    contact_models: BTreeMap<[ShapeId; 2], ContactModel>,
     /// Bodies that are to fall asleep in the next step.
     sleep_requests: Vec<BodyId>,
     bounds: Option<Aabb>,
@@ -141,10 +150,12 @@ impl World {
             forces: HandleMap::new(),
             joints: Joints::default(),
             multibodies: Multibodies::default(),
+            parts: HandleMap::new(),
             combine_rules: CombineRules::default(),
             filter: CollisionFilter::default(),
             pair_filter: PairFilter::default(),
             contact_force_thresholds: BTreeMap::new(),
+            contact_models: BTreeMap::new(),
             sleep_requests: Vec::new(),
             bounds: None,
             random: Pcg64::new(0xcafe_f00d_d15e_a5e5, 0xa02b_dbf7_bb3c_0a7a),
@@ -165,8 +176,8 @@ impl World {
         self.change_log.revision()
     }
 
-    /// Bodies that came, went or may have been changed since a revision, perhaps more than once; nothing if that is too long ago
-    /// to tell.
+    /// Bodies that came, went or may have been changed since a revision, perhaps more than once; nothing if the log does not reach back
+    /// that far.
     pub fn changed_since(&self, revision: u64) -> Option<&[BodyId]> {
         self.change_log.since(revision)
     }
@@ -269,6 +280,7 @@ impl World {
                 inertia,
                 shapes: Vec::with_capacity(body.parts.len()),
                 link: None,
+                element: None,
                 path: body.path,
                 path_start: pose,
             },
@@ -292,6 +304,7 @@ impl World {
         self.change_log.note(id);
         for shape in record.shapes {
             self.shapes.remove(shape);
+            self.forget_contact_models(shape);
         }
         self.filter.rules.forget_body(id);
         self.filter.exceptions.forget_body(id);
@@ -436,11 +449,11 @@ impl World {
     /// The same with the reason why a pair may not touch.
     pub(crate) fn evaluate_pair(&self, a: ShapeId, b: ShapeId) -> Result<Option<Rejection>, Error> {
         let bodies = [self.shape(a)?.body, self.shape(b)?.body];
-        let judged = self.pair_filter.evaluate(self, bodies, [a, b])?;
-        if let Some(why) = judged {
+        let rejection = self.pair_filter.evaluate(self, bodies, [a, b])?;
+        if let Some(why) = rejection {
             self.pair_filter.note(bodies, [a, b], why);
         }
-        Ok(judged)
+        Ok(rejection)
     }
 
     /// Excluded pairs, and the callback that decides last whether a pair can collide.
@@ -508,7 +521,7 @@ impl World {
         Ok(())
     }
 
-    /// Whoever a force acts on may not go on sleeping when it changes.
+    /// Bodies on which a force acts wake up when it changes.
     fn wake_targets(&mut self, targets: &Targets) {
         let dynamic = self.bodies.ids(Status::Dynamic);
         match targets {

@@ -1,19 +1,17 @@
 //! Multibodies of a world: coming and going, and a step of theirs.
 //!
-//! A step of a world moves the multibodies first, so that simulators meet link bodies with their paths through the step. The stages:
+//! A step of a world moves the multibodies first, so that link bodies have their paths through the step when the simulator runs. The stages:
 //! save the states → integrate each multibody under the gravity of the world → give the link bodies their paths; then the simulator moves the
 //! rigid bodies; at the end the link bodies get the poses and velocities of forward kinematics. A failure in any stage puts everything back.
 
 use super::ledger::{WorkEntry, WorkSource};
-use super::multibody::{ColliderOwner, LinkBody, LinkId, Multibody, MultibodyRecord, label};
+use super::multibody::{DrivenBody, LinkId, Multibody, MultibodyRecord, label};
 use super::view_multibody::{MultibodyMut, MultibodyRef};
-use super::{Body, BodyId, HandleMap, MultibodyId, Path, ShapeId, Status, World};
+use super::{Body, BodyId, ColliderOwner, HandleMap, MultibodyId, Status, World};
 use crate::error::Error;
 use crate::force::{ForceAccumulator, ForceContext, Targets};
 use crate::multibody::{DynamicsError, Mechanism, MechanismState};
-use crate::rigid::Motion;
-use glam::{DQuat, DVec3};
-use rattleback_geometry::Pose;
+use glam::DVec3;
 
 /// Most parts into which a step is divided for a multibody whose forces are too stiff for it.
 const MOST_SUBSTEPS: u32 = 256;
@@ -69,17 +67,7 @@ impl World {
         for (link, body) in &added {
             self.bodies.record_mut(*body)?.link = Some(LinkId { multibody: id, index: *link });
         }
-        record.links = added
-            .into_iter()
-            .map(|(link, body)| LinkBody {
-                link,
-                body,
-                moves: false,
-                moved_before: false,
-                keys: Vec::with_capacity(3),
-                before: Motion::default(),
-            })
-            .collect();
+        record.links = added.into_iter().map(|(link, body)| DrivenBody::new(link, body)).collect();
         record.place_links(&mut self.bodies);
         self.multibodies.records.insert(record);
         self.spoil_ledger();
@@ -133,32 +121,16 @@ impl World {
         self.multibodies.records.len()
     }
 
-    /// Body ⇒ itself, or the link that it represents.
-    ///
-    /// # Errors
-    /// There is no such body.
-    pub fn owner_of(&self, body: BodyId) -> Result<ColliderOwner, Error> {
-        Ok(self.bodies.record(body)?.link.map_or(ColliderOwner::Body(body), ColliderOwner::Link))
-    }
-
-    /// Shape ⇒ the body or the link that it belongs to.
-    ///
-    /// # Errors
-    /// There is no such shape.
-    pub fn shape_owner(&self, shape: ShapeId) -> Result<ColliderOwner, Error> {
-        self.owner_of(self.shape(shape)?.body)
-    }
-
     /// Link bodies that got another path at the beginning of the present step.
     pub(crate) fn driven(&self) -> &[BodyId] {
         &self.multibodies.driven
     }
 
-    /// Refuses what would part a link body from its link.
+    /// Refuses what would part a body from the link or element that it represents.
     pub(super) fn refuse_link_body(&self, body: BodyId, operation: &'static str) -> Result<(), Error> {
-        match self.bodies.record(body)?.link {
-            Some(link) => Err(Error::LinkBody { body, link, operation }),
-            None => Ok(()),
+        match self.owner_of(body)? {
+            ColliderOwner::Body(_) => Ok(()),
+            owner => Err(Error::OwnedBody { body, owner, operation }),
         }
     }
 
@@ -223,35 +195,19 @@ impl World {
                 done.err().map(|source| Error::MultibodyStep { multibody: id, time: start, dt, source });
         }
         for (_, record) in self.multibodies.records.iter_mut() {
-            for link in &mut record.links {
-                link.before = self.bodies.motion_of(link.body).copied().unwrap_or_default();
-                link.moved_before = link.moves;
-            }
+            record.links.iter_mut().for_each(|link| link.save(&self.bodies));
         }
         if let Some(error) = failure {
-            self.take_back_multibodies();
+            self.roll_back_multibodies();
             return Err(error);
         }
         let end = start + dt;
         let Self { multibodies, bodies, .. } = self;
         for (_, record) in multibodies.records.iter_mut() {
             for place in 0..record.links.len() {
-                let to = record.link_pose(record.links[place].link as usize);
-                let link = &mut record.links[place];
-                let from = bodies.pose_of(link.body, &link.before);
-                let moves = from != to && end > start && end + dt > end;
-                link.moved_before = std::mem::replace(&mut link.moves, moves);
-                if !(moves || link.moved_before) {
-                    continue;
-                }
-                multibodies.driven.push(link.body);
-                if moves {
-                    link.keys.clear();
-                    link.keys.extend([(start, from), (end, to), (end + dt, beyond(&from, &to))]);
-                    if let Ok(body) = bodies.record_mut(link.body) {
-                        body.path = Some(Path::Keyframes(std::mem::take(&mut link.keys)));
-                        body.path_start = from;
-                    }
+                let to = record.link_pose(record.links[place].index as usize);
+                if record.links[place].set_path(bodies, to, [start, end, dt]) {
+                    multibodies.driven.push(record.links[place].body);
                 }
             }
         }
@@ -265,7 +221,7 @@ impl World {
     pub(super) fn end_multibodies(&mut self, h: f64) {
         let mut multibodies = std::mem::take(&mut self.multibodies);
         for (id, record) in multibodies.records.iter_mut() {
-            record.release_links(&mut self.bodies);
+            record.links.iter_mut().for_each(|link| link.release(&mut self.bodies));
             record.place_links(&mut self.bodies);
             if self.keeps_ledger() {
                 for (category, joules) in record.work(h) {
@@ -278,27 +234,27 @@ impl World {
     }
 
     /// Puts all multibodies and their link bodies back to the beginning of the step.
-    pub(crate) fn take_back_multibodies(&mut self) {
+    pub(crate) fn roll_back_multibodies(&mut self) {
         let Self { multibodies, bodies, .. } = self;
         for (_, record) in multibodies.records.iter_mut() {
-            record.release_links(bodies);
             record.mechanism.load_from(&record.before);
             // The same was computed at the end of the last step.
             let _ = record.refresh();
-            for link in &mut record.links {
-                link.moves = link.moved_before;
-                if let Ok(motion) = bodies.motion_of_mut(link.body) {
-                    *motion = link.before;
-                }
-            }
+            record.links.iter_mut().for_each(|link| link.roll_back(bodies));
         }
         multibodies.driven.clear();
     }
 
-    /// Evaluates a multibody that was changed between steps, and tells simulators of its links.
-    pub(super) fn follow_multibody_change(&mut self, id: MultibodyId) -> Result<(), Error> {
+    /// Evaluates a multibody whose state was changed.
+    pub(super) fn refresh_multibody(&mut self, id: MultibodyId) -> Result<(), Error> {
         let record = self.multibodies.records.get_mut(id).ok_or(Error::UnknownMultibody(id))?;
-        record.refresh().map_err(|source| Error::Mechanism { multibody: id, source: source.into() })?;
+        record.refresh().map_err(|source| Error::Mechanism { multibody: id, source: source.into() })
+    }
+
+    /// Evaluates a multibody that was changed between steps, and lists its links as changed.
+    pub(super) fn follow_multibody_change(&mut self, id: MultibodyId) -> Result<(), Error> {
+        self.refresh_multibody(id)?;
+        let record = self.multibodies.records.get(id).ok_or(Error::UnknownMultibody(id))?;
         record.place_links(&mut self.bodies);
         for link in &record.links {
             self.change_log.note(link.body);
@@ -334,11 +290,4 @@ fn advance(mechanism: &mut Mechanism, before: &MechanismState, dt: f64) -> Resul
             done => return done,
         }
     }
-}
-
-/// Two poses ⇒ the pose as far beyond the second, at the same velocity and angular velocity.
-fn beyond(from: &Pose, to: &Pose) -> Pose {
-    let turn = to.rotation * from.rotation.conjugate();
-    let turn: DQuat = if turn.w < 0.0 { -turn } else { turn };
-    Pose::new((turn * to.rotation).normalize(), 2.0 * to.translation - from.translation)
 }

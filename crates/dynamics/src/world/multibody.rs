@@ -3,7 +3,7 @@
 //! A multibody moves by its own equations of motion in joint coordinates ([`Mechanism`]). Every link that has shapes is represented among the bodies
 //! of the world by a kinematic body, the *link body*, whose frame is the frame of the link. Within a step from t₀ to t₁ it moves at constant
 //! velocity and angular velocity from the pose of the link at t₀ to that at t₁; at both ends pose and velocity are those of forward kinematics.
-//! Contacts, rays, queries, filters and events thus know links as they know every other body, and [`World::owner_of`](super::World::owner_of) names
+//! Contacts, rays, queries, filters and events thus treat links as every other body, and [`World::owner_of`](super::World::owner_of) names
 //! the link.
 //!
 //! Limits. Contact acts one way: a link pushes bodies as an obstacle in motion does, and nothing pushes back on the joints. Links do not
@@ -16,6 +16,7 @@ use super::{
 use crate::error::Error;
 use crate::multibody::{LinkTree, Mechanism, MechanismReadout, MechanismState};
 use crate::rigid::Motion;
+use glam::DQuat;
 use rattleback_geometry::Pose;
 use serde::{Deserialize, Serialize};
 
@@ -32,16 +33,6 @@ impl std::fmt::Display for LinkId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "link {} of {}", self.index, self.multibody)
     }
-}
-
-/// To what a shape belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum ColliderOwner {
-    /// A body of its own.
-    Body(BodyId),
-    /// A link of a multibody.
-    Link(LinkId),
 }
 
 /// A joint of a multibody: by its place, which is that of its link, or by its name.
@@ -184,10 +175,11 @@ pub(super) fn find_link(tree: &LinkTree, name: &str) -> Result<usize, Error> {
     })
 }
 
-/// A link with shapes and the kinematic body that represents it.
+/// A kinematic body that represents a link of a multibody or an element of a part, and follows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct LinkBody {
-    pub link: u32,
+pub(super) struct DrivenBody {
+    /// Index of the link or element.
+    pub index: u32,
     pub body: BodyId,
     /// Whether it moved in the last step.
     pub moves: bool,
@@ -202,13 +194,68 @@ pub(super) struct LinkBody {
     pub before: Motion,
 }
 
+impl DrivenBody {
+    pub fn new(index: u32, body: BodyId) -> Self {
+        let keys = Vec::with_capacity(3);
+        Self { index, body, moves: false, moved_before: false, keys, before: Motion::default() }
+    }
+
+    /// Keeps its state at the beginning of a step.
+    pub fn save(&mut self, bodies: &Bodies) {
+        self.before = bodies.motion_of(self.body).copied().unwrap_or_default();
+        self.moved_before = self.moves;
+    }
+
+    /// (pose at the end of the step, start, end and length of the step) ⇒ whether it moves in this step or moved in the last. If it
+    /// moves, it gets a path from its pose at the beginning, at constant velocity and angular velocity.
+    pub fn set_path(&mut self, bodies: &mut Bodies, to: Pose, [start, end, dt]: [f64; 3]) -> bool {
+        let from = bodies.pose_of(self.body, &self.before);
+        let moves = from != to && end > start && end + dt > end;
+        self.moved_before = std::mem::replace(&mut self.moves, moves);
+        if moves {
+            self.keys.clear();
+            self.keys.extend([(start, from), (end, to), (end + dt, beyond(&from, &to))]);
+            if let Ok(body) = bodies.record_mut(self.body) {
+                body.path = Some(Path::Keyframes(std::mem::take(&mut self.keys)));
+                body.path_start = from;
+            }
+        }
+        moves || self.moved_before
+    }
+
+    /// Takes the path of the step from the body.
+    pub fn release(&mut self, bodies: &mut Bodies) {
+        let Ok(body) = bodies.record_mut(self.body) else { return };
+        if let Some(Path::Keyframes(keys)) = body.path.take() {
+            self.keys = keys;
+            self.keys.clear();
+        }
+    }
+
+    /// Puts the body back to the beginning of the step.
+    pub fn roll_back(&mut self, bodies: &mut Bodies) {
+        self.release(bodies);
+        self.moves = self.moved_before;
+        if let Ok(motion) = bodies.motion_of_mut(self.body) {
+            *motion = self.before;
+        }
+    }
+}
+
+/// Two poses ⇒ the pose as far beyond the second, at the same velocity and angular velocity.
+fn beyond(from: &Pose, to: &Pose) -> Pose {
+    let turn = to.rotation * from.rotation.conjugate();
+    let turn: DQuat = if turn.w < 0.0 { -turn } else { turn };
+    Pose::new((turn * to.rotation).normalize(), 2.0 * to.translation - from.translation)
+}
+
 /// A multibody of a world.
 #[derive(Clone, Debug)]
 pub(super) struct MultibodyRecord {
     pub name: Option<String>,
     pub joint_names: Vec<String>,
     pub mechanism: Mechanism,
-    pub links: Vec<LinkBody>,
+    pub links: Vec<DrivenBody>,
     /// Energy, momentum and power at the present state.
     pub readout: MechanismReadout,
     /// Joint accelerations at the present state.
@@ -255,23 +302,12 @@ impl MultibodyRecord {
         Pose::new(rotation, work.origin(link, 0))
     }
 
-    /// Takes the paths of the step from the link bodies.
-    pub fn release_links(&mut self, bodies: &mut Bodies) {
-        for link in &mut self.links {
-            let Ok(body) = bodies.record_mut(link.body) else { continue };
-            if let Some(Path::Keyframes(keys)) = body.path.take() {
-                link.keys = keys;
-                link.keys.clear();
-            }
-        }
-    }
-
     /// Puts the link bodies where forward kinematics has them.
     pub fn place_links(&self, bodies: &mut Bodies) {
         for link in &self.links {
             let Ok(body) = bodies.record_mut(link.body) else { continue };
-            let motion = self.link_motion(link.link as usize, &body.body_from_principal);
-            body.path_start = self.link_pose(link.link as usize);
+            let motion = self.link_motion(link.index as usize, &body.body_from_principal);
+            body.path_start = self.link_pose(link.index as usize);
             if let Ok(present) = bodies.motion_of_mut(link.body) {
                 *present = motion;
             }
@@ -295,15 +331,8 @@ impl MultibodyRecord {
     /// (link, from its frame to the principal frame of its body) ⇒ state of the body.
     pub fn link_motion(&self, link: usize, body_from_principal: &Pose) -> Motion {
         let pose = self.link_pose(link);
-        let principal = pose * *body_from_principal;
         let twist = self.mechanism.observed().velocity(link);
-        let (v, omega) = (twist.linear.lane(0), twist.angular.lane(0));
-        Motion {
-            x: principal.translation,
-            q: principal.rotation,
-            v: v + omega.cross(principal.translation - pose.translation),
-            omega,
-        }
+        Motion::of_frame(&pose, twist.linear.lane(0), twist.angular.lane(0), body_from_principal)
     }
 }
 

@@ -5,7 +5,7 @@ use super::{BodyId, Handle, JointId, MultibodyId, World};
 impl World {
     /// Message of an error ⇒ the same with the names that bodies and joints have, instead of their ids.
     ///
-    /// Errors know ids only, which are printed as `body 1v0` and `joint 2v0`: slot and generation.
+    /// Errors contain ids only, which are printed as `body 1v0` and `joint 2v0`: slot and generation.
     ///
     /// ```
     /// use rattleback_dynamics::{Body, World};

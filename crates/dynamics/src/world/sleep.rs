@@ -7,7 +7,7 @@ impl World {
     /// Puts a body to sleep at the end of the next step, with all dynamic bodies that contacts and joints connect to it: their velocities become
     /// zero, and they are not simulated until something disturbs them. Bodies in contact with a moving kinematic body, or on
     /// driven joints, stay awake. Needs a simulator with [`Feature::SleepByCall`](crate::simulator::Feature::SleepByCall); others drop the
-    /// request. Requests are not part of a snapshot.
+    /// request.
     ///
     /// ```
     /// use glam::DVec3;

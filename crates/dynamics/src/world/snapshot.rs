@@ -1,19 +1,23 @@
 //! Snapshots: a world as bytes, bit for bit.
 //!
-//! Layout: the eight bytes `RATTLEBK`, format version (u16), FNV-1a checksum of the rest (u64), then the world in
-//! postcard encoding, all little-endian. Forces are kept as type name and properties, so that a registry can make them
-//! again; user-defined forces need to be registered before a restore.
+//! Layout: the eight bytes `RATTLEBK`, format version (u16), CRC-32 of the rest (u32), then the world in postcard encoding, all
+//! little-endian. Forces, joints and parts are kept as type name and properties, parts also with their state as bytes, so that a registry
+//! can make them again; those of other crates need to be registered before a restore.
+//!
+//! Code is not saved: the callback and the contact modifier of the pair filter are not part of a snapshot, only whether there were any
+//! ([`PairFilter::missing_hooks`]).
 
 use super::epoch::{Identity, Steppers};
 use super::multibodies::Multibodies;
-use super::multibody::{LinkBody, LinkId, MultibodyRecord};
+use super::multibody::{DrivenBody, LinkId, MultibodyRecord};
+use super::part::PartRecord;
 use super::{
-    AttachedShape, Bodies, BodyId, ChangeLog, CollisionFilter, CombineRules, Counters, EnergyLedger, Event,
-    ForceId, ForceRecord, Handle, HandleMap, JointId, Joints, Material, MaterialId, MultibodyId, ShapeId,
-    Status, World,
+    AttachedShape, Bodies, BodyId, ChangeLog, CollisionFilter, CombineRules, ContactModel, Counters,
+    ElementId, EnergyLedger, Event, ForceId, ForceRecord, Handle, HandleMap, JointId, Joints, Material,
+    MaterialId, MultibodyId, PartId, ShapeId, Status, World,
 };
 use crate::error::Error;
-use crate::filter::{Exclusion, PairFilter};
+use crate::filter::{FilterImage, PairFilter};
 use crate::force::Targets;
 use crate::joint::{BreakThresholds, JointRecord};
 use crate::multibody::MechanismImage;
@@ -24,10 +28,11 @@ use glam::DQuat;
 use rand_pcg::Pcg64;
 use rattleback_geometry::{Aabb, Pose};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 const MAGIC: &[u8; 8] = b"RATTLEBK";
-const VERSION: u16 = 7;
-const HEADER: usize = MAGIC.len() + 2 + 8;
+const VERSION: u16 = 8;
+const HEADER: usize = MAGIC.len() + 2 + 4;
 
 /// Why a snapshot could not be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,8 +83,16 @@ struct JointImage {
 struct MultibodyImage {
     name: Option<String>,
     joint_names: Vec<String>,
-    links: Vec<LinkBody>,
+    links: Vec<DrivenBody>,
     mechanism: MechanismImage,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PartImage {
+    name: Option<String>,
+    description: Description,
+    state: Vec<u8>,
+    elements: Vec<DrivenBody>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -102,8 +115,13 @@ struct WorldImage {
     forces: HandleMap<ForceId, ForceImage>,
     joints: HandleMap<JointId, JointImage>,
     multibodies: HandleMap<MultibodyId, MultibodyImage>,
+    parts: HandleMap<PartId, PartImage>,
     combine_rules: CombineRules,
     filter: CollisionFilter,
+    pair_filter: FilterImage,
+    contact_force_thresholds: BTreeMap<BodyId, f64>,
+    contact_models: BTreeMap<[ShapeId; 2], ContactModel>,
+    sleep_requests: Vec<BodyId>,
     bounds: Option<Aabb>,
     random: Pcg64,
     counters: Counters,
@@ -114,12 +132,6 @@ struct WorldImage {
     ledger: Option<EnergyLedger>,
     steppers: Steppers,
     simulator: Option<SimulatorImage>,
-}
-
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 impl World {
@@ -194,8 +206,18 @@ impl World {
                         .map_err(|error| SnapshotError::Unwritable(error.to_string()))?,
                 })
             })?,
+            parts: self.parts.map(|record| PartImage {
+                name: record.name.clone(),
+                description: record.part.description(),
+                state: record.part.save_state(),
+                elements: record.elements.clone(),
+            }),
             combine_rules: self.combine_rules.clone(),
             filter: self.filter.clone(),
+            pair_filter: self.pair_filter.image(),
+            contact_force_thresholds: self.contact_force_thresholds.clone(),
+            contact_models: self.contact_models.clone(),
+            sleep_requests: self.sleep_requests.clone(),
             bounds: self.bounds,
             random: self.random.clone(),
             counters: self.counters,
@@ -212,7 +234,7 @@ impl World {
         let mut bytes = Vec::with_capacity(HEADER + body.len());
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&checksum(&body).to_le_bytes());
+        bytes.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
         bytes.extend_from_slice(&body);
         Ok(bytes)
     }
@@ -231,13 +253,9 @@ impl World {
                 registry.forces.make(&record.description.type_name, &record.description.properties)?;
             Ok::<_, Error>(ForceRecord { name: record.name.clone(), targets: record.targets.clone(), force })
         })?;
-        let mut pair_filter = PairFilter::default();
         let joints = image.joints.try_map(|image| {
             let joint = registry.joints.make(&image.description.type_name, &image.description.properties)?;
             joint.check()?;
-            if let ([Some(a), Some(b)], false) = (image.bodies, image.collide) {
-                pair_filter.exclude(a, b, Exclusion::Joint);
-            }
             Ok::<_, Error>(JointRecord {
                 name: image.name.clone(),
                 bodies: image.bodies,
@@ -254,7 +272,8 @@ impl World {
             let mechanism = image.mechanism.clone().build().map_err(malformed)?;
             let mut record = MultibodyRecord::new(image.name.clone(), image.joint_names.clone(), mechanism);
             let links = record.mechanism.tree().links().len();
-            if record.joint_names.len() != links || image.links.iter().any(|link| link.link as usize >= links)
+            if record.joint_names.len() != links
+                || image.links.iter().any(|link| link.index as usize >= links)
             {
                 return Err(SnapshotError::Malformed("links of a multibody"));
             }
@@ -262,7 +281,17 @@ impl World {
             record.refresh().map_err(|_| SnapshotError::Malformed("state of a multibody"))?;
             Ok(record)
         })?;
+        let parts = image.parts.try_map(|image| {
+            let Description { type_name, properties } = &image.description;
+            let mut part = registry.parts.make(type_name, properties)?;
+            part.restore_state(&image.state)?;
+            if image.elements.iter().any(|element| part.element(element.index).is_none()) {
+                return Err(SnapshotError::Malformed("elements of a part").into());
+            }
+            Ok::<_, Error>(PartRecord { name: image.name.clone(), part, elements: image.elements.clone() })
+        })?;
         let world = Self {
+            parts,
             multibodies: Multibodies { records, ..Multibodies::default() },
             time: image.time,
             bodies: image.bodies,
@@ -272,9 +301,10 @@ impl World {
             forces,
             combine_rules: image.combine_rules,
             filter: image.filter,
-            pair_filter,
-            contact_force_thresholds: std::collections::BTreeMap::new(),
-            sleep_requests: Vec::new(),
+            pair_filter: PairFilter::restored(image.pair_filter),
+            contact_force_thresholds: image.contact_force_thresholds,
+            contact_models: image.contact_models,
+            sleep_requests: image.sleep_requests,
             joints: Joints { records: joints, revision: image.joint_revision },
             bounds: image.bounds,
             random: image.random,
@@ -300,8 +330,8 @@ fn unpack(bytes: &[u8]) -> Result<&[u8], SnapshotError> {
     if found != VERSION {
         return Err(SnapshotError::Version { found, expected: VERSION });
     }
-    let (sum, body) = rest.split_first_chunk::<8>().ok_or(SnapshotError::Checksum)?;
-    if u64::from_le_bytes(*sum) == checksum(body) { Ok(body) } else { Err(SnapshotError::Checksum) }
+    let (sum, body) = rest.split_first_chunk::<4>().ok_or(SnapshotError::Checksum)?;
+    if u32::from_le_bytes(*sum) == crc32fast::hash(body) { Ok(body) } else { Err(SnapshotError::Checksum) }
 }
 
 /// What no honest snapshot violates; a forged one must not be able to bring a world down.
@@ -323,19 +353,39 @@ fn check(image: &WorldImage) -> Result<(), SnapshotError> {
             && joint.last.is_none_or(|last| last.iter().all(|q| q.is_finite()))
     });
     ensure(image.joints.is_consistent() && joints_fit, "joints")?;
-    // Every link body represents one link, and every link with a body is represented by it.
-    let represented = |id: MultibodyId, own: &LinkBody| {
+    // Every driven body represents one link or element, and every link or element with a body is represented by it.
+    let represented = |own: &DrivenBody, link: Option<LinkId>, element: Option<ElementId>| {
         let record = image.bodies.records.get(own.body);
         record.is_some_and(|record| {
-            record.status == Status::Kinematic
-                && record.path.is_none()
-                && record.link == Some(LinkId { multibody: id, index: own.link })
+            let free = record.status == Status::Kinematic && record.path.is_none();
+            free && record.link == link && record.element == element
         })
     };
-    let links = || image.multibodies.iter().flat_map(|(id, own)| own.links.iter().map(move |own| (id, own)));
-    let link_bodies = image.bodies.records.iter().filter(|(_, record)| record.link.is_some()).count();
-    let links_fit = links().all(|(id, own)| represented(id, own)) && links().count() == link_bodies;
-    ensure(image.multibodies.is_consistent() && links_fit, "links of multibodies")?;
+    let links = image.multibodies.iter().flat_map(|(multibody, image)| {
+        image.links.iter().map(move |own| (own, LinkId { multibody, index: own.index }))
+    });
+    let links: Vec<_> = links.map(|(own, link)| represented(own, Some(link), None)).collect();
+    let elements = image.parts.iter().flat_map(|(part, image)| {
+        image.elements.iter().map(move |own| (own, ElementId { part, index: own.index }))
+    });
+    let elements: Vec<_> = elements.map(|(own, id)| represented(own, None, Some(id))).collect();
+    let records = || image.bodies.records.iter().map(|(_, record)| record);
+    let link_bodies = records().filter(|record| record.link.is_some()).count();
+    let element_bodies = records().filter(|record| record.element.is_some()).count();
+    let fit =
+        |represented: &[bool], bodies| represented.len() == bodies && represented.iter().all(|fits| *fits);
+    ensure(image.multibodies.is_consistent() && fit(&links, link_bodies), "links of multibodies")?;
+    ensure(image.parts.is_consistent() && fit(&elements, element_bodies), "elements of parts")?;
+    let thresholds_fit = image
+        .contact_force_thresholds
+        .iter()
+        .all(|(body, force)| image.bodies.locate(*body).is_some() && *force >= 0.0);
+    let models_fit = image.contact_models.iter().all(|(pair, model)| {
+        pair.iter().all(|shape| image.shapes.get(*shape).is_some()) && model.check().is_ok()
+    });
+    ensure(models_fit, "contact models")?;
+    let requests_fit = image.sleep_requests.iter().all(|body| image.bodies.locate(*body).is_some());
+    ensure(thresholds_fit && requests_fit, "contact force thresholds or sleep requests")?;
     let shapes_fit = image.shapes.iter().all(|(_, attached)| {
         attached.pose.is_valid()
             && image.bodies.locate(attached.body).is_some()

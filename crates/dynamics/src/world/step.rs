@@ -55,6 +55,7 @@ impl World {
             }
         }
         self.end_multibodies(h);
+        self.end_parts();
         if let Some(before) = before {
             self.list_moved(before);
         }
@@ -151,14 +152,8 @@ impl World {
         }
         let Some(path) = &record.path else { return false };
         let point = path.at(&record.path_start, self.time);
-        let principal = point.pose * record.body_from_principal;
-        let arm = principal.translation - point.pose.translation;
-        let motion = Motion {
-            x: principal.translation,
-            q: principal.rotation,
-            v: point.velocity + point.angular_velocity.cross(arm),
-            omega: point.angular_velocity,
-        };
+        let frame = &record.body_from_principal;
+        let motion = Motion::of_frame(&point.pose, point.velocity, point.angular_velocity, frame);
         match self.bodies.motion_of_mut(id) {
             Ok(present) => {
                 let changed = present.x != motion.x || present.q != motion.q;

@@ -154,13 +154,13 @@ impl<'w> MultibodyRef<'w> {
     /// A link of another multibody, or none.
     pub fn link_body(&self, link: LinkId) -> Result<Option<BodyId>, Error> {
         let index = self.check(link)? as u32;
-        Ok(self.record.links.iter().find(|own| own.link == index).map(|own| own.body))
+        Ok(self.record.links.iter().find(|own| own.index == index).map(|own| own.body))
     }
 
     /// Links with shapes, and the bodies that represent them.
     pub fn link_bodies(&self) -> impl Iterator<Item = (LinkId, BodyId)> + 'w {
         let id = self.id;
-        self.record.links.iter().map(move |own| (LinkId { multibody: id, index: own.link }, own.body))
+        self.record.links.iter().map(move |own| (LinkId { multibody: id, index: own.index }, own.body))
     }
 }
 

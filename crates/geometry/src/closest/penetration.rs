@@ -231,7 +231,7 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
     let mut scratch = Scratch::<C, F>::new();
     let polyhedral = pair.a.corner(0).is_some() && pair.b.corner(0).is_some();
     let mut best: Option<(f64, Face)> = None;
-    let mut met = false;
+    let mut converged = false;
     let nearest_face = |polytope: &Polytope<C, F>| match along {
         Some(n) => polytope.nearest_face_along(n, ALONG),
         None => polytope.nearest_face(),
@@ -252,8 +252,8 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         let near = polytope.dented || reach - face.distance <= 1e-9 * size;
         let known = near && polytope.corners[..polytope.corner_count].iter().any(|old| old.w == corner.w);
         // In front of a dent an existing corner proves nothing.
-        met = done || known && !polytope.dented;
-        if met || known || !polytope.add(corner, place, &mut scratch) {
+        converged = done || known && !polytope.dented;
+        if converged || known || !polytope.add(corner, place, &mut scratch) {
             break;
         }
     }
@@ -264,11 +264,12 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         return Ok(Growth::Flat(answer));
     };
     // Where the capacity does not suffice, a larger polytope follows.
-    let (mut point_a, mut point_b) = if reach - face.distance <= NEARLY_LEVEL * size || (C < MOST && !met) {
-        witnesses(polytope, &face, size)
-    } else {
-        facet_witnesses(pair, face.normal, reach)
-    };
+    let (mut point_a, mut point_b) =
+        if reach - face.distance <= NEARLY_LEVEL * size || (C < MOST && !converged) {
+            witnesses(polytope, &face, size)
+        } else {
+            facet_witnesses(pair, face.normal, reach)
+        };
     if !polyhedral {
         // Between corners on an arc lies its chord: the points go out to the planes that hold the shapes.
         let tip = pair.farthest(face.normal, [0; 2]);
@@ -276,10 +277,10 @@ fn grow<A: Support, B: Support, const C: usize, const F: usize>(
         point_b += (tip.b - point_b).dot(face.normal) * face.normal;
     }
     let answer = Separation { distance: -reach, normal: face.normal, point_a, point_b };
-    if met && polyhedral {
+    if converged && polyhedral {
         kept.keep(polytope);
     }
-    Ok(if met { Growth::Done(answer) } else { Growth::Stopped(answer) })
+    Ok(if converged { Growth::Done(answer) } else { Growth::Stopped(answer) })
 }
 
 /// Descends along h(n) from a result; None if that makes no progress, or ends where Ψ has an edge or a

@@ -36,7 +36,7 @@ pub(super) enum Flat {
 }
 
 /// A face and the point of the other shape's core that is deepest below it, in the frame of the face's shape.
-struct Touch {
+struct FaceContact {
     normal: DVec3,
     separation: f64,
     point: DVec3,
@@ -170,18 +170,18 @@ fn edge_on_side(cuboid: &Cuboid, cylinder: &Cylinder, frame: &Frame) -> Option<S
 
 /// The face of a shape that another is highest above, if the shape has flat faces.
 #[inline]
-fn best_face(shape: &ConvexShape<'_>, other: &ConvexShape<'_>, frame: &Frame) -> Option<Touch> {
+fn best_face(shape: &ConvexShape<'_>, other: &ConvexShape<'_>, frame: &Frame) -> Option<FaceContact> {
     let lowest = |normal: DVec3| frame.point(other.farthest(-frame.vector_in_b(normal), 0).0);
     let at = frame.translation;
     let on_disc = |radius: f64, normal: DVec3, offset: f64| {
         let point = lowest(normal);
         let inside = radius - DVec2::new(point.x, point.y).length();
-        Touch { normal, separation: normal.dot(point) - offset, point, inside }
+        FaceContact { normal, separation: normal.dot(point) - offset, point, inside }
     };
     match shape {
         ConvexShape::Cuboid(cuboid) => {
             let half = cuboid.half_extents();
-            let mut best: Option<Touch> = None;
+            let mut best: Option<FaceContact> = None;
             for k in 0..3 {
                 let normal = if at[k] < 0.0 { -DVec3::AXES[k] } else { DVec3::AXES[k] };
                 let point = lowest(normal);
@@ -189,7 +189,7 @@ fn best_face(shape: &ConvexShape<'_>, other: &ConvexShape<'_>, frame: &Frame) ->
                 if best.as_ref().is_none_or(|best| separation > best.separation) {
                     let room = half - point.abs();
                     let inside = room[(k + 1) % 3].min(room[(k + 2) % 3]);
-                    best = Some(Touch { normal, separation, point, inside });
+                    best = Some(FaceContact { normal, separation, point, inside });
                 }
             }
             best
@@ -210,7 +210,7 @@ fn best_face(shape: &ConvexShape<'_>, other: &ConvexShape<'_>, frame: &Frame) ->
             let normal = convex.normals()[face];
             let point = lowest(normal);
             let separation = normal.dot(point) - convex.offsets()[face];
-            Some(Touch { normal, separation, point, inside: inside_face(*convex, face, point) })
+            Some(FaceContact { normal, separation, point, inside: inside_face(*convex, face, point) })
         }
         _ => None,
     }

@@ -42,6 +42,6 @@ pub use distance::{distance_pieces, pieces_intersect};
 pub use manifold::{ContactPoint, MAX_POINTS, Manifold};
 pub use piece::Piece;
 pub use shapes::{
-    CacheMemory, ContactCache, ContactError, ContactSettings, Contacts, Sides, collide, contact, distance,
+    CacheState, ContactCache, ContactError, ContactSettings, Contacts, Sides, collide, contact, distance,
     intersects,
 };

@@ -157,7 +157,7 @@ mod tests {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
-        let mut met = HashSet::new();
+        let mut cases = HashSet::new();
         for round in 0..12 {
             let share = 0.2 + 0.05 * f64::from(round);
             let values: Vec<f64> = (0..N.pow(3)).map(|_| random() - share).collect();
@@ -168,7 +168,7 @@ mod tests {
             let cells: Vec<[u32; 3]> = (0..(N - 1).pow(3))
                 .map(|i| [i % (N - 1), i / (N - 1) % (N - 1), i / (N - 1) / (N - 1)])
                 .filter(|&cell| {
-                    met.insert(inside_corners(&corner_values(cell, value)));
+                    cases.insert(inside_corners(&corner_values(cell, value)));
                     !matches!(inside_corners(&corner_values(cell, value)), 0 | 255)
                 })
                 .collect();
@@ -177,6 +177,6 @@ mod tests {
             assert_eq!(mesh.solid_error(), None, "round {round}");
             assert_eq!(mesh.report().unwrap().degenerate_faces, 0);
         }
-        assert_eq!(met.len(), 256);
+        assert_eq!(cases.len(), 256);
     }
 }

@@ -68,16 +68,16 @@ impl Between {
     fn overlapping(&self, node: &Node, other: Box32) -> u32 {
         let c = ((other.low + other.high) * 0.5).truncate();
         let h = ((other.high - other.low) * 0.5).truncate();
-        let mut met = 0b1111;
+        let mut mask = 0b1111;
         for axis in 0..3 {
             let row = self.m[axis];
             let center = row.dot(c) + self.t[axis];
             let reach = row.abs().dot(h) + self.slack;
             let [low, high] = node.planes[axis];
-            met &= low.cmple(Vec4::splat(center + reach)).bitmask();
-            met &= high.cmpge(Vec4::splat(center - reach)).bitmask();
+            mask &= low.cmple(Vec4::splat(center + reach)).bitmask();
+            mask &= high.cmpge(Vec4::splat(center - reach)).bitmask();
         }
-        if met == 0 {
+        if mask == 0 {
             return 0;
         }
         let centers = node.planes.map(|[low, high]| (low + high) * 0.5);
@@ -88,9 +88,9 @@ impl Between {
             let reach = halves[0] * row.x.abs() + halves[1] * row.y.abs() + halves[2] * row.z.abs();
             let distance = (center + (self.back_t[axis] - c[axis])).abs();
             // An empty lane is NaN here, which is never less.
-            met &= distance.cmple(reach + (h[axis] + self.back_slack)).bitmask();
+            mask &= distance.cmple(reach + (h[axis] + self.back_slack)).bitmask();
         }
-        met
+        mask
     }
 }
 
@@ -136,16 +136,16 @@ impl WideTree {
             };
             visits.nodes += 1;
             if let Some(index) = open_a {
-                let mut met = between.overlapping(&self.nodes[index as usize], box_b);
-                while met != 0 {
-                    stack.push((index << 2 | met.trailing_zeros(), b));
-                    met &= met - 1;
+                let mut mask = between.overlapping(&self.nodes[index as usize], box_b);
+                while mask != 0 {
+                    stack.push((index << 2 | mask.trailing_zeros(), b));
+                    mask &= mask - 1;
                 }
             } else if let Some(index) = link_b.as_node() {
-                let mut met = back.overlapping(&other.nodes[index as usize], box_a);
-                while met != 0 {
-                    stack.push((a, index << 2 | met.trailing_zeros()));
-                    met &= met - 1;
+                let mut mask = back.overlapping(&other.nodes[index as usize], box_a);
+                while mask != 0 {
+                    stack.push((a, index << 2 | mask.trailing_zeros()));
+                    mask &= mask - 1;
                 }
             }
         }
@@ -207,12 +207,12 @@ impl WideTree {
                 (Some(index), open_b)
                     if open_b.is_none() || size(self.slot_box(a)) >= size(self.slot_box(b)) =>
                 {
-                    let met = overlapping_aligned(&self.nodes[index as usize], self.slot_box(b));
-                    push_each(met, |lane| stack.push((index << 2 | lane, b)));
+                    let mask = overlapping_aligned(&self.nodes[index as usize], self.slot_box(b));
+                    push_each(mask, |lane| stack.push((index << 2 | lane, b)));
                 }
                 (_, Some(index)) => {
-                    let met = overlapping_aligned(&self.nodes[index as usize], self.slot_box(a));
-                    push_each(met, |lane| stack.push((a, index << 2 | lane)));
+                    let mask = overlapping_aligned(&self.nodes[index as usize], self.slot_box(a));
+                    push_each(mask, |lane| stack.push((a, index << 2 | lane)));
                 }
                 (Some(_), None) => {}
             }
@@ -230,9 +230,9 @@ fn push_each(mut lanes: u32, mut push: impl FnMut(u32)) {
 
 /// Bits of the lanes whose boxes overlap a box in the same frame.
 fn overlapping_aligned(node: &Node, other: Box32) -> u32 {
-    (0..3).fold(0b1111, |met, axis| {
+    (0..3).fold(0b1111, |mask, axis| {
         let [low, high] = node.planes[axis];
-        met & low.cmple(Vec4::splat(other.high[axis])).bitmask()
+        mask & low.cmple(Vec4::splat(other.high[axis])).bitmask()
             & high.cmpge(Vec4::splat(other.low[axis])).bitmask()
     })
 }

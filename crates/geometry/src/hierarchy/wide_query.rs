@@ -116,22 +116,22 @@ impl WideTree {
                 let ((x0, x1), (y0, y1), (z0, z1)) = (slab(0), slab(1), slab(2));
                 let entry = x0.max(y0).max(z0.max(Vec4::ZERO));
                 let exit = x1.min(y1).min(z1.min(Vec4::splat(limit32)));
-                let mut met = entry.cmple(exit).bitmask();
-                if met == 0 {
+                let mut mask = entry.cmple(exit).bitmask();
+                if mask == 0 {
                     break;
                 }
                 let entry = entry.to_array();
-                let mut lane = met.trailing_zeros() as usize & 3;
-                met &= met - 1;
-                if met == 0 {
+                let mut lane = mask.trailing_zeros() as usize & 3;
+                mask &= mask - 1;
+                if mask == 0 {
                     link = node.links[lane];
                     continue;
                 }
                 // The nearest goes first; the others are stacked in order of distance.
                 let base = stack.len();
-                while met != 0 {
-                    let mut other = met.trailing_zeros() as usize & 3;
-                    met &= met - 1;
+                while mask != 0 {
+                    let mut other = mask.trailing_zeros() as usize & 3;
+                    mask &= mask - 1;
                     if entry[other] < entry[lane] {
                         (lane, other) = (other, lane);
                     }
@@ -190,12 +190,12 @@ impl WideTree {
             };
             visits.nodes += 1;
             let node = &self.nodes[index as usize];
-            let mut met = (0..3)
+            let mut mask = (0..3)
                 .map(|axis| node.planes[axis][0].cmple(high[axis]) & node.planes[axis][1].cmpge(low[axis]))
                 .fold(0b1111, |all, axis| all & axis.bitmask());
-            while met != 0 {
-                let lane = met.trailing_zeros() as usize & 3;
-                met &= met - 1;
+            while mask != 0 {
+                let lane = mask.trailing_zeros() as usize & 3;
+                mask &= mask - 1;
                 stack.push((node.links[lane].bits(), 0.0));
             }
         }

@@ -86,6 +86,20 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// Whether the surface is curved somewhere; that of a custom shape is taken to be.
+    pub fn is_curved(&self) -> bool {
+        match self {
+            Self::Sphere(_)
+            | Self::Cylinder(_)
+            | Self::Capsule(_)
+            | Self::Cone(_)
+            | Self::Ellipsoid(_)
+            | Self::Custom(_) => true,
+            Self::Compound(compound) => compound.parts().iter().any(|(_, child)| child.is_curved()),
+            _ => false,
+        }
+    }
+
     /// Sphere of a radius.
     pub fn sphere(radius: f64) -> Result<Self, ShapeError> {
         Ok(Self::Sphere(Sphere::new(radius)?))

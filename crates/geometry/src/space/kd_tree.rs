@@ -371,8 +371,8 @@ impl Space for KdTree {
     fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
         if !self.nodes.is_empty() {
             let _ = self.below(bounds, 0, &mut |index| {
-                let meets = self.table.bounds(index).overlaps(bounds);
-                if meets { visit(self.table.id(index)) } else { ControlFlow::Continue(()) }
+                let overlaps_bounds = self.table.bounds(index).overlaps(bounds);
+                if overlaps_bounds { visit(self.table.id(index)) } else { ControlFlow::Continue(()) }
             });
         }
     }

@@ -55,6 +55,17 @@ impl SpaceKind {
         Self::BruteForce,
     ];
 
+    /// Their names, in the same order.
+    pub const NAMES: [&'static str; 9] = {
+        let mut names = [""; 9];
+        let mut k = 0;
+        while k < names.len() {
+            names[k] = Self::ALL[k].name();
+            k += 1;
+        }
+        names
+    };
+
     /// The name ⇒ the kind.
     pub fn from_name(name: &str) -> Result<Self, SpaceError> {
         let unknown = SpaceError::UnknownName { known: NAMES };
@@ -63,7 +74,7 @@ impl SpaceKind {
 
     /// All names, the default first.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().map(Self::name)
+        Self::NAMES.into_iter()
     }
 
     /// Its name.

@@ -6,7 +6,7 @@
 //! Drawn are motions that need less friction than there is, press on the ground at all times and are not chaotic: a disturbance of 1e-7
 //! must not grow a thousandfold in ten seconds. Then the spin about the vertical can be compared at any time.
 
-use super::rolling_oracle::{Course, Rolling, RollingState, Surface};
+use super::rolling_oracle::{Rolling, RollingState, RollingTrajectory, Surface};
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::{Body, BodyId, Material, World};
@@ -46,7 +46,7 @@ struct Drawn {
     kind: usize,
     world: World,
     body: BodyId,
-    course: Course,
+    trajectory: RollingTrajectory,
     case: String,
 }
 
@@ -58,7 +58,7 @@ fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {
         }
         drawn = draw(random)?;
     }
-    let Drawn { kind, mut world, body, course, case } = drawn.ok_or("no regular motion was drawn")?;
+    let Drawn { kind, mut world, body, trajectory, case } = drawn.ok_or("no regular motion was drawn")?;
     let mut simulator = setup.simulator()?;
     let per_reading = (EVERY / setup.dt).round().max(1.0) as u32;
     let mut means = Vec::with_capacity(READINGS);
@@ -73,7 +73,7 @@ fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {
         }
         means.push(sum / f64::from(per_reading));
     }
-    let (spins, expected) = (smoothed(&means), smoothed(&course.mean_spins));
+    let (spins, expected) = (smoothed(&means), smoothed(&trajectory.mean_spins));
     // All components of the angular velocity of a sphere are compared; of rocking bodies only the vertical one.
     let part = |omega: &DVec3| if kind == 0 { *omega } else { DVec3::Z * omega.z };
     let largest = expected.iter().map(|omega| part(omega).length()).fold(0.0, f64::max);
@@ -175,8 +175,11 @@ fn draw(random: &mut Random) -> Result<Option<Drawn>, Failure> {
     }
     let body = rolling(&template, surface)?;
     let start = (q, omega);
-    let course = body.integrate(start, EVERY, READINGS)?;
-    if course.friction > 0.8 * MU || course.least_weight < 0.2 || !is_regular(&body, start, &course, kind)? {
+    let trajectory = body.integrate(start, EVERY, READINGS)?;
+    if trajectory.friction > 0.8 * MU
+        || trajectory.least_weight < 0.2
+        || !is_regular(&body, start, &trajectory, kind)?
+    {
         return Ok(None);
     }
     let (arm, _) = body.arm(start);
@@ -192,7 +195,7 @@ fn draw(random: &mut Random) -> Result<Option<Drawn>, Failure> {
         .can_sleep(false);
     let id = world.add_body(template)?;
     let case = format!("{surface:?}, weights {weight:?}, density {density}, q {q}, ω {omega}");
-    Ok(Some(Drawn { kind, world, body: id, course, case }))
+    Ok(Some(Drawn { kind, world, body: id, trajectory, case }))
 }
 
 /// A body and its surface ⇒ parameters of the equation.
@@ -211,9 +214,14 @@ fn rolling(template: &Body, surface: Surface) -> Result<Rolling, Failure> {
 }
 
 /// Whether a small disturbance stays small, and a disc neither falls flat nor stands up nor nods much.
-fn is_regular(body: &Rolling, start: RollingState, course: &Course, kind: usize) -> Result<bool, Failure> {
+fn is_regular(
+    body: &Rolling,
+    start: RollingState,
+    trajectory: &RollingTrajectory,
+    kind: usize,
+) -> Result<bool, Failure> {
     if kind == 1 {
-        let tilts = course.states.iter().map(|(q, _)| (*q * DVec3::Z).z.abs().acos());
+        let tilts = trajectory.states.iter().map(|(q, _)| (*q * DVec3::Z).z.abs().acos());
         let (low, high) = tilts.fold((f64::INFINITY, 0.0_f64), |(l, h), t| (l.min(t), h.max(t)));
         if low < 0.2 || high > 1.4 || high - low > 0.1 {
             return Ok(false);
@@ -221,7 +229,7 @@ fn is_regular(body: &Rolling, start: RollingState, course: &Course, kind: usize)
     }
     let disturbed = (start.0, start.1 + DVec3::new(0.6, -0.5, 0.4) * (1e-7 * start.1.length()));
     let other = body.integrate(disturbed, EVERY, READINGS)?;
-    let pairs = course.states.iter().zip(&other.states);
+    let pairs = trajectory.states.iter().zip(&other.states);
     let grown = pairs.map(|(a, b)| (a.1 - b.1).length()).fold(0.0, f64::max);
     Ok(grown < 1e-4 * start.1.length())
 }

@@ -107,12 +107,17 @@ impl Rolling {
 
     /// State now, time between two readings, their number ⇒ the states at those times (the first is the one given), with the friction
     /// coefficient that rolling needs and the least normal force in parts of the weight.
-    pub fn integrate(&self, start: RollingState, every: f64, count: usize) -> Result<Course, Failure> {
+    pub fn integrate(
+        &self,
+        start: RollingState,
+        every: f64,
+        count: usize,
+    ) -> Result<RollingTrajectory, Failure> {
         let mut control = StepControl::new(Tolerance::absolute(1e-12));
         control.initial_step = Some(1e-3);
         let mut method = Embedded::new(DormandPrince::default(), control);
         let (mut state, mut system) = (start, *self);
-        let mut course = Course {
+        let mut trajectory = RollingTrajectory {
             states: vec![state],
             mean_spins: Vec::new(),
             friction: 0.0,
@@ -123,22 +128,23 @@ impl Rolling {
             let mut sum = DVec3::ZERO;
             for j in 0..BETWEEN {
                 let force = self.acceleration(state).1;
-                course.friction = course.friction.max(force.truncate().length() / force.z.max(1e-300));
-                course.least_weight = course.least_weight.min(force.z / (self.mass * self.gravity));
+                trajectory.friction =
+                    trajectory.friction.max(force.truncate().length() / force.z.max(1e-300));
+                trajectory.least_weight = trajectory.least_weight.min(force.z / (self.mass * self.gravity));
                 let (before, t) = (state.1, k as f64 * every + j as f64 * h);
                 method.integrate(&mut system, t, t + h, &mut state)?;
                 sum += 0.5 * (before + state.1);
             }
-            course.states.push(state);
-            course.mean_spins.push(sum / BETWEEN as f64);
+            trajectory.states.push(state);
+            trajectory.mean_spins.push(sum / BETWEEN as f64);
         }
-        Ok(course)
+        Ok(trajectory)
     }
 }
 
 /// A motion of rolling, read at equal times.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct RollingTrajectory {
     /// States, from the beginning on.
     pub states: Vec<RollingState>,
     /// Angular velocity averaged between two readings, rad/s.
@@ -184,10 +190,10 @@ mod tests {
     fn energy_is_kept() {
         let body = rattleback();
         let start = (DQuat::from_rotation_x(0.05) * DQuat::from_rotation_y(0.02), DVec3::new(0.2, -0.1, 4.0));
-        let course = body.integrate(start, 0.05, 100).unwrap();
-        let (first, last) = (body.energy(start), body.energy(course.states[100]));
+        let trajectory = body.integrate(start, 0.05, 100).unwrap();
+        let (first, last) = (body.energy(start), body.energy(trajectory.states[100]));
         assert!((last / first - 1.0).abs() < 1e-9, "{first} {last}");
-        assert!(course.states.iter().any(|state| state.1.z < 0.0), "it is a rattleback");
+        assert!(trajectory.states.iter().any(|state| state.1.z < 0.0), "it is a rattleback");
     }
 
     /// A ball rolls straight on; a disc on its edge precesses at the rate of the textbooks: for a thin disc that leans by α from the
@@ -208,8 +214,8 @@ mod tests {
         // Its angular velocity lies along the line from the contact point to the centre: both stand still.
         let along = disc.arm((q, DVec3::ZERO)).0.normalize();
         let omega = along * (-rate * tilt.sin());
-        let course = disc.integrate((q, omega), 0.05, 40).unwrap();
-        for (q, omega) in course.states {
+        let trajectory = disc.integrate((q, omega), 0.05, 40).unwrap();
+        for (q, omega) in trajectory.states {
             assert!(((q * DVec3::Z).z - tilt.cos()).abs() < 1e-6);
             assert!(disc.velocity((q, omega)).length() < 1e-6);
         }

@@ -1,5 +1,5 @@
 //! Files are taken apart by a second reader, written from the specification the other way round: values of Thrift's compact protocol as a
-//! tree, then pages by what the footer says.
+//! tree, then pages by the footer.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ fn footer(file: &[u8]) -> Value {
     let length = u32::from_le_bytes(file[end..end + 4].try_into().unwrap()) as usize;
     let mut reader = Reader(&file[end - length..end]);
     let value = reader.value(12);
-    assert!(reader.0.is_empty(), "the footer is as long as it says");
+    assert!(reader.0.is_empty(), "the footer has its stated length");
     value
 }
 

@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_number_that_is_not_a_number_fails() {
         assert!(!Check::new("", "", 1.0, f64::NAN, Allowed::Relative(1e9)).pass);
-        assert!(!Check::new("", "", 0.0, 0.0, Allowed::Relative(1.0)).pass, "0/0 says nothing");
+        assert!(!Check::new("", "", 0.0, 0.0, Allowed::Relative(1.0)).pass, "0/0 proves nothing");
         assert!(Check::new("", "", 2.0, 2.1, Allowed::Relative(0.051)).pass);
         assert!(Check::new("", "", 2.0, 9.0, Allowed::Anything).pass);
     }

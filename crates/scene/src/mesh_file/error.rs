@@ -30,7 +30,7 @@ pub enum MeshFileError {
         limit: u64,
     },
     /// The format follows from neither extension nor content.
-    #[error("{}: not a mesh format we know; OBJ, STL, glTF and GLB are", path.display())]
+    #[error("{}: not a supported mesh format; OBJ, STL, glTF and GLB are", path.display())]
     UnknownFormat {
         /// The file in question.
         path: PathBuf,

@@ -111,7 +111,7 @@ impl fmt::Display for MeshWarning {
             }
             Self::SkinsIgnored(count) => write!(formatter, "{count} skinned mesh(es) read in rest shape"),
             Self::OtherFormatThanExtension(format) => {
-                write!(formatter, "the extension says otherwise, but the content is {format}")
+                write!(formatter, "the extension differs, but the content is {format}")
             }
         }
     }

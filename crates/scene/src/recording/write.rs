@@ -88,7 +88,7 @@ impl RecordingWriter {
         readout: &Readout,
         simulator: &dyn Simulator,
     ) -> Result<(), RecordingError> {
-        let everybody = self.states.is_multiple_of(FULL_EVERY);
+        let full = self.states.is_multiple_of(FULL_EVERY);
         let mut contents = Vec::new();
         for number in [world.time(), readout.kinetic_energy, readout.potential_energy] {
             contents.extend_from_slice(&number.to_le_bytes());
@@ -96,7 +96,7 @@ impl RecordingWriter {
         for (place, id) in self.ids.iter().enumerate() {
             let Ok(body) = world.body(*id) else { continue };
             let state = BodyState::of(&body);
-            if !everybody && self.last[place] == Some(state) {
+            if !full && self.last[place] == Some(state) {
                 continue;
             }
             self.last[place] = Some(state);
@@ -105,7 +105,7 @@ impl RecordingWriter {
                 contents.extend_from_slice(&number.to_le_bytes());
             }
         }
-        self.append(if everybody { Kind::AllBodies } else { Kind::Moved }, &contents)?;
+        self.append(if full { Kind::AllBodies } else { Kind::Moved }, &contents)?;
         self.states += 1;
         self.since_snapshot += contents.len();
         if self.since_snapshot > self.snapshot_bytes {

@@ -1,6 +1,6 @@
 //! Robots from files: URDF and MJCF.
 //!
-//! [`RobotModel`] is what such a file says: a tree of links in joint coordinates ([`multibody`](RobotModel::multibody)), names, colliders, limits,
+//! [`RobotModel`] is the content of such a file: a tree of links in joint coordinates ([`multibody`](RobotModel::multibody)), names, colliders, limits,
 //! couplings, loops and actuators. [`mechanism`](RobotModel::mechanism) puts springs, dampers, friction, limits, couplings and loops into the joints.
 //! What a file contains and the model does not is listed in [`warnings`](RobotModel::warnings), with lines.
 //!

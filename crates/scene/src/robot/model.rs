@@ -15,7 +15,7 @@ use rattleback_dynamics::multibody::{
 use rattleback_geometry::{Pose, Shape};
 use std::path::Path;
 
-/// How the root link of a URDF file is connected to the world; MJCF files say it themselves.
+/// How the root link of a URDF file is connected to the world; MJCF files contain it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Base {
     /// It is fixed.
@@ -117,7 +117,7 @@ pub struct RobotModel {
 }
 
 impl RobotModel {
-    /// (text, name in messages, options) ⇒ robot. The root element says which format it is. Paths of meshes are relative to the current folder.
+    /// (text, name in messages, options) ⇒ robot. The root element determines the format. Paths of meshes are relative to the current folder.
     ///
     /// # Errors
     /// The first error in the text and its place.

@@ -20,7 +20,7 @@ pub(super) fn read(path: &Path, limits: &MeshLimits) -> Result<PolygonSoup, Stri
 
 fn parse(bytes: &[u8], limits: &MeshLimits) -> Result<PolygonSoup, String> {
     let (words, rest) = bytes.as_chunks::<4>();
-    let short = || "it is shorter or longer than its header says".to_owned();
+    let short = || "its length differs from that in its header".to_owned();
     let (header, body) = words.split_at_checked(4).ok_or_else(short)?;
     let mut counts = [0; 4];
     for (count, word) in counts.iter_mut().zip(header) {

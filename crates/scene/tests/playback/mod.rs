@@ -16,7 +16,7 @@ pub struct Playback {
     pub built: BuiltScene,
     pub impulse: Impulse,
     /// Pairs in the order of their first collision, with its time.
-    meetings: Vec<([BodyId; 2], f64)>,
+    contacts: Vec<([BodyId; 2], f64)>,
     steps: usize,
     every: usize,
     seen: Arc<Mutex<Seen>>,
@@ -32,7 +32,7 @@ impl Playback {
     pub fn variant(name: &str, changes: &[(&str, &str)]) -> Self {
         let mut text = built_ins().iter().find(|scene| scene.name == name).unwrap().text.to_owned();
         for (from, to) in changes {
-            assert!(text.contains(from), "{name} does not say `{from}`");
+            assert!(text.contains(from), "{name} does not contain `{from}`");
             text = text.replace(from, to);
         }
         Self::of(&Scene::parse(&text, name).unwrap_or_else(|error| panic!("{error}")))
@@ -54,7 +54,7 @@ impl Playback {
         let mut impulse = Impulse::new(ImpulseSettings::with(&description.properties).unwrap()).unwrap();
         let (look, seen) = witness(&built.world);
         impulse.on_collision(look);
-        Self { built, impulse, meetings: Vec::new(), steps: 0, every: 20, seen }
+        Self { built, impulse, contacts: Vec::new(), steps: 0, every: 20, seen }
     }
 
     /// Steps between two checks for overlaps.
@@ -70,8 +70,8 @@ impl Playback {
             for event in self.built.world.events() {
                 let Event::Collision { time, bodies, .. } = event else { panic!("{event:?}") };
                 let met = |pair: &[BodyId; 2]| pair.contains(&bodies[0]) && pair.contains(&bodies[1]);
-                if !self.meetings.iter().any(|(pair, _)| met(pair)) {
-                    self.meetings.push((*bodies, *time));
+                if !self.contacts.iter().any(|(pair, _)| met(pair)) {
+                    self.contacts.push((*bodies, *time));
                 }
             }
             self.steps += 1;
@@ -83,10 +83,10 @@ impl Playback {
     }
 
     /// When two bodies first collided, other than slowly.
-    pub fn first_meeting(&self, one: &str, other: &str) -> Option<f64> {
+    pub fn first_contact(&self, one: &str, other: &str) -> Option<f64> {
         let ids = [one, other].map(|name| self.built.world.find_body(name).unwrap());
         let both = |pair: &[BodyId; 2]| pair.contains(&ids[0]) && pair.contains(&ids[1]);
-        self.meetings.iter().find(|(pair, _)| both(pair)).map(|(_, time)| *time)
+        self.contacts.iter().find(|(pair, _)| both(pair)).map(|(_, time)| *time)
     }
 
     pub fn body(&self, name: &str) -> BodyRef<'_> {

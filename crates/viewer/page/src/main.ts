@@ -60,7 +60,7 @@ const connection = new Connection({
     }
   },
   gallery: () => void gallery.show(),
-  message: say,
+  message: showMessage,
   connected: (yes) => document.body.classList.toggle("offline", !yes),
 });
 const gallery = new Gallery(
@@ -69,10 +69,17 @@ const gallery = new Gallery(
 );
 connection.onConnect(() => [overlaysCommand(), { do: "watch", body: view.chosen }, { do: "plot", channels: plots.chosen }]);
 
-function say(text: string, bad: boolean) {
+function showMessage(text: string, bad: boolean) {
   const message = make("div", bad ? "bad" : "", text);
   element("messages").append(message);
   setTimeout(() => message.remove(), MESSAGE_MS);
+}
+
+function showWarnings(warnings: string[]) {
+  const box = element("warnings");
+  box.hidden = warnings.length === 0;
+  box.querySelector("summary")!.textContent = warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`;
+  box.querySelector("ul")!.replaceChildren(...warnings.map((text) => make("li", "", text)));
 }
 
 function showScene(next: Scene) {
@@ -83,6 +90,7 @@ function showScene(next: Scene) {
   element("title").textContent = next.title;
   element("subtitle").textContent = next.description;
   element("subtitle").title = next.description;
+  showWarnings(next.warnings);
   const simulators = element<HTMLSelectElement>("simulator");
   simulators.replaceChildren(...next.simulators.map(({ name, doc }) => {
     const option = make("option", "", name) as HTMLOptionElement;

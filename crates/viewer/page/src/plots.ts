@@ -66,7 +66,7 @@ const UNITS: [RegExp, string][] = [
   [/^momentum$/, "N·s"],
   [/^angular_momentum$/, "N·m·s"],
 ];
-/** What the energy ledger tells apart. */
+/** Categories of the energy ledger. */
 const WORK = ["force", "contact", "friction", "joint", "motor", "damping", "kinematic", "external", "integrator"];
 /** Components of channels, as the server numbers them. */
 const COMPONENTS: Record<string, string[]> = { energy: ["total", "kinetic", "potential"], orientation: ["w", "x", "y", "z"] };

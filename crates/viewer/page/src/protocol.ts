@@ -27,6 +27,8 @@ export interface Scene {
   joints: boolean;
   /** Channels that the scene suggests, and channels that can be plotted. */
   plot: string[];
+  /** What the scene file or the chosen simulator gives reason to warn of. */
+  warnings: string[];
   channels: { world: string[]; body: string[] };
   bodies: number;
 }

@@ -252,7 +252,7 @@ test("a body is dragged by the mouse", async () => {
   });
 });
 
-test("a body that is clicked tells about itself", async () => {
+test("a click on a body shows its properties", async () => {
   await visit(["brick-wall", "--paused"], async (page) => {
     await until(page, (f) => f.frames > 0 && f.drawn > 1, "the first frame");
     const at = await point(page, null);
@@ -288,7 +288,7 @@ test("every overlay draws something", async () => {
   await visit(["block-drop"], async (page) => {
     await page.keyboard.press("5");
     await page.selectOption("#speed", "10");
-    await until(page, (f) => f.asleep > 0 && f.sections.includes(5), "somebody sleeps");
+    await until(page, (f) => f.asleep > 0 && f.sections.includes(5), "a body sleeps");
     await shoot(page, "overlay-sleeping");
   });
   await visit(["spring-chain"], async (page) => {
@@ -343,10 +343,10 @@ test("channels are chosen and plotted", async () => {
     await shoot(page, "channels");
     await page.locator('#channel-list input[value="energy.drift"]').uncheck();
     await until(page, (f) => f.plots.length === start.plots.length + 2, "one less");
-    await page.fill("#channel-name", "nobody.z");
+    await page.fill("#channel-name", "missing.z");
     await page.press("#channel-name", "Enter");
     await page.waitForSelector("#messages div");
-    assert.match(await page.locator("#messages div").first().innerText(), /nobody/);
+    assert.match(await page.locator("#messages div").first().innerText(), /missing/);
   });
 });
 
@@ -400,7 +400,7 @@ test("help, dark paper and a small window", async () => {
   );
 });
 
-test("a page without the token is told so", async () => {
+test("a page without the token shows the reason", async () => {
   const server = await serve("coins");
   const context = await browser.newContext();
   const page = await context.newPage();

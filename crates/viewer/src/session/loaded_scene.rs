@@ -4,6 +4,7 @@ use super::{Announcement, RelativeScene};
 use crate::message::scene_geometry;
 use glam::DVec3;
 use rattleback_dynamics::registry::Description;
+use rattleback_dynamics::simulator::unsupported;
 use rattleback_dynamics::{Properties, Registry, Simulator, Value, World};
 use rattleback_scene::recording::{RecordedState, Recording};
 use rattleback_scene::{BuiltScene, Scene, built_ins};
@@ -42,6 +43,8 @@ pub(super) struct LoadedScene {
     pub duration: f64,
     /// Channels that the scene suggests to plot.
     pub plot: Vec<String>,
+    /// Warnings of the scene: old names, and what its simulator ignores or refuses.
+    pub warnings: Vec<String>,
     pub relative: RelativeScene,
 }
 
@@ -49,6 +52,8 @@ pub(super) struct LoadedScene {
 const MAX_SHOWN: usize = 300_000;
 /// Fewest bodies for which several threads pay off.
 const MANY: usize = 4000;
+/// Most warnings that a page is sent.
+const MAX_WARNINGS: usize = 50;
 /// Most threads of a simulator.
 const MAX_THREADS: usize = 8;
 /// Shortest and longest duration that is shown in real time, s; other scenes are scaled to about ten seconds.
@@ -71,6 +76,7 @@ impl LoadedScene {
             dt: built.dt,
             duration: built.duration,
             plot: built.plot,
+            warnings: built.warnings.iter().map(ToString::to_string).collect(),
             relative,
         }
     }
@@ -103,6 +109,7 @@ impl LoadedScene {
             dt: if mean_step > 0.0 { mean_step } else { recording.dt },
             duration: recording.time(last),
             plot: Vec::new(),
+            warnings: Vec::new(),
             source: Source::Recorded { recording, state: 0 },
             relative,
         })
@@ -193,6 +200,8 @@ impl LoadedScene {
             return Err("a recording has no simulator to choose".into());
         };
         let chosen = registry.simulators.make(name, &Properties::new()).map_err(|error| error.to_string())?;
+        let ignored = unsupported(&self.world, chosen.capabilities());
+        self.warnings = ignored.iter().map(|warning| self.world.with_names(&warning.to_string())).collect();
         *simulator = spread(chosen, self.world.bodies().len(), registry);
         Ok(())
     }
@@ -230,6 +239,7 @@ impl LoadedScene {
             "springs": self.world.iter_forces().any(|(_, _, force)| force.type_name() == "spring"),
             "joints": self.world.joint_count() > 0,
             "plot": self.plot,
+            "warnings": self.warnings.iter().take(MAX_WARNINGS).collect::<Vec<_>>(),
             "channels": { "world": WORLD_CHANNELS, "body": BODY_CHANNELS },
             "bodies": render.bodies.len(),
         }})

@@ -14,9 +14,10 @@ use super::joint_rows::ConstraintRow;
 use crate::collision::WorldMirror;
 use crate::collision::{ManifoldPoint, WarmStartCache, warm_start_force};
 use crate::rigid::Motion;
-use glam::{DMat3, DVec3};
+use crate::solver::rigid_block;
+use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{
-    Block, BlockContact, BlockProblem, BlockSettings, BlockSolver, EqualityRow, Stiffness,
+    BlockContact, BlockProblem, BlockSettings, BlockSolver, EqualityRow, Stiffness,
 };
 use rattleback_numerics::lcp::{Friction, FrictionContact, FrictionProblem, Outcome, SquareMatrix, baraff};
 
@@ -86,7 +87,7 @@ impl ForceSolver {
             for body in bodies.into_iter().flatten() {
                 self.add_block(mirror, motion, free, body);
             }
-            let mut tie = EqualityRow {
+            let mut row = EqualityRow {
                 blocks: [None; 2],
                 rows: [target.constraint.side(0), target.constraint.side(1)],
                 target: target.value,
@@ -95,13 +96,13 @@ impl ForceSolver {
             };
             for (side, body) in bodies.into_iter().enumerate() {
                 let Some(body) = body else { continue };
-                tie.blocks[side] = self.block_of[body];
+                row.blocks[side] = self.block_of[body];
                 if self.block_of[body].is_none() {
-                    let [linear, angular] = tie.rows[side];
-                    tie.target -= linear.dot(motion[body].v) + angular.dot(motion[body].omega);
+                    let [linear, angular] = row.rows[side];
+                    row.target -= linear.dot(motion[body].v) + angular.dot(motion[body].omega);
                 }
             }
-            self.problem.equalities.push(tie);
+            self.problem.equalities.push(row);
         }
     }
 
@@ -197,15 +198,7 @@ impl ForceSolver {
         self.block_of[body] = Some(self.problem.blocks.len());
         self.body_of.push(body);
         let inertia = &mirror.bodies[body].inertia;
-        let axes = DMat3::from_quat(motion[body].q);
-        let turned = |moments: DVec3| axes * DMat3::from_diagonal(moments) * axes.transpose();
-        self.problem.blocks.push(Block::rigid(
-            inertia.mass(),
-            turned(inertia.large_moments()),
-            turned(inertia.inverse_moments),
-            free[body].v,
-            free[body].omega,
-        ));
+        self.problem.blocks.push(rigid_block(inertia, motion[body].q, [free[body].v, free[body].omega]));
     }
 
     /// Begins the equations with contacts; v* are the velocities of `free`, arms and inertia those at
@@ -410,6 +403,7 @@ impl ForceSolver {
 mod tests {
     use super::*;
     use crate::world::{Body, World};
+    use glam::DMat3;
     use rattleback_geometry::space::SpaceKind;
     use rattleback_geometry::{MassProperties, Shape};
 
@@ -454,6 +448,7 @@ mod tests {
                     kinetic_friction: 0.0,
                     restitution: 0.0,
                     levers: [0.0; 2],
+                    model: crate::world::ContactModel::Simulator,
                 }
             })
             .collect();

@@ -58,7 +58,7 @@ impl Constraint {
     /// If jointed bodies touch, which is not supported, or the broad phase refuses a collider.
     pub fn instantaneous_forces(&self, world: &mut World) -> Result<InstantaneousForces, Error> {
         let time = world.time();
-        let mut mirror = WorldMirror::new(self.settings.space_kind()?);
+        let mut mirror = WorldMirror::new(self.settings.space);
         mirror.sync(world)?;
         let motion = states(&mirror, world, time);
         mirror.update_pairs(world, &motion, &motion, 0.0)?;

@@ -15,9 +15,10 @@ use super::tuning::{MAX_POSITION_CORRECTIONS, POSITION_TOLERANCE};
 use crate::collision::WorldMirror;
 use crate::island::JointIsland;
 use crate::rigid::Motion;
+use crate::solver::rigid_block;
 use crate::world::World;
-use glam::{DMat3, DQuat, DVec3};
-use rattleback_numerics::lcp::blocks::{Block, BlockProblem, EqualityReport, EqualityRow, EqualitySolver};
+use glam::{DQuat, DVec3};
+use rattleback_numerics::lcp::blocks::{BlockProblem, EqualityReport, EqualityRow, EqualitySolver};
 
 /// Bounds of the multiplier of a locked direction.
 pub(super) const UNBOUNDED: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
@@ -87,16 +88,7 @@ impl JointEquations {
         self.row_of.clear();
         for &body in &mechanism.bodies {
             let (inertia, motion) = (&mirror.bodies[body].inertia, &self.motion[body]);
-            let axes = DMat3::from_quat(motion.q);
-            let turned = |moments: DVec3| axes * DMat3::from_diagonal(moments) * axes.transpose();
-            let [v, omega] = free(body, motion);
-            self.problem.blocks.push(Block::rigid(
-                inertia.mass(),
-                turned(inertia.large_moments()),
-                turned(inertia.inverse_moments),
-                v,
-                omega,
-            ));
+            self.problem.blocks.push(rigid_block(inertia, motion.q, free(body, motion)));
         }
     }
 
@@ -134,7 +126,7 @@ impl JointEquations {
         prescribed: impl Fn(usize) -> [DVec3; 2],
     ) {
         let constraint = &self.rows[row];
-        let mut tie = EqualityRow {
+        let mut equality = EqualityRow {
             blocks: [None; 2],
             rows: [constraint.side(0), constraint.side(1)],
             target: value,
@@ -144,14 +136,14 @@ impl JointEquations {
         for (side, body) in mirror.joints[constraint.joint].bodies.iter().enumerate() {
             let Some(body) = body.map(|body| body as usize) else { continue };
             if self.block_of[body] == usize::MAX {
-                let ([v, omega], [linear, angular]) = (prescribed(body), tie.rows[side]);
-                tie.target -= linear.dot(v) + angular.dot(omega);
+                let ([v, omega], [linear, angular]) = (prescribed(body), equality.rows[side]);
+                equality.target -= linear.dot(v) + angular.dot(omega);
             } else {
-                tie.blocks[side] = Some(self.block_of[body]);
+                equality.blocks[side] = Some(self.block_of[body]);
             }
         }
         self.row_of.push(row);
-        self.problem.equalities.push(tie);
+        self.problem.equalities.push(equality);
     }
 
     /// Solves the equations; if they are not finite, neither is the solution.
@@ -182,8 +174,8 @@ impl JointEquations {
     }
 
     /// Row of an equation.
-    pub fn row_of(&self, tie: usize) -> usize {
-        self.row_of[tie]
+    pub fn row_of(&self, equality: usize) -> usize {
+        self.row_of[equality]
     }
 
     /// Newton projection of positions onto all locked rows and the violated limits that `limited` selects ⇒

@@ -86,7 +86,7 @@ impl Constraint {
             if found.rank == locked.len() {
                 continue;
             }
-            let dependent = found.dependent.iter().map(|tie| &equations.rows[equations.row_of(*tie)]);
+            let dependent = found.dependent.iter().map(|row| &equations.rows[equations.row_of(*row)]);
             let joints = joints(dependent, mirror);
             let (rows, rank) = (locked.len(), found.rank);
             if self.reported_joints.insert((false, joints.clone())) {

@@ -61,13 +61,12 @@ use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
 use crate::registry::Description;
 use crate::rigid::Motion;
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
 use crate::world::{Continuity, Epoch, Event, JointId, ShapeId, SnapshotError, WorkEntry, World};
 use contact_phase::ContactPhase;
 use force_solver::ForceSolver;
 use joint_reaction::JointReactions;
 use mechanism_integrator::MechanismIntegrator;
-use rattleback_geometry::space::SpaceKind;
 use state::ConstraintState;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,7 +145,7 @@ pub struct Constraint {
 
 impl Default for Constraint {
     fn default() -> Self {
-        Self::with_space(ConstraintSettings::default(), SpaceKind::default())
+        Self::of(ConstraintSettings::default())
     }
 }
 
@@ -156,16 +155,14 @@ impl Constraint {
     /// # Errors
     /// If a number is out of its range or a name is unknown.
     pub fn new(settings: ConstraintSettings) -> Result<Self, Error> {
-        let settings = settings.checked()?;
-        let kind = settings.space_kind()?;
-        Ok(Self::with_space(settings, kind))
+        Ok(Self::of(settings.checked()?))
     }
 
-    fn with_space(settings: ConstraintSettings, kind: SpaceKind) -> Self {
+    fn of(settings: ConstraintSettings) -> Self {
         Self {
             substeps: settings.substeps.max(1) as usize,
+            mirror: WorldMirror::new(settings.space),
             settings,
-            mirror: WorldMirror::new(kind),
             forces: ForceSolver::default(),
             mechanism_integrator: MechanismIntegrator::default(),
             phase: ContactPhase::default(),
@@ -250,8 +247,7 @@ impl Simulator for Constraint {
         for joint in self.joint_reactions.overloaded(&step) {
             step.break_joint(joint);
         }
-        self.epoch = step.finish();
-        report_contact_forces(self, world);
+        self.epoch = step.finish_with(|world| Simulator::contacts(self, world));
         Ok(())
     }
 
@@ -260,23 +256,16 @@ impl Simulator for Constraint {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[
-            Feature::Contacts,
-            Feature::Restitution,
-            Feature::Friction,
+        Capabilities::WITH_CONTACTS.and(&[
             Feature::RollingFriction,
             Feature::SpinningFriction,
-            Feature::ContactForceEvents,
             Feature::Sensors,
             Feature::ContactEvents,
             Feature::CollisionEvents,
-            Feature::KinematicBodies,
             Feature::Joints,
             Feature::BreakForce,
             Feature::BreakTorque,
             Feature::JointReactions,
-            Feature::GravityScale,
-            Feature::EnergyLedger,
         ])
     }
 
@@ -289,8 +278,8 @@ impl Simulator for Constraint {
         postcard::to_allocvec(&self.state()).unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let state = match memory {
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let state = match bytes {
             [] => ConstraintState::initial(self.settings.substeps.max(1) as u64),
             bytes => postcard::from_bytes(bytes)
                 .map_err(|_| SnapshotError::Malformed("state of the constraint simulator"))?,

@@ -2,7 +2,7 @@
 
 use crate::component;
 use crate::impact::Restitution;
-use crate::property::{Allowed, PropertyError};
+use crate::property::{self, Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 
 component! {
@@ -28,7 +28,7 @@ component! {
         /// Restitution law of a single collision: `stronge` (ratio of works), `poisson` (of impulses) or
         /// `newton` (of velocities). In simultaneous collisions every point separates with at least e times
         /// its approach speed, less where that would create energy.
-        restitution_law: String = "stronge", "", Allowed::Finite;
+        restitution_law: Restitution = Restitution::Stronge, "", Allowed::OneOf(&["stronge", "poisson", "newton"]);
         /// Whether restitution is reduced where it would increase kinetic energy.
         clamp_energy: bool = true, "", Allowed::Finite;
         /// Simultaneous collisions: `complementarity` (impulses only push; points may separate faster than e
@@ -37,13 +37,13 @@ component! {
         impulses: String = "complementarity", "", Allowed::OneOf(&["complementarity", "linear"]);
         /// Contact force solver: `newton` (sparse, isotropic friction) or `baraff` (dense pivoting, friction
         /// along two axes).
-        solver: String = "newton", "", Allowed::Finite;
+        solver: String = "newton", "", Allowed::OneOf(&["newton", "baraff"]);
         /// Residual of the contact conditions for bodies at rest, m/s; it grows with the speed of the island.
         solver_tolerance: f64 = 1e-12, "m/s", Allowed::Positive;
         /// Local error of the integrator of mechanisms without contacts, m or rad; it determines its steps.
         joint_tolerance: f64 = 1e-10, "m", Allowed::Positive;
         /// Broad phase, by the name of a space.
-        space: String = "dynamic-bvh", "", Allowed::Finite;
+        space: SpaceKind = SpaceKind::DynamicBvh, "", Allowed::OneOf(&SpaceKind::NAMES);
     }
 }
 
@@ -53,40 +53,7 @@ impl ConstraintSettings {
     /// # Errors
     /// Names the first setting that is out of its range or unknown.
     pub fn checked(self) -> Result<Self, PropertyError> {
-        use crate::property::{Component, ComponentType};
-        Self::with(&self.properties())?;
-        self.space_kind()?;
-        if !["stronge", "poisson", "newton"].contains(&self.restitution_law.as_str()) {
-            return Err(refuse(
-                "restitution_law",
-                "one of stronge, poisson, newton".into(),
-                &self.restitution_law,
-            ));
-        }
-        if !["newton", "baraff"].contains(&self.solver.as_str()) {
-            return Err(refuse("solver", "one of newton, baraff".into(), &self.solver));
-        }
+        property::check(&self)?;
         Ok(self)
     }
-
-    /// Restitution law of single collisions.
-    pub(super) fn law(&self) -> Restitution {
-        match self.restitution_law.as_str() {
-            "newton" => Restitution::Newton,
-            "poisson" => Restitution::Poisson,
-            _ => Restitution::Stronge,
-        }
-    }
-
-    /// The broad phase.
-    pub(super) fn space_kind(&self) -> Result<SpaceKind, PropertyError> {
-        SpaceKind::from_name(&self.space).map_err(|_| {
-            let known = format!("one of {}", SpaceKind::names().collect::<Vec<_>>().join(", "));
-            refuse("space", known, &self.space)
-        })
-    }
-}
-
-fn refuse(name: &str, allowed: String, value: &str) -> PropertyError {
-    PropertyError::Range { component: "constraint".into(), name: name.into(), allowed, value: value.into() }
 }

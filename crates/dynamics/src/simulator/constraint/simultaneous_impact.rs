@@ -18,8 +18,9 @@ use super::tuning::{MAX_FRICTION_ROUNDS, RESTING_CONTACTS_JOIN_AFTER};
 use super::work::add_contact_work;
 use crate::collision::ManifoldPoint;
 use crate::collision::WorldMirror;
-use crate::impact::{Collision, CollisionSettings, ContactBody, Law, resolve, resolve_passive};
+use crate::impact::{Collision, CollisionSettings, Law, resolve, resolve_passive};
 use crate::rigid::Motion;
+use crate::solver::RigidResponse;
 use crate::world::{BodyId, Event, WorkEntry};
 use glam::DVec3;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
@@ -217,15 +218,15 @@ impl SimultaneousImpact<'_> {
     ) -> Vec<DVec3> {
         let [a, b] = point.bodies.map(|body| {
             let body = body as usize;
-            ContactBody::at(&mirror.bodies[body].inertia, &motion[body], point.position)
+            RigidResponse::new(&mirror.bodies[body].inertia, &motion[body])
         });
         let settings = CollisionSettings {
-            restitution: self.settings.law(),
+            restitution: self.settings.restitution_law,
             e: if forced { 0.0 } else { point.restitution },
             mu: point.kinetic_friction,
             law: Law::Integrated,
         };
-        let Ok((collision, world)) = Collision::between(&a, &b, point.normal()) else {
+        let Ok((collision, world)) = Collision::at(&a, &b, point.position, point.normal()) else {
             return vec![DVec3::ZERO];
         };
         let Ok(mut outcome) = resolve(&collision, &settings) else { return vec![DVec3::ZERO] };

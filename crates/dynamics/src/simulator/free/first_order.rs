@@ -189,9 +189,9 @@ impl BodyIntegrator for FirstOrder {
         postcard::to_allocvec(&memory).unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         let (substeps, accepted, next_step): (u32, u32, Option<f64>) =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the integrator"))?;
+            postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("state of the integrator"))?;
         if next_step.is_some_and(|step| !(step.is_finite() && step > 0.0)) || substeps == 0 {
             return Err(SnapshotError::Malformed("state of the integrator"));
         }

@@ -113,7 +113,7 @@ pub trait BodyIntegrator: Send + std::fmt::Debug {
     ///
     /// # Errors
     /// If the bytes are malformed.
-    fn restore_state(&mut self, _memory: &[u8]) -> Result<(), SnapshotError> {
+    fn restore_state(&mut self, _bytes: &[u8]) -> Result<(), SnapshotError> {
         Ok(())
     }
 }

@@ -15,12 +15,10 @@ use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::property::{Allowed, Properties, PropertySpec, Value, ValueType};
 use crate::registry::{Catalogue, Description, Entry, Registry, RegistryError};
-use crate::rigid::{Inertia, Motion};
 use crate::simulator::{Capabilities, Feature, Simulator, StepContext};
 use crate::world::{Continuity, Epoch, SnapshotError, World};
 use glam::DVec3;
 use rattleback_numerics::StepError;
-use rattleback_numerics::damping::Damping;
 
 const NAME: &str = "free-motion";
 /// Most threads of a step.
@@ -100,9 +98,9 @@ impl Simulator for FreeMotion {
         loop {
             self.non_finite.clear();
             let Self { integrator, loads, non_finite, threads, .. } = self;
-            let context = IntegrationContext::new(step.world_in_blocks(), loads, non_finite, *threads);
-            let world =
-                if integrator.in_blocks(&context) { step.world_in_blocks() } else { step.world_mut() };
+            let context = IntegrationContext::new(step.unsaved_world_mut(), loads, non_finite, *threads);
+            let in_blocks = integrator.in_blocks(&context);
+            let world = if in_blocks { step.world_in_blocks() } else { step.world_mut() };
             let mut context = IntegrationContext::new(world, loads, non_finite, *threads);
             let Err(source) = integrator.advance(&mut context, dt) else { break };
             if self.non_finite.is_empty() {
@@ -135,10 +133,10 @@ impl Simulator for FreeMotion {
         postcard::to_allocvec(&(self.revision, self.epoch, self.integrator.save_state())).unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (revision, epoch, memory): (Option<u64>, Epoch, Vec<u8>) =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
-        self.integrator.restore_state(&memory)?;
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let (revision, epoch, state): (Option<u64>, Epoch, Vec<u8>) =
+            postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
+        self.integrator.restore_state(&state)?;
         (self.revision, self.epoch) = (revision, epoch);
         Ok(())
     }
@@ -148,18 +146,7 @@ impl Simulator for FreeMotion {
 fn damp_all(context: &mut IntegrationContext<'_>, h: f64) {
     let (motion, inertia) = context.dynamic_mut();
     for (body, inertia) in motion.iter_mut().zip(inertia) {
-        damp(body, inertia, h);
-    }
-}
-
-/// Exponential damping of one body over a time h.
-#[inline]
-fn damp(body: &mut Motion, inertia: &Inertia, h: f64) {
-    if inertia.linear_damping > 0.0 {
-        body.v *= Damping::Exponential.factor(inertia.linear_damping, h);
-    }
-    if inertia.angular_damping > 0.0 {
-        body.omega *= Damping::Exponential.factor(inertia.angular_damping, h);
+        inertia.damp(body, h);
     }
 }
 

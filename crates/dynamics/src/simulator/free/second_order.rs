@@ -203,10 +203,10 @@ impl BodyIntegrator for SecondOrderMethod {
         postcard::to_allocvec(&memory).unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let memory: Option<(V, V, f64)> =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the integrator"))?;
-        self.method.restore(memory.map(|(mean_velocity, velocity, step)| VerletHistory {
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let state: Option<(V, V, f64)> =
+            postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("state of the integrator"))?;
+        self.method.restore(state.map(|(mean_velocity, velocity, step)| VerletHistory {
             mean_velocity,
             velocity,
             step,

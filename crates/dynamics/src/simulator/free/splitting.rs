@@ -10,8 +10,8 @@
 //!
 //! Damping multiplies the velocities by e^(−c h/2) at both ends, by e^(−c h) in total.
 
+use super::StepResult;
 use super::integration_context::{BodyIntegrator, IntegrationContext};
-use super::{StepResult, damp};
 use crate::force::ForceAccumulator;
 use crate::property::Properties;
 use crate::registry::{Catalogue, Description, Entry, RegistryError};
@@ -60,13 +60,13 @@ impl BodyIntegrator for Splitting {
 /// Kick–drift–kick under a constant uniform acceleration.
 fn drift_under(g: DVec3, motion: &mut [Motion], inertia: &[Inertia], h: f64) {
     for (body, inertia) in motion.iter_mut().zip(inertia) {
-        damp(body, inertia, 0.5 * h);
+        inertia.damp(body, 0.5 * h);
         body.v += 0.5 * h * g;
     }
     fly(motion, inertia, h);
     for (body, inertia) in motion.iter_mut().zip(inertia) {
         body.v += 0.5 * h * g;
-        damp(body, inertia, 0.5 * h);
+        inertia.damp(body, 0.5 * h);
     }
 }
 
@@ -84,7 +84,7 @@ impl Splitting {
             }
         };
         for (body, inertia) in motion.iter_mut().zip(inertia) {
-            damp(body, inertia, 0.5 * h);
+            inertia.damp(body, 0.5 * h);
         }
         kick_all(motion);
         fly(motion, inertia, h);
@@ -99,7 +99,7 @@ impl Splitting {
             body.v += 0.5 * h * change;
             let (before, after) = (self.first.wrench(index), loads.wrench(index));
             kick(body, inertia, 0.5 * h, after.force - before.force, after.torque - before.torque);
-            damp(body, inertia, 0.5 * h);
+            inertia.damp(body, 0.5 * h);
         }
     }
 }

@@ -362,7 +362,7 @@ impl BallisticBody {
 
     /// Inverse mass, inverse inertia and velocities at a contact point; infinite mass for a body that
     /// impulses do not move.
-    pub fn contactor(&self, now: &Motion, point: DVec3) -> ContactBody {
+    pub fn contact_body(&self, now: &Motion, point: DVec3) -> ContactBody {
         let (inverse_mass, inverse_inertia) = if self.is_movable() {
             Self::inverse_mass_and_inertia(&self.inertia, now)
         } else {
@@ -373,7 +373,6 @@ impl BallisticBody {
 
     /// 1/m and I⁻¹ in the world frame.
     pub fn inverse_mass_and_inertia(inertia: &Inertia, now: &Motion) -> (f64, DMat3) {
-        let r = DMat3::from_quat(now.q);
-        (inertia.inverse_mass, r * DMat3::from_diagonal(inertia.inverse_moments) * r.transpose())
+        (inertia.inverse_mass, inertia.inverse_world_tensor(now.q))
     }
 }

@@ -12,7 +12,6 @@ use crate::rigid::Motion;
 use crate::world::{BodyId, Status, World};
 use glam::DVec3;
 use rattleback_geometry::Pose;
-use rattleback_geometry::space::SpaceKind;
 use std::sync::Arc;
 
 impl Partition {
@@ -107,7 +106,6 @@ impl Partition {
     /// Inserts the tight AABB of every part; moving bodies get fat ones when the step begins.
     fn build_broad_phase(&mut self, settings: &ImpulseSettings, time: f64) -> Result<(), Error> {
         let space_error = |source| ImpulseError::Space { source };
-        let space_kind = SpaceKind::from_name(&settings.space).map_err(space_error)?;
         self.end = time;
         let stationary = |part: &ConvexPart| self.bodies[part.body as usize].is_stationary();
         let bounds = |part: &ConvexPart| part.aabb(&self.bodies[part.body as usize].start.pose());
@@ -116,7 +114,7 @@ impl Partition {
             static_tree.add(number as u32, bounds(part).as_ref()).map_err(space_error)?;
         }
         static_tree.build();
-        let mut broad_phase = ImpulseBroadPhase::new(space_kind, Arc::new(static_tree));
+        let mut broad_phase = ImpulseBroadPhase::new(settings.space, Arc::new(static_tree));
         for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| !stationary(part)) {
             broad_phase.add(number as u32, bounds(part).as_ref()).map_err(space_error)?;
         }

@@ -3,10 +3,10 @@
 use super::ImpulseError;
 use super::ballistic_body::BallisticBody;
 use super::counters::ImpulseCounters;
-use super::event_queue::EventQueue;
 use super::pair::ImpulsePair;
 use super::partition::Partition;
 use crate::error::Error;
+use crate::solver::EventQueue;
 
 /// What a step changes, except for the AABBs: the broad phase has an undo log.
 #[derive(Debug)]

@@ -146,25 +146,25 @@ impl Partition {
         let pair = &self.pairs[index as usize];
         let (bodies, e, mu) = (pair.bodies, pair.restitution, pair.friction);
         let point = self.contact_point(bodies, gap);
-        let contactors = bodies.map(|body| {
+        let contact_bodies = bodies.map(|body| {
             let body = &mut self.bodies[body as usize];
             let now = body.at(t);
-            body.contactor(&now, point)
+            body.contact_body(&now, point)
         });
         let ids = bodies.map(|body| self.bodies[body as usize].id);
         let failed = |source| ImpulseError::collision(ids, t, source);
         let single = |p: DVec3, reversed: bool| ImpactResponse {
             impulse: p,
             point,
-            after: [contactors[0].after(-p), contactors[1].after(p)],
+            after: [contact_bodies[0].after(-p), contact_bodies[1].after(p)],
             reversed,
             slides: false,
         };
-        if contactors.iter().all(|body| body.inverse_mass == 0.0) {
+        if contact_bodies.iter().all(|body| body.inverse_mass == 0.0) {
             return Ok(single(DVec3::ZERO, false));
         }
         let (collision, frame) =
-            Collision::between(&contactors[0], &contactors[1], gap.normal).map_err(failed)?;
+            Collision::between(&contact_bodies[0], &contact_bodies[1], gap.normal).map_err(failed)?;
         // A body wedged between two others could rebound between them without any time passing.
         let pair = &self.pairs[index as usize];
         let crowded =
@@ -176,8 +176,12 @@ impl Partition {
         } else {
             e
         };
-        let surface =
-            CollisionSettings { restitution: settings.law(), e, mu, ..CollisionSettings::default() };
+        let surface = CollisionSettings {
+            restitution: settings.restitution_law,
+            e,
+            mu,
+            ..CollisionSettings::default()
+        };
         if !slow || crowded {
             return Ok(single(frame * resolve_passive(&collision, &surface).map_err(failed)?.impulse, false));
         }
@@ -185,11 +189,11 @@ impl Partition {
         let least = self.least_hop * self.fall_speed() * pull_in_g.sqrt();
         let shared = self.both_movable(index);
         if !shared
-            && let Some(patch) = self.contact_patch(index, t, gap, &contactors)?
+            && let Some(patch) = self.contact_patch(index, t, gap, &contact_bodies)?
             && let Some(answer) =
-                patch.collide(&contactors, self.last_hop(index, t), |approach| (e * approach).max(least))
+                patch.collide(&contact_bodies, self.last_hop(index, t), |approach| (e * approach).max(least))
         {
-            let point = point - contactors[1].r + answer.lever;
+            let point = point - contact_bodies[1].r + answer.lever;
             return Ok(ImpactResponse {
                 impulse: answer.impulse,
                 point,
@@ -201,7 +205,7 @@ impl Partition {
         if settings.reversing
             && !shared
             && let Some(p) = self.slip_free_reversal(index, t, &collision, frame, mu).map_err(failed)?
-            && collision.u.z.abs() >= 0.5 * least.min(affordable_hop_speed(&contactors, mu))
+            && collision.u.z.abs() >= 0.5 * least.min(affordable_hop_speed(&contact_bodies, mu))
         {
             return Ok(single(frame * p, true));
         }
@@ -217,7 +221,7 @@ impl Partition {
         };
         let answer = micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
         let mut response = single(frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed);
-        let wanted = least.min(affordable_hop_speed(&contactors, mu));
+        let wanted = least.min(affordable_hop_speed(&contact_bodies, mu));
         let missing = wanted - answer.outcome.velocity.z;
         if missing > 0.5 * wanted {
             let compliance = Compliance::new(&collision.k).map_err(failed)?;
@@ -228,7 +232,7 @@ impl Partition {
                 answer.outcome.impulse + DVec3::Z * (missing / compliance.k)
             };
             response = single(frame * p, false);
-            limit_energy(&contactors, &mut response.after);
+            limit_energy(&contact_bodies, &mut response.after);
         }
         Ok(response)
     }

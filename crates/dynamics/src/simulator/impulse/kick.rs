@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::rigid::Wrench;
 use glam::DVec3;
-use rattleback_numerics::damping::Damping;
 
 impl Partition {
     /// Applies forces other than gravity, and damping, to all bodies for a time h.
@@ -40,8 +39,7 @@ impl Partition {
         let mut motion = target.at(t);
         motion.v += h * target.inertia.inverse_mass * wrench.force;
         motion.omega += target.inertia.angular_velocity(motion.q, h * wrench.torque);
-        motion.v *= Damping::Exponential.factor(target.inertia.linear_damping, h);
-        motion.omega *= Damping::Exponential.factor(target.inertia.angular_damping, h);
+        target.inertia.damp(&mut motion, h);
         target.restart_trajectory(t, motion);
     }
 

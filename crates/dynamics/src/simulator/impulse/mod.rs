@@ -35,7 +35,6 @@ mod contact_patch;
 mod convex_part;
 mod counters;
 mod cylinder_distance;
-mod event_queue;
 mod hop_energy;
 mod impact_response;
 mod kick;
@@ -64,8 +63,8 @@ use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::impact::CollisionError;
 use crate::property::{Component, ComponentType};
-use crate::registry::{Catalogue, Description, Entry, RegistryError};
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
+use crate::registry::Description;
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
 use crate::world::{BodyId, Continuity, Epoch, SnapshotError, World};
 use observer::CollisionObserver;
 use partition::Partition;
@@ -304,9 +303,8 @@ impl Simulator for Impulse {
         for rejected in self.partition_set.rejected.drain(..) {
             step.pair_filter().note(rejected.bodies, rejected.shapes, rejected.why);
         }
-        self.epoch = step.finish();
+        self.epoch = step.finish_with(|world| Simulator::contacts(self, world));
         self.revision = Some(world.revision());
-        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -319,19 +317,12 @@ impl Simulator for Impulse {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[
-            Feature::Contacts,
-            Feature::Restitution,
-            Feature::Friction,
-            Feature::ContactForceEvents,
+        Capabilities::WITH_CONTACTS.and(&[
             Feature::RollingFriction,
             Feature::SpinningFriction,
             Feature::CollisionEvents,
             Feature::Sleeping,
-            Feature::KinematicBodies,
-            Feature::GravityScale,
             Feature::LockedRotations,
-            Feature::EnergyLedger,
         ])
     }
 
@@ -346,22 +337,11 @@ impl Simulator for Impulse {
         bytes.unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let memory: ImpulseState =
-            postcard::from_bytes(memory).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
-        self.epoch = memory.epoch;
-        self.pending_state = Some(memory);
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let state: ImpulseState =
+            postcard::from_bytes(bytes).map_err(|_| SnapshotError::Malformed("state of the simulator"))?;
+        self.epoch = state.epoch;
+        self.pending_state = Some(state);
         Ok(())
     }
-}
-
-pub(crate) fn register_simulator(
-    simulators: &mut Catalogue<Box<dyn Simulator>>,
-) -> Result<(), RegistryError> {
-    let specs = ImpulseSettings::type_specs().to_vec();
-    simulators.register(Entry::new(ImpulseSettings::TYPE_NAME, ImpulseSettings::DOC, specs, |given| {
-        let settings = ImpulseSettings::with(given).map_err(|error| error.to_string())?;
-        let simulator = Impulse::new(settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(simulator) as Box<dyn Simulator>)
-    }))
 }

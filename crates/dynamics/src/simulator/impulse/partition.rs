@@ -5,7 +5,6 @@ use super::broad_phase::ImpulseBroadPhase;
 use super::checkpoint::Checkpoint;
 use super::convex_part::ConvexPart;
 use super::counters::ImpulseCounters;
-use super::event_queue::EventQueue;
 use super::motion_bound::{LandingRule, MotionBound};
 use super::observer::CollisionObserver;
 use super::pair::{ImpulsePair, PairGap, measure, separation_time};
@@ -19,6 +18,7 @@ use super::{ImpulseError, ImpulseSettings};
 use crate::error::Error;
 use crate::filter::Rejected;
 use crate::simulator::ContactPoint;
+use crate::solver::EventQueue;
 use crate::world::{Event, World};
 use glam::DVec3;
 use rattleback_geometry::contact::PieceCache;
@@ -402,12 +402,12 @@ mod tests {
         while seen < 40 {
             let first =
                 |partition: &Partition| partition.pair_events.first().map_or(f64::INFINITY, |first| first.0);
-            let alarm = partition.body_events.first().map_or(f64::INFINITY, |first| first.0);
-            let t = first(&partition).min(alarm);
+            let body_time = partition.body_events.first().map_or(f64::INFINITY, |first| first.0);
+            let t = first(&partition).min(body_time);
             let (before, collisions) = (keys(&partition), partition.counters.collisions);
             let (_, pair) = partition.pair_events.first().unwrap();
-            let met = partition.pairs[pair as usize].bodies;
-            if alarm > first(&partition) {
+            let collided = partition.pairs[pair as usize].bodies;
+            if body_time > first(&partition) {
                 let gap = partition.measure_gap(pair, t).unwrap();
                 if partition.is_colliding(pair, t, &gap) {
                     partition.collide(&world, &settings, pair, t, &gap).unwrap();
@@ -428,14 +428,14 @@ mod tests {
                 let parts = [(pair_key >> 32) as usize, (pair_key & 0xffff_ffff) as usize];
                 parts.iter().any(|part| {
                     let body = partition.local_of[partition.parts[*part].body as usize];
-                    met.contains(&body) && partition.bodies[body as usize].is_dynamic()
+                    collided.contains(&body) && partition.bodies[body as usize].is_dynamic()
                 })
             };
             for (pair_key, time) in before.iter().filter(|(pair_key, _)| !own(**pair_key)) {
                 assert_eq!(after.get(pair_key), Some(time));
             }
             let free: Vec<u32> =
-                met.into_iter().filter(|a| partition.bodies[*a as usize].is_movable()).collect();
+                collided.into_iter().filter(|a| partition.bodies[*a as usize].is_movable()).collect();
             partition.motion_changed(&free, t).unwrap();
             assert_eq!(keys(&partition), after);
         }

@@ -16,16 +16,16 @@ component! {
         /// collisions happen at wider gaps.
         landing_margin: f64 = 0.9, "", Allowed::Within(0.01, 0.99);
         /// Broad phase: the name of a space.
-        space: String = "spatial-hash", "", Allowed::Finite;
+        space: SpaceKind = SpaceKind::SpatialHash, "", Allowed::OneOf(&SpaceKind::NAMES);
         /// Search for collisions: `one-sided` bounds the time of impact from below and never misses a
         /// collision; `bracketing` samples and bisects, and misses bodies that pass through each other within
         /// a sample.
-        search: String = "one-sided", "", Allowed::Finite;
+        search: String = "one-sided", "", Allowed::OneOf(&["one-sided", "bracketing"]);
         /// Time between two samples of the bracketing search, s; above 0.
         sampling: f64 = 1.0 / 60.0, "s", Allowed::Positive;
         /// Meaning of the coefficient of restitution: `stronge` (energy), `poisson` (impulse) or `newton`
         /// (velocity).
-        restitution_law: String = "stronge", "", Allowed::Finite;
+        restitution_law: Restitution = Restitution::Stronge, "", Allowed::OneOf(&["stronge", "poisson", "newton"]);
         /// Whether collisions slower than about √(2gε) follow the rules of microcollisions, which keep
         /// resting bodies hopping within ε.
         microcollisions: bool = true, "", Allowed::Finite;
@@ -68,26 +68,6 @@ impl ImpulseSettings {
     /// The first value that is not.
     pub fn checked(self) -> Result<Self, PropertyError> {
         property::check(&self)?;
-        one_of("restitution_law", &self.restitution_law, &Restitution::NAMES.map(|(name, _)| name))?;
-        one_of("search", &self.search, &["one-sided", "bracketing"])?;
-        one_of("space", &self.space, &SpaceKind::names().collect::<Vec<_>>())?;
         Ok(self)
     }
-
-    /// Law of restitution.
-    pub(super) fn law(&self) -> Restitution {
-        Restitution::named(&self.restitution_law).unwrap_or_default()
-    }
-}
-
-fn one_of(name: &str, value: &str, known: &[&str]) -> Result<(), PropertyError> {
-    if known.contains(&value) {
-        return Ok(());
-    }
-    Err(PropertyError::Range {
-        component: "impulse".into(),
-        name: name.into(),
-        allowed: format!("one of {}", known.join(", ")),
-        value: value.into(),
-    })
 }

@@ -19,16 +19,15 @@ use crate::collision::{ManifoldPoint, gather};
 use crate::component;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
-use crate::impact::{ContactBody, collision_matrix};
 use crate::island::islands;
-use crate::property::{Allowed, Component, ComponentType, PropertyError};
+use crate::property::{self, Allowed, Component, ComponentType, PropertyError};
 use crate::registry::Description;
 use crate::rigid::Motion;
 use crate::simulator::constraint::force_solver::{ContactTarget, ForceSolver};
 use crate::simulator::constraint::work::add_contact_work;
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
-use crate::solver::{Trajectory, evaluate};
-use crate::world::{Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
+use crate::solver::{RigidResponse, Trajectory, evaluate, relative_inverse_mass};
+use crate::world::{ContactModel, Continuity, Epoch, SnapshotError, Status, WorkEntry, World};
 use rattleback_geometry::space::SpaceKind;
 use rattleback_numerics::lcp::blocks::{BlockSettings, Stiffness};
 use tuning::{
@@ -48,7 +47,7 @@ component! {
         /// Slip speed up to which the static coefficient of friction applies, m/s.
         stick_speed: f64 = 1e-3, "m/s", Allowed::NonNegative;
         /// Broad phase, by the name of a space.
-        space: String = "dynamic-bvh", "", Allowed::Finite;
+        space: SpaceKind = SpaceKind::DynamicBvh, "", Allowed::OneOf(&SpaceKind::NAMES);
     }
 }
 
@@ -58,18 +57,8 @@ impl PenaltySettings {
     /// # Errors
     /// Names the first setting that is out of its range or unknown.
     pub fn checked(self) -> Result<Self, PropertyError> {
-        Self::with(&self.properties())?;
-        self.space_kind()?;
+        property::check(&self)?;
         Ok(self)
-    }
-
-    fn space_kind(&self) -> Result<SpaceKind, PropertyError> {
-        SpaceKind::from_name(&self.space).map_err(|_| PropertyError::Range {
-            component: "penalty".into(),
-            name: "space".into(),
-            allowed: format!("one of {}", SpaceKind::names().collect::<Vec<_>>().join(", ")),
-            value: self.space.clone(),
-        })
     }
 }
 
@@ -130,7 +119,7 @@ pub struct Penalty {
 
 impl Default for Penalty {
     fn default() -> Self {
-        Self::with_space(PenaltySettings::default(), SpaceKind::default())
+        Self::of(PenaltySettings::default())
     }
 }
 
@@ -140,15 +129,13 @@ impl Penalty {
     /// # Errors
     /// If a number is out of its range or a name is unknown.
     pub fn new(settings: PenaltySettings) -> Result<Self, Error> {
-        let settings = settings.checked()?;
-        let kind = settings.space_kind()?;
-        Ok(Self::with_space(settings, kind))
+        Ok(Self::of(settings.checked()?))
     }
 
-    fn with_space(settings: PenaltySettings, kind: SpaceKind) -> Self {
+    fn of(settings: PenaltySettings) -> Self {
         Self {
+            mirror: WorldMirror::new(settings.space),
             settings,
-            mirror: WorldMirror::new(kind),
             forces: ForceSolver::default(),
             loads: ForceAccumulator::default(),
             points: Vec::new(),
@@ -258,20 +245,33 @@ fn spring(
 ) -> ContactTarget {
     let side = |side: usize| {
         let body = point.bodies[side] as usize;
-        ContactBody::at(&mirror.bodies[body].inertia, &start[body], point.position)
+        RigidResponse::new(&mirror.bodies[body].inertia, &start[body])
     };
     let n = point.normal();
-    let mass = 1.0 / n.dot(collision_matrix(&side(0), &side(1)) * n);
+    let k = relative_inverse_mass(&side(0), &side(1), [point.position; 2]);
+    let mass = 1.0 / n.dot((k + k.transpose()) * 0.5 * n);
     let u = point.relative_velocity(start);
-    let sink = settings.sink * SIZE_PER_TOLERANCE * point.tolerance;
-    let k = stiffness(mass, gravity, (-u.x).max(0.0), sink, settings.stiffest, h);
-    let c = 2.0 * damping_ratio(point.restitution) * (k * mass).sqrt();
+    let friction =
+        if u.y.hypot(u.z) <= settings.stick_speed { point.static_friction } else { point.kinetic_friction };
+    let (k, c) = match point.model {
+        ContactModel::Simulator => {
+            let sink = settings.sink * SIZE_PER_TOLERANCE * point.tolerance;
+            let k = stiffness(mass, gravity, (-u.x).max(0.0), sink, settings.stiffest, h);
+            (k, 2.0 * damping_ratio(point.restitution) * (k * mass).sqrt())
+        }
+        ContactModel::Compliant { stiffness, damping } => (stiffness, damping),
+        ContactModel::Rigid => {
+            // The gap may close but not turn negative; an approach at a closed gap is reversed by e.
+            let rebound = if point.gap <= 0.0 { -point.restitution * u.x.min(0.0) } else { 0.0 };
+            let normal = rebound - point.gap.max(0.0) / h;
+            return ContactTarget { normal, friction, stiffness: Stiffness::Rigid };
+        }
+    };
     let damped = k * h * h + c * h;
     let rho = if point.gap > 0.0 { k * h * h } else { damped };
-    let slow = u.y.hypot(u.z) <= settings.stick_speed;
     ContactTarget {
         normal: if rho > 0.0 { -k * h * point.gap / rho } else { 0.0 },
-        friction: if slow { point.static_friction } else { point.kinetic_friction },
+        friction,
         // Tangential damping instead of a spring: a sticking contact creeps, by less than a thousandth of the
         // free fall in a sub-step.
         stiffness: Stiffness::Soft([rho, TANGENTIAL_DAMPING * mass]),
@@ -302,8 +302,7 @@ impl Simulator for Penalty {
         for entry in self.works.drain(..) {
             stepped.add_work(entry);
         }
-        self.epoch = step.finish();
-        report_contact_forces(self, world);
+        self.epoch = step.finish_with(|world| Simulator::contacts(self, world));
         Ok(())
     }
 
@@ -312,25 +311,15 @@ impl Simulator for Penalty {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[
-            Feature::Contacts,
-            Feature::Restitution,
-            Feature::Friction,
-            Feature::ContactForceEvents,
-            Feature::KinematicBodies,
-            Feature::GravityScale,
-            Feature::EnergyLedger,
-        ])
+        Capabilities::WITH_CONTACTS.and(&[Feature::ContactModels])
     }
 
     fn save_state(&self) -> Vec<u8> {
-        postcard::to_allocvec(&(self.mirror.state(), self.epoch)).unwrap_or_default()
+        self.mirror.save_with(self.epoch)
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (mirror, epoch) = super::read_state(memory, "state of the penalty simulator")?;
-        self.mirror.restore(mirror);
-        self.epoch = epoch;
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        self.epoch = self.mirror.restore_with(bytes)?;
         Ok(())
     }
 }

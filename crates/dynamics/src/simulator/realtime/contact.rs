@@ -26,7 +26,7 @@ use crate::rigid::Motion;
 use crate::world::{CombinedMaterial, Status, World};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_geometry::contact::{
-    CacheMemory, ContactCache, Contacts as ShapeManifolds, Manifold, Piece, PieceCache, collide,
+    CacheState, ContactCache, Contacts as ShapeManifolds, Manifold, Piece, PieceCache, collide,
     collide_pieces,
 };
 use rattleback_geometry::{Pose, Shape};
@@ -82,20 +82,6 @@ pub(super) struct Contact {
     pub may_slide: bool,
 }
 
-/// Whether a shape has a curved surface.
-fn is_curved(shape: &Shape) -> bool {
-    match shape {
-        Shape::Sphere(_)
-        | Shape::Cylinder(_)
-        | Shape::Capsule(_)
-        | Shape::Cone(_)
-        | Shape::Ellipsoid(_)
-        | Shape::Custom(_) => true,
-        Shape::Compound(compound) => compound.parts().iter().any(|(_, child)| is_curved(child)),
-        _ => false,
-    }
-}
-
 /// Whether the surface of a shape consists of planes on which bodies may be integrated exactly.
 const fn has_planes(shape: &Shape) -> bool {
     matches!(shape, Shape::HalfSpace(_) | Shape::Cuboid(_))
@@ -115,7 +101,7 @@ fn is_rolling_shape(collider: &SimCollider) -> bool {
 #[allow(clippy::large_enum_variant)]
 enum SavedNarrowPhase {
     Pieces(PieceCache),
-    Shapes(CacheMemory),
+    Shapes(CacheState),
 }
 
 /// Saved contact, without its shapes and derived values.
@@ -154,7 +140,7 @@ impl SavedContact {
         contact.cache = match (contact.cache, self.cache) {
             (NarrowPhaseCache::Pieces(_), SavedNarrowPhase::Pieces(cache)) => NarrowPhaseCache::Pieces(cache),
             (NarrowPhaseCache::Shapes(_), SavedNarrowPhase::Shapes(memory)) => {
-                let cache = ContactCache::recalled(&memory, &a.shape, &b.shape);
+                let cache = ContactCache::restored(&memory, &a.shape, &b.shape);
                 NarrowPhaseCache::Shapes(Box::new((cache, ShapeManifolds::default())))
             }
             (empty, _) => empty,
@@ -236,7 +222,7 @@ impl Contact {
             foresight,
             tolerance,
             smaller: smaller as u8,
-            curved: is_curved(&a.shape) || is_curved(&b.shape),
+            curved: a.shape.is_curved() || b.shape.is_curved(),
             may_roll: has_planes(&a.shape) && is_rolling_shape(b),
             may_slide: has_planes(&a.shape) && !(a.sensor || b.sensor),
         }
@@ -255,7 +241,7 @@ impl Contact {
             manifolds: self.manifolds().copied().collect(),
             cache: match &self.cache {
                 NarrowPhaseCache::Pieces(cache) => SavedNarrowPhase::Pieces(*cache),
-                NarrowPhaseCache::Shapes(memory) => SavedNarrowPhase::Shapes(memory.0.memory()),
+                NarrowPhaseCache::Shapes(shapes) => SavedNarrowPhase::Shapes(shapes.0.state()),
             },
             manifold_pose: self.manifold_pose,
             origin: self.origin,

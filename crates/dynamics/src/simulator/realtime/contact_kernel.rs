@@ -13,7 +13,7 @@
 //! boxes on soft contacts would sway for minutes.
 
 use super::contact_block::{ContactBlock, PointRows, RollingRows, SurfaceVelocity, SweepParameters};
-use super::lanes::{F32Lanes, F32x8, LANES, PortableLanes, Vec3Lanes};
+use super::lanes::{F32Lanes, F32x8, LANES, Vec3Lanes};
 use super::manifold_constraint::{MAX_POINTS, ManifoldConstraint};
 use super::sim_bodies::NONE;
 use super::solver::ManifoldPointer;
@@ -841,34 +841,4 @@ unsafe fn run<L: F32Lanes>(
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-#[allow(unsafe_code)]
-unsafe fn run_avx(
-    task: ContactTask,
-    arena: &ContactArena<'_>,
-    blocks: std::ops::Range<usize>,
-    parameters: &SweepParameters,
-) {
-    // SAFETY: guaranteed by the caller.
-    unsafe { run::<super::lanes::AvxLanes>(task, arena, blocks, parameters) }
-}
-
-/// Runs a pass over a range of blocks, to which the caller has exclusive access.
-#[allow(unsafe_code)]
-pub(super) unsafe fn run_task(
-    avx: bool,
-    task: ContactTask,
-    arena: &ContactArena<'_>,
-    blocks: std::ops::Range<usize>,
-    parameters: &SweepParameters,
-) {
-    #[cfg(target_arch = "x86_64")]
-    if avx {
-        // SAFETY: AVX2 support was detected.
-        return unsafe { run_avx(task, arena, blocks, parameters) };
-    }
-    let _ = avx;
-    // SAFETY: guaranteed by the caller.
-    unsafe { run::<PortableLanes>(task, arena, blocks, parameters) }
-}
+super::lanes::dispatch!(ContactTask, ContactArena);

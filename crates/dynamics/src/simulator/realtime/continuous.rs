@@ -21,15 +21,15 @@ use super::tuning::{
     CORE_SPHERE_RADIUS, CORE_SPHERE_TOLERANCE, MAX_STOPS_PER_BODY, MIN_TOI_PAIRS_PER_THREAD,
     SWEEPS_PER_CHUNK, TOI_ITERATIONS, TOI_TOLERANCE, TOI_TOLERANCE_RANGE,
 };
+use crate::collision::swept_aabb;
 use crate::error::Error;
 use crate::rigid::Motion as BodyMotion;
+use crate::solver::EventQueue;
 use crate::world::{Handle, Status, World};
 use glam::DVec3;
 use rattleback_geometry::swept::{Advancement, Motion, cast_shapes, rotation_vector};
 use rattleback_geometry::{Aabb, Pose, Shape};
-use rattleback_numerics::team::{Shared, each, spread};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use rattleback_numerics::team::{each, each_piece};
 use std::ops::ControlFlow;
 
 /// A fast body and its motion in the step.
@@ -72,8 +72,8 @@ pub(super) struct ContinuousStage {
     by_slot: Vec<u32>,
     /// Swept AABBs of fast colliders: index of the fast body, collider, box.
     swept_boxes: Vec<(u32, u32, Aabb)>,
-    /// Event queue of pairs by time of impact; entries whose time has changed since are stale and skipped.
-    event_queue: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Pairs by time of impact.
+    event_queue: EventQueue,
     /// Pairs by fast body, and the start of each list.
     pairs_of: Vec<u32>,
     starts: Vec<u32>,
@@ -199,13 +199,10 @@ impl Realtime {
     }
 
     /// Computes the time of impact of every pair.
-    #[allow(unsafe_code)]
     fn compute_times(&mut self) {
         let mut toi_pairs = std::mem::take(&mut self.continuous.toi_pairs);
-        let shared = Shared::new(&mut toi_pairs);
-        spread(self.threads(), shared.len(), MIN_TOI_PAIRS_PER_THREAD, |range| {
-            // SAFETY: ranges do not overlap.
-            for toi_pair in unsafe { shared.range_mut(range) } {
+        each_piece(self.threads(), &mut toi_pairs, MIN_TOI_PAIRS_PER_THREAD, |_, piece| {
+            for toi_pair in piece {
                 toi_pair.time = self.time_of_impact(toi_pair, 0.0);
             }
         });
@@ -223,7 +220,7 @@ impl Realtime {
         starts.resize(fast_bodies.len() + 1, 0);
         for (index, toi_pair) in toi_pairs.iter().enumerate() {
             if toi_pair.time < 1.0 {
-                event_queue.push(Reverse((toi_pair.time.to_bits(), index as u32)));
+                event_queue.set(index as u32, toi_pair.time, index as u64);
             }
             fast_bodies_of(toi_pair).for_each(|fast_body| starts[fast_body as usize] += 1);
         }
@@ -244,15 +241,9 @@ impl Realtime {
         }
     }
 
-    /// The next valid pair of the event queue.
+    /// The next pair of the event queue.
     fn next_pair(&mut self) -> Option<u32> {
-        let ContinuousStage { toi_pairs, event_queue, .. } = &mut self.continuous;
-        while let Some(Reverse((time, index))) = event_queue.pop() {
-            if toi_pairs[index as usize].time.to_bits() == time {
-                return Some(index);
-            }
-        }
-        None
+        self.continuous.event_queue.pop()
     }
 
     /// Lists the pairs of one swept collider.
@@ -460,9 +451,8 @@ impl Realtime {
                 let moving = time < stop || (other.other_fast.is_some() && time < other_stop);
                 let time = if moving { time } else { 1.0 };
                 self.continuous.toi_pairs[k].time = time;
-                if time < 1.0 {
-                    self.continuous.event_queue.push(Reverse((time.to_bits(), k as u32)));
-                }
+                let event = if time < 1.0 { time } else { f64::INFINITY };
+                self.continuous.event_queue.set(k as u32, event, k as u64);
             }
         }
     }
@@ -506,12 +496,8 @@ impl FastBody {
 
 /// Swept AABB of a collider.
 fn swept_bounds(motion: &Motion, ends: &[Pose; 2], collider: &SimCollider) -> Option<Aabb> {
-    let [start, end] = ends.map(|pose| pose * collider.local_pose);
-    let both = collider.shape.aabb(&start)?.union(&collider.shape.aabb(&end)?);
-    // Rotating, no point leaves the sphere about the centre of mass.
-    let rotation = motion.turn().length();
+    let poses = ends.map(|pose| pose * collider.local_pose);
     let reach = collider.center.length() + collider.radius;
-    let margin =
-        if rotation < std::f64::consts::PI { reach * (1.0 - (0.5 * rotation).cos()) } else { 2.0 * reach };
-    both.enlarged(margin + 1e-3 * collider.half_thickness.min(1.0)).ok()
+    let margin = 1e-3 * collider.half_thickness.min(1.0);
+    swept_aabb(&collider.shape, poses, reach, motion.turn().length(), margin)
 }

@@ -298,13 +298,11 @@ impl Realtime {
 fn block(motion: &Motion, inertia: &Inertia, acceleration: DVec3, torque: DVec3, dt: f64) -> Block {
     let l = inertia.angular_momentum(motion.q, motion.omega) + torque * dt;
     let q = rotate_freely(motion.q, l, inertia.inverse_moments, dt);
-    let damped = |damping: f64| if damping > 0.0 { (-dt * damping).exp() } else { 1.0 };
-    let v = (motion.v + acceleration * dt) * damped(inertia.linear_damping);
-    let omega = inertia.angular_velocity(q, l) * damped(inertia.angular_damping);
+    let damping = inertia.damping_factors(dt);
+    let v = (motion.v + acceleration * dt) * damping[0];
+    let omega = inertia.angular_velocity(q, l) * damping[1];
     let tensor = inertia.world_tensor(motion.q);
-    let r = glam::DMat3::from_quat(motion.q);
-    let inverse = r * glam::DMat3::from_diagonal(inertia.inverse_moments) * r.transpose();
-    Block::rigid(inertia.mass(), tensor, inverse, v, omega)
+    Block::rigid(inertia.mass(), tensor, inertia.inverse_world_tensor(motion.q), v, omega)
 }
 
 impl DirectIsland {

@@ -18,8 +18,7 @@ use crate::rigid::{Inertia, Motion, fly};
 use crate::world::{BodyId, Handle, Status, World};
 use glam::{DQuat, DVec3};
 use rattleback_geometry::Pose;
-use rattleback_numerics::team::{Shared, spread};
-use std::ops::Range;
+use rattleback_numerics::team::{Shared, each_range, spread};
 
 /// A body that is read back from a solver.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +31,6 @@ pub(super) struct SolvedBody {
 
 impl Realtime {
     /// Integrates the bodies without contact, exactly.
-    #[allow(unsafe_code)]
     pub(super) fn integrate_free_bodies(&mut self, world: &mut World, dt: f64) {
         let threads = self.threads();
         let Self { sim_bodies, loads, flight_ranges, non_finite, .. } = self;
@@ -54,20 +52,15 @@ impl Realtime {
         }
         let g = loads.uniform_acceleration();
         let (motion, inertia) = world.bodies_mut().dynamic_mut();
-        let shared = Shared::new(motion);
         let kick = |index: usize, motion: &mut Motion| {
             let (wrench, inertia) = (loads.wrench(index), &inertia[index]);
             half_kick(motion, inertia, g + wrench.force * inertia.inverse_mass, wrench.torque, dt);
         };
-        let fly_range = |flight: &Range<usize>| {
-            // SAFETY: ranges do not overlap.
-            let motion = unsafe { shared.range_mut(flight.clone()) };
+        let min_ranges = MIN_STEP_BODIES_PER_THREAD / FLIGHT_CHUNK;
+        each_range(threads, motion, flight_ranges, min_ranges, |flight, motion| {
             flight.clone().zip(&mut *motion).for_each(|(index, motion)| kick(index, motion));
             fly(motion, &inertia[flight.clone()], dt);
             flight.clone().zip(motion).for_each(|(index, motion)| kick(index, motion));
-        };
-        spread(threads, flight_ranges.len(), MIN_STEP_BODIES_PER_THREAD / FLIGHT_CHUNK, |range| {
-            flight_ranges[range].iter().for_each(fly_range);
         });
     }
 

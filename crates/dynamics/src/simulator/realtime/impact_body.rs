@@ -2,7 +2,7 @@
 
 use crate::rigid::{Inertia, Motion, fly};
 use crate::world::Status;
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DQuat, DVec3};
 
 /// A body during the impact stage: its trajectory under constant loads and the impacts resolved so far.
 ///
@@ -82,12 +82,6 @@ impl ImpactBody {
         state
     }
 
-    /// I⁻¹ in world axes, for the orientation q.
-    pub fn inverse_inertia(&self, q: DQuat) -> DMat3 {
-        let r = DMat3::from_quat(q);
-        r * DMat3::from_diagonal(self.inertia.inverse_moments) * r.transpose()
-    }
-
     /// Continues from a state at time t with new velocities (after an impact).
     pub fn apply_impact(&mut self, t: f64, state: &Motion, v: DVec3, omega: DVec3) {
         let (dv, dw) = (v - state.v, omega - state.omega);
@@ -126,14 +120,9 @@ pub(super) fn fly_under_loads(motion: &mut Motion, inertia: &Inertia, a: DVec3, 
 #[inline]
 pub(super) fn half_kick(motion: &mut Motion, inertia: &Inertia, a: DVec3, torque: DVec3, h: f64) {
     motion.v += a * (0.5 * h);
-    // Most bodies have no torque and no damping; skipping their zeros saves a rotation and e⁰.
+    // Most bodies have no torque; skipping it saves a rotation.
     if torque != DVec3::ZERO {
         motion.omega += inertia.angular_velocity(motion.q, torque * (0.5 * h));
     }
-    if inertia.linear_damping > 0.0 {
-        motion.v *= (-0.5 * h * inertia.linear_damping).exp();
-    }
-    if inertia.angular_damping > 0.0 {
-        motion.omega *= (-0.5 * h * inertia.angular_damping).exp();
-    }
+    inertia.damp(motion, 0.5 * h);
 }

@@ -469,7 +469,7 @@ fn solve_rotation<L: F32Lanes>(
             (old[k] + change[k]).store(&mut block.angular[k]);
             bodies.y.apply_angular(j[k][0].scaled(-L::splat(1.0)), j[k][1], change[k]);
         }
-    } else if block.locks.has(Locks::ACROSS) {
+    } else if block.locks.has(Locks::PERPENDICULAR) {
         let (z, x) = (now.axis(axes, 0, 2), now.axis(axes, 1, 0));
         let d = x.cross(z);
         let j = bodies.angular_rows(d);
@@ -648,34 +648,4 @@ unsafe fn run<L: F32Lanes>(
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-#[allow(unsafe_code)]
-unsafe fn run_avx(
-    task: JointTask,
-    arena: &JointArena<'_>,
-    blocks: std::ops::Range<usize>,
-    parameters: &SweepParameters,
-) {
-    // SAFETY: guaranteed by the caller.
-    unsafe { run::<super::lanes::AvxLanes>(task, arena, blocks, parameters) }
-}
-
-/// Runs a pass over a range of blocks, to which the caller has exclusive access.
-#[allow(unsafe_code)]
-pub(super) unsafe fn run_task(
-    avx: bool,
-    task: JointTask,
-    arena: &JointArena<'_>,
-    blocks: std::ops::Range<usize>,
-    parameters: &SweepParameters,
-) {
-    #[cfg(target_arch = "x86_64")]
-    if avx {
-        // SAFETY: AVX2 support was detected.
-        return unsafe { run_avx(task, arena, blocks, parameters) };
-    }
-    let _ = avx;
-    // SAFETY: guaranteed by the caller.
-    unsafe { run::<super::lanes::PortableLanes>(task, arena, blocks, parameters) }
-}
+super::lanes::dispatch!(JointTask, JointArena);

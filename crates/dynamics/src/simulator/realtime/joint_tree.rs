@@ -402,7 +402,7 @@ impl TreePass<'_> {
             for d in [axis(0, 0), axis(0, 1)] {
                 lock_rows.push(DVec3::ZERO, [d; 2], d.dot(error));
             }
-        } else if locks.has(Locks::ACROSS) {
+        } else if locks.has(Locks::PERPENDICULAR) {
             let (z, x) = (axis(0, 2), axis(1, 0));
             lock_rows.push(DVec3::ZERO, [x.cross(z); 2], z.dot(x));
         }

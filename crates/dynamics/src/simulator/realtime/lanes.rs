@@ -300,6 +300,46 @@ pub(super) fn has_avx2() -> bool {
     }
 }
 
+/// Defines `run_task` from `run`: a pass over a range of blocks, compiled with AVX2 for machines that have it. A macro, since a
+/// generic function that is not certainly inlined would be compiled without AVX2.
+macro_rules! dispatch {
+    ($task:ident, $arena:ident) => {
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2")]
+        #[allow(unsafe_code)]
+        unsafe fn run_avx(
+            task: $task,
+            arena: &$arena<'_>,
+            blocks: std::ops::Range<usize>,
+            parameters: &SweepParameters,
+        ) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { run::<super::lanes::AvxLanes>(task, arena, blocks, parameters) }
+        }
+
+        /// Runs a pass over a range of blocks, to which the caller has exclusive access.
+        #[allow(unsafe_code)]
+        pub(super) unsafe fn run_task(
+            avx: bool,
+            task: $task,
+            arena: &$arena<'_>,
+            blocks: std::ops::Range<usize>,
+            parameters: &SweepParameters,
+        ) {
+            #[cfg(target_arch = "x86_64")]
+            if avx {
+                // SAFETY: AVX2 support was detected.
+                return unsafe { run_avx(task, arena, blocks, parameters) };
+            }
+            let _ = avx;
+            // SAFETY: guaranteed by the caller.
+            unsafe { run::<super::lanes::PortableLanes>(task, arena, blocks, parameters) }
+        }
+    };
+}
+
+pub(super) use dispatch;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -55,10 +55,9 @@ pub use settings::RealtimeSettings;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::property::{Component, ComponentType};
-use crate::registry::{Catalogue, Description, Entry, RegistryError};
+use crate::registry::Description;
 use crate::simulator::{
     Capabilities, ContactPoint, Feature, JointReaction, Simulator, StageTimes, StepContext,
-    report_contact_forces,
 };
 use crate::world::{BodyId, Epoch, Event, Handle, JointId, SnapshotError, Status, World};
 use contact_graph::ContactGraph;
@@ -67,7 +66,7 @@ use direct::DirectSolver;
 use joint_constraint::JointConstraints;
 use mechanism::Mechanisms;
 use rattleback_geometry::Aabb;
-use rattleback_geometry::space::{PairChanges, Space, SpaceError, SpaceKind};
+use rattleback_geometry::space::{PairChanges, Space, SpaceError};
 use restitution::ImpactStage;
 use rolling::RollingStage;
 use saved_state::SavedState;
@@ -186,7 +185,7 @@ pub struct Realtime {
 
 impl Default for Realtime {
     fn default() -> Self {
-        Self::with_space(RealtimeSettings::default(), SpaceKind::default())
+        Self::of(RealtimeSettings::default())
     }
 }
 
@@ -196,15 +195,13 @@ impl Realtime {
     /// # Errors
     /// Returns an error if a setting is out of range or names an unknown broad phase.
     pub fn new(settings: RealtimeSettings) -> Result<Self, Error> {
-        let settings = settings.checked()?;
-        let kind = settings.space_kind()?;
-        Ok(Self::with_space(settings, kind))
+        Ok(Self::of(settings.checked()?))
     }
 
-    fn with_space(settings: RealtimeSettings, kind: SpaceKind) -> Self {
+    fn of(settings: RealtimeSettings) -> Self {
         Self {
+            space: settings.space.create(),
             settings,
-            space: kind.create(),
             changes: PairChanges::default(),
             sim_bodies: SimBodies::default(),
             contact_graph: ContactGraph::default(),
@@ -297,13 +294,12 @@ impl Simulator for Realtime {
             step.break_joint(joint);
         }
         self.broken = broken;
-        self.epoch = step.finish();
+        self.epoch = step.finish_with(|world| Simulator::contacts(self, world));
         for event in world.events() {
             if let Event::Quarantined { body, .. } | Event::LeftBounds { body, .. } = event {
                 self.sim_bodies.pending.push(*body);
             }
         }
-        report_contact_forces(self, world);
         Ok(())
     }
 
@@ -320,11 +316,7 @@ impl Simulator for Realtime {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[
-            Feature::Contacts,
-            Feature::Restitution,
-            Feature::Friction,
-            Feature::ContactForceEvents,
+        Capabilities::WITH_CONTACTS.and(&[
             Feature::SleepByCall,
             Feature::RollingFriction,
             Feature::SpinningFriction,
@@ -334,15 +326,12 @@ impl Simulator for Realtime {
             Feature::CollisionEvents,
             Feature::Sleeping,
             Feature::SleepEvents,
-            Feature::KinematicBodies,
             Feature::Joints,
             Feature::BreakForce,
             Feature::BreakTorque,
             Feature::BreakDrift,
             Feature::JointReactions,
-            Feature::GravityScale,
             Feature::LockedRotations,
-            Feature::EnergyLedger,
         ])
     }
 
@@ -362,26 +351,15 @@ impl Simulator for Realtime {
         written.unwrap_or_default()
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        self.pending_restore = if memory.is_empty() {
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        self.pending_restore = if bytes.is_empty() {
             None
         } else {
             let malformed = |_| SnapshotError::Malformed("state of the real-time simulator");
-            Some(postcard::from_bytes(memory).map_err(malformed)?)
+            Some(postcard::from_bytes(bytes).map_err(malformed)?)
         };
         self.epoch =
             self.pending_restore.as_ref().map_or_else(Epoch::default, |saved: &SavedState| saved.epoch);
         Ok(())
     }
-}
-
-pub(crate) fn register_simulator(
-    simulators: &mut Catalogue<Box<dyn Simulator>>,
-) -> Result<(), RegistryError> {
-    let specs = RealtimeSettings::type_specs().to_vec();
-    simulators.register(Entry::new(RealtimeSettings::TYPE_NAME, RealtimeSettings::DOC, specs, |given| {
-        let settings = RealtimeSettings::with(given).map_err(|error| error.to_string())?;
-        let simulator = Realtime::new(settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(simulator) as Box<dyn Simulator>)
-    }))
 }

@@ -28,8 +28,9 @@ use super::tuning::{
     MAX_IMPACTS_PER_CANDIDATE, MAX_ROTATION_SAMPLES, MIN_IMPACT_SPEED, RESTING_SPEED_ROUNDING,
     ROTATION_SAMPLE_ANGLE, SEPARATED_GAP, SIMULTANEOUS_GAP,
 };
-use crate::impact::{Collision, CollisionSettings, ContactBody, Restitution, resolve_passive};
+use crate::impact::{Collision, CollisionSettings, Restitution, resolve_passive};
 use crate::rigid::Motion;
+use crate::solver::{ImpulseResponse, RigidResponse};
 use crate::world::{Event, Status, World};
 use glam::{DQuat, DVec3};
 use std::cmp::{Ordering, Reverse};
@@ -171,7 +172,7 @@ impl Realtime {
                 self.impacts.event_queue.push(Reverse(ImpactEvent { time, exact: true, ..event }));
                 continue;
             }
-            // Predictions by samples of a rotation do not know the speed: a body that rolls or rocks on
+            // Predictions by samples of a rotation do not contain the speed: a body that rolls or rocks on
             // another under its weight does not bounce.
             let load_speed = self.impacts.resting_speed(&candidate, dt, threshold) - MIN_IMPACT_SPEED;
             if impact_point.approach_speed() < (1.0 - RESTING_SPEED_ROUNDING) * load_speed {
@@ -182,7 +183,7 @@ impl Realtime {
                 event.candidate as usize,
                 time,
                 &impact_point,
-                self.settings.law(),
+                self.settings.restitution_law,
             ) else {
                 continue;
             };
@@ -596,15 +597,10 @@ impl ImpactStage {
         let sides = [0, 1].map(|k| {
             let (impact_body, state) =
                 (&self.impact_bodies[candidate.impact_bodies[k] as usize], &impact_point.states[k]);
-            ContactBody {
-                inverse_mass: impact_body.inertia.inverse_mass,
-                inverse_inertia: impact_body.inverse_inertia(state.q),
-                r: impact_point.point - state.x,
-                v: state.v,
-                omega: state.omega,
-            }
+            RigidResponse::new(&impact_body.inertia, state)
         });
-        let (collision, frame) = Collision::between(&sides[0], &sides[1], impact_point.normal).ok()?;
+        let (collision, frame) =
+            Collision::at(&sides[0], &sides[1], impact_point.point, impact_point.normal).ok()?;
         let settings = CollisionSettings {
             restitution,
             e: candidate.e,
@@ -620,7 +616,8 @@ impl ImpactStage {
             if impact_body.inertia.inverse_mass == 0.0 {
                 continue;
             }
-            let after = sides[k].after(sign * impulse);
+            let mut after = sides[k];
+            after.apply_impulse(impact_point.point, sign * impulse);
             impact_body.apply_impact(t, &impact_point.states[k], after.v, after.omega);
         }
         self.candidates[index].collided = true;

@@ -155,12 +155,9 @@ impl RollingState {
     fn kick(&mut self, problem: &RollingProblem<'_>, h: f64) {
         self.motion.v += problem.acceleration * h;
         self.l += problem.torque * h;
-        if problem.inertia.linear_damping > 0.0 {
-            self.motion.v *= (-h * problem.inertia.linear_damping).exp();
-        }
-        if problem.inertia.angular_damping > 0.0 {
-            self.l *= (-h * problem.inertia.angular_damping).exp();
-        }
+        let [linear, angular] = problem.inertia.damping_factors(h);
+        self.motion.v *= linear;
+        self.l *= angular;
         self.update_omega(problem);
     }
 

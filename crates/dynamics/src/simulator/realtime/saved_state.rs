@@ -12,7 +12,6 @@ use super::separation_bound::StepDisplacement;
 use super::sim_bodies::{Activity, NONE, SimBodies, SimBody, SimCollider, has_equal_moments};
 use super::sleep::SavedIslands;
 use super::{Realtime, RealtimeCounters};
-use crate::error::Error;
 use crate::world::{BodyId, BodyRef, CombinedMaterial, Epoch, Handle, JointId, ShapeId, Status, World};
 use glam::{DVec3, Vec3};
 use rattleback_geometry::space::{Mobility, Pair, PairChanges, Space};
@@ -146,12 +145,11 @@ impl Realtime {
     }
 
     /// Restores a saved state of this world; starts from the world alone if the two do not fit.
-    pub(super) fn restore(&mut self, saved: SavedState, world: &World) -> Result<(), Error> {
-        self.reset()?;
+    pub(super) fn restore(&mut self, saved: SavedState, world: &World) {
+        self.reset();
         if saved.fits() && self.try_restore(saved, world).is_none() {
-            self.reset()?;
+            self.reset();
         }
-        Ok(())
     }
 
     /// `None` if something does not fit after all; the simulator is then partially restored.

@@ -2,7 +2,7 @@
 
 use crate::component;
 use crate::impact::Restitution;
-use crate::property::{Allowed, PropertyError};
+use crate::property::{self, Allowed, PropertyError};
 use rattleback_geometry::space::SpaceKind;
 
 component! {
@@ -38,7 +38,7 @@ component! {
         /// more.
         bounce_threshold: f64 = 1.0, "", Allowed::NonNegative;
         /// Law of restitution: stronge (energetic), poisson (kinetic) or newton (kinematic).
-        restitution_law: String = "stronge", "", Allowed::Finite;
+        restitution_law: Restitution = Restitution::Stronge, "", Allowed::OneOf(&["stronge", "poisson", "newton"]);
         /// Whether bodies that stay still fall asleep.
         sleep: bool = true, "", Allowed::Finite;
         /// Speed below which every point of a body must stay for the body to count as still, m/s, 0 or more.
@@ -49,15 +49,11 @@ component! {
         /// passing through others.
         continuous: bool = true, "", Allowed::Finite;
         /// Broad phase: name of a registered space.
-        space: String = "dynamic-bvh", "", Allowed::Finite;
+        space: SpaceKind = SpaceKind::DynamicBvh, "", Allowed::OneOf(&SpaceKind::NAMES);
         /// Worker threads per step, 1 to 256; the result does not depend on their number.
         threads: i64 = 1, "", Allowed::Within(1.0, 256.0);
     }
 }
-
-/// Laws of restitution by name.
-const LAWS: [(&str, Restitution); 3] =
-    [("stronge", Restitution::Stronge), ("poisson", Restitution::Poisson), ("newton", Restitution::Newton)];
 
 impl RealtimeSettings {
     /// The settings, if every name in them is known and every number in its range.
@@ -65,32 +61,7 @@ impl RealtimeSettings {
     /// # Errors
     /// Returns which property is out of range or unknown.
     pub fn checked(self) -> Result<Self, PropertyError> {
-        use crate::property::{Component, ComponentType};
-        Self::with(&self.properties())?;
-        self.space_kind()?;
-        if !LAWS.iter().any(|(name, _)| *name == self.restitution_law) {
-            return Err(PropertyError::Range {
-                component: "realtime".into(),
-                name: "restitution_law".into(),
-                allowed: format!("one of {}", LAWS.map(|(name, _)| name).join(", ")),
-                value: self.restitution_law,
-            });
-        }
+        property::check(&self)?;
         Ok(self)
-    }
-
-    /// The law of restitution.
-    pub(super) fn law(&self) -> Restitution {
-        LAWS.iter().find(|(name, _)| *name == self.restitution_law).map(|law| law.1).unwrap_or_default()
-    }
-
-    /// The broad phase.
-    pub(super) fn space_kind(&self) -> Result<SpaceKind, PropertyError> {
-        SpaceKind::from_name(&self.space).map_err(|_| PropertyError::Range {
-            component: "realtime".into(),
-            name: "space".into(),
-            allowed: format!("one of {}", SpaceKind::names().collect::<Vec<_>>().join(", ")),
-            value: self.space.clone(),
-        })
     }
 }

@@ -53,13 +53,13 @@ impl Realtime {
         let time = world.time();
         world.gather_loads(time, &mut self.loads);
         if let Some(saved) = self.pending_restore.take() {
-            self.restore(saved, world)?;
+            self.restore(saved, world);
         }
         if continuity == Continuity::OtherWorld {
-            self.reset()?;
+            self.reset();
         } else if self.sim_bodies.must_rebuild(world) {
             self.report_ends(time);
-            self.reset()?;
+            self.reset();
         } else if continuity == Continuity::SteppedByOthers {
             self.sim_bodies.resync_states(world);
         }
@@ -136,15 +136,14 @@ impl Realtime {
     }
 
     /// Drops everything that mirrors the world.
-    pub(super) fn reset(&mut self) -> Result<(), Error> {
-        self.space = self.settings.space_kind()?.create();
+    pub(super) fn reset(&mut self) {
+        self.space = self.settings.space.create();
         self.sim_bodies = SimBodies::default();
         self.contact_graph = ContactGraph::default();
         self.islands = Islands::default();
         self.joints = JointConstraints::default();
         self.mechanisms = Mechanisms::default();
         self.reported_pairs = None;
-        Ok(())
     }
 
     /// Number of worker threads.
@@ -717,8 +716,7 @@ fn gather(
     }
     let linear = acceleration / scale * h;
     let solver_body = SolverBody { velocity: BodyRow::new(v, w), shift: BodyRow::default() };
-    let damping = [inertia.linear_damping, inertia.angular_damping]
-        .map(|damping| if damping > 0.0 { (-h * damping).exp() } else { 1.0 });
+    let damping = inertia.damping_factors(h);
     (solver_body, SolverFrame::new(motion.q, root, scale), Kick::new(linear, damping[0], angular, damping[1]))
 }
 

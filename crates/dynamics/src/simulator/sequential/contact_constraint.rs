@@ -5,7 +5,8 @@
 //! (target − v_n)/(n·K n), with λ_n ≥ 0. Tangentially, the impulse that stops the slip is taken if it is at
 //! most μ_s λ_n, else reduced to μ_d λ_n. An overlap d is corrected by displacements along the normal.
 
-use super::solver_body::{SequentialBody, k_matrix, pair_mut};
+use super::solver_body::{SequentialBody, pair_mut};
+use crate::solver::{ImpulseResponse, relative_inverse_mass};
 use crate::world::{CombinedMaterial, ShapeId};
 use glam::{DMat3, DVec3};
 use rattleback_geometry::Pose;
@@ -68,7 +69,7 @@ impl PointContact {
         }
         let Some((one, other)) = pair_mut(bodies, self.bodies) else { return };
         let (n, p) = (self.normal, self.point);
-        let k: DMat3 = k_matrix(one, other, [p, p]);
+        let k: DMat3 = relative_inverse_mass(one, other, [p, p]);
         let inverse_mass = n.dot(k * n);
         // A NaN would spread to other bodies.
         if inverse_mass.is_nan() || inverse_mass <= 0.0 {
@@ -78,8 +79,8 @@ impl PointContact {
         let normal_impulse = (self.normal_impulse + f * (self.target - speed) / inverse_mass).max(0.0);
         let impulse = n * (normal_impulse - self.normal_impulse);
         self.normal_impulse = normal_impulse;
-        one.apply_impulse(-impulse, p, DVec3::ZERO);
-        other.apply_impulse(impulse, p, DVec3::ZERO);
+        one.apply_impulse(p, -impulse);
+        other.apply_impulse(p, impulse);
         let slip = other.velocity_at(p) - one.velocity_at(p);
         let slip = slip - n * n.dot(slip);
         if let Some(t) = slip.try_normalize() {
@@ -92,8 +93,8 @@ impl PointContact {
             };
             let impulse = friction_impulse - self.friction_impulse;
             self.friction_impulse = friction_impulse;
-            one.apply_impulse(-impulse, p, DVec3::ZERO);
-            other.apply_impulse(impulse, p, DVec3::ZERO);
+            one.apply_impulse(p, -impulse);
+            other.apply_impulse(p, impulse);
         }
     }
 
@@ -105,7 +106,7 @@ impl PointContact {
         if depth <= 0.0 {
             return;
         }
-        let inverse_mass = self.normal.dot(k_matrix(one, other, points) * self.normal);
+        let inverse_mass = self.normal.dot(relative_inverse_mass(one, other, points) * self.normal);
         if inverse_mass > 0.0 {
             let shift = self.normal * (f * depth / inverse_mass);
             one.apply_displacement(-shift, points[0], DVec3::ZERO);

@@ -4,8 +4,9 @@
 //! A spring row is the implicit soft constraint of frequency ω and damping ratio ζ: with s = h ω (2 ζ + h ω),
 //! its impulse over a step h is λ = −s (Ċ + C ω/(2 ζ + h ω))/K at the velocities after the step.
 
-use super::solver_body::{SequentialBody, k_matrix, pair_mut};
+use super::solver_body::{SequentialBody, pair_mut};
 use crate::joint::{Effect, JointFrame, JointRecord, JointState, Locks, Row, Rows};
+use crate::solver::{ImpulseResponse, relative_inverse_mass};
 use crate::world::JointId;
 use glam::DVec3;
 use rattleback_geometry::Pose;
@@ -85,12 +86,12 @@ impl AnchorJoint {
         for anchor in &self.anchors {
             let ends = [one.motion.pose().point(anchor[0]), other.motion.pose().point(anchor[1])];
             let velocity = other.velocity_at(ends[1]) - one.velocity_at(ends[0]);
-            let k = k_matrix(one, other, ends);
+            let k = relative_inverse_mass(one, other, ends);
             if k.determinant() > 0.0 {
                 let impulse = k.inverse() * (velocity * -f);
                 self.impulse += impulse;
-                one.apply_impulse(-impulse, ends[0], DVec3::ZERO);
-                other.apply_impulse(impulse, ends[1], DVec3::ZERO);
+                one.apply_impulse(ends[0], -impulse);
+                other.apply_impulse(ends[1], impulse);
             }
         }
     }
@@ -100,7 +101,7 @@ impl AnchorJoint {
         let Some((one, other)) = pair_mut(bodies, self.bodies) else { return };
         for anchor in &self.anchors {
             let ends = [one.motion.pose().point(anchor[0]), other.motion.pose().point(anchor[1])];
-            let k = k_matrix(one, other, ends);
+            let k = relative_inverse_mass(one, other, ends);
             if k.determinant() > 0.0 {
                 let shift = k.inverse() * ((ends[1] - ends[0]) * -f);
                 one.apply_displacement(-shift, ends[0], DVec3::ZERO);
@@ -116,7 +117,7 @@ impl ScalarRow {
         let [x1, x2] = [one.motion.x, other.motion.x];
         let response = |body: &SequentialBody, turning: DVec3| {
             let mut pushed = *body;
-            pushed.apply_impulse(d, body.motion.x, turning);
+            pushed.apply_wrench_impulse(d, body.motion.x, turning);
             d.dot(pushed.motion.v - body.motion.v) + turning.dot(pushed.motion.omega - body.motion.omega)
         };
         let k = response(one, a) + response(other, b);
@@ -140,7 +141,7 @@ impl ScalarRow {
         let impulse = (self.impulse + change).clamp(least, most);
         let change = impulse - self.impulse;
         self.impulse = impulse;
-        one.apply_impulse(d * -change, x1, a * -change);
-        other.apply_impulse(d * change, x2, b * change);
+        one.apply_wrench_impulse(d * -change, x1, a * -change);
+        other.apply_wrench_impulse(d * change, x2, b * change);
     }
 }

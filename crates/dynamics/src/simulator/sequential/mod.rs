@@ -28,17 +28,18 @@ use crate::component;
 use crate::error::Error;
 use crate::force::ForceAccumulator;
 use crate::joint::JointRecord;
-use crate::property::{Allowed, Component, ComponentType, PropertyError};
+use crate::property::{self, Allowed, Component, ComponentType, PropertyError};
 use crate::registry::Description;
 use crate::rigid::{Inertia, Motion, fly};
-use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext, report_contact_forces};
+use crate::simulator::{Capabilities, ContactPoint, Feature, Simulator, StepContext};
 use crate::world::{Continuity, Epoch, JointId, ShapeId, SnapshotError, Status, World};
 use contact_constraint::PointContact;
 use glam::DQuat;
 use joint_constraint::AnchorJoint;
 use rattleback_geometry::space::SpaceKind;
 use shock_propagation::StackLevels;
-use solver_body::{Relaxation, SequentialBody};
+pub use solver_body::Relaxation;
+use solver_body::SequentialBody;
 use tuning::{MIN_REST_SPEED, REST_SPEED_PER_KICK};
 use work::{SolverStage, StageChanges};
 
@@ -55,7 +56,7 @@ component! {
         contact_beta: f64 = 0.8, "", Allowed::Within(0.0, 1.0);
         /// How iterations divide that fraction β: `full` (β in each), `remaining` (β divided by the number of
         /// iterations that remain) or `fraction` (β divided by the number of iterations, which is soft).
-        relaxation: String = "full", "", Allowed::Finite;
+        relaxation: Relaxation = Relaxation::Full, "", Allowed::OneOf(&["full", "remaining", "fraction"]);
         /// Distance of the anchors of hinges and rigid joints from the joint origin, m, above 0.
         anchor_arm: f64 = 0.5, "m", Allowed::Positive;
         /// Overlap that is not corrected, so that resting contacts persist, m.
@@ -64,7 +65,7 @@ component! {
         /// with few iterations.
         shock: bool = false, "", Allowed::Finite;
         /// Broad phase, by the name of a space.
-        space: String = "dynamic-bvh", "", Allowed::Finite;
+        space: SpaceKind = SpaceKind::DynamicBvh, "", Allowed::OneOf(&SpaceKind::NAMES);
     }
 }
 
@@ -74,30 +75,8 @@ impl SequentialSettings {
     /// # Errors
     /// Names the first setting that is out of its range or unknown.
     pub fn checked(self) -> Result<Self, PropertyError> {
-        Self::with(&self.properties())?;
-        self.space_kind()?;
-        self.relaxation_kind()?;
+        property::check(&self)?;
         Ok(self)
-    }
-
-    fn refuse(name: &str, value: &str, known: &[&str]) -> PropertyError {
-        PropertyError::Range {
-            component: "sequential".into(),
-            name: name.into(),
-            allowed: format!("one of {}", known.join(", ")),
-            value: value.into(),
-        }
-    }
-
-    fn space_kind(&self) -> Result<SpaceKind, PropertyError> {
-        let known: Vec<&str> = SpaceKind::names().collect();
-        SpaceKind::from_name(&self.space).map_err(|_| Self::refuse("space", &self.space, &known))
-    }
-
-    fn relaxation_kind(&self) -> Result<Relaxation, PropertyError> {
-        let found = Relaxation::NAMES.iter().find(|(name, _)| *name == self.relaxation);
-        let known = Relaxation::NAMES.map(|(name, _)| name);
-        found.map(|found| found.1).ok_or_else(|| Self::refuse("relaxation", &self.relaxation, &known))
     }
 }
 
@@ -122,7 +101,6 @@ impl SequentialSettings {
 #[derive(Debug)]
 pub struct Sequential {
     settings: SequentialSettings,
-    relaxation: Relaxation,
     mirror: WorldMirror,
     loads: ForceAccumulator,
     touching: Vec<ContactPoint>,
@@ -133,7 +111,7 @@ pub struct Sequential {
 
 impl Default for Sequential {
     fn default() -> Self {
-        Self::with_kinds(SequentialSettings::default(), SpaceKind::default(), Relaxation::Full)
+        Self::of(SequentialSettings::default())
     }
 }
 
@@ -163,15 +141,13 @@ impl Sequential {
     /// # Errors
     /// If a number is out of its range or a name is unknown.
     pub fn new(settings: SequentialSettings) -> Result<Self, Error> {
-        let settings = settings.checked()?;
-        let (space, relaxation) = (settings.space_kind()?, settings.relaxation_kind()?);
-        Ok(Self::with_kinds(settings, space, relaxation))
+        Ok(Self::of(settings.checked()?))
     }
 
-    fn with_kinds(settings: SequentialSettings, space: SpaceKind, relaxation: Relaxation) -> Self {
+    fn of(settings: SequentialSettings) -> Self {
         let (loads, touching) = (ForceAccumulator::default(), Vec::new());
-        let mirror = WorldMirror::new(space);
-        Self { settings, relaxation, mirror, loads, touching, account: None, epoch: Epoch::default() }
+        let mirror = WorldMirror::new(settings.space);
+        Self { settings, mirror, loads, touching, account: None, epoch: Epoch::default() }
     }
 
     /// The settings.
@@ -189,8 +165,7 @@ impl Sequential {
             let wrench = loads.wrench(place);
             motion.v += (g + wrench.force * inertia.inverse_mass) * h;
             motion.omega += inertia.angular_velocity(motion.q, wrench.torque * h);
-            motion.v *= (-h * inertia.linear_damping).exp();
-            motion.omega *= (-h * inertia.angular_damping).exp();
+            inertia.damp(motion, h);
             fly(std::slice::from_mut(motion), std::slice::from_ref(inertia), h);
         }
         self.loads = loads;
@@ -271,7 +246,8 @@ impl Sequential {
     ) {
         let k = self.settings.iterations.max(1) as usize;
         let mut account = self.account.take();
-        let fraction = |beta: f64, l: usize| self.relaxation.fraction(self.settings.beta * beta, l, k);
+        let fraction =
+            |beta: f64, l: usize| self.settings.relaxation.fraction(self.settings.beta * beta, l, k);
         let free: Vec<Motion> = bodies.iter().map(|body| body.motion).collect();
         for contact in contacts.iter_mut() {
             contact.set_target(bodies, v_rest);
@@ -391,8 +367,7 @@ impl Simulator for Sequential {
         }
         self.mirror.sync(&step)?;
         self.advance(&mut step)?;
-        self.epoch = step.finish();
-        report_contact_forces(self, world);
+        self.epoch = step.finish_with(|world| Simulator::contacts(self, world));
         Ok(())
     }
 
@@ -401,29 +376,20 @@ impl Simulator for Sequential {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::of(&[
-            Feature::Contacts,
-            Feature::Restitution,
-            Feature::Friction,
-            Feature::ContactForceEvents,
-            Feature::KinematicBodies,
+        Capabilities::WITH_CONTACTS.and(&[
             Feature::Joints,
             Feature::BreakForce,
             Feature::BreakDrift,
-            Feature::GravityScale,
             Feature::LockedRotations,
-            Feature::EnergyLedger,
         ])
     }
 
     fn save_state(&self) -> Vec<u8> {
-        postcard::to_allocvec(&(self.mirror.state(), self.epoch)).unwrap_or_default()
+        self.mirror.save_with(self.epoch)
     }
 
-    fn restore_state(&mut self, memory: &[u8]) -> Result<(), SnapshotError> {
-        let (mirror, epoch) = super::read_state(memory, "state of the sequential simulator")?;
-        self.mirror.restore(mirror);
-        self.epoch = epoch;
+    fn restore_state(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        self.epoch = self.mirror.restore_with(bytes)?;
         Ok(())
     }
 }

@@ -10,6 +10,7 @@
 //! error, without changing the velocities.
 
 use crate::rigid::{Inertia, Motion};
+use crate::solver::ImpulseResponse;
 use glam::{DMat3, DQuat, DVec3};
 
 /// State of a body while constraints are solved.
@@ -32,13 +33,8 @@ impl SequentialBody {
         if self.movable { self.inertia.inverse_mass } else { 0.0 }
     }
 
-    /// Velocity of a material point, m/s.
-    pub fn velocity_at(&self, point: DVec3) -> DVec3 {
-        self.motion.v + self.motion.omega.cross(point - self.motion.x)
-    }
-
     /// Applies an impulse at a point, N s, and an angular impulse, N m s.
-    pub fn apply_impulse(&mut self, impulse: DVec3, point: DVec3, twist: DVec3) {
+    pub fn apply_wrench_impulse(&mut self, impulse: DVec3, point: DVec3, twist: DVec3) {
         let angular = (point - self.motion.x).cross(impulse) + twist;
         self.motion.v += impulse * self.inverse_mass();
         self.motion.omega += self.inverse_inertia_times(angular);
@@ -52,16 +48,20 @@ impl SequentialBody {
     }
 }
 
-/// K of two bodies at a point of each.
-pub(super) fn k_matrix(one: &SequentialBody, other: &SequentialBody, points: [DVec3; 2]) -> DMat3 {
-    let column = |e: DVec3| {
-        let side = |body: &SequentialBody, point: DVec3| {
-            let r = point - body.motion.x;
-            e * body.inverse_mass() + body.inverse_inertia_times(r.cross(e)).cross(r)
-        };
-        side(one, points[0]) + side(other, points[1])
-    };
-    DMat3::from_cols(column(DVec3::X), column(DVec3::Y), column(DVec3::Z))
+impl ImpulseResponse for SequentialBody {
+    fn velocity_at(&self, point: DVec3) -> DVec3 {
+        self.motion.velocity_at(point)
+    }
+
+    fn inverse_mass_at(&self, point: DVec3) -> DMat3 {
+        let r = point - self.motion.x;
+        let column = |e: DVec3| e * self.inverse_mass() + self.inverse_inertia_times(r.cross(e)).cross(r);
+        DMat3::from_cols(column(DVec3::X), column(DVec3::Y), column(DVec3::Z))
+    }
+
+    fn apply_impulse(&mut self, point: DVec3, impulse: DVec3) {
+        self.apply_wrench_impulse(impulse, point, DVec3::ZERO);
+    }
 }
 
 /// Two different bodies of a list; `None` if they are the same.
@@ -76,21 +76,23 @@ pub(super) fn pair_mut(
 }
 
 /// Fraction of an error that one iteration removes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relaxation {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Relaxation {
     /// β β_ij / k in each of k iterations: (1 − ββ_ij/k)^k of the error remains.
     Fraction,
     /// β β_ij / (k − l) at iteration l.
     Remaining,
     /// β β_ij: Gauss–Seidel.
+    #[default]
     Full,
 }
 
 impl Relaxation {
+    /// Names of all.
     pub const NAMES: [(&'static str, Self); 3] =
         [("full", Self::Full), ("remaining", Self::Remaining), ("fraction", Self::Fraction)];
 
-    pub fn fraction(self, beta: f64, iteration: usize, iterations: usize) -> f64 {
+    pub(super) fn fraction(self, beta: f64, iteration: usize, iterations: usize) -> f64 {
         match self {
             Self::Fraction => beta / iterations as f64,
             Self::Remaining => beta / (iterations - iteration) as f64,

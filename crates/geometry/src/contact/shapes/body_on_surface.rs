@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::cache::{LeafPair, TrianglePair, Workspace};
 use super::face::{stand_on_face, stand_on_plane};
-use super::owned::{Verdict, judge};
+use super::owned::{NormalClass, classify_normal};
 use super::surface::{Surface, extent, unit_normal};
 use super::{ContactError, ContactSettings};
 use crate::closest::{ClosestError, ConvexShape, Support};
@@ -136,21 +136,21 @@ impl BodyOnSurface<'_> {
         let (i, triangle) = (candidate.triangles[0], &candidate.corners);
         let p = manifold.deepest()?.point_a;
         manifold.parts = [i, 0];
-        match judge(&self.surface, i, triangle, facing, manifold.normal, p) {
-            Verdict::OnFace => {
+        match classify_normal(&self.surface, i, triangle, facing, manifold.normal, p) {
+            NormalClass::OnFace => {
                 set_normal(&mut manifold, facing);
                 Some(manifold)
             }
             // No contact from behind: the triangle on the other side of a sharp edge has the same contact.
-            Verdict::Owned => (!one_sided || manifold.normal.dot(facing) > 0.0).then_some(manifold),
-            Verdict::Snap if !ahead => None,
-            Verdict::Snap => {
+            NormalClass::Owned => (!one_sided || manifold.normal.dot(facing) > 0.0).then_some(manifold),
+            NormalClass::Snap if !ahead => None,
+            NormalClass::Snap => {
                 stand_on_face(triangle, facing, &self.body, &self.pose, self.margin).map(|mut manifold| {
                     manifold.parts = [i, 0];
                     manifold
                 })
             }
-            Verdict::Foreign => None,
+            NormalClass::Foreign => None,
         }
     }
 

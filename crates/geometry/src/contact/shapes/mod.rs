@@ -14,12 +14,13 @@
 
 mod body_on_surface;
 mod cache;
+mod cache_state;
 mod contacts;
 mod distance;
 mod error;
 mod face;
 mod leaf;
-mod memory;
+
 mod merge;
 mod one_shot;
 mod owned;
@@ -32,10 +33,10 @@ mod surface_on_plane;
 mod surface_pair;
 
 pub use cache::ContactCache;
+pub use cache_state::CacheState;
 pub use contacts::Contacts;
 pub use distance::{distance, intersects};
 pub use error::ContactError;
-pub use memory::CacheMemory;
 pub use one_shot::contact;
 pub use settings::{ContactSettings, Sides};
 

@@ -28,7 +28,7 @@ pub(super) const ON_EDGE: f64 = 1e-7;
 
 /// Treatment of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum NormalClass {
     /// Its normal is that of the face.
     OnFace,
     /// Its normal lies where an edge or corner may have it.
@@ -41,16 +41,16 @@ pub(super) enum Verdict {
 
 /// (surface, triangle's number, corners, unit normal on the touched side, normal of the contact, point on the
 /// triangle)
-pub(super) fn judge(
+pub(super) fn classify_normal(
     surface: &Surface<'_>,
     i: u32,
     triangle: &[DVec3; 3],
     facing: DVec3,
     normal: DVec3,
     p: DVec3,
-) -> Verdict {
+) -> NormalClass {
     if 1.0 - normal.dot(facing) <= FACE {
-        return Verdict::OnFace;
+        return NormalClass::OnFace;
     }
     // Seen from the front a contact over a convex edge is the neighbour's; one from the side comes of a depth
     // larger than the triangle, which the neighbours do not report either.
@@ -58,7 +58,7 @@ pub(super) fn judge(
     let rejected = |edges: &[usize], w: DVec3, from: DVec3| {
         let bends_back = facing.dot(w - from) < -FALLS * (w - from).length();
         let sharp = edges.iter().any(|&edge| is_sharp(surface, i, triangle, facing, edge));
-        if sharp || (frontal && bends_back) { Verdict::Foreign } else { Verdict::Snap }
+        if sharp || (frontal && bends_back) { NormalClass::Foreign } else { NormalClass::Snap }
     };
     let size_squared =
         (0..3).map(|k| triangle[k].distance_squared(triangle[(k + 1) % 3])).fold(0.0, f64::max);
@@ -67,15 +67,15 @@ pub(super) fn judge(
     let corner = (0..3).find(|&k| triangle[k].distance_squared(p) <= near_squared);
     if let Some(k) = corner {
         let riser = riser_at_corner(surface, i, k, triangle[k], normal);
-        return riser.map_or(Verdict::Owned, |w| rejected(&[k, (k + 2) % 3], w, triangle[k]));
+        return riser.map_or(NormalClass::Owned, |w| rejected(&[k, (k + 2) % 3], w, triangle[k]));
     }
-    let mut verdict = Verdict::Snap;
+    let mut verdict = NormalClass::Snap;
     for k in 0..3 {
         let inward = facing.cross(triangle[(k + 1) % 3] - triangle[k]);
         if inward.dot(p - triangle[k]).powi(2) > near_squared * inward.length_squared() {
             continue;
         }
-        verdict = Verdict::Owned;
+        verdict = NormalClass::Owned;
         if let Some(arm) = riser_over_edge(surface, i, k, triangle, normal) {
             return rejected(&[k], triangle[k] + arm, triangle[k]);
         }

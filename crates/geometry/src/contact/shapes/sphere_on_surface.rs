@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use super::body_on_surface::BodyOnSurface;
 use super::cache::TrianglePair;
-use super::owned::{FACE, ON_EDGE, Verdict, judge, riser_at_corner, riser_over_edge};
+use super::owned::{FACE, NormalClass, ON_EDGE, classify_normal, riser_at_corner, riser_over_edge};
 use crate::contact::{ContactPoint, Manifold};
 use crate::primitive::Triangle;
 
@@ -77,7 +77,9 @@ impl BodyOnSurface<'_> {
             Spot::Face => false,
             Spot::Edge(k) => riser_over_edge(&self.surface, i, k, corners, normal).is_none(),
             Spot::Corner(k) => riser_at_corner(&self.surface, i, k, corners[k], normal).is_none(),
-            Spot::Unknown => judge(&self.surface, i, corners, facing, normal, p) == Verdict::Owned,
+            Spot::Unknown => {
+                classify_normal(&self.surface, i, corners, facing, normal, p) == NormalClass::Owned
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Two surfaces: pairs of triangles within the margin.
 
 use super::cache::{LeafPair, Walk, Workspace};
-use super::owned::{Verdict, judge};
+use super::owned::{NormalClass, classify_normal};
 use super::surface::{Surface, extent, unit_normal};
 use super::{ContactError, ContactSettings};
 use crate::closest::ClosestError;
@@ -80,8 +80,8 @@ impl SurfacePair<'_> {
                 return false;
             }
             let facing = if normal.dot(front) < 0.0 { -front } else { front };
-            let verdict = judge(&surface, number, triangle, facing, normal, point);
-            matches!(verdict, Verdict::OnFace | Verdict::Owned)
+            let verdict = classify_normal(&surface, number, triangle, facing, normal, point);
+            matches!(verdict, NormalClass::OnFace | NormalClass::Owned)
         })
     }
 

@@ -375,9 +375,9 @@ impl Space for UniformGrid {
     }
 
     fn overlapping(&self, bounds: &Aabb, visit: &mut dyn FnMut(ProxyId) -> ControlFlow<()>) {
-        let meets = |index: u32| self.table.bounds(index).overlaps(bounds);
+        let overlaps_bounds = |index: u32| self.table.bounds(index).overlaps(bounds);
         let mut look = |index: u32| {
-            if meets(index) { visit(self.table.id(index)) } else { ControlFlow::Continue(()) }
+            if overlaps_bounds(index) { visit(self.table.id(index)) } else { ControlFlow::Continue(()) }
         };
         let window = self.lattice.range(bounds).filter(|_| self.chosen_for > 0);
         let Some(window) = window else {
@@ -388,7 +388,7 @@ impl Space for UniformGrid {
             let code = code(cell);
             let moving = self.moving.run(code).iter().map(|member| member.index);
             let settled = moving.filter(|&index| !self.is_changed[index as usize]);
-            for index in settled.chain(self.fixed.list(code)).filter(|&index| meets(index)) {
+            for index in settled.chain(self.fixed.list(code)).filter(|&index| overlaps_bounds(index)) {
                 // In several cells of the window: tested in the lowest.
                 let lowest = self.table.bounds(index).min().max(bounds.min());
                 if self.lattice.cell(lowest) == cell && look(index).is_break() {

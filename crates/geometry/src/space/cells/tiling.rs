@@ -61,11 +61,11 @@ impl CellRange {
 pub fn cells_of_sphere(center: DVec3, radius: f64, side: f64) -> Option<Vec<[i64; 3]>> {
     let bounds = Aabb::from_center(center, DVec3::splat(radius)).ok()?;
     let sphere = BoundingSphere::new(center, radius).ok()?;
-    let meets = |cell: &[i64; 3]| {
+    let overlaps_bounds = |cell: &[i64; 3]| {
         let low = DVec3::from_array(cell.map(|index| index as f64)) * side;
         Aabb::new(low, low + side).is_ok_and(|cube| aabb_sphere(&cube, &sphere))
     };
-    Some(CellRange::of(&bounds, side)?.cells().filter(meets).collect())
+    Some(CellRange::of(&bounds, side)?.cells().filter(overlaps_bounds).collect())
 }
 
 /// Mixes whole words; the result does not change from run to run.

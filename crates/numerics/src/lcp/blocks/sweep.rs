@@ -38,7 +38,7 @@ struct Flat {
 pub(super) struct Sweeper {
     flat: Vec<Flat>,
     velocity: Vec<[f64; 6]>,
-    course: Course,
+    conjugate: ConjugateDirection,
 }
 
 impl Sweeper {
@@ -59,9 +59,9 @@ impl Sweeper {
     pub fn sweep(&mut self, sweeps: usize, enough: f64, impulse: &mut [DVec3], velocity: &mut [[DVec3; 2]]) {
         self.velocity.clear();
         self.velocity.extend(velocity.iter().map(|[v, w]| [v.x, v.y, v.z, w.x, w.y, w.z]));
-        self.course.restart(impulse.len(), velocity.len());
+        self.conjugate.restart(impulse.len(), velocity.len());
         for sweep in 0..sweeps {
-            self.course.mark(impulse, &self.velocity);
+            self.conjugate.mark(impulse, &self.velocity);
             let mut change = 0.0_f64;
             for flat in &self.flat {
                 let moved = satisfy(flat, &mut self.velocity, &mut impulse[flat.contact as usize]);
@@ -71,7 +71,7 @@ impl Sweeper {
                 break;
             }
             if sweep + 1 < sweeps {
-                self.course.go_on(impulse, &mut self.velocity);
+                self.conjugate.go_on(impulse, &mut self.velocity);
             }
         }
         for ([v, w], flat) in velocity.iter_mut().zip(&self.velocity) {
@@ -83,7 +83,7 @@ impl Sweeper {
 
 /// Conjugate direction d, for impulses and for the velocities they cause.
 #[derive(Clone, Debug, Default)]
-struct Course {
+struct ConjugateDirection {
     /// |r|² of the last sweep.
     square: f64,
     /// p and v at the beginning of a sweep.
@@ -92,7 +92,7 @@ struct Course {
     direction: (Vec<DVec3>, Vec<[f64; 6]>),
 }
 
-impl Course {
+impl ConjugateDirection {
     /// No direction yet.
     fn restart(&mut self, contacts: usize, blocks: usize) {
         self.square = 0.0;

@@ -36,7 +36,7 @@ pub(super) fn split_glb(bytes: &[u8]) -> Result<Option<Chunks<'_>>, MeshFileErro
     // Bytes beyond the stated length are not part of the file.
     let length =
         (length as usize).checked_sub(12).ok_or(broken("the stated length is less than the header's"))?;
-    let rest = rest.get(..length).ok_or(broken("the file is shorter than its header says"))?;
+    let rest = rest.get(..length).ok_or(broken("the file is shorter than the length in its header"))?;
     let cut = broken("the file ends inside a chunk");
     let Some((kind, json, rest)) = split_chunk(rest) else { return Err(cut) };
     if kind != *b"JSON" {

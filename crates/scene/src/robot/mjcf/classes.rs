@@ -132,7 +132,7 @@ impl<'c> View<'c> {
         self.get(name).map_or(Ok(DVec3::ZERO), Attribute::vector)
     }
 
-    /// Range of an attribute, if the other attribute says or implies that it is a limit.
+    /// Range of an attribute, if the other attribute states or implies that it is a limit.
     pub fn limit(&self, range: &str, limited: &str, autolimits: bool) -> Read<Option<[f64; 2]>> {
         let given = self.get(range);
         let wanted = match self.get(limited) {

@@ -159,7 +159,7 @@ impl MechanismJoint {
             for (k, d) in [axes_a.x_axis, axes_a.y_axis].into_iter().enumerate() {
                 push(3 + k as u8, DVec3::ZERO, [d; 2], d.dot(error));
             }
-        } else if locks.has(Locks::ACROSS) {
+        } else if locks.has(Locks::PERPENDICULAR) {
             let (z, x) = (axes_a.z_axis, axes_b.x_axis);
             push(3, DVec3::ZERO, [x.cross(z); 2], z.dot(x));
         }

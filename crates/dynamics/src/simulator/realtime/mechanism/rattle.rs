@@ -54,12 +54,9 @@ impl MechanismBody {
     fn kick(&mut self, h: f64) {
         self.motion.v += self.acceleration * h;
         self.l += self.torque * h;
-        if self.inertia.linear_damping > 0.0 {
-            self.motion.v *= (-h * self.inertia.linear_damping).exp();
-        }
-        if self.inertia.angular_damping > 0.0 {
-            self.l *= (-h * self.inertia.angular_damping).exp();
-        }
+        let [linear, angular] = self.inertia.damping_factors(h);
+        self.motion.v *= linear;
+        self.l *= angular;
     }
 
     /// Applies λ times a row whose parts for this body are (d, a).

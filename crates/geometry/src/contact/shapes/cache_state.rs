@@ -12,14 +12,14 @@ use crate::{Aabb, Shape};
 
 /// State of a [`ContactCache`], without the shapes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct CacheMemory {
+pub struct CacheState {
     walk: Option<Walk>,
-    pairs: Vec<PairMemory>,
+    pairs: Vec<PairState>,
 }
 
 /// Cache of two parts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct PairMemory {
+struct PairState {
     parts: [u32; 2],
     piece: PieceCache,
     triangles: Vec<[u32; 2]>,
@@ -31,8 +31,8 @@ struct PairMemory {
 
 impl ContactCache {
     /// Its state.
-    pub fn memory(&self) -> CacheMemory {
-        let pairs = self.pairs.iter().map(|pair| PairMemory {
+    pub fn state(&self) -> CacheState {
+        let pairs = self.pairs.iter().map(|pair| PairState {
             parts: pair.parts,
             piece: pair.piece,
             triangles: pair.triangles.iter().map(|triangle| triangle.triangles).collect(),
@@ -41,23 +41,23 @@ impl ContactCache {
             around: pair.around,
             last_center: pair.last_center,
         });
-        CacheMemory { walk: self.walk, pairs: pairs.collect() }
+        CacheState { walk: self.walk, pairs: pairs.collect() }
     }
 
-    /// (memory, the shapes it is of) ⇒ the restored cache; an empty one if state and shapes do not match.
-    pub fn recalled(memory: &CacheMemory, a: &Shape, b: &Shape) -> Self {
+    /// (state, the shapes it is of) ⇒ the restored cache; an empty one if state and shapes do not match.
+    pub fn restored(state: &CacheState, a: &Shape, b: &Shape) -> Self {
         let mut cache = Self::default();
-        let Some(pairs) = memory.pairs.iter().map(|pair| pair.recalled(a, b)).collect() else { return cache };
+        let Some(pairs) = state.pairs.iter().map(|pair| pair.restored(a, b)).collect() else { return cache };
         cache.tokens = [Token::of(a), Token::of(b)];
         cache.radii = radii(a, b);
-        cache.walk = memory.walk.map(|walk| walk.with_radii(cache.radii));
+        cache.walk = state.walk.map(|walk| walk.with_radii(cache.radii));
         cache.pairs = pairs;
         cache
     }
 }
 
-impl PairMemory {
-    fn recalled(&self, a: &Shape, b: &Shape) -> Option<LeafPair> {
+impl PairState {
+    fn restored(&self, a: &Shape, b: &Shape) -> Option<LeafPair> {
         let (leaf_a, leaf_b) = (Leaf::of(a, self.parts[0])?, Leaf::of(b, self.parts[1])?);
         let surfaces = [Surface::of(leaf_a.shape), Surface::of(leaf_b.shape)];
         let count = |surface: Option<Surface<'_>>| surface.map_or(1, |surface| surface.triangle_count());

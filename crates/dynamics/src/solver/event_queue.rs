@@ -5,7 +5,7 @@
 
 /// Events of entries (pairs or bodies), one at most for each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct EventQueue {
+pub(crate) struct EventQueue {
     heap: Vec<QueuedEvent>,
     /// Entry ⇒ its position in the heap, `NO_INDEX` if it has no event.
     positions: Vec<u32>,
@@ -31,6 +31,19 @@ impl EventQueue {
     /// Time and entry of the earliest event.
     pub fn first(&self) -> Option<(f64, u32)> {
         self.heap.first().map(|first| (first.time, first.entry))
+    }
+
+    /// Removes the earliest event ⇒ its entry.
+    pub fn pop(&mut self) -> Option<u32> {
+        let (_, entry) = self.first()?;
+        self.cancel(entry);
+        Some(entry)
+    }
+
+    /// Removes all events.
+    pub fn clear(&mut self) {
+        self.heap.clear();
+        self.positions.clear();
     }
 
     /// All events, in no particular order.
