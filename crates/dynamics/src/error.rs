@@ -71,6 +71,14 @@ pub enum Error {
         /// Why.
         source: DynamicsError,
     },
+    /// Something cannot become part of a multibody, or of rigid bodies with joints.
+    #[error("{what} cannot be converted: {reason}")]
+    Assembly {
+        /// The joint, link or multibody.
+        what: String,
+        /// Why.
+        reason: String,
+    },
     /// The body represents a link of a multibody, which alone moves it.
     #[error("{body} is {link}; {operation} is refused, change the multibody instead")]
     LinkBody {
