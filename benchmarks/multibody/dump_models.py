@@ -1,4 +1,4 @@
-"""Writes robots with random states and the answers of Pinocchio and MuJoCo as JSON, for `cargo run --release --bin multibody_peers`.
+"""Writes robots with random states and the answers of Pinocchio and MuJoCo as JSON, for `cargo run --release` here.
 
     python -m venv VENV && VENV/bin/pip install pin mujoco example-robot-data dm-control gymnasium
     VENV/bin/python dump_models.py OUT [--states 1000]
@@ -313,6 +313,10 @@ def dump_mujoco(name, path, out, states):
 def write(out, name, peer, gravity, links, records, masses, source):
     content = {"name": name, "peer": peer, "gravity": gravity, "links": links, "states": records, "masses": masses}
     content |= source
+    if peer == "pinocchio":
+        # The same for `peer_speed.cpp`.
+        fields = lambda l: [l["parent"], l["joint"], *(l["axis"] or [0, 0, 0]), *l["rotation"], *l["position"], l["mass"], *l["center"], *l["inertia"]]
+        (out / f"{name}.links").write_text("".join(" ".join(map(str, fields(link))) + "\n" for link in links))
     (out / f"{name}.json").write_text(json.dumps(content))
 
 

@@ -27,13 +27,29 @@ const GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
 /// Measures and prints.
 pub fn multibody(options: &BenchMultibody, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table = Table::new(
-        &["robot", "velocities", "ABA", "RNEA", "CRBA", "+ factors", "derivatives", "ABA of 4", "gain", "RNEA of 4", "gain"],
+        &[
+            "robot",
+            "velocities",
+            "ABA",
+            "RNEA",
+            "CRBA",
+            "+ factors",
+            "derivatives",
+            "ABA of 4",
+            "gain",
+            "RNEA of 4",
+            "gain",
+        ],
         &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
     );
     for (name, tree) in robots(options)? {
         table.row(row(&name, &tree, options.rounds)?);
     }
-    writeln!(out, "µs per call, least of {} rounds over {STATES} states; of four states at once: µs for each", options.rounds)?;
+    writeln!(
+        out,
+        "µs per call, least of {} rounds over {STATES} states; of four states at once: µs for each",
+        options.rounds
+    )?;
     table.write(out)?;
     if options.files.is_empty() {
         growth(options.rounds, out)?;
@@ -45,8 +61,14 @@ fn robots(options: &BenchMultibody) -> Result<Vec<(String, LinkTree)>, Failure> 
     if options.files.is_empty() {
         let built = [("arm", limbs(&[7], false)), ("quadruped", limbs(&[3; 4], true))];
         let humanoid = limbs(&[6, 6, 4, 7, 7, 2], true);
-        let built = built.into_iter().chain([("humanoid", humanoid), ("chain 100", chain(100)), ("chain 400", chain(400))]);
-        return built.map(|(name, links)| Ok((name.to_owned(), LinkTree::new(links).map_err(Failure::failed)?))).collect();
+        let built = built.into_iter().chain([
+            ("humanoid", humanoid),
+            ("chain 100", chain(100)),
+            ("chain 400", chain(400)),
+        ]);
+        return built
+            .map(|(name, links)| Ok((name.to_owned(), LinkTree::new(links).map_err(Failure::failed)?)))
+            .collect();
     }
     let read = |file: &std::path::PathBuf| {
         let robot = RobotModel::load(file, &RobotOptions { meshes: false, ..RobotOptions::default() });
@@ -67,7 +89,11 @@ fn limbs(lengths: &[usize], floating: bool) -> Vec<Link> {
         let angle = limb as f64 * 1.1;
         for k in 0..*length {
             let parent = if k > 0 { Some(links.len() - 1) } else { floating.then_some(0) };
-            let place = if k > 0 { DVec3::new(0.0, 0.02, -0.25) } else { DVec3::new(angle.cos(), angle.sin(), 0.0) * 0.3 };
+            let place = if k > 0 {
+                DVec3::new(0.0, 0.02, -0.25)
+            } else {
+                DVec3::new(angle.cos(), angle.sin(), 0.0) * 0.3
+            };
             let axis = [DVec3::X, DVec3::Y, DVec3::Z, DVec3::new(0.6, 0.0, 0.8)][(limb + k) % 4];
             let turn = DQuat::from_rotation_z(0.3 * limb as f64);
             links.push(
@@ -124,7 +150,11 @@ impl States {
 }
 
 /// Least time of a call, µs.
-fn least(rounds: u32, calls: usize, mut call: impl FnMut(usize) -> Result<(), Failure>) -> Result<f64, Failure> {
+fn least(
+    rounds: u32,
+    calls: usize,
+    mut call: impl FnMut(usize) -> Result<(), Failure>,
+) -> Result<f64, Failure> {
     let mut least = f64::INFINITY;
     for _ in 0..rounds {
         let began = Instant::now();
@@ -142,16 +172,17 @@ fn row(name: &str, tree: &LinkTree, rounds: u32) -> Result<Vec<String>, Failure>
     let (mut work, mut result) = (Workspace::new(tree), vec![0.0; n]);
     let aba = least(rounds, calls, |k| {
         let state = (&states.q[k][..], &states.v[k][..], &states.f[k][..]);
-        forward_dynamics(tree, &mut work, state, None, GRAVITY, black_box(&mut result)).map_err(Failure::failed)
+        forward_dynamics(tree, &mut work, state, None, GRAVITY, black_box(&mut result))
+            .map_err(Failure::failed)
     })?;
     let rnea = least(rounds, calls, |k| {
         let state = (&states.q[k][..], &states.v[k][..], &states.f[k][..]);
-        inverse_dynamics(tree, &mut work, state, None, GRAVITY, black_box(&mut result)).map_err(Failure::failed)
+        inverse_dynamics(tree, &mut work, state, None, GRAVITY, black_box(&mut result))
+            .map_err(Failure::failed)
     })?;
     let mut mass = MassMatrix::new(tree);
-    let crba = least(rounds, calls, |k| {
-        mass.compute(tree, &mut work, &states.q[k]).map_err(Failure::failed)
-    })?;
+    let crba =
+        least(rounds, calls, |k| mass.compute(tree, &mut work, &states.q[k]).map_err(Failure::failed))?;
     let factors = least(rounds.min(50), (calls / 4).max(1), |k| {
         mass.compute(tree, &mut work, &states.q[k]).and_then(|()| mass.factorize()).map_err(Failure::failed)
     })?;
@@ -160,7 +191,9 @@ fn row(name: &str, tree: &LinkTree, rounds: u32) -> Result<Vec<String>, Failure>
         number(
             least(rounds.min(50), (calls / 8).max(1), |k| {
                 let state = (&states.q[k][..], &states.v[k][..], &states.f[k][..]);
-                derivatives.forward(tree, &mut work, state, None, GRAVITY, &mut result).map_err(Failure::failed)
+                derivatives
+                    .forward(tree, &mut work, state, None, GRAVITY, &mut result)
+                    .map_err(Failure::failed)
             })?,
             3,
         )
@@ -195,10 +228,12 @@ fn growth(rounds: u32, out: &mut dyn Write) -> Result<(), Failure> {
         let (mut work, mut result) = (Workspace::new(&tree), vec![0.0; count]);
         let (rounds, calls) = (rounds.min(20), (20_000 / count).max(1));
         let aba = least(rounds, calls, |_| {
-            forward_dynamics(&tree, &mut work, (&q, &v, &v), None, GRAVITY, &mut result).map_err(Failure::failed)
+            forward_dynamics(&tree, &mut work, (&q, &v, &v), None, GRAVITY, &mut result)
+                .map_err(Failure::failed)
         })?;
         let rnea = least(rounds, calls, |_| {
-            inverse_dynamics(&tree, &mut work, (&q, &v, &v), None, GRAVITY, &mut result).map_err(Failure::failed)
+            inverse_dynamics(&tree, &mut work, (&q, &v, &v), None, GRAVITY, &mut result)
+                .map_err(Failure::failed)
         })?;
         let each = |time: f64| number(time * 1e3 / count as f64, 3);
         table.row(vec![count.to_string(), number(aba, 4), each(aba), number(rnea, 4), each(rnea)]);

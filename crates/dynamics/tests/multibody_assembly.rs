@@ -43,7 +43,8 @@ fn random_assembly(seed: u64) -> (World, Vec<BodyId>) {
         };
         bodies.push(id);
         let Some(ends) = ends else { continue };
-        let ends = ends.at(at + 0.4 * random.vector()).oriented(random.rotation()).named(&format!("joint {k}"));
+        let ends =
+            ends.at(at + 0.4 * random.vector()).oriented(random.rotation()).named(&format!("joint {k}"));
         match (random.unit() * 7.0) as u32 {
             0 => world.add_joint(ends, Prismatic::default()),
             1 => world.add_joint(ends, Cylindrical::default()),
@@ -93,7 +94,10 @@ fn assemblies_move_alike_as_bodies_and_as_multibodies() {
         let id = turned.multibody_from_bodies(bodies[bodies.len() - 1]).unwrap();
         let (x, v) = apart(&places(&world, &names), &places(&turned, &names));
         assert!(x < 1e-12 && v < 1e-10, "seed {seed}: {x:e} m, {v:e} at once");
-        assert_eq!((turned.joint_count(), turned.multibody(id).unwrap().tree().links().len()), (0, bodies.len()));
+        assert_eq!(
+            (turned.joint_count(), turned.multibody(id).unwrap().tree().links().len()),
+            (0, bodies.len())
+        );
         run(&mut *constraint(), &mut world, 0.2);
         run(&mut FreeMotion::default(), &mut turned, 0.2);
         let (x, v) = apart(&places(&world, &names), &places(&turned, &names));
@@ -144,7 +148,8 @@ fn closed_assemblies_keep_their_loops() {
     assert_eq!((turned.joint_count(), turned.multibody_count()), (4, 0));
     // A body on a rod floats, and a loop holds it.
     let mut world = World::default();
-    let bob = world.add_body(Body::dynamic().named("bob").at(1.0, 0.0, 0.0).with_shape(Shape::sphere(0.1).unwrap()));
+    let bob = world
+        .add_body(Body::dynamic().named("bob").at(1.0, 0.0, 0.0).with_shape(Shape::sphere(0.1).unwrap()));
     let rod = Distance { min: 1.0, max: 1.0, ..Distance::default() };
     let frames = JointFrames::to_world(bob.unwrap()).frames(Pose::IDENTITY, Pose::IDENTITY);
     world.add_joint(frames, rod).unwrap();
@@ -159,7 +164,9 @@ fn closed_assemblies_keep_their_loops() {
 #[test]
 fn limits_friction_and_turns_are_kept() {
     let mut world = World::default();
-    let arm = world.add_body(Body::dynamic().named("arm").at(0.5, 0.0, 0.0).with_shape(Shape::sphere(0.1).unwrap())).unwrap();
+    let arm = world
+        .add_body(Body::dynamic().named("arm").at(0.5, 0.0, 0.0).with_shape(Shape::sphere(0.1).unwrap()))
+        .unwrap();
     let hinge = Revolute { limited: true, min: -20.0, max: 0.75, friction: 0.1, ..Revolute::default() };
     world.add_joint(JointFrames::to_world(arm).along(DVec3::Y).named("hinge"), hinge).unwrap();
     let id = world.multibody_from_bodies(arm).unwrap();
@@ -186,7 +193,9 @@ fn what_cannot_be_converted_is_named() {
     assert!(refused.to_string().contains("joint `motor`"), "{refused}");
     world.remove_joint(joint).unwrap();
     let breaking = BreakThresholds { force: 10.0, ..BreakThresholds::default() };
-    world.add_joint(JointFrames::between(a, b).named("weak").breaking(breaking), Revolute::default()).unwrap();
+    world
+        .add_joint(JointFrames::between(a, b).named("weak").breaking(breaking), Revolute::default())
+        .unwrap();
     let refused = world.multibody_from_bodies(b).unwrap_err();
     assert!(matches!(&refused, Error::Assembly { what, .. } if what.contains("weak")), "{refused}");
     assert_eq!((world.bodies().len(), world.joint_count(), world.multibody_count()), (2, 1, 0));

@@ -8,15 +8,16 @@ use rattleback_dynamics::multibody::{Element, Friction, Limit, Link, LinkTree, M
 use rattleback_dynamics::simulator::Impulse;
 use rattleback_dynamics::world::{LedgerSettings, LinkId};
 use rattleback_dynamics::{
-    Body, BodyId, Event, FreeMotion, Multibody, MultibodyId, Registry, ShapePart, Signal,
-    Simulator, Targets, World,
+    Body, BodyId, Event, FreeMotion, Multibody, MultibodyId, Registry, ShapePart, Signal, Simulator, Targets,
+    World,
 };
 use rattleback_geometry::{Pose, Shape};
 
 /// A ball of 2 kg that slides along x, as a multibody in a world without gravity.
 fn slider(world: &mut World) -> (MultibodyId, BodyId) {
     let inertia = DMat3::from_diagonal(DVec3::splat(0.01));
-    let ball = Link::new("ball", None, PrismaticJoint { axis: DVec3::X }).with_mass(2.0, DVec3::ZERO, inertia);
+    let ball =
+        Link::new("ball", None, PrismaticJoint { axis: DVec3::X }).with_mass(2.0, DVec3::ZERO, inertia);
     let mechanism = Mechanism::new(LinkTree::new(vec![ball]).unwrap());
     let shape = Shape::sphere(0.1).unwrap();
     let id = world.add_multibody(Multibody::new(mechanism).with_part("ball", shape).unwrap()).unwrap();
@@ -66,7 +67,8 @@ fn forces_and_springs_move_links_as_the_closed_forms_say() {
 #[test]
 fn a_spring_of_the_world_is_a_spring_of_the_joint() {
     let inertia = DMat3::from_diagonal(DVec3::splat(0.01));
-    let ball = || Link::new("ball", None, PrismaticJoint { axis: DVec3::X }).with_mass(2.0, DVec3::ZERO, inertia);
+    let ball =
+        || Link::new("ball", None, PrismaticJoint { axis: DVec3::X }).with_mass(2.0, DVec3::ZERO, inertia);
     let mut own = Mechanism::new(LinkTree::new(vec![ball()]).unwrap());
     own.add_element(Element::Spring { axis: 0, stiffness: 50.0, rest: 0.0 }).unwrap();
     own.set_gravity(DVec3::ZERO);
@@ -101,7 +103,8 @@ fn a_spring_of_the_world_is_a_spring_of_the_joint() {
 fn dry_friction_sticks_against_forces_of_the_world() {
     let inertia = DMat3::from_diagonal(DVec3::splat(0.01));
     for (force, holds) in [(0.999, true), (1.001, false)] {
-        let ball = Link::new("ball", None, PrismaticJoint { axis: DVec3::X }).with_mass(2.0, DVec3::ZERO, inertia);
+        let ball =
+            Link::new("ball", None, PrismaticJoint { axis: DVec3::X }).with_mass(2.0, DVec3::ZERO, inertia);
         let mut mechanism = Mechanism::new(LinkTree::new(vec![ball]).unwrap());
         mechanism.add_friction(Friction { axis: 0, force: 1.0 }).unwrap();
         let mut world = World::weightless();
@@ -120,7 +123,8 @@ fn dry_friction_sticks_against_forces_of_the_world() {
 #[test]
 fn limits_report_when_they_are_reached() {
     let inertia = DMat3::from_diagonal(DVec3::splat(0.01));
-    let mass = Link::new("mass", None, PrismaticJoint { axis: DVec3::Z }).with_mass(1.0, DVec3::ZERO, inertia);
+    let mass =
+        Link::new("mass", None, PrismaticJoint { axis: DVec3::Z }).with_mass(1.0, DVec3::ZERO, inertia);
     let mut mechanism = Mechanism::new(LinkTree::new(vec![mass]).unwrap());
     mechanism.add_limit(Limit { axis: 0, range: [-0.5, 1.0], restitution: 0.0 }).unwrap();
     let mut world = World::default();
@@ -144,11 +148,13 @@ fn limits_report_when_they_are_reached() {
 fn methods_keep_their_memory_between_steps() {
     let library = |name: &str| Method::Library { name: name.into() };
     let adaptive = Method::AdaptiveRungeKutta4 { tolerance: 1e-8 };
-    let methods = [Method::Gauss, Method::RungeKutta4, adaptive, library("dormand-prince"), library("bulirsch-stoer")];
+    let methods =
+        [Method::Gauss, Method::RungeKutta4, adaptive, library("dormand-prince"), library("bulirsch-stoer")];
     for method in methods {
         let hinge = |k: usize| {
             let at = if k == 0 { DVec3::ZERO } else { -DVec3::Z };
-            rod(Link::new(k.to_string(), k.checked_sub(1), RevoluteJoint { axis: DVec3::Y }).at(at, DQuat::IDENTITY))
+            rod(Link::new(k.to_string(), k.checked_sub(1), RevoluteJoint { axis: DVec3::Y })
+                .at(at, DQuat::IDENTITY))
         };
         let mut alone = Mechanism::new(LinkTree::new((0..3).map(hinge).collect()).unwrap());
         alone.set_method(&method).unwrap();
@@ -178,7 +184,8 @@ fn impulse_goes_on_while_links_move() {
     let resting = world.add_body(Body::dynamic().at(3.0, 0.0, -2.899).with_shape(box_)).unwrap();
     let hinge = |k: usize| {
         let at = if k == 0 { DVec3::ZERO } else { -DVec3::Z };
-        rod(Link::new(format!("rod {k}"), k.checked_sub(1), RevoluteJoint { axis: DVec3::Y }).at(at, DQuat::IDENTITY))
+        rod(Link::new(format!("rod {k}"), k.checked_sub(1), RevoluteJoint { axis: DVec3::Y })
+            .at(at, DQuat::IDENTITY))
     };
     let mut arm = Mechanism::new(LinkTree::new((0..2).map(hinge).collect()).unwrap());
     arm.set_state(&[1.5, 0.0], &[0.0; 2]).unwrap();

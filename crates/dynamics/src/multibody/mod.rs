@@ -43,9 +43,7 @@ pub use kinematics::{Workspace, forward_kinematics, forward_velocities};
 pub use lanes::Lanes;
 pub use linear::{Matrix, Symmetric, Vector};
 pub use mass_matrix::MassMatrix;
-pub use mechanism::{
-    Mechanism, MechanismError, MechanismParts, MechanismReadout, Redundancy, StepReport,
-};
+pub use mechanism::{Mechanism, MechanismError, MechanismParts, MechanismReadout, Redundancy, StepReport};
 pub use momentum::{
     CentroidalMomentum, center_of_mass, external_power, joint_power, kinetic_energy, momentum,
     potential_energy,

@@ -178,8 +178,7 @@ impl World {
         q.extend(pose.rotation.to_array());
         let mut v = (back * motion.velocity_at(pose.translation)).to_array().to_vec();
         v.extend((back * motion.omega).to_array());
-        let joint =
-            TreeJoint { kind: Arc::new(FreeJoint), q, v, limits: Vec::new(), frictions: Vec::new() };
+        let joint = TreeJoint { kind: Arc::new(FreeJoint), q, v, limits: Vec::new(), frictions: Vec::new() };
         Ok(Branch {
             body,
             parent: None,
@@ -393,8 +392,7 @@ fn tree_joint(joint: &NamedJoint<'_>, motion: &JointMotion, reversed: bool) -> R
         return Ok(tree);
     }
     if let Some(own) = joint.as_kind::<Prismatic>() {
-        let mut tree =
-            made(Arc::new(PrismaticJoint { axis }), vec![motion.translation.z], vec![slide.z]);
+        let mut tree = made(Arc::new(PrismaticJoint { axis }), vec![motion.translation.z], vec![slide.z]);
         tree.limits.extend(range(own.limited, own.min, own.max).map(|range| (0, range)));
         tree.frictions.extend((own.friction > 0.0).then_some((0, own.friction)));
         return Ok(tree);
@@ -433,11 +431,10 @@ fn universal(own: &Universal, motion: &JointMotion, reversed: bool) -> TreeJoint
     let b = DMat3::from_quat(motion.rotation);
     let (alpha, beta) = (b.x_axis.y.atan2(b.x_axis.x), b.y_axis.z.atan2(b.z_axis.z));
     let rates = [motion.angular_velocity.z, motion.angular_velocity.dot(b.x_axis)];
-    let limits = [(own.first_limited, own.first_min, own.first_max), (
-        own.second_limited,
-        own.second_min,
-        own.second_max,
-    )];
+    let limits = [
+        (own.first_limited, own.first_min, own.first_max),
+        (own.second_limited, own.second_min, own.second_max),
+    ];
     // Turned about, the second axis comes first.
     let order = if reversed { [1, 0] } else { [0, 1] };
     let (first, second) = if reversed { (-DVec3::X, -DVec3::Z) } else { (DVec3::Z, DVec3::X) };

@@ -43,7 +43,8 @@ impl World {
         connections: &[Connection],
     ) -> Result<Vec<BodyId>, Error> {
         self.remove_multibody(id)?;
-        let made: Vec<BodyId> = bodies.into_iter().map(|body| self.add_body(body)).collect::<Result<_, _>>()?;
+        let made: Vec<BodyId> =
+            bodies.into_iter().map(|body| self.add_body(body)).collect::<Result<_, _>>()?;
         for connection in connections {
             self.connect(connection, &made)?;
         }
@@ -234,7 +235,12 @@ fn world_joint(link: &Link, first: usize, q: &[f64], mechanism: &Mechanism) -> R
             let (z, x) = (vector(0), vector(3));
             (Box::new(joint), DQuat::from_mat3(&DMat3::from_cols(x, z.cross(x), z)).normalize(), None)
         }
-        _ => return Err(refuse(&link.name, "bodies have no joint of this kind, with its limits and friction")),
+        _ => {
+            return Err(refuse(
+                &link.name,
+                "bodies have no joint of this kind, with its limits and friction",
+            ));
+        }
     }))
 }
 

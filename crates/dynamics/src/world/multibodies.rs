@@ -5,9 +5,9 @@
 //! rigid bodies; at the end the link bodies get the poses and velocities of forward kinematics. A failure in any stage puts everything back.
 
 use super::ledger::{WorkEntry, WorkSource};
+use super::link_forces::{LoadedBodies, is_everywhere};
 use super::multibody::{ColliderOwner, LinkBody, LinkId, Multibody, MultibodyRecord, label};
 use super::view_multibody::{MultibodyMut, MultibodyRef};
-use super::link_forces::{LoadedBodies, is_everywhere};
 use super::{Body, BodyId, Event, HandleMap, MultibodyId, Path, ShapeId, Status, World};
 use crate::error::Error;
 use crate::force::{ForceAccumulator, ForceContext};
@@ -244,10 +244,12 @@ impl World {
                 record.link_power = [0.0; 2];
                 advance(mechanism, before, hits, dt, None)
             };
-            failure = done
-                .and_then(|()| record.refresh())
-                .err()
-                .map(|source| Error::MultibodyStep { multibody: id, time: start, dt, source });
+            failure = done.and_then(|()| record.refresh()).err().map(|source| Error::MultibodyStep {
+                multibody: id,
+                time: start,
+                dt,
+                source,
+            });
         }
         self.multibodies = multibodies;
         for (_, record) in self.multibodies.records.iter_mut() {

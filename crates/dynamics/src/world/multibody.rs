@@ -301,9 +301,7 @@ impl MultibodyRecord {
             (WorkCategory::Force, field),
             (WorkCategory::Joint, left),
         ];
-        posts
-            .into_iter()
-            .filter(|(_, joules)| *joules != 0.0)
+        posts.into_iter().filter(|(_, joules)| *joules != 0.0)
     }
 
     /// (link, from its frame to the principal frame of its body) ⇒ state of the body.

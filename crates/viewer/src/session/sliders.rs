@@ -25,10 +25,15 @@ pub fn sliders(world: &World) -> Vec<Slider> {
     let mut found = Vec::new();
     for multibody in world.iter_multibodies() {
         let (tree, mechanism) = (multibody.tree(), multibody.mechanism());
-        for (index, link) in tree.links().iter().enumerate().filter(|(_, link)| link.joint.velocities_are_rates()) {
+        for (index, link) in
+            tree.links().iter().enumerate().filter(|(_, link)| link.joint.velocities_are_rates())
+        {
             let (positions, velocities) = (tree.positions_of(index), tree.velocities_of(index));
             let mut columns = [Column::default(); 6];
-            link.joint.motion_subspace(&multibody.all_positions()[positions.clone()], &mut columns[..velocities.len()]);
+            link.joint.motion_subspace(
+                &multibody.all_positions()[positions.clone()],
+                &mut columns[..velocities.len()],
+            );
             for k in 0..velocities.len() {
                 let angle = columns[k].angular != Column::default().angular;
                 let wide = if angle { std::f64::consts::PI } else { 1.0 };
@@ -72,7 +77,10 @@ impl Slider {
         let (mut q, mut v) = (multibody.all_positions().to_vec(), multibody.all_velocities().to_vec());
         q[self.position] = value.clamp(self.range[0], self.range[1]);
         v[self.velocity] = 0.0;
-        world.multibody_mut(self.multibody).and_then(|mut multibody| multibody.set_state(&q, &v)).map_err(refuse)
+        world
+            .multibody_mut(self.multibody)
+            .and_then(|mut multibody| multibody.set_state(&q, &v))
+            .map_err(refuse)
     }
 }
 

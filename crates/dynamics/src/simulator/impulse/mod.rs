@@ -251,7 +251,8 @@ impl Impulse {
         }
         let stale = self.revision != Some(world.revision()) || self.partition_set.is_stale(world, gravity);
         // Links of multibodies have another path in every step.
-        let follows = world.driven().is_empty() || (!stale && self.partition_set.follow_links(world, start)?);
+        let follows =
+            world.driven().is_empty() || (!stale && self.partition_set.follow_links(world, start)?);
         if stale || !follows {
             self.partition_set.build(world, &self.settings, gravity)?;
         }
