@@ -8,7 +8,7 @@
 //   peer_speed ROUNDS OUT/ROBOT.links...                   OUT as dump_models.py wrote it
 //
 // The library of the package does the work, so its instructions are those it was built for. Prints lines "robot algorithm ns". Pinocchio runs in both
-// frame conventions; the faster counts. MuJoCo reads the URDF beside the file where it accepts it.
+// frame conventions; the faster counts. MuJoCo reads the same links from the MJCF beside the file.
 #include <mujoco/mujoco.h>
 
 #include <chrono>
@@ -94,7 +94,7 @@ int main(int count, char** arguments) {
         }
         report("rnea", best(rounds, calls, [&](int k) { pinocchio::rnea(model, data, q[k % states], v[k % states], f[k % states]); }));
         char complaint[1000] = "";
-        mjModel* m = mj_loadXML((path.substr(0, path.size() - 5) + "urdf").c_str(), nullptr, complaint, sizeof complaint);
+        mjModel* m = mj_loadXML((path.substr(0, path.size() - 5) + "mjcf.xml").c_str(), nullptr, complaint, sizeof complaint);
         if (!m) {
             std::fprintf(stderr, "MuJoCo, %s: %s\n", name.c_str(), complaint);
             continue;

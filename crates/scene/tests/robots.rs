@@ -2,10 +2,11 @@
 
 use crate::double_double::DoubleDouble;
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::Registry;
 use rattleback_dynamics::multibody::{
     Link, LinkTree, MassMatrix, Scalar, Workspace, forward_dynamics, forward_kinematics, inverse_dynamics,
 };
+use rattleback_dynamics::world::LedgerSettings;
+use rattleback_dynamics::{Event, FreeMotion, Properties, Registry, Simulator, World};
 use rattleback_scene::robot::{Base, RobotModel, RobotOptions};
 use rattleback_scene::{FileAccess, Scene, SceneError};
 use std::f64::consts::PI;
@@ -337,6 +338,46 @@ fn a_robot_is_a_scene() {
     assert!((omega - expected).abs() < 1e-3 * expected, "{omega} {expected}");
     let again = Scene::parse(&scene.to_toml(), "pendulum.toml").unwrap();
     assert_eq!(again.to_toml(), scene.to_toml());
+}
+
+/// A robot whose pose in the file lies beyond its limits, as gymnasium's ant: put on them, it falls without gaining energy, as bodies with joints and as a
+/// multibody.
+#[test]
+fn poses_beyond_limits_bring_no_energy() {
+    let leg = |name: &str, x: f64| {
+        format!(
+            "<body name='{name}' pos='{x} 0 0'><joint name='{name}' type='hinge' axis='0 1 0' range='30 70'/>\
+             <geom type='capsule' fromto='0 0 0 {x} 0 0' size='0.05'/></body>"
+        )
+    };
+    let text = format!(
+        "<mujoco><worldbody><body name='torso' pos='0 0 5'><freejoint/><geom type='sphere' size='0.2'/>{}{}</body></worldbody></mujoco>",
+        leg("left", -0.3),
+        leg("right", 0.3)
+    );
+    let scene = Scene::parse(&text, "ant.xml").unwrap();
+    let run = |world: &mut World, simulator: &mut dyn Simulator, what: &str| {
+        world.open_energy_ledger(LedgerSettings::default()).unwrap();
+        let start = world.readout().energy();
+        for _ in 0..40 {
+            simulator.step(world, 1.0 / 240.0).unwrap();
+            for event in world.events() {
+                assert!(!matches!(event, Event::EnergyGained { .. }), "{what}: {event:?}");
+            }
+        }
+        let gained = world.readout().energy() - start;
+        assert!(gained < 1e-6 * start, "{what}: {gained} J");
+    };
+    let registry = Registry::default();
+    for name in ["realtime", "constraint"] {
+        let mut world = scene.build(&registry).unwrap().world;
+        let mut simulator = registry.simulators.make(name, &Properties::new()).unwrap();
+        run(&mut world, &mut *simulator, name);
+    }
+    let mut world = World::default();
+    let multibody = mjcf(&text).to_multibody(&mut world).unwrap();
+    world.add_multibody(multibody).unwrap();
+    run(&mut world, &mut FreeMotion::default(), "multibody");
 }
 
 fn numbers(value: &serde_json::Value) -> Vec<f64> {

@@ -43,7 +43,7 @@ pub fn inverse_dynamics<T: Scalar>(
         let mut a = parent.at(link.arm) + link.bias;
         match node.form {
             ShortForm::Rotation { .. } | ShortForm::AlignedRotation { .. } => {
-                a.angular += axes[at].s.angular * accelerations[at]
+                a.angular += axes[at].s.angular * accelerations[at];
             }
             ShortForm::Translation { .. } => a.linear += axes[at].s.linear * accelerations[at],
             ShortForm::General => {
@@ -67,7 +67,7 @@ pub fn inverse_dynamics<T: Scalar>(
         let at = node.velocity as usize;
         match node.form {
             ShortForm::Rotation { .. } | ShortForm::AlignedRotation { .. } => {
-                forces[at] = axes[at].s.angular.dot(force.torque)
+                forces[at] = axes[at].s.angular.dot(force.torque);
             }
             ShortForm::Translation { .. } => forces[at] = axes[at].s.linear.dot(force.force),
             ShortForm::General => {
