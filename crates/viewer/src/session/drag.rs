@@ -168,7 +168,22 @@ mod tests {
         let in_link = world.body(body).unwrap().pose().inverse_point(point);
         let mut drags = Drags::default();
         drags.grab(1, world, body, point, false).unwrap();
-        let target = point + DVec3::new(0.02, 0.01, 0.03);
+        // A place that it can reach: where another pose has it.
+        let id = world.iter_multibodies().next().unwrap().id();
+        let (q, limits) = {
+            let arm = world.multibody(id).unwrap();
+            (arm.all_positions().to_vec(), arm.mechanism().limits().to_vec())
+        };
+        let mut other: Vec<f64> = q.iter().map(|q| q + 0.1).collect();
+        for limit in limits {
+            let [low, high] = limit.range;
+            let place = world.multibody(id).unwrap().tree().position_of_velocity(limit.axis).unwrap();
+            other[place] = q[place] + 0.1 * (0.5 * (low + high) - q[place]).clamp(-1.0, 1.0);
+        }
+        let at_rest = vec![0.0; world.multibody(id).unwrap().all_velocities().len()];
+        world.multibody_mut(id).unwrap().set_state(&other, &at_rest).unwrap();
+        let target = world.body(body).unwrap().pose().point(in_link);
+        world.multibody_mut(id).unwrap().set_state(&q, &at_rest).unwrap();
         drags.drag(1, world, target).unwrap();
         let there = world.body(body).unwrap().pose().point(in_link);
         assert!((there - target).length() < 1e-5, "{there} {target}");
