@@ -109,7 +109,7 @@ fn limbs(lengths: &[usize], floating: bool) -> Vec<Link> {
 fn chain(count: usize) -> Vec<Link> {
     let inertia = DMat3::from_diagonal(DVec3::new(0.002, 0.002, 0.0004));
     let link = |k: usize| {
-        let axis = if k % 2 == 0 { DVec3::Y } else { DVec3::X };
+        let axis = if k.is_multiple_of(2) { DVec3::Y } else { DVec3::X };
         let place = DVec3::new(0.0, 0.0, if k == 0 { 0.0 } else { -0.2 });
         Link::new(k.to_string(), k.checked_sub(1), RevoluteJoint { axis })
             .at(place, DQuat::IDENTITY)
