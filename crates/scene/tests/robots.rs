@@ -410,12 +410,11 @@ fn places(robot: &RobotModel, dump: &serde_json::Value) -> (Vec<usize>, Vec<usiz
 const TOLERANCE: f64 = 1e-9;
 
 /// Accelerations with 106 bits: shows whose error a difference is.
-fn reference(robot: &RobotModel, q: &[f64], v: &[f64], f: &[f64]) -> Vec<f64> {
-    let (tree, wide) =
-        (robot.multibody(), |x: &[f64]| x.iter().map(|x| DoubleDouble::splat(*x)).collect::<Vec<_>>());
+fn reference(tree: &LinkTree, gravity: DVec3, [q, v, f]: [&[f64]; 3]) -> Vec<f64> {
+    let wide = |x: &[f64]| x.iter().map(|x| DoubleDouble::splat(*x)).collect::<Vec<_>>();
     let mut a = vec![DoubleDouble::default(); tree.velocity_count()];
     let state = (&wide(q)[..], &wide(v)[..], &wide(f)[..]);
-    forward_dynamics(tree, &mut Workspace::new(tree), state, None, robot.gravity(), &mut a).unwrap();
+    forward_dynamics(tree, &mut Workspace::new(tree), state, None, gravity, &mut a).unwrap();
     a.into_iter().map(|a| a.high).collect()
 }
 
@@ -461,13 +460,15 @@ fn peer_tree(dump: &serde_json::Value) -> LinkTree {
         let rotation = DQuat::from_slice(&numbers(&value["rotation"])).normalize();
         let inertia = DMat3::from_cols_slice(&numbers(&value["inertia"]));
         let mass = value["mass"].as_f64().unwrap();
-        link.at(vector(&value["position"]), rotation).with_mass(mass, vector(&value["center"]), inertia)
+        let mut link =
+            link.at(vector(&value["position"]), rotation).with_mass(mass, vector(&value["center"]), inertia);
+        link.armature = value["armature"].as_f64().unwrap();
+        link
     };
     let links = dump["links"].as_array().unwrap().iter().map(link).collect();
     let mut links: Vec<Link> = links;
     for (index, link) in links.iter_mut().enumerate() {
         link.name = format!("{} {index}", link.name);
-        link.armature = 1.0;
     }
     LinkTree::new(links).unwrap()
 }
@@ -555,8 +556,11 @@ fn real_robots_agree_with_their_peers() {
             let accelerations = robot.accelerations(&q, &v, &f).unwrap();
             worst_a = worst_a.max(difference(&accelerations, &a));
             if difference(&accelerations, &a) > 0.1 * TOLERANCE {
-                let exact = reference(&robot, &q, &v, &f);
+                let exact = reference(tree, robot.gravity(), [&q, &v, &f]);
                 own_error = own_error.max(difference(&accelerations, &exact));
+                // The peer by the numbers of its own model.
+                let [q, v, f, a] = ["q", "v", "f", "a"].map(|key| numbers(&state[key]));
+                let exact = reference(&peer_tree(&dump), robot.gravity(), [&q, &v, &f]);
                 peer_error = peer_error.max(difference(&a, &exact));
             }
             let mut forces = vec![0.0; n];
@@ -587,7 +591,8 @@ fn real_robots_agree_with_their_peers() {
             String::new()
         };
         // A peer whose own accelerations are farther from the reference than the tolerance is none: iCub moves point masses by joints whose axes
-        // meet in one point, so its mass matrix is singular but for rounding (condition up to 2e14).
+        // meet in one point, so its mass matrix is singular but for rounding (condition up to 2e14), and both lose as many digits. The fruit fly fails here
+        // (2.8e-9): with the peer's inertias q̈ agrees to 2e-15, but read from its meshes the tensor of a tarsus differs by 8e-8 from MuJoCo's.
         let is_oracle = peer_error <= TOLERANCE;
         let fails = (is_oracle && worst_a > TOLERANCE)
             || worst_r > TOLERANCE
