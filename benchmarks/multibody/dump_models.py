@@ -1,4 +1,4 @@
-"""Writes robots with random states and the answers of Pinocchio and MuJoCo as JSON, for `cargo run --release --bin multibody_peers`.
+"""Writes robots with random states and the answers of Pinocchio and MuJoCo as JSON, for `cargo run --release` here.
 
     python -m venv VENV && VENV/bin/pip install pin mujoco example-robot-data dm-control gymnasium
     VENV/bin/python dump_models.py OUT [--states 1000]
@@ -16,6 +16,7 @@ import json
 import pathlib
 import shutil
 import site
+import sys
 
 import mujoco
 import numpy as np
@@ -310,9 +311,38 @@ def dump_mujoco(name, path, out, states):
     return model.nv
 
 
+def mjcf(name, links):
+    """The same tree for MuJoCo, whose URDF reader refuses some robots."""
+    text = lambda values: " ".join(map(repr, map(float, values)))
+
+    def body(index):
+        link = links[index]
+        x, y, z, w = link["rotation"]
+        inertia = np.reshape(link["inertia"], (3, 3))
+        moments = [inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]]
+        joint = {"free": "<freejoint/>", "fixed": ""}.get(link["joint"])
+        if joint is None:
+            kind = {"revolute": "hinge", "prismatic": "slide"}[link["joint"]]
+            joint = f'<joint type="{kind}" axis="{text(link["axis"])}" limited="false"/>'
+        children = "".join(body(k) for k in range(index + 1, len(links)) if links[k]["parent"] == index)
+        return (
+            f'<body pos="{text(link["position"])}" quat="{text([w, x, y, z])}">{joint}<inertial pos="{text(link["center"])}"'
+            f' mass="{link["mass"]!r}" fullinertia="{text(moments)}"/>{children}</body>'
+        )
+
+    roots = "".join(body(k) for k in range(len(links)) if links[k]["parent"] < 0)
+    return f'<mujoco model="{name}"><compiler balanceinertia="true"/><worldbody>{roots}</worldbody></mujoco>'
+
+
 def write(out, name, peer, gravity, links, records, masses, source):
     content = {"name": name, "peer": peer, "gravity": gravity, "links": links, "states": records, "masses": masses}
     content |= source
+    if peer == "pinocchio":
+        # The same for `peer_speed.cpp`.
+        fields = lambda l: [l["parent"], l["joint"], *(l["axis"] or [0, 0, 0]), *l["rotation"], *l["position"], l["mass"], *l["center"], *l["inertia"]]
+        sys.setrecursionlimit(10_000)
+        (out / f"{name}.mjcf.xml").write_text(mjcf(name, links))
+        (out / f"{name}.links").write_text("".join(" ".join(map(str, fields(link))) + "\n" for link in links))
     (out / f"{name}.json").write_text(json.dumps(content))
 
 

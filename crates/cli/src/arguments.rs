@@ -462,6 +462,8 @@ pub enum Bench {
     Spaces(BenchSpaces),
     /// The scenes of the event-driven simulator.
     Impulse(BenchImpulse),
+    /// Algorithms of articulated bodies in joint coordinates: time per call, growth, four states at a time.
+    Multibody(BenchMultibody),
     /// Frames that a client of the viewer receives while a heap of bodies is simulated.
     Viewer {
         /// Number of bodies.
@@ -474,6 +476,16 @@ pub enum Bench {
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
         threads: Option<u32>,
     },
+}
+
+/// Options of `bench multibody`.
+#[derive(Debug, Args)]
+pub struct BenchMultibody {
+    /// Robots (URDF or MJCF) instead of the built-in ones.
+    pub files: Vec<PathBuf>,
+    /// Rounds of which the fastest counts.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub rounds: u32,
 }
 
 /// Options of `bench impulse`.

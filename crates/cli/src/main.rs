@@ -6,6 +6,7 @@
 mod arguments;
 mod bench;
 mod bench_impulse;
+mod bench_multibody;
 mod bench_spaces;
 mod bench_viewer;
 mod bowling;
@@ -90,6 +91,7 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Bench { benchmark: Bench::Impulse(options) } => {
             bench_impulse::impulse(&options, &registry, out)
         }
+        Command::Bench { benchmark: Bench::Multibody(options) } => bench_multibody::multibody(&options, out),
         Command::Bench { benchmark: Bench::Viewer { bodies, seconds, threads } } => {
             bench_viewer::viewer(bodies, seconds, threads, out)
         }

@@ -88,6 +88,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// Something cannot become part of a multibody, or of rigid bodies with joints.
+    #[error("{what} cannot be converted: {reason}")]
+    Assembly {
+        /// The joint, link or multibody.
+        what: String,
+        /// Why.
+        reason: String,
+    },
     /// The body represents a link of a multibody or an element of a part, which alone moves it.
     #[error("{body} is {owner}; {operation} is refused, change its owner instead")]
     OwnedBody {

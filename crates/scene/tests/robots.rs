@@ -1,8 +1,12 @@
 //! Robots from URDF and MJCF: closed forms, hostile files, and real robots against Pinocchio and MuJoCo.
 
-use glam::DVec3;
-use rattleback_dynamics::Registry;
-use rattleback_dynamics::multibody::{Workspace, forward_kinematics, inverse_dynamics};
+use crate::double_double::DoubleDouble;
+use glam::{DMat3, DQuat, DVec3};
+use rattleback_dynamics::multibody::{
+    Link, LinkTree, MassMatrix, Scalar, Workspace, forward_dynamics, forward_kinematics, inverse_dynamics,
+};
+use rattleback_dynamics::world::LedgerSettings;
+use rattleback_dynamics::{Event, FreeMotion, Properties, Registry, Simulator, World};
 use rattleback_scene::robot::{Base, RobotModel, RobotOptions};
 use rattleback_scene::{FileAccess, Scene, SceneError};
 use std::f64::consts::PI;
@@ -336,6 +340,46 @@ fn a_robot_is_a_scene() {
     assert_eq!(again.to_toml(), scene.to_toml());
 }
 
+/// A robot whose pose in the file lies beyond its limits, as gymnasium's ant: put on them, it falls without gaining energy, as bodies with joints and as a
+/// multibody.
+#[test]
+fn poses_beyond_limits_bring_no_energy() {
+    let leg = |name: &str, x: f64| {
+        format!(
+            "<body name='{name}' pos='{x} 0 0'><joint name='{name}' type='hinge' axis='0 1 0' range='30 70'/>\
+             <geom type='capsule' fromto='0 0 0 {x} 0 0' size='0.05'/></body>"
+        )
+    };
+    let text = format!(
+        "<mujoco><worldbody><body name='torso' pos='0 0 5'><freejoint/><geom type='sphere' size='0.2'/>{}{}</body></worldbody></mujoco>",
+        leg("left", -0.3),
+        leg("right", 0.3)
+    );
+    let scene = Scene::parse(&text, "ant.xml").unwrap();
+    let run = |world: &mut World, simulator: &mut dyn Simulator, what: &str| {
+        world.open_energy_ledger(LedgerSettings::default()).unwrap();
+        let start = world.readout().energy();
+        for _ in 0..40 {
+            simulator.step(world, 1.0 / 240.0).unwrap();
+            for event in world.events() {
+                assert!(!matches!(event, Event::EnergyGained { .. }), "{what}: {event:?}");
+            }
+        }
+        let gained = world.readout().energy() - start;
+        assert!(gained < 1e-6 * start, "{what}: {gained} J");
+    };
+    let registry = Registry::default();
+    for name in ["realtime", "constraint"] {
+        let mut world = scene.build(&registry).unwrap().world;
+        let mut simulator = registry.simulators.make(name, &Properties::new()).unwrap();
+        run(&mut world, &mut *simulator, name);
+    }
+    let mut world = World::default();
+    let multibody = mjcf(&text).to_multibody(&mut world).unwrap();
+    world.add_multibody(multibody).unwrap();
+    run(&mut world, &mut FreeMotion::default(), "multibody");
+}
+
 fn numbers(value: &serde_json::Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
 }
@@ -364,14 +408,100 @@ fn places(robot: &RobotModel, dump: &serde_json::Value) -> (Vec<usize>, Vec<usiz
 
 /// Largest relative difference of q̈.
 const TOLERANCE: f64 = 1e-9;
-/// Robots that miss it, what they reach, and why.
-const EXCEPTIONS: [(&str, f64); 2] = [
-    // Wrists and neck have mass but no inertia: the mass matrix has a condition of up to 2e14, and Pinocchio's own accelerations have a
-    // residual of 2e-6. Inverse dynamics agrees to 2e-15.
-    ("icub", 1e-4),
-    // Bodies of 1e-10 kg·m² whose mass follows from meshes. The cause is not known: neither the condition (1e3) nor the moments (2e-12) explain it.
-    ("mj_fruitfly", 1e-8),
-];
+
+/// Accelerations with 106 bits: shows whose error a difference is.
+fn reference(tree: &LinkTree, gravity: DVec3, [q, v, f]: [&[f64]; 3]) -> Vec<f64> {
+    let wide = |x: &[f64]| x.iter().map(|x| DoubleDouble::splat(*x)).collect::<Vec<_>>();
+    let mut a = vec![DoubleDouble::default(); tree.velocity_count()];
+    let state = (&wide(q)[..], &wide(v)[..], &wide(f)[..]);
+    forward_dynamics(tree, &mut Workspace::new(tree), state, None, gravity, &mut a).unwrap();
+    a.into_iter().map(|a| a.high).collect()
+}
+
+/// Backward error of accelerations, |M q̈ + h − τ| in parts of |M| |q̈| + |h| + |τ|, the largest component: by how much the equations of motion would have to
+/// be other ones for q̈ to be exact.
+fn backward_error(
+    robot: &RobotModel,
+    work: &mut Workspace<f64>,
+    (q, v, f): (&[f64], &[f64], &[f64]),
+    a: &[f64],
+) -> f64 {
+    let (tree, n) = (robot.multibody(), a.len());
+    let (mut forces, mut bias, mut dense) = (vec![0.0; n], vec![0.0; n], vec![0.0; n * n]);
+    inverse_dynamics(tree, work, (q, v, a), None, robot.gravity(), &mut forces).unwrap();
+    inverse_dynamics(tree, work, (q, v, &vec![0.0; n]), None, robot.gravity(), &mut bias).unwrap();
+    let mut mass = MassMatrix::new(tree);
+    mass.compute(tree, work, q).unwrap();
+    mass.write_dense(&mut dense);
+    let size = |k: usize| {
+        let inertial: f64 = (0..n).map(|j| (dense[k * n + j] * a[j]).abs()).sum();
+        inertial + bias[k].abs() + f[k].abs()
+    };
+    (0..n).map(|k| (forces[k] - f[k]).abs() / size(k)).fold(0.0, f64::max)
+}
+
+/// The tree that the peer has, from its dump.
+fn peer_tree(dump: &serde_json::Value) -> LinkTree {
+    use rattleback_dynamics::multibody::joint::{
+        FixedJoint, FreeJoint, PrismaticJoint, RevoluteJoint, SphericalJoint,
+    };
+    let vector = |value: &serde_json::Value| DVec3::from_slice(&numbers(value));
+    let link = |value: &serde_json::Value| {
+        let parent = value["parent"].as_i64().and_then(|parent| usize::try_from(parent).ok());
+        let name = value["name"].as_str().unwrap();
+        let axis = || vector(&value["axis"]).normalize();
+        let link = match value["joint"].as_str() {
+            Some("revolute") => Link::new(name, parent, RevoluteJoint { axis: axis() }),
+            Some("prismatic") => Link::new(name, parent, PrismaticJoint { axis: axis() }),
+            Some("spherical") => Link::new(name, parent, SphericalJoint),
+            Some("free") => Link::new(name, parent, FreeJoint),
+            _ => Link::new(name, parent, FixedJoint),
+        };
+        let rotation = DQuat::from_slice(&numbers(&value["rotation"])).normalize();
+        let inertia = DMat3::from_cols_slice(&numbers(&value["inertia"]));
+        let mass = value["mass"].as_f64().unwrap();
+        let mut link =
+            link.at(vector(&value["position"]), rotation).with_mass(mass, vector(&value["center"]), inertia);
+        link.armature = value["armature"].as_f64().unwrap();
+        link
+    };
+    let links = dump["links"].as_array().unwrap().iter().map(link).collect();
+    let mut links: Vec<Link> = links;
+    for (index, link) in links.iter_mut().enumerate() {
+        link.name = format!("{} {index}", link.name);
+    }
+    LinkTree::new(links).unwrap()
+}
+
+/// The link whose inertia differs most from the peer's, of trees with the same links: relative differences of the centre of mass (in radii of gyration) and of
+/// the tensor, along the axes of the world.
+fn worst_inertia(robot: &RobotModel, dump: &serde_json::Value, q: &[f64]) -> String {
+    let (ours, theirs) = (robot.multibody(), peer_tree(dump));
+    if ours.links().len() != theirs.links().len() || ours.position_count() != theirs.position_count() {
+        return "other links".into();
+    }
+    let (mut a, mut b) = (Workspace::<f64>::new(ours), Workspace::<f64>::new(&theirs));
+    forward_kinematics(ours, &mut a, q);
+    forward_kinematics(&theirs, &mut b, q);
+    let place = |tree: &LinkTree, work: &Workspace<f64>, k: usize| {
+        let (link, r) = (&tree.links()[k], work.rotation(k, 0));
+        (work.origin(k, 0) + r * link.center_of_mass, r * link.inertia * r.transpose())
+    };
+    let mut worst = (0.0, String::new());
+    for (k, link) in ours.links().iter().enumerate().filter(|(_, link)| link.mass > 0.0) {
+        let ((c, i), (d, j)) = (place(ours, &a, k), place(&theirs, &b, k));
+        let size = i.abs().to_cols_array().into_iter().fold(0.0, f64::max);
+        let tensor = (i - j).abs().to_cols_array().into_iter().fold(0.0, f64::max) / size;
+        let center = (c - d).length() / (size / link.mass).sqrt();
+        let mass = (link.mass / theirs.links()[k].mass - 1.0).abs();
+        let most = f64::max(tensor, center).max(mass);
+        if most > worst.0 {
+            worst =
+                (most, format!("{}: mass {mass:.1e}, centre {center:.1e}, tensor {tensor:.1e}", link.name));
+        }
+    }
+    worst.1
+}
 
 /// Real robots from packages against Pinocchio and MuJoCo. Needs `benchmarks/multibody/dump_models.py OUT` and RATTLEBACK_ROBOT_DUMPS=OUT.
 #[test]
@@ -412,6 +542,7 @@ fn real_robots_agree_with_their_peers() {
         }
         let (n, mut work) = (tree.velocity_count(), Workspace::<f64>::new(tree));
         let [mut worst_a, mut worst_g, mut worst_r, mut worst_p, mut worst_c] = [0.0_f64; 5];
+        let [mut own_error, mut peer_error] = [0.0_f64; 2];
         for state in states {
             let ours = |key: &str, places: &[usize], count| {
                 let mut all = vec![0.0; count];
@@ -424,13 +555,18 @@ fn real_robots_agree_with_their_peers() {
             let [v, f, a, b, g] = ["v", "f", "a", "b", "g"].map(|key| ours(key, &at_v, n));
             let accelerations = robot.accelerations(&q, &v, &f).unwrap();
             worst_a = worst_a.max(difference(&accelerations, &a));
+            if difference(&accelerations, &a) > 0.1 * TOLERANCE {
+                let exact = reference(tree, robot.gravity(), [&q, &v, &f]);
+                own_error = own_error.max(difference(&accelerations, &exact));
+                // The peer by the numbers of its own model.
+                let [q, v, f, a] = ["q", "v", "f", "a"].map(|key| numbers(&state[key]));
+                let exact = reference(&peer_tree(&dump), robot.gravity(), [&q, &v, &f]);
+                peer_error = peer_error.max(difference(&a, &exact));
+            }
             let mut forces = vec![0.0; n];
             inverse_dynamics(tree, &mut work, (&q, &v, &b), None, robot.gravity(), &mut forces).unwrap();
             worst_g = worst_g.max(difference(&forces, &g));
-            // Residual of our accelerations: M q̈ + h − τ.
-            inverse_dynamics(tree, &mut work, (&q, &v, &accelerations), None, robot.gravity(), &mut forces)
-                .unwrap();
-            worst_r = worst_r.max(difference(&forces, &f));
+            worst_r = worst_r.max(backward_error(&robot, &mut work, (&q, &v, &f), &accelerations));
             if let Some(places) = state["places"].as_object() {
                 forward_kinematics(tree, &mut work, &q);
                 for (body, place) in places {
@@ -445,14 +581,30 @@ fn real_robots_agree_with_their_peers() {
         }
         let mass = robot.center_of_mass(robot.initial_positions()).unwrap().0;
         let worst_m = (mass / dump["mass"].as_f64().unwrap() - 1.0).abs();
-        let known = EXCEPTIONS.iter().find(|(robot, _)| *robot == name);
-        let allowed = known.map_or(TOLERANCE, |(_, allowed)| *allowed);
-        let fails = worst_a > allowed || worst_g > 1e-9 || worst_p > 1e-9 || worst_c > 1e-9 || worst_m > 1e-9;
+        let inertia = if worst_a > 0.1 * TOLERANCE {
+            let q = numbers(&states[0]["q"]);
+            format!(
+                ", from the reference: ours {own_error:.1e}, the peer {peer_error:.1e}; {}",
+                worst_inertia(&robot, &dump, &q)
+            )
+        } else {
+            String::new()
+        };
+        // A peer whose own accelerations are farther from the reference than the tolerance is none: iCub moves point masses by joints whose axes
+        // meet in one point, so its mass matrix is singular but for rounding (condition up to 2e14), and both lose as many digits. The fruit fly fails here
+        // (2.8e-9): with the peer's inertias q̈ agrees to 2e-15, but read from its meshes the tensor of a tarsus differs by 8e-8 from MuJoCo's.
+        let is_oracle = peer_error <= TOLERANCE;
+        let fails = (is_oracle && worst_a > TOLERANCE)
+            || worst_r > TOLERANCE
+            || worst_g > 1e-9
+            || worst_p > 1e-9
+            || worst_c > 1e-9
+            || worst_m > 1e-9;
         bad += usize::from(fails);
         let _ = writeln!(
             report,
-            "{name:16} {n:3} v {:4} states: q̈ {worst_a:.1e}, τ {worst_g:.1e}, residual {worst_r:.1e}, places {worst_p:.1e}, \
-             centre {worst_c:.1e}, mass {worst_m:.1e}, {} warnings{}",
+            "{name:16} {n:3} v {:4} states: q̈ {worst_a:.1e}, τ {worst_g:.1e}, backward error {worst_r:.1e}, places {worst_p:.1e}, \
+             centre {worst_c:.1e}, mass {worst_m:.1e}, {} warnings{inertia}{}",
             states.len(),
             robot.warnings().len(),
             if fails { "  <<<" } else { "" }

@@ -2,6 +2,8 @@
 
 mod chute;
 mod coins;
+#[path = "../../../benchmarks/multibody/src/double_double.rs"]
+mod double_double;
 mod playback;
 mod rolling_stone;
 

@@ -50,7 +50,7 @@ pub enum Command {
         /// Its name.
         scene: String,
     },
-    /// Start to drag a body.
+    /// Start to drag a body: by a spring, or, if it is a link of a multibody and the simulation is paused, by inverse kinematics.
     Grab {
         /// Index of the body.
         body: u32,
@@ -64,6 +64,13 @@ pub enum Command {
     },
     /// End the drag.
     Release,
+    /// Put a joint of a multibody somewhere.
+    Joint {
+        /// Number of the slider, as the scene announces them.
+        slider: u32,
+        /// Position, rad or m.
+        value: f64,
+    },
     /// Go to a state of a recording.
     Seek {
         /// Its number.
@@ -128,6 +135,8 @@ pub mod overlay {
     pub const CELLS: u32 = 64;
     /// Levels of the bounding volume hierarchies of shapes.
     pub const HIERARCHY: u32 = 128;
+    /// Positions of the joints of multibodies.
+    pub const SLIDERS: u32 = 256;
 
     /// Names of overlays ⇒ bits; overlays that the page computes itself have none.
     pub fn bits(names: &[String]) -> u32 {
@@ -141,6 +150,7 @@ pub mod overlay {
                 "joints" => JOINTS,
                 "cells" => CELLS,
                 "hierarchy" => HIERARCHY,
+                "sliders" => SLIDERS,
                 _ => 0,
             }
         })
@@ -169,6 +179,8 @@ pub mod section {
     pub const HIERARCHY: u32 = 9;
     /// Number of the channel in the list that the page sent, number of the component, value: 3 words.
     pub const CHANNELS: u32 = 10;
+    /// Number of the slider, position: 2 words.
+    pub const SLIDERS: u32 = 11;
 }
 
 /// Bytes of words, one after the other.

@@ -241,6 +241,11 @@ impl ForceAccumulator {
         self.wrenches[index] += wrench;
     }
 
+    /// Leaves the loads of the first bodies only.
+    pub(crate) fn truncate(&mut self, bodies: usize) {
+        self.wrenches.truncate(bodies);
+    }
+
     /// The common acceleration, m/s².
     pub const fn uniform_acceleration(&self) -> DVec3 {
         self.uniform

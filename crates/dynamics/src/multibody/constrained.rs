@@ -11,11 +11,13 @@
 
 use super::DynamicsError;
 use super::constraint::{Coupling, LoopClosure, LoopColumns, RowSlices};
-use super::element::{Actuator, Element, Elements, Friction, Limit, Servo};
+use super::element::{Actuator, Element, Elements, Friction, Limit, LimitHit, Servo};
 use super::forward_dynamics::forward_dynamics;
 use super::impulse_response::apply_inverse_mass;
-use super::kinematics::Workspace;
+use super::integration::LinkForces;
+use super::kinematics::{Workspace, forward_velocities};
 use super::row_solver::RowSolver;
+use super::spatial::SpatialForce;
 use super::tree::LinkTree;
 use glam::DVec3;
 use std::sync::Arc;
@@ -53,6 +55,10 @@ pub(super) struct Dynamics {
     /// Joint forces given from outside, and commands of the actuators.
     pub forces: Vec<f64>,
     pub commands: Vec<f64>,
+    /// Forces on the links from outside, along the axes of the world about the origins of the links; empty for none.
+    pub external: Vec<SpatialForce<f64>>,
+    /// Limits that were reached with speed in the last step.
+    pub hits: Vec<LimitHit>,
     /// Speed below which a limit does not bounce, rad/s or m/s.
     pub rest_speed: f64,
     /// +1 or −1: slips that way; 0: sticks.
@@ -90,6 +96,8 @@ impl Dynamics {
             loops: Vec::new(),
             forces: vec![0.0; n],
             commands: Vec::new(),
+            external: Vec::new(),
+            hits: Vec::new(),
             rest_speed: 1e-4,
             slip: Vec::new(),
             held: Vec::new(),
@@ -160,7 +168,16 @@ impl Dynamics {
         for (friction, slip) in self.frictions.iter().zip(&self.slip) {
             self.total[friction.axis] -= friction.force * f64::from(*slip);
         }
-        forward_dynamics(&self.tree, &mut self.work, (q, v, &self.total), None, self.gravity, a)
+        let external = (!self.external.is_empty()).then_some(&self.external[..]);
+        forward_dynamics(&self.tree, &mut self.work, (q, v, &self.total), external, self.gravity, a)
+    }
+
+    /// Evaluates the forces on the links at a state.
+    pub fn load_links(&mut self, (q, v): (&[f64], &[f64]), t: f64, forces: &mut LinkForces<'_>) {
+        forward_velocities(&self.tree, &mut self.work, q, v);
+        self.external.clear();
+        self.external.resize(self.tree.links().len(), SpatialForce::default());
+        forces(t, &self.work, &mut self.external);
     }
 
     /// Joint forces from outside, of actuators and of servos, to `total`.
@@ -328,8 +345,13 @@ impl Dynamics {
         Ok(false)
     }
 
-    /// Puts a state that has just reached an event on it: positions on limits, velocities that vanished to zero, bounces.
-    pub fn meet_event(&mut self, q: &mut [f64], v: &mut [f64], a: &mut [f64]) -> Result<(), DynamicsError> {
+    /// Puts a state that has just reached an event at time t on it: positions on limits, velocities that vanished to zero, bounces.
+    pub fn meet_event(
+        &mut self,
+        (q, v): (&mut [f64], &mut [f64]),
+        a: &mut [f64],
+        t: f64,
+    ) -> Result<(), DynamicsError> {
         for (friction, slip) in self.frictions.iter().zip(&mut self.slip) {
             if f64::from(*slip) * v[friction.axis] < 0.0 {
                 v[friction.axis] = 0.0;
@@ -349,6 +371,8 @@ impl Dynamics {
             q[place] = limit.range[usize::from(side > 0)];
             if *held == 0 && v[limit.axis] * f64::from(side) > 0.0 {
                 (*held, hits) = (side, true);
+                let speed = v[limit.axis].abs();
+                self.hits.push(LimitHit { time: t, axis: limit.axis, upper: side > 0, speed });
             }
         }
         if hits {

@@ -66,6 +66,19 @@ pub struct Limit {
     pub restitution: f64,
 }
 
+/// A joint that reached its limit with speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LimitHit {
+    /// Time on the clock of the mechanism, s.
+    pub time: f64,
+    /// Place of the velocity whose position is limited.
+    pub axis: usize,
+    /// Whether it is the upper limit.
+    pub upper: bool,
+    /// Speed of arrival, rad/s or m/s.
+    pub speed: f64,
+}
+
 /// An actuator: joint force = gear × command, the command clamped to a range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Actuator {

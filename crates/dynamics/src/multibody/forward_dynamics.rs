@@ -13,7 +13,7 @@
 //! p = (ω, v) ×* I (ω, v) − external forces.
 
 use super::DynamicsError;
-use super::kinematics::{AxisState, LinkState, Workspace, follow, parent_of, place};
+use super::kinematics::{AxisState, LinkState, Workspace, follow, parent_of, place, turn_all};
 use super::linear::Vector;
 use super::scalar::Scalar;
 use super::spatial::{ArticulatedInertia, SpatialForce, SpatialMotion};
@@ -43,6 +43,7 @@ pub fn forward_dynamics<T: Scalar>(
     super::check_length("joint accelerations", accelerations.len(), nv)?;
     let Workspace { links, axes } = work;
     super::check_length("links of the workspace", links.len(), tree.nodes.len())?;
+    turn_all(tree, q, axes);
     for (index, node) in tree.nodes.iter().enumerate() {
         place(tree, index, node, q, links, axes);
         follow(tree, index, node, q, v, links, axes);
@@ -68,7 +69,7 @@ pub fn forward_dynamics<T: Scalar>(
         let mut a = parent.at(links[index].arm);
         let at = node.velocity as usize;
         match node.form {
-            ShortForm::Rotation { .. } => {
+            ShortForm::Rotation { .. } | ShortForm::AlignedRotation { .. } => {
                 let rate = axes[at].give(a);
                 a.angular += axes[at].s.angular * rate;
                 accelerations[at] = rate;
@@ -114,7 +115,7 @@ fn release<T: Scalar>(
     let at = node.velocity as usize;
     let needed = node.parent != ROOT;
     match node.form {
-        ShortForm::Rotation { .. } => {
+        ShortForm::Rotation { .. } | ShortForm::AlignedRotation { .. } => {
             let axis = &mut axes[at];
             axis.u = inertia.apply_angular(axis.s.angular);
             let d = axis.s.angular.dot(axis.u.torque) + armature;

@@ -1,8 +1,8 @@
 //! Mechanisms as data: what a snapshot stores of them, and the part that changes in a step.
 //!
 //! Of a mechanism that [`Method::Gauss`] moves, the next step depends on positions, velocities, time and the accelerations of the last step, from
-//! which the iteration starts: the last bits of the result depend on the start. Modes of limits and friction follow from the state. The other
-//! methods are restarted where their state is loaded.
+//! which the iteration starts: the last bits of the result depend on the start. Of the adaptive method it depends on the length of its next
+//! sub-step. Methods of the library have no memory. Modes of limits and friction follow from the state.
 
 use super::constraint::{Coupling, LoopClosure};
 use super::element::{Actuator, Element, Friction, Limit, Servo};
@@ -24,7 +24,7 @@ pub struct MechanismState {
     pub time: f64,
     /// Accelerations at the nodes of the last step; empty for methods without such.
     stages: [Vec<f64>; 3],
-    /// Length of the step from which they are, s; 0 for none.
+    /// Length of the step from which they are, or of the next sub-step of an adaptive method, s; 0 for none.
     last: f64,
 }
 
@@ -156,7 +156,7 @@ impl MechanismImage {
         // Checks the lengths and the numbers; the state is then put in as it is, to the last bit.
         mechanism.set_state(&self.state.q, &self.state.v)?;
         let fits = self.state.stages.iter().all(|stage| stage.is_empty() || stage.len() == mechanism.v.len());
-        if !(fits && self.state.time.is_finite()) {
+        if !(fits && self.state.time.is_finite() && self.state.last.is_finite()) {
             return Err(refuse("the mechanism", "its history", "that of its joints").into());
         }
         mechanism.load_from(&self.state);
@@ -212,10 +212,20 @@ impl Mechanism {
         state.q.clone_from(&self.q);
         state.v.clone_from(&self.v);
         state.time = self.time;
-        if let Stepper::Gauss(method) = &self.stepper {
-            let (stages, last) = method.history();
-            state.stages.clone_from(stages);
-            state.last = last;
+        match &self.stepper {
+            Stepper::Gauss(method) => {
+                let (stages, last) = method.history();
+                state.stages.clone_from(stages);
+                state.last = last;
+            }
+            Stepper::Adaptive(_, _, next) => {
+                state.stages.iter_mut().for_each(Vec::clear);
+                state.last = next.unwrap_or(0.0);
+            }
+            Stepper::Library(..) => {
+                state.stages.iter_mut().for_each(Vec::clear);
+                state.last = 0.0;
+            }
         }
     }
 
@@ -228,20 +238,14 @@ impl Mechanism {
             Stepper::Gauss(method) if state.stages[0].len() == state.v.len() => {
                 method.set_history(&state.stages, state.last);
             }
+            Stepper::Adaptive(_, _, next) => *next = (state.last > 0.0).then_some(state.last),
             stepper => stepper.interrupt(),
-        }
-    }
-
-    /// Makes a method that has a memory which [`MechanismState`] does not hold begin anew with the next step.
-    pub(crate) fn forget_history(&mut self) {
-        if !matches!(self.stepper, Stepper::Gauss(_)) {
-            self.stepper.interrupt();
         }
     }
 }
 
 impl Clone for Stepper {
-    /// A method that has a memory which [`MechanismState`] does not hold begins anew.
+    /// A method with its memory; those of the library have none.
     fn clone(&self) -> Self {
         match self {
             Self::Gauss(method) => Self::Gauss(method.clone()),
@@ -250,13 +254,13 @@ impl Clone for Stepper {
                     .unwrap_or_else(|| Box::new(rattleback_numerics::integrator::RungeKutta4::new())),
                 y.clone(),
             ),
-            Self::Adaptive(method, y, _) => {
+            Self::Adaptive(method, y, next) => {
                 let inner = rattleback_numerics::integrator::RungeKutta4::new();
                 let control = method.control;
                 Self::Adaptive(
                     Box::new(rattleback_numerics::adaptive::StepDoubling::new(inner, control)),
                     y.clone(),
-                    None,
+                    *next,
                 )
             }
         }

@@ -7,7 +7,9 @@
 use super::DynamicsError;
 use super::collocation::Collocation;
 use super::constrained::Dynamics;
+use super::kinematics::Workspace;
 use super::mechanism::{Mechanism, StepReport};
+use super::spatial::SpatialForce;
 use super::tree::LinkTree;
 use rattleback_numerics::adaptive::{StepControl, StepDoubling};
 use rattleback_numerics::integrator::RungeKutta4;
@@ -37,6 +39,10 @@ pub enum Method {
         name: String,
     },
 }
+
+/// (time, places and velocities of the links) ⇒ force on each link, along the axes of the world and about the origin of the link. They are
+/// evaluated wherever a method evaluates accelerations.
+pub type LinkForces<'f> = dyn FnMut(f64, &Workspace<f64>, &mut [SpatialForce<f64>]) + 'f;
 
 /// (q, v, t) ⇒ accelerations, written to the last argument.
 type AccelerationFn<'f> = dyn FnMut(&[f64], &[f64], f64, &mut [f64]) -> Result<(), DynamicsError> + 'f;
@@ -168,6 +174,23 @@ impl Mechanism {
     /// # Errors
     /// What the accelerations or the method refuse; the state is then as it was.
     pub fn step(&mut self, h: f64) -> Result<StepReport, DynamicsError> {
+        self.dynamics.external.clear();
+        self.step_loaded(h, None)
+    }
+
+    /// The same under forces on the links.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn step_under(&mut self, h: f64, forces: &mut LinkForces<'_>) -> Result<StepReport, DynamicsError> {
+        self.step_loaded(h, Some(forces))
+    }
+
+    fn step_loaded(
+        &mut self,
+        h: f64,
+        forces: Option<&mut LinkForces<'_>>,
+    ) -> Result<StepReport, DynamicsError> {
         if !(h > 0.0 && h.is_finite()) {
             return Err(StepError::InvalidStep { step: h }.into());
         }
@@ -176,7 +199,8 @@ impl Mechanism {
         first_q.copy_from_slice(q);
         first_v.copy_from_slice(v);
         let evaluations = dynamics.evaluations;
-        let done = step(&tree, dynamics, stepper, [q, v, a, start_q, start_v], (*time, h));
+        dynamics.hits.clear();
+        let done = step(&tree, (dynamics, forces), stepper, [q, v, a, start_q, start_v], (*time, h));
         match done {
             Ok((events, closure_error)) => {
                 *time += h;
@@ -196,22 +220,33 @@ impl Mechanism {
 /// ⇒ (events, largest error of an equation).
 fn step(
     tree: &LinkTree,
-    dynamics: &mut Dynamics,
+    (dynamics, mut forces): (&mut Dynamics, Option<&mut LinkForces<'_>>),
     stepper: &mut Stepper,
     [q, v, a, start_q, start_v]: [&mut Vec<f64>; 5],
     (time, h): (f64, f64),
 ) -> Result<(u32, f64), DynamicsError> {
     let (mut left, mut events) = (h, 0);
+    let mut load = |dynamics: &mut Dynamics, q: &[f64], v: &[f64], t: f64| {
+        if let Some(forces) = &mut forces {
+            dynamics.load_links((q, v), t, forces);
+        }
+    };
+    load(dynamics, q, v, time);
     dynamics.decide_modes(q, v, a)?;
     loop {
         let t = time + (h - left);
         start_q.copy_from_slice(q);
         start_v.copy_from_slice(v);
-        let attempt =
+        let mut attempt =
             |span: f64, dynamics: &mut Dynamics, stepper: &mut Stepper, q: &mut [f64], v: &mut [f64]| {
                 q.copy_from_slice(start_q);
                 v.copy_from_slice(start_v);
-                stepper.advance(tree, (q, v), (t, span), &mut |q, v, _, a| dynamics.accelerate(q, v, a))
+                stepper.advance(tree, (q, v), (t, span), &mut |q, v, t, a| {
+                    load(dynamics, q, v, t);
+                    dynamics.accelerate(q, v, a)
+                })?;
+                load(dynamics, q, v, t + span);
+                Ok::<(), DynamicsError>(())
             };
         attempt(left, dynamics, stepper, q, v)?;
         if !dynamics.has_events() || !dynamics.is_beyond_event(q, v, a)? {
@@ -231,7 +266,7 @@ fn step(
         stepper.interrupt();
         attempt(after, dynamics, stepper, q, v)?;
         stepper.interrupt();
-        dynamics.meet_event(q, v, a)?;
+        dynamics.meet_event((q, v), a, t + after)?;
         dynamics.decide_modes(q, v, a)?;
         events += 1;
         left -= after;

@@ -5,7 +5,7 @@
 
 use super::DynamicsError;
 use super::forward_dynamics::ExternalForces;
-use super::kinematics::{Workspace, follow, parent_of, place};
+use super::kinematics::{Workspace, follow, parent_of, place, turn_all};
 use super::linear::Vector;
 use super::scalar::Scalar;
 use super::spatial::SpatialMotion;
@@ -33,6 +33,7 @@ pub fn inverse_dynamics<T: Scalar>(
     let Workspace { links, axes } = work;
     super::check_length("links of the workspace", links.len(), tree.nodes.len())?;
     let fall = SpatialMotion { angular: Vector::default(), linear: Vector::splat(-gravity) };
+    turn_all(tree, q, axes);
     for (index, node) in tree.nodes.iter().enumerate() {
         place(tree, index, node, q, links, axes);
         follow(tree, index, node, q, v, links, axes);
@@ -41,7 +42,9 @@ pub fn inverse_dynamics<T: Scalar>(
         let link = &mut links[index];
         let mut a = parent.at(link.arm) + link.bias;
         match node.form {
-            ShortForm::Rotation { .. } => a.angular += axes[at].s.angular * accelerations[at],
+            ShortForm::Rotation { .. } | ShortForm::AlignedRotation { .. } => {
+                a.angular += axes[at].s.angular * accelerations[at];
+            }
             ShortForm::Translation { .. } => a.linear += axes[at].s.linear * accelerations[at],
             ShortForm::General => {
                 for k in at..at + node.velocity_count as usize {
@@ -63,7 +66,9 @@ pub fn inverse_dynamics<T: Scalar>(
         let (force, arm) = (links[index].force, links[index].arm);
         let at = node.velocity as usize;
         match node.form {
-            ShortForm::Rotation { .. } => forces[at] = axes[at].s.angular.dot(force.torque),
+            ShortForm::Rotation { .. } | ShortForm::AlignedRotation { .. } => {
+                forces[at] = axes[at].s.angular.dot(force.torque);
+            }
             ShortForm::Translation { .. } => forces[at] = axes[at].s.linear.dot(force.force),
             ShortForm::General => {
                 for k in at..at + node.velocity_count as usize {

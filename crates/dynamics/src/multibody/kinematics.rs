@@ -49,6 +49,8 @@ pub(super) struct AxisState<T> {
     pub d_inverse: T,
     /// Joint force less what the bias of the subtree takes.
     pub rest: T,
+    /// Sine and cosine of the position, of a revolute joint.
+    pub turn: (T, T),
 }
 
 /// Memory of the algorithms, of the size of one tree. Nothing is allocated after it was made.
@@ -99,7 +101,23 @@ pub(super) fn parent_of<T: Scalar>(links: &[LinkState<T>], node: &Node) -> Optio
     (node.parent != ROOT).then_some(node.parent as usize).filter(|parent| *parent < links.len())
 }
 
-/// Positions ⇒ rotation, origin, arm of a link and its columns of S.
+/// Positions ⇒ sines and cosines of the angles of all revolute joints, four at a time: single ones would wait for each other's long chains
+/// of operations.
+#[inline(always)]
+pub(super) fn turn_all<T: Scalar>(tree: &LinkTree, q: &[T], axes: &mut [AxisState<T>]) {
+    let fours = tree.angles.chunks_exact(4);
+    for [position, velocity] in fours.remainder() {
+        axes[*velocity as usize].turn = q[*position as usize].sin_cos();
+    }
+    for four in fours {
+        let (sin, cos) = T::sin_cos_of_four([0, 1, 2, 3].map(|k: usize| q[four[k][0] as usize]));
+        for k in 0..4 {
+            axes[four[k][1] as usize].turn = (sin[k], cos[k]);
+        }
+    }
+}
+
+/// Positions ⇒ rotation, origin, arm of a link and its columns of S; after [`turn_all`].
 #[inline(always)]
 pub(super) fn place<T: Scalar>(
     tree: &LinkTree,
@@ -111,10 +129,46 @@ pub(super) fn place<T: Scalar>(
 ) {
     let parent = parent_of(links, node).map(|parent| (links[parent].rotation, links[parent].origin));
     let at = node.position as usize;
+    if let ShortForm::AlignedRotation { axis, sign, straight } = node.form {
+        let (sin, cos) = axes[node.velocity as usize].turn;
+        let sin = sin * T::splat(sign);
+        let (arm, origin, base) = match parent {
+            None => {
+                let offset = Vector::splat(node.offset);
+                (offset, offset, Matrix::splat(&node.rotation))
+            }
+            Some((rotation, origin)) => {
+                let arm = rotation.apply(Vector::splat(node.offset));
+                let base =
+                    if straight { rotation } else { rotation.multiply(&Matrix::splat(&node.rotation)) };
+                (arm, origin + arm, base)
+            }
+        };
+        let turned = |a: Vector<T>, b: Vector<T>| (a * cos + b * sin, b * cos - a * sin);
+        let mut rotation = base;
+        let along = match axis {
+            0 => {
+                (rotation.y, rotation.z) = turned(base.y, base.z);
+                base.x
+            }
+            1 => {
+                (rotation.z, rotation.x) = turned(base.z, base.x);
+                base.y
+            }
+            _ => {
+                (rotation.x, rotation.y) = turned(base.x, base.y);
+                base.z
+            }
+        };
+        let link = &mut links[index];
+        (link.rotation, link.arm, link.origin) = (rotation, arm, origin);
+        axes[node.velocity as usize].s.angular = along * T::splat(sign);
+        return;
+    }
     let (local, offset);
     match &node.form {
         ShortForm::Rotation { sum, sine, cosine, .. } => {
-            let (sin, cos) = q[at].sin_cos();
+            let (sin, cos) = axes[node.velocity as usize].turn;
             let mix = |a: DVec3, b: DVec3, c: DVec3| {
                 Vector::splat(a) + Vector::splat(b) * sin - Vector::splat(c) * cos
             };
@@ -138,6 +192,8 @@ pub(super) fn place<T: Scalar>(
             });
             (local, offset) = (rotation, translation);
         }
+        // Placed above.
+        ShortForm::AlignedRotation { .. } => return,
     }
     let link = &mut links[index];
     (link.rotation, link.arm, link.origin) = match parent {
@@ -155,6 +211,7 @@ pub(super) fn place<T: Scalar>(
         ShortForm::Translation { axis, .. } => {
             axes[node.velocity as usize].s.linear = rotation.apply(Vector::splat(*axis));
         }
+        ShortForm::AlignedRotation { .. } => {}
         ShortForm::General => {
             let count = node.velocity_count as usize;
             let mut columns = [SpatialMotion::<T>::default(); 6];
@@ -218,7 +275,7 @@ pub(super) fn follow<T: Scalar>(
     let inherited = inherited.at(link.arm);
     let at = node.velocity as usize;
     match &node.form {
-        ShortForm::Rotation { .. } => {
+        ShortForm::Rotation { .. } | ShortForm::AlignedRotation { .. } => {
             let own = axes[at].s.angular * v[at];
             link.velocity = SpatialMotion { angular: inherited.angular + own, linear: inherited.linear };
             link.bias =
@@ -257,6 +314,7 @@ pub(super) fn follow<T: Scalar>(
 
 /// Positions ⇒ where every link is.
 pub fn forward_kinematics<T: Scalar>(tree: &LinkTree, work: &mut Workspace<T>, q: &[T]) {
+    turn_all(tree, q, &mut work.axes);
     for (index, node) in tree.nodes.iter().enumerate() {
         place(tree, index, node, q, &mut work.links, &mut work.axes);
     }
@@ -264,6 +322,7 @@ pub fn forward_kinematics<T: Scalar>(tree: &LinkTree, work: &mut Workspace<T>, q
 
 /// Positions and velocities ⇒ where every link is and how it moves.
 pub fn forward_velocities<T: Scalar>(tree: &LinkTree, work: &mut Workspace<T>, q: &[T], v: &[T]) {
+    turn_all(tree, q, &mut work.axes);
     for (index, node) in tree.nodes.iter().enumerate() {
         place(tree, index, node, q, &mut work.links, &mut work.axes);
         follow(tree, index, node, q, v, &mut work.links, &work.axes);

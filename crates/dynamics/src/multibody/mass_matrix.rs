@@ -10,7 +10,7 @@
 //! is done on contiguous numbers.
 
 use super::DynamicsError;
-use super::kinematics::{Workspace, place};
+use super::kinematics::{Workspace, place, turn_all};
 use super::scalar::Scalar;
 use super::spatial::{RigidInertia, SpatialForce, SpatialMotion};
 use super::tree::{LinkTree, ROOT};
@@ -97,6 +97,7 @@ impl<T: Scalar> MassMatrix<T> {
         super::check_length("links of the workspace", work.links.len(), tree.nodes.len())?;
         super::check_length("rows of the mass matrix", self.parent.len(), tree.velocity_count())?;
         let Workspace { links, axes } = work;
+        turn_all(tree, q, axes);
         for (index, node) in tree.nodes.iter().enumerate() {
             place(tree, index, node, q, links, axes);
             // About the origin of the base: the origin of each link less that of the link at the bottom of its branch.

@@ -3,8 +3,8 @@
 use super::DynamicsError;
 use super::constrained::Dynamics;
 use super::constraint::{Coupling, LoopClosure};
-use super::element::{Actuator, Element, Friction, Limit, Servo};
-use super::integration::{Method, Stepper};
+use super::element::{Actuator, Element, Friction, Limit, LimitHit, Servo};
+use super::integration::{LinkForces, Method, Stepper};
 use super::kinematics::{Workspace, forward_velocities};
 use super::linear::Vector;
 use super::momentum::{center_of_mass, kinetic_energy, momentum, potential_energy};
@@ -80,6 +80,19 @@ pub struct StepReport {
     pub evaluations: u64,
     /// Largest error of a coupling or loop at the end, m or rad.
     pub closure_error: f64,
+}
+
+/// What was added to the joints and links of a mechanism, for reading.
+#[derive(Clone, Copy, Debug)]
+pub struct MechanismParts<'a> {
+    /// Springs, dampers and hard springs.
+    pub elements: &'a [Element],
+    /// Dry friction.
+    pub frictions: &'a [Friction],
+    /// Equations between joint positions.
+    pub couplings: &'a [Coupling],
+    /// Connections between links.
+    pub loops: &'a [LoopClosure],
 }
 
 /// Energy, momentum and power of a mechanism at one instant.
@@ -359,6 +372,12 @@ impl Mechanism {
         Ok(())
     }
 
+    /// Springs and dampers, dry friction, couplings and loops, in the order in which they were added.
+    pub fn parts(&self) -> MechanismParts<'_> {
+        let Dynamics { elements, frictions, couplings, loops, .. } = &self.dynamics;
+        MechanismParts { elements: &elements.list, frictions, couplings, loops }
+    }
+
     /// Limits of positions, in the order in which they were added.
     pub fn limits(&self) -> &[Limit] {
         &self.dynamics.limits
@@ -523,6 +542,23 @@ impl Mechanism {
     /// Forces of couplings and loops, equation by equation, after [`accelerations`](Self::accelerations).
     pub fn constraint_forces(&self) -> &[f64] {
         self.dynamics.multipliers()
+    }
+
+    /// Limits that joints reached with speed in the last step, in the order of time.
+    pub fn limit_hits(&self) -> &[LimitHit] {
+        &self.dynamics.hits
+    }
+
+    /// Evaluates forces on the links at the present state, for [`accelerations`](Self::accelerations) ⇒ their power, W.
+    pub fn load_links(&mut self, forces: &mut LinkForces<'_>) -> f64 {
+        self.dynamics.load_links((&self.q, &self.v), self.time, forces);
+        let Dynamics { work, external, .. } = &self.dynamics;
+        external.iter().enumerate().map(|(link, force)| work.velocity(link).power(*force)).sum()
+    }
+
+    /// No force acts on the links any more.
+    pub fn unload_links(&mut self) {
+        self.dynamics.external.clear();
     }
 
     /// Whether dry friction holds a joint.

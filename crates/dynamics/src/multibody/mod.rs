@@ -31,11 +31,11 @@ pub use builder::TreeBuilder;
 pub use collocation::Collocation;
 pub use constraint::{Coupling, LoopClosure, LoopKind};
 pub use derivatives::DynamicsDerivatives;
-pub use element::{Actuator, Element, Friction, Limit, Servo};
+pub use element::{Actuator, Element, Friction, Limit, LimitHit, Servo};
 pub use forward_dynamics::{ExternalForces, forward_dynamics};
 pub use image::{ImageError, MechanismImage, MechanismState};
 pub use impulse_response::{apply_inverse_mass, impulse_response, inverse_mass};
-pub use integration::{Method, TreeSystem, step_all};
+pub use integration::{LinkForces, Method, TreeSystem, step_all};
 pub use inverse_dynamics::{inverse_dynamics, joint_reactions};
 pub use inverse_kinematics::{IkReport, IkSettings, IkTarget, InverseKinematics};
 pub use jacobian::{bias_acceleration, jacobian, jacobian_rate};
@@ -43,7 +43,7 @@ pub use kinematics::{Workspace, forward_kinematics, forward_velocities};
 pub use lanes::Lanes;
 pub use linear::{Matrix, Symmetric, Vector};
 pub use mass_matrix::MassMatrix;
-pub use mechanism::{Mechanism, MechanismError, MechanismReadout, Redundancy, StepReport};
+pub use mechanism::{Mechanism, MechanismError, MechanismParts, MechanismReadout, Redundancy, StepReport};
 pub use momentum::{
     CentroidalMomentum, center_of_mass, external_power, joint_power, kinetic_energy, momentum,
     potential_energy,

@@ -34,6 +34,15 @@ pub trait Scalar:
     /// Sine and cosine.
     fn sin_cos(self) -> (Self, Self);
 
+    /// Sines and cosines of four angles, each as of one alone.
+    fn sin_cos_of_four(x: [Self; 4]) -> ([Self; 4], [Self; 4]) {
+        let (mut sin, mut cos) = ([Self::default(); 4], [Self::default(); 4]);
+        for k in 0..4 {
+            (sin[k], cos[k]) = x[k].sin_cos();
+        }
+        (sin, cos)
+    }
+
     /// Whether every lane is finite and above 0.
     fn is_positive(self) -> bool;
 }
@@ -60,6 +69,12 @@ impl Scalar for f64 {
     fn sin_cos(self) -> (Self, Self) {
         let ([sin], [cos]) = sin_cos([self]);
         (sin, cos)
+    }
+
+    // Two or four at a time in the registers of the machine.
+    #[inline(always)]
+    fn sin_cos_of_four(x: [Self; 4]) -> ([Self; 4], [Self; 4]) {
+        sin_cos(x)
     }
 
     #[inline(always)]

@@ -184,6 +184,9 @@ impl Link {
 pub(super) enum ShortForm {
     /// R = A + C + sin q B − cos q C with A the joint's rotation, B = A ã, C = A ã², and its axis in the link's frame.
     Rotation { sum: DMat3, sine: DMat3, cosine: DMat3, axis: DVec3 },
+    /// About a coordinate axis of the link's frame, by its place and sign: A and the parent's rotation first, then two columns are turned.
+    /// `straight`: A is the identity.
+    AlignedRotation { axis: usize, sign: f64, straight: bool },
     /// Axis in the link's frame, and in the parent's.
     Translation { axis: DVec3, in_parent: DVec3 },
     /// No short form.
@@ -205,6 +208,9 @@ pub(super) struct Node {
     pub mass: f64,
     pub center: DVec3,
     pub inertia: DMat3,
+    /// m c and the inertia about the link's origin, along the link's axes.
+    pub first_moment: DVec3,
+    pub second_moment: DMat3,
     pub armature: f64,
 }
 
@@ -220,6 +226,8 @@ pub struct LinkTree {
     pub(super) nodes: Vec<Node>,
     positions: usize,
     velocities: usize,
+    /// Place of the position and of the velocity of every revolute joint.
+    pub(super) angles: Vec<[u32; 2]>,
 }
 
 impl LinkTree {
@@ -243,7 +251,11 @@ impl LinkTree {
             positions += link.joint.position_count();
             velocities += link.joint.velocity_count();
         }
-        let tree = Self { links, nodes, positions, velocities };
+        let revolute = |node: &&Node| {
+            matches!(node.form, ShortForm::Rotation { .. } | ShortForm::AlignedRotation { .. })
+        };
+        let angles = nodes.iter().filter(revolute).map(|node| [node.position, node.velocity]).collect();
+        let tree = Self { links, nodes, positions, velocities, angles };
         tree.check_masses()?;
         Ok(tree)
     }
@@ -372,6 +384,10 @@ impl Node {
     fn new(link: &Link, position: usize, velocity: usize) -> Self {
         let rotation = DMat3::from_quat(link.joint_rotation);
         let form = match link.joint.single_axis() {
+            Some(SingleAxis::Rotation(a)) if a.abs().max_element() == 1.0 && a.abs().element_sum() == 1.0 => {
+                let axis = a.abs().max_position();
+                ShortForm::AlignedRotation { axis, sign: a[axis], straight: rotation == DMat3::IDENTITY }
+            }
             Some(SingleAxis::Rotation(a)) => {
                 let skew = DMat3::from_cols(
                     DVec3::new(0.0, a.z, -a.y),
@@ -397,6 +413,8 @@ impl Node {
             mass: link.mass,
             center: link.center_of_mass,
             inertia: link.inertia,
+            first_moment: link.mass * link.center_of_mass,
+            second_moment: about_origin(link),
             armature: link.armature,
         }
     }
@@ -404,7 +422,11 @@ impl Node {
     /// Inertia about the link's origin along the axes of the world.
     #[inline(always)]
     pub fn world_inertia<T: super::Scalar>(&self, rotation: &Matrix<T>) -> RigidInertia<T> {
-        self.inertia_about(rotation, Vector::default())
+        RigidInertia {
+            mass: T::splat(self.mass),
+            first_moment: rotation.apply(Vector::splat(self.first_moment)),
+            second_moment: Symmetric::splat(&self.second_moment).rotated(rotation),
+        }
     }
 
     /// Inertia along the axes of the world about a point from which the link's origin lies at `arm`.
@@ -416,4 +438,11 @@ impl Node {
         second_moment.add_point_mass(center, mass);
         RigidInertia { mass, first_moment: center * mass, second_moment }
     }
+}
+
+/// Inertia of a link about its origin: I + m (c² 1 − c cᵀ).
+fn about_origin(link: &Link) -> DMat3 {
+    let c = link.center_of_mass;
+    let outer = DMat3::from_cols(c * c.x, c * c.y, c * c.z);
+    link.inertia + (DMat3::from_diagonal(DVec3::splat(c.length_squared())) - outer) * link.mass
 }

@@ -1,6 +1,6 @@
 //! Events of a step.
 
-use super::{BodyId, JointId, ShapeId, WorkCategory, WorkSource};
+use super::{BodyId, JointId, LinkId, ShapeId, WorkCategory, WorkSource};
 use crate::filter::Rejection;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,19 @@ pub enum Event {
         source: WorkSource,
         /// Position, m, if known.
         point: Option<DVec3>,
+    },
+    /// A joint of a multibody reached its limit with speed.
+    JointLimit {
+        /// Time, s.
+        time: f64,
+        /// The link whose joint it is.
+        link: LinkId,
+        /// Which of the joint's velocities.
+        axis: usize,
+        /// Whether it is the upper limit.
+        upper: bool,
+        /// Speed of arrival, rad/s or m/s.
+        speed: f64,
     },
     /// The normal force between two shapes exceeded a
     /// [threshold](super::World::set_contact_force_threshold).

@@ -1,5 +1,6 @@
 //! The world: bodies, shapes, materials, forces and the clock, moved by a [`Simulator`](crate::Simulator).
 
+mod assembly;
 mod attach;
 mod balance;
 mod bodies;
@@ -7,12 +8,14 @@ mod body;
 mod change_log;
 mod contact_force;
 mod contact_model;
+mod disassembly;
 mod epoch;
 mod event;
 mod filter;
 mod handle;
 mod joints;
 mod ledger;
+mod link_forces;
 mod material;
 mod multibodies;
 mod multibody;
@@ -556,9 +559,16 @@ impl World {
     /// Adds up what every force does at time t to the dynamic bodies as they are now.
     pub(crate) fn gather_loads(&mut self, t: f64, loads: &mut ForceAccumulator) {
         self.counters.force_evaluations += 1;
-        loads.clear(self.bodies.count(Status::Dynamic));
-        for (_, record) in self.forces.iter() {
-            record.force.apply(&ForceContext::new(t, &self.bodies, &self.shapes, &record.targets), loads);
+        if self.loads_links() {
+            self.update_loaded_bodies();
+            let mut loaded = std::mem::take(&mut self.multibodies.loaded);
+            loaded.gather(self, t, loads);
+            self.multibodies.loaded = loaded;
+        } else {
+            loads.clear(self.bodies.count(Status::Dynamic));
+            for (_, record) in self.forces.iter() {
+                record.force.apply(&ForceContext::new(t, &self.bodies, &self.shapes, &record.targets), loads);
+            }
         }
         for (index, wrench) in self.bodies.applied() {
             loads.add(index, wrench);

@@ -1,16 +1,17 @@
 //! Multibodies of a world: coming and going, and a step of theirs.
 //!
 //! A step of a world moves the multibodies first, so that link bodies have their paths through the step when the simulator runs. The stages:
-//! save the states → integrate each multibody under the gravity of the world → give the link bodies their paths; then the simulator moves the
+//! save the states → integrate each multibody under the forces of the world → give the link bodies their paths; then the simulator moves the
 //! rigid bodies; at the end the link bodies get the poses and velocities of forward kinematics. A failure in any stage puts everything back.
 
 use super::ledger::{WorkEntry, WorkSource};
+use super::link_forces::{LoadedBodies, is_everywhere};
 use super::multibody::{DrivenBody, LinkId, Multibody, MultibodyRecord, label};
 use super::view_multibody::{MultibodyMut, MultibodyRef};
-use super::{Body, BodyId, ColliderOwner, HandleMap, MultibodyId, Status, World};
+use super::{Body, BodyId, ColliderOwner, Event, HandleMap, MultibodyId, Status, World};
 use crate::error::Error;
-use crate::force::{ForceAccumulator, ForceContext, Targets};
-use crate::multibody::{DynamicsError, Mechanism, MechanismState};
+use crate::force::{ForceAccumulator, ForceContext};
+use crate::multibody::{DynamicsError, LimitHit, LinkForces, Mechanism, MechanismState};
 use glam::DVec3;
 
 /// Most parts into which a step is divided for a multibody whose forces are too stiff for it.
@@ -23,6 +24,7 @@ pub(super) struct Multibodies {
     /// Link bodies that got another path at the beginning of the present step.
     pub driven: Vec<BodyId>,
     pub loads: ForceAccumulator,
+    pub loaded: LoadedBodies,
 }
 
 impl World {
@@ -71,6 +73,11 @@ impl World {
         record.place_links(&mut self.bodies);
         self.multibodies.records.insert(record);
         self.spoil_ledger();
+        if let Err(error) = self.follow_multibody_change(id) {
+            // It came a moment ago.
+            let _ = self.remove_multibody(id);
+            return Err(error);
+        }
         Ok(id)
     }
 
@@ -144,9 +151,8 @@ impl World {
 
     fn gravity_at(&self, t: f64, loads: &mut ForceAccumulator) -> DVec3 {
         loads.clear(self.bodies.count(Status::Dynamic));
-        let everywhere = |force: &dyn crate::Force| force.is_uniform() || force.type_name() == "gravity";
         for (_, record) in self.forces.iter() {
-            if record.targets == Targets::All && everywhere(&*record.force) {
+            if is_everywhere(record) {
                 let scope = ForceContext::new(t, &self.bodies, &self.shapes, &record.targets);
                 record.force.apply(&scope, loads);
             }
@@ -182,18 +188,42 @@ impl World {
         }
         let gravity = self.multibody_gravity(start + 0.5 * dt);
         let mut failure = None;
-        for (id, record) in self.multibodies.records.iter_mut() {
+        let loads = self.loads_links();
+        if loads {
+            self.update_loaded_bodies();
+        }
+        let mut multibodies = std::mem::take(&mut self.multibodies);
+        let Multibodies { records, loaded, .. } = &mut multibodies;
+        for (id, record) in records.iter_mut() {
             record.mechanism.save_to(&mut record.before);
             record.readout_before = record.readout;
+            record.accelerations_before.copy_from_slice(&record.accelerations);
+            record.hits.clear();
             if failure.is_some() {
                 continue;
             }
             set_gravity(&mut record.mechanism, gravity);
-            record.mechanism.forget_history();
-            let done = advance(&mut record.mechanism, &record.before, dt).and_then(|()| record.refresh());
-            failure =
-                done.err().map(|source| Error::MultibodyStep { multibody: id, time: start, dt, source });
+            let MultibodyRecord { mechanism, before, hits, .. } = record;
+            let clocks = [before.time, start];
+            let done = if loads {
+                let mut forces = loaded.forces(self, id, clocks);
+                record.link_power[0] = mechanism.load_links(&mut *forces);
+                let done = advance(mechanism, before, hits, dt, Some(&mut *forces));
+                record.link_power[1] = mechanism.load_links(&mut *forces);
+                done
+            } else {
+                mechanism.unload_links();
+                record.link_power = [0.0; 2];
+                advance(mechanism, before, hits, dt, None)
+            };
+            failure = done.and_then(|()| record.refresh()).err().map(|source| Error::MultibodyStep {
+                multibody: id,
+                time: start,
+                dt,
+                source,
+            });
         }
+        self.multibodies = multibodies;
         for (_, record) in self.multibodies.records.iter_mut() {
             record.links.iter_mut().for_each(|link| link.save(&self.bodies));
         }
@@ -221,6 +251,10 @@ impl World {
     pub(super) fn end_multibodies(&mut self, h: f64) {
         let mut multibodies = std::mem::take(&mut self.multibodies);
         for (id, record) in multibodies.records.iter_mut() {
+            let start = self.time - h;
+            for hit in &record.hits {
+                self.events.push(limit_event(id, record, hit, start));
+            }
             record.links.iter_mut().for_each(|link| link.release(&mut self.bodies));
             record.place_links(&mut self.bodies);
             if self.keeps_ledger() {
@@ -240,6 +274,7 @@ impl World {
             record.mechanism.load_from(&record.before);
             // The same was computed at the end of the last step.
             let _ = record.refresh();
+            record.accelerations.copy_from_slice(&record.accelerations_before);
             record.links.iter_mut().for_each(|link| link.roll_back(bodies));
         }
         multibodies.driven.clear();
@@ -253,6 +288,7 @@ impl World {
 
     /// Evaluates a multibody that was changed between steps, and lists its links as changed.
     pub(super) fn follow_multibody_change(&mut self, id: MultibodyId) -> Result<(), Error> {
+        self.load_multibody(id);
         self.refresh_multibody(id)?;
         let record = self.multibodies.records.get(id).ok_or(Error::UnknownMultibody(id))?;
         record.place_links(&mut self.bodies);
@@ -277,14 +313,42 @@ fn set_gravity(mechanism: &mut Mechanism, gravity: DVec3) {
     }
 }
 
-/// A step of a mechanism, in 2, 4, 8, … parts if the iteration does not converge.
-fn advance(mechanism: &mut Mechanism, before: &MechanismState, dt: f64) -> Result<(), DynamicsError> {
+/// A limit that was reached in a step that began at `start`.
+fn limit_event(multibody: MultibodyId, record: &MultibodyRecord, hit: &LimitHit, start: f64) -> Event {
+    let tree = record.mechanism.tree();
+    let link = tree.link_of_velocity(hit.axis).unwrap_or_default();
+    Event::JointLimit {
+        time: start + (hit.time - record.before.time),
+        link: LinkId { multibody, index: link as u32 },
+        axis: hit.axis - tree.velocities_of(link).start,
+        upper: hit.upper,
+        speed: hit.speed,
+    }
+}
+
+/// A step of a mechanism, in 2, 4, 8, … parts if the iteration does not converge; notes limits that are reached.
+fn advance(
+    mechanism: &mut Mechanism,
+    before: &MechanismState,
+    hits: &mut Vec<LimitHit>,
+    dt: f64,
+    mut forces: Option<&mut LinkForces<'_>>,
+) -> Result<(), DynamicsError> {
     let mut parts = 1;
     loop {
         let h = dt / f64::from(parts);
-        match (0..parts).try_for_each(|_| mechanism.step(h).map(|_| ())) {
+        let mut part = |_| {
+            match &mut forces {
+                Some(forces) => mechanism.step_under(h, forces)?,
+                None => mechanism.step(h)?,
+            };
+            hits.extend_from_slice(mechanism.limit_hits());
+            Ok(())
+        };
+        match (0..parts).try_for_each(&mut part) {
             Err(DynamicsError::NotConverged { .. }) if parts < MOST_SUBSTEPS => {
                 mechanism.load_from(before);
+                hits.clear();
                 parts *= 2;
             }
             done => return done,

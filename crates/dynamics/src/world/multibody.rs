@@ -7,14 +7,13 @@
 //! the link.
 //!
 //! Limits. Contact acts one way: a link pushes bodies as an obstacle in motion does, and nothing pushes back on the joints. Links do not
-//! collide with one another, nor with static or kinematic bodies. Of the forces of a world, uniform gravity acts on links; fields, springs, drag and
-//! so on do not.
+//! collide with one another, nor with static or kinematic bodies.
 
 use super::{
     Bodies, BodyId, CollisionGroups, Handle, MaterialId, MultibodyId, Path, ShapePart, WorkCategory,
 };
 use crate::error::Error;
-use crate::multibody::{LinkTree, Mechanism, MechanismReadout, MechanismState};
+use crate::multibody::{LimitHit, LinkTree, Mechanism, MechanismReadout, MechanismState};
 use crate::rigid::Motion;
 use glam::DQuat;
 use rattleback_geometry::Pose;
@@ -260,6 +259,11 @@ pub(super) struct MultibodyRecord {
     pub readout: MechanismReadout,
     /// Joint accelerations at the present state.
     pub accelerations: Vec<f64>,
+    pub accelerations_before: Vec<f64>,
+    /// Power of the forces of the world on the links, W, now and at the beginning of a step.
+    pub link_power: [f64; 2],
+    /// Limits that were reached in the last step, on the clock of the mechanism.
+    pub hits: Vec<LimitHit>,
     /// State, energy and power at the beginning of a step.
     pub before: MechanismState,
     pub readout_before: MechanismReadout,
@@ -271,9 +275,12 @@ impl MultibodyRecord {
             name,
             joint_names,
             accelerations: vec![0.0; mechanism.velocities().len()],
+            accelerations_before: vec![0.0; mechanism.velocities().len()],
             mechanism,
             links: Vec::new(),
             readout: MechanismReadout::default(),
+            link_power: [0.0; 2],
+            hits: Vec::new(),
             before: MechanismState::default(),
             readout_before: MechanismReadout::default(),
         }
@@ -314,18 +321,23 @@ impl MultibodyRecord {
         }
     }
 
-    /// Work of drives and dampers in a step of length h, by the trapezoidal rule; what is left in a multibody with limits, dry friction,
+    /// Work of drives, dampers and forces on the links in a step of length h, by the trapezoidal rule; what is left in a multibody with limits, dry friction,
     /// couplings or loops counts as theirs, in any other as error of the integrator.
     pub fn work(&self, h: f64) -> impl Iterator<Item = (WorkCategory, f64)> {
         let (then, now, gravity) = (&self.readout_before, &self.readout, self.mechanism.gravity());
         let energy = |readout: &MechanismReadout| readout.kinetic_energy + readout.potential_energy(gravity);
         let motor = 0.5 * h * (then.driving_power + now.driving_power);
         let damping = 0.5 * h * (then.damping_power + now.damping_power);
+        let field = 0.5 * h * (self.link_power[0] + self.link_power[1]);
         let dry = self.mechanism.has_dry_parts();
-        let left = if dry { energy(now) - energy(then) - motor - damping } else { 0.0 };
-        [(WorkCategory::Motor, motor), (WorkCategory::Damping, damping), (WorkCategory::Joint, left)]
-            .into_iter()
-            .filter(|(_, joules)| *joules != 0.0)
+        let left = if dry { energy(now) - energy(then) - motor - damping - field } else { 0.0 };
+        let posts = [
+            (WorkCategory::Motor, motor),
+            (WorkCategory::Damping, damping),
+            (WorkCategory::Force, field),
+            (WorkCategory::Joint, left),
+        ];
+        posts.into_iter().filter(|(_, joules)| *joules != 0.0)
     }
 
     /// (link, from its frame to the principal frame of its body) ⇒ state of the body.

@@ -9,6 +9,7 @@ import { BodyPanel } from "./panel";
 import { Plots } from "./plots";
 import type { Frame, Scene } from "./protocol";
 import { SceneView } from "./scene_view";
+import { Sliders } from "./sliders";
 
 const SPEEDS = [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
 const KEYS: [string, string][] = [
@@ -19,12 +20,13 @@ const KEYS: [string, string][] = [
   ["G", "all scenes"],
   ["I", "overlays (1 to 9 and 0 switch them one by one)"],
   ["P", "plots"],
+  ["J", "joints of multibodies"],
   ["F", "whole scene into view"],
   ["C", "follow the selected body"],
   ["W A S D Q E", "fly"],
   ["L", "light or dark"],
   ["Esc", "release, close"],
-  ["drag a body", "pull it by a damped spring"],
+  ["drag a body", "pull it by a damped spring; a link while paused: pose it"],
   ["click a body", "show its properties"],
   ["drag elsewhere", "turn the camera; right button shifts it, wheel zooms"],
 ];
@@ -37,6 +39,7 @@ const MAX_CHANNELS = 12;
 const view = new SceneView(element<HTMLCanvasElement>("view"));
 const plots = new Plots(element("plots"), element("plot-list"));
 const panel = new BodyPanel();
+const sliders = new Sliders((slider, value) => connection.send({ do: "joint", slider, value }));
 let scene: Scene | null = null;
 let speed = 1;
 let frames = 0;
@@ -106,6 +109,7 @@ function showScene(next: Scene) {
     chosenName = null;
     setChannels([]);
     panel.expect(null);
+    sliders.set(next.states === null ? next.sliders : []);
     setSpeed(1, false);
     element<HTMLButtonElement>("follow").disabled = true;
     if (gallery.open) gallery.hide();
@@ -116,6 +120,7 @@ function showFrame(frame: Frame) {
   frames++;
   view.setFrame(frame);
   plots.add(frame);
+  sliders.update(frame);
   const play = element("play");
   const label = frame.playing ? "Pause" : "Play";
   if (play.getAttribute("aria-label") !== label) {
@@ -147,7 +152,7 @@ function togglePlay() {
 }
 
 function overlaysCommand() {
-  return { do: "show", overlays: [...view.overlays.shown], level };
+  return { do: "show", overlays: [...view.overlays.shown, ...(sliders.open ? ["sliders"] : [])], level };
 }
 
 /** Plots other channels. */
@@ -228,6 +233,12 @@ function toggleCard(id: string, button: string) {
   element(button).setAttribute("aria-expanded", String(!card.hidden));
 }
 
+function toggleSliders() {
+  if (!scene?.sliders.length) return;
+  sliders.setOpen(!sliders.open);
+  connection.send(overlaysCommand());
+}
+
 // Bodies under the pointer: a click selects, a drag pulls.
 function listenToPointer() {
   const canvas = view.canvas;
@@ -239,7 +250,8 @@ function listenToPointer() {
       if (event.button !== 0 || !event.isPrimary) return;
       const hit = view.pick(event.clientX, event.clientY);
       press = { x: event.clientX, y: event.clientY, body: hit?.body ?? null, distance: hit?.distance ?? 0, held: false, id: event.pointerId };
-      if (!hit || !view.bodies?.isDynamic(hit.body) || scene?.states != null) return;
+      const holdable = hit && (view.bodies?.isDynamic(hit.body) || scene?.links.includes(hit.body));
+      if (!holdable || !view.bodies || scene?.states != null) return;
       // The camera does not turn while a body is dragged.
       view.controls.enabled = false;
       event.stopImmediatePropagation();
@@ -293,6 +305,7 @@ function listenToKeys() {
     g: () => (gallery.open ? gallery.hide() : void gallery.show()),
     i: () => toggleCard("overlays", "toggle-overlays"),
     p: () => toggleCard("plots", "toggle-plots"),
+    j: toggleSliders,
     f: () => view.frameNow(),
     c: toggleFollow,
     l: () => setDark(!document.documentElement.classList.contains("dark")),
@@ -319,6 +332,7 @@ function listenToControls() {
   on("open-gallery", () => void gallery.show());
   on("toggle-overlays", () => toggleCard("overlays", "toggle-overlays"));
   on("toggle-plots", () => toggleCard("plots", "toggle-plots"));
+  on("toggle-sliders", toggleSliders);
   on("theme", () => setDark(!document.documentElement.classList.contains("dark")));
   on("open-help", () => element<HTMLDialogElement>("help").showModal());
   on("frame-all", () => view.frameNow());
@@ -408,6 +422,7 @@ Object.assign(window, {
       plots: plots.titles,
       values: plots.last,
       chosen: view.chosen,
+      sliders: sliders.values,
     }),
     position: (body: number) => view.bodies?.position(body).toArray() ?? null,
     dynamic: () => Array.from(view.bodies?.geometry.statuses ?? []).flatMap((status, body) => (status === 0 ? [body] : [])),

@@ -25,12 +25,23 @@ export interface Scene {
   states: number | null;
   springs: boolean;
   joints: boolean;
+  sliders: Slider[];
+  /** Bodies that are links of multibodies, which can be dragged like dynamic bodies. */
+  links: number[];
   /** Channels that the scene suggests, and channels that can be plotted. */
   plot: string[];
   /** What the scene file or the chosen simulator gives reason to warn of. */
   warnings: string[];
   channels: { world: string[]; body: string[] };
   bodies: number;
+}
+
+/** A joint position that can be set. */
+export interface Slider {
+  name: string;
+  unit: string;
+  min: number;
+  max: number;
 }
 
 /** Report of the selected body. */
@@ -80,8 +91,9 @@ export const Section = {
   cells: 8,
   hierarchy: 9,
   channels: 10,
+  sliders: 11,
 } as const;
-const ROW_WORDS: Record<number, number> = { 1: 6, 2: 7, 3: 7, 4: 10, 5: 1, 6: 6, 7: 7, 8: 7, 9: 14, 10: 3 };
+const ROW_WORDS: Record<number, number> = { 1: 6, 2: 7, 3: 7, 4: 10, 5: 1, 6: 6, 7: 7, 8: 7, 9: 14, 10: 3, 11: 2 };
 const HEAD_WORDS = 30;
 
 export interface Rows {

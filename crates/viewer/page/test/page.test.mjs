@@ -413,3 +413,21 @@ test("a page without the token shows the reason", async () => {
     server.stop();
   }
 });
+
+test("joints of a multibody have sliders, and a paused link is posed by dragging", async () => {
+  await visit(["arm", "--paused"], async (page) => {
+    const before = await until(page, (now) => now.sliders.length > 1 && now.drawn > 0, "no sliders");
+    await page.evaluate(() => window.dispatchEvent(new KeyboardEvent("keydown", { key: "8" })));
+    await page.waitForTimeout(300);
+    await shoot(page, "arm-sliders");
+    const wanted = before.sliders[0] + 0.4;
+    await page.evaluate((wanted) => {
+      const input = document.querySelector("#slider-list input");
+      input.value = String(wanted);
+      input.dispatchEvent(new Event("input"));
+    }, wanted);
+    const moved = await until(page, (now) => Math.abs(now.sliders[0] - wanted) < 1e-3 && now.frames > before.frames + 5, "the joint did not follow");
+    assert.equal(moved.playing, false);
+    await shoot(page, "arm-posed");
+  });
+});

@@ -1,10 +1,12 @@
 //! The content of a session: a scene that is simulated, or a recording that is played back.
 
+use super::sliders::{Slider, sliders};
 use super::{Announcement, RelativeScene};
 use crate::message::scene_geometry;
 use glam::DVec3;
 use rattleback_dynamics::registry::Description;
 use rattleback_dynamics::simulator::unsupported;
+use rattleback_dynamics::world::ColliderOwner;
 use rattleback_dynamics::{Properties, Registry, Simulator, Value, World};
 use rattleback_scene::recording::{RecordedState, Recording};
 use rattleback_scene::{BuiltScene, Scene, built_ins};
@@ -46,6 +48,8 @@ pub(super) struct LoadedScene {
     /// Warnings of the scene: old names, and what its simulator ignores or refuses.
     pub warnings: Vec<String>,
     pub relative: RelativeScene,
+    /// Joint positions that pages can set; none in a recording.
+    pub sliders: Vec<Slider>,
 }
 
 /// Most bodies that a page can hold.
@@ -65,7 +69,7 @@ const BODY_CHANNELS: [&str; 6] = ["position", "velocity", "omega", "speed", "kin
 
 impl LoadedScene {
     pub fn of_built(name: &str, scene: Option<Box<Scene>>, built: BuiltScene) -> Self {
-        let relative = RelativeScene::of(&built.world);
+        let (relative, sliders) = (RelativeScene::of(&built.world), sliders(&built.world));
         let source = Source::Simulated { simulator: built.simulator, scene };
         Self {
             name: name.into(),
@@ -78,6 +82,7 @@ impl LoadedScene {
             plot: built.plot,
             warnings: built.warnings.iter().map(ToString::to_string).collect(),
             relative,
+            sliders,
         }
     }
 
@@ -112,6 +117,7 @@ impl LoadedScene {
             warnings: Vec::new(),
             source: Source::Recorded { recording, state: 0 },
             relative,
+            sliders: Vec::new(),
         })
     }
 
@@ -237,7 +243,9 @@ impl LoadedScene {
             "simulators": simulators,
             "states": states,
             "springs": self.world.iter_forces().any(|(_, _, force)| force.type_name() == "spring"),
-            "joints": self.world.joint_count() > 0,
+            "joints": self.world.joint_count() + self.world.multibody_count() > 0,
+            "sliders": self.sliders.iter().map(Slider::announce).collect::<Vec<_>>(),
+            "links": self.link_bodies(),
             "plot": self.plot,
             "warnings": self.warnings.iter().take(MAX_WARNINGS).collect::<Vec<_>>(),
             "channels": { "world": WORLD_CHANNELS, "body": BODY_CHANNELS },
@@ -245,6 +253,13 @@ impl LoadedScene {
         }})
         .to_string();
         Announcement { text: text.into(), geometry: scene_geometry(epoch, render).into() }
+    }
+
+    /// Indices of the bodies that are links of multibodies, which can be dragged as well; none in a recording.
+    fn link_bodies(&self) -> Vec<usize> {
+        let is_link = |id| matches!(self.world.owner_of(id), Ok(ColliderOwner::Link(_)));
+        let bodies = self.relative.render.bodies.iter().enumerate().filter(|(_, body)| is_link(body.id));
+        bodies.map(|(index, _)| index).collect()
     }
 
     fn is_weightless(&self) -> bool {

@@ -8,6 +8,7 @@ mod drag;
 mod loaded_scene;
 mod overlays;
 mod player;
+mod sliders;
 
 pub use loaded_scene::SessionContent;
 

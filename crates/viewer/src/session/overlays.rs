@@ -2,6 +2,7 @@
 
 use super::RelativeScene;
 use super::loaded_scene::LoadedScene;
+use super::sliders;
 use crate::message::{Words, overlay, section};
 use crate::render_scene::{cells, hierarchy, joints, springs};
 use rattleback_dynamics::simulator::ContactPoint;
@@ -29,6 +30,7 @@ pub struct Overlays {
     joints: Words,
     cells: Words,
     hierarchy: Words,
+    sliders: Words,
 }
 
 /// Overlays to compute for a frame.
@@ -59,6 +61,7 @@ impl Overlays {
             (overlay::JOINTS, &self.joints),
             (overlay::CELLS, &self.cells),
             (overlay::HIERARCHY, &self.hierarchy),
+            (overlay::SLIDERS, &self.sliders),
         ]
         .into_iter()
         .filter(|(bit, words)| bits & bit != 0 && !words.0.is_empty())
@@ -76,6 +79,9 @@ impl Overlays {
         let mut overlays = Self::default();
         let RelativeScene { render, origin } = &loaded.relative;
         let Wanted { bits, level } = wanted;
+        if bits & overlay::SLIDERS != 0 && !loaded.sliders.is_empty() {
+            overlays.sliders = sliders::write(&loaded.sliders, &loaded.world);
+        }
         let place: HashMap<BodyId, u32> = if bits & (overlay::SLEEPING | overlay::HIERARCHY) != 0 {
             render.bodies.iter().enumerate().map(|(index, body)| (body.id, index as u32)).collect()
         } else {

@@ -224,11 +224,16 @@ impl Player {
                 let Some(body) = loaded.relative.render.bodies.get(body as usize) else {
                     return Err("there is no such body".into());
                 };
-                self.drags.grab(client, &mut loaded.world, body.id, origin + DVec3::from_array(point))
+                let point = origin + DVec3::from_array(point);
+                self.drags.grab(client, &mut loaded.world, body.id, point, self.playing)
             }
             Command::Drag { target } => {
                 self.drags.drag(client, &mut loaded.world, origin + DVec3::from_array(target))
             }
+            Command::Joint { slider, value } => match loaded.sliders.get(slider as usize) {
+                Some(slider) => slider.set(&mut loaded.world, value),
+                None => Err("there is no such slider".into()),
+            },
             Command::Release => {
                 self.drags.release(client, &mut loaded.world);
                 Ok(())

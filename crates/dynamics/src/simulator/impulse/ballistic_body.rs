@@ -83,6 +83,8 @@ pub(super) struct BallisticBody {
     /// Indices of its pairs; not kept for stationary bodies.
     pub pairs: Vec<u32>,
     pub kinematic: Option<KinematicPath>,
+    /// Whether it is a link of a multibody, whose path is that of the present step.
+    pub is_link: bool,
     pub detector: RestDetector,
     /// Work of its collisions in the present step.
     pub work: CollisionWork,
@@ -124,6 +126,7 @@ impl BallisticBody {
             restarts: 0,
             pairs: Vec::new(),
             kinematic: None,
+            is_link: false,
             detector: RestDetector::from(time, &motion),
             work: CollisionWork::default(),
         };

@@ -9,7 +9,7 @@ use super::tuning::HOP_SPEED_MIN;
 use super::{ImpulseError, ImpulseSettings};
 use crate::error::Error;
 use crate::rigid::Motion;
-use crate::world::{BodyId, Status, World};
+use crate::world::{BodyId, ColliderOwner, Status, World};
 use glam::DVec3;
 use rattleback_geometry::Pose;
 use std::sync::Arc;
@@ -81,6 +81,7 @@ impl Partition {
         let inertia = *world.bodies().inertia_of(id).unwrap_or(&crate::rigid::Inertia::default());
         let mut body = BallisticBody::new(id, kind, dynamic_index, time, motion, inertia);
         body.frame = frame;
+        body.is_link = matches!(world.owner_of(id)?, ColliderOwner::Link(_));
         if kind == MotionKind::Ballistic {
             body.gravity = self.gravity;
         }

@@ -248,9 +248,11 @@ impl Impulse {
         if continuity != Continuity::Unbroken {
             self.revision = None;
         }
-        // Links of multibodies have another path in every step, and all times of impact with them.
-        let driven = !world.driven().is_empty();
-        if driven || self.revision != Some(world.revision()) || self.partition_set.is_stale(world, gravity) {
+        let stale = self.revision != Some(world.revision()) || self.partition_set.is_stale(world, gravity);
+        // Links of multibodies have another path in every step.
+        let follows =
+            world.driven().is_empty() || (!stale && self.partition_set.follow_links(world, start)?);
+        if stale || !follows {
             self.partition_set.build(world, &self.settings, gravity)?;
         }
         self.partition_set.repartition_if_due(&self.settings, dt)?;

@@ -46,15 +46,17 @@ impl BodyState {
         let mut deadlines: Vec<_> =
             body.deadlines.iter().map(|deadline| (deadline.reading, deadline.pair_key)).collect();
         deadlines.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        // The path of a link ends with the step.
+        let ended = (body.is_link && body.kind == MotionKind::Kinematic).then_some(partition.end);
         Self {
             kind: body.kind,
-            start_time: body.start_time,
-            start: body.start,
+            start_time: ended.unwrap_or(body.start_time),
+            start: ended.map_or(body.start, |end| body.clone().at(end)),
             detector: body.detector,
             pairs: body.pairs.iter().filter_map(place).collect(),
             deadlines,
             deadline: partition.body_events.time(index as u32),
-            odometer: body.odometer,
+            odometer: ended.map_or(body.odometer, |end| body.odometer_at(end)),
             aabb_limit: body.aabb_limit,
             last_collision: body.last_collision,
         }

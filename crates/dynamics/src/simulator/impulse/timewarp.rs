@@ -26,6 +26,7 @@
 
 use super::ballistic_body::{BallisticBody, MotionKind};
 use super::counters::ImpulseCounters;
+use super::kinematic_bound::KinematicPath;
 use super::observer::CollisionObserver;
 use super::partition::{EventKey, EventKind, Partition};
 use super::partitioning::{assign, independent_groups};
@@ -38,6 +39,7 @@ use super::{ImpulseError, ImpulseSettings};
 use crate::error::Error;
 use crate::filter::Rejected;
 use crate::force::ForceAccumulator;
+use crate::rigid::Motion;
 use crate::simulator::ContactPoint;
 use crate::world::{BodyId, Event, Status, World};
 use glam::DVec3;
@@ -454,6 +456,30 @@ impl PartitionSet {
             || self.partitions[0].local_of.len() + world_bodies.count(Status::Disabled) != world_bodies.len()
             || free != ids.len()
             || bodies().any(|body| body.is_dynamic() && ids.get(body.dynamic_index) != Some(&body.id))
+    }
+
+    /// Gives links of multibodies their paths through the step that begins at `time` ⇒ whether that was possible: a link that begins or ceases to
+    /// move changes its kind, and everything has to be built anew.
+    pub fn follow_links(&mut self, world: &World, time: f64) -> Result<bool, Error> {
+        let mut followed = 0;
+        for partition in &mut self.partitions {
+            let mut moved = Vec::new();
+            for (index, body) in partition.bodies.iter_mut().enumerate() {
+                if body.kind != MotionKind::Kinematic || !world.driven().contains(&body.id) {
+                    continue;
+                }
+                let view = world.body(body.id)?;
+                let Some((path, start)) = view.path() else { return Ok(false) };
+                body.kinematic = Some(KinematicPath::new(path.clone(), start));
+                let pose = view.pose();
+                let motion = Motion { x: pose.translation, q: pose.rotation, ..*view.motion() };
+                body.restart_trajectory(time, motion);
+                moved.push(index as u32);
+            }
+            followed += moved.len();
+            partition.motion_changed(&moved, time)?;
+        }
+        Ok(followed == world.driven().len())
     }
 
     /// Mean contact forces over the last window, in the order of the convex parts.

@@ -1,10 +1,16 @@
 //! Articulated bodies beside Pinocchio and MuJoCo: largest relative differences at random states, and time per call.
 //!
-//!   python multibody/dump_models.py OUT          (see there)
-//!   cargo run --release --bin multibody_peers -- [--check] [--rounds 400] OUT/*.json
+//!   python dump_models.py OUT                    (see there)
+//!   cargo run --release -- [--check] [--rounds 400] OUT/*.json
 //!
 //! Prints, for each robot, the differences of accelerations, joint forces and the mass matrix, each in parts of the largest number of its state;
 //! then "robot algorithm ns" lines, as `peer_speed` does for the peers.
+//!
+//! Whose error a difference is, is shown by a reference with twice the digits (`double_double`): how far our accelerations and the peer's lie from it; and
+//! how far it moves if every number of the model changes by half a unit in its last place. No engine that reads the model as doubles can be expected to agree
+//! with another better than that.
+
+mod double_double;
 
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::multibody::joint::{FixedJoint, FreeJoint, PrismaticJoint, RevoluteJoint, SphericalJoint};
@@ -12,6 +18,7 @@ use rattleback_dynamics::multibody::{
     DynamicsDerivatives, Lanes, Link, LinkTree, MassMatrix, Workspace, forward_dynamics,
     forward_dynamics_of_four, inverse_dynamics, inverse_dynamics_of_four,
 };
+use double_double::DoubleDouble;
 use serde_json::Value;
 use std::time::Instant;
 
@@ -97,7 +104,7 @@ fn main() {
         };
         let name = robot["name"].as_str().unwrap_or("?").to_owned();
         let links: Vec<Link> = robot["links"].as_array().into_iter().flatten().map(read_link).collect();
-        let tree = match LinkTree::new(links) {
+        let tree = match LinkTree::new(links.clone()) {
             Ok(tree) => tree,
             Err(error) => {
                 println!("{name} refused: {error}");
@@ -115,21 +122,86 @@ fn main() {
         };
         let states: Vec<State> = robot["states"].as_array().into_iter().flatten().map(state).collect();
         let masses: Vec<Vec<f64>> = robot["masses"].as_array().into_iter().flatten().map(numbers).collect();
-        check(&name, robot["peer"].as_str().unwrap_or("?"), &tree, gravity, &states, &masses);
+        check(&name, robot["peer"].as_str().unwrap_or("?"), (&tree, &links), gravity, &states, &masses);
         if !check_only {
             time(&name, &tree, gravity, &states, rounds);
         }
     }
 }
 
-fn check(name: &str, peer: &str, tree: &LinkTree, gravity: DVec3, states: &[State], masses: &[Vec<f64>]) {
+/// The model with every number moved by up to half a unit in its last place.
+fn perturbed(links: &[Link], seed: u64) -> Option<LinkTree> {
+    let mut x = seed;
+    let mut nudge = |value: f64| {
+        x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        value * (1.0 + f64::EPSILON * ((x >> 11) as f64 / (1_u64 << 53) as f64 - 0.5))
+    };
+    let mut all = |v: DVec3| DVec3::new(nudge(v.x), nudge(v.y), nudge(v.z));
+    let moved = |link: &Link| {
+        let mut link = link.clone();
+        link.joint_position = all(link.joint_position);
+        link.center_of_mass = all(link.center_of_mass);
+        let (a, b) = (all(link.joint_rotation.xyz()), all(DVec3::splat(link.joint_rotation.w)));
+        link.joint_rotation = DQuat::from_xyzw(a.x, a.y, a.z, b.x);
+        link.mass = all(DVec3::splat(link.mass)).x;
+        let i = link.inertia;
+        let (d, o) = (
+            all(DVec3::new(i.x_axis.x, i.y_axis.y, i.z_axis.z)),
+            all(DVec3::new(i.x_axis.y, i.x_axis.z, i.y_axis.z)),
+        );
+        link.inertia = DMat3::from_cols(
+            DVec3::new(d.x, o.x, o.y),
+            DVec3::new(o.x, d.y, o.z),
+            DVec3::new(o.y, o.z, d.z),
+        );
+        link
+    };
+    LinkTree::new(links.iter().map(moved).collect()).ok()
+}
+
+/// Accelerations with 106 bits.
+fn reference(
+    tree: &LinkTree,
+    work: &mut Workspace<DoubleDouble>,
+    state: &State,
+    gravity: DVec3,
+) -> Option<Vec<f64>> {
+    let wide = |values: &[f64]| -> Vec<DoubleDouble> {
+        values.iter().map(|value| DoubleDouble { high: *value, low: 0.0 }).collect()
+    };
+    let (q, v, f) = (wide(&state.q), wide(&state.v), wide(&state.f));
+    let mut out = vec![DoubleDouble::default(); v.len()];
+    forward_dynamics(tree, work, (&q, &v, &f), None, gravity, &mut out).ok()?;
+    Some(out.into_iter().map(|value| value.high).collect())
+}
+
+fn check(
+    name: &str,
+    peer: &str,
+    (tree, links): (&LinkTree, &[Link]),
+    gravity: DVec3,
+    states: &[State],
+    masses: &[Vec<f64>],
+) {
     let n = tree.velocity_count();
     let (mut work, mut out) = (Workspace::new(tree), vec![0.0; n]);
     let (mut forward, mut inverse, mut matrix, mut failed) = (0.0_f64, 0.0_f64, 0.0_f64, 0);
+    let (mut own, mut theirs, mut last_bit) = (0.0_f64, 0.0_f64, 0.0_f64);
+    let mut wide = Workspace::new(tree);
+    let others: Vec<LinkTree> = (1..=2).filter_map(|seed| perturbed(links, seed)).collect();
     for state in states {
         match forward_dynamics(tree, &mut work, (&state.q, &state.v, &state.f), None, gravity, &mut out) {
             Ok(()) => forward = forward.max(difference(&out, &state.a)),
             Err(_) => failed += 1,
+        }
+        if let Some(exact) = reference(tree, &mut wide, state, gravity) {
+            own = own.max(difference(&out, &exact));
+            theirs = theirs.max(difference(&state.a, &exact));
+            for other in &others {
+                if let Some(moved) = reference(other, &mut wide, state, gravity) {
+                    last_bit = last_bit.max(difference(&moved, &exact));
+                }
+            }
         }
         if inverse_dynamics(tree, &mut work, (&state.q, &state.v, &state.b), None, gravity, &mut out).is_ok()
         {
@@ -144,7 +216,8 @@ fn check(name: &str, peer: &str, tree: &LinkTree, gravity: DVec3, states: &[Stat
         }
     }
     println!(
-        "{name} ({peer}): {n} velocities, {} states: accelerations {forward:.2e}, forces {inverse:.2e}, mass matrix {matrix:.2e}{}",
+        "{name} ({peer}): {n} velocities, {} states: accelerations {forward:.2e}, forces {inverse:.2e}, mass matrix {matrix:.2e}; \
+         from the reference: ours {own:.1e}, {peer} {theirs:.1e}, last bit of the model {last_bit:.1e}{}",
         states.len(),
         if failed > 0 { format!(", {failed} refused") } else { String::new() }
     );
