@@ -1,0 +1,1 @@
+//! Part kinds by formula.
