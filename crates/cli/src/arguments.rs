@@ -516,6 +516,9 @@ pub struct Poses {
     /// Write a picture of the part in each pose to this folder.
     #[arg(long, value_name = "FOLDER")]
     pub pictures: Option<PathBuf>,
+    /// Write a scene of 36 of the uniform drops side by side to this file, to watch with `rattleback view`.
+    #[arg(long, value_name = "FILE.toml")]
+    pub scene: Option<PathBuf>,
     /// Draw the estimates over the number of drops.
     #[arg(long, value_name = "FILE.png|FILE.svg")]
     pub plot: Option<PathBuf>,

@@ -89,6 +89,7 @@ fn all_outputs_are_written() {
     assert_eq!(json["poses"].as_array().unwrap().len(), 6);
     assert_eq!(json["estimates"].as_array().unwrap().len(), 3);
     assert!(json["measured"]["errors"]["quasi-static"].as_f64().unwrap() < 1.0);
+    folder.run(&["run", "tray.toml", "--for", "0.3", "--quiet"]).fine();
     for name in ["drops.parquet", "drops.poses.parquet"] {
         assert!(folder.read(name).ends_with(b"PAR1"));
     }

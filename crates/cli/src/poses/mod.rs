@@ -5,6 +5,7 @@ mod figures;
 mod outputs;
 mod record_file;
 mod report;
+mod tray;
 
 use crate::arguments::{DropMethod, DropSurface, Poses};
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! Files of an answer: JSON, Parquet, pictures, plot, report.
 
-use super::{Answer, figures, report, rests_on};
+use super::{Answer, figures, report, rests_on, tray};
 use crate::arguments::Poses;
 use crate::failure::Failure;
 use crate::run::{check_folder, check_plot_path};
@@ -12,7 +12,10 @@ use std::path::Path;
 
 /// Refuses files that could not be written, before the drops begin.
 pub fn check(options: &Poses) -> Result<(), Failure> {
-    for path in [&options.json, &options.parquet, &options.report, &options.resume].into_iter().flatten() {
+    for path in [&options.json, &options.parquet, &options.report, &options.resume, &options.scene]
+        .into_iter()
+        .flatten()
+    {
         check_folder(path)?;
     }
     if let Some(path) = &options.pictures {
@@ -44,6 +47,10 @@ pub fn write(options: &Poses, answer: &Answer, out: &mut dyn Write) -> Result<()
             save(&path, &figures::picture(&answer.part, pose.down, (480, 360))?)?;
         }
         written(folder)?;
+    }
+    if let Some(path) = &options.scene {
+        save(path, tray::scene(answer)?.as_bytes())?;
+        written(path)?;
     }
     if let Some(path) = &options.plot {
         figures::convergence_of(answer)?.save(path).map_err(Failure::failed)?;

@@ -80,7 +80,8 @@ fn facts(page: &mut String, answer: &Answer) {
 
 fn figures_of(page: &mut String, answer: &Answer) -> Result<(), Failure> {
     page.push_str("<div class=poses>");
-    let best = answer.estimates.last();
+    // Uniform drops, if there are any: the others presume a history of drops.
+    let best = answer.estimates.first();
     let mut order: Vec<usize> = (0..answer.landscape.poses.len()).collect();
     let share = |i: usize| best.map_or(answer.landscape.poses[i].quasi_static, |e| e.p[i]);
     order.sort_by(|a, b| share(*b).total_cmp(&share(*a)).then(a.cmp(b)));

@@ -146,12 +146,18 @@ impl<'a> Dropper<'a> {
         Ok(Self { part, landscape, settings, registry, world, body })
     }
 
-    /// Pose in which the part is released.
-    fn release(&self, start: &Start) -> Pose {
+    /// Pose in which the part is released, its centre of mass above the origin.
+    pub fn release(&self, start: &Start) -> Pose {
         let q = start.orientation.normalize();
         let lowest = self.part.hull().support(q.conjugate() * DVec3::NEG_Z);
         let c = q * self.part.mass().center_of_mass;
         Pose::new(q, DVec3::new(-c.x, -c.y, self.settings.height - (q * lowest).z))
+    }
+
+    /// Velocity with which it is released, m/s.
+    pub fn velocity(&self, start: &Start) -> DVec3 {
+        let (sin, cos) = start.heading.sin_cos();
+        self.settings.speed * DVec3::new(cos, sin, 0.0)
     }
 
     /// Drops the part.
@@ -160,8 +166,7 @@ impl<'a> Dropper<'a> {
         let mut world = self.world.clone();
         let mut body = world.body_mut(self.body)?;
         body.set_pose(self.release(start))?;
-        let (sin, cos) = start.heading.sin_cos();
-        body.set_velocity(settings.speed * DVec3::new(cos, sin, 0.0))?;
+        body.set_velocity(self.velocity(start))?;
         let mut simulator = self.registry.simulators.make(&settings.simulator, &Properties::default())?;
         let steps = (settings.longest / settings.dt).ceil() as u32;
         let still_steps = ((0.2 / settings.dt).ceil() as u32).max(1);

@@ -2,7 +2,7 @@
 //!
 //! A hollow part is a stack of rings (rectangles, or octagons with cut corners) from its open bottom to its closed top, with a cavity of the size of the top
 //! ring less the wall. The CAD models of the source's four parts are lost; those here have as many stable poses as its tables, and their dimensions
-//! were fitted so that their quasic-static shares come near to its first column (`fit_error`).
+//! were fitted so that their quasi-static shares come near to its first column, within two points each.
 
 use super::error::PoseError;
 use super::part::{Part, PartOptions};
@@ -94,4 +94,44 @@ fn lofted(loops: &[Vec<DVec3>]) -> PolygonSoup {
     let top: Vec<u32> = (0..n).map(|k| last * n + k).collect();
     soup.push_face(&top);
     soup
+}
+
+/// A ring of a half length and width about a middle, mm.
+const fn ring(z: f64, half: [f64; 2], middle: [f64; 2], cut: f64) -> Ring {
+    Ring { z, half, middle, cut }
+}
+
+/// The four part kinds of the source, in the order of `SOURCE_TABLES`: a cup-like cap with 5 stable poses, and three hollow buttons with 4, 7 and 12.
+pub fn source_kinds() -> [Hollow; 4] {
+    let base = [0.0, 0.0];
+    [
+        Hollow {
+            name: "insulator cap",
+            rings: vec![ring(0.0, [22.75, 11.65], base, 0.0), ring(13.3, [8.2, 2.1], [7.45, -3.7], 0.0)],
+            wall: 1.4,
+        },
+        Hollow {
+            name: "white button",
+            rings: vec![ring(0.0, [11.4, 12.4], base, 0.0), ring(7.05, [8.2, 3.35], [-1.3, -2.9], 0.0)],
+            wall: 2.3,
+        },
+        Hollow {
+            name: "rectangular button",
+            rings: vec![
+                ring(0.0, [10.6, 9.5], base, 0.0),
+                ring(3.35, [10.6, 9.5], base, 0.0),
+                ring(7.95, [7.95, 4.15], [0.0, -2.7], 0.0),
+            ],
+            wall: 0.9,
+        },
+        Hollow {
+            name: "square button",
+            rings: vec![
+                ring(0.0, [12.09, 9.79], base, 1.45),
+                ring(3.77, [12.09, 9.79], base, 1.45),
+                ring(11.04, [3.37, 2.18], [0.67, -0.36], 1.56),
+            ],
+            wall: 1.23,
+        },
+    ]
 }

@@ -12,13 +12,14 @@
 
 use super::drop::{DropSettings, Dropper, Start, disturbed_start, pose_orientation, uniform_start};
 use super::error::PoseError;
-use super::interval::{of_chains, wilson};
+use super::interval::{of_chains, sample_size, wilson};
 use super::landscape::Landscape;
 use super::part::{Part, check};
 use super::stationary::{Stationary, stationary};
 use crate::contact::Random;
-use glam::DQuat;
+use glam::{DQuat, DVec3};
 use rattleback_dynamics::Registry;
+use rattleback_geometry::Pose;
 use rattleback_numerics::team;
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -80,7 +81,8 @@ impl Default for StudySettings {
 pub enum Stop {
     /// After so many.
     Drops(usize),
-    /// When every interval is at most this far from its estimate, as a fraction; at the latest after `most` drops.
+    /// When every interval is at most this far from its estimate, as a fraction; at the latest after `most` drops. Where there are no intervals, after as many
+    /// as independent drops would need.
     Precision {
         /// Half-width.
         delta: f64,
@@ -193,7 +195,11 @@ impl<'a> PoseStudy<'a> {
             Stop::Precision { delta, .. }
                 if records.len() >= ROUND && records.len().is_multiple_of(round) =>
             {
-                self.estimate(method, records).half_width().is_some_and(|width| width <= delta)
+                match self.estimate(method, records).half_width() {
+                    Some(width) => width <= delta,
+                    // Without intervals (one chain, poses that are never left), as many as independent drops would need.
+                    None => records.len() as u64 >= sample_size(delta, 1.0 - self.settings.confidence),
+                }
             }
             _ => false,
         };
@@ -219,6 +225,12 @@ impl<'a> PoseStudy<'a> {
             }
         }
         Ok(self.estimate(method, records))
+    }
+
+    /// Number of a uniform drop ⇒ pose and velocity in which the part is released.
+    pub fn uniform_release(&self, index: usize) -> (Pose, DVec3) {
+        let (start, _) = self.start(Method::Uniform, index, &[]);
+        (self.dropper.release(&start), self.dropper.velocity(&start))
     }
 
     /// Drops of a round: their starts do not depend on each other.

@@ -5,6 +5,7 @@ mod coin;
 mod drops;
 mod estimators;
 mod models;
+mod speed;
 
 use glam::{DMat3, DVec3};
 use rattleback_geometry::{MassProperties, PolygonSoup, convex_hull, generate};
