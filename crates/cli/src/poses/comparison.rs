@@ -64,7 +64,7 @@ pub fn read(path: &Path, poses: usize) -> Result<Measured, Failure> {
         measured.shares.push(value);
     }
     let sum: f64 = measured.shares.iter().sum();
-    if !(sum > 0.0) {
+    if sum <= 0.0 {
         return Err(named("no counts above 0".into()));
     }
     measured.shares.iter_mut().for_each(|share| *share /= sum);

@@ -168,8 +168,8 @@ fn drop_parts(options: &Poses, registry: &Registry, answer: &mut Answer) -> Resu
     let mut file = options
         .resume
         .as_deref()
-        .map(|path| RecordFile::open(path, &answer.part, &answer.settings, answer.landscape.poses.len()));
-    let mut file = file.take().transpose()?;
+        .map(|path| RecordFile::open(path, &answer.part, &answer.settings, answer.landscape.poses.len()))
+        .transpose()?;
     let study = PoseStudy::new(&answer.part, &answer.landscape, &answer.settings, registry)
         .map_err(Failure::input)?;
     for &method in methods {

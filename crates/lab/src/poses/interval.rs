@@ -71,7 +71,7 @@ pub fn sample_size(delta: f64, alpha: f64) -> u64 {
 
 /// (successes, trials, confidence) ⇒ Wilson's interval of the probability.
 pub fn wilson(successes: f64, trials: f64, confidence: f64) -> (f64, f64) {
-    if !(trials > 0.0) {
+    if trials <= 0.0 {
         return (0.0, 1.0);
     }
     let z = normal_quantile(0.5 + 0.5 * confidence);

@@ -298,12 +298,29 @@ fn freedom(faces: &Faces, members: &[u32]) -> Option<Freedom> {
     let axis = axes.col(index);
     let tilt = normals.iter().map(|n| n.dot(axis)).sum::<f64>() / normals.len() as f64;
     let spread = normals.iter().map(|n| (n.dot(axis) - tilt).abs()).fold(0.0, f64::max);
-    if least < 0.02 || spread < 0.15 {
+    if (least < 0.02 || spread < 0.15) && surround(&normals, axis) {
         return Some(Freedom::Rolls { axis });
+    }
+    if least < 0.02 {
+        return Some(Freedom::Fixed);
     }
     // A cone's axis is where its mean normal points.
     let axis = mean.normalize_or_zero();
     let tilt = normals.iter().map(|n| n.dot(axis)).sum::<f64>() / normals.len() as f64;
     let spread = normals.iter().map(|n| (n.dot(axis) - tilt).abs()).fold(0.0, f64::max);
-    (axis != DVec3::ZERO && spread < 0.15).then_some(Freedom::Rolls { axis })
+    (axis != DVec3::ZERO && spread < 0.15).then_some(if surround(&normals, axis) {
+        Freedom::Rolls { axis }
+    } else {
+        Freedom::Fixed
+    })
+}
+
+/// Whether directions surround an axis without a gap of more than 60°.
+fn surround(normals: &[DVec3], axis: DVec3) -> bool {
+    let (e, n) = axis.any_orthonormal_pair();
+    let mut angles: Vec<f64> = normals.iter().map(|d| d.dot(n).atan2(d.dot(e))).collect();
+    angles.sort_by(f64::total_cmp);
+    let first = angles.first().map(|a| a + 2.0 * PI);
+    angles.extend(first);
+    angles.windows(2).all(|pair| pair[1] - pair[0] < PI / 3.0)
 }

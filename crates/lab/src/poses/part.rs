@@ -7,8 +7,8 @@
 use super::error::{MAX_SIZE, MAX_TRIANGLES, MIN_SIZE, PoseError};
 use glam::DVec3;
 use rattleback_geometry::{
-    Aabb, ConvexPolyhedron, HullError, MassProperties, MeshError, MeshReport, PolygonSoup, Shape,
-    TriangleMesh, VolumeIntegrals, convex_hull_with, welded,
+    Aabb, ConvexPolyhedron, HullError, MassProperties, MeshError, MeshReport, PolygonSoup, TriangleMesh,
+    VolumeIntegrals, convex_hull_with, welded,
 };
 
 /// Volumes below this fraction of size³ are rounding.
@@ -92,7 +92,7 @@ impl Part {
                 VolumeIntegrals::of_triangles_about(surface.vertices(), surface.triangles(), middle);
             (surface, integrals)
         };
-        if !(integrals.t1 > FLAT * size.powi(3)) {
+        if integrals.t1 <= FLAT * size.powi(3) {
             return Err(PoseError::Flat { volume: integrals.t1, size });
         }
         if integrals.t1 > hull_volume * (1.0 + 1e-6) {
@@ -161,11 +161,6 @@ impl Part {
     /// What was mended on the way.
     pub fn notes(&self) -> &[String] {
         &self.notes
-    }
-
-    /// The shape that touches a flat floor.
-    pub fn floor_shape(&self) -> Result<Shape, PoseError> {
-        Ok(Shape::convex(self.hull.clone()).map_err(|_| PoseError::Mesh(MeshError::NotSimple))?)
     }
 }
 

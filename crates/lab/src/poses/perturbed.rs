@@ -77,10 +77,13 @@ pub fn perturbed(
     Ok(by_pose(landscape, &p))
 }
 
+/// Heights that differ by less than this fraction are equal: files are in single precision.
+const SAME_HEIGHT: f64 = 1e-5;
+
 /// The lower face of another pose that a face leads to.
 fn lower_end(landscape: &Landscape, from: usize, through: usize) -> Option<usize> {
     let end = landscape.faces.all[through].end as usize;
-    let lower = landscape.faces.all[end].height < landscape.faces.all[from].height;
+    let lower = landscape.faces.all[end].height < (1.0 - SAME_HEIGHT) * landscape.faces.all[from].height;
     (lower && landscape.end_of(through) != landscape.end_of(from)).then_some(end)
 }
 
@@ -121,7 +124,7 @@ fn strips(part: &Part, landscape: &Landscape, face: usize, theta: f64, moves: &m
     let corners = hull.face(face);
     let polygon = faces.polygon(part, face);
     let area = polygon_area(&polygon);
-    if !(area > 0.0) {
+    if area <= 0.0 {
         return;
     }
     // Inward normals of the planes through c and the edges that lead to lower poses.

@@ -68,7 +68,7 @@ fn sizes_outside_of_the_range_suggest_a_unit() {
 fn a_surface_through_itself_is_refused_where_it_shows() {
     // The same cube twice, one inside the other's place: twice the volume of the hull.
     let cube = generate::cuboid(DVec3::splat(0.01)).unwrap();
-    let mut twice = PolygonSoup::new(cube.vertices.iter().chain(&cube.vertices).map(|p| *p).collect());
+    let mut twice = PolygonSoup::new(cube.vertices.iter().chain(&cube.vertices).copied().collect());
     // Slightly smaller, so that corners are not joined.
     for p in &mut twice.vertices[8..] {
         *p *= 0.999;

@@ -48,14 +48,15 @@ fn thick_coins_follow_the_published_models() {
 #[ignore = "some minutes: cargo test --release -p rattleback-lab --test suite coin -- --ignored --nocapture; COIN_PLOT=file.png draws it"]
 fn thick_coins_from_thin_to_square() {
     use rattleback_lab::plot::{Chart, Panel, Series};
+    use std::fmt::Write;
     let ratios: Vec<f64> = (1..=10).map(|i| 0.1 * f64::from(i)).collect();
     let mut series = vec![
         Series {
-            name: "no bounce, any orientation (Mosteller)".into(),
+            name: "no bounce (Mosteller)".into(),
             points: (1..=100).map(|i| 0.01 * f64::from(i)).map(|r| (r, r / f64::hypot(1.0, r))).collect(),
         },
         Series {
-            name: "no bounce, fast flip (Yong, Mahadevan)".into(),
+            name: "fast flip (Yong)".into(),
             points: (1..=100)
                 .map(|i| 0.01 * f64::from(i))
                 .map(|r| (r, 2.0 / std::f64::consts::PI * r.atan()))
@@ -71,7 +72,7 @@ fn thick_coins_from_thin_to_square() {
             if row.is_empty() {
                 *row = format!("{ratio:.1}   {still:.4}      ");
             }
-            row.push_str(&format!("{dropped:.3}±{sigma:.3} "));
+            let _ = write!(row, "{dropped:.3}±{sigma:.3} ");
             points.push((*ratio, dropped));
         }
         series.push(Series { name: format!("dropped, e = {restitution}"), points });
