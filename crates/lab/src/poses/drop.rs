@@ -4,6 +4,7 @@
 //! the part is in (`landscape`), contact cannot lift it out any more. Poses with barriers smaller than the hops of a simulator are read when the part has been still for
 //! 0.2 s within 2° of a stable face. A drop that does neither within its time limit is unsettled.
 
+use super::coarse_hull::coarse_hull;
 use super::error::PoseError;
 use super::landscape::Landscape;
 use super::part::{Part, check};
@@ -113,6 +114,8 @@ pub struct Dropper<'a> {
     registry: &'a Registry,
     world: World,
     body: BodyId,
+    /// By how much the hull that is dropped is smaller than the part, m.
+    deviation: f64,
 }
 
 impl<'a> Dropper<'a> {
@@ -124,6 +127,7 @@ impl<'a> Dropper<'a> {
         registry: &'a Registry,
     ) -> Result<Self, PoseError> {
         settings.check()?;
+        let (hull, deviation) = coarse_hull(part, landscape);
         let build = || -> Result<(World, BodyId), rattleback_dynamics::Error> {
             let mut world = World::default();
             world.set_gravity(DVec3::new(0.0, 0.0, -GRAVITY))?;
@@ -132,7 +136,7 @@ impl<'a> Dropper<'a> {
             let material = world.add_material(material)?;
             let floor = Shape::half_space(DVec3::Z)?;
             world.add_body(Body::fixed().named("surface").with_shape(floor).material(material))?;
-            let shape = Shape::convex(part.hull().clone())?;
+            let shape = Shape::convex(hull)?;
             let body = Body::dynamic().named("part").with_shape(shape).mass_properties(*part.mass());
             let body = world.add_body(body.material(material))?;
             Ok((world, body))
@@ -143,7 +147,7 @@ impl<'a> Dropper<'a> {
             .simulators
             .make(&settings.simulator, &Properties::default())
             .map_err(|error| PoseError::Simulator { first: error.to_string() })?;
-        Ok(Self { part, landscape, settings, registry, world, body })
+        Ok(Self { part, landscape, settings, registry, world, body, deviation })
     }
 
     /// Pose in which the part is released, its centre of mass above the origin.
@@ -176,7 +180,9 @@ impl<'a> Dropper<'a> {
             let body = world.body(self.body)?;
             let down = body.orientation().conjugate() * DVec3::NEG_Z;
             if settings.trap {
-                let level = body.center_of_mass().z + body.kinetic_energy() / (body.mass() * GRAVITY);
+                let level = self.deviation
+                    + body.center_of_mass().z
+                    + body.kinetic_energy() / (body.mass() * GRAVITY);
                 if let Some(pose) = self.landscape.trapped(self.part, down, level) {
                     return Ok(self.landing(Some(pose), body.orientation(), world.time()));
                 }

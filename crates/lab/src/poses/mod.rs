@@ -26,6 +26,7 @@
 //! - [`SOURCE_TABLES`] and [`pose_error`]: measurements of the source and its error,
 //! - [`models`]: part kinds by formula.
 
+mod coarse_hull;
 mod drop;
 mod error;
 mod faces;
