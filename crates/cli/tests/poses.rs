@@ -82,6 +82,8 @@ fn all_outputs_are_written() {
             "--compare",
             "measured.csv",
             "--sensitivity",
+            "--scene",
+            "tray.toml",
         ])
         .fine();
     assert!(text.contains("error") && text.contains("with e = 0.6"), "{text}");
