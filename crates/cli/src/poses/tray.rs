@@ -34,7 +34,7 @@ pub fn scene(answer: &Answer) -> Result<String, Failure> {
         let q = pose.rotation;
         let _ = write!(
             text,
-            "\n[[body]]\nname = \"part[{index}]\"\nposition = [{}]\norientation = [{}]\nvelocity = [{}]\n\
+            "\n[[body]]\nname = \"part-{index}\"\nposition = [{}]\norientation = [{}]\nvelocity = [{}]\n\
              mass_properties = {{ mass = {}, center = [{}], inertia = [{}] }}\n\
              shape = {{ type = \"convex\", vertices = [{}] }}\n",
             list(&at.to_array()),
