@@ -1,8 +1,8 @@
 //! A hull of fewer corners for drops of finely cut round parts.
 //!
 //! Event-driven contact looks at every corner of a hull. A hull of many thousand corners is replaced by that of its farthest corners along a thousand
-//! directions, spread evenly over the sphere, and of the corners of its stable faces. About 3.6° apart, they leave out less than 1 − cos 2.6° ≈ 0.1 % of
-//! the radius of curvature, as much as the hops of a part at rest.
+//! directions, spread evenly over the sphere, and of the corners of its stable faces. About 6° apart, they leave out up to 1 − cos 4.5° ≈ 0.3 % of
+//! the radius of curvature, which is of the order of the hops of a part at rest.
 
 use super::landscape::Landscape;
 use super::part::Part;
@@ -55,6 +55,6 @@ mod tests {
         let (coarse, deviation) = coarse_hull(&part, &landscape);
         assert!(part.hull().vertices().len() > 10_000 && coarse.vertices().len() < 2500);
         // The largest radius of curvature is a²/c = 20 mm.
-        assert!(deviation > 0.0 && deviation < 0.002 * 0.02, "{deviation:e}");
+        assert!(deviation > 0.0 && deviation < 0.003 * 0.02, "{deviation:e}");
     }
 }

@@ -155,8 +155,8 @@ mod tests {
     /// E3: the closed form of one straight edge at the angular distance δ.
     #[test]
     fn a_cap_beyond_one_edge_is_the_closed_form() {
-        for (delta, theta) in [(0.1_f64, 0.35_f64), (0.3, 0.35), (0.0, 0.3), (0.2, 1.0)] {
-            // The half-sphere beyond a great circle at distance δ from u, cut into two triangles fans.
+        for (delta, theta) in [(0.1_f64, 0.35_f64), (0.3, 0.35), (0.001, 0.3), (0.2, 1.0)] {
+            // The half-sphere beyond a great circle at distance δ from u, cut into triangles.
             let u = DVec3::Z;
             let n = DVec3::new(delta.cos(), 0.0, -delta.sin());
             let (a, b) = (DVec3::new(delta.sin(), 0.0, delta.cos()), DVec3::Y);
