@@ -77,7 +77,7 @@ fn thick_coins_from_thin_to_square() {
         }
         series.push(Series { name: format!("dropped, e = {restitution}"), points });
     }
-    rows.iter().for_each(|row| println!("{row}"));
+    println!("{}", rows.join("\n"));
     if let Ok(path) = std::env::var("COIN_PLOT") {
         let chart = Chart {
             title: "Thick coins".into(),

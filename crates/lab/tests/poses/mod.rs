@@ -38,7 +38,9 @@ pub fn random_loaded(random: &mut Random) -> Part {
     let hull = convex_hull(&soup.vertices).unwrap();
     let mut weights: Vec<f64> = hull.vertices().iter().map(|_| -random.unit().ln()).collect();
     let sum: f64 = weights.iter().sum();
-    weights.iter_mut().for_each(|w| *w /= sum);
+    for weight in &mut weights {
+        *weight /= sum;
+    }
     let c: DVec3 = hull.vertices().iter().zip(&weights).map(|(p, w)| *p * *w).sum();
     let mass = MassProperties::new(1.0, c, DMat3::IDENTITY * 0.1).unwrap();
     Part::convex(hull, mass).unwrap()
