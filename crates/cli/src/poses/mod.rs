@@ -136,7 +136,7 @@ fn precision(text: &str) -> Result<f64, Failure> {
         None => trimmed.parse(),
     };
     match parsed {
-        Ok(delta) if delta >= 1e-4 && delta < 0.5 => Ok(delta),
+        Ok(delta) if (1e-4..0.5).contains(&delta) => Ok(delta),
         _ => Err(Failure::Input(format!("--until must be from 0.01% to below 50%, such as 1%; got {text}"))),
     }
 }
@@ -341,7 +341,10 @@ fn print(options: &Poses, answer: &Answer, out: &mut dyn Write) -> Result<(), Fa
         match estimate.closed_classes {
             Some(1) | None => {}
             Some(classes) => {
-                write!(out, "; {classes} sets of poses are never left: the result depends on the first drop")?
+                write!(
+                    out,
+                    "; {classes} sets of poses are never left: the result depends on the first drop"
+                )?;
             }
         }
         writeln!(out)?;
