@@ -59,6 +59,9 @@ pub enum Command {
     Sdf(Sdf),
     /// Check the physics against closed forms, conservation laws and published numbers.
     Validate(Validate),
+    /// With which probability does a dropped part come to rest on each face?
+    #[command(after_help = POSES_HELP)]
+    Poses(Box<Poses>),
     /// Compare straight balls and hooks at ten pins.
     Bowling(Bowling),
     /// Measure the speed.
@@ -102,6 +105,16 @@ Examples:
 
 Shapes, with lengths in metres: box:LENGTH,WIDTH,HEIGHT  sphere:RADIUS  capsule:RADIUS,HEIGHT (without its caps)
 cylinder:RADIUS,HEIGHT  cone:RADIUS,HEIGHT  ellipsoid:A,B,C (semi-axes). Axes of round shapes are along z.";
+
+const POSES_HELP: &str = "\
+Examples:
+  rattleback poses part.stl --unit mm                            all estimates, 2000 drops of each kind
+  rattleback poses part.stl --unit mm --until 1% --report part.html --resume part.drops
+  rattleback poses part.stl --unit mm --method none              by geometry alone, at once
+  rattleback poses part.stl --unit mm --compare measured.csv     errors against measured counts
+
+measured.csv has a line for each pose, `1,476`: its number in the table and its count or share. Poses that cannot be told
+apart are one line: `1+2,310`. Poses are numbered by decreasing quasi-static probability, the same way whatever is dropped how.";
 
 /// Which files a scene may read.
 #[derive(Clone, Copy, Debug, Args)]
@@ -424,6 +437,121 @@ pub struct Validate {
     /// List the cases instead of running them.
     #[arg(long, conflicts_with = "json")]
     pub list: bool,
+}
+
+/// Options of `poses`.
+#[derive(Debug, Args)]
+pub struct Poses {
+    /// An OBJ, STL, glTF or GLB file of a closed surface.
+    pub mesh: PathBuf,
+    /// What one unit of the file is.
+    #[arg(long, value_enum, default_value_t = Unit::M)]
+    pub unit: Unit,
+    /// Density of the part, kg/m³.
+    #[arg(long, default_value_t = 1000.0, allow_negative_numbers = true)]
+    pub density: f64,
+    /// A solid inside the part, in the frame and unit of its file, with another density in kg/m³; may be repeated.
+    #[arg(long, value_name = "FILE=DENSITY")]
+    pub insert: Vec<String>,
+    /// Take the convex hull of the mesh, filled, as the solid: for meshes that are not closed.
+    #[arg(long)]
+    pub hull: bool,
+    /// Poses are one if the barrier between them is below this fraction of the height of the centre of mass.
+    #[arg(long, default_value_t = 0.02, allow_negative_numbers = true)]
+    pub smooth: f64,
+    /// Half-angle of the disturbance of the perturbed estimates, degrees.
+    #[arg(long, value_name = "DEGREES", default_value_t = 20.0, allow_negative_numbers = true)]
+    pub angle: f64,
+    /// Coefficient of friction of part and surface.
+    #[arg(long, default_value_t = 0.3, allow_negative_numbers = true)]
+    pub mu: f64,
+    /// Coefficient of restitution.
+    #[arg(long, default_value_t = 0.3, allow_negative_numbers = true)]
+    pub e: f64,
+    /// Height of the lowest point of the part when it is released, m.
+    #[arg(long, default_value_t = 0.12, allow_negative_numbers = true)]
+    pub height: f64,
+    /// Horizontal speed relative to the surface, m/s.
+    #[arg(long, default_value_t = 0.05, allow_negative_numbers = true)]
+    pub speed: f64,
+    /// What it falls onto: on a floor the horizontal velocity has any direction, on a belt always the same.
+    #[arg(long, value_enum, default_value_t = DropSurface::Floor)]
+    pub surface: DropSurface,
+    /// Drops of each method.
+    #[arg(long, default_value_t = 2000, conflicts_with = "until", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub drops: u32,
+    /// Drop until every 95 % interval is at most so far from its estimate, such as 1%.
+    #[arg(long, value_name = "PERCENT")]
+    pub until: Option<String>,
+    /// How drops start: uniform orientations, the bootstrap of the source, from every pose (a transition matrix), all of these, or no drops.
+    #[arg(long, value_enum, default_value_t = DropMethod::All)]
+    pub method: DropMethod,
+    /// Chains of the bootstrap; intervals need at least five.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub chains: u32,
+    /// Seed of all random numbers: the same seed gives the same table.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Number of threads [default: one for each core].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: Option<u32>,
+    /// Simulator (see `rattleback components simulator`).
+    #[arg(long, value_name = "NAME", default_value = "impulse")]
+    pub simulator: String,
+    /// Time step, s.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.01, allow_negative_numbers = true)]
+    pub dt: f64,
+    /// Also drop with half and twice the friction, restitution and height.
+    #[arg(long)]
+    pub sensitivity: bool,
+    /// Write all results to this file.
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+    /// Write a row for each drop to this file, and a row for each pose to FILE.poses.parquet.
+    #[arg(long, value_name = "FILE.parquet")]
+    pub parquet: Option<PathBuf>,
+    /// Write a report with pictures, in one file.
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write a picture of the part in each pose to this folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub pictures: Option<PathBuf>,
+    /// Write a scene of 36 of the uniform drops side by side to this file, to watch with `rattleback view`.
+    #[arg(long, value_name = "FILE.toml")]
+    pub scene: Option<PathBuf>,
+    /// Draw the estimates over the number of drops.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Compare with measured counts or shares.
+    #[arg(long, value_name = "FILE.csv")]
+    pub compare: Option<PathBuf>,
+    /// Keep every drop in this file, and continue from it if it exists: a run that is ended at any time loses nothing.
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+}
+
+/// What parts fall onto.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DropSurface {
+    /// Velocity in any direction.
+    Floor,
+    /// Velocity along x.
+    Belt,
+}
+
+/// How drops start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DropMethod {
+    /// Uniform, bootstrap and transition.
+    All,
+    /// Independent drops of uniform orientation.
+    Uniform,
+    /// From earlier results.
+    Bootstrap,
+    /// From every pose.
+    Transition,
+    /// By geometry alone.
+    None,
 }
 
 /// Options of `bowling`.

@@ -15,6 +15,9 @@ pub enum Failure {
     /// Ctrl-C at a time of the scene, s; records are on disk up to it.
     #[error("stopped by Ctrl-C at t = {0} s; what was recorded until then has been kept")]
     Interrupted(f64),
+    /// Ctrl-C between drops, with what was kept.
+    #[error("stopped by Ctrl-C: {0}")]
+    Stopped(String),
     /// The reader of the output has closed the pipe, which is no error.
     #[error("the output was closed")]
     ClosedPipe,
@@ -26,7 +29,7 @@ impl Failure {
         match self {
             Self::Input(_) => 2,
             Self::Failed(_) => 1,
-            Self::Interrupted(_) => 130,
+            Self::Interrupted(_) | Self::Stopped(_) => 130,
             Self::ClosedPipe => 0,
         }
     }

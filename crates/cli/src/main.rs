@@ -23,6 +23,7 @@ mod failure;
 mod info;
 mod mesh;
 mod new_scene;
+mod poses;
 mod record;
 mod render;
 mod run;
@@ -83,6 +84,7 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Decompose(options) => decompose::decompose(&options, out),
         Command::Sdf(options) => distance_field::sdf(&options, out),
         Command::Validate(options) => validate::validate(&options, &registry, out),
+        Command::Poses(options) => poses::poses(&options, &registry, out),
         Command::Bowling(options) => bowling::bowling(&options, out),
         Command::Bench { benchmark: Bench::FreeBodies { bodies, steps, threads } } => {
             bench::free_bodies(bodies, steps, threads, out)

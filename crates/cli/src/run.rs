@@ -185,7 +185,7 @@ fn channels(options: &Run, built: &BuiltScene) -> Result<Vec<Channel>, Failure> 
 }
 
 /// Refuses a plot that could not be saved, before the run begins.
-fn check_plot_path(path: &Path) -> Result<(), Failure> {
+pub fn check_plot_path(path: &Path) -> Result<(), Failure> {
     let known = path
         .extension()
         .is_some_and(|ext| ext.eq_ignore_ascii_case("png") || ext.eq_ignore_ascii_case("svg"));
@@ -195,7 +195,7 @@ fn check_plot_path(path: &Path) -> Result<(), Failure> {
     check_folder(path)
 }
 
-fn check_folder(path: &Path) -> Result<(), Failure> {
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if folder.is_dir() {
         return Ok(());
@@ -204,7 +204,7 @@ fn check_folder(path: &Path) -> Result<(), Failure> {
 }
 
 /// A flag that Ctrl-C sets.
-fn interruption() -> Arc<AtomicBool> {
+pub fn interruption() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     // Without a handler Ctrl-C ends the program at once.

@@ -36,6 +36,8 @@ const BROUGHT: &[(&str, &str)] = &[
     ("part.stl", TRIANGLES),
     ("a.obj", CUBE),
     ("b.obj", CUBE),
+    ("measured.csv", "pose,count\n1,10\n2,10\n"),
+    ("insert.stl", TRIANGLES),
     ("machine.sandbox", include_str!("../../scene/tests/sandbox/motor.sandbox")),
 ];
 
@@ -50,6 +52,9 @@ const SHORTENED: &[(&str, &str, &str)] = &[
     ("bench viewer", "--bodies", "100"),
     ("bench viewer", "--seconds", "1"),
     ("bowling", "--throws", "2"),
+    ("poses part.stl --unit mm --report", "--drops", "60"),
+    ("poses part.stl --unit mm --json", "--drops", "60"),
+    ("poses part.stl --compare", "--drops", "60"),
     ("sdf", "--resolution", "12"),
     ("render", "--size", "160x90"),
 ];

@@ -5,5 +5,6 @@ mod program;
 mod check;
 mod commands;
 mod guide;
+mod poses;
 mod run;
 mod viewer;

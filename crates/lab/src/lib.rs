@@ -2,6 +2,7 @@
 //!
 //! * [`channel`] turns words such as `ball.z` or `energy` into numbers read from a world,
 //! * [`contact`] samples classes of contact experiments with known answers,
+//! * [`poses`] tells how often a dropped part comes to rest on each of its faces,
 //! * [`record`] writes runs as CSV or Parquet,
 //! * [`plot`] draws them,
 //! * [`impulse_scenes`] runs the scenes of the event-driven simulator against the clock,
@@ -15,6 +16,7 @@ pub mod contact;
 pub mod impulse_scenes;
 pub mod parquet;
 pub mod plot;
+pub mod poses;
 pub mod record;
 pub mod spaces;
 pub mod validate;

@@ -1,0 +1,4 @@
+//! Tests of the laboratory. One binary: each further one would be linked with everything again.
+
+mod plot;
+mod poses;
