@@ -66,22 +66,22 @@ impl CellGrid {
         self.low = self.cell_of(low) - 1;
         let high = self.cell_of(high) + 1;
         self.count = (high - self.low).to_array().map(|n| n as u64 + 1);
+        let cells = self.count.iter().product::<u64>();
+        if cells <= 4 * points.len() as u64 + 4096 {
+            self.sort_by_counting(points, cells as usize);
+            return Ok(());
+        }
         self.scratch.clear();
         self.scratch.extend(points.iter().enumerate().map(|(i, &p)| {
             let cell = (p / cell).floor().as_ivec3();
             (key(cell - self.low, self.count), i as u32)
         }));
-        let cells = self.count.iter().product::<u64>();
-        if cells <= 4 * points.len() as u64 + 4096 {
-            self.sort_by_counting(cells as usize);
-        } else {
-            self.scratch.sort_unstable();
-            self.start.clear();
-            self.order.clear();
-            self.order.extend(self.scratch.iter().map(|&(_, index)| index));
-            self.keys.clear();
-            self.keys.extend(self.scratch.iter().map(|&(key, _)| key));
-        }
+        self.scratch.sort_unstable();
+        self.start.clear();
+        self.order.clear();
+        self.order.extend(self.scratch.iter().map(|&(_, index)| index));
+        self.keys.clear();
+        self.keys.extend(self.scratch.iter().map(|&(key, _)| key));
         Ok(())
     }
 
@@ -92,22 +92,24 @@ impl CellGrid {
         self.start.clear();
     }
 
-    fn sort_by_counting(&mut self, cells: usize) {
+    fn sort_by_counting(&mut self, points: &[DVec3], cells: usize) {
+        let (low, count, cell) = (self.low, self.count, self.cell);
+        let key = |p: DVec3| key((p / cell).floor().as_ivec3() - low, count) as usize;
         self.keys.clear();
         self.start.clear();
         self.start.resize(cells + 1, 0);
-        for &(key, _) in &self.scratch {
-            self.start[key as usize + 1] += 1;
+        for &p in points {
+            self.start[key(p) + 1] += 1;
         }
         for cell in 0..cells {
             self.start[cell + 1] += self.start[cell];
         }
         self.order.clear();
-        self.order.resize(self.scratch.len(), 0);
+        self.order.resize(points.len(), 0);
         // `start` of a cell serves as its fill mark and ends as the start of the next: moved back after.
-        for &(key, index) in &self.scratch {
-            let place = &mut self.start[key as usize];
-            self.order[*place as usize] = index;
+        for (index, &p) in points.iter().enumerate() {
+            let place = &mut self.start[key(p)];
+            self.order[*place as usize] = index as u32;
             *place += 1;
         }
         self.start.copy_within(0..cells, 1);
@@ -149,6 +151,43 @@ impl CellGrid {
         } else {
             self.start[from as usize] as usize..self.start[to as usize + 1] as usize
         }
+    }
+
+    /// Sorted places of the points in a cell.
+    #[inline]
+    pub fn cell_range(&self, cell: IVec3) -> Range<usize> {
+        self.row(cell, cell.x)
+    }
+
+    /// Sorts an array like the points, in place; `marks` has one bit of room per point.
+    pub(crate) fn permute<T: Copy>(&self, values: &mut [T], marks: &mut Vec<u64>) {
+        marks.clear();
+        marks.resize(values.len().div_ceil(64), 0);
+        for first in 0..values.len() {
+            if marks[first / 64] >> (first % 64) & 1 == 1 {
+                continue;
+            }
+            let displaced = values[first];
+            let mut place = first;
+            loop {
+                marks[place / 64] |= 1 << (place % 64);
+                let source = self.order[place] as usize;
+                if source == first {
+                    values[place] = displaced;
+                    break;
+                }
+                values[place] = values[source];
+                place = source;
+            }
+        }
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        4 * self.order.capacity()
+            + 8 * self.keys.capacity()
+            + 4 * self.start.capacity()
+            + 16 * self.scratch.capacity()
     }
 
     /// Calls `found(i, j)` once for every pair of points with |p_i − p_j| ≤ `cutoff`; i comes before j in the

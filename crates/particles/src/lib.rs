@@ -11,6 +11,7 @@ pub mod collision;
 pub mod contact;
 pub mod emitter;
 mod error;
+pub mod fluid;
 pub mod force;
 mod grid;
 pub mod impulse;
@@ -24,3 +25,8 @@ pub use grid::CellGrid;
 pub use obstacle::{Obstacle, Reaction, RigidObstacle};
 pub use step::{ParticleSystem, StepEvent, StepSettings, StepStatistics};
 pub use store::{Particle, ParticleId, Particles, Traits};
+
+/// The examples of the guide, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/particles.md")]
+struct Guide;

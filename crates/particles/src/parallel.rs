@@ -23,21 +23,6 @@ pub(crate) fn fill<T: Send>(threads: usize, out: &mut [T], work: impl Fn(usize, 
     });
 }
 
-/// The same for two outputs of equal length.
-pub(crate) fn fill2<T: Send, U: Send>(
-    threads: usize,
-    out: &mut [T],
-    other: &mut [U],
-    work: impl Fn(usize, &mut [T], &mut [U]) + Sync,
-) {
-    let (out, other) = (Shared::new(out), Shared::new(other));
-    spread(threads, out.len().min(other.len()), MIN_PIECE, |range| {
-        // SAFETY: `spread` hands out disjoint ranges within 0..len of both.
-        let parts = unsafe { (out.range_mut(range.clone()), other.range_mut(range.clone())) };
-        work(range.start, parts.0, parts.1);
-    });
-}
-
 /// Calls `work(group, part)` for every group, where group g owns the elements `bounds[g]..bounds[g + 1]`;
 /// `bounds` does not decrease and ends at the length of the output at most.
 pub(crate) fn fill_groups<T: Send>(
@@ -99,4 +84,9 @@ pub(crate) fn fill_blocks<T: Send, U: Send, R: Send>(
             work(group, a, b, report);
         }
     });
+}
+
+/// Calls `work` on every item, with its index.
+pub(crate) fn each<T: Send>(threads: usize, items: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
+    rattleback_numerics::team::each(threads, items, work);
 }

@@ -100,7 +100,7 @@ impl ParticleSystem {
         for i in 0..self.particles.len() {
             let traits = &mut self.particles.traits[i];
             traits.age += dt;
-            // Half a step, so that the sum of many steps does not miss its age by rounding.
+            // A little early, so that the sum of many steps does not miss its age by rounding.
             if traits.age >= traits.lifespan - 1e-9 * dt {
                 self.removals.push(self.particles.id(i));
             }
@@ -109,7 +109,7 @@ impl ParticleSystem {
         for &id in &removals {
             let emitter = self.particles.traits[self.particles.index(id)?].emitter;
             if let Some(emitter) = self.emitters.get_mut(emitter as usize) {
-                emitter.alive -= 1;
+                emitter.alive = emitter.alive.saturating_sub(1);
             }
             self.particles.remove(id)?;
             self.statistics_mut().expired += 1;

@@ -35,16 +35,24 @@ pub struct ForceView<'a> {
     /// Velocities at this state, m/s.
     pub velocity: &'a [DVec3],
     particles: &'a Particles,
-    /// Index in the system of each particle of the view, and place in the view of each of the system
-    /// (`u32::MAX`: absent); none if all are in view.
-    subset: Option<(&'a [u32], &'a [u32])>,
+    subset: Subset<'a>,
+}
+
+/// Which particles of a system are in view.
+#[derive(Clone, Copy, Debug)]
+enum Subset<'a> {
+    /// Those from an index on.
+    From(usize),
+    /// Some: index in the system of each particle of the view, and place in the view of each of the system
+    /// (`u32::MAX`: absent).
+    List(&'a [u32], &'a [u32]),
 }
 
 impl<'a> ForceView<'a> {
     /// All particles, at positions and velocities of their own.
     pub fn all(particles: &'a Particles, time: f64) -> Self {
         let (position, velocity) = (particles.position(), particles.velocity());
-        Self { time, position, velocity, particles, subset: None }
+        Self { time, position, velocity, particles, subset: Subset::From(0) }
     }
 
     /// All particles at another state.
@@ -54,7 +62,18 @@ impl<'a> ForceView<'a> {
         position: &'a [DVec3],
         velocity: &'a [DVec3],
     ) -> Self {
-        Self { time, position, velocity, particles, subset: None }
+        Self { time, position, velocity, particles, subset: Subset::From(0) }
+    }
+
+    /// The particles from an index on, at another state.
+    pub(crate) fn from(
+        particles: &'a Particles,
+        time: f64,
+        position: &'a [DVec3],
+        velocity: &'a [DVec3],
+        first: usize,
+    ) -> Self {
+        Self { time, position, velocity, particles, subset: Subset::From(first) }
     }
 
     /// Some particles at another state: their indices, and the inverse of that list.
@@ -65,7 +84,7 @@ impl<'a> ForceView<'a> {
         velocity: &'a [DVec3],
         subset: (&'a [u32], &'a [u32]),
     ) -> Self {
-        Self { time, position, velocity, particles, subset: Some(subset) }
+        Self { time, position, velocity, particles, subset: Subset::List(subset.0, subset.1) }
     }
 
     /// Number of particles in view.
@@ -81,16 +100,20 @@ impl<'a> ForceView<'a> {
     /// Place in the view ⇒ index in the system.
     #[inline]
     pub fn index(&self, place: usize) -> usize {
-        self.subset.map_or(place, |(indices, _)| indices[place] as usize)
+        match self.subset {
+            Subset::From(first) => first + place,
+            Subset::List(indices, _) => indices[place] as usize,
+        }
     }
 
     /// Place in the view of a particle; none if it is not in view.
     pub fn place(&self, id: ParticleId) -> Option<usize> {
         let index = self.particles.index(id).ok()?;
-        match self.subset {
-            None => Some(index),
-            Some((_, places)) => Some(places[index] as usize).filter(|&place| place < self.len()),
-        }
+        let place = match self.subset {
+            Subset::From(first) => index.checked_sub(first)?,
+            Subset::List(_, places) => places[index] as usize,
+        };
+        (place < self.len()).then_some(place)
     }
 
     /// The particles, for everything that is not position and velocity.

@@ -4,9 +4,10 @@ use glam::{DMat3, DVec3};
 use rattleback_geometry::primitive::ContactFrame;
 use rattleback_numerics::UnionFind;
 
-use super::{EffectiveMass, ObstacleMotion, ParticleSystem, StepEvent};
+use super::{CollisionFlags, EffectiveMass, ObstacleMotion, ParticleSystem, StepEvent};
 use crate::collision::{swept_particle_shape, swept_particles};
 use crate::contact::{ClusterContact, ContactPartner, contact_forces};
+use crate::emitter::Emitter;
 use crate::force::ForceView;
 use crate::impulse::{ClusterCollision, ClusterPartner, FrictionModel, solve_cluster};
 use crate::{Obstacle, ParticleError, Particles};
@@ -50,6 +51,11 @@ impl Trajectories {
         self.end = end;
     }
 
+    /// Distance of two particles at the start of the interval.
+    fn saved_distance(&self, i: usize, j: usize) -> f64 {
+        self.saved.0[i].distance(self.saved.0[j])
+    }
+
     /// State of a particle at a fraction of the interval that is not before its start.
     fn at(&self, particles: &Particles, i: usize, time: f64) -> (DVec3, DVec3) {
         let span = 1.0 - self.time[i];
@@ -60,10 +66,14 @@ impl Trajectories {
 
 /// A of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Partner {
+pub(super) enum Partner {
     Particle(u32),
     Body(u32),
 }
+
+/// Overlap that a pair in contact may end an interval with, relative to its size: chords of curved paths dip into
+/// curved surfaces.
+pub(super) const CONTACT_SLOP: f64 = 1e-7;
 
 /// A first contact.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +98,8 @@ impl ParticleSystem {
         let limit = self.settings.max_collision_iterations;
         let last = limit.saturating_add(self.settings.max_inelastic_iterations);
         self.connect();
+        self.supports.clear();
+        self.settled.clear();
         for pass in 0.. {
             let hits = self.detect(changed.as_deref(), obstacles)?;
             if hits.is_empty() {
@@ -99,7 +111,7 @@ impl ParticleSystem {
                 self.events.push(StepEvent::InelasticOverride);
             }
             if pass >= last {
-                self.stop_unresolved(&hits);
+                self.stop_unresolved(&hits, dt, obstacles);
                 break;
             }
             let clusters = clusters(&hits, n, self.settings.simultaneous_time_tolerance);
@@ -111,7 +123,26 @@ impl ParticleSystem {
             moved.sort_unstable();
             changed = Some(moved);
         }
+        self.flag_overlaps();
         Ok(())
+    }
+
+    /// Counts pairs that overlap at the end but not at the start. Within a pass a particle may be given a new path
+    /// that crosses the path another one had before a later collision; such a meeting is not found.
+    fn flag_overlaps(&mut self) {
+        if self.statistics.iterations < 2 {
+            return;
+        }
+        let Self { particles, start, tree, statistics, .. } = self;
+        for i in 0..particles.len() {
+            tree.near(i, |j| {
+                let reach = particles.radius[i] + particles.radius[j];
+                let distance = particles.position[i].distance(particles.position[j]);
+                let fresh =
+                    distance < reach * (1.0 - 1e-6) && start.saved_distance(i, j) >= reach * (1.0 - 1e-6);
+                statistics.unresolved_collisions += u64::from(j > i && fresh);
+            });
+        }
     }
 
     /// Groups of particles that forces couple, from the state at the start.
@@ -132,8 +163,11 @@ impl ParticleSystem {
         obstacles: &[&mut dyn Obstacle],
     ) -> Result<Vec<Hit>, ParticleError> {
         let mut hits = Vec::new();
-        let Self { particles, start, settings, tree, statistics, scratch, leaving, .. } = self;
-        if settings.collisions.internal {
+        let Self {
+            particles, start, settings, tree, statistics, scratch, leaving, settled, emitters, ..
+        } = self;
+        let flags = |i: usize| flags_of(emitters, settings.collisions, particles.traits[i].emitter);
+        if settings.collisions.internal || settings.collisions.external {
             let chords = (&start.position[..], &particles.position[..], &particles.radius[..]);
             tree.update(chords, settings.bvh, settings.particles_per_leaf, false)?;
             let mut is_changed = vec![changed.is_none(); particles.len()];
@@ -151,7 +185,16 @@ impl ParticleSystem {
                     if particles.traits[a].pinned && particles.traits[b].pinned {
                         return;
                     }
-                    hits.extend(pair_hit(particles, start, a, b));
+                    let allowed = if particles.traits[a].emitter == particles.traits[b].emitter {
+                        settings.collisions.internal && flags(a).internal
+                    } else {
+                        settings.collisions.external && flags(a).external && flags(b).external
+                    };
+                    if !allowed {
+                        return;
+                    }
+                    let key = (Partner::Particle(a as u32), b as u32);
+                    hits.extend(pair_hit(particles, start, a, b, settled.contains(&key)));
                 });
             }
         }
@@ -189,6 +232,12 @@ impl ParticleSystem {
                     };
                     let closing = -(d - c).dot(hit.normal);
                     if closing <= 1e-14 * (1.0 + c.abs().max_element()) {
+                        return;
+                    }
+                    if hit.time < 1e-6
+                        && settled.contains(&(Partner::Body(body as u32), i))
+                        && ends_outside(obstacle.shape(), d, r)
+                    {
                         return;
                     }
                     let time = start.time[k] + hit.time * (1.0 - start.time[k]);
@@ -259,11 +308,12 @@ impl ParticleSystem {
             p.push(position);
             v.push(velocity);
         }
+        self.end_supports(&place, (1.0 - t_c) * dt, obstacles);
         let inverse_mass: Vec<f64> =
             members.iter().map(|&i| self.particles.inverse_mass(i as usize)).collect();
         let (time, rest) = (self.time + t_c * dt, (1.0 - t_c) * dt);
         let acceleration = self.accelerations(&members, &place, &p, &v, time)?;
-        self.collide_cluster(
+        let touching = self.collide_cluster(
             dt,
             cluster,
             obstacles,
@@ -275,7 +325,7 @@ impl ParticleSystem {
             time,
         );
         let extra =
-            self.contact_cluster(cluster, obstacles, &place, &inverse_mass, &acceleration, &p, &v, rest)?;
+            self.contact_cluster(&touching, obstacles, &place, &inverse_mass, &acceleration, &p, &v, rest)?;
         for (k, &i) in members.iter().enumerate() {
             let i = i as usize;
             self.start.position[i] = p[k];
@@ -319,7 +369,7 @@ impl ParticleSystem {
         Ok(scaled.map(|(&i, f)| self.particles.inverse_mass(i as usize) * *f).collect())
     }
 
-    /// Impulses of a cluster. Pairs that hardly approach are stopped: they become contacts.
+    /// Impulses of a cluster ⇒ the pairs that stay in touch. Those that hardly approach are stopped.
     #[allow(clippy::too_many_arguments, reason = "the parts of one cluster")]
     fn collide_cluster(
         &mut self,
@@ -332,21 +382,20 @@ impl ParticleSystem {
         acceleration: &[DVec3],
         v: &mut [DVec3],
         time: f64,
-    ) {
+    ) -> Vec<Hit> {
         let settings = self.settings.clone();
         let mut collisions = Vec::with_capacity(cluster.len());
         let mut kept = Vec::with_capacity(cluster.len());
+        let mut touching = Vec::new();
         for hit in cluster {
             let b = place[hit.b as usize] as usize;
             let (partner, v_a, a_a) = self.partner(hit, obstacles, place, v, acceleration);
             let u_n = (v[b] - v_a).dot(hit.normal);
-            if u_n > 0.0 {
-                continue;
-            }
             let a_n = (acceleration[b] - a_a).dot(hit.normal);
             let threshold =
                 settings.contact_velocity_threshold.unwrap_or_else(|| (2.0 * a_n.abs() * dt).max(1e-3));
-            let contact = u_n.abs() < threshold;
+            // A pair whose chord closes although its velocity does not is pushed together: a contact as well.
+            let contact = u_n > -threshold;
             let (restitution, friction) = self.coefficients(hit, obstacles);
             let restitution = if inelastic || contact { 0.0 } else { restitution };
             // Contacts keep their tangential velocity: friction acts on them as a force.
@@ -358,14 +407,22 @@ impl ParticleSystem {
             };
             if contact {
                 self.statistics.contacts += 1;
+                self.settled.insert((hit.a, hit.b));
+                touching.push(*hit);
             } else {
                 self.statistics.collisions += 1;
+            }
+            if u_n > 0.0 {
+                continue;
+            }
+            if inelastic && !contact {
+                touching.push(*hit);
             }
             collisions.push(ClusterCollision { a: partner, b, normal: hit.normal, restitution, friction });
             kept.push(hit);
         }
         if collisions.is_empty() {
-            return;
+            return touching;
         }
         let outcome = solve_cluster(inverse_mass, v, &collisions);
         self.statistics.singular_clusters += u64::from(outcome.singular);
@@ -373,6 +430,7 @@ impl ParticleSystem {
         for (hit, &impulse) in kept.iter().zip(&outcome.impulse) {
             self.record(hit, impulse, time, obstacles);
         }
+        touching
     }
 
     /// Velocity and answer to impulses of A.
@@ -457,7 +515,7 @@ impl ParticleSystem {
         }
     }
 
-    /// Contact forces of the pairs of a cluster that do not separate ⇒ forces on its particles for the rest of the
+    /// Contact forces of pairs in touch ⇒ forces on its particles for the rest of the
     /// interval.
     #[allow(clippy::too_many_arguments, reason = "the parts of one cluster")]
     fn contact_cluster(
@@ -490,16 +548,11 @@ impl ParticleSystem {
                     let u = v[b] - obstacle.velocity_at(hit.point);
                     let n_rate = obstacle.angular_velocity().cross(hit.normal);
                     let term = 2.0 * u.dot(n_rate) - radius * n_rate.length_squared();
-                    let acceleration = obstacle.acceleration_at(hit.point);
-                    let inverse_mass = self.body_inverse_mass(&**obstacle, hit.point);
+                    // Bodies stay at their pose of the end of the interval whatever acts on them.
+                    let (acceleration, inverse_mass) = (DVec3::ZERO, DMat3::ZERO);
                     (ContactPartner::Body { acceleration, inverse_mass }, u, term)
                 }
             };
-            // Bouncing pairs separate; what is left of rounding does not.
-            let scale = relative_velocity.length() + 1e-300;
-            if relative_velocity.dot(hit.normal) > 1e-9 * scale {
-                continue;
-            }
             let Ok(frame) = ContactFrame::new(hit.normal) else { continue };
             let (_, friction) = self.coefficients(hit, obstacles);
             contacts.push(ClusterContact {
@@ -525,15 +578,31 @@ impl ParticleSystem {
             extra[contact.b] += force;
             match (contact.a, hit.a) {
                 (ContactPartner::Particle(a), _) => extra[a] -= force,
-                (_, Partner::Body(body)) => self.react(body as usize, hit.point, -rest * force, obstacles),
+                (_, Partner::Body(body)) => {
+                    self.supports.push((hit.b, body, hit.point, force));
+                    self.react(body as usize, hit.point, -rest * force, obstacles);
+                }
                 _ => {}
             }
         }
         Ok(extra)
     }
 
+    /// Contact forces on members of a cluster end at its time: bodies get back what was to follow.
+    fn end_supports(&mut self, place: &[u32], rest: f64, obstacles: &mut [&mut dyn Obstacle]) {
+        let mut supports = std::mem::take(&mut self.supports);
+        supports.retain(|&(particle, body, point, force)| {
+            let ends = place[particle as usize] != u32::MAX;
+            if ends {
+                self.react(body as usize, point, rest * force, obstacles);
+            }
+            !ends
+        });
+        self.supports = supports;
+    }
+
     /// Particles that still collide stay at their last collision for the rest of the interval.
-    fn stop_unresolved(&mut self, hits: &[Hit]) {
+    fn stop_unresolved(&mut self, hits: &[Hit], dt: f64, obstacles: &mut [&mut dyn Obstacle]) {
         self.statistics.unresolved_collisions += hits.len() as u64;
         let mut done = vec![false; self.particles.len()];
         for hit in hits {
@@ -549,17 +618,41 @@ impl ParticleSystem {
                 }
             }
         }
+        let supports = std::mem::take(&mut self.supports);
+        for &(particle, body, point, force) in &supports {
+            if done[particle as usize] {
+                let rest = (1.0 - self.start.time[particle as usize]) * dt;
+                self.react(body as usize, point, rest * force, obstacles);
+            }
+        }
+        self.supports = supports;
     }
 }
 
+/// Flags of an emitter; those of the system for particles without one.
+pub(super) fn flags_of(emitters: &[Emitter], system: CollisionFlags, emitter: u32) -> CollisionFlags {
+    emitters.get(emitter as usize).map_or(system, |emitter| emitter.config().collisions)
+}
+
+/// Whether a sphere hardly overlaps a shape, in the frame of the shape.
+pub(super) fn ends_outside(shape: &rattleback_geometry::Shape, center: DVec3, r: f64) -> bool {
+    let near = shape.closest_point(center);
+    near.is_none_or(|near| near.distance - r > -CONTACT_SLOP * (r + center.length()))
+}
+
 /// First contact of two particles on their chords.
-fn pair_hit(particles: &Particles, start: &Trajectories, a: usize, b: usize) -> Option<Hit> {
+fn pair_hit(particles: &Particles, start: &Trajectories, a: usize, b: usize, settled: bool) -> Option<Hit> {
     let from = start.time[a].max(start.time[b]);
     let (pa, pb) = (start.at(particles, a, from).0, start.at(particles, b, from).0);
     let (da, db) = (particles.position[a] - pa, particles.position[b] - pb);
     let hit = swept_particles((pa, da, particles.radius[a]), (pb, db, particles.radius[b]))?;
     let closing = -(db - da).dot(hit.normal);
     if closing <= 1e-14 * (1.0 + pa.abs().max_element()) {
+        return None;
+    }
+    let reach = particles.radius[a] + particles.radius[b];
+    let end_gap = particles.position[a].distance(particles.position[b]) - reach;
+    if settled && hit.time < 1e-6 && end_gap > -CONTACT_SLOP * reach {
         return None;
     }
     let time = from + hit.time * (1.0 - from);

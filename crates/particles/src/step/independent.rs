@@ -7,6 +7,7 @@ use glam::DVec3;
 use rattleback_geometry::hierarchy::Scratch;
 use rattleback_geometry::{Pose, Shape};
 
+use super::collide::{ends_outside, flags_of};
 use super::{Method, ObstacleMotion, ParticleSystem};
 use crate::collision::swept_particle_shape;
 use crate::force::ForceView;
@@ -106,13 +107,8 @@ impl ParticleSystem {
     ) {
         report.reactions.resize(bodies.len(), Reaction::default());
         let n = p.len();
-        let mut places = [0_u32; BLOCK];
-        for (k, place) in places.iter_mut().enumerate() {
-            *place = (first + k) as u32;
-        }
         let mut force = [DVec3::ZERO; BLOCK];
-        let subset = (&places[..n], &[][..]);
-        let view = ForceView::of(&self.particles, self.time, p, v, subset);
+        let view = ForceView::from(&self.particles, self.time, p, v, first);
         self.forces.unary(&view, 0, &mut force[..n]);
         let second_order = self.settings.method != Method::SymplecticEuler;
         let mut end_p = [DVec3::ZERO; BLOCK];
@@ -125,7 +121,7 @@ impl ParticleSystem {
         }
         if second_order {
             let mut later = [DVec3::ZERO; BLOCK];
-            let view = ForceView::of(&self.particles, self.time + dt, &end_p[..n], &end_v[..n], subset);
+            let view = ForceView::from(&self.particles, self.time + dt, &end_p[..n], &end_v[..n], first);
             self.forces.unary(&view, 0, &mut later[..n]);
             for k in 0..n {
                 let w = self.particles.inverse_mass(first + k);
@@ -143,7 +139,10 @@ impl ParticleSystem {
                 continue;
             }
             let r = self.particles.radius[index];
-            let near = bodies.iter().any(|body| body.may_touch(p[k], end_p[k], r));
+            let collides =
+                flags_of(&self.emitters, self.settings.collisions, self.particles.traits[index].emitter)
+                    .bodies;
+            let near = collides && bodies.iter().any(|body| body.may_touch(p[k], end_p[k], r));
             if near {
                 let from = Flight { p: p[k], v: v[k], support: force[k] };
                 let flight = self.bounce(index, dt, from, (end_p[k], end_v[k]), bodies, report, &mut scratch);
@@ -174,6 +173,8 @@ impl ParticleSystem {
         let mut time = 0.0;
         let (mut p, mut v, mut force) = (from.p, from.v, from.support);
         let (mut end_p, mut end_v) = end;
+        // The body that the particle touches since this time.
+        let mut settled = None;
         let limit = settings.max_collision_iterations;
         for pass in 0.. {
             let mut first: Option<(f64, usize, DVec3, DVec3)> = None;
@@ -185,6 +186,9 @@ impl ParticleSystem {
                 }
                 if let Some((s, normal, point)) = b.hit(settings.obstacle_motion, time, p, end_p, r, scratch)
                     && first.is_none_or(|(known, ..)| s < known)
+                    && !(s < 1e-6
+                        && settled == Some(body)
+                        && ends_outside(b.obstacle.shape(), b.pose.inverse_point(end_p), r))
                 {
                     first = Some((s, body, normal, point));
                 }
@@ -206,7 +210,7 @@ impl ParticleSystem {
             let a_n = (w * force - obstacle.acceleration_at(point)).dot(normal);
             let threshold =
                 settings.contact_velocity_threshold.unwrap_or_else(|| (2.0 * a_n.abs() * dt).max(1e-3));
-            let contact = u.dot(normal).abs() < threshold;
+            let contact = u.dot(normal) > -threshold;
             let e = settings.restitution_combine.of(traits.restitution, obstacle.restitution());
             let e = if contact || pass >= limit { 0.0 } else { e };
             let friction = [0, 1].map(|k: usize| f64::midpoint(traits.friction[k], obstacle.friction()[k]));
@@ -223,14 +227,16 @@ impl ParticleSystem {
             if contact {
                 report.contacts += 1;
                 // A single contact: the normal force cancels the approaching acceleration, friction what it can.
-                let w_n = w + normal.dot(inverse_mass * normal);
-                let f_n = (-a_n / w_n).max(0.0);
+                // The body stays at its pose of the end of the interval whatever acts on it.
+                settled = Some(body);
+                let a_n = (w * force).dot(normal);
+                let f_n = (-a_n / w).max(0.0);
                 let slip = v - v_body - (v - v_body).dot(normal) * normal;
-                let a_t = w * force - obstacle.acceleration_at(point) - a_n * normal;
+                let a_t = w * force - a_n * normal;
                 let friction = if slip.length() > settings.slip_velocity_threshold {
                     -friction[1] * f_n * slip.normalize_or_zero()
                 } else {
-                    (-a_t / w_n).clamp_length_max(friction[0] * f_n)
+                    (-a_t / w).clamp_length_max(friction[0] * f_n)
                 };
                 let support = f_n * normal + friction;
                 report.reactions[body].add(point, -rest * support);

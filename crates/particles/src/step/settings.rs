@@ -8,12 +8,12 @@ use crate::collision::BvhKind;
 use crate::error::check;
 use crate::impulse::Combine;
 
-/// What particles collide with.
+/// What particles collide with. An emitter's flags hold for its particles, where those of the system allow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollisionFlags {
-    /// Particles of the same system.
+    /// Particles of the same emitter; those without an emitter count as one.
     pub internal: bool,
-    /// Particles of other systems: read by whoever steps several systems together.
+    /// Particles of other emitters.
     pub external: bool,
     /// Bodies.
     pub bodies: bool,
@@ -58,8 +58,6 @@ pub struct StepSettings {
     pub slip_velocity_threshold: f64,
     /// Collisions that differ by less are simultaneous, as a fraction of the interval.
     pub simultaneous_time_tolerance: f64,
-    /// Touching pairs stay in a cluster that others hit, as in a cradle solved at once.
-    pub propagate_through_contacts: bool,
     /// Particles per leaf of the tree, 1 to 16.
     pub particles_per_leaf: usize,
     /// Volumes of the tree.
@@ -89,7 +87,6 @@ impl Default for StepSettings {
             contact_velocity_threshold: None,
             slip_velocity_threshold: 1e-3,
             simultaneous_time_tolerance: 1e-6,
-            propagate_through_contacts: false,
             particles_per_leaf: 1,
             bvh: BvhKind::Aabb,
             restitution_combine: Combine::Average,

@@ -1,10 +1,12 @@
 //! The particle system.
 
+use std::collections::BTreeSet;
+
 use glam::DVec3;
 use rattleback_geometry::hierarchy::Scratch;
 use rattleback_numerics::{StepError, UnionFind};
 
-use super::collide::Trajectories;
+use super::collide::{Partner, Trajectories};
 use super::inside::{particles_inside, spring_out};
 use super::integrate::Integration;
 use super::{InsidePolicy, StepSettings};
@@ -136,6 +138,10 @@ pub struct ParticleSystem {
     pub(super) scratch: Scratch,
     /// Particles that must not collide with a body because they are being pulled out of it.
     pub(super) leaving: Vec<(u32, u32)>,
+    /// Contact forces of bodies on particles that act until the end of the interval: particle, body, point, force.
+    pub(super) supports: Vec<(u32, u32, DVec3, DVec3)>,
+    /// Pairs that are in contact in this interval.
+    pub(super) settled: BTreeSet<(Partner, u32)>,
     pub(crate) removals: Vec<ParticleId>,
 }
 
@@ -210,8 +216,8 @@ impl ParticleSystem {
         dt: f64,
         obstacles: &mut [&mut dyn Obstacle],
     ) -> Result<(), ParticleError> {
-        let internal = self.settings.collisions.internal;
-        if !internal && !self.forces.couple_particles() {
+        let pairs = self.settings.collisions.internal || self.settings.collisions.external;
+        if !pairs && !self.forces.couple_particles() {
             return self.step_independent(dt, obstacles);
         }
         let Self { particles, forces, integration, settings, start, .. } = self;
