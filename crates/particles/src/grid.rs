@@ -140,7 +140,7 @@ impl CellGrid {
         if outside(a.y, 1) || outside(a.z, 2) || self.order.is_empty() {
             return 0..0;
         }
-        let (first, last) = (a.x.max(0), i64::from(last).min(self.count[0] as i64 - 1) as i32);
+        let (first, last) = (a.x.max(0), i64::from(last).min(self.count[0].cast_signed() - 1) as i32);
         if first > last {
             return 0..0;
         }

@@ -101,7 +101,7 @@ fn thinned(points: &[DVec3], distance: f64) -> Result<Vec<DVec3>, ParticleError>
 }
 
 /// V_b of the points of a body.
-pub(super) fn volumes(points: &[DVec3], kernel: &Wendland, gamma: f64) -> Result<Vec<f32>, ParticleError> {
+pub(super) fn volumes(points: &[DVec3], kernel: Wendland, gamma: f64) -> Result<Vec<f32>, ParticleError> {
     let mut grid = CellGrid::default();
     grid.build(points, kernel.support)?;
     let volume = |p: DVec3| {

@@ -340,7 +340,7 @@ impl IncompressibleFluid {
     /// # Errors
     /// A point is not finite.
     pub fn add_boundary(&mut self, obstacle: usize, points: Vec<DVec3>) -> Result<(), ParticleError> {
-        let volume = volumes(&points, &self.constants.kernel, self.constants.gamma)?;
+        let volume = volumes(&points, self.constants.kernel, self.constants.gamma)?;
         self.sets.push(BoundarySet { obstacle, points, volume });
         self.boundary.poses.clear();
         Ok(())
@@ -479,7 +479,7 @@ impl IncompressibleFluid {
     }
 
     pub(super) fn period(&self) -> Period {
-        self.settings.periodic_cells.map(|n| n.min(1 << 20) as i32)
+        self.settings.periodic_cells.map(|n| n.min(1 << 20).cast_signed())
     }
 
     /// Sorts all particles by cells.
@@ -569,7 +569,7 @@ impl IncompressibleFluid {
         let fluid = Sorted { grid: &self.grid, records: &self.records };
         let boundary = Sorted { grid: &self.boundary.grid, records: &self.boundary.records };
         let (threads, h) = (self.settings.threads, self.constants.kernel.support);
-        let period = self.settings.periodic_cells.map(|n| n.min(1 << 20) as i32);
+        let period = self.period();
         debug_assert!(MAX_IN_CELL < usize::from(u16::MAX));
         neighbours::build(threads, &mut self.blocks, &fluid, &boundary, h, period)
     }

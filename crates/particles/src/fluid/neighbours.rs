@@ -66,8 +66,8 @@ impl Block {
 
 /// Offsets of the 27 cells, x fastest.
 pub(super) fn offset(k: usize) -> IVec3 {
-    let k = k as i32;
-    IVec3::new(k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1)
+    let k = k as u32;
+    glam::UVec3::new(k % 3, k / 3 % 3, k / 9).as_ivec3() - 1
 }
 
 /// The period of space in cells along each axis; 0 where it is not periodic.

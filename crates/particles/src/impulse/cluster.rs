@@ -230,7 +230,7 @@ fn impulse_space(
             }
         }
     }
-    solve_or_least_squares(a, b)
+    solve_or_least_squares(&a, &b)
 }
 
 /// Unknown P of all collisions in their frames and velocities of all particles in world axes.
@@ -288,15 +288,15 @@ fn block_space(
             b[m + 3 * q + x] = velocity[q][x];
         }
     }
-    let (mut solution, singular) = solve_or_least_squares(a, b);
+    let (mut solution, singular) = solve_or_least_squares(&a, &b);
     solution.truncate(m);
     (solution, singular)
 }
 
 /// A x = b ⇒ x; if A is singular, the limit of (AᵀA + ε I)⁻¹ Aᵀ b for small ε.
-fn solve_or_least_squares(a: SquareMatrix, b: Vec<f64>) -> (Vec<f64>, bool) {
+fn solve_or_least_squares(a: &SquareMatrix, b: &[f64]) -> (Vec<f64>, bool) {
     let n = a.n();
-    let (mut matrix, mut x) = (a.clone(), b.clone());
+    let (mut matrix, mut x) = (a.clone(), b.to_vec());
     if eliminate(&mut matrix, &mut x) && x.iter().all(|x| x.is_finite()) {
         return (x, false);
     }

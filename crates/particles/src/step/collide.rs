@@ -325,7 +325,7 @@ impl ParticleSystem {
             time,
         );
         let extra =
-            self.contact_cluster(&touching, obstacles, &place, &inverse_mass, &acceleration, &p, &v, rest)?;
+            self.contact_cluster(&touching, obstacles, &place, &inverse_mass, &acceleration, &p, &v, rest);
         for (k, &i) in members.iter().enumerate() {
             let i = i as usize;
             self.start.position[i] = p[k];
@@ -528,7 +528,7 @@ impl ParticleSystem {
         p: &[DVec3],
         v: &[DVec3],
         rest: f64,
-    ) -> Result<Vec<DVec3>, ParticleError> {
+    ) -> Vec<DVec3> {
         let mut extra = vec![DVec3::ZERO; p.len()];
         let mut contacts = Vec::new();
         let mut kept = Vec::new();
@@ -566,12 +566,12 @@ impl ParticleSystem {
             kept.push(hit);
         }
         if contacts.is_empty() || rest <= 0.0 {
-            return Ok(extra);
+            return extra;
         }
         let slip = self.settings.slip_velocity_threshold;
         let Ok((forces, solved)) = contact_forces(inverse_mass, acceleration, &contacts, slip) else {
             self.statistics.singular_clusters += 1;
-            return Ok(extra);
+            return extra;
         };
         self.statistics.singular_clusters += u64::from(!solved);
         for ((contact, hit), force) in contacts.iter().zip(kept).zip(forces) {
@@ -585,7 +585,7 @@ impl ParticleSystem {
                 _ => {}
             }
         }
-        Ok(extra)
+        extra
     }
 
     /// Contact forces on members of a cluster end at its time: bodies get back what was to follow.

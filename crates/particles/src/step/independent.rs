@@ -38,6 +38,7 @@ struct Body<'a> {
 }
 
 /// State of a particle within the interval.
+#[derive(Clone, Copy)]
 struct Flight {
     p: DVec3,
     v: DVec3,
