@@ -88,7 +88,6 @@ fn incline_holds_and_slides() {
 
 /// T-CON-03: a point on a smooth sphere leaves it at arccos(2/3), with √(2 g R/3).
 #[test]
-#[ignore = "not met or not verified yet: cargo test -p rattleback-particles --test suite -- --ignored slide_off"]
 fn slide_off_a_sphere() {
     let mut system = ParticleSystem::default();
     system.settings.method = Method::RungeKutta4;

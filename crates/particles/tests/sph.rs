@@ -221,7 +221,6 @@ fn shear_wave_of_the_source() {
 /// The specification expects the slope ρ g, which its own force cannot give: Σ V (p_i + p_j)/2 ∇W is half the gradient of
 /// p, since Σ V ∇W = 0. The numbers of T-SPH-03 fix that factor, so pressures at rest are twice the hydrostatic ones.
 #[test]
-#[ignore = "not met or not verified yet: cargo test -p rattleback-particles --test suite -- --ignored hydrostatic"]
 fn hydrostatic_tank_of_the_source() {
     let d = 0.05;
     let (side, height) = (6, 12);

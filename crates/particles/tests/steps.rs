@@ -159,7 +159,7 @@ fn bouncing_ball_comes_to_rest() {
             before = [before[1], z];
         }
         for (n, apex) in apexes.iter().take(6).enumerate() {
-            let expected = 0.64_f64.powi(n as i32 + 1);
+            let expected = 0.64_f64.powf(n as f64 + 1.0);
             assert!((apex / expected - 1.0).abs() < 0.01, "bounce {n}: {apex} against {expected}");
         }
         assert!(apexes.len() >= 6);
