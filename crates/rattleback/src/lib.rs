@@ -87,6 +87,7 @@
 pub use rattleback_dynamics as dynamics;
 pub use rattleback_geometry as geometry;
 pub use rattleback_numerics as numerics;
+pub use rattleback_particles as particles;
 #[cfg(feature = "scene")]
 pub use rattleback_scene as scene;
 

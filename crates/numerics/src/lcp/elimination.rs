@@ -2,8 +2,11 @@
 
 use super::SquareMatrix;
 
-/// A x = b ⇒ x, in place; false if A is singular to working precision. A is destroyed.
-pub(super) fn eliminate(a: &mut SquareMatrix, b: &mut [f64]) -> bool {
+/// A x = b ⇒ x, in place of b; false if A is singular to working precision. A is destroyed.
+///
+/// # Panics
+/// If `b` is shorter than A has rows.
+pub fn eliminate(a: &mut SquareMatrix, b: &mut [f64]) -> bool {
     let n = a.n();
     let least = 1e-14 * a.largest();
     for k in 0..n {

@@ -38,6 +38,7 @@ pub mod blocks;
 
 pub use baraff::baraff;
 pub use dantzig::dantzig;
+pub use elimination::eliminate;
 pub use friction::{Friction, FrictionContact, FrictionProblem, FrictionSolution};
 pub use gauss_seidel::{SweepSettings, gauss_seidel, gauss_seidel_friction};
 pub use lemke::lemke;
