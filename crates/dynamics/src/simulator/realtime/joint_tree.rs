@@ -346,7 +346,9 @@ impl TreePass<'_> {
             }
             factor(links, tree.start);
             if biased {
-                links.iter_mut().for_each(|link| link.limit_error(parameters));
+                for link in links.iter_mut() {
+                    link.limit_error(parameters);
+                }
             }
             self.solve(links, tree.start, if biased { f64::from(parameters.joint.bias_rate) } else { 0.0 });
         }
