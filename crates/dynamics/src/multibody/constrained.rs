@@ -28,6 +28,9 @@ const MODE_TOLERANCE: f64 = 1e-9;
 /// Distance beyond a limit that is rounding, rad or m.
 const LIMIT_TOLERANCE: f64 = 1e-12;
 
+/// Hits of a limit in a step for which memory is kept ready.
+const HITS_PER_LIMIT: usize = 4;
+
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Row {
@@ -127,6 +130,8 @@ impl Dynamics {
 
     /// Memory for as many rows as there can be.
     pub fn make_room(&mut self) {
+        // A joint may bounce off its limit several times in a step.
+        self.hits.reserve(HITS_PER_LIMIT * self.limits.len());
         let most = self.equation_count() + self.limits.len() + self.frictions.len();
         let n = self.tree.velocity_count();
         self.slip.resize(self.frictions.len(), 0);
