@@ -27,6 +27,8 @@ export class Sliders {
       const input = document.createElement("input");
       input.type = "range";
       [input.min, input.max, input.step] = [String(slider.min), String(slider.max), "any"];
+      // Until the first frame; without it the browser shows the middle of its own range, 50.
+      input.value = "0";
       input.dataset.joint = slider.name;
       const output = make("output");
       input.addEventListener("pointerdown", () => (this.held = index));
