@@ -399,7 +399,7 @@ fn the_choice_of_the_base_changes_nothing() {
 
 /// A-T8, on a machine that does nothing else: `cargo test --release -p rattleback-dynamics --test suite multibody_algorithms -- --ignored`.
 #[test]
-#[ignore = "measures time"]
+#[ignore = "measures time: cargo test --release -p rattleback-dynamics --test suite multibody_algorithms -- --ignored"]
 fn time_grows_with_the_length() {
     let chain = |count: usize| {
         let link = |k: usize| {

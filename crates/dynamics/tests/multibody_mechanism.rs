@@ -282,7 +282,7 @@ fn a_four_bar_linkage_stays_closed() {
 }
 
 #[test]
-#[ignore = "100 s of motion"]
+#[ignore = "100 s of motion: cargo test --release -p rattleback-dynamics --test suite multibody_mechanism -- --ignored"]
 fn a_four_bar_linkage_stays_closed_for_long() {
     let mut mechanism = four_bar(LoopKind::Revolute);
     mechanism.assemble().unwrap();
@@ -349,7 +349,7 @@ fn a_platform_on_six_legs_stays_closed() {
 }
 
 #[test]
-#[ignore = "100 s of motion"]
+#[ignore = "100 s of motion: cargo test --release -p rattleback-dynamics --test suite multibody_mechanism -- --ignored"]
 fn a_platform_on_six_legs_stays_closed_for_long() {
     let mut mechanism = stewart();
     mechanism.assemble().unwrap();

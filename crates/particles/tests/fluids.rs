@@ -18,7 +18,7 @@ fn tank(settings: FluidSettings, half: DVec3, fill: DVec3) -> (IncompressibleFlu
 
 /// Pressure at rest grows by ρ g per metre within 1 %, and the floor carries the weight.
 #[test]
-#[ignore = "not met or not verified yet: cargo test -p rattleback-particles --test suite -- --ignored hydrostatic"]
+#[ignore = "missed, 1.37 % where 1 % is asked: cargo test -p rattleback-particles --test suite -- --ignored hydrostatic"]
 fn hydrostatic_pressure() {
     let d = 0.05;
     let half = DVec3::new(0.25, 0.25, 0.75);
@@ -226,7 +226,7 @@ fn momentum_in_a_closed_tank() {
 
 /// A floating cube displaces its own mass.
 #[test]
-#[ignore = "not met or not verified yet: cargo test -p rattleback-particles --test suite -- --ignored floating"]
+#[ignore = "takes many minutes and has no result yet: cargo test --release -p rattleback-particles --test suite -- --ignored floating"]
 fn floating_cube() {
     let error = floating_error(0.04, 4.0, 0.5);
     println!("error {error} of the submerged depth at 4 spacings per half side");
