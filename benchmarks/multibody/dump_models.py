@@ -7,8 +7,8 @@ Robots are read from the packages; none is copied here. A file holds the links (
 velocities v, joint forces f with the peer's accelerations `a`; accelerations `b` with the peer's joint forces `g`; for the first ten states
 the peer's mass matrix. Positions and velocities are in our conventions: quaternions x, y, z, w; velocities of a floating base along its own axes, linear
 first. The first ten states also have the peer's centre of mass (`com`) and the places of its bodies (`places`: x, y, z and the rotation row by row).
-`path` is the file in the package: `cargo test -p rattleback-scene --test robots -- --ignored` reads it with our readers and compares.
-OUT also gets each robot as Pinocchio saves its models, and its URDF, for `compare_speed.py`.
+`path` is the file in the package: `RATTLEBACK_ROBOT_DUMPS=OUT cargo test --release -p rattleback-scene --test suite real_robots -- --ignored --nocapture` reads it with our readers and compares.
+OUT also gets each robot as Pinocchio saves its models, its URDF, and its links for `peer_speed.cpp`.
 """
 
 import argparse
@@ -104,10 +104,12 @@ def pinocchio_joint(joint):
     return kind, (axis / np.linalg.norm(axis)).tolist(), "circle" if joint.nq == 2 else "same"
 
 
-def dump_pinocchio(name, path, floating, out, states):
+def dump_pinocchio(name, path, floating, out, states, locked=()):
     model = (
         pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(str(path))
     )
+    if locked:
+        model = pin.buildReducedModel(model, [model.getJointId(joint) for joint in locked], pin.neutral(model))
     data = model.createData()
     links, ways = [], []
     for index in range(1, model.njoints):
@@ -169,7 +171,9 @@ def dump_pinocchio(name, path, floating, out, states):
                 if frame.type == pin.FrameType.BODY and frame.name != "universe"
             }
         records.append(record)
-    source = {"path": str(path), "floating": floating, "mass": sum(inertia.mass for inertia in model.inertias)}
+    source = {"floating": floating, "mass": sum(inertia.mass for inertia in model.inertias)}
+    if not locked:
+        source["path"] = str(path)
     write(out, name, "pinocchio", [0, 0, -9.81], links, records, masses, source)
     shutil.copy(path, out / f"{name}.urdf")
     model.saveToText(str(out / f"{name}.model"))
@@ -362,6 +366,11 @@ def main():
         path.write_text(chain_urdf(count))
         states = min(arguments.states, 50)
         print(f"chain{count}: {dump_pinocchio(f'chain{count}', path, False, out, states)} velocities")
+    if wanted("panda7"):
+        # An arm of seven axes: without the fingers.
+        locked = ["panda_finger_joint1", "panda_finger_joint2"]
+        path = ROBOTS / "panda_description/urdf/panda.urdf"
+        print(f"panda7: {dump_pinocchio('panda7', path, False, out, arguments.states, locked)} velocities")
     for name, file, floating in filter(lambda robot: wanted(robot[0]), URDF):
         found = ROBOTS / file
         if not found.exists():

@@ -1,16 +1,12 @@
-// Time per call of Pinocchio's and MuJoCo's algorithms in C++, one thread: ns, the best of several rounds over random states.
+// Time per call of Pinocchio's and MuJoCo's algorithms in C++, one thread: least and median ns of many rounds over random states.
 //
-//   P=VENV/lib/python3.11/site-packages                    (pip install cmeel-eigen besides what dump_models.py names)
-//   g++ -O2 -std=c++17 -DNDEBUG -DPINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION -DBOOST_MPL_LIMIT_LIST_SIZE=30
-//       -DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS -I$P/cmeel.prefix/include -I$P/cmeel.prefix/include/eigen3 -I$P/mujoco/include
-//       peer_speed.cpp -o peer_speed -L$P/cmeel.prefix/lib -lpinocchio_default -L$P/mujoco -l:libmujoco.so.4.0.0
-//       -Wl,-rpath,$P/cmeel.prefix/lib:$P/mujoco
-//   peer_speed ROUNDS OUT/ROBOT.links...                   OUT as dump_models.py wrote it
+//   peer_speed ROUNDS OUT/ROBOT.links...                   OUT as dump_models.py wrote it; `run` builds and calls it
 //
-// The library of the package does the work, so its instructions are those it was built for. Prints lines "robot algorithm ns". Pinocchio runs in both
-// frame conventions; the faster counts. MuJoCo reads the same links from the MJCF beside the file.
+// The libraries of the packages do the work, so their instructions are those they were built for. Prints lines "robot algorithm least median". Pinocchio runs in
+// both frame conventions; the faster counts. MuJoCo reads the same links from the MJCF beside the file.
 #include <mujoco/mujoco.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -23,15 +19,16 @@
 #include <vector>
 
 template <class Call>
-double best(int rounds, int count, Call call) {
-    double least = 1e300;
+std::vector<double> times(int rounds, int count, Call call) {
+    std::vector<double> all;
     for (int round = 0; round < rounds; ++round) {
         const auto start = std::chrono::steady_clock::now();
         for (int k = 0; k < count; ++k) call(k);
         const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
-        least = std::min(least, spent.count() / count);
+        all.push_back(spent.count() / count);
     }
-    return least;
+    std::sort(all.begin(), all.end());
+    return all;
 }
 
 // One link per line: parent, joint, axis, quaternion x y z w and position of the joint, mass, centre of mass, inertia about it.
@@ -84,15 +81,17 @@ int main(int count, char** arguments) {
         }
         // Rounds of a fraction of a millisecond: some of them are not interrupted even on a busy machine.
         const int calls = std::max(1, 2000 / model.nv);
-        const auto report = [&](const char* what, double ns) { std::printf("%s %s %.1f\n", name.c_str(), what, ns); };
+        const auto report = [&](const char* what, const std::vector<double>& all) {
+            std::printf("%s %s %.1f %.1f\n", name.c_str(), what, all.front(), all[all.size() / 2]);
+        };
         const auto local = pinocchio::Convention::LOCAL, world = pinocchio::Convention::WORLD;
         for (const auto convention : {local, world}) {
-            report("aba", best(rounds, calls, [&](int k) {
+            report("aba", times(rounds, calls, [&](int k) {
                 pinocchio::aba(model, data, q[k % states], v[k % states], f[k % states], convention);
             }));
-            report("crba", best(rounds, calls, [&](int k) { pinocchio::crba(model, data, q[k % states], convention); }));
+            report("crba", times(rounds, calls, [&](int k) { pinocchio::crba(model, data, q[k % states], convention); }));
         }
-        report("rnea", best(rounds, calls, [&](int k) { pinocchio::rnea(model, data, q[k % states], v[k % states], f[k % states]); }));
+        report("rnea", times(rounds, calls, [&](int k) { pinocchio::rnea(model, data, q[k % states], v[k % states], f[k % states]); }));
         char complaint[1000] = "";
         mjModel* m = mj_loadXML((path.substr(0, path.size() - 5) + "mjcf.xml").c_str(), nullptr, complaint, sizeof complaint);
         if (!m) {
@@ -104,12 +103,11 @@ int main(int count, char** arguments) {
         std::vector<double> angle(states * m->nq), speed(states * m->nv);
         for (auto& x : angle) x = 2.0 * std::rand() / RAND_MAX - 1.0;
         for (auto& x : speed) x = 2.0 * std::rand() / RAND_MAX - 1.0;
-        report("mj_forward", best(rounds, calls, [&](int k) {
+        report("mj_forward", times(rounds, calls, [&](int k) {
             std::memcpy(d->qpos, &angle[(k % states) * m->nq], m->nq * sizeof(double));
             std::memcpy(d->qvel, &speed[(k % states) * m->nv], m->nv * sizeof(double));
             mj_forward(m, d);
         }));
-        std::printf("%s mj_velocities %d\n", name.c_str(), static_cast<int>(m->nv));
         mj_deleteData(d);
         mj_deleteModel(m);
     }

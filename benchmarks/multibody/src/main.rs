@@ -1,24 +1,23 @@
 //! Articulated bodies beside Pinocchio and MuJoCo: largest relative differences at random states, and time per call.
 //!
 //!   python dump_models.py OUT                    (see there)
-//!   cargo run --release -- [--check] [--rounds 400] OUT/*.json
+//!   cargo run --release -- [--check | --speed] [--rounds 400] OUT/*.json
 //!
 //! Prints, for each robot, the differences of accelerations, joint forces and the mass matrix, each in parts of the largest number of its state;
-//! then "robot algorithm ns" lines, as `peer_speed` does for the peers.
+//! then "robot algorithm least-ns median-ns" lines, as `peer_speed` does for the peers. `compare_speed.py` runs both in turns.
 //!
 //! Whose error a difference is, is shown by a reference with twice the digits (`double_double`): how far our accelerations and the peer's lie from it; and
 //! how far it moves if every number of the model changes by half a unit in its last place. No engine that reads the model as doubles can be expected to agree
 //! with another better than that.
 
-mod double_double;
-
 use glam::{DMat3, DQuat, DVec3};
-use rattleback_dynamics::multibody::joint::{FixedJoint, FreeJoint, PrismaticJoint, RevoluteJoint, SphericalJoint};
+use rattleback_dynamics::multibody::joint::{
+    FixedJoint, FreeJoint, PrismaticJoint, RevoluteJoint, SphericalJoint,
+};
 use rattleback_dynamics::multibody::{
-    DynamicsDerivatives, Lanes, Link, LinkTree, MassMatrix, Workspace, forward_dynamics,
+    DoubleDouble, DynamicsDerivatives, Lanes, Link, LinkTree, MassMatrix, Workspace, forward_dynamics,
     forward_dynamics_of_four, inverse_dynamics, inverse_dynamics_of_four,
 };
-use double_double::DoubleDouble;
 use serde_json::Value;
 use std::time::Instant;
 
@@ -34,8 +33,12 @@ fn read_link(value: &Value) -> Link {
     let name = value["name"].as_str().unwrap_or("?");
     let parent = value["parent"].as_i64().and_then(|parent| usize::try_from(parent).ok());
     let link = match value["joint"].as_str() {
-        Some("revolute") => Link::new(name, parent, RevoluteJoint { axis: vector(&value["axis"]).normalize() }),
-        Some("prismatic") => Link::new(name, parent, PrismaticJoint { axis: vector(&value["axis"]).normalize() }),
+        Some("revolute") => {
+            Link::new(name, parent, RevoluteJoint { axis: vector(&value["axis"]).normalize() })
+        }
+        Some("prismatic") => {
+            Link::new(name, parent, PrismaticJoint { axis: vector(&value["axis"]).normalize() })
+        }
         Some("spherical") => Link::new(name, parent, SphericalJoint),
         Some("free") => Link::new(name, parent, FreeJoint),
         _ => Link::new(name, parent, FixedJoint),
@@ -68,24 +71,28 @@ fn difference(got: &[f64], expected: &[f64]) -> f64 {
     got.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / scale
 }
 
-fn best(rounds: usize, calls: usize, mut call: impl FnMut(usize)) -> f64 {
-    let mut least = f64::INFINITY;
-    for _ in 0..rounds {
-        let start = Instant::now();
-        for k in 0..calls {
-            call(k);
-        }
-        least = least.min(start.elapsed().as_secs_f64() * 1e9 / calls as f64);
-    }
-    least
+/// Least and median time of a call, ns.
+fn times(rounds: usize, calls: usize, mut call: impl FnMut(usize)) -> [f64; 2] {
+    let mut all: Vec<f64> = (0..rounds.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            for k in 0..calls {
+                call(k);
+            }
+            start.elapsed().as_secs_f64() * 1e9 / calls as f64
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    [all[0], all[all.len() / 2]]
 }
 
 fn main() {
-    let (mut check_only, mut rounds, mut files) = (false, 400, Vec::new());
+    let (mut checks, mut measures, mut rounds, mut files) = (true, true, 400, Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--check" => check_only = true,
+            "--check" => measures = false,
+            "--speed" => checks = false,
             "--rounds" => rounds = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(rounds),
             _ => files.push(argument),
         }
@@ -122,8 +129,10 @@ fn main() {
         };
         let states: Vec<State> = robot["states"].as_array().into_iter().flatten().map(state).collect();
         let masses: Vec<Vec<f64>> = robot["masses"].as_array().into_iter().flatten().map(numbers).collect();
-        check(&name, robot["peer"].as_str().unwrap_or("?"), (&tree, &links), gravity, &states, &masses);
-        if !check_only {
+        if checks {
+            check(&name, robot["peer"].as_str().unwrap_or("?"), (&tree, &links), gravity, &states, &masses);
+        }
+        if measures {
             time(&name, &tree, gravity, &states, rounds);
         }
     }
@@ -149,11 +158,8 @@ fn perturbed(links: &[Link], seed: u64) -> Option<LinkTree> {
             all(DVec3::new(i.x_axis.x, i.y_axis.y, i.z_axis.z)),
             all(DVec3::new(i.x_axis.y, i.x_axis.z, i.y_axis.z)),
         );
-        link.inertia = DMat3::from_cols(
-            DVec3::new(d.x, o.x, o.y),
-            DVec3::new(o.x, d.y, o.z),
-            DVec3::new(o.y, o.z, d.z),
-        );
+        link.inertia =
+            DMat3::from_cols(DVec3::new(d.x, o.x, o.y), DVec3::new(o.x, d.y, o.z), DVec3::new(o.y, o.z, d.z));
         link
     };
     LinkTree::new(links.iter().map(moved).collect()).ok()
@@ -229,13 +235,13 @@ fn time(name: &str, tree: &LinkTree, gravity: DVec3, states: &[State], rounds: u
     // Rounds of a fraction of a millisecond: some of them are not interrupted even on a busy machine.
     let calls = (2_000 / n).max(1);
     let (mut work, mut out) = (Workspace::new(tree), vec![0.0; n]);
-    let report = |what: &str, ns: f64| println!("{name} {what} {ns:.1}");
-    let aba = best(rounds, calls, |k| {
+    let report = |what: &str, [least, median]: [f64; 2]| println!("{name} {what} {least:.1} {median:.1}");
+    let aba = times(rounds, calls, |k| {
         let state = &states[k % states.len()];
         let _ = forward_dynamics(tree, &mut work, (&state.q, &state.v, &state.f), None, gravity, &mut out);
     });
     report("aba", aba);
-    let rnea = best(rounds, calls, |k| {
+    let rnea = times(rounds, calls, |k| {
         let state = &states[k % states.len()];
         let _ = inverse_dynamics(tree, &mut work, (&state.q, &state.v, &state.b), None, gravity, &mut out);
     });
@@ -243,20 +249,20 @@ fn time(name: &str, tree: &LinkTree, gravity: DVec3, states: &[State], rounds: u
     let mut mass = MassMatrix::new(tree);
     report(
         "crba",
-        best(rounds, calls, |k| {
+        times(rounds, calls, |k| {
             let _ = mass.compute(tree, &mut work, &states[k % states.len()].q);
         }),
     );
     report(
         "crba_factor",
-        best(rounds, (calls / 4).max(1), |k| {
+        times(rounds, (calls / 4).max(1), |k| {
             let _ = mass.compute(tree, &mut work, &states[k % states.len()].q);
             let _ = mass.factorize();
         }),
     );
     if n <= 100 {
         let mut derivatives = DynamicsDerivatives::new(tree);
-        let ns = best(rounds, (calls / 8).max(1), |k| {
+        let ns = times(rounds, (calls / 8).max(1), |k| {
             let state = &states[k % states.len()];
             let _ =
                 derivatives.forward(tree, &mut work, (&state.q, &state.v, &state.f), None, gravity, &mut out);
@@ -276,14 +282,14 @@ fn time(name: &str, tree: &LinkTree, gravity: DVec3, states: &[State], rounds: u
     };
     let (q, v, f) = (gather(&|s| &s.q), gather(&|s| &s.v), gather(&|s| &s.f));
     let (mut wide, mut lanes) = (Workspace::<Lanes>::new(tree), vec![Lanes::default(); n]);
-    let four = best(rounds, calls, |k| {
+    let four = times(rounds, calls, |k| {
         let k = k % q.len();
         let _ = forward_dynamics_of_four(tree, &mut wide, (&q[k], &v[k], &f[k]), None, gravity, &mut lanes);
     });
-    report("aba_of_four", four / 4.0);
-    let four = best(rounds, calls, |k| {
+    report("aba_of_four", four.map(|ns| ns / 4.0));
+    let four = times(rounds, calls, |k| {
         let k = k % q.len();
         let _ = inverse_dynamics_of_four(tree, &mut wide, (&q[k], &v[k], &f[k]), None, gravity, &mut lanes);
     });
-    report("rnea_of_four", four / 4.0);
+    report("rnea_of_four", four.map(|ns| ns / 4.0));
 }

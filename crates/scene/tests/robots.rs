@@ -1,12 +1,13 @@
 //! Robots from URDF and MJCF: closed forms, hostile files, and real robots against Pinocchio and MuJoCo.
 
-use crate::double_double::DoubleDouble;
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_dynamics::multibody::{
-    Link, LinkTree, MassMatrix, Scalar, Workspace, forward_dynamics, forward_kinematics, inverse_dynamics,
+    DoubleDouble, ExtendedDynamics, Link, LinkTree, MassMatrix, Scalar, Workspace, forward_kinematics,
+    inverse_dynamics,
 };
 use rattleback_dynamics::world::LedgerSettings;
 use rattleback_dynamics::{Event, FreeMotion, Properties, Registry, Simulator, World};
+use rattleback_geometry::symmetric_eigen;
 use rattleback_scene::robot::{Base, RobotModel, RobotOptions};
 use rattleback_scene::{FileAccess, Scene, SceneError};
 use std::f64::consts::PI;
@@ -380,6 +381,53 @@ fn poses_beyond_limits_bring_no_energy() {
     run(&mut world, &mut FreeMotion::default(), "multibody");
 }
 
+/// An arm of six links, stretched out, that falls until its joints strike their limits.
+const FALLING_ARM: &str = "<mujoco><worldbody><body name='a'><joint name='a' axis='0 0 1' range='-45 45'/><geom type='capsule' fromto='0 0 0 .1 0 0' size='.05'/>\
+    <body name='b' pos='.1 0 0'><joint name='b' axis='0 1 0' range='-45 45'/><geom type='capsule' fromto='0 0 0 .4 0 0' size='.05'/>\
+    <body name='c' pos='.4 0 0'><joint name='c' axis='0 1 0' range='-30 30'/><geom type='capsule' fromto='0 0 0 .4 0 0' size='.04'/>\
+    <body name='d' pos='.4 0 0'><joint name='d' axis='0 1 0' range='-45 45'/><geom type='capsule' fromto='0 0 0 .1 .1 0' size='.03'/>\
+    <body name='e' pos='.1 .1 0'><joint name='e' axis='0 0 1' range='-45 45'/><geom type='capsule' fromto='0 0 0 .1 0 0' size='.03'/>\
+    <body name='f' pos='.1 0 0'><joint name='f' axis='0 1 0' range='-45 45'/><geom type='capsule' fromto='0 0 0 .1 0 0' size='.03'/>\
+    </body></body></body></body></body></body></worldbody></mujoco>";
+
+/// Largest gain of energy in a step of 1/240 s during a second, J.
+fn largest_gain(world: &mut World, simulator: &mut dyn Simulator) -> f64 {
+    let (mut energy, mut most) = (world.readout().energy(), 0.0_f64);
+    for _ in 0..240 {
+        simulator.step(world, 1.0 / 240.0).unwrap();
+        let now = world.readout().energy();
+        (energy, most) = (now, most.max(now - energy));
+    }
+    most
+}
+
+/// Joints that strike their limits lose energy, or keep it, and never gain any: as bodies under `constraint`, and as a multibody.
+#[test]
+fn joints_that_strike_their_limits_gain_no_energy() {
+    let registry = Registry::default();
+    let mut world = Scene::parse(FALLING_ARM, "arm.xml").unwrap().build(&registry).unwrap().world;
+    let mut simulator = registry.simulators.make("constraint", &Properties::new()).unwrap();
+    let gain = largest_gain(&mut world, &mut *simulator);
+    assert!(gain < 1e-6, "constraint: {gain} J");
+    let mut world = World::default();
+    let multibody = mjcf(FALLING_ARM).to_multibody(&mut world).unwrap();
+    world.add_multibody(multibody).unwrap();
+    let gain = largest_gain(&mut world, &mut FreeMotion::default());
+    assert!(gain < 1e-6, "multibody: {gain} J");
+}
+
+/// The same under `realtime`.
+#[test]
+#[ignore = "missed: limits and contacts are swept beside the exact solution of the joint tree, with the mass of one link instead of that of the arm; the impulse of \
+            a blow builds up over some ten steps, overshoots and gives energy back"]
+fn joints_that_strike_their_limits_gain_no_energy_in_real_time() {
+    let registry = Registry::default();
+    let mut world = Scene::parse(FALLING_ARM, "arm.xml").unwrap().build(&registry).unwrap().world;
+    let mut simulator = registry.simulators.make("realtime", &Properties::new()).unwrap();
+    let gain = largest_gain(&mut world, &mut *simulator);
+    assert!(gain < 1e-3, "realtime: {gain} J");
+}
+
 fn numbers(value: &serde_json::Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
 }
@@ -409,13 +457,20 @@ fn places(robot: &RobotModel, dump: &serde_json::Value) -> (Vec<usize>, Vec<usiz
 /// Largest relative difference of q̈.
 const TOLERANCE: f64 = 1e-9;
 
-/// Accelerations with 106 bits: shows whose error a difference is.
+/// Accelerations with 106 bits, H q̈ = τ − h with the matrix by composite inertias: exact for the numbers of the tree, by another algorithm than the one that is
+/// checked. Shows whose error a difference is.
 fn reference(tree: &LinkTree, gravity: DVec3, [q, v, f]: [&[f64]; 3]) -> Vec<f64> {
     let wide = |x: &[f64]| x.iter().map(|x| DoubleDouble::splat(*x)).collect::<Vec<_>>();
-    let mut a = vec![DoubleDouble::default(); tree.velocity_count()];
-    let state = (&wide(q)[..], &wide(v)[..], &wide(f)[..]);
-    forward_dynamics(tree, &mut Workspace::new(tree), state, None, gravity, &mut a).unwrap();
-    a.into_iter().map(|a| a.high).collect()
+    let (q, v, n) = (wide(q), wide(v), v.len());
+    let (mut work, mut mass) = (Workspace::new(tree), MassMatrix::new(tree));
+    let (still, mut rest) = (vec![DoubleDouble::default(); n], vec![DoubleDouble::default(); n]);
+    inverse_dynamics(tree, &mut work, (&q, &v, &still), None, gravity, &mut rest).unwrap();
+    for (rest, force) in rest.iter_mut().zip(wide(f)) {
+        *rest = force - *rest;
+    }
+    mass.compute(tree, &mut work, &q).unwrap();
+    mass.solve(&mut rest).unwrap();
+    rest.into_iter().map(|a| a.high).collect()
 }
 
 /// Backward error of accelerations, |M q̈ + h − τ| in parts of |M| |q̈| + |h| + |τ|, the largest component: by how much the equations of motion would have to
@@ -473,34 +528,31 @@ fn peer_tree(dump: &serde_json::Value) -> LinkTree {
     LinkTree::new(links).unwrap()
 }
 
-/// The link whose inertia differs most from the peer's, of trees with the same links: relative differences of the centre of mass (in radii of gyration) and of
-/// the tensor, along the axes of the world.
-fn worst_inertia(robot: &RobotModel, dump: &serde_json::Value, q: &[f64]) -> String {
+/// Our tree with inertias rounded as MuJoCo rounds them, and the largest part of a tensor that this takes away.
+///
+/// MuJoCo keeps principal moments and axes. Its axes are those of a Jacobi iteration that does not turn by less than about 1e-6 rad; what is then left beside
+/// the diagonal is dropped. Here: of each tensor, only the diagonal along the peer's axes. None if the trees do not have the same links.
+fn with_axes_of_the_peer(robot: &RobotModel, dump: &serde_json::Value, q: &[f64]) -> Option<(LinkTree, f64)> {
     let (ours, theirs) = (robot.multibody(), peer_tree(dump));
     if ours.links().len() != theirs.links().len() || ours.position_count() != theirs.position_count() {
-        return "other links".into();
+        return None;
     }
     let (mut a, mut b) = (Workspace::<f64>::new(ours), Workspace::<f64>::new(&theirs));
     forward_kinematics(ours, &mut a, q);
     forward_kinematics(&theirs, &mut b, q);
-    let place = |tree: &LinkTree, work: &Workspace<f64>, k: usize| {
-        let (link, r) = (&tree.links()[k], work.rotation(k, 0));
-        (work.origin(k, 0) + r * link.center_of_mass, r * link.inertia * r.transpose())
-    };
-    let mut worst = (0.0, String::new());
-    for (k, link) in ours.links().iter().enumerate().filter(|(_, link)| link.mass > 0.0) {
-        let ((c, i), (d, j)) = (place(ours, &a, k), place(&theirs, &b, k));
-        let size = i.abs().to_cols_array().into_iter().fold(0.0, f64::max);
-        let tensor = (i - j).abs().to_cols_array().into_iter().fold(0.0, f64::max) / size;
-        let center = (c - d).length() / (size / link.mass).sqrt();
-        let mass = (link.mass / theirs.links()[k].mass - 1.0).abs();
-        let most = f64::max(tensor, center).max(mass);
-        if most > worst.0 {
-            worst =
-                (most, format!("{}: mass {mass:.1e}, centre {center:.1e}, tensor {tensor:.1e}", link.name));
-        }
+    let (mut links, mut most) = (ours.links().to_vec(), 0.0_f64);
+    for (k, link) in links.iter_mut().enumerate().filter(|(_, link)| link.mass > 0.0) {
+        let axes = symmetric_eigen(theirs.links()[k].inertia).1;
+        // From the peer's principal axes to the axes of our link.
+        let turn = a.rotation(k, 0).transpose() * b.rotation(k, 0) * axes;
+        let along = turn.transpose() * link.inertia * turn;
+        let kept = DMat3::from_diagonal(DVec3::new(along.x_axis.x, along.y_axis.y, along.z_axis.z));
+        let size = link.inertia.abs().to_cols_array().into_iter().fold(0.0, f64::max);
+        most = most.max((along - kept).abs().to_cols_array().into_iter().fold(0.0, f64::max) / size);
+        let inertia = turn * kept * turn.transpose();
+        link.inertia = 0.5 * (inertia + inertia.transpose());
     }
-    worst.1
+    Some((LinkTree::new(links).ok()?, most))
 }
 
 /// Real robots from packages against Pinocchio and MuJoCo. Needs `benchmarks/multibody/dump_models.py OUT` and RATTLEBACK_ROBOT_DUMPS=OUT.
@@ -542,7 +594,11 @@ fn real_robots_agree_with_their_peers() {
         }
         let (n, mut work) = (tree.velocity_count(), Workspace::<f64>::new(tree));
         let [mut worst_a, mut worst_g, mut worst_r, mut worst_p, mut worst_c] = [0.0_f64; 5];
-        let [mut own_error, mut peer_error] = [0.0_f64; 2];
+        let [mut own_error, mut peer_error, mut rounded_a] = [0.0_f64; 3];
+        let (theirs, mut extended) = (peer_tree(&dump), 0);
+        let rounded =
+            if meshes { with_axes_of_the_peer(&robot, &dump, &numbers(&states[0]["q"])) } else { None };
+        let mut dynamics = ExtendedDynamics::new(tree);
         for state in states {
             let ours = |key: &str, places: &[usize], count| {
                 let mut all = vec![0.0; count];
@@ -554,13 +610,25 @@ fn real_robots_agree_with_their_peers() {
             let q = ours("q", &at_q, tree.position_count());
             let [v, f, a, b, g] = ["v", "f", "a", "b", "g"].map(|key| ours(key, &at_v, n));
             let accelerations = robot.accelerations(&q, &v, &f).unwrap();
+            let mut again = vec![0.0; n];
+            let state_of = (&q[..], &v[..], &f[..]);
+            extended +=
+                usize::from(dynamics.forward(tree, state_of, None, robot.gravity(), &mut again).unwrap());
+            assert_eq!(accelerations, again, "{name}");
             worst_a = worst_a.max(difference(&accelerations, &a));
+            own_error =
+                own_error.max(difference(&accelerations, &reference(tree, robot.gravity(), [&q, &v, &f])));
+            if let Some((tree, _)) = &rounded {
+                let mut moved = vec![0.0; n];
+                ExtendedDynamics::new(tree)
+                    .forward(tree, state_of, None, robot.gravity(), &mut moved)
+                    .unwrap();
+                rounded_a = rounded_a.max(difference(&moved, &a));
+            }
             if difference(&accelerations, &a) > 0.1 * TOLERANCE {
-                let exact = reference(tree, robot.gravity(), [&q, &v, &f]);
-                own_error = own_error.max(difference(&accelerations, &exact));
                 // The peer by the numbers of its own model.
                 let [q, v, f, a] = ["q", "v", "f", "a"].map(|key| numbers(&state[key]));
-                let exact = reference(&peer_tree(&dump), robot.gravity(), [&q, &v, &f]);
+                let exact = reference(&theirs, robot.gravity(), [&q, &v, &f]);
                 peer_error = peer_error.max(difference(&a, &exact));
             }
             let mut forces = vec![0.0; n];
@@ -581,30 +649,30 @@ fn real_robots_agree_with_their_peers() {
         }
         let mass = robot.center_of_mass(robot.initial_positions()).unwrap().0;
         let worst_m = (mass / dump["mass"].as_f64().unwrap() - 1.0).abs();
-        let inertia = if worst_a > 0.1 * TOLERANCE {
-            let q = numbers(&states[0]["q"]);
-            format!(
-                ", from the reference: ours {own_error:.1e}, the peer {peer_error:.1e}; {}",
-                worst_inertia(&robot, &dump, &q)
-            )
-        } else {
-            String::new()
-        };
-        // A peer whose own accelerations are farther from the reference than the tolerance is none: iCub moves point masses by joints whose axes
-        // meet in one point, so its mass matrix is singular but for rounding (condition up to 2e14), and both lose as many digits. The fruit fly fails here
-        // (2.8e-9): with the peer's inertias q̈ agrees to 2e-15, but read from its meshes the tensor of a tarsus differs by 8e-8 from MuJoCo's.
+        // Ours must be exact for the numbers of the model. It must agree with the peer, too, unless the peer is farther from the exact answer to its own model than
+        // the tolerance: iCub moves point masses by joints whose axes meet in one point, so that its mass matrix is singular but for rounding (condition up to 2e14).
         let is_oracle = peer_error <= TOLERANCE;
-        let fails = (is_oracle && worst_a > TOLERANCE)
+        let agrees = worst_a <= TOLERANCE
+            || rounded.as_ref().is_some_and(|(_, dropped)| *dropped <= 2e-6 && rounded_a <= TOLERANCE);
+        let fails = (is_oracle && !agrees)
+            || own_error > TOLERANCE
             || worst_r > TOLERANCE
             || worst_g > 1e-9
             || worst_p > 1e-9
             || worst_c > 1e-9
             || worst_m > 1e-9;
+        let mut inertia = String::new();
+        if worst_a > 0.1 * TOLERANCE {
+            let _ = write!(inertia, ", the peer from its exact {peer_error:.1e}");
+            if let Some((_, dropped)) = rounded {
+                let _ = write!(inertia, "; q̈ {rounded_a:.1e} with its principal axes, off by {dropped:.1e}");
+            }
+        }
         bad += usize::from(fails);
         let _ = writeln!(
             report,
-            "{name:16} {n:3} v {:4} states: q̈ {worst_a:.1e}, τ {worst_g:.1e}, backward error {worst_r:.1e}, places {worst_p:.1e}, \
-             centre {worst_c:.1e}, mass {worst_m:.1e}, {} warnings{inertia}{}",
+            "{name:16} {n:3} v {:4} states: q̈ {worst_a:.1e}, from the exact {own_error:.1e} ({extended} extended), τ {worst_g:.1e}, backward error \
+             {worst_r:.1e}, places {worst_p:.1e}, centre {worst_c:.1e}, mass {worst_m:.1e}, {} warnings{inertia}{}",
             states.len(),
             robot.warnings().len(),
             if fails { "  <<<" } else { "" }

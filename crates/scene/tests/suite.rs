@@ -2,8 +2,6 @@
 
 mod chute;
 mod coins;
-#[path = "../../../benchmarks/multibody/src/double_double.rs"]
-mod double_double;
 mod playback;
 mod rolling_stone;
 

@@ -215,12 +215,18 @@ pub(super) fn place<T: Scalar>(
         ShortForm::General => {
             let count = node.velocity_count as usize;
             let mut columns = [SpatialMotion::<T>::default(); 6];
-            for_each_lane(tree, index, q, |joint, lane, q| {
+            let lanes = if node.constant_subspace { 1 } else { T::LANES };
+            for_some_lanes(tree, index, q, lanes, |joint, lane, q| {
                 let mut own = [Column::default(); 6];
                 joint.motion_subspace(q, &mut own[..count]);
                 for (column, own) in columns.iter_mut().zip(&own[..count]) {
-                    column.angular.set_lane(lane, own.angular.lane(0));
-                    column.linear.set_lane(lane, own.linear.lane(0));
+                    if node.constant_subspace {
+                        column.angular = Vector::splat(own.angular.lane(0));
+                        column.linear = Vector::splat(own.linear.lane(0));
+                    } else {
+                        column.angular.set_lane(lane, own.angular.lane(0));
+                        column.linear.set_lane(lane, own.linear.lane(0));
+                    }
                 }
             });
             for (axis, column) in axes[node.velocity as usize..][..count].iter_mut().zip(columns) {
@@ -238,6 +244,17 @@ fn for_each_lane<T: Scalar>(
     tree: &LinkTree,
     index: usize,
     q: &[T],
+    call: impl FnMut(&dyn super::joint::JointKind, usize, &[f64]),
+) {
+    for_some_lanes(tree, index, q, T::LANES, call);
+}
+
+/// The same for the first lanes only.
+fn for_some_lanes<T: Scalar>(
+    tree: &LinkTree,
+    index: usize,
+    q: &[T],
+    lanes: usize,
     mut call: impl FnMut(&dyn super::joint::JointKind, usize, &[f64]),
 ) {
     let range = tree.positions_of(index);
@@ -251,7 +268,7 @@ fn for_each_lane<T: Scalar>(
         many.resize(range.len(), 0.0);
         &mut many[..]
     };
-    for lane in 0..T::LANES {
+    for lane in 0..lanes {
         for (own, q) in own.iter_mut().zip(&q[range.clone()]) {
             *own = q.lane(lane);
         }
@@ -293,6 +310,10 @@ pub(super) fn follow<T: Scalar>(
                 own += axis.s * *v;
             }
             link.velocity = inherited + own;
+            link.bias = link.velocity.cross(own);
+            if node.constant_subspace {
+                return;
+            }
             let mut rate = SpatialMotion::<T>::default();
             for_each_lane(tree, index, q, |joint, lane, q| {
                 let mut speeds = [0.0; 6];
@@ -307,7 +328,7 @@ pub(super) fn follow<T: Scalar>(
                 angular: link.rotation.apply(rate.angular),
                 linear: link.rotation.apply(rate.linear),
             };
-            link.bias = link.velocity.cross(own) + rate;
+            link.bias += rate;
         }
     }
 }

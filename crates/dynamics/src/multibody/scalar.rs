@@ -22,6 +22,9 @@ pub trait Scalar:
     /// How many numbers it holds.
     const LANES: usize;
 
+    /// Whether it has more digits than a double.
+    const EXTENDED: bool = false;
+
     /// The same number in every lane.
     fn splat(value: f64) -> Self;
 

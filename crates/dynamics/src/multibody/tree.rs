@@ -212,6 +212,8 @@ pub(super) struct Node {
     pub first_moment: DVec3,
     pub second_moment: DMat3,
     pub armature: f64,
+    /// Whether S, seen in the link's frame, is the same at all positions.
+    pub constant_subspace: bool,
 }
 
 /// Parent of links that hang on the world.
@@ -416,12 +418,17 @@ impl Node {
             first_moment: link.mass * link.center_of_mass,
             second_moment: about_origin(link),
             armature: link.armature,
+            constant_subspace: link.joint.has_constant_subspace(),
         }
     }
 
     /// Inertia about the link's origin along the axes of the world.
     #[inline(always)]
     pub fn world_inertia<T: super::Scalar>(&self, rotation: &Matrix<T>) -> RigidInertia<T> {
+        if T::EXTENDED {
+            // I + m (c² 1 − c cᵀ) is rounded to doubles in `second_moment`, which loses the I of what is nearly a point far from its joint.
+            return self.inertia_about(rotation, Vector::default());
+        }
         RigidInertia {
             mass: T::splat(self.mass),
             first_moment: rotation.apply(Vector::splat(self.first_moment)),

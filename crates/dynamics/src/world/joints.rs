@@ -15,6 +15,8 @@ pub(crate) struct Joints {
     pub records: HandleMap<JointId, JointRecord>,
     /// A number that changes whenever a joint comes, goes or is set anew.
     pub revision: u64,
+    /// Joints whose angle is counted over whole turns, and the revision for which they were listed.
+    pub turning: Option<(u64, Vec<JointId>)>,
 }
 
 impl World {
@@ -197,7 +199,13 @@ impl World {
     /// Brings the angles of all joints up to date with the poses of their bodies.
     pub(crate) fn follow_joints(&mut self) {
         let bodies = &self.bodies;
-        for (_, record) in self.joints.records.iter_mut().filter(|(_, record)| record.joint.counts_turns()) {
+        let Joints { records, revision, turning } = &mut self.joints;
+        if turning.as_ref().is_none_or(|(listed, _)| listed != revision) {
+            let ids = records.iter().filter(|(_, record)| record.joint.counts_turns()).map(|(id, _)| id);
+            *turning = Some((*revision, ids.collect()));
+        }
+        for id in turning.iter().flat_map(|(_, ids)| ids) {
+            let Some(record) = records.get_mut(*id) else { continue };
             let rotation = |k: usize| -> Option<DQuat> {
                 let own = record.frames[k].rotation;
                 record.bodies[k].map_or(Some(own), |id| Some(bodies.motion_of(id)?.q * own))

@@ -305,7 +305,7 @@ impl World {
             contact_force_thresholds: image.contact_force_thresholds,
             contact_models: image.contact_models,
             sleep_requests: image.sleep_requests,
-            joints: Joints { records: joints, revision: image.joint_revision },
+            joints: Joints { records: joints, revision: image.joint_revision, turning: None },
             bounds: image.bounds,
             random: image.random,
             counters: image.counters,

@@ -9,8 +9,8 @@ use crate::file_access::FileAccess;
 use crate::source::{Fault, Source, Span};
 use glam::DVec3;
 use rattleback_dynamics::multibody::{
-    Actuator, Coupling, DynamicsError, Element, Friction, Limit, LinkTree, LoopClosure, Mechanism,
-    MechanismError, Workspace, center_of_mass, forward_dynamics, forward_kinematics,
+    Actuator, Coupling, DynamicsError, Element, ExtendedDynamics, Friction, Limit, LinkTree, LoopClosure,
+    Mechanism, MechanismError, Workspace, center_of_mass, forward_kinematics,
 };
 use rattleback_geometry::{Pose, Shape};
 use std::path::Path;
@@ -252,14 +252,15 @@ impl RobotModel {
         Ok((mass, center.lane(0)))
     }
 
-    /// (positions, velocities, joint forces) ⇒ joint accelerations of the tree under gravity, without what is in the joints.
+    /// (positions, velocities, joint forces) ⇒ joint accelerations of the tree under gravity, without what is in the joints: good to the last digits also at
+    /// joints that move almost no mass ([`ExtendedDynamics`]).
     ///
     /// # Errors
     /// Slices of another length than the tree needs, or a joint that moves no mass.
     pub fn accelerations(&self, q: &[f64], v: &[f64], forces: &[f64]) -> Result<Vec<f64>, DynamicsError> {
         let mut accelerations = vec![0.0; self.tree.velocity_count()];
-        let mut work = Workspace::<f64>::new(&self.tree);
-        forward_dynamics(&self.tree, &mut work, (q, v, forces), None, self.gravity, &mut accelerations)?;
+        let mut dynamics = ExtendedDynamics::new(&self.tree);
+        dynamics.forward(&self.tree, (q, v, forces), None, self.gravity, &mut accelerations)?;
         Ok(accelerations)
     }
 

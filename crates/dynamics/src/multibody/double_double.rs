@@ -1,14 +1,18 @@
-//! Numbers of 106 bits as unevaluated sums of two doubles: the reference that shows whose rounding a difference is.
+//! Numbers of 106 bits as unevaluated sums of two doubles: for joints at which doubles lose too many digits, and as the reference that shows whose
+//! rounding a difference is.
 //!
 //! x = high + low with |low| ≤ ½ ulp(high). Sums and products by error-free transformations (Dekker 1971, Knuth); sine and cosine by Taylor's series after
 //! reduction by multiples of π/2.
 
-use rattleback_dynamics::multibody::Scalar;
+use super::scalar::Scalar;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
+/// high + low.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DoubleDouble {
+    /// The double next to the number.
     pub high: f64,
+    /// What is left, at most half a unit in the last place of `high`.
     pub low: f64,
 }
 
@@ -84,6 +88,7 @@ const HALF_PI: DoubleDouble = DoubleDouble { high: std::f64::consts::FRAC_PI_2, 
 
 impl Scalar for DoubleDouble {
     const LANES: usize = 1;
+    const EXTENDED: bool = true;
 
     fn splat(value: f64) -> Self {
         Self { high: value, low: 0.0 }
