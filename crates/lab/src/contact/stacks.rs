@@ -17,16 +17,11 @@ pub(super) const CLASS: Class = Class {
     simulators: &["impulse", "constraint", "realtime"],
     quantities: &[
         Quantity { name: "overlap", unit: "m", aggregate: Aggregate::Worst, limit: overlap },
-        Quantity { name: "overlap of equal boxes", unit: "m", aggregate: Aggregate::Worst, limit: of_equal },
+        Quantity { name: "overlap of equal boxes", unit: "m", aggregate: Aggregate::Worst, limit: overlap },
         Quantity { name: "speed after 2 s", unit: "m/s", aggregate: Aggregate::Worst, limit: speed },
-        Quantity {
-            name: "speed of equal boxes",
-            unit: "m/s",
-            aggregate: Aggregate::Worst,
-            limit: speed_of_equal,
-        },
+        Quantity { name: "speed of equal boxes", unit: "m/s", aggregate: Aggregate::Worst, limit: speed },
         Quantity { name: "drift", unit: "m", aggregate: Aggregate::Worst, limit: drift },
-        Quantity { name: "drift of equal boxes", unit: "m", aggregate: Aggregate::Worst, limit: of_equal },
+        Quantity { name: "drift of equal boxes", unit: "m", aggregate: Aggregate::Worst, limit: drift },
     ],
     run,
 };
@@ -35,17 +30,8 @@ fn overlap(simulator: &str, _: f64) -> Option<f64> {
     Some(if simulator == "realtime" { 1e-3 } else { 1e-4 })
 }
 
-/// In `realtime` equal boxes stand on springs: 0.09 mm a box at 1/60 s, more where they rest on few points.
-fn of_equal(simulator: &str, _: f64) -> Option<f64> {
-    (simulator != "realtime").then_some(1e-4)
-}
-
 fn speed(simulator: &str, _: f64) -> Option<f64> {
     Some(if simulator == "realtime" { 1e-2 } else { 1e-9 })
-}
-
-fn speed_of_equal(simulator: &str, dt: f64) -> Option<f64> {
-    speed(simulator, dt).filter(|_| simulator != "realtime")
 }
 
 fn drift(simulator: &str, _: f64) -> Option<f64> {

@@ -255,6 +255,11 @@ impl Contact {
             .chain(&self.other_manifolds)
     }
 
+    /// Lever arm with which the contact resists tilting, m: that of its widest manifold.
+    pub fn lever_arm(&self) -> f64 {
+        self.manifolds().map(ManifoldConstraint::lever_arm).fold(0.0, f64::max)
+    }
+
     /// All manifolds, mutable.
     pub fn manifolds_mut(&mut self) -> impl Iterator<Item = &mut ManifoldConstraint> {
         std::iter::once(&mut self.first_manifold)

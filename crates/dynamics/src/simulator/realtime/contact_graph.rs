@@ -145,6 +145,12 @@ pub(super) struct ContactGraph {
     pub free_pairs: Vec<u32>,
     pub contacts: Vec<Option<Contact>>,
     pub free_contacts: Vec<u32>,
+    /// Pairs updated in the present step, by slot in ascending order: those with manifolds to solve, those that
+    /// may bounce, and those whose touching state changed. Derived from `pairs` in one pass, which the stages of a
+    /// step share.
+    near_pairs: Vec<u32>,
+    bouncy_pairs: Vec<u32>,
+    changed_pairs: Vec<u32>,
     by_colliders: HashMap<(u32, u32), u32, BuildHasherDefault<PairHasher>>,
 }
 
@@ -277,8 +283,48 @@ impl ContactGraph {
         contact.is_some_and(|contact| contact.passing)
     }
 
-    /// Pairs with manifolds to solve in a step, by slot.
-    pub fn near(&self, stamp: u64) -> impl Iterator<Item = (usize, &ContactPair)> {
-        self.pairs.iter().enumerate().filter(move |(_, pair)| pair.near && pair.stamp == stamp)
+    /// Lists the pairs that were updated in a step.
+    pub fn list_updated(&mut self, stamp: u64) {
+        let Self { pairs, near_pairs, bouncy_pairs, changed_pairs, .. } = self;
+        near_pairs.clear();
+        bouncy_pairs.clear();
+        changed_pairs.clear();
+        for (slot, pair) in pairs.iter().enumerate().filter(|(_, pair)| pair.stamp == stamp) {
+            if pair.near {
+                near_pairs.push(slot as u32);
+            }
+            if pair.bouncy {
+                bouncy_pairs.push(slot as u32);
+            }
+            if pair.touching_changed {
+                changed_pairs.push(slot as u32);
+            }
+        }
+    }
+
+    /// Number of pairs with manifolds to solve in the present step.
+    pub const fn near_count(&self) -> usize {
+        self.near_pairs.len()
+    }
+
+    /// Pairs with manifolds to solve in the present step, by slot.
+    pub fn near(&self) -> impl Iterator<Item = (usize, &ContactPair)> {
+        self.near_pairs.iter().map(|slot| (*slot as usize, &self.pairs[*slot as usize]))
+    }
+
+    /// Pairs updated in the present step that may bounce, by slot.
+    pub fn bouncy(&self) -> &[u32] {
+        &self.bouncy_pairs
+    }
+
+    /// Pairs updated in the present step whose touching state changed.
+    pub fn changed(&self) -> impl Iterator<Item = &ContactPair> {
+        self.changed_pairs.iter().map(|slot| &self.pairs[*slot as usize])
+    }
+
+    /// The contacts, and the pairs with manifolds to solve in the present step.
+    pub fn contacts_and_near(&mut self) -> (&mut Vec<Option<Contact>>, impl Iterator<Item = &ContactPair>) {
+        let Self { contacts, pairs, near_pairs, .. } = self;
+        (contacts, near_pairs.iter().map(|slot| &pairs[*slot as usize]))
     }
 }

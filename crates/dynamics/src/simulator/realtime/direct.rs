@@ -1,4 +1,4 @@
-//! Direct solution of small islands with high mass ratio.
+//! Direct solution of small islands with high mass ratio, and of columns (`column`).
 //!
 //! A sweep propagates a load from contact to contact by a fraction that falls with the mass ratio, and a soft
 //! contact as stiff as the lighter of two bodies allows yields by the load over its stiffness. A tower whose
@@ -16,11 +16,14 @@
 //! sweeps.
 
 use super::Realtime;
+use super::column::ColumnSearch;
+use super::contact::Contact;
+use super::contact_graph::ContactPair;
 use super::manifold_constraint::ManifoldConstraint;
 use super::sim_bodies::{Activity, EXACT, NONE};
 use super::tuning::{
     DIRECT_MASS_RATIO, DIRECT_MAX_BODIES, DIRECT_MAX_PAIRS, DIRECT_MAX_POINTS, DIRECT_RECOVERY,
-    DIRECT_SLIDING_DECELERATION, DIRECT_SLOP, DIRECT_WORLD_RATIO,
+    DIRECT_SLIDING_DECELERATION, DIRECT_SLOP, DIRECT_WORLD_RATIO, SOFT_COLUMN_LIMIT,
 };
 use crate::rigid::{Inertia, Motion, rotate_freely};
 use crate::world::{Handle, Status, World};
@@ -56,10 +59,11 @@ pub(super) struct DirectSolver {
     count: usize,
     /// By root of an island.
     roots: Vec<IslandTotals>,
-    /// Revision of the bodies for which `masses_differ` was computed.
+    /// Revision of the bodies for which `mass_ratio` was computed.
     revision: Option<u64>,
-    /// Whether masses in the world differ at all.
-    masses_differ: bool,
+    /// Mass of the heaviest dynamic body of the world relative to the lightest.
+    pub(super) mass_ratio: f64,
+    columns: ColumnSearch,
 }
 
 /// Totals of an island, by its root.
@@ -78,9 +82,11 @@ const EMPTY: IslandTotals =
     IslandTotals { mass: 0.0, lightest: 0.0, bodies: 0, excluded: false, island: NONE };
 
 impl Realtime {
-    /// Solves islands with high mass ratio ⇒ whether there are any; their bodies are marked as [`EXACT`].
+    /// Solves islands with high mass ratio and columns ⇒ whether there are any; their bodies are marked as [`EXACT`].
     pub(super) fn run_direct(&mut self, world: &World, dt: f64) -> bool {
-        self.find_direct_islands(world);
+        self.direct.count = 0;
+        self.find_uneven_islands(world);
+        self.find_columns(world);
         if self.direct.count == 0 {
             return false;
         }
@@ -192,11 +198,64 @@ impl Realtime {
         }
     }
 
-    /// Lists the islands to be solved directly.
-    fn find_direct_islands(&mut self, world: &World) {
+    /// Lists the columns to be solved directly.
+    fn find_columns(&mut self, world: &World) {
+        let stamp = world.counters().steps + 1;
+        let Self { direct, sim_bodies, contact_graph, impacts, loads, .. } = self;
+        let motion = world.bodies().motion(Status::Dynamic);
+        let dynamic_count = motion.len();
+        let h = self.dt / self.settings.substeps.max(1) as f64;
+        let give = loads.uniform_acceleration().length() * h * h;
+        let uneven_count = direct.count;
+        let mut columns = std::mem::take(&mut direct.columns);
+        columns.for_each(contact_graph, sim_bodies, |bodies, pairs| {
+            let is_plain = |index: &u32| {
+                let pair = &contact_graph.pairs[*index as usize];
+                contact_graph.contact(pair).is_some_and(|contact| is_plain(pair, contact, stamp))
+            };
+            let lever = |index: &u32| {
+                let contact = contact_graph.contact(&contact_graph.pairs[*index as usize]);
+                contact.map_or(0.0, Contact::lever_arm)
+            };
+            let center = |slot: &u32| {
+                let index = sim_bodies.body(*slot).map_or(usize::MAX, |sim_body| sim_body.index as usize);
+                motion.get(index).map_or(DVec3::NAN, |motion| motion.x)
+            };
+            let (top, bottom) = (center(&bodies[0]), center(&bodies[bodies.len() - 1]));
+            let count = bodies.len() as f64;
+            let half_height = 0.5 * top.distance(bottom) / (count - 1.0);
+            // A contact without lever arm carries no column.
+            let lever = pairs.iter().map(lever).fold(f64::INFINITY, f64::min);
+            let yields =
+                lever > 0.0 && count.powi(3) * half_height * give > SOFT_COLUMN_LIMIT * lever * lever;
+            if !yields || !pairs.iter().all(is_plain) {
+                return;
+            }
+            let listed = |island: &DirectIsland| island.bodies.iter().any(|(slot, _)| *slot == bodies[0]);
+            if direct.islands[..uneven_count].iter().any(listed) {
+                return;
+            }
+            let island = direct.begin_island();
+            for slot in bodies {
+                let Some(sim_body) = sim_bodies.body(*slot) else { break };
+                let has_impact = impacts.outcomes.iter().any(|outcome| outcome.0 == sim_body.index);
+                if sim_body.solver_index == EXACT || has_impact || sim_body.index as usize >= dynamic_count {
+                    break;
+                }
+                island.bodies.push((*slot, sim_body.index));
+            }
+            island.pairs.extend(pairs);
+            if island.bodies.len() < bodies.len() {
+                direct.count -= 1;
+            }
+        });
+        direct.columns = columns;
+    }
+
+    /// Lists the islands with high mass ratio to be solved directly.
+    fn find_uneven_islands(&mut self, world: &World) {
         let stamp = world.counters().steps + 1;
         let Self { direct, sim_bodies, contact_graph, islands, joints, impacts, .. } = self;
-        direct.count = 0;
         let inertia = world.bodies().inertia(Status::Dynamic);
         if direct.revision != sim_bodies.revision || !sim_bodies.pending.is_empty() {
             direct.revision = sim_bodies.revision;
@@ -204,11 +263,10 @@ impl Realtime {
             for inertia in inertia {
                 (most, least) = (most.max(inertia.inverse_mass), least.min(inertia.inverse_mass));
             }
-            direct.masses_differ = most > DIRECT_WORLD_RATIO * least;
+            direct.mass_ratio = most / least;
         }
-        if !direct.masses_differ
-            || contact_graph.near(stamp).take(DIRECT_MAX_PAIRS + 1).count() > DIRECT_MAX_PAIRS
-        {
+        let masses_differ = direct.mass_ratio > DIRECT_WORLD_RATIO;
+        if !masses_differ || contact_graph.near_count() > DIRECT_MAX_PAIRS {
             return;
         }
         let index_of = |slot: u32| {
@@ -216,7 +274,7 @@ impl Realtime {
             Some(sim_body.index).filter(|index| (*index as usize) < inertia.len())
         };
         islands.reset(inertia.len());
-        for (_, pair) in contact_graph.near(stamp) {
+        for (_, pair) in contact_graph.near() {
             if let [Some(a), Some(b)] = pair.bodies.map(index_of) {
                 islands.unite(a, b);
             }
@@ -247,7 +305,7 @@ impl Realtime {
         for (index, ..) in &impacts.outcomes {
             direct.roots[islands.root(*index) as usize].excluded = true;
         }
-        for (index, pair) in contact_graph.near(stamp) {
+        for (index, pair) in contact_graph.near() {
             let Some(one) = pair.bodies.iter().find_map(|slot| index_of(*slot)) else { continue };
             let root = islands.root(one) as usize;
             if !is_direct(&direct.roots[root]) {
@@ -257,25 +315,14 @@ impl Realtime {
                 let status = sim_bodies.body(slot).map(|sim_body| sim_body.status);
                 status == Some(Status::Fixed) || status == Some(Status::Dynamic)
             };
-            let contact = contact_graph.contact(pair);
-            let is_plain = contact.is_some_and(|contact| {
-                let material = &contact.material;
-                let is_impact = pair.bouncy && contact.impact_step == stamp;
-                !is_impact && material.rolling_friction == 0.0 && material.spinning_friction == 0.0
-            });
+            let is_plain = contact_graph.contact(pair).is_some_and(|contact| is_plain(pair, contact, stamp));
             if !(is_plain && pair.bodies.iter().all(|slot| is_accepted(*slot))) {
                 direct.roots[root].excluded = true;
                 continue;
             }
             if direct.roots[root].island == NONE {
                 direct.roots[root].island = direct.count as u32;
-                if direct.islands.len() == direct.count {
-                    direct.islands.push(DirectIsland::default());
-                }
-                let island = &mut direct.islands[direct.count];
-                island.bodies.clear();
-                island.pairs.clear();
-                direct.count += 1;
+                direct.begin_island();
             }
             direct.islands[direct.roots[root].island as usize].pairs.push(index as u32);
         }
@@ -292,6 +339,26 @@ impl Realtime {
             }
         }
     }
+}
+
+impl DirectSolver {
+    /// Adds an island.
+    fn begin_island(&mut self) -> &mut DirectIsland {
+        if self.islands.len() == self.count {
+            self.islands.push(DirectIsland::default());
+        }
+        let island = &mut self.islands[self.count];
+        island.bodies.clear();
+        island.pairs.clear();
+        self.count += 1;
+        island
+    }
+}
+
+/// Whether the contact of a pair has friction only, and no impact in the present step.
+fn is_plain(pair: &ContactPair, contact: &Contact, stamp: u64) -> bool {
+    let is_impact = pair.bouncy && contact.impact_step == stamp;
+    !is_impact && contact.material.rolling_friction == 0.0 && contact.material.spinning_friction == 0.0
 }
 
 /// A body with its velocity without contacts.

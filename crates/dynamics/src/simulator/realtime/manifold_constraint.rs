@@ -87,6 +87,26 @@ impl ManifoldConstraint {
         &mut self.points[..self.count as usize]
     }
 
+    /// Radius of gyration of the points about that axis in their plane for which it is smallest, m: half the side of
+    /// a square, 0 for one or two points.
+    pub fn lever_arm(&self) -> f64 {
+        let points = self.points();
+        let count = points.len() as f64;
+        if points.len() < 3 {
+            return 0.0;
+        }
+        let (t, k) = self.normal().normalize_or(DVec3::Z).any_orthonormal_pair();
+        let center = points.iter().map(PackedPoint::anchor_a).sum::<DVec3>() / count;
+        let (mut tt, mut tk, mut kk) = (0.0, 0.0, 0.0);
+        for point in points {
+            let d = point.anchor_a() - center;
+            let (x, y) = (d.dot(t), d.dot(k));
+            (tt, tk, kk) = (tt + x * x, tk + x * y, kk + y * y);
+        }
+        let (mean, half) = (0.5 * (tt + kk), 0.5 * (tt - kk));
+        ((mean - half.hypot(tk)).max(0.0) / count).sqrt()
+    }
+
     /// Normal from A to B, in A's axes.
     #[inline]
     pub fn normal(&self) -> DVec3 {

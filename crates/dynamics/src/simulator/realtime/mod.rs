@@ -18,6 +18,8 @@
 //! State is in double precision; the solver works in single precision on velocities and on displacements
 //! within a step.
 
+mod body_degree;
+mod column;
 mod contact;
 mod contact_block;
 mod contact_graph;

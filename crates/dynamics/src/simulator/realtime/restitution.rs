@@ -130,11 +130,9 @@ impl Realtime {
         self.impacts.clear();
         let stamp = world.counters().steps + 1;
         let g = self.loads.uniform_acceleration();
-        for index in 0..self.contact_graph.pairs.len() {
-            let pair = &self.contact_graph.pairs[index];
-            if pair.bouncy && pair.stamp == stamp {
-                self.add_candidates(world, pair.contact, g);
-            }
+        for index in 0..self.contact_graph.bouncy().len() {
+            let slot = self.contact_graph.bouncy()[index] as usize;
+            self.add_candidates(world, self.contact_graph.pairs[slot].contact, g);
         }
         if self.impacts.candidates.is_empty() {
             return;
@@ -222,12 +220,13 @@ impl Realtime {
     }
 
     /// Lists sleeping bodies that will be hit in this step.
-    pub(super) fn find_struck_sleeping(&mut self, world: &World, stamp: u64) {
+    pub(super) fn find_struck_sleeping(&mut self, world: &World) {
         let asleep = |slot: u32| self.sim_bodies.body(slot).is_some_and(|sim_body| sim_body.asleep);
         let fall = self.loads.uniform_acceleration().length() * self.dt * self.dt;
         let mut new_candidates = std::mem::take(&mut self.impacts.new_candidates);
-        for pair in &self.contact_graph.pairs {
-            if !pair.bouncy || pair.near || pair.stamp != stamp {
+        for slot in self.contact_graph.bouncy() {
+            let pair = &self.contact_graph.pairs[*slot as usize];
+            if pair.near {
                 continue;
             }
             let Some(sleeping) = pair.bodies.into_iter().find(|slot| asleep(*slot)) else { continue };

@@ -25,8 +25,6 @@
 
 use super::Realtime;
 use super::contact::Contact;
-use super::contact_graph::ContactGraph;
-use super::joint_constraint::JointConstraints;
 use super::sim_bodies::{Activity, EXACT, NONE, SimBodies};
 use super::tuning::{
     ROLLING_ATTEMPTS, ROLLING_ITERATIONS, ROLLING_MAX_JUMP, ROLLING_MAX_PIECES, ROLLING_PIECE_ANGLE,
@@ -67,8 +65,6 @@ struct RollingBody {
 #[derive(Debug, Default)]
 pub(super) struct RollingStage {
     rolling_bodies: Vec<RollingBody>,
-    /// By slot: number of contacts, plus two for every joint.
-    constraint_counts: Vec<u32>,
 }
 
 /// The support point of a collider on the plane.
@@ -242,9 +238,9 @@ impl Realtime {
     /// Lists bodies whose only contact is one in which they may roll.
     fn find_rolling_bodies(&mut self, world: &World) {
         let stamp = world.counters().steps + 1;
-        let Self { rolling, sim_bodies, contact_graph, joints, .. } = self;
+        let Self { rolling, sim_bodies, contact_graph, .. } = self;
         rolling.rolling_bodies.clear();
-        for (_, pair) in contact_graph.near(stamp) {
+        for (_, pair) in contact_graph.near() {
             if pair.may_roll
                 && let Some(contact) = contact_graph.contact(pair)
                 && let Some(mut rolling_body) = RollingBody::new(contact, stamp, sim_bodies, world)
@@ -253,13 +249,8 @@ impl Realtime {
                 rolling.rolling_bodies.push(rolling_body);
             }
         }
-        if rolling.rolling_bodies.is_empty() {
-            return;
-        }
         // Bodies with other contacts or joints are left to the sweeps.
-        let RollingStage { rolling_bodies, constraint_counts } = rolling;
-        count_constraints(contact_graph, joints, stamp, sim_bodies.bodies.len(), constraint_counts);
-        rolling_bodies.retain(|rolling_body| constraint_counts[rolling_body.slot as usize] == 1);
+        rolling.rolling_bodies.retain(|rolling_body| sim_bodies.degree(rolling_body.slot).degree == 1);
     }
 }
 
@@ -469,26 +460,6 @@ pub(super) fn ground_plane(
             Some((normal, normal.dot(pose.translation) + half[axis], Some((pose, half, axis))))
         }
         _ => None,
-    }
-}
-
-/// Counts the constraints of every body, by slot: its contacts, plus two for every joint.
-pub(super) fn count_constraints(
-    contact_graph: &ContactGraph,
-    joints: &JointConstraints,
-    stamp: u64,
-    slots: usize,
-    counts: &mut Vec<u32>,
-) {
-    counts.clear();
-    counts.resize(slots, 0);
-    for (_, pair) in contact_graph.near(stamp) {
-        pair.bodies.iter().for_each(|slot| counts[*slot as usize] += 1);
-    }
-    for slot in joints.all.iter().flat_map(|joint| joint.bodies).filter(|slot| *slot != NONE) {
-        if let Some(count) = counts.get_mut(slot as usize) {
-            *count += 2;
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Mirror of the world's bodies and colliders in contiguous arrays, synchronised by the world's change log.
 
+use super::body_degree::BodyDegree;
 use super::separation_bound::StepDisplacement;
 use super::tuning::REBUILD_CHANGES;
 use crate::error::Error;
@@ -66,6 +67,8 @@ pub(super) struct SimBody {
     pub jointed: bool,
     /// Whether its free rotation is integrated in every sub-step of the present step (`gyroscopic`).
     pub nutates: bool,
+    /// Its place in the graph of the contacts of the present step.
+    pub degree: BodyDegree,
     /// Largest distance of its surface from the centre of mass, m; smallest half extent of its colliders, m.
     pub reach: f64,
     pub half_thickness: f64,
@@ -337,12 +340,14 @@ impl SimBodies {
             high_mass_ratio: false,
             jointed: false,
             nutates: false,
+            degree: BodyDegree::default(),
             reach: 0.0,
             half_thickness: f64::INFINITY,
             equal_moments: true,
         };
         for shape_id in body.shapes() {
             let attached = world.shape(*shape_id)?;
+            attached.shape.prepare_contacts();
             let local_pose = principal * attached.pose;
             let bounds = attached.shape.aabb(&(pose * local_pose)).unwrap_or_else(everywhere);
             let proxy = space.insert(&bounds, mobility, 0).map_err(broad_phase_error)?;

@@ -18,7 +18,7 @@
 
 use super::Realtime;
 use super::contact::Contact;
-use super::rolling::{count_constraints, ground_plane};
+use super::rolling::ground_plane;
 use super::sim_bodies::{Activity, EXACT, SimBodies};
 use super::tuning::{
     SLIDING_DEPTH, SLIDING_GAP, SLIDING_LAST_TIME, SLIDING_MIN_SPEED, SLIDING_PIECE, SLIDING_POLYGON_MARGIN,
@@ -52,8 +52,6 @@ pub(super) struct SlidingStage {
     sliding_bodies: Vec<SlidingBody>,
     /// Slot of the body and index of the contact of those that may slide.
     candidates: Vec<(u32, u32)>,
-    /// By slot: number of contacts, plus two for every joint.
-    constraint_counts: Vec<u32>,
 }
 
 /// The contact points of a body on a plane.
@@ -127,10 +125,10 @@ impl Realtime {
     /// Lists moving bodies whose only contact is one with a static body.
     fn find_sliding_bodies(&mut self, world: &World) {
         let stamp = world.counters().steps + 1;
-        let Self { sliding, sim_bodies, contact_graph, joints, .. } = self;
-        let SlidingStage { candidates, constraint_counts, .. } = sliding;
+        let Self { sliding, sim_bodies, contact_graph, .. } = self;
+        let SlidingStage { candidates, .. } = sliding;
         candidates.clear();
-        for (_, pair) in contact_graph.near(stamp) {
+        for (_, pair) in contact_graph.near() {
             let [ground, slot] = pair.bodies;
             if sim_bodies.activities[ground as usize] != Activity::Static
                 || sim_bodies.activities[slot as usize] != Activity::Awake
@@ -155,10 +153,7 @@ impl Realtime {
                 candidates.push((slot, pair.contact));
             }
         }
-        if !candidates.is_empty() {
-            count_constraints(contact_graph, joints, stamp, sim_bodies.bodies.len(), constraint_counts);
-            candidates.retain(|(slot, _)| constraint_counts[*slot as usize] == 1);
-        }
+        candidates.retain(|(slot, _)| sim_bodies.degree(*slot).degree == 1);
     }
 }
 

@@ -95,7 +95,7 @@ impl Realtime {
         self.write_direct(world);
         self.solve(dt);
         let solve = watch.lap();
-        self.report_contacts(world.counters().steps + 1, time);
+        self.report_contacts(time);
         self.finalize(world, dt)?;
         let requests = world.take_sleep_requests();
         let due = self.settings.sleep && world.counters().steps.is_multiple_of(SLEEP_CHECK_INTERVAL);
@@ -176,12 +176,13 @@ impl Realtime {
         let stamp = world.counters().steps + 1;
         loop {
             self.update_contacts_once(world, stamp);
+            self.contact_graph.list_updated(stamp);
             self.touched_sleeping.clear();
             let activities = &self.sim_bodies.activities;
             let asleep = |slot: &u32| activities[*slot as usize] == Activity::Asleep;
-            let touched = self.contact_graph.near(stamp).flat_map(|(_, pair)| pair.bodies).filter(asleep);
+            let touched = self.contact_graph.near().flat_map(|(_, pair)| pair.bodies).filter(asleep);
             self.touched_sleeping.extend(touched);
-            self.find_struck_sleeping(world, stamp);
+            self.find_struck_sleeping(world);
             if self.touched_sleeping.is_empty() {
                 break;
             }
@@ -262,12 +263,9 @@ impl Realtime {
     }
 
     /// Reports contacts that began or ended.
-    fn report_contacts(&mut self, stamp: u64, time: f64) {
+    fn report_contacts(&mut self, time: f64) {
         let sim_bodies = &self.sim_bodies;
-        for pair in &self.contact_graph.pairs {
-            if pair.stamp != stamp || !pair.touching_changed {
-                continue;
-            }
+        for pair in self.contact_graph.changed() {
             let Some(contact) = self.contact_graph.contact(pair) else { continue };
             let (Some(a), Some(b)) =
                 (sim_bodies.collider(contact.colliders[0]), sim_bodies.collider(contact.colliders[1]))
@@ -290,18 +288,20 @@ impl Realtime {
     #[allow(unsafe_code)]
     fn build_constraints(&mut self, world: &World, dt: f64) {
         let stamp = world.counters().steps + 1;
+        self.sim_bodies.count_degrees(&self.contact_graph, &self.joints);
         let any_exact = self.run_mechanisms(world, dt)
             | self.run_rolling(world, dt)
             | self.run_sliding(world, dt)
             | self.run_direct(world, dt);
-        let substep_factor_max = self.mark_high_mass_ratio(world, stamp);
+        let substep_factor_max = self.mark_high_mass_ratio(world);
         let Self { solvers, sim_bodies, contact_graph, joints, active, gathered, .. } = self;
         solvers.iter_mut().for_each(SubstepSolver::clear);
         // Solvers keep addresses of manifolds during the step. All are taken from one borrow of the contacts:
         // a second borrow of the whole list would invalidate those taken before.
-        let contacts = Shared::new(&mut contact_graph.contacts);
-        for pair in &contact_graph.pairs {
-            if !pair.near || pair.stamp != stamp || pair.contact as usize >= contacts.len() {
+        let (contacts, near) = contact_graph.contacts_and_near();
+        let contacts = Shared::new(contacts);
+        for pair in near {
+            if pair.contact as usize >= contacts.len() {
                 continue;
             }
             // SAFETY: the index is in bounds, and a contact belongs to one pair only.
@@ -473,7 +473,7 @@ impl Realtime {
 
     /// Marks the bodies of islands with a high mass ratio between bodies in contact, or without contacts and with
     /// a jointed body that nutates fast ⇒ factor for the number of sub-steps.
-    fn mark_high_mass_ratio(&mut self, world: &World, stamp: u64) -> usize {
+    fn mark_high_mass_ratio(&mut self, world: &World) -> usize {
         let (motion, inertia) =
             (world.bodies().motion(Status::Dynamic), world.bodies().inertia(Status::Dynamic));
         let (dt, substeps) = (self.dt, self.settings.substeps.max(1) as usize);
@@ -509,15 +509,22 @@ impl Realtime {
             let index = index as usize;
             substep_factor(nutation_rate(&motion[index], &inertia[index]), dt, substeps)
         };
-        let touching = || contact_graph.near(stamp).map(|(_, pair)| pair.bodies);
+        let touching = || contact_graph.near().map(|(_, pair)| pair.bodies);
         let jointed = || joints.active(sim_bodies).map(|joint| joints.all[joint].bodies);
         let connected =
             || touching().chain(jointed()).filter_map(|[a, b]| Some([index_of(a)?, index_of(b)?]));
         let nutating = || {
-            let with_index = jointed().flatten().filter_map(|slot| Some((slot, index_of(slot)?)));
+            // With equal moments of inertia there is no nutation.
+            let unequal = |slot: &u32| sim_bodies.body(*slot).is_some_and(|body| !body.equal_moments);
+            let with_index =
+                jointed().flatten().filter(unequal).filter_map(|slot| Some((slot, index_of(slot)?)));
             with_index.filter(|(_, index)| nutation_factor(*index) > 1.0)
         };
-        let mut worst = connected().map(mass_ratio_factor).fold(1.0, f64::max);
+        let mut worst = if self.direct.mass_ratio > HIGH_MASS_RATIO {
+            connected().map(mass_ratio_factor).fold(1.0, f64::max)
+        } else {
+            1.0
+        };
         if worst <= 1.0 && nutating().next().is_none() {
             return 1;
         }

@@ -96,6 +96,10 @@ pub(super) const DIRECT_MASS_RATIO: f64 = 25.0;
 /// Largest numbers of bodies and contact points of such an island: the cost grows faster than linearly.
 pub(super) const DIRECT_MAX_BODIES: usize = 24;
 pub(super) const DIRECT_MAX_POINTS: usize = 160;
+/// Smallest number of bodies of a column that is solved directly: fewer stand on soft contacts.
+pub(super) const MIN_COLUMN_BODIES: usize = 4;
+/// n³ g h² b/a² above which soft contacts do not carry a column of n bodies of half height b on lever arms a (`column`).
+pub(super) const SOFT_COLUMN_LIMIT: f64 = 0.1;
 /// Ratio of masses in the world below which no such island is searched for, and largest number of pairs in a
 /// world with the search: with more pairs, finding islands costs more than it gains.
 pub(super) const DIRECT_WORLD_RATIO: f64 = 1.2;

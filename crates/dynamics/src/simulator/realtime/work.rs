@@ -164,8 +164,7 @@ impl Realtime {
     /// Manifolds in the solver, with the work of their impulses.
     fn manifold_works<'s>(&'s self, world: &'s World) -> impl Iterator<Item = ManifoldWork> + 's {
         let stamp = world.counters().steps + 1;
-        let contacts =
-            self.contact_graph.near(stamp).filter_map(|(_, pair)| self.contact_graph.contact(pair));
+        let contacts = self.contact_graph.near().filter_map(|(_, pair)| self.contact_graph.contact(pair));
         contacts.filter(move |contact| contact.impact_step != stamp).flat_map(move |contact| {
             let [a, b] = contact.bodies.map(|slot| self.sim_bodies.body(slot));
             let sides = a.zip(b).and_then(|(a, b)| Some([(a, mean(world, a)?), (b, mean(world, b)?)]));

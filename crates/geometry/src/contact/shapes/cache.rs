@@ -303,9 +303,14 @@ impl LeafPair {
         for triangles in pairs {
             while old.next_if(|(known, _)| known.triangles < triangles).is_some() {}
             let known = old.next_if(|(known, _)| known.triangles == triangles);
+            if let Some((pair, cache)) = known {
+                self.triangles.push(*pair);
+                self.caches.push(*cache);
+                continue;
+            }
             let corners = surface.triangle(triangles[0]);
             self.triangles.push(TrianglePair { triangles, corners, normal: unit_normal(&corners) });
-            self.caches.push(known.map_or_else(PieceCache::default, |(_, cache)| *cache));
+            self.caches.push(PieceCache::default());
         }
     }
 }

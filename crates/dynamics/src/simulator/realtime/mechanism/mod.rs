@@ -69,13 +69,13 @@ impl Realtime {
         if self.mechanisms.mechanisms.is_empty() {
             return false;
         }
-        let (stamp, threads) = (world.counters().steps + 1, self.threads());
+        let threads = self.threads();
         let Self { mechanisms, sim_bodies, contact_graph, joints, loads, settings, .. } = self;
         let Mechanisms { mechanisms, mechanism_of, .. } = mechanisms;
         for mechanism in mechanisms.iter_mut() {
             mechanism.contacts.clear();
         }
-        for (index, pair) in contact_graph.near(stamp) {
+        for (index, pair) in contact_graph.near() {
             for slot in pair.bodies {
                 let mechanism = mechanism_of.get(slot as usize).copied().unwrap_or(NONE);
                 if let Some(mechanism) = mechanisms.get_mut(mechanism as usize) {
@@ -135,10 +135,10 @@ impl Realtime {
         mechanisms.revisions = now;
         mechanisms.mechanisms.clear();
         mechanisms.mechanism_of.clear();
-        mechanisms.mechanism_of.resize(sim_bodies.bodies.len(), NONE);
         if joints.all.is_empty() {
             return;
         }
+        mechanisms.mechanism_of.resize(sim_bodies.bodies.len(), NONE);
         islands.reset(world.bodies().count(Status::Dynamic));
         let index_of = |slot: u32| {
             let sim_body = sim_bodies.body(slot).filter(|sim_body| sim_body.status == Status::Dynamic);
