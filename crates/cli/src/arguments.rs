@@ -31,10 +31,13 @@ pub enum Command {
     Check(Check),
     /// Write a scene in another format, with present names of keys; it builds the same world.
     Convert(Convert),
-    /// Write a template of a scene: a file (.toml) or a script (.rhai).
+    /// Write a template of a scene: a file (.toml) or a script (.rhai); or of a study.
     New {
         /// Path; an existing file is not overwritten.
         file: PathBuf,
+        /// A study of a scene instead of a scene.
+        #[arg(long)]
+        study: bool,
     },
     /// Print the JSON Schema of scene files, for completion and validation in editors.
     Schema,
@@ -62,6 +65,12 @@ pub enum Command {
     /// With which probability does a dropped part come to rest on each face?
     #[command(after_help = POSES_HELP)]
     Poses(Box<Poses>),
+    /// How does a gate of a feeder turn, pass or reject parts, and which gates deliver them alike?
+    #[command(after_help = GATE_HELP)]
+    Gate(Box<GateOptions>),
+    /// Vary parameters of a scene, measure results, and show which parameter has which effect.
+    #[command(after_help = STUDY_HELP)]
+    Study(Study),
     /// Compare straight balls and hooks at ten pins.
     Bowling(Bowling),
     /// Measure the speed.
@@ -437,11 +446,14 @@ pub struct Validate {
     /// List the cases instead of running them.
     #[arg(long, conflicts_with = "json")]
     pub list: bool,
+    /// Write a page with the tests of accuracy for each simulator beside the figures of other engines, and the checks that were run.
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
 }
 
-/// Options of `poses`.
+/// A part: its mesh and what it is made of.
 #[derive(Debug, Args)]
-pub struct Poses {
+pub struct PartFile {
     /// An OBJ, STL, glTF or GLB file of a closed surface.
     pub mesh: PathBuf,
     /// What one unit of the file is.
@@ -459,6 +471,14 @@ pub struct Poses {
     /// Poses are one if the barrier between them is below this fraction of the height of the centre of mass.
     #[arg(long, default_value_t = 0.02, allow_negative_numbers = true)]
     pub smooth: f64,
+}
+
+/// Options of `poses`.
+#[derive(Debug, Args)]
+pub struct Poses {
+    /// The part.
+    #[command(flatten)]
+    pub part: PartFile,
     /// Half-angle of the disturbance of the perturbed estimates, degrees.
     #[arg(long, value_name = "DEGREES", default_value_t = 20.0, allow_negative_numbers = true)]
     pub angle: f64,
@@ -474,7 +494,7 @@ pub struct Poses {
     /// Horizontal speed relative to the surface, m/s.
     #[arg(long, default_value_t = 0.05, allow_negative_numbers = true)]
     pub speed: f64,
-    /// What it falls onto: on a floor the horizontal velocity has any direction, on a belt always the same.
+    /// What it falls onto: on a floor the horizontal velocity has any direction, on a belt always the same; the bottom of a bowl is inclined by 5°.
     #[arg(long, value_enum, default_value_t = DropSurface::Floor)]
     pub surface: DropSurface,
     /// Drops of each method.
@@ -504,6 +524,9 @@ pub struct Poses {
     /// Also drop with half and twice the friction, restitution and height.
     #[arg(long)]
     pub sensitivity: bool,
+    /// Also test whether the result depends on what it should not: time step, numbering and orientation of the mesh, split faces, simulator.
+    #[arg(long)]
+    pub independence: bool,
     /// Write all results to this file.
     #[arg(long, value_name = "FILE.json")]
     pub json: Option<PathBuf>,
@@ -537,6 +560,8 @@ pub enum DropSurface {
     Floor,
     /// Velocity along x.
     Belt,
+    /// Inclined by 5°, velocity in any direction.
+    Bowl,
 }
 
 /// How drops start.
@@ -552,6 +577,152 @@ pub enum DropMethod {
     Transition,
     /// By geometry alone.
     None,
+}
+
+/// Shown below the options of `gate`.
+pub const GATE_HELP: &str = "\
+Gates, with lengths in m and angles in degrees; a range such as 0.01..0.02/5 stands for so many gates:
+  bar:clearance=0.012,angle=0      a bar across the track; parts higher than its underside are held, turned or tipped
+  fence:angle=30,reach=0.03        a wall from the left edge of the track (right: reach < 0)
+  step:height=0.02                 the track goes on at a lower level
+  cutout:width=0.01,length=0.05    a part of the left side is missing (right: width < 0)
+  none
+
+Examples:
+  rattleback gate part.stl --unit mm --gate bar:clearance=0.012
+  rattleback gate part.stl --unit mm --gate bar:clearance=0.008..0.02/7 --plot bar.png
+  rattleback gate part.stl --unit mm --gate bar:clearance=0.008..0.02/4 --gate cutout:width=0.01..0.04/4,length=0.05 --search 3 --want 1";
+
+/// Options of `gate`.
+#[derive(Debug, Args)]
+pub struct GateOptions {
+    /// The part.
+    #[command(flatten)]
+    pub part: PartFile,
+    /// A gate, or a family of gates with ranges; may be repeated.
+    #[arg(long, value_name = "KIND:NAME=VALUE,…", required = true)]
+    pub gate: Vec<String>,
+    /// What moves parts along the track.
+    #[arg(long, value_enum, default_value_t = TransportKind::Conveyor)]
+    pub transport: TransportKind,
+    /// Speed of the conveyor, m/s.
+    #[arg(long, default_value_t = 0.2, allow_negative_numbers = true)]
+    pub speed: f64,
+    /// Incline of gravity transport, degrees.
+    #[arg(long, value_name = "DEGREES", default_value_t = 25.0, allow_negative_numbers = true)]
+    pub incline: f64,
+    /// Amplitude of vibratory transport, m.
+    #[arg(long, default_value_t = 0.0004, allow_negative_numbers = true)]
+    pub amplitude: f64,
+    /// Frequency of vibratory transport, Hz.
+    #[arg(long, default_value_t = 50.0, allow_negative_numbers = true)]
+    pub frequency: f64,
+    /// Direction of vibration above the track, degrees.
+    #[arg(long, value_name = "DEGREES", default_value_t = 30.0, allow_negative_numbers = true)]
+    pub vibration_angle: f64,
+    /// Width of the track, m [default: four times the size of the part].
+    #[arg(long, allow_negative_numbers = true)]
+    pub width: Option<f64>,
+    /// Largest distance of a part from the middle of the track when it comes, m [default: half the size of the part].
+    #[arg(long, allow_negative_numbers = true)]
+    pub offset: Option<f64>,
+    /// Coefficient of friction.
+    #[arg(long, default_value_t = 0.3, allow_negative_numbers = true)]
+    pub mu: f64,
+    /// Coefficient of restitution.
+    #[arg(long, default_value_t = 0.3, allow_negative_numbers = true)]
+    pub e: f64,
+    /// Sectors of the heading that are told apart, besides poses.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=72))]
+    pub headings: u32,
+    /// Passages from each state through each gate.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub trials: u32,
+    /// Shares of the poses that come, in percent and in the order of the table [default: quasi-static].
+    #[arg(long, value_name = "P1,P2,…", value_delimiter = ',')]
+    pub input: Vec<f64>,
+    /// Poses that are wanted, by their numbers.
+    #[arg(long, value_name = "POSE,…", value_delimiter = ',', default_value = "1")]
+    pub want: Vec<usize>,
+    /// Look for the best sequence of at most so many gates.
+    #[arg(long, value_name = "GATES", value_parser = clap::value_parser!(u32).range(1..=12))]
+    pub search: Option<u32>,
+    /// Least share of wanted poses among the parts that leave, percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 99.0)]
+    pub purity: f64,
+    /// Draw what leaves over the first range of each gate.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Write all matrices and sequences to this file.
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+    /// Seed of all random numbers.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Number of threads [default: one for each core].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: Option<u32>,
+    /// Simulator (see `rattleback components simulator`).
+    #[arg(long, value_name = "NAME", default_value = "impulse")]
+    pub simulator: String,
+    /// Time step, s.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.005, allow_negative_numbers = true)]
+    pub dt: f64,
+}
+
+/// What moves parts along a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TransportKind {
+    /// A belt.
+    Conveyor,
+    /// An incline.
+    Gravity,
+    /// A vibrating track.
+    Vibratory,
+}
+
+/// Shown below the options of `study`.
+pub const STUDY_HELP: &str = "\
+A study names a scene, what varies in it and what is measured; `rattleback new study.toml --study` writes a template. Built-in studies: \
+`rattleback study --list`. The same study gives the same table, whatever the number of threads and however often it was interrupted.
+
+Examples:
+  rattleback study bowling --plot pins.png
+  rattleback study study.toml --table runs.parquet --resume study.runs";
+
+/// Options of `study`.
+#[derive(Debug, Args)]
+pub struct Study {
+    /// Path of a study file, or name of a built-in study.
+    #[arg(required_unless_present = "list")]
+    pub study: Option<String>,
+    /// List the built-in studies.
+    #[arg(long)]
+    pub list: bool,
+    /// Write a row for each run to this file.
+    #[arg(long, value_name = "FILE.csv|FILE.parquet")]
+    pub table: Vec<PathBuf>,
+    /// Draw the mean of each result over a parameter; with several parameters, into a file for each, FILE-PARAMETER.png.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Keep every run in this file, and continue from it if it exists: a study that is ended at any time loses nothing.
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Another number of samples than that of the file.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub samples: Option<u32>,
+    /// Another number of repetitions.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub repetitions: Option<u32>,
+    /// Another seed.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Number of threads [default: one for each core].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: Option<u32>,
+    /// Which files the scene may read.
+    #[command(flatten)]
+    pub files: SceneFiles,
 }
 
 /// Options of `bowling`.

@@ -3,6 +3,7 @@
 //! Results go to stdout, progress, warnings and errors to stderr. Exit codes: 0 success, 1 failure (of a check, a step, a disk),
 //! 2 invalid input, 130 interrupted by Ctrl-C.
 
+mod accuracy_report;
 mod arguments;
 mod bench;
 mod bench_impulse;
@@ -20,15 +21,18 @@ mod distance;
 mod distance_field;
 mod export;
 mod failure;
+mod gate;
 mod info;
 mod mesh;
 mod new_scene;
 mod poses;
 mod record;
 mod render;
+mod resume_file;
 mod run;
 mod scene_file;
 mod shape_literal;
+mod study;
 mod summary;
 mod table;
 mod validate;
@@ -73,7 +77,8 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Export(options) => export::export(&options, &registry, out),
         Command::Check(options) => check::check(&options, &registry, out),
         Command::Convert(options) => convert::convert(&options, &registry, out),
-        Command::New { file } => new_scene::new_scene(&file, out),
+        Command::New { file, study: false } => new_scene::new_scene(&file, out),
+        Command::New { file, study: true } => new_scene::new_study(&file, out),
         Command::Schema => check::schema(&registry, out),
         Command::Scenes => components::scenes(out),
         Command::Components { kind, name } => {
@@ -85,6 +90,8 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Sdf(options) => distance_field::sdf(&options, out),
         Command::Validate(options) => validate::validate(&options, &registry, out),
         Command::Poses(options) => poses::poses(&options, &registry, out),
+        Command::Gate(options) => gate::gate(&options, &registry, out),
+        Command::Study(options) => study::study(&options, &registry, out),
         Command::Bowling(options) => bowling::bowling(&options, out),
         Command::Bench { benchmark: Bench::FreeBodies { bodies, steps, threads } } => {
             bench::free_bodies(bodies, steps, threads, out)

@@ -1,4 +1,4 @@
-//! `rattleback new`: a template of a scene.
+//! `rattleback new`: a template of a scene or of a study.
 
 use crate::failure::Failure;
 use std::fs::OpenOptions;
@@ -78,6 +78,54 @@ body(#{
 });
 "#;
 
+const STUDY: &str = r#"title = "How fast is a sliding block?"
+description = "A block slides down a ramp: which of incline and friction decides how fast it is at the end?"
+scene = "block-on-ramp"        # a built-in scene, or a file beside this one
+duration = 1
+design = "latin-hypercube"     # of ranges and distributions; or "sobol", "random", "grid"
+samples = 40
+repetitions = 1                # each with another seed of the scene
+seed = 1
+
+# `set` names the key of the scene as it is written there, in the units of the scene.
+[parameter.friction]
+range = [0.1, 0.6]
+set = ["materials.default.static_friction", "materials.default.kinetic_friction"]
+
+# Each value of a list with every sample of the other parameters.
+[parameter.gravity]
+values = [9.81, 1.62]
+unit = "m/s²"
+
+# Values by formula of the parameters.
+[set]
+"gravity" = "[0, 0, -gravity]"
+
+[result.speed]
+channel = "block.speed"        # also: take = "min", "max", "mean"; at = 0.5; above = …, below = … with take = "time"
+unit = "m/s"
+
+[result.contacts]
+event = "collision"
+"#;
+
+/// Writes a template of a study; an existing file is not overwritten.
+pub fn new_study(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        return Err(Failure::Input(format!("{}: studies are files (.toml)", path.display())));
+    }
+    create(path, STUDY)?;
+    writeln!(out, "{0}: try `rattleback study {0}`", path.display())?;
+    Ok(())
+}
+
+fn create(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = OpenOptions::new().write(true).create_new(true).open(path);
+    written
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
 /// Writes a file or a script, by its extension; an existing file is not overwritten.
 pub fn new_scene(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let text = match path.extension().and_then(|extension| extension.to_str()) {
@@ -88,10 +136,7 @@ pub fn new_scene(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
             return Err(Failure::Input(message));
         }
     };
-    let written = OpenOptions::new().write(true).create_new(true).open(path);
-    written
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+    create(path, text)?;
     writeln!(out, "{0}: try `rattleback view {0}`", path.display())?;
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! `validate`: the physics checks as tables.
 
+use crate::accuracy_report;
 use crate::arguments::Validate;
 use crate::failure::Failure;
+use crate::run::check_folder;
 use crate::table::{Table, number};
 use rattleback_dynamics::Registry;
 use rattleback_lab::contact::{self, CLASSES, Row, Study, chart};
@@ -19,7 +21,11 @@ enum Entry<'a> {
 
 /// Runs the cases and classes that match the filter; fails if any check does.
 pub fn validate(options: &Validate, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let cases: Vec<_> = matching(&options.filter).collect();
+    let cases: Vec<_> = if options.list {
+        CASES.iter().filter(|case| case.name.contains(options.filter.as_str())).collect()
+    } else {
+        matching(&options.filter).collect()
+    };
     // Samples take long: they run only if the filter names them.
     let classes: Vec<_> =
         contact::matching(&options.filter).filter(|_| !options.filter.is_empty() || options.list).collect();
@@ -39,6 +45,9 @@ pub fn validate(options: &Validate, registry: &Registry, out: &mut dyn Write) ->
             table.row(vec![name.into(), doc.into()]);
         }
         return Ok(table.write(out)?);
+    }
+    if let Some(path) = &options.report {
+        check_folder(path)?;
     }
     let study = study(options, registry)?;
     let checks: Vec<Check> = cases.iter().flat_map(|case| case.run(registry)).collect();
@@ -62,6 +71,14 @@ pub fn validate(options: &Validate, registry: &Registry, out: &mut dyn Write) ->
     }
     if let Some(path) = &options.plot {
         chart(&rows).save(path).map_err(|error| Failure::Failed(error.to_string()))?;
+    }
+    if let Some(path) = &options.report {
+        let page = accuracy_report::html(&checks, &rows, registry, study.threads)?;
+        std::fs::write(path, page)
+            .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+        if !options.json {
+            writeln!(out, "written {}", path.display())?;
+        }
     }
     let verdict = verdict(
         checks

@@ -55,6 +55,10 @@ const SHORTENED: &[(&str, &str, &str)] = &[
     ("poses part.stl --unit mm --report", "--drops", "60"),
     ("poses part.stl --unit mm --json", "--drops", "60"),
     ("poses part.stl --compare", "--drops", "60"),
+    ("poses part.stl --independence", "--drops", "40"),
+    ("study study.toml", "--samples", "4"),
+    ("study bowling", "--samples", "1"),
+    ("gate", "--trials", "3"),
     ("sdf", "--resolution", "12"),
     ("render", "--size", "160x90"),
 ];

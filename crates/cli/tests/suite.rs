@@ -7,4 +7,5 @@ mod commands;
 mod guide;
 mod poses;
 mod run;
+mod study;
 mod viewer;

@@ -91,7 +91,7 @@ const FORCE: [Quantity; 2] = [quantity("work", "J", &["work"]), quantity("potent
 const ENERGY_SHOWN: usize = 3;
 
 /// Components of body quantities have names of their own.
-const BODY: [Quantity; 7] = [
+const BODY: [Quantity; 8] = [
     quantity("position", "m", &["x", "y", "z"]),
     quantity("orientation", "", &["qw", "qx", "qy", "qz"]),
     quantity("velocity", "m/s", &["vx", "vy", "vz"]),
@@ -99,6 +99,8 @@ const BODY: [Quantity; 7] = [
     quantity("body_omega", "rad/s", &["body_omega_x", "body_omega_y", "body_omega_z"]),
     quantity("speed", "m/s", &["speed"]),
     quantity("kinetic_energy", "J", &["kinetic_energy"]),
+    // Angle between the z axes of body and world.
+    quantity("tilt", "rad", &["tilt"]),
 ];
 
 /// Something to watch in a world: one or more numbers of one unit.
@@ -270,6 +272,10 @@ fn body_values(quantity: &str, body: &BodyRef<'_>) -> Vec<f64> {
         "omega" => vector(body.angular_velocity()),
         "body_omega" => vector(body.orientation().conjugate() * body.angular_velocity()),
         "speed" => vec![body.velocity().length()],
+        "tilt" => {
+            let z = body.orientation() * DVec3::Z;
+            vec![z.truncate().length().atan2(z.z)]
+        }
         _ => vec![body.kinetic_energy()],
     }
 }
@@ -343,6 +349,7 @@ mod tests {
         assert_eq!(read(&world, "red.ball.y"), [2.0]);
         assert_eq!(read(&world, "red.ball.speed"), [5.0]);
         assert_eq!(read(&world, "red.ball.omega_x"), [1.0]);
+        assert_eq!(read(&world, "red.ball.tilt"), [0.0]);
         assert_eq!(read(&world, "momentum"), [6.0, 8.0, 0.0]);
         assert_eq!(read(&world, "#1.z"), [0.0]);
         // Rotated by 90° about z, the x axis of the world is −y of the body.

@@ -200,7 +200,7 @@ fn energy_path(path: &Path) -> PathBuf {
 }
 
 /// A field of a CSV file, in quotes if it needs them.
-fn quoted(field: &str) -> Cow<'_, str> {
+pub(crate) fn quoted(field: &str) -> Cow<'_, str> {
     if field.contains([',', '"', '\n', '\r']) {
         Cow::Owned(format!("\"{}\"", field.replace('"', "\"\"")))
     } else {

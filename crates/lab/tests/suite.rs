@@ -1,4 +1,6 @@
 //! Tests of the laboratory. One binary: each further one would be linked with everything again.
 
+mod gate;
 mod plot;
 mod poses;
+mod study;

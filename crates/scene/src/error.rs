@@ -39,6 +39,22 @@ pub enum SceneError {
         /// Known names.
         known: Vec<String>,
     },
+    /// A parameter of the scene cannot be set.
+    #[error("parameter `{path}`: {message}")]
+    Parameter {
+        /// The path given.
+        path: String,
+        /// What is wrong with it, and what there is.
+        message: String,
+    },
+    /// There is neither a file nor a built-in study of this name.
+    #[error("there is no file and no built-in study `{name}`{}; built-in: {}", suggestion(name, known), known.join(", "))]
+    UnknownStudy {
+        /// The name given.
+        name: String,
+        /// Known names.
+        known: Vec<String>,
+    },
     /// Something in the text is wrong.
     #[error("{0}")]
     Fault(Box<SceneFault>),

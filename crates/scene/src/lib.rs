@@ -43,11 +43,13 @@ mod defaults;
 mod deprecated;
 mod document;
 mod error;
+mod expression;
 mod file_access;
 mod include;
 pub mod mesh_file;
 mod model;
 mod notice;
+mod parameter;
 pub mod recording;
 pub mod robot;
 mod sandbox_script;
@@ -56,12 +58,19 @@ mod schema;
 mod script;
 mod source;
 pub mod stress;
+mod study_file;
 mod units;
 
 pub use built_in::{BuiltIn, built_ins};
 pub use error::{Place, Problem, SceneError, SceneFault, SceneWarning};
+pub use expression::evaluate;
 pub use file_access::FileAccess;
 pub use model::status_name;
+pub use parameter::ParameterValue;
 pub use scene::{BuiltScene, Scene};
 pub use schema::schema;
 pub use source::MAX_SCENE_BYTES;
+pub use study_file::{
+    BuiltInStudy, ParameterValues, SampleDesign, StudyFile, StudyParameter, StudyResult, StudySet, Taken,
+    built_in_studies,
+};

@@ -8,6 +8,7 @@ use crate::error::{Problem, SceneError, SceneWarning};
 use crate::file_access::FileAccess;
 use crate::include::{self, Includes};
 use crate::model::Model;
+use crate::parameter::{self, ParameterValue};
 use crate::robot::{self, RobotModel, RobotOptions};
 use crate::sandbox_script;
 use crate::script;
@@ -156,6 +157,29 @@ impl Scene {
         let (built, notices) = built.map_err(|fault| error(&self.source, fault))?;
         let warnings = self.warnings.iter().cloned().chain(notices.warnings(&self.source)).collect();
         Ok(BuiltScene { warnings, ..built })
+    }
+
+    /// The scene with other values of some keys, by their [paths](ParameterValue), in the units of the scene.
+    ///
+    /// ```
+    /// use rattleback_scene::{ParameterValue, Scene};
+    /// let scene = Scene::built_in("bowling")?;
+    /// let slow = scene.with_parameters(&[("body.ball.velocity[1]".into(), ParameterValue::Real(3.0))])?;
+    /// assert!(scene.with_parameters(&[("body.bal.mass".into(), ParameterValue::Real(3.0))]).is_err());
+    /// # Ok::<(), rattleback_scene::SceneError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A path that leads nowhere, or a value that the scene refuses, with its place.
+    pub fn with_parameters(&self, parameters: &[(String, ParameterValue)]) -> Result<Self, SceneError> {
+        let mut changed = self.clone();
+        for (path, value) in parameters {
+            parameter::set(&mut changed.document, path, value)?;
+        }
+        match Model::read(&changed.document).map(|_| ()) {
+            Ok(()) => Ok(changed),
+            Err(fault) => Err(error(&changed.source, fault)),
+        }
     }
 
     /// What should be changed in the file, such as names of an earlier release; empty for most scenes.

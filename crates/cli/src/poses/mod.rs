@@ -7,7 +7,7 @@ mod record_file;
 mod report;
 mod tray;
 
-use crate::arguments::{DropMethod, DropSurface, Poses};
+use crate::arguments::{DropMethod, DropSurface, PartFile, Poses};
 use crate::failure::Failure;
 use crate::mesh;
 use crate::run::interruption;
@@ -18,7 +18,7 @@ use rattleback_dynamics::Registry;
 use rattleback_geometry::{PolygonSoup, TriangleMesh};
 use rattleback_lab::poses::{
     Disturbance, DropRecord, DropSettings, Estimate, Freedom, Landscape, Method, Part, PartOptions,
-    PoseStudy, Stop, StudySettings, Surface, perturbed, sample_size,
+    PoseStudy, Stop, StudySettings, Surface, independence, perturbed, sample_size,
 };
 use record_file::RecordFile;
 use std::collections::BTreeMap;
@@ -62,9 +62,9 @@ impl Answer {
 
 /// Estimates, prints, and writes what is asked for.
 pub fn poses(options: &Poses, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let part = read_part(options)?;
-    let refused = |error: &dyn std::fmt::Display| mesh::blame(&options.mesh, error);
-    let landscape = Landscape::of(&part, options.smooth).map_err(|error| refused(&error))?;
+    let part = read_part(&options.part)?;
+    let refused = |error: &dyn std::fmt::Display| mesh::blame(&options.part.mesh, error);
+    let landscape = Landscape::of(&part, options.part.smooth).map_err(|error| refused(&error))?;
     let theta = options.angle.to_radians();
     let shares = |model| perturbed(&part, &landscape, model, theta).map_err(Failure::input);
     let perturbed = [shares(Disturbance::Cone)?, shares(Disturbance::EdgeStrip)?];
@@ -83,10 +83,14 @@ pub fn poses(options: &Poses, registry: &Registry, out: &mut dyn Write) -> Resul
     outputs::check(options)?;
     drop_parts(options, registry, &mut answer)?;
     print(options, &answer, out)?;
+    if options.independence {
+        print_independence(options, &answer, registry, out)?;
+    }
     outputs::write(options, &answer, out)
 }
 
-fn read_part(options: &Poses) -> Result<Part, Failure> {
+/// Reads the mesh of a part, and weighs it.
+pub fn read_part(options: &PartFile) -> Result<Part, Failure> {
     let scaled = |path: &Path| -> Result<PolygonSoup, Failure> {
         let mut soup = mesh::read(path)?.soup;
         soup.vertices.iter_mut().for_each(|p| *p *= options.unit.length());
@@ -110,6 +114,7 @@ fn settings(options: &Poses) -> StudySettings {
     let surface = match options.surface {
         DropSurface::Floor => Surface::Floor,
         DropSurface::Belt => Surface::Belt,
+        DropSurface::Bowl => Surface::Bowl,
     };
     StudySettings {
         drop: DropSettings {
@@ -141,6 +146,13 @@ fn precision(text: &str) -> Result<f64, Failure> {
     }
 }
 
+fn threads(options: &Poses) -> usize {
+    options.threads.map_or_else(
+        || std::thread::available_parallelism().map_or(1, Into::into),
+        |threads| threads as usize,
+    )
+}
+
 fn drop_parts(options: &Poses, registry: &Registry, answer: &mut Answer) -> Result<(), Failure> {
     let methods: &[Method] = match options.method {
         DropMethod::All => &Method::ALL,
@@ -161,9 +173,7 @@ fn drop_parts(options: &Poses, registry: &Registry, answer: &mut Answer) -> Resu
         Stop::Drops(count) => count as u64,
         Stop::Precision { delta, .. } => sample_size(delta, 0.05),
     };
-    let threads = options
-        .threads
-        .map_or_else(|| std::thread::available_parallelism().map_or(1, Into::into), |t| t as usize);
+    let threads = threads(options);
     let interrupted = interruption();
     let mut file = options
         .resume
@@ -249,6 +259,42 @@ fn sensitivity(
     Ok(found)
 }
 
+/// χ² tests of what the result should not depend on.
+fn print_independence(
+    options: &Poses,
+    answer: &Answer,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let threads = threads(options);
+    let drops = options.drops as usize;
+    writeln!(
+        out,
+        "\n{drops} uniform drops each, compared with those of another seed; p below 0.001 is a difference"
+    )?;
+    let mut table = Table::new(
+        &["changed", "χ²", "degrees", "p", "largest difference, points", "unsettled"],
+        &[1, 2, 3, 4, 5],
+    );
+    let settings = &answer.settings;
+    let (part, landscape) = (&answer.part, &answer.landscape);
+    let rows = independence(part, landscape, options.part.smooth, settings, drops, threads, registry);
+    for row in rows.map_err(Failure::failed)? {
+        table.row(match row.result {
+            Ok((chi, degrees, p)) => vec![
+                row.changed,
+                number(chi, 3),
+                degrees.to_string(),
+                number(p, 2),
+                format!("{:.1}", 100.0 * row.difference),
+                row.unsettled.to_string(),
+            ],
+            Err(error) => vec![format!("{}: {error}", row.changed)],
+        });
+    }
+    Ok(table.write(out)?)
+}
+
 fn progress(drops: u64, method: Method) -> ProgressBar {
     let template = format!("{:<10} {{bar:24}} {{pos}}/{{len}} drops, {{eta}} left  {{msg}}", method.name());
     let bar = ProgressBar::new(drops);
@@ -274,7 +320,7 @@ fn print(options: &Poses, answer: &Answer, out: &mut dyn Write) -> Result<(), Fa
     writeln!(
         out,
         "{}: {} triangles, hull of {} faces, {} kg, {} stable poses",
-        options.mesh.display(),
+        options.part.mesh.display(),
         part.surface().triangles().len(),
         part.hull().face_count(),
         number(mass.mass, 4),
@@ -283,7 +329,7 @@ fn print(options: &Poses, answer: &Answer, out: &mut dyn Write) -> Result<(), Fa
     for note in part.notes() {
         writeln!(out, "note: {note}")?;
     }
-    if part.size() > 1.0 && options.unit.length() == 1.0 {
+    if part.size() > 1.0 && options.part.unit.length() == 1.0 {
         writeln!(
             out,
             "note: {} m large; if the file is in millimetres, say --unit mm",

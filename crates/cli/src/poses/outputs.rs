@@ -103,7 +103,7 @@ fn as_json(options: &Poses, answer: &Answer) -> serde_json::Value {
         .collect();
     json!({
         "part": {
-            "file": options.mesh.display().to_string(),
+            "file": options.part.mesh.display().to_string(),
             "mass": mass.mass,
             "center_of_mass": mass.center_of_mass.to_array(),
             "hull_faces": answer.part.hull().face_count(),

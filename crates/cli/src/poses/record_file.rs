@@ -1,13 +1,10 @@
-//! A file of drops that can be continued: a line with what was dropped how, then a line for each drop, all JSON.
-//!
-//! Lines are appended after every round. A line that was cut off is dropped on reading, with all after it.
+//! The drops of `poses --resume`.
 
 use crate::failure::Failure;
+use crate::resume_file::ResumeFile;
 use rattleback_lab::poses::{DropRecord, Method, Part, StudySettings};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// First line.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -21,58 +18,18 @@ struct Header {
 
 /// The file, open for appending.
 pub struct RecordFile {
-    path: PathBuf,
-    file: File,
+    file: ResumeFile,
     records: Vec<DropRecord>,
 }
 
 impl RecordFile {
     /// Opens or creates a file; one of another part or under other circumstances is refused.
     pub fn open(path: &Path, part: &Part, settings: &StudySettings, poses: usize) -> Result<Self, Failure> {
-        let named = |message: String| Failure::Input(format!("{}: {message}", path.display()));
         let header =
             Header { rattleback_poses: 1, part: fingerprint(part), poses, settings: settings.clone() };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
-        let mut reader = BufReader::new(&file);
-        let (mut records, mut line, mut sound) = (Vec::new(), String::new(), 0);
-        let first = reader.read_line(&mut line).map_err(|error| named(error.to_string()))?;
-        if first > 0 {
-            let found: Header = serde_json::from_str(&line)
-                .map_err(|_| named("is no file of drops; give another name to --resume".into()))?;
-            if found != header {
-                return Err(named(
-                    "holds drops of another part or under other circumstances; repeat the options of that run, or give another name to --resume".into(),
-                ));
-            }
-            sound = first as u64;
-            loop {
-                line.clear();
-                let length = reader.read_line(&mut line).unwrap_or(0);
-                match serde_json::from_str::<DropRecord>(&line) {
-                    Ok(record)
-                        if length > 0 && line.ends_with('\n') && record.pose.is_none_or(|p| p < poses) =>
-                    {
-                        records.push(record);
-                        sound += length as u64;
-                    }
-                    _ => break,
-                }
-            }
-        }
-        let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
-        file.set_len(sound).map_err(failed)?;
-        file.seek(SeekFrom::End(0)).map_err(failed)?;
-        if sound == 0 {
-            let text = serde_json::to_string(&header).map_err(Failure::failed)?;
-            file.write_all(format!("{text}\n").as_bytes()).map_err(failed)?;
-        }
-        Ok(Self { path: path.to_owned(), file, records })
+        let is_sound = |record: &DropRecord| record.pose.is_none_or(|pose| pose < poses);
+        let (file, records) = ResumeFile::open(path, &header, "drops", is_sound)?;
+        Ok(Self { file, records })
     }
 
     /// The drops of a method, in order, up to the first that is missing.
@@ -90,13 +47,7 @@ impl RecordFile {
 
     /// Adds drops to the end.
     pub fn append(&mut self, records: &[DropRecord]) -> Result<(), Failure> {
-        let mut text = String::new();
-        for record in records {
-            text.push_str(&serde_json::to_string(record).map_err(Failure::failed)?);
-            text.push('\n');
-        }
-        let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", self.path.display()));
-        self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush()).map_err(failed)
+        self.file.append(records)
     }
 }
 

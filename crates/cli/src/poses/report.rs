@@ -27,7 +27,7 @@ svg{max-width:100%;height:auto}\
 /// The page.
 pub fn html(options: &Poses, answer: &Answer) -> Result<String, Failure> {
     let mut page = String::new();
-    let name = escaped(&options.mesh.file_name().unwrap_or_default().to_string_lossy());
+    let name = escaped(&options.part.mesh.file_name().unwrap_or_default().to_string_lossy());
     let _ = write!(
         page,
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\

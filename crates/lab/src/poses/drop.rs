@@ -27,7 +27,12 @@ pub enum Surface {
     Floor,
     /// A belt that moves against parts: the horizontal velocity has one direction.
     Belt,
+    /// The bottom of a bowl, inclined by 5° towards its rim: parts arrive in any direction and slide or roll downhill. What rolls does not come to rest there.
+    Bowl,
 }
+
+/// Incline of the bottom of a bowl, rad.
+const BOWL_INCLINE: f64 = 5.0 * std::f64::consts::PI / 180.0;
 
 /// Circumstances of a drop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,7 +135,9 @@ impl<'a> Dropper<'a> {
         let (hull, deviation) = coarse_hull(part, landscape);
         let build = || -> Result<(World, BodyId), rattleback_dynamics::Error> {
             let mut world = World::default();
-            world.set_gravity(DVec3::new(0.0, 0.0, -GRAVITY))?;
+            // In the frame of the surface.
+            let incline = if settings.surface == Surface::Bowl { BOWL_INCLINE } else { 0.0 };
+            world.set_gravity(GRAVITY * DVec3::new(incline.sin(), 0.0, -incline.cos()))?;
             let material =
                 Material { restitution: settings.restitution, ..Material::with_friction(settings.friction) };
             let material = world.add_material(material)?;
@@ -179,7 +186,8 @@ impl<'a> Dropper<'a> {
             simulator.step(&mut world, settings.dt)?;
             let body = world.body(self.body)?;
             let down = body.orientation().conjugate() * DVec3::NEG_Z;
-            if settings.trap {
+            // On an incline, a part can gain energy.
+            if settings.trap && settings.surface != Surface::Bowl {
                 let level = self.deviation
                     + body.center_of_mass().z
                     + body.kinetic_energy() / (body.mass() * GRAVITY);
@@ -239,7 +247,7 @@ pub fn pose_orientation(landscape: &Landscape, pose: usize, random: &mut Random)
 
 fn heading(random: &mut Random, surface: Surface) -> f64 {
     match surface {
-        Surface::Floor => random.angle(),
+        Surface::Floor | Surface::Bowl => random.angle(),
         Surface::Belt => 0.0,
     }
 }

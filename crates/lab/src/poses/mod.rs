@@ -26,10 +26,12 @@
 //! - [`SOURCE_TABLES`] and [`pose_error`]: measurements of the source and its error,
 //! - [`models`]: part kinds by formula.
 
+mod chi_squared;
 mod coarse_hull;
 mod drop;
 mod error;
 mod faces;
+mod independence;
 mod interval;
 mod landscape;
 pub mod models;
@@ -41,9 +43,11 @@ mod spherical;
 mod stationary;
 mod study;
 
+pub use chi_squared::{chi_squared, chi_squared_tail};
 pub use drop::{DropSettings, Dropper, Landing, Start, Surface};
 pub use error::PoseError;
 pub use faces::{Face, Faces};
+pub use independence::{IndependenceRow, independence};
 pub use interval::{normal_quantile, sample_size, student_quantile, wilson};
 pub use landscape::{Freedom, Landscape, StablePose};
 pub use part::{Part, PartOptions};

@@ -13,11 +13,15 @@ mod meter;
 
 use crate::document::{Content, Key, Node, Table};
 use crate::error::Problem;
+use crate::expression::value;
+use crate::parameter::ParameterValue;
 use crate::source::{Fault, Read, Span};
 use meter::{MAX_NESTING, Meter};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
-use rhai::{Array, Dynamic, Engine, EvalAltResult, Map, NativeCallContext, OptimizationLevel, Position};
+use rhai::{
+    Array, Dynamic, Engine, EvalAltResult, Map, NativeCallContext, OptimizationLevel, Position, Scope,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -101,7 +105,8 @@ fn run_here(text: &str) -> Read<Table> {
     Ok(table)
 }
 
-fn engine(scene: &Rc<RefCell<ScriptScene>>, lines: &Rc<[usize]>, meter: &Rc<Meter>) -> Engine {
+/// An interpreter within the limits, without anything of scenes.
+fn bare_engine(meter: &Rc<Meter>) -> Engine {
     let mut engine = Engine::new_raw();
     engine
         .set_max_call_levels(MAX_CALLS)
@@ -124,6 +129,33 @@ fn engine(scene: &Rc<RefCell<ScriptScene>>, lines: &Rc<[usize]>, meter: &Rc<Mete
     #[expect(deprecated, reason = "not deprecated, but marked as likely to change")]
     engine.on_var(move |name, offset, context| reads.read(name, offset, &context).map(|()| None));
     library::register(&mut engine, meter);
+    engine
+}
+
+/// (formula, names of values) ⇒ its value, or what is wrong with it.
+pub(crate) fn expression(
+    formula: &str,
+    names: impl FnOnce() -> Scope<'static> + Send,
+) -> Result<ParameterValue, String> {
+    if formula.len() > MAX_TEXT {
+        return Err(format!("a formula has at most {MAX_TEXT} bytes"));
+    }
+    let evaluated = || {
+        let meter = Rc::new(Meter::new());
+        let result: ScriptResult<Dynamic> = bare_engine(&meter).eval_with_scope(&mut names(), formula);
+        let result = result.map_err(|error| explain(&error))?;
+        meter.exhausted().map_or_else(|| value(&result), Err)
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("formula".into()).stack_size(STACK);
+        let running = thread.spawn_scoped(scope, evaluated);
+        let running = running.map_err(|error| format!("no thread to evaluate the formula on: {error}"))?;
+        running.join().unwrap_or_else(|_| Err("the interpreter failed on this formula".into()))
+    })
+}
+
+fn engine(scene: &Rc<RefCell<ScriptScene>>, lines: &Rc<[usize]>, meter: &Rc<Meter>) -> Engine {
+    let mut engine = bare_engine(meter);
     let place = |lines: &Rc<[usize]>, context: &NativeCallContext<'_>| {
         span(lines, usize::MAX, context.call_position())
     };
