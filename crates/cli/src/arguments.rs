@@ -694,8 +694,8 @@ Examples:
 #[derive(Debug, Args)]
 pub struct Study {
     /// Path of a study file, or name of a built-in study.
-    #[arg(required_unless_present = "list")]
-    pub study: Option<String>,
+    #[arg(value_name = "STUDY", required_unless_present = "list")]
+    pub file: Option<String>,
     /// List the built-in studies.
     #[arg(long)]
     pub list: bool,

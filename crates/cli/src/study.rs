@@ -29,7 +29,7 @@ struct Header {
 
 /// Runs a study.
 pub fn study(options: &Study, registry: &Registry, out: &mut dyn Write) -> Result<(), Failure> {
-    let Some(name) = &options.study else {
+    let Some(name) = &options.file else {
         let mut table = Table::headless();
         for study in built_in_studies() {
             table.row(vec![study.name.to_owned(), study.summary.to_owned()]);

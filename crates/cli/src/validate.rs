@@ -73,7 +73,7 @@ pub fn validate(options: &Validate, registry: &Registry, out: &mut dyn Write) ->
         chart(&rows).save(path).map_err(|error| Failure::Failed(error.to_string()))?;
     }
     if let Some(path) = &options.report {
-        let page = accuracy_report::html(&checks, &rows, registry, study.threads)?;
+        let page = accuracy_report::html(&checks, &rows, registry, study.threads);
         std::fs::write(path, page)
             .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         if !options.json {

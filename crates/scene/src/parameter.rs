@@ -154,13 +154,12 @@ fn place<'a>(node: &'a mut Node, steps: &[Step]) -> Result<&'a mut Node, String>
                 Step::Index(index) => index.to_string(),
             };
             let at = table.entries.iter().position(|(given, _)| given.name == key);
-            let at = match at {
-                Some(at) => at,
-                None => {
-                    let content = absent(&key, rest, table)?;
-                    table.entries.push((Key { name: key, span }, Node { span, content }));
-                    table.entries.len() - 1
-                }
+            let at = if let Some(at) = at {
+                at
+            } else {
+                let content = absent(&key, rest, table)?;
+                table.entries.push((Key { name: key, span }, Node { span, content }));
+                table.entries.len() - 1
             };
             place(&mut table.entries[at].1, rest)
         }

@@ -73,8 +73,14 @@ pub enum GateError {
     Simulator(String),
 }
 
-/// Kind, parameters and their defaults.
-const KINDS: [(&str, &[(&str, Option<f64>)]); 5] = [
+/// Name of a parameter, and its default if it has one.
+type Parameter = (&'static str, Option<f64>);
+
+/// Gates that a text stands for, each with the value of its first range, and the name of that parameter.
+type ParsedGates = (Vec<(Gate, f64)>, Option<&'static str>);
+
+/// Kinds and their parameters.
+const KINDS: [(&str, &[Parameter]); 5] = [
     ("none", &[]),
     ("bar", &[("clearance", None), ("angle", Some(0.0))]),
     ("fence", &[("angle", None), ("reach", None)]),
@@ -94,6 +100,7 @@ impl Gate {
     }
 
     /// The same gate with left and right exchanged.
+    #[must_use]
     pub const fn mirrored(self) -> Self {
         match self {
             Self::Bar { clearance, angle } => Self::Bar { clearance, angle: -angle },
@@ -171,7 +178,7 @@ impl fmt::Display for Gate {
 /// assert!(parse_gates("stp:height=1").unwrap_err().to_string().contains("did you mean `step`"));
 /// # Ok::<(), rattleback_lab::gate::GateError>(())
 /// ```
-pub fn parse_gates(text: &str) -> Result<(Vec<(Gate, f64)>, Option<&'static str>), GateError> {
+pub fn parse_gates(text: &str) -> Result<ParsedGates, GateError> {
     let refused = |message: String| GateError::Text { text: text.into(), message };
     let (kind, given) = text.split_once(':').map_or((text, ""), |(kind, given)| (kind.trim(), given));
     let names: Vec<String> = KINDS.iter().map(|(name, _)| (*name).to_owned()).collect();

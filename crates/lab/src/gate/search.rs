@@ -59,7 +59,7 @@ pub fn best_sequences(
     first.extend([0.0, 0.0]);
     let score = |shares: &[f64]| {
         let (delivered, purity) = judged(shares, &goal.wanted);
-        if purity >= goal.purity { 1.0 + delivered } else { purity * delivered.min(1.0).max(1e-9).powf(0.1) }
+        if purity >= goal.purity { 1.0 + delivered } else { purity * delivered.clamp(1e-9, 1.0).powf(0.1) }
     };
     let mut found: Vec<(f64, Vec<usize>)> = vec![(score(&first), Vec::new())];
     let mut front: Vec<(Vec<usize>, Vec<f64>)> = vec![(Vec::new(), first.clone())];

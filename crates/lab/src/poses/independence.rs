@@ -66,7 +66,9 @@ fn rewritten(part: &Part, turn: DQuat, shuffled: Option<&mut Random>, split: boo
         }
     }
     let mut soup = PolygonSoup::new(vertices);
-    triangles.iter().for_each(|triangle| soup.push_face(triangle));
+    for triangle in &triangles {
+        soup.push_face(triangle);
+    }
     soup
 }
 

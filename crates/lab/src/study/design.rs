@@ -60,11 +60,15 @@ pub fn points(design: SampleDesign, samples: usize, dimensions: usize, seed: u64
                 }
             }
             SampleDesign::Random | SampleDesign::Grid => {
-                points.iter_mut().for_each(|point| point[dimension] = random.unit());
+                for point in &mut points {
+                    point[dimension] = random.unit();
+                }
             }
         }
         // Quantiles of distributions are infinite at 0.
-        points.iter_mut().for_each(|point| point[dimension] = point[dimension].max(1e-16));
+        for point in &mut points {
+            point[dimension] = point[dimension].max(1e-16);
+        }
     }
     points
 }
@@ -106,7 +110,9 @@ mod tests {
             let points = points(design, n, MAX_DIMENSIONS, 3);
             for d in 0..MAX_DIMENSIONS {
                 let mut hit = vec![0; n];
-                points.iter().for_each(|p| hit[(p[d] * n as f64) as usize] += 1);
+                for p in &points {
+                    hit[(p[d] * n as f64) as usize] += 1;
+                }
                 assert!(hit.iter().all(|h| *h == 1), "{design:?} dimension {d}: {hit:?}");
             }
         }

@@ -190,7 +190,10 @@ impl Experiment {
             || study.parameters.iter().any(|p| p.paths.iter().any(|path| path == "seed"));
         let mut sets: Vec<((String, ParameterValue), &Place)> = Vec::new();
         if !seeded {
-            sets.push((("seed".into(), ParameterValue::Integer(trial.seed as i64)), &study.scene_place));
+            sets.push((
+                ("seed".into(), ParameterValue::Integer(trial.seed.cast_signed())),
+                &study.scene_place,
+            ));
         }
         for (parameter, value) in study.parameters.iter().zip(&trial.values) {
             sets.extend(parameter.paths.iter().map(|path| ((path.clone(), value.clone()), &parameter.place)));
