@@ -27,7 +27,7 @@ fn a_gate_that_does_nothing_gives_the_identity() {
         (Transport::Gravity { incline: 25.0 }, 1),
         (Transport::Vibratory { amplitude: 0.0003, frequency: 50.0, angle: 30.0 }, 1),
     ] {
-        let settings = TrackSettings { transport, headings, ..settings(&part) };
+        let settings = TrackSettings { transport, headings, longest: 10.0, ..settings(&part) };
         for gate in [Gate::None, Gate::Bar { clearance: 0.05, angle: 20.0 }] {
             let track = GateTrack::new(&part, &landscape, gate, &settings, &registry).unwrap();
             let matrix = track.matrix(6, 2).unwrap();

@@ -114,11 +114,11 @@ pub enum PropertyError {
 
 /// ", did you mean `x`?" if one of the known words is close, else nothing.
 pub fn suggestion(word: &str, known: &[String]) -> String {
-    // Longer words than any name are no typing errors, and would take long.
+    // Two letters in the wrong order count as one mistake. Longer words than any name are no typing errors, and would take long.
     let word: String = word.chars().take(64).collect();
     known
         .iter()
-        .map(|candidate| (strsim::levenshtein(&word, candidate), candidate))
+        .map(|candidate| (strsim::osa_distance(&word, candidate), candidate))
         .min()
         .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 4)
         .map_or_else(String::new, |(_, candidate)| format!(", did you mean `{candidate}`?"))

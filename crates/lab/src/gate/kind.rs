@@ -239,7 +239,7 @@ fn numbers(text: &str) -> Option<Vec<f64>> {
     let (high, count) = rest.split_once('/').unwrap_or((rest, "5"));
     let (low, high): (f64, f64) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
     let count: usize = count.trim().parse().ok().filter(|count| (2..=MOST).contains(count))?;
-    let value = |k: usize| low + (high - low) * k as f64 / (count - 1) as f64;
+    let value = |k: usize| (low * (count - 1 - k) as f64 + high * k as f64) / (count - 1) as f64;
     (low < high && low.is_finite() && high.is_finite()).then(|| (0..count).map(value).collect())
 }
 
