@@ -71,16 +71,23 @@ impl TryFrom<Corners> for Aabb {
 
 impl Aabb {
     /// (min, max) ⇒ box, if both are finite and min ≤ max on each axis.
+    #[inline]
     pub fn new(min: DVec3, max: DVec3) -> Result<Self, BoundsError> {
-        if !(min.is_finite() && max.is_finite()) {
-            return Err(BoundsError::NonFinite);
+        if min.cmple(max).all() && min.min_element() > f64::NEG_INFINITY && max.max_element() < f64::INFINITY
+        {
+            return Ok(Self { min, max });
         }
-        for axis in 0..3 {
-            if min[axis] > max[axis] {
-                return Err(BoundsError::Inverted { axis, min: min[axis], max: max[axis] });
-            }
+        Err(Self::refusal(min, max))
+    }
+
+    /// Why there is no box with these corners.
+    #[cold]
+    fn refusal(min: DVec3, max: DVec3) -> BoundsError {
+        let inverted = (0..3).find(|axis| min[*axis] > max[*axis]);
+        match inverted.filter(|_| min.is_finite() && max.is_finite()) {
+            Some(axis) => BoundsError::Inverted { axis, min: min[axis], max: max[axis] },
+            None => BoundsError::NonFinite,
         }
-        Ok(Self { min, max })
     }
 
     /// The smallest box around a set of points.

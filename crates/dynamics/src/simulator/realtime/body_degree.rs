@@ -24,30 +24,30 @@ impl SimBodies {
     /// Counts the pairs and joints of all bodies with pairs in the present step; the cost does not depend on other
     /// bodies, whose entries are outdated.
     pub fn count_degrees(&mut self, contact_graph: &ContactGraph, joints: &JointConstraints) {
+        let degrees = &mut self.degrees;
+        degrees.resize(self.bodies.len(), BodyDegree::default());
         for slot in contact_graph.near().flat_map(|(_, pair)| pair.bodies) {
-            if let Some(sim_body) = self.body_mut(slot) {
-                sim_body.degree = BodyDegree::default();
-            }
+            degrees[slot as usize] = BodyDegree::default();
         }
         for (index, pair) in contact_graph.near() {
             let [a, b] = pair.bodies;
             for (slot, neighbor) in [(a, b), (b, a)] {
-                if let Some(sim_body) = self.body_mut(slot) {
-                    sim_body.degree.degree += 1;
-                    sim_body.degree.neighbors ^= neighbor;
-                    sim_body.degree.pairs ^= index as u32;
-                }
+                let entry = &mut degrees[slot as usize];
+                entry.degree += 1;
+                entry.neighbors ^= neighbor;
+                entry.pairs ^= index as u32;
             }
         }
         for slot in joints.all.iter().flat_map(|joint| joint.bodies) {
-            if let Some(sim_body) = self.body_mut(slot) {
-                sim_body.degree.degree = sim_body.degree.degree.saturating_add(JOINT_DEGREE);
+            if let Some(entry) = degrees.get_mut(slot as usize) {
+                entry.degree = entry.degree.saturating_add(JOINT_DEGREE);
             }
         }
     }
 
     /// The entry of a body with pairs.
+    #[inline]
     pub fn degree(&self, slot: u32) -> BodyDegree {
-        self.body(slot).map_or(BodyDegree::default(), |sim_body| sim_body.degree)
+        self.degrees.get(slot as usize).copied().unwrap_or_default()
     }
 }

@@ -4,7 +4,7 @@
 //! and need no more than a comparison of their separation bound; the contacts of the others are stored apart.
 
 use super::contact::{Contact, NarrowPhaseContext};
-use super::separation_bound::{approach, remaining, separation_bound};
+use super::separation_bound::{approach, remaining, remaining_slack, separation_bound};
 use super::sim_bodies::{NONE, SimCollider};
 use crate::filter::{Exclusion, Rejection};
 use crate::world::Status;
@@ -25,6 +25,10 @@ pub(super) struct ContactPair {
     pub stamp: u64,
     /// Separation bound, m; 0 if unknown.
     separation: f32,
+    /// How far the colliders may move relative to each other before the manifold has to be checked, m; negative if
+    /// unknown. Not saved: without it the check gives the same answer.
+    #[serde(skip)]
+    slack: f32,
     /// Index of the contact, if the colliders have been within the margin, else [`NONE`].
     pub contact: u32,
     /// Whether a contact has to be created in this step.
@@ -47,6 +51,7 @@ impl Default for ContactPair {
             bodies: [0; 2],
             stamp: 0,
             separation: 0.0,
+            slack: 0.0,
             contact: NONE,
             needs_contact: false,
             excluded: false,
@@ -67,10 +72,13 @@ impl ContactPair {
     /// Updates the contact, and the fields derived from it.
     #[inline]
     pub fn update(&mut self, contact: &mut Contact, context: &NarrowPhaseContext<'_>) {
+        let displacements = self.bodies.map(|slot| &context.sim_bodies.displacements[slot as usize]);
+        self.slack = remaining_slack(self.slack, displacements);
         if self.excluded {
             contact.clear();
-        } else {
-            contact.update(context);
+            self.slack = 0.0;
+        } else if !(self.slack > 0.0 && contact.reuse(context, displacements)) {
+            self.slack = contact.update(context);
         }
         self.near = contact.is_near() && !contact.sensor;
         self.bouncy = contact.is_bouncy();

@@ -9,7 +9,7 @@ use super::lanes::LANES;
 use super::separation_bound::StepDisplacement;
 use super::sim_bodies::{EXACT, NONE, SimBodies, update_bounds, update_bounds_at};
 use super::solver_body::{BodyRow, Kick, SolverBody, SolverFrame};
-use super::step::coordinates;
+use super::step::{coordinates, linear_coordinates};
 use super::tuning::{
     FLIGHT_CHUNK, MARGIN_PER_RADIUS, MIN_STEP_BODIES_PER_THREAD, STILL_ANGLE, STILL_DISTANCE,
 };
@@ -271,16 +271,23 @@ fn is_ballistic(
     substeps: usize,
     h: f32,
 ) -> bool {
-    let (v, w) = coordinates(motion, inertia);
-    let mut y = *BodyRow::new(v, w).lanes();
-    let mut shift = [0.0; LANES];
-    for _ in 0..substeps {
-        for (i, (y, shift)) in y.iter_mut().zip(&mut shift).enumerate() {
-            *y = *y * kick.damping(i) + kick.change(i);
-            *shift += h * *y;
+    let (velocity, total_shift) = (solver_body.velocity.lanes(), solver_body.shift.lanes());
+    let moved_by_kicks = |start: &BodyRow, i: usize| {
+        let (mut y, mut shift) = (start.lanes()[i], 0.0);
+        for _ in 0..substeps {
+            y = y * kick.damping(i) + kick.change(i);
+            shift += h * y;
         }
+        y == velocity[i] && shift == total_shift[i]
+    };
+    // Most constrained bodies differ in a linear lane already.
+    let linear = BodyRow::new(linear_coordinates(motion, inertia), DVec3::ZERO);
+    if !(0..3).all(|i| moved_by_kicks(&linear, i)) {
+        return false;
     }
-    y == *solver_body.velocity.lanes() && shift == *solver_body.shift.lanes()
+    let (v, w) = coordinates(motion, inertia);
+    let start = BodyRow::new(v, w);
+    (0..LANES).all(|i| moved_by_kicks(&start, i))
 }
 
 /// Correction of the displacement of a body that slides or rolls on one other.

@@ -5,7 +5,6 @@
 //! and the enlarged bounding boxes that decide when pairs begin and end. The pairs that the broad phase had
 //! reported are saved for comparison with those that a new one finds.
 
-use super::body_degree::BodyDegree;
 use super::contact::{Contact, SavedContact};
 use super::contact_graph::{ContactGraph, ContactPair};
 use super::manifold_constraint::ManifoldConstraint;
@@ -308,7 +307,6 @@ impl SavedState {
                 high_mass_ratio: saved.high_mass_ratio,
                 jointed: false,
                 nutates: false,
-                degree: BodyDegree::default(),
                 reach: 0.0,
                 half_thickness: f64::INFINITY,
                 equal_moments: body.as_ref().is_none_or(|body| has_equal_moments(body.inertia().moments)),

@@ -72,6 +72,32 @@ pub(super) fn approach([a, b]: [&StepDisplacement; 2], dt: f64) -> f32 {
     ROUND_UP * dt as f32 * ((a.velocity - b.velocity).length() + a.rotation_speed + b.rotation_speed)
 }
 
+/// Largest lever arm about the centre of mass of one body with which a point of the other's touching collider moves in the
+/// first one's frame, in units of the first body's reach. The tracked collider is the smaller of the two: its points are
+/// at most one reach, its diameter, and a margin of half its radius away.
+const TRACKED_LEVER: f32 = 4.0;
+
+/// (how far the smaller of two touching colliders may still move as seen from the other body, displacements of the
+/// last step) ⇒ the same after the step, m.
+#[inline]
+pub(super) fn remaining_slack(slack: f32, [a, b]: [&StepDisplacement; 2]) -> f32 {
+    let rotation = TRACKED_LEVER * (a.rotation + b.rotation);
+    ROUND_DOWN * (slack - ROUND_UP * ((a.translation - b.translation).length() + rotation))
+}
+
+/// (displacements, length of the coming step in s) ⇒ bound on the approach of touching colliders in that step, m.
+#[inline]
+pub(super) fn tracked_approach([a, b]: [&StepDisplacement; 2], dt: f64) -> f32 {
+    let rotation = TRACKED_LEVER * (a.rotation_speed + b.rotation_speed);
+    ROUND_UP * dt as f32 * ((a.velocity - b.velocity).length() + rotation)
+}
+
+/// Bound on the relative speed by rotation of any point of two bodies, m/s.
+#[inline]
+pub(super) fn rotation_speed([a, b]: [&StepDisplacement; 2]) -> f32 {
+    ROUND_UP * (a.rotation_speed + b.rotation_speed)
+}
+
 /// Axes of the oriented bounding box of a collider.
 fn axes((collider, pose): (&SimCollider, &Pose)) -> DMat3 {
     DMat3::from_quat(pose.rotation * collider.local_pose.rotation)

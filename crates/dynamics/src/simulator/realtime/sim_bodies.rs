@@ -21,6 +21,8 @@ pub(super) struct SimCollider {
     pub shape: Shape,
     /// Shape → principal frame of the body.
     pub local_pose: Pose,
+    /// Whether that is the identity and its box is centred on the origin: the rule for bodies of one shape.
+    pub centered: bool,
     pub id: ShapeId,
     /// Slot of its body.
     pub body: u32,
@@ -67,8 +69,6 @@ pub(super) struct SimBody {
     pub jointed: bool,
     /// Whether its free rotation is integrated in every sub-step of the present step (`gyroscopic`).
     pub nutates: bool,
-    /// Its place in the graph of the contacts of the present step.
-    pub degree: BodyDegree,
     /// Largest distance of its surface from the centre of mass, m; smallest half extent of its colliders, m.
     pub reach: f64,
     pub half_thickness: f64,
@@ -92,8 +92,10 @@ impl SimCollider {
         let half_extents = local_bounds.map_or(DVec3::INFINITY, |bounds| bounds.half_extents());
         let half_thickness = half_extents.min_element();
         let (sensor, one_way) = (false, None);
+        let center_in_body = local_pose.point(center);
         Self {
-            center: local_pose.point(center),
+            center: center_in_body,
+            centered: local_pose == Pose::IDENTITY && center_in_body == DVec3::ZERO,
             shape,
             local_pose,
             id,
@@ -112,19 +114,25 @@ impl SimCollider {
     /// their time.
     #[inline]
     pub fn step_bounds(&self, motion: &Motion, a: DVec3, dt: f64, margin: f64) -> Option<Aabb> {
-        let tight = self.shape.aabb(&(motion.pose() * self.local_pose))?;
+        let pose = if self.centered { motion.pose() } else { motion.pose() * self.local_pose };
+        let tight = self.shape.aabb(&pose)?;
         let rotation_travel = (motion.omega.length() * dt).min(1.0) * self.radius;
         let enlargement = if rotation_travel > margin { margin + rotation_travel } else { margin };
-        let enlarged = if enlargement > 0.0 { tight.enlarged(enlargement).unwrap_or(tight) } else { tight };
         let displacement = self.velocity(motion) * dt + a * (0.5 * dt * dt);
-        let far = displacement.length_squared() > margin * margin;
-        Some(if far { enlarged.swept(displacement).unwrap_or(tight) } else { enlarged })
+        let (mut min, mut max) = (tight.min(), tight.max());
+        if enlargement > 0.0 {
+            (min, max) = (min - enlargement, max + enlargement);
+        }
+        if displacement.length_squared() > margin * margin {
+            (min, max) = (min + displacement.min(DVec3::ZERO), max + displacement.max(DVec3::ZERO));
+        }
+        Some(Aabb::new(min, max).unwrap_or(tight))
     }
 
     /// Velocity of its centre.
     #[inline]
     pub fn velocity(&self, motion: &Motion) -> DVec3 {
-        motion.v + motion.omega.cross(motion.q * self.center)
+        if self.centered { motion.v } else { motion.v + motion.omega.cross(motion.q * self.center) }
     }
 }
 
@@ -170,6 +178,8 @@ pub(super) struct SimBodies {
     pub activities: Vec<Activity>,
     /// By slot: displacement in the last step.
     pub displacements: Vec<StepDisplacement>,
+    /// By slot: place in the graph of the contacts of the present step.
+    pub degrees: Vec<BodyDegree>,
     /// Colliders, by slot of their proxy.
     pub colliders: Vec<Option<SimCollider>>,
     pub revision: Option<u64>,
@@ -340,7 +350,6 @@ impl SimBodies {
             high_mass_ratio: false,
             jointed: false,
             nutates: false,
-            degree: BodyDegree::default(),
             reach: 0.0,
             half_thickness: f64::INFINITY,
             equal_moments: true,

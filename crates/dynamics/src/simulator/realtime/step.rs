@@ -691,13 +691,18 @@ fn narrow_phase_context<'s>(
     }
 }
 
+/// Body ⇒ √m v.
+pub(super) fn linear_coordinates(motion: &Motion, inertia: &Inertia) -> DVec3 {
+    motion.v / inertia.inverse_mass.sqrt()
+}
+
 /// Body ⇒ y = (√m v, √I Rᵀ ω).
 pub(super) fn coordinates(motion: &Motion, inertia: &Inertia) -> (DVec3, DVec3) {
-    let (scale, root) = (inertia.inverse_mass.sqrt(), inertia.inverse_moments.map(f64::sqrt));
+    let root = inertia.inverse_moments.map(f64::sqrt);
     // With locked rotations the inverse moments and ω are zero.
     let spin = motion.q.conjugate() * motion.omega;
     let w = if root == DVec3::ZERO { DVec3::ZERO } else { spin / root };
-    (motion.v / scale, w)
+    (linear_coordinates(motion, inertia), w)
 }
 
 /// Body ⇒ (solver coordinates, frame, kick of a sub-step h).
