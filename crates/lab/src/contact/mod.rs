@@ -9,6 +9,7 @@
 #![allow(clippy::unnecessary_wraps)]
 
 mod bounce;
+mod chains;
 mod cradle;
 mod free;
 mod joints;
@@ -124,6 +125,7 @@ pub const CLASSES: &[Class] = &[
     rest::CLASS,
     rolling::CLASS,
     joints::CLASS,
+    chains::CLASS,
     free::CLASS,
     restore::CLASS,
 ];

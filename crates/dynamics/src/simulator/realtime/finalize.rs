@@ -67,6 +67,7 @@ impl Realtime {
     /// Writes the solved bodies to the world, and updates all bounding boxes.
     pub(super) fn finalize(&mut self, world: &mut World, dt: f64) -> Result<(), Error> {
         self.scatter_bodies(world, dt);
+        self.limit_joint_energy(world, dt);
         self.begin_stage(world);
         for (index, translation, rotation, end) in &self.impacts.outcomes {
             let id = world.bodies().ids(Status::Dynamic)[*index as usize];

@@ -125,6 +125,31 @@ pub(super) struct JointBlockRow {
     pub keys: [u8; LANES],
 }
 
+/// One further row (limit, spring, motor, friction, coupling) of a joint in solver coordinates; constant over a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JointRow {
+    pub key: u8,
+    /// d in the world.
+    pub linear: DVec3,
+    /// a and b in the world, and diag(1/√I) Rᵀ times them, A's with its sign.
+    pub world_angular: [DVec3; 2],
+    pub angular: [DVec3; 2],
+    /// J M⁻¹ Jᵀ of the row alone.
+    pub inverse_mass: f64,
+    pub gap: f64,
+    /// Contribution of kinematic bodies to Ċ.
+    pub kinematic_rate: f64,
+    pub target_speed: f64,
+    /// Impulse to start from, and its range.
+    pub impulse: f32,
+    pub range: [f32; 2],
+    pub softness: Softness,
+    /// Whether it is a limit, inactive while the gap is open.
+    pub one_sided: bool,
+    /// Whether it is a spring or motor, which acts in every sweep.
+    pub acts_in_relax: bool,
+}
+
 /// All joints of the world, sorted by id.
 #[derive(Debug, Default)]
 pub(super) struct JointConstraints {
@@ -285,14 +310,12 @@ impl JointContext<'_> {
         state.rate(row)
     }
 
-    /// Writes the further rows of a joint into a lane, starting at row `first`.
-    pub fn fill_rows(
+    /// Calls `each` with the further rows of a joint, by their place in its list.
+    pub fn rows_of(
         &self,
         joint: &JointConstraint,
-        lane: usize,
-        first: usize,
         scratch: &mut Rows,
-        out: &mut Vec<JointBlockRow>,
+        mut each: impl FnMut(usize, &JointRow),
     ) {
         scratch.clear();
         if !joint.has_rows {
@@ -303,54 +326,87 @@ impl JointContext<'_> {
         let (Some(a), Some(b)) = (self.side(joint, 0), self.side(joint, 1)) else { return };
         record.kind().rows(&state, scratch);
         for (index, row) in scratch.as_slice().iter().enumerate() {
-            if out.len() <= first + index {
-                out.push(JointBlockRow::default());
-            }
-            let out_row = &mut out[first + index];
             let angular = |side: &JointSide<'_>, v: DVec3| {
                 side.movable.map_or(DVec3::ZERO, |(motion, inertia)| {
                     (motion.q.conjugate() * v) * inertia.inverse_moments.map(f64::sqrt)
                 })
             };
-            let (ja, jb) = (-angular(&a, row.angular[0]), angular(&b, row.angular[1]));
             let masses: f64 = [&a, &b]
                 .iter()
                 .filter_map(|side| side.movable)
                 .map(|(_, inertia)| inertia.inverse_mass)
                 .sum();
-            let k = row.linear.length_squared() * masses + ja.length_squared() + jb.length_squared();
-            if !(k > 0.0 && k.is_finite() && row.error.is_finite()) {
+            let angular = [-angular(&a, row.angular[0]), angular(&b, row.angular[1])];
+            let inverse_mass = row.linear.length_squared() * masses
+                + angular[0].length_squared()
+                + angular[1].length_squared();
+            if !(inverse_mass > 0.0 && inverse_mass.is_finite() && row.error.is_finite()) {
                 continue;
             }
-            for i in 0..3 {
-                out_row.linear[i].0[lane] = row.linear[i] as f32;
-                out_row.a[i].0[lane] = ja[i] as f32;
-                out_row.b[i].0[lane] = jb[i] as f32;
-            }
-            out_row.kinematic_rate.0[lane] = self.kinematic_rate_of(joint, &state, row) as f32;
-            out_row.gap.0[lane] = row.error as f32;
-            out_row.mass.0[lane] = (1.0 / k) as f32;
-            out_row.keys[lane] = row.key;
-            let warm_impulse = joint.rows.as_ref().and_then(|rows| rows.get(row.key as usize)).copied();
-            out_row.impulse.0[lane] = warm_impulse.unwrap_or(0.0);
             let limit = |most: f64| (most * self.h).min(1e30) as f32;
-            let (softness, range, acts_in_relax) = match row.effect {
-                Effect::Lock => (self.softness, (f32::MIN, f32::MAX), false),
-                Effect::Limit => (self.softness, (0.0, f32::MAX), false),
+            let (softness, target_speed, range, acts_in_relax) = match row.effect {
+                Effect::Lock => (self.softness, 0.0, [f32::MIN, f32::MAX], false),
+                Effect::Limit => (self.softness, 0.0, [0.0, f32::MAX], false),
                 Effect::Spring { frequency, damping_ratio, max_force: most } => {
-                    (Softness::new(frequency, damping_ratio, self.h), (-limit(most), limit(most)), true)
+                    (Softness::new(frequency, damping_ratio, self.h), 0.0, [-limit(most), limit(most)], true)
                 }
                 Effect::Motor { speed, max_force: most } => {
-                    out_row.target_speed.0[lane] = speed as f32;
-                    (Softness::RIGID, (-limit(most), limit(most)), true)
+                    (Softness::RIGID, speed, [-limit(most), limit(most)], true)
                 }
             };
-            (out_row.min_impulse.0[lane], out_row.max_impulse.0[lane]) = range;
-            out_row.bias_rate.0[lane] = softness.bias_rate;
-            out_row.mass_scale.0[lane] = softness.mass_scale;
-            out_row.impulse_scale.0[lane] = softness.impulse_scale;
-            out_row.one_sided.0[lane] = f32::from(u8::from(row.effect == Effect::Limit));
-            out_row.acts_in_relax.0[lane] = f32::from(u8::from(acts_in_relax));
+            let impulse = joint.rows.as_ref().and_then(|rows| rows.get(row.key as usize)).copied();
+            each(
+                index,
+                &JointRow {
+                    key: row.key,
+                    linear: row.linear,
+                    world_angular: row.angular,
+                    angular,
+                    inverse_mass,
+                    gap: row.error,
+                    kinematic_rate: self.kinematic_rate_of(joint, &state, row),
+                    target_speed,
+                    impulse: impulse.unwrap_or(0.0),
+                    range,
+                    softness,
+                    one_sided: row.effect == Effect::Limit,
+                    acts_in_relax,
+                },
+            );
         }
+    }
+
+    /// Writes the further rows of a joint into a lane, starting at row `first`.
+    pub fn fill_rows(
+        &self,
+        joint: &JointConstraint,
+        lane: usize,
+        first: usize,
+        scratch: &mut Rows,
+        out: &mut Vec<JointBlockRow>,
+    ) {
+        self.rows_of(joint, scratch, |index, row| {
+            if out.len() <= first + index {
+                out.resize(first + index + 1, JointBlockRow::default());
+            }
+            let out_row = &mut out[first + index];
+            for i in 0..3 {
+                out_row.linear[i].0[lane] = row.linear[i] as f32;
+                out_row.a[i].0[lane] = row.angular[0][i] as f32;
+                out_row.b[i].0[lane] = row.angular[1][i] as f32;
+            }
+            out_row.kinematic_rate.0[lane] = row.kinematic_rate as f32;
+            out_row.gap.0[lane] = row.gap as f32;
+            out_row.mass.0[lane] = (1.0 / row.inverse_mass) as f32;
+            out_row.keys[lane] = row.key;
+            out_row.impulse.0[lane] = row.impulse;
+            out_row.target_speed.0[lane] = row.target_speed as f32;
+            [out_row.min_impulse.0[lane], out_row.max_impulse.0[lane]] = row.range;
+            out_row.bias_rate.0[lane] = row.softness.bias_rate;
+            out_row.mass_scale.0[lane] = row.softness.mass_scale;
+            out_row.impulse_scale.0[lane] = row.softness.impulse_scale;
+            out_row.one_sided.0[lane] = f32::from(u8::from(row.one_sided));
+            out_row.acts_in_relax.0[lane] = f32::from(u8::from(row.acts_in_relax));
+        });
     }
 }

@@ -4,7 +4,7 @@
 use super::contact_block::SweepParameters;
 use super::joint_constraint::{JointBlock, JointBlockAxes, JointBlockRow, JointConstraint, JointContext};
 use super::joint_kernel::{JointArena, JointTask, run_task};
-use super::joint_tree::{JointTrees, TreePass};
+use super::joint_tree::{JointTrees, TreePass, TreeShare, TreeSizes};
 use super::lanes::LANES;
 use super::sim_bodies::NONE;
 use super::solver_body::{BodyRow, SolverBody, SolverFrame};
@@ -25,8 +25,9 @@ struct RowChunk {
 pub(super) struct JointGraph {
     /// Indices of the joints, with the indices of their solver bodies.
     edges: Vec<(u32, [u32; 2])>,
-    /// The same in the step of the last colouring.
+    /// The same in the step of the last colouring, and the sizes of trees then.
     colored_edges: Vec<(u32, [u32; 2])>,
+    colored_sizes: TreeSizes,
     sorted: Vec<u32>,
     /// End of each colour in `sorted`.
     ends: Vec<u32>,
@@ -40,8 +41,8 @@ pub(super) struct JointGraph {
     overflow: Range<usize>,
     /// Joints whose locked axes are solved exactly as trees.
     trees: JointTrees,
-    /// By edge: whether a tree solves it.
-    in_tree: Vec<bool>,
+    /// By edge: how much of it a tree solves.
+    in_tree: Vec<TreeShare>,
 }
 
 impl JointGraph {
@@ -61,22 +62,21 @@ impl JointGraph {
 
     /// Colours the joints and sorts them by colour and locked axes, if they are not the same as in the last
     /// step.
-    fn color(
-        &mut self,
-        all: &[JointConstraint],
-        solver_bodies: usize,
-        first_movable: u32,
-        min_joints: usize,
-    ) {
-        if self.edges == self.colored_edges {
+    fn color(&mut self, all: &[JointConstraint], solver_bodies: usize, first_movable: u32, sizes: TreeSizes) {
+        if self.edges == self.colored_edges && self.colored_sizes == sizes {
             return;
         }
+        self.colored_sizes = sizes;
         self.colored_edges.clone_from(&self.edges);
-        self.trees.build(&self.edges, all, solver_bodies, first_movable, min_joints, &mut self.in_tree);
+        self.trees.build(&self.edges, all, solver_bodies, first_movable, sizes, &mut self.in_tree);
         self.masks.clear();
         self.masks.resize(solver_bodies, 0);
         self.keys.clear();
         for (edge, (index, sides)) in self.edges.iter().enumerate() {
+            let share = self.in_tree[edge];
+            if share == TreeShare::Everything {
+                continue;
+            }
             let used = |body: u32| if body >= first_movable { self.masks[body as usize] } else { 0 };
             let color = (!(used(sides[0]) | used(sides[1]))).trailing_zeros() as usize;
             if color < COLORS {
@@ -84,7 +84,8 @@ impl JointGraph {
                     self.masks[*body as usize] |= 1 << color;
                 }
             }
-            let kind = if self.in_tree[edge] { 0 } else { all[*index as usize].locks.bits() };
+            let in_tree = share == TreeShare::Locks;
+            let kind = if in_tree { 0 } else { all[*index as usize].locks.bits() };
             self.keys.push(((color as u16) << 8 | u16::from(kind), edge as u32));
         }
         self.keys.sort_unstable();
@@ -103,11 +104,12 @@ impl JointGraph {
         context: &JointContext<'_>,
         solver_bodies: usize,
         first_movable: u32,
-        min_joints: usize,
+        sizes: TreeSizes,
         threads: usize,
     ) {
-        self.color(all, solver_bodies, first_movable, min_joints);
+        self.color(all, solver_bodies, first_movable, sizes);
         self.trees.update_geometry(&self.edges, all, context, threads);
+        self.trees.fill_rows(&self.edges, all, context);
         self.assign_blocks(all, first_movable);
         self.fill_blocks(all, context, threads);
     }
@@ -124,7 +126,8 @@ impl JointGraph {
             while first < end {
                 let kind = |position: usize| {
                     let edge = self.sorted[position] as usize;
-                    if self.in_tree[edge] { Locks::NONE } else { all[self.edges[edge].0 as usize].locks }
+                    let in_tree = self.in_tree[edge] != TreeShare::Nothing;
+                    if in_tree { Locks::NONE } else { all[self.edges[edge].0 as usize].locks }
                 };
                 let locks = kind(first);
                 let edge_count =
@@ -217,7 +220,7 @@ impl JointGraph {
             for lane in 0..block.edge_count as usize {
                 let index = self.sorted[block.first_edge as usize + lane] as usize;
                 let joint = &mut all[self.edges[index].0 as usize];
-                for k in 0..if self.in_tree[index] { 0 } else { 3 } {
+                for k in 0..if self.in_tree[index] == TreeShare::Nothing { 3 } else { 0 } {
                     joint.linear[k] = block.linear[k].0[lane];
                     joint.angular[k] = block.angular[k].0[lane];
                 }

@@ -541,7 +541,10 @@ fn solve_row<L: F32Lanes, const BIASED: bool>(
     // Springs and motors act in every sweep; locks and limits have a bias only in the biased one.
     let bias_scale = if BIASED { one } else { always };
     let speculative = gap * L::splat(parameters.substep_rate);
-    let bias = open.if_positive(speculative, L::load(&row.bias_rate) * gap * bias_scale);
+    let correction = L::load(&row.bias_rate) * gap * bias_scale;
+    let slow = correction.max(L::splat(-parameters.push_speed));
+    let correction = L::load(&row.one_sided).if_positive(slow, correction);
+    let bias = open.if_positive(speculative, correction);
     let soft = open.if_positive(one, one + (L::load(&row.mass_scale) - one) * bias_scale);
     let leak = open.if_positive(zero, L::load(&row.impulse_scale) * bias_scale);
     let change = -(mass * soft * (speed + bias)) - leak * old;

@@ -12,27 +12,30 @@
 //!
 //! and from the root to the leaves Δy = H⁻¹ f + U λ. The cost is proportional to the number of joints. This
 //! is the sparse factorisation of Baraff (1996, Linear-time dynamics using Lagrange multipliers), equivalent
-//! to articulated-body recursions (Featherstone 2008). Joints that close a loop, and one-sided or soft rows,
-//! are left to the sweeps.
+//! to articulated-body recursions (Featherstone 2008). One-sided and soft rows of trees that are not too large are solved with the response
+//! of the tree (`joint_tree_rows`); those of larger ones, and joints that close a loop, are left to the sweeps.
 
 use super::contact_block::SweepParameters;
 use super::joint_constraint::{JointConstraint, JointContext, JointSide};
+use super::joint_tree_rows::{RowSystem, TreeRow};
 use super::sim_bodies::NONE;
 use super::solver_body::{BODY_LANES, BodyRow, SolverBody, SolverFrame};
-use super::tuning::{JOINT_CORRECTION_FACTOR, MIN_LINKS_PER_THREAD, TREE_JOINTS_PER_LOOP};
-use crate::joint::Locks;
+use super::tuning::{
+    JOINT_CORRECTION_FACTOR, MAX_TREE_ROW_LINKS, MIN_LINKS_PER_THREAD, TREE_JOINTS_PER_LOOP,
+};
+use crate::joint::{Locks, Rows};
 use glam::{DMat3, DQuat, DVec3};
 use rattleback_numerics::team::{Shared, Worker, each};
 use std::ops::Range;
 
-type Vec6 = [f64; 6];
+pub(super) type Vec6 = [f64; 6];
 
 /// A body of a tree, and the joint to its parent.
 #[derive(Clone, Debug)]
-struct TreeLink {
-    body: u32,
+pub(super) struct TreeLink {
+    pub body: u32,
     /// Index of its parent among the links, or [`NONE`] if the parent is immovable or there is none.
-    parent: u32,
+    pub parent: u32,
     /// Index of the joint to the parent; [`NONE`] for the root of a floating tree.
     joint: u32,
     locks: Locks,
@@ -41,20 +44,20 @@ struct TreeLink {
     /// Whether the child is body A of the joint.
     child_is_a: bool,
     geometry: TreeJointGeometry,
-    rows: usize,
+    pub rows: usize,
     /// Rows of child and parent; position error; velocity of kinematic bodies along the rows; accumulated
     /// impulse.
     child_rows: [Vec6; 6],
-    parent_rows: [Vec6; 6],
+    pub parent_rows: [Vec6; 6],
     error: Vec6,
     kinematic_rate: Vec6,
     impulse: Vec6,
     /// H⁻¹, U, D⁻¹, f, q and Δy of the derivation above.
-    h: [Vec6; 6],
-    u: [Vec6; 6],
-    d: [Vec6; 6],
-    f: Vec6,
-    q: Vec6,
+    pub h: [Vec6; 6],
+    pub u: [Vec6; 6],
+    pub d: [Vec6; 6],
+    pub f: Vec6,
+    pub q: Vec6,
     delta: Vec6,
 }
 
@@ -80,6 +83,27 @@ struct TreeJointGeometry {
     axes: [DMat3; 2],
 }
 
+/// Which trees are solved exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TreeSizes {
+    /// Smallest number of joints.
+    pub least: usize,
+    /// Number of joints below which a tree must contain every joint of its bodies: no loops and no couplings between axes, which the sweeps would
+    /// solve against it.
+    pub whole: usize,
+}
+
+/// How much of a joint its tree solves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TreeShare {
+    /// The joint is in no tree.
+    Nothing,
+    /// Its locked axes.
+    Locks,
+    /// Its locked axes and all other rows.
+    Everything,
+}
+
 /// All trees of a solver.
 #[derive(Debug, Default)]
 pub(super) struct JointTrees {
@@ -91,25 +115,30 @@ pub(super) struct JointTrees {
     /// Joints by solver body: start of each list, and the lists.
     starts: Vec<u32>,
     lists: Vec<u32>,
+    /// Rows besides the locked axes, tree by tree, their responses A j by link, and memory for the rows of one joint.
+    rows: Vec<TreeRow>,
+    row_ranges: Vec<Range<usize>>,
+    responses: Vec<Vec6>,
+    systems: Vec<RowSystem>,
+    scratch: Rows,
 }
 
 impl JointTrees {
-    /// (joints with their solver bodies, all joints, number of solver bodies, smallest number of joints of a
-    /// tree) ⇒ trees; marks the joints that they solve.
+    /// (joints with their solver bodies, all joints, number of solver bodies, sizes of trees) ⇒ trees; marks the joints that they solve.
     pub fn build(
         &mut self,
         edges: &[(u32, [u32; 2])],
         all: &[JointConstraint],
         solver_bodies: usize,
         first_movable: u32,
-        min_joints: usize,
-        in_tree: &mut Vec<bool>,
+        sizes: TreeSizes,
+        in_tree: &mut Vec<TreeShare>,
     ) {
         in_tree.clear();
-        in_tree.resize(edges.len(), false);
+        in_tree.resize(edges.len(), TreeShare::Nothing);
         self.links.clear();
         self.ranges.clear();
-        if edges.len() < min_joints {
+        if edges.len() < sizes.least {
             return;
         }
         self.list_joints(edges, solver_bodies, first_movable);
@@ -124,7 +153,7 @@ impl JointTrees {
                     edges,
                     all,
                     first_movable,
-                    min_joints,
+                    sizes,
                     in_tree,
                     sides[child],
                     Some((index, child)),
@@ -133,7 +162,7 @@ impl JointTrees {
         }
         for body in first_movable as usize..solver_bodies {
             if self.starts[body] != self.starts[body + 1] {
-                self.build_tree(edges, all, first_movable, min_joints, in_tree, body as u32, None);
+                self.build_tree(edges, all, first_movable, sizes, in_tree, body as u32, None);
             }
         }
     }
@@ -166,8 +195,8 @@ impl JointTrees {
         edges: &[(u32, [u32; 2])],
         all: &[JointConstraint],
         first_movable: u32,
-        min_joints: usize,
-        in_tree: &mut [bool],
+        sizes: TreeSizes,
+        in_tree: &mut [TreeShare],
         root: u32,
         root_joint: Option<(usize, usize)>,
     ) {
@@ -176,7 +205,7 @@ impl JointTrees {
         }
         let start = self.links.len();
         self.add_link(edges, all, root, NONE, root_joint);
-        let (mut next, mut visited) = (start, 0_usize);
+        let (mut next, mut visited, mut couplings) = (start, 0_usize, 0_usize);
         while next < self.links.len() {
             let body = self.links[next].body;
             let range = self.starts[body as usize] as usize..self.starts[body as usize + 1] as usize;
@@ -184,6 +213,7 @@ impl JointTrees {
                 let index = self.lists[entry] as usize;
                 let (joint, sides) = edges[index];
                 if all[joint as usize].locks == Locks::NONE {
+                    couplings += 1;
                     continue;
                 }
                 visited += 1;
@@ -195,16 +225,21 @@ impl JointTrees {
             next += 1;
         }
         let tree = start..self.links.len();
-        // Every joint between movable bodies was visited from both sides.
+        // Every joint between movable bodies was visited from both sides, joints to immovable ones once.
         let loops = visited.saturating_sub(2 * (tree.len() - 1)) / 2;
         let joints = tree.len() - usize::from(root_joint.is_none());
-        if joints < min_joints || loops * TREE_JOINTS_PER_LOOP > joints {
+        let is_whole = couplings == 0 && visited == 2 * (tree.len() - 1) + usize::from(root_joint.is_some());
+        if joints < sizes.least
+            || loops * TREE_JOINTS_PER_LOOP > joints
+            || (joints < sizes.whole && !is_whole)
+        {
             self.links.truncate(start);
             return;
         }
+        let share = if tree.len() <= MAX_TREE_ROW_LINKS { TreeShare::Everything } else { TreeShare::Locks };
         for link in &self.links[tree.clone()] {
             if link.joint != NONE {
-                in_tree[link.joint as usize] = true;
+                in_tree[link.joint as usize] = share;
             }
         }
         self.ranges.push(tree);
@@ -267,6 +302,40 @@ impl JointTrees {
         });
     }
 
+    /// Computes the rows besides the locked axes at the beginning of a step.
+    pub fn fill_rows(
+        &mut self,
+        edges: &[(u32, [u32; 2])],
+        all: &[JointConstraint],
+        context: &JointContext<'_>,
+    ) {
+        let Self { links, ranges, rows, row_ranges, responses, systems, scratch, .. } = self;
+        rows.clear();
+        row_ranges.clear();
+        let mut response = 0;
+        for tree in ranges.iter() {
+            let first = rows.len();
+            let small = tree.len() <= MAX_TREE_ROW_LINKS;
+            for (index, link) in
+                links[tree.clone()].iter().enumerate().filter(|(_, link)| small && link.joint != NONE)
+            {
+                let joint = &all[edges[link.joint as usize].0 as usize];
+                let parent = if link.parent == NONE { NONE } else { link.parent - tree.start as u32 };
+                let (child, own) = (index as u32, usize::from(!link.child_is_a));
+                let sides = if own == 0 { [child, parent] } else { [parent, child] };
+                context.rows_of(joint, scratch, |_, row| {
+                    rows.push(TreeRow::new(link.joint, sides, row, response));
+                    response += tree.len();
+                });
+            }
+            row_ranges.push(first..rows.len());
+        }
+        responses.resize(response, [0.0; 6]);
+        if systems.len() < ranges.len() {
+            systems.resize_with(ranges.len(), RowSystem::default);
+        }
+    }
+
     /// Stores the impulses in the form that the blocks use: of the anchors and of the rotation, in world
     /// axes.
     pub fn store_impulses(&self, edges: &[(u32, [u32; 2])], all: &mut [JointConstraint]) {
@@ -278,6 +347,17 @@ impl JointTrees {
                 let (vector, axis) =
                     if k < linear { (&mut joint.linear, k) } else { (&mut joint.angular, k - linear) };
                 vector[axis] = link.impulse[k] as f32;
+            }
+        }
+        let mut last = NONE;
+        for row in &self.rows {
+            let Some(impulses) = &mut all[edges[row.edge as usize].0 as usize].rows else { continue };
+            if row.edge != last {
+                impulses.fill(0.0);
+                last = row.edge;
+            }
+            if let Some(impulse) = impulses.get_mut(row.key as usize) {
+                *impulse = row.impulse as f32;
             }
         }
     }
@@ -295,29 +375,46 @@ impl JointTrees {
             joint_changes,
             links: Shared::new(&mut self.links),
             trees: &self.ranges,
+            rows: Shared::new(&mut self.rows),
+            row_ranges: &self.row_ranges,
+            responses: Shared::new(&mut self.responses),
+            systems: Shared::new(&mut self.systems),
         }
     }
 }
 
 /// The trees during a step.
 pub(super) struct TreePass<'s> {
-    solver_bodies: Shared<'s, SolverBody>,
+    pub solver_bodies: Shared<'s, SolverBody>,
     frames: Shared<'s, SolverFrame>,
     /// By solver body: velocity change by joints in the present sub-step.
-    joint_changes: Shared<'s, BodyRow>,
+    pub joint_changes: Shared<'s, BodyRow>,
     links: Shared<'s, TreeLink>,
     trees: &'s [Range<usize>],
+    rows: Shared<'s, TreeRow>,
+    row_ranges: &'s [Range<usize>],
+    pub responses: Shared<'s, Vec6>,
+    systems: Shared<'s, RowSystem>,
 }
 
 /// State of a body within a step, in double precision.
-struct TreeBody {
+pub(super) struct TreeBody {
     inverse_sqrt_mass: f64,
     /// Columns of R diag(1/√I).
     spin: DMat3,
     moved: DVec3,
-    turned: DQuat,
+    /// Rotation since the beginning of the step.
+    pub turned: DQuat,
     kinematic: [DVec3; 2],
     omega: DVec3,
+}
+
+impl TreeBody {
+    /// Row of velocity constraints: sign (d·v + a·ω) in the coordinates of the body.
+    pub fn row(&self, sign: f64, d: DVec3, a: DVec3) -> Vec6 {
+        let (linear, angular) = (d * (sign * self.inverse_sqrt_mass), self.spin.transpose() * a * sign);
+        [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z]
+    }
 }
 
 #[allow(unsafe_code)]
@@ -325,37 +422,48 @@ impl TreePass<'_> {
     /// Solves all trees exactly for the present velocities, with the bias that corrects drift (`biased`) or
     /// without.
     pub fn sweep(&self, worker: &Worker<'_>, biased: bool, parameters: &SweepParameters) {
-        worker
-            .stage(0..self.trees.len(), 1, |trees| self.sweep_trees(&self.trees[trees], biased, parameters));
+        worker.stage(0..self.trees.len(), 1, |trees| {
+            trees.for_each(|index| self.sweep_tree(index, biased, parameters));
+        });
     }
 
-    /// Solves some trees.
-    fn sweep_trees(&self, trees: &[Range<usize>], biased: bool, parameters: &SweepParameters) {
-        for tree in trees {
-            // SAFETY: a tree, and the solver bodies in it, belong to one thread.
-            let links: &mut [TreeLink] = unsafe { self.links.range_mut(tree.clone()) };
+    /// Solves a tree: starts from the impulses of the last sub-step, then locked axes, then all other rows.
+    fn sweep_tree(&self, index: usize, biased: bool, parameters: &SweepParameters) {
+        let (tree, rows) = (self.trees[index].clone(), self.row_ranges[index].clone());
+        // SAFETY: a tree, its rows, and the solver bodies in it, belong to one thread.
+        let (links, rows, system): (&mut [TreeLink], &mut [TreeRow], &mut RowSystem) = unsafe {
+            (self.links.range_mut(tree.clone()), self.rows.range_mut(rows), self.systems.get_mut(index))
+        };
+        for link in links.iter_mut() {
+            if link.joint != NONE {
+                self.compute_rows(link, biased, parameters);
+            }
+        }
+        if biased {
             for link in links.iter_mut() {
-                if link.joint != NONE {
-                    self.compute_rows(link, biased, parameters);
-                }
+                link.impulse = [0.0; 6];
             }
-            if biased {
-                for link in links.iter_mut() {
-                    link.impulse = [0.0; 6];
-                }
+        }
+        factor(links, tree.start);
+        if biased {
+            for link in links.iter_mut() {
+                link.limit_error(parameters);
             }
-            factor(links, tree.start);
-            if biased {
-                for link in links.iter_mut() {
-                    link.limit_error(parameters);
-                }
-            }
-            self.solve(links, tree.start, if biased { f64::from(parameters.joint.bias_rate) } else { 0.0 });
+        }
+        self.follow(links, rows, parameters);
+        if biased {
+            self.start_rows(links, rows, tree.start);
+        }
+        let rate = if biased { f64::from(parameters.joint.bias_rate) } else { 0.0 };
+        self.solve(links, tree.start, rate);
+        if self.solve_rows(links, rows, system, tree.start, biased, parameters) {
+            // Responses are those of an earlier sweep: what they changed along the locked axes is removed.
+            self.solve(links, tree.start, rate);
         }
     }
 
     /// Present state of a solver body.
-    fn body(&self, body: u32, parameters: &SweepParameters) -> TreeBody {
+    pub fn body(&self, body: u32, parameters: &SweepParameters) -> TreeBody {
         // SAFETY: the solver body belongs to this tree or is not written.
         let (solver_body, frame) =
             unsafe { (self.solver_bodies.get(body as usize), self.frames.get(body as usize)) };
@@ -410,12 +518,7 @@ impl TreePass<'_> {
         }
         link.rows = lock_rows.rows;
         for (k, (d, angular, error)) in lock_rows.entries.iter().take(lock_rows.rows).enumerate() {
-            let row = |body: &TreeBody, sign: f64, angular: DVec3| -> Vec6 {
-                let (linear, angular) =
-                    (*d * (sign * body.inverse_sqrt_mass), body.spin.transpose() * angular * sign);
-                [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z]
-            };
-            let rows = [row(a, -1.0, angular[0]), row(b, 1.0, angular[1])];
+            let rows = [a.row(-1.0, *d, angular[0]), b.row(1.0, *d, angular[1])];
             let child = usize::from(!link.child_is_a);
             (link.child_rows[k], link.parent_rows[k]) = (rows[child], rows[1 - child]);
             link.error[k] = *error;
@@ -426,7 +529,7 @@ impl TreePass<'_> {
     }
 
     /// Velocity y of a solver body.
-    fn velocity(&self, body: u32) -> Vec6 {
+    pub fn velocity(&self, body: u32) -> Vec6 {
         // SAFETY: the solver body belongs to this tree or is not written.
         let y = unsafe { &self.solver_bodies.get(body as usize).velocity };
         let (v, w) = (y.linear(), y.angular());
@@ -475,19 +578,24 @@ impl TreePass<'_> {
                 let u = link.u[k];
                 add(&mut link.delta, &u, impulse);
             }
-            // SAFETY: the solver body belongs to this tree.
-            let (y, joint_changes) = unsafe {
-                let index = link.body as usize;
-                (
-                    self.solver_bodies.get_mut(index).velocity.lanes_mut(),
-                    self.joint_changes.get_mut(index).lanes_mut(),
-                )
-            };
-            for (lane, delta) in BODY_LANES.into_iter().zip(link.delta) {
-                let before = y[lane];
-                y[lane] += delta as f32;
-                joint_changes[lane] += y[lane] - before;
-            }
+            self.change_velocity(link.body, &link.delta);
+        }
+    }
+
+    /// Adds to the velocity y of a solver body of the tree.
+    pub fn change_velocity(&self, body: u32, delta: &Vec6) {
+        let index = body as usize;
+        // SAFETY: the solver body belongs to this tree.
+        let (y, joint_changes) = unsafe {
+            (
+                self.solver_bodies.get_mut(index).velocity.lanes_mut(),
+                self.joint_changes.get_mut(index).lanes_mut(),
+            )
+        };
+        for (lane, delta) in BODY_LANES.into_iter().zip(delta) {
+            let before = y[lane];
+            y[lane] += *delta as f32;
+            joint_changes[lane] += y[lane] - before;
         }
     }
 }
@@ -505,12 +613,12 @@ impl LockRows {
     }
 }
 
-fn dot(a: &Vec6, b: &Vec6) -> f64 {
+pub(super) fn dot(a: &Vec6, b: &Vec6) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// to += times · what.
-fn add(to: &mut Vec6, what: &Vec6, times: f64) {
+pub(super) fn add(to: &mut Vec6, what: &Vec6, times: f64) {
     for (to, what) in to.iter_mut().zip(what) {
         *to += what * times;
     }

@@ -30,9 +30,12 @@ mod finalize;
 mod gyroscopic;
 mod impact_body;
 mod joint_constraint;
+mod joint_energy;
 mod joint_graph;
+mod joint_groups;
 mod joint_kernel;
 mod joint_tree;
+mod joint_tree_rows;
 mod lanes;
 mod manifold_constraint;
 mod mechanism;
@@ -66,6 +69,7 @@ use contact_graph::ContactGraph;
 use continuous::ContinuousStage;
 use direct::DirectSolver;
 use joint_constraint::JointConstraints;
+use joint_groups::JointGroups;
 use mechanism::Mechanisms;
 use rattleback_geometry::Aabb;
 use rattleback_geometry::space::{PairChanges, Space, SpaceError};
@@ -141,6 +145,7 @@ pub struct Realtime {
     substeps: [usize; 2],
     joints: JointConstraints,
     mechanisms: Mechanisms,
+    joint_groups: JointGroups,
     rolling: RollingStage,
     sliding: SlidingStage,
     direct: DirectSolver,
@@ -212,6 +217,7 @@ impl Realtime {
             substeps: [1; 2],
             joints: JointConstraints::default(),
             mechanisms: Mechanisms::default(),
+            joint_groups: JointGroups::default(),
             rolling: RollingStage::default(),
             sliding: SlidingStage::default(),
             direct: DirectSolver::default(),

@@ -6,6 +6,8 @@ use super::contact_graph::ContactGraph;
 use super::contact_kernel::ManifoldBodies;
 use super::gyroscopic::{GyroscopicBody, nutation_rate, substep_factor};
 use super::joint_constraint::{JointConstraints, JointContext};
+use super::joint_groups::JointGroups;
+use super::joint_tree::TreeSizes;
 use super::mechanism::Mechanisms;
 use super::sim_bodies::{Activity, EXACT, NONE, SimBodies, SimBody};
 use super::sleep::{IslandEdges, Islands, SleepCriterion};
@@ -13,8 +15,8 @@ use super::softness::Softness;
 use super::solver::{SubstepPlan, SubstepSolver};
 use super::solver_body::{BodyRow, Kick, SolverBody, SolverFrame};
 use super::tuning::{
-    CONTACT_FREQUENCY_PER_RATE, HIGH_MASS_RATIO, MAX_SUBSTEP_FACTOR, MIN_NEW_CONTACTS_PER_THREAD,
-    MIN_STEP_BODIES_PER_THREAD, PREFETCH_DISTANCE, SLEEP_CHECK_INTERVAL,
+    CONTACT_FREQUENCY_PER_RATE, EXACT_JOINT_BUDGET, HIGH_MASS_RATIO, MAX_SUBSTEP_FACTOR,
+    MIN_NEW_CONTACTS_PER_THREAD, MIN_STEP_BODIES_PER_THREAD, PREFETCH_DISTANCE, SLEEP_CHECK_INTERVAL,
 };
 use super::{Realtime, RealtimeCounters};
 use crate::error::Error;
@@ -143,6 +145,7 @@ impl Realtime {
         self.islands = Islands::default();
         self.joints = JointConstraints::default();
         self.mechanisms = Mechanisms::default();
+        self.joint_groups = JointGroups::default();
         self.reported_pairs = None;
     }
 
@@ -579,7 +582,14 @@ impl Realtime {
             let h = dt / substeps as f64;
             let softness = joint_softness(&self.settings, h);
             // With a high mass ratio sweeps converge slowly, however few joints there are.
-            let min_joints = if group == 1 { 1 } else { self.settings.exact_joints.max(1) as usize };
+            let exact_joints = self.settings.exact_joints.max(1) as usize;
+            let sizes = if group == 1 {
+                TreeSizes { least: 1, whole: 0 }
+            } else if self.active.len() <= EXACT_JOINT_BUDGET {
+                TreeSizes { least: 1, whole: exact_joints }
+            } else {
+                TreeSizes { least: exact_joints, whole: 0 }
+            };
             let context = JointContext { world, sim_bodies: &self.sim_bodies, dt, h, softness };
             let (solver_bodies, first_movable) = (solver.body_count(), solver.first_movable());
             let default_substeps = self.substeps[0];
@@ -588,14 +598,7 @@ impl Realtime {
                 solver.joints.scale_impulses(&mut self.joints.all, factor);
                 solver.scale_impulses(factor);
             }
-            solver.joints.prepare(
-                &self.joints.all,
-                &context,
-                solver_bodies,
-                first_movable,
-                min_joints,
-                threads,
-            );
+            solver.joints.prepare(&self.joints.all, &context, solver_bodies, first_movable, sizes, threads);
         }
     }
 

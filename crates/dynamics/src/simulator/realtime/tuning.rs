@@ -56,6 +56,17 @@ pub(super) const MAX_KEYED_ROWS: usize = 24;
 pub(super) const JOINT_CORRECTION_FACTOR: f32 = 4.0;
 /// A tree is solved exactly only if it has at least this many joints for each joint that closes a loop.
 pub(super) const TREE_JOINTS_PER_LOOP: usize = 8;
+/// Most joints of a step for which all trees of joints are solved exactly, however small: sweeps over joints with limits, springs and motors need many steps
+/// to stop a motion. A joint costs about ten times as much then.
+pub(super) const EXACT_JOINT_BUDGET: usize = 64;
+/// Largest tree whose limits, springs and motors are solved with the response of the whole tree, links: the memory for the responses grows with
+/// the square.
+pub(super) const MAX_TREE_ROW_LINKS: usize = 64;
+/// Energy that jointed bodies may gain in a step by rounding, relative to their kinetic energy.
+pub(super) const PASSIVITY_TOLERANCE: f64 = 1e-9;
+/// Most attempts to find which of these rows are at an end of their range, and the accuracy of that, relative to what rows demand.
+pub(super) const TREE_ROW_ITERATIONS: usize = 16;
+pub(super) const TREE_ROW_ACCURACY: f64 = 1e-9;
 /// Largest nutation in a sub-step, rad.
 pub(super) const MAX_NUTATION_ANGLE: f64 = 0.1;
 

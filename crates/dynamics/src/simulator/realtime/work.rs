@@ -75,6 +75,8 @@ pub(super) struct WorkAccount {
     mark: f64,
     /// Work of contacts between the stages, J.
     contact: f64,
+    /// Energy taken from jointed bodies after they were solved (`joint_energy`), J, negative.
+    pub joint: f64,
 }
 
 /// Work of one manifold, J.
@@ -126,7 +128,7 @@ impl Realtime {
         if !self.work_account.is_open {
             return;
         }
-        let (mut contact, mut joint) = (self.work_account.contact, 0.0);
+        let (mut contact, mut joint) = (self.work_account.contact, self.work_account.joint);
         for solved_body in &self.solved_bodies {
             if let Some(work) =
                 self.solvers[usize::from(solved_body.high_mass_ratio)].work(solved_body.solver_index)

@@ -54,8 +54,6 @@ struct Mechanism {
 #[allow(clippy::struct_field_names)]
 #[derive(Debug, Default)]
 pub(super) struct Mechanisms {
-    /// Revisions of joints and bodies for which they were found.
-    revisions: Option<(Option<u64>, Option<u64>)>,
     mechanisms: Vec<Mechanism>,
     /// By slot: its mechanism, or [`NONE`].
     mechanism_of: Vec<u32>,
@@ -124,70 +122,45 @@ impl Realtime {
 
     /// Finds the mechanisms, if joints or bodies have changed.
     fn find_mechanisms(&mut self, world: &World) {
-        let Self { mechanisms, sim_bodies, joints, islands, .. } = self;
-        let now = Some((joints.revision, sim_bodies.revision));
-        if mechanisms.revisions == now && sim_bodies.pending.is_empty() {
+        let Self { mechanisms, sim_bodies, joints, joint_groups, islands, .. } = self;
+        if !joint_groups.find(world, sim_bodies, joints, islands) {
             for mechanism in &mut mechanisms.mechanisms {
                 mechanism.integrated = false;
             }
             return;
         }
-        mechanisms.revisions = now;
         mechanisms.mechanisms.clear();
         mechanisms.mechanism_of.clear();
-        if joints.all.is_empty() {
-            return;
-        }
         mechanisms.mechanism_of.resize(sim_bodies.bodies.len(), NONE);
-        islands.reset(world.bodies().count(Status::Dynamic));
-        let index_of = |slot: u32| {
-            let sim_body = sim_bodies.body(slot).filter(|sim_body| sim_body.status == Status::Dynamic);
-            sim_body.map(|sim_body| sim_body.index)
-        };
-        for joint in &joints.all {
-            if let [Some(a), Some(b)] = joint.bodies.map(index_of) {
-                islands.unite(a, b);
-            }
-        }
-        // In the order of the first joint; size and kind of a group are known only after all joints.
-        let mut found = vec![NONE; world.bodies().count(Status::Dynamic)];
-        let mut rows: Vec<usize> = Vec::new();
         let mut scratch = Rows::default();
-        for (index, joint) in joints.all.iter().enumerate() {
-            let Some(one) = joint.bodies.iter().find_map(|slot| index_of(*slot)) else { continue };
-            let root = islands.root(one) as usize;
-            if found[root] == NONE {
-                found[root] = mechanisms.mechanisms.len() as u32;
-                mechanisms.mechanisms.push(Mechanism::default());
-                rows.push(0);
-            }
-            let mechanism = found[root] as usize;
-            let kinematic = |slot: &u32| {
-                sim_bodies.body(*slot).is_some_and(|sim_body| sim_body.status == Status::Kinematic)
-            };
+        let mut is_passive = |joint: &JointConstraint| {
             let state = world.joint(joint.id).ok().and_then(|record| state(world, record, 0.0));
-            let passive = state
-                .is_some_and(|state| extra_rows(world, joint.id, &state, &mut scratch) != ExtraRows::Other);
-            let count = (joint.locks.bits().count_ones() as usize).max(1);
-            rows[mechanism] +=
-                if passive && !joint.bodies.iter().any(kinematic) { count } else { MECHANISM_MAX_ROWS + 1 };
-            if rows[mechanism] > MECHANISM_MAX_ROWS {
+            state.is_some_and(|state| extra_rows(world, joint.id, &state, &mut scratch) != ExtraRows::Other)
+        };
+        for group in joint_groups.iter().filter(|group| !group.moved) {
+            let group_joints = || group.joints.iter().map(|index| &joints.all[*index as usize]);
+            let rows: usize =
+                group_joints().map(|joint| (joint.locks.bits().count_ones() as usize).max(1)).sum();
+            if rows > MECHANISM_MAX_ROWS || !group_joints().all(&mut is_passive) {
                 continue;
             }
-            mechanisms.mechanisms[mechanism].joint_indices.push(index as u32);
-            for slot in joint.bodies.iter().filter(|slot| index_of(**slot).is_some()) {
-                if !mechanisms.mechanisms[mechanism].slots.contains(slot) {
-                    mechanisms.mechanisms[mechanism].slots.push(*slot);
-                }
+            for slot in &group.slots {
+                mechanisms.mechanism_of[*slot as usize] = mechanisms.mechanisms.len() as u32;
             }
+            mechanisms.mechanisms.push(Mechanism {
+                joint_indices: group.joints.clone(),
+                slots: group.slots.clone(),
+                ..Mechanism::default()
+            });
         }
-        let mut kept = rows.iter().map(|rows| *rows <= MECHANISM_MAX_ROWS);
-        mechanisms.mechanisms.retain(|_| kept.next().unwrap_or(false));
-        for (index, mechanism) in mechanisms.mechanisms.iter().enumerate() {
-            for slot in &mechanism.slots {
-                mechanisms.mechanism_of[*slot as usize] = index as u32;
-            }
-        }
+    }
+}
+
+impl Mechanisms {
+    /// Whether the mechanism of a body was integrated in the present step.
+    pub(super) fn are_integrated(&self, slot: u32) -> bool {
+        let mechanism = self.mechanism_of.get(slot as usize).copied().unwrap_or(NONE);
+        self.mechanisms.get(mechanism as usize).is_some_and(|mechanism| mechanism.integrated)
     }
 }
 
