@@ -171,9 +171,8 @@ fn supply(world: &World, record: &JointRecord, driven: bool, dt: f64, rows: &mut
         rows.clear();
         record.kind().rows(&state, rows);
         for row in rows.as_slice() {
-            let Some(stiffness) = stiffness.get_mut(row.key as usize) else { return None };
+            let stiffness = stiffness.get_mut(row.key as usize)?;
             match row.effect {
-                Effect::Lock | Effect::Limit => {}
                 // The zero of a driven spring moves by itself.
                 Effect::Spring { .. } if driven => return None,
                 Effect::Spring { frequency, max_force, .. } => {
@@ -196,7 +195,8 @@ fn supply(world: &World, record: &JointRecord, driven: bool, dt: f64, rows: &mut
                 Effect::Motor { speed, max_force } if speed != 0.0 => {
                     supply += max_force * state.rate(row).abs().max(speed.abs()) * dt;
                 }
-                Effect::Motor { .. } => {}
+                // A motor of speed zero is a brake.
+                Effect::Lock | Effect::Limit | Effect::Motor { .. } => {}
             }
         }
     }

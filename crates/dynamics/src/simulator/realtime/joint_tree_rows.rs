@@ -87,6 +87,12 @@ impl TreeRow {
         !self.one_sided || self.impulse != 0.0 || gap * f64::from(parameters.substep_rate) + speed < 0.0
     }
 
+    /// Σ j·x over its links.
+    fn along(&self, links: &[TreeLink], x: impl Fn(usize) -> Vec6) -> f64 {
+        let sides = self.links.iter().zip(&self.rows).filter(|(link, _)| (**link as usize) < links.len());
+        sides.map(|(link, j)| dot(j, &x(*link as usize))).sum()
+    }
+
     /// (C, j·y, whether the sweep corrects positions, parameters) ⇒ (e, γ) of e + γ λ = 0, what the row demands while its impulse is within its range.
     fn demand(&self, gap: f64, rate: f64, biased: bool, parameters: &SweepParameters) -> (f64, f64) {
         let speed = rate + self.kinematic_rate - self.target_speed;
@@ -265,8 +271,8 @@ impl TreePass<'_> {
         system.clear();
         let mut outdated = false;
         for (index, row) in rows.iter_mut().enumerate() {
-            let shift = self.along(links, row, |link| self.shift(links[link].body));
-            let rate = self.along(links, row, |link| self.velocity(links[link].body));
+            let shift = row.along(links, |link| self.shift(links[link].body));
+            let rate = row.along(links, |link| self.velocity(links[link].body));
             let gap = row.gap(shift, parameters);
             if !row.may_act(gap, rate, parameters) {
                 continue;
@@ -291,7 +297,7 @@ impl TreePass<'_> {
                 let (row, other) = (&rows[*row as usize], &rows[*other as usize]);
                 // SAFETY: responses of a tree belong to one thread.
                 let response = |link: usize| unsafe { *self.responses.get(other.response + link) };
-                system.matrix.push(self.along(links, row, response));
+                system.matrix.push(row.along(links, response));
             }
         }
         system.solve();
@@ -304,12 +310,6 @@ impl TreePass<'_> {
             }
         }
         outdated
-    }
-
-    /// Σ j·x over the links of a row.
-    fn along(&self, links: &[TreeLink], row: &TreeRow, x: impl Fn(usize) -> Vec6) -> f64 {
-        let sides = row.links.iter().zip(&row.rows).filter(|(link, _)| (**link as usize) < links.len());
-        sides.map(|(link, j)| dot(j, &x(*link as usize))).sum()
     }
 
     /// ∫y dt of a solver body.
