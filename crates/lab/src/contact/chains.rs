@@ -1,7 +1,8 @@
 //! Chains of links on hinges with limits and dry friction, hung up or free, over a floor or not: nothing in them can add energy.
 //!
 //! Masses, lengths, axes and limits are random, so that chains strike their limits and the floor at any speed, in any order. Energies are relative to
-//! Σ m g l, l the distance along the chain to the far end of a link: what a chain could release by falling that far.
+//! Σ m g l, l the distance along the chain to the far end of a link: what a chain could release by falling that far; or to the largest kinetic energy, if that
+//! is more, as of a free chain that falls forty metres.
 
 use super::{Aggregate, Class, Experiment, Failure, Quantity, Random, Setup};
 use glam::{DMat3, DQuat, DVec3};
@@ -77,13 +78,16 @@ fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {
     }
     let mut simulator = setup.simulator()?;
     let start = world.readout().energy();
-    let (mut energy, mut highest, mut step) = (start, 0.0_f64, 0.0_f64);
+    let (mut energy, mut highest, mut step, mut kinetic) = (start, 0.0_f64, 0.0_f64, 0.0_f64);
     for _ in 0..setup.steps(DURATION) {
         simulator.step(&mut world, setup.dt)?;
-        let now = world.readout().energy();
+        let readout = world.readout();
+        let now = readout.energy();
+        kinetic = kinetic.max(readout.kinetic_energy);
         (highest, step) = (highest.max(now - start), step.max(now - energy));
         energy = now;
     }
+    scale = scale.max(kinetic);
     let mut offset = 0.0_f64;
     for joint in joints {
         offset = offset.max(world.joint_motion(joint)?.translation.length());

@@ -139,10 +139,18 @@ impl Realtime {
             let Some(first) = self.next_pair() else { break };
             self.stop_pair(first as usize);
         }
-        let motion = world.bodies_mut().dynamic_mut().0;
+        let (motion, inertia) = world.bodies_mut().dynamic_mut();
         for fast_body in self.continuous.fast_bodies.iter().filter(|fast_body| fast_body.stop < 1.0) {
+            let index = fast_body.index as usize;
             let pose = fast_body.motion.pose(fast_body.stop);
-            let body = &mut motion[fast_body.index as usize];
+            let body = &mut motion[index];
+            // The loads did no work on the way that it does not go: v² − 2 a·Δx.
+            let force = self.loads.wrench(index).force * inertia[index].inverse_mass;
+            let work = (self.loads.uniform_acceleration() + force).dot(body.x - pose.translation);
+            let speed_squared = body.v.length_squared();
+            if work > 0.0 && speed_squared > 0.0 {
+                body.v *= (1.0 - 2.0 * work / speed_squared).max(0.0).sqrt();
+            }
             (body.x, body.q) = (pose.translation, pose.rotation.normalize());
         }
         Ok(())

@@ -27,8 +27,8 @@ use super::Realtime;
 use super::contact::Contact;
 use super::sim_bodies::{Activity, EXACT, NONE, SimBodies};
 use super::tuning::{
-    ROLLING_ATTEMPTS, ROLLING_ITERATIONS, ROLLING_MAX_JUMP, ROLLING_MAX_PIECES, ROLLING_PIECE_ANGLE,
-    ROLLING_RECOVERY, ROLLING_SINGLE_POINT, ROLLING_WORK_TOLERANCE, SUZUKI_FRACTIONS,
+    ROLLING_ATTEMPTS, ROLLING_ITERATIONS, ROLLING_MAX_JUMP, ROLLING_MAX_PIECES, ROLLING_MOST_PIECES,
+    ROLLING_PIECE_ANGLE, ROLLING_RECOVERY, ROLLING_SINGLE_POINT, ROLLING_WORK_TOLERANCE, SUZUKI_FRACTIONS,
 };
 use crate::rigid::{Inertia, Motion, rotate_freely};
 use crate::world::{Status, World};
@@ -318,28 +318,27 @@ impl RollingBody {
         state.apply_impulse(problem, support.arm, stopping_impulse);
         let (start, start_support) = (state, support);
         let mut pieces = pieces;
+        let mut refused = false;
         for attempt in 0..ROLLING_ATTEMPTS {
             (state, support) = (start, start_support);
             let outcome = self.integrate(problem, &mut state, &mut support, dt, pieces);
             // The plane does no work; apparent work is the error of pieces that are too long. (Correcting the
             // height does work.)
             let height_work = weight * (support.gap - start_support.gap);
-            let last = attempt + 1 == ROLLING_ATTEMPTS;
+            let last = attempt + 1 == ROLLING_ATTEMPTS || pieces as f64 > ROLLING_MOST_PIECES;
             match outcome {
-                RollOutcome::NotRolling => return None,
                 RollOutcome::Rolled(impulse)
                     if last || problem.plane_does_no_work(&start, &state, height_work, dt) =>
                 {
                     self.impulse = stopping_impulse + impulse;
                     break;
                 }
-                RollOutcome::Undecided | RollOutcome::Rolled(_)
-                    if last || pieces as f64 > ROLLING_MAX_PIECES =>
-                {
-                    return None;
-                }
-                RollOutcome::Undecided | RollOutcome::Rolled(_) => pieces *= 2,
+                // Pieces that are too long may pull where the body in truth presses: two in succession decide.
+                RollOutcome::NotRolling if refused => return None,
+                _ if last => return None,
+                outcome => refused = matches!(outcome, RollOutcome::NotRolling),
             }
+            pieces *= 2;
         }
         if let Some((pose, half, axis)) = self.face {
             let point = pose.inverse_point(state.motion.x + support.arm);

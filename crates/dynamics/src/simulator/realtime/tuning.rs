@@ -151,9 +151,11 @@ pub(super) const RATTLE_RECOVERY: f64 = 0.2;
 pub(super) const ROLLING_PIECE_ANGLE: f64 = 0.25;
 /// Largest number of compositions in a step; bodies that need more are left to the sweeps.
 pub(super) const ROLLING_MAX_PIECES: f64 = 64.0;
+/// Number of compositions beyond which they are not doubled again.
+pub(super) const ROLLING_MOST_PIECES: f64 = 256.0;
 /// How often the number of compositions is doubled, and the accepted power of the plane, as a fraction of the
 /// kinetic energy per second, 1/s.
-pub(super) const ROLLING_ATTEMPTS: usize = 4;
+pub(super) const ROLLING_ATTEMPTS: usize = 8;
 pub(super) const ROLLING_WORK_TOLERANCE: f64 = 1e-4;
 /// Largest number of iterations for the impulse of a base step.
 pub(super) const ROLLING_ITERATIONS: usize = 24;
