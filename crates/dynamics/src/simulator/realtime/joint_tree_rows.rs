@@ -14,7 +14,7 @@ use super::joint_constraint::JointRow;
 use super::joint_tree::{TreeBody, TreeLink, TreePass, Vec6, add, dot};
 use super::sim_bodies::NONE;
 use super::softness::Softness;
-use super::tuning::{TREE_ROW_ACCURACY, TREE_ROW_ITERATIONS};
+use super::tuning::{TREE_ROW_ACCURACY, TREE_ROW_ITERATIONS, TREE_ROW_SOFTNESS};
 use glam::{DQuat, DVec3};
 
 /// A row between two links of a tree, or between a link and an immovable body.
@@ -184,14 +184,20 @@ impl RowSystem {
             self.change.push(-self.residual(self.free[i]));
         }
         substitute(&self.factor, &mut self.change);
-        let mut inside = true;
+        // As far as the first row that reaches an end of its range: ½ λᵀ (W + γ) λ + eᵀ λ never grows then, as in the sweeps, and with it the energy.
+        let mut share = 1.0_f64;
         for (i, change) in self.free.iter().zip(&self.change) {
             let [least, most] = self.range[*i];
-            let new = self.impulse[*i] + change;
-            inside &= new >= least && new <= most;
-            self.impulse[*i] = new.clamp(least, most);
+            let room = if *change > 0.0 { most - self.impulse[*i] } else { least - self.impulse[*i] };
+            if room.abs() < share * change.abs() {
+                share = room / change;
+            }
         }
-        inside
+        for (i, change) in self.free.iter().zip(&self.change) {
+            let [least, most] = self.range[*i];
+            self.impulse[*i] = (self.impulse[*i] + share * change).clamp(least, most);
+        }
+        share >= 1.0
             && (0..self.active.len()).filter(|i| !self.free.contains(i)).all(|i| {
                 let ([least, most], residual) = (self.range[i], self.residual(i));
                 let accuracy = TREE_ROW_ACCURACY * self.demand[i].abs();
@@ -284,7 +290,8 @@ impl TreePass<'_> {
             let (demand, softness) = row.demand(gap, rate, biased, parameters);
             system.active.push(index as u32);
             system.demand.push(demand);
-            system.softness.push(softness);
+            let least = TREE_ROW_SOFTNESS * row.inverse_mass.unwrap_or(0.0);
+            system.softness.push(softness.max(least));
             system.start.push(row.impulse);
             system.impulse.push(row.impulse);
             system.range.push(row.range);

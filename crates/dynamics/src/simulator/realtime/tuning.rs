@@ -64,6 +64,9 @@ pub(super) const EXACT_JOINT_BUDGET: usize = 64;
 pub(super) const MAX_TREE_ROW_LINKS: usize = 64;
 /// Energy that jointed bodies may gain in a step by rounding, relative to their kinetic energy.
 pub(super) const PASSIVITY_TOLERANCE: f64 = 1e-9;
+/// Least softness γ of these rows, relative to ‖A j‖²: rows that depend on each other almost linearly, and demand different speeds, would
+/// otherwise be answered with unlimited velocities; so the speeds that correct errors grow by 1/(2 √γ) at most.
+pub(super) const TREE_ROW_SOFTNESS: f64 = 1e-3;
 /// Most attempts to find which of these rows are at an end of their range, and the accuracy of that, relative to what rows demand.
 pub(super) const TREE_ROW_ITERATIONS: usize = 16;
 pub(super) const TREE_ROW_ACCURACY: f64 = 1e-9;
@@ -134,9 +137,9 @@ pub(super) const SUZUKI_FRACTIONS: [f64; 5] = {
 pub(super) const MECHANISM_MAX_ROWS: usize = 64;
 /// Largest rotation in one composition of base steps, rad.
 pub(super) const MECHANISM_PIECE_ANGLE: f64 = 0.3;
-/// Largest initial number of compositions in a step, and how often it is doubled.
+/// Largest number of compositions in a step, initially and after it was doubled: a linkage that passes a singular position needs many in one step.
 pub(super) const MECHANISM_MAX_PIECES: f64 = 64.0;
-pub(super) const MECHANISM_ATTEMPTS: usize = 6;
+pub(super) const MECHANISM_MOST_PIECES: usize = 512;
 /// Accepted power of the joints, as a fraction of the kinetic energy per second, 1/s.
 pub(super) const MECHANISM_WORK_TOLERANCE: f64 = 3e-5;
 /// Largest number of iterations for the impulses of a base step.

@@ -21,7 +21,7 @@ use super::gyroscopic::nutation_rate;
 use super::joint_constraint::{JointConstraint, state};
 use super::sim_bodies::{Activity, EXACT, NONE, SimBodies};
 use super::tuning::{
-    JOINT_CORRECTION_FACTOR, MECHANISM_ATTEMPTS, MECHANISM_MAX_PIECES, MECHANISM_MAX_ROWS,
+    JOINT_CORRECTION_FACTOR, MECHANISM_MAX_PIECES, MECHANISM_MAX_ROWS, MECHANISM_MOST_PIECES,
     MECHANISM_PIECE_ANGLE, MECHANISM_WORK_TOLERANCE,
 };
 use crate::force::ForceAccumulator;
@@ -238,7 +238,7 @@ impl Mechanism {
         let mut pieces = self.pieces(dt);
         self.start.clone_from(&self.rattle.bodies);
         let conservative = self.start.iter().all(MechanismBody::is_conservative);
-        for attempt in 0..MECHANISM_ATTEMPTS {
+        while pieces <= MECHANISM_MOST_PIECES {
             self.rattle.bodies.clone_from(&self.start);
             if self.rattle.run(&self.equations, dt, pieces, max_speed) {
                 let mut work = 0.0;
@@ -256,7 +256,7 @@ impl Mechanism {
                 if !conservative
                     || disturbed
                     || work.abs() <= MECHANISM_WORK_TOLERANCE * dt * scale
-                    || attempt + 1 == MECHANISM_ATTEMPTS
+                    || 2 * pieces > MECHANISM_MOST_PIECES
                 {
                     return true;
                 }
