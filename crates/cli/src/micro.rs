@@ -216,12 +216,8 @@ fn print_differences(
             cells.extend(varied.iter().map(|&p| number(design.value(p), 4)));
             // Failed runs leave no pairs.
             cells.push(if feed.failed + base.failed == 0 {
-                let differences: Vec<f64> = feed
-                    .runs
-                    .iter()
-                    .zip(&base.runs)
-                    .map(|(a, b)| 1e3 * (a.rates[0] - b.rates[0]))
-                    .collect();
+                let differences: Vec<f64> =
+                    feed.runs.iter().zip(&base.runs).map(|(a, b)| 1e3 * (a.rates[0] - b.rates[0])).collect();
                 let n = differences.len() as f64;
                 let mean = differences.iter().sum::<f64>() / n;
                 let squares: f64 = differences.iter().map(|x| (x - mean).powi(2)).sum();

@@ -10,9 +10,9 @@
 //! breaks the symmetry by its second harmonic r or by its phase from column to column ψ_x. Its mirror image in x has χ + π and −ψ_x: reversal of the phases
 //! reverses the feed.
 
+use super::GRAVITY;
 use super::design::{MicroError, design};
 use super::feed::{Machine, Run};
-use super::GRAVITY;
 use crate::contact::Random;
 use glam::{DQuat, DVec3};
 use rattleback_dynamics::{Body, BodyId, Material, Path, Properties, Registry, ShapePart, Value, World};

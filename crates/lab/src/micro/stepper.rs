@@ -8,9 +8,9 @@
 //! with sin θ = g / (A sin α) at the impact, v_n = A ω sin α cos θ, v_t = A ω cos α cos θ. It then slides against the base by v_x |v| / (2 μ_b g₀), if it
 //! meets no other jaw: the step. With α = 90° there is none; α > 90° goes backwards.
 
+use super::GRAVITY;
 use super::design::{Design, MicroError, design};
 use super::feed::{Machine, Run};
-use super::GRAVITY;
 use crate::contact::Random;
 use glam::DVec3;
 use rattleback_dynamics::world::CombinedMaterial;
@@ -54,14 +54,15 @@ impl Stepper {
         Some(vx * vx.hypot(vy) / (2.0 * self.base_friction * GRAVITY))
     }
 
-    /// Base, jaws and slider, at a phase of the jaws in rad.
+    /// Base, jaws and slider, at a phase of the jaws in rad, the slider off the middle between the jaws by a way in m.
     ///
     /// # Errors
     /// What the world refuses.
-    pub fn world(&self, phase: f64) -> Result<(World, BodyId), rattleback_dynamics::Error> {
+    pub fn world(&self, phase: f64, off: f64) -> Result<(World, BodyId), rattleback_dynamics::Error> {
         let mut world = World::default();
         world.set_gravity(GRAVITY * DVec3::NEG_Z)?;
-        let jaw_material = Material { restitution: self.restitution, ..Material::with_friction(self.friction) };
+        let jaw_material =
+            Material { restitution: self.restitution, ..Material::with_friction(self.friction) };
         let on_base = Material { restitution: 0.0, ..Material::with_friction(self.base_friction) };
         let slider_material = world.add_material(jaw_material)?;
         let pair = CombinedMaterial::from(&on_base);
@@ -85,7 +86,10 @@ impl Stepper {
             let body = Body::kinematic(path).named(format!("jaw[{k}]")).pose(Pose::at(middle));
             world.add_body(body.with_shape(Shape::cuboid(jaw)?).material(slider_material))?;
         }
-        let slider = Body::dynamic().named("slider").pose(Pose::at(half.z * DVec3::Z)).density(self.density);
+        let slider = Body::dynamic()
+            .named("slider")
+            .pose(Pose::at(DVec3::new(0.0, off, half.z)))
+            .density(self.density);
         let slider = slider.with_shape(Shape::cuboid(half)?).material(slider_material).lock_rotations();
         let slider = world.add_body(slider)?;
         Ok((world, slider))
@@ -107,8 +111,12 @@ impl Machine for Stepper {
 
     fn run(&self, random: &mut Random, registry: &Registry) -> Result<Run, rattleback_dynamics::Error> {
         // Jaws start behind their middle, where they are clear of the slider.
-        let phase = if self.jaws > 1.5 { [0.0, PI][random.index(2)] } else { random.range(PI, TAU) };
-        let (mut world, slider) = self.world(phase)?;
+        let (phase, off) = if self.jaws > 1.5 {
+            ([0.0, PI][random.index(2)], random.range(-0.9, 0.9) * self.gap)
+        } else {
+            (random.range(PI, TAU), 0.0)
+        };
+        let (mut world, slider) = self.world(phase, off)?;
         let epsilon = 0.002 * self.amplitude;
         let properties = Properties::from([("collision_epsilon".to_owned(), Value::Real(epsilon))]);
         let mut simulator = registry.simulators.make("impulse", &properties)?;
