@@ -98,7 +98,17 @@ fn gates_are_searched() {
 fn micro_actuators_are_varied() {
     let folder = Folder::new();
     let table = folder
-        .run(&["stepper", "--set", "angle=60..120/3", "--runs", "4", "--plot", "steps.png", "--json", "steps.json"])
+        .run(&[
+            "stepper",
+            "--set",
+            "angle=60..120/3",
+            "--runs",
+            "4",
+            "--plot",
+            "steps.png",
+            "--json",
+            "steps.json",
+        ])
         .fine();
     assert!(table.contains("angle, deg") && table.contains("one impact"), "{table}");
     assert!(folder.read("steps.png").starts_with(b"\x89PNG"));
