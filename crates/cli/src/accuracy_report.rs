@@ -16,7 +16,7 @@ h1{font-size:1.5rem;margin:0 0 .3rem}h2{font-size:1.15rem;margin:2rem 0 .6rem}p{
 .dim{color:#666;font-size:.85rem}.scroll{overflow-x:auto}\
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.88rem}\
 th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid #e5e5e5}th{font-weight:600}\
-td.ours{background:#eef6fb}td.peer{color:#444}td.no{color:#a00;font-weight:600}";
+td:first-child{min-width:16rem}td.ours{background:#eef6fb}td.peer{color:#444}td.no{color:#a00;font-weight:600}";
 
 /// What a simulator came to in a test, in words.
 type Cell = String;

@@ -68,6 +68,12 @@ pub enum Command {
     /// How does a gate of a feeder turn, pass or reject parts, and which gates deliver them alike?
     #[command(after_help = GATE_HELP)]
     Gate(Box<GateOptions>),
+    /// How fast does an array of micro-actuators feed a flat part?
+    #[command(after_help = ARRAY_HELP)]
+    Array(ArrayOptions),
+    /// How far does an impact-driven micro stepper move its slider?
+    #[command(after_help = STEPPER_HELP)]
+    Stepper(MicroOptions),
     /// Vary parameters of a scene, measure results, and show which parameter has which effect.
     #[command(after_help = STUDY_HELP)]
     Study(Study),
@@ -679,6 +685,86 @@ pub enum TransportKind {
     Gravity,
     /// A vibrating track.
     Vibratory,
+}
+
+/// Shown below the options of `array`.
+pub const ARRAY_HELP: &str = "\
+Thousands of plates tilt to and fro on torsion bars; tips at their edges feed a part that lies on them. `rattleback array --parameters` lists what can be set.
+
+Examples:
+  rattleback array --set tilt=1..4/4 --plot feed.png
+  rattleback array --tiling uniform,checkered                     compares two tilings
+  rattleback array --tips both --set second=0.5 --set second_phase=0..180/2
+                                                                  an asymmetric script, and reversed";
+
+/// Shown below the options of `stepper`.
+pub const STEPPER_HELP: &str = "\
+Jaws that swing at an angle hit a slider from both sides in turn. `rattleback stepper --parameters` lists what can be set.
+
+Examples:
+  rattleback stepper --set angle=30..150/9 --plot steps.png
+  rattleback stepper --set friction=0.1..0.9/5 --set frequency=500..2000/4";
+
+/// Options that `array` and `stepper` share.
+#[derive(Debug, Args)]
+pub struct MicroOptions {
+    /// A parameter, or a range of it; may be repeated, and all combinations are run.
+    #[arg(long, value_name = "NAME=VALUE|LOW..HIGH/COUNT")]
+    pub set: Vec<String>,
+    /// List the parameters with their defaults, units and ranges.
+    #[arg(long)]
+    pub parameters: bool,
+    /// Runs of each design, from random starts.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub runs: u32,
+    /// Draw the velocity over the first parameter with a range, with 95 % intervals.
+    #[arg(long, value_name = "FILE.png|FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Write all designs and runs to this file.
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+    /// Seed of all random numbers.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Number of threads [default: one for each core].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: Option<u32>,
+}
+
+/// Options of `array`.
+#[derive(Debug, Args)]
+pub struct ArrayOptions {
+    /// How plates are arranged; several are compared.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "uniform")]
+    pub tiling: Vec<TilingKind>,
+    /// On which sides of its torsion bar a plate has tips; both are compared.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "one")]
+    pub tips: Vec<TipsKind>,
+    /// What is varied.
+    #[command(flatten)]
+    pub micro: MicroOptions,
+}
+
+/// How plates of an array are arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TilingKind {
+    /// All alike.
+    Uniform,
+    /// Neighbours half a period apart.
+    Checkered,
+    /// Every other row shifted by half a pitch.
+    Brick,
+    /// The plates of one half mirrored.
+    Squeeze,
+}
+
+/// Where plates have tips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TipsKind {
+    /// On one side.
+    One,
+    /// On both sides.
+    Both,
 }
 
 /// Shown below the options of `study`.

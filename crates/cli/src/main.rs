@@ -24,6 +24,7 @@ mod failure;
 mod gate;
 mod info;
 mod mesh;
+mod micro;
 mod new_scene;
 mod poses;
 mod record;
@@ -91,6 +92,8 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Validate(options) => validate::validate(&options, &registry, out),
         Command::Poses(options) => poses::poses(&options, &registry, out),
         Command::Gate(options) => gate::gate(&options, &registry, out),
+        Command::Array(options) => micro::array(&options, &registry, out),
+        Command::Stepper(options) => micro::stepper(&options, &registry, out),
         Command::Study(options) => study::study(&options, &registry, out),
         Command::Bowling(options) => bowling::bowling(&options, out),
         Command::Bench { benchmark: Bench::FreeBodies { bodies, steps, threads } } => {

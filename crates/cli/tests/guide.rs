@@ -59,6 +59,8 @@ const SHORTENED: &[(&str, &str, &str)] = &[
     ("study study.toml", "--samples", "4"),
     ("study bowling", "--samples", "1"),
     ("gate", "--trials", "3"),
+    ("array", "--runs", "1"),
+    ("stepper", "--runs", "1"),
     ("sdf", "--resolution", "12"),
     ("render", "--size", "160x90"),
 ];

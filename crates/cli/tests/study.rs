@@ -1,4 +1,4 @@
-//! `rattleback study` and `rattleback gate`.
+//! `rattleback study`, `rattleback gate`, `rattleback array` and `rattleback stepper`.
 
 use crate::program::{Folder, run};
 use std::process::{Command, Stdio};
@@ -91,4 +91,37 @@ fn gates_are_searched() {
     with(&["--gate", "none", "--want", "9"]).refused(&["there is no pose 9"]);
     with(&["--gate", "none", "--input", "1,2"]).refused(&["each of the 6 poses"]);
     with(&["--gate", "none", "--plot", "x.png"]).refused(&["needs a gate with a range"]);
+}
+
+/// Tables, plots and files of micro-actuators; what is wrong is said with what is allowed.
+#[test]
+fn micro_actuators_are_varied() {
+    let folder = Folder::new();
+    let table = folder
+        .run(&[
+            "stepper",
+            "--set",
+            "angle=60..120/3",
+            "--runs",
+            "4",
+            "--plot",
+            "steps.png",
+            "--json",
+            "steps.json",
+        ])
+        .fine();
+    assert!(table.contains("angle, deg") && table.contains("one impact"), "{table}");
+    assert!(folder.read("steps.png").starts_with(b"\x89PNG"));
+    let rows: serde_json::Value = serde_json::from_str(&folder.text("steps.json")).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), 3);
+    let small = ["--set", "columns=20", "--set", "rows=20", "--set", "duration=0.005", "--runs", "4"];
+    let with = |more: &[&str]| folder.run(&[&["array"], &small[..], more].concat()).fine();
+    let one = with(&["--tiling", "uniform,brick", "--threads", "1"]);
+    assert!(one.contains("differences of the feed"), "{one}");
+    assert_eq!(one, with(&["--tiling", "uniform,brick", "--threads", "2"]));
+    assert!(folder.run(&["array", "--parameters"]).fine().contains("column_phase"));
+    folder.run(&["array", "--set", "tillt=1"]).refused(&["did you mean `tilt`"]);
+    folder.run(&["array", "--set", "tilt=90"]).refused(&["tilt must be from 0 to 30 deg"]);
+    folder.run(&["array", "--plot", "a.png"]).refused(&["--plot needs a range"]);
+    folder.run(&["stepper", "--set", "gap=1"]).refused(&["jaws reach"]);
 }

@@ -7,6 +7,7 @@
 //! * [`record`] writes runs as CSV or Parquet,
 //! * [`plot`] draws them,
 //! * [`gate`] passes parts through gates of feeder tracks and looks for the best ones,
+//! * [`micro`] feeds parts by arrays of micro-actuators, and steps a slider by impacts,
 //! * [`impulse_scenes`] runs the scenes of the event-driven simulator against the clock,
 //! * [`bowling`] throws straight balls and hooks at ten pins,
 //! * [`spaces`] measures how broad phases grow with the number of boxes,
@@ -19,6 +20,7 @@ pub mod channel;
 pub mod contact;
 pub mod gate;
 pub mod impulse_scenes;
+pub mod micro;
 pub mod parquet;
 pub mod plot;
 pub mod poses;

@@ -73,6 +73,7 @@ static SCENES: &[BuiltIn] = scenes! {
     "ragdoll": "a doll of eleven limbs falls down the stairs";
     "rattleback": "a loaded ellipsoid refuses to spin one way";
     "shaker": "kinematic bodies on every kind of path";
+    "sorter": "trap doors sort parts by mass, mostly";
     "spinning-top": "a disc on a ball joint goes round instead of falling";
     "spring-chain": "two normal modes of eight beads between two walls";
     "spring-pendulum": "bouncing turns into swinging and back";

@@ -226,6 +226,11 @@ pub fn built_in_studies() -> &'static [BuiltInStudy] {
             summary: "how many of six caps leave a chute, and how many jam, with its incline and friction?",
             text: include_str!("../studies/chute.toml"),
         },
+        BuiltInStudy {
+            name: "sorter",
+            summary: "how many of six parts end in the bin of their mass, with their distance on the belt?",
+            text: include_str!("../studies/sorter.toml"),
+        },
     ];
     STUDIES
 }

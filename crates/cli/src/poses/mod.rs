@@ -393,6 +393,12 @@ fn print(options: &Poses, answer: &Answer, out: &mut dyn Write) -> Result<(), Fa
                 )?;
             }
         }
+        // Chains of the bootstrap reinforce their first drops: their interval may never become as narrow as wanted.
+        if let (Some(text), Some(width)) = (&options.until, estimate.half_width())
+            && width > precision(text)?
+        {
+            write!(out, "; {text} was not reached")?;
+        }
         writeln!(out)?;
     }
     for (name, estimate) in &answer.sensitivity {

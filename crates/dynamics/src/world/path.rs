@@ -49,6 +49,20 @@ pub enum Path {
     Keyframes(Vec<(f64, Pose)>),
     /// Position relative to the start as a signal of time; no turning.
     Translation(Signal<DVec3>),
+    /// Tilts to and fro about an axis by swing · (sin θ + r sin(2θ + χ)), θ = 2π f t + φ: with r = 0 as slowly forward as back, with r > 0 and χ = 0 faster one way
+    /// than the other. Resonators of an actuator array.
+    Tilt {
+        /// Largest rotation vector of the first harmonic, rad.
+        swing: DVec3,
+        /// f, Hz.
+        frequency: f64,
+        /// φ, rad.
+        phase: f64,
+        /// r, the second harmonic as a part of the first.
+        second: f64,
+        /// χ, rad.
+        second_phase: f64,
+    },
 }
 
 /// Where a path leads at one time.
@@ -104,6 +118,19 @@ impl Path {
                 velocity: signal_rate(signal, t),
                 angular_velocity: DVec3::ZERO,
             },
+            Self::Tilt { swing, frequency, phase, second, second_phase } => {
+                let rate = std::f64::consts::TAU * frequency;
+                let theta = rate * t + phase;
+                let ((s1, c1), (s2, c2)) = (theta.sin_cos(), (2.0 * theta + second_phase).sin_cos());
+                PathPoint {
+                    pose: Pose::new(
+                        (DQuat::from_scaled_axis(*swing * (s1 + second * s2)) * start.rotation).normalize(),
+                        start.translation,
+                    ),
+                    velocity: DVec3::ZERO,
+                    angular_velocity: *swing * (rate * (c1 + 2.0 * second * c2)),
+                }
+            }
         }
     }
 
@@ -139,6 +166,12 @@ impl Path {
                 Err("the times of keyframes must increase")
             }
             Self::Translation(signal) => signal.check(),
+            Self::Tilt { swing, frequency, phase, second, second_phase }
+                if !(swing.is_finite()
+                    && [frequency, phase, second, second_phase].iter().all(|x| x.is_finite())) =>
+            {
+                Err("swing, frequency, phases and the second harmonic must be finite")
+            }
             _ => Ok(()),
         }
     }
@@ -221,6 +254,13 @@ mod tests {
                 frequency: 0.5,
                 phase: 0.0,
             }),
+            Path::Tilt {
+                swing: DVec3::new(0.0, 0.3, 0.0),
+                frequency: 0.7,
+                phase: 0.2,
+                second: 0.3,
+                second_phase: -0.4,
+            },
         ];
         let h = 1e-6;
         for path in &paths {

@@ -232,7 +232,7 @@ pub fn parse_gates(text: &str) -> Result<ParsedGates, GateError> {
 }
 
 /// `0.01` or `0.01..0.03/3` ⇒ numbers.
-fn numbers(text: &str) -> Option<Vec<f64>> {
+pub(crate) fn numbers(text: &str) -> Option<Vec<f64>> {
     let Some((low, rest)) = text.split_once("..") else {
         return text.trim().parse().ok().filter(|x: &f64| x.is_finite()).map(|x| vec![x]);
     };

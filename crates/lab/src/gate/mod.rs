@@ -14,6 +14,7 @@ mod matrix;
 mod search;
 mod track;
 
+pub(crate) use kind::numbers;
 pub use kind::{Gate, GateError, Transport, parse_gates};
 pub use matrix::{GateMatrix, Passage};
 pub use search::{Goal, Sequence, best_sequences};

@@ -1,5 +1,6 @@
 //! Parts that have no pose statistics, and what to do about them.
 
+use glam::DVec3;
 use rattleback_geometry::{HullError, MassError, MeshError, WeldError};
 
 /// Why a part, its drops or its statistics were refused.
@@ -28,7 +29,7 @@ pub enum PoseError {
     },
     /// Smaller or larger than what simulators resolve.
     #[error(
-        "the part is {size:e} m large; sizes from {MIN_SIZE} m to {MAX_SIZE} m are supported: is the file in millimetres (--unit mm)?"
+        "the part is {size:e} m large; sizes from {MIN_SIZE} m to {MAX_SIZE} m are supported: what one unit of the file is, --unit tells (mm, cm, m, in)"
     )]
     Size {
         /// Diagonal of the bounding box, m.
@@ -56,6 +57,18 @@ pub enum PoseError {
         volume: f64,
         /// Volume of the hull, m³.
         hull: f64,
+    },
+    /// Two triangles go through each other.
+    #[error(
+        "the surface crosses itself: triangles {} and {} (from 0) go through each other near ({:.4e}, {:.4e}, {:.4e}) m; repair the mesh (union of its \
+         pieces), or take its filled convex hull as the part (--hull)",
+        triangles[0], triangles[1], near.x, near.y, near.z
+    )]
+    Crossing {
+        /// Their numbers after joining corners.
+        triangles: [u32; 2],
+        /// Middle of the first, m.
+        near: DVec3,
     },
     /// A sphere, or a surface that is one up to its facets.
     #[error(

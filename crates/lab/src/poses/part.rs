@@ -6,11 +6,15 @@
 
 use super::error::{MAX_SIZE, MAX_TRIANGLES, MIN_SIZE, PoseError};
 use glam::DVec3;
+use rattleback_geometry::hierarchy::{BuildSettings, MeshTree, Neighbors, Scratch};
 use rattleback_geometry::{
     Aabb, ConvexPolyhedron, HullError, MassProperties, MeshError, MeshReport, PolygonSoup, TriangleMesh,
     VolumeIntegrals, convex_hull_with, welded,
 };
+use std::ops::ControlFlow;
 
+/// Overlaps below this fraction of the size are rounding.
+const ROUNDING: f64 = 1e-6;
 /// Volumes below this fraction of size³ are rounding.
 const FLAT: f64 = 1e-9;
 
@@ -88,6 +92,7 @@ impl Part {
             (surface, VolumeIntegrals::of_soup_about(hull.soup(), middle))
         } else {
             let surface = closed(soup, &mut notes)?;
+            not_crossing(&surface, size)?;
             let integrals =
                 VolumeIntegrals::of_triangles_about(surface.vertices(), surface.triangles(), middle);
             (surface, integrals)
@@ -95,7 +100,8 @@ impl Part {
         if integrals.t1 <= FLAT * size.powi(3) {
             return Err(PoseError::Flat { volume: integrals.t1, size });
         }
-        if integrals.t1 > hull_volume * (1.0 + 1e-6) {
+        // Merged faces of the hull may cut off a few millionths.
+        if integrals.t1 > hull_volume * (1.0 + 1e-4) {
             return Err(PoseError::SelfIntersecting { volume: integrals.t1, hull: hull_volume });
         }
         let mut masses = integrals.scaled(options.density);
@@ -182,6 +188,29 @@ fn closed(soup: &PolygonSoup, notes: &mut Vec<String>) -> Result<TriangleMesh, P
         Some(source) => Err(PoseError::NotSolid { source }),
         None => Ok(mesh),
     }
+}
+
+/// An error if two triangles without a common corner go through each other: the surface then encloses some places twice. Triangles that only touch are
+/// no crossing: corners of both lie on both sides of the plane of the other, by more than the rounding of files in single precision.
+fn not_crossing(surface: &TriangleMesh, size: f64) -> Result<(), PoseError> {
+    let Ok(tree) = MeshTree::build(surface, &BuildSettings::default()) else { return Ok(()) };
+    let corners = |t: u32| surface.triangles()[t as usize].map(|v| surface.vertices()[v as usize]);
+    let tolerance = ROUNDING * size;
+    let through = |[a, b, c]: [DVec3; 3], other: [DVec3; 3]| {
+        let normal = (b - a).cross(c - a).normalize_or_zero();
+        let sides = other.map(|p| normal.dot(p - a));
+        sides.iter().any(|x| *x > tolerance) && sides.iter().any(|x| *x < -tolerance)
+    };
+    let mut crossing = None;
+    tree.self_crossings(Neighbors::Skip, &mut Scratch::default(), |i, j| {
+        let (a, b) = (corners(i), corners(j));
+        if through(a, b) && through(b, a) {
+            crossing = Some(PoseError::Crossing { triangles: [i, j], near: (a[0] + a[1] + a[2]) / 3.0 });
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    crossing.map_or(Ok(()), Err)
 }
 
 /// An error if a value is not finite or a condition fails.

@@ -82,6 +82,39 @@ fn a_surface_through_itself_is_refused_where_it_shows() {
     says(&error, &["crosses itself", "union"]);
 }
 
+/// Two cubes that overlap in a corner enclose less than their hull, and a bow-tie prism encloses nothing: their triangles cross. Cubes that touch do not cross.
+#[test]
+fn crossing_triangles_are_refused_and_touching_ones_are_not() {
+    let cube = generate::cuboid(DVec3::splat(0.01)).unwrap();
+    let two = |offset: DVec3| {
+        let mut both = PolygonSoup::new(cube.vertices.clone());
+        both.vertices.extend(cube.vertices.iter().map(|p| 0.9 * *p + offset));
+        for face in cube.faces() {
+            both.push_face(face);
+            both.push_face(&face.iter().map(|i| i + 8).collect::<Vec<_>>());
+        }
+        both
+    };
+    let error = part(&two(DVec3::new(0.005, 0.006, 0.007))).unwrap_err();
+    assert!(matches!(error, PoseError::Crossing { .. }), "{error}");
+    says(&error, &["crosses itself", "union", "--hull"]);
+    assert!(part(&two(DVec3::new(0.019, 0.0, 0.0))).is_ok());
+    assert!(part(&two(DVec3::new(0.019 - 1e-9, 0.001, 0.0))).is_ok());
+    let corners = [(0.0, 0.0), (0.01, 0.01), (0.01, 0.0), (0.0, 0.01)];
+    let mut tie = PolygonSoup::new(
+        [0.0, 0.01].iter().flat_map(|z| corners.map(|(x, y)| DVec3::new(x, y, *z))).collect(),
+    );
+    for k in 0..4u32 {
+        let next = (k + 1) % 4;
+        tie.push_face(&[k, next, next + 4]);
+        tie.push_face(&[k, next + 4, k + 4]);
+    }
+    for face in [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7]] {
+        tie.push_face(&face);
+    }
+    says(&part(&tie).unwrap_err(), &["crosses itself"]);
+}
+
 #[test]
 fn bad_numbers_are_named() {
     let cube = generate::cuboid(DVec3::splat(0.01)).unwrap();

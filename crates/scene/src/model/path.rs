@@ -18,6 +18,7 @@ pub(crate) fn path(node: &Node, units: &Units) -> Read<Path> {
         Surface,
         Keyframes,
         Translation,
+        Tilt,
     }
     const KINDS: &[(&str, Kind)] = &[
         ("steady", Kind::Steady),
@@ -26,9 +27,10 @@ pub(crate) fn path(node: &Node, units: &Units) -> Read<Path> {
         ("surface", Kind::Surface),
         ("keyframes", Kind::Keyframes),
         ("translation", Kind::Translation),
+        ("tilt", Kind::Tilt),
     ];
     let Some(kind) = node.table("path")?.get("type") else {
-        let kinds = "steady, harmonic, circuit, surface, keyframes or translation";
+        let kinds = "steady, harmonic, circuit, surface, keyframes, translation or tilt";
         return Err(missing_key("path", node.span, "type", kinds));
     };
     match kind.word("path", KINDS)? {
@@ -71,6 +73,20 @@ pub(crate) fn path(node: &Node, units: &Units) -> Read<Path> {
             let fields = Fields::of("a translation path", node, &["type", "offset"])?;
             let offset = fields.required("offset", "a vector signal: the displacement from the start")?;
             Ok(Path::Translation(vector_signal("offset", offset, units, LENGTH)?))
+        }
+        Kind::Tilt => {
+            let known = &["type", "swing", "frequency", "phase", "second", "second_phase"];
+            let fields = Fields::of("a tilt path", node, known)?;
+            let optional = |key: &str, dimension| {
+                Ok(fields.map(key, |node| node.number(key, units, dimension))?.unwrap_or(0.0))
+            };
+            Ok(Path::Tilt {
+                swing: vector(&fields, "swing", units, ANGLE)?,
+                frequency: fields.required("frequency", "in Hz")?.number("frequency", units, NUMBER)?,
+                phase: optional("phase", ANGLE)?,
+                second: optional("second", NUMBER)?,
+                second_phase: optional("second_phase", ANGLE)?,
+            })
         }
     }
 }

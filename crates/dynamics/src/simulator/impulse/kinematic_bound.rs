@@ -56,6 +56,13 @@ impl KinematicPath {
             Path::Translation(Signal::Harmonic { amplitude, frequency, .. }) => {
                 harmonic_bounds(amplitude.dot(d).abs(), TAU * frequency.abs(), v.dot(d))
             }
+            // A point at a lever r has the acceleration |α| r + ω² r at most.
+            Path::Tilt { swing, frequency, second, .. } => {
+                let (rate, r) = (TAU * frequency.abs(), second.abs());
+                let turning = swing.length() * rate * rate * (1.0 + 4.0 * r);
+                let a = 0.5 * lever * (turning + self.spin * self.spin);
+                [MotionBound { a: 0.0, b: lever * self.spin }, MotionBound { a, b: rotation }]
+            }
             Path::Translation(_) | Path::Keyframes(_) => {
                 [MotionBound { a: 0.0, b: self.speed + lever * self.spin }; 2]
             }
@@ -75,6 +82,9 @@ fn max_speeds(path: &Path) -> (f64, f64) {
         Path::Surface { .. } | Path::Translation(Signal::Constant(_)) => (0.0, 0.0),
         Path::Harmonic { amplitude, swing, frequency, .. } => {
             (amplitude.length() * TAU * frequency.abs(), swing.length() * TAU * frequency.abs())
+        }
+        Path::Tilt { swing, frequency, second, .. } => {
+            (0.0, swing.length() * TAU * frequency.abs() * (1.0 + 2.0 * second.abs()))
         }
         Path::Circuit { cosine, sine, frequency, .. } => {
             (cosine.length().hypot(sine.length()) * TAU * frequency.abs(), 0.0)
@@ -122,7 +132,7 @@ mod tests {
         /// Impulse test 21: no path exceeds its bounds, whatever the phase, direction and time.
         #[test]
         fn no_path_exceeds_its_bounds(
-            kind in 0..5usize, t in 0.0..3.0f64, s in 1e-3..2.0f64, d in prop::array::uniform3(-1.0..1.0f64),
+            kind in 0..6usize, t in 0.0..3.0f64, s in 1e-3..2.0f64, d in prop::array::uniform3(-1.0..1.0f64),
             p in prop::array::uniform3(-1.0..1.0f64), a in prop::array::uniform3(-0.5..0.5f64),
             b in prop::array::uniform3(-0.5..0.5f64), frequency in 0.1..3.0f64, phase in 0.0..6.0f64,
         ) {
@@ -134,6 +144,7 @@ mod tests {
                 0 => Path::Steady { velocity: a, angular_velocity: b },
                 1 => Path::Harmonic { amplitude: a, swing: b, frequency, phase },
                 2 => Path::Circuit { cosine: a, sine: b, frequency, phase },
+                4 => Path::Tilt { swing: b, frequency, phase, second: a.x, second_phase: a.y },
                 3 => Path::Translation(Signal::Harmonic { mean: b, amplitude: a, frequency, phase }),
                 _ => Path::Keyframes(vec![(0.0, start), (1.0, Pose::new(DQuat::from_scaled_axis(b), a)), (2.5, start)]),
             };
