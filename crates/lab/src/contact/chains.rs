@@ -41,18 +41,17 @@ fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {
     let mut world = World::default();
     let count = 2 + random.index(8);
     let (hung, floor, friction) = (random.chance(0.6), random.chance(0.5), random.chance(0.5));
-    if floor {
-        let height = random.range(0.2, 1.5);
-        world.add_body(Body::fixed().with_shape(Shape::half_space(DVec3::Z)?).at(0.0, 0.0, -height))?;
-    }
-    let (mut above, mut at, mut scale) = (None, DVec3::ZERO, 0.0);
+    let height = random.range(0.2, 1.5);
+    let (mut above, mut at, mut scale, mut lowest) = (None, DVec3::ZERO, 0.0, 0.0_f64);
     let (mut joints, mut reach) = (Vec::new(), 0.0);
     for _ in 0..count {
         let length = random.log_range(0.1, 0.5);
         let direction = DVec3::new(1.0, random.range(-0.5, 0.5), random.range(-0.5, 0.5)).normalize();
         let body = Body::dynamic().position(at + 0.5 * length * direction).can_sleep(false);
         let body = if floor {
-            let rod = Shape::capsule(0.05 * length + 0.01, 0.3 * length)?;
+            let radius = 0.05 * length + 0.01;
+            lowest = lowest.min(at.z.min(at.z + length * direction.z) - radius);
+            let rod = Shape::capsule(radius, 0.3 * length)?;
             body.orientation(DQuat::from_rotation_arc(DVec3::Z, direction)).density(500.0).with_shape(rod)
         } else {
             let mass = random.log_range(0.1, 4.0);
@@ -75,6 +74,10 @@ fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {
         }
         (above, at, reach) = (Some(id), at + length * direction, reach + length);
         scale += world.body(id)?.inertia().mass() * G * reach;
+    }
+    if floor {
+        let ground = Body::fixed().with_shape(Shape::half_space(DVec3::Z)?);
+        world.add_body(ground.at(0.0, 0.0, lowest - height))?;
     }
     let mut simulator = setup.simulator()?;
     let start = world.readout().energy();

@@ -62,7 +62,7 @@ impl Realtime {
             return;
         }
         for group in &mut joint_groups.groups {
-            group.external = group.moved;
+            (group.external, group.grounded) = (group.moved, false);
         }
         for (_, pair) in contact_graph.near() {
             let [a, b] = pair.bodies;
@@ -72,8 +72,10 @@ impl Realtime {
                     continue;
                 }
                 let fixed = sim_bodies.body(other).is_none_or(|body| body.status == Status::Fixed);
-                joint_groups.groups[group as usize].external |=
-                    pair.bouncy || !(fixed || joint_groups.of(other) == group);
+                let external = pair.bouncy || !(fixed || joint_groups.of(other) == group);
+                let group = &mut joint_groups.groups[group as usize];
+                group.external |= external;
+                group.grounded |= fixed;
             }
         }
         for group in &mut joint_groups.groups {
@@ -118,7 +120,7 @@ impl Realtime {
         let inertia = world.bodies().inertia(Status::Dynamic);
         let motion = world.bodies().motion(Status::Dynamic);
         let at_rest = RigidMotion::default();
-        let mean = if group.anchored {
+        let mean = if group.anchored || group.grounded {
             at_rest
         } else {
             RigidMotion::of(bodies.clone().map(|index| (&motion[index], &inertia[index])))

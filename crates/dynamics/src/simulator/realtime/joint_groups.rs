@@ -15,6 +15,8 @@ pub(super) struct JointGroup {
     pub anchored: bool,
     /// Whether a joint connects it to a kinematic body.
     pub moved: bool,
+    /// Whether it is in contact with a static body.
+    pub grounded: bool,
     /// Whether it is in contact with another body that moves, or may bounce.
     pub external: bool,
     /// ΔK − Σ (F·Δx + τ·Δθ) and K after the present step, J.
