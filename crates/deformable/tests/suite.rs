@@ -1,0 +1,1 @@
+//! Tests of what a user of the crate sees.
