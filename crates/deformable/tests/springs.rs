@@ -300,6 +300,7 @@ fn altitude_springs_prevent_inversion() {
             system.step(1e-3).unwrap();
             lowest = lowest.min(system.position()[3].z);
         }
+        println!("apex {:?}", system.position()[3]);
         (lowest, system.position()[3].z)
     };
     assert!(run(0.0).0 < 0.0);

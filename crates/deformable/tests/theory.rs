@@ -18,7 +18,7 @@ fn settle(system: &mut DeformableSystem, h: f64, steps: usize) {
 /// Deflection w = q l⁴/(8 B) of a clamped rod under its weight, small; first order or better in the edge length.
 #[test]
 fn cantilever_rod_bends_as_beam_theory_says() {
-    let (length, line, bending) = (0.2_f64, 1e-3, 1e-4);
+    let (length, line, bending) = (0.2_f64, 1e-4, 1e-4);
     let expected = line * 9.81 * length.powi(4) / (8.0 * bending);
     let mut errors = Vec::new();
     for n in [10_u32, 20, 40] {
@@ -178,8 +178,6 @@ fn falling_sheet_reaches_its_terminal_speed() {
     settle(&mut system, 0.02, 200);
     let expected = (2.0 * cloth.areal_density * 9.81 / (1.225 * 1.2)).sqrt();
     let speed = -system.velocity()[14].z;
-    let (x, v) = (system.position(), system.velocity());
-    println!("{:?} {:?} {:?}", v[0], v[35], (x[0], x[5], x[35], x[14]));
     assert!((speed / expected - 1.0).abs() < 1e-3, "{speed} {expected}");
 }
 

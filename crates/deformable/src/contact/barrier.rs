@@ -31,10 +31,12 @@ pub(crate) struct Contact {
     pub weights: [f64; 4],
     /// From the second feature to the first.
     pub normal: DVec3,
-    /// δ, m.
+    /// δ − ξ, m: distance beyond the floor that is never reached.
     pub distance: f64,
-    /// d̂, m.
+    /// d̂ − ξ, m.
     pub range: f64,
+    /// ξ, m.
+    pub floor: f64,
     /// Factor of the barrier in the potential of the step, kg.
     pub scale: f64,
     /// Coefficient of friction.

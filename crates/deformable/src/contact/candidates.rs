@@ -25,6 +25,23 @@ pub(crate) struct Surface {
     pub rigid: Vec<bool>,
 }
 
+/// Two features that may come near each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub kind: FeaturePair,
+    pub points: [u32; 4],
+    /// d̂, m: smaller for neighbours of a fine mesh, which are near each other at rest.
+    pub range: f64,
+    /// ξ, m: the distance that is never reached.
+    pub floor: f64,
+}
+
+impl Candidate {
+    const fn new(kind: FeaturePair, points: [u32; 4]) -> Self {
+        Self { kind, points, range: 0.0, floor: 0.0 }
+    }
+}
+
 /// Search structure, kept between steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Candidates {
@@ -33,9 +50,9 @@ pub(crate) struct Candidates {
     corners: Tree,
     low: Vec<DVec3>,
     high: Vec<DVec3>,
-    found: Vec<Vec<(FeaturePair, [u32; 4])>>,
+    found: Vec<Vec<Candidate>>,
     /// Pairs, in an order that depends on the surface and the boxes only.
-    pub pairs: Vec<(FeaturePair, [u32; 4])>,
+    pub pairs: Vec<Candidate>,
     /// Searches so far.
     pub searches: u64,
 }
@@ -123,7 +140,7 @@ impl Candidates {
         &self,
         surface: &Surface,
         (first, end, bounds): (usize, usize, Box32),
-        pairs: &mut Vec<(FeaturePair, [u32; 4])>,
+        pairs: &mut Vec<Candidate>,
     ) {
         self.faces.query(&bounds, 0, |from, to| {
             for i in first..end {
@@ -134,7 +151,7 @@ impl Candidates {
                     let p = surface.corners[self.corners.order[i] as usize];
                     let [a, b, c] = surface.triangles[self.faces.order[j] as usize];
                     if p != a && p != b && p != c && surface.may_touch(p, a) {
-                        pairs.push((FeaturePair::VertexFace, [p, a, b, c]));
+                        pairs.push(Candidate::new(FeaturePair::VertexFace, [p, a, b, c]));
                     }
                 }
             }
@@ -145,7 +162,7 @@ impl Candidates {
         &self,
         surface: &Surface,
         (first, end, bounds): (usize, usize, Box32),
-        pairs: &mut Vec<(FeaturePair, [u32; 4])>,
+        pairs: &mut Vec<Candidate>,
     ) {
         debug_assert!(end - first <= LEAF);
         self.edges.query(&bounds, first, |from, to| {
@@ -157,7 +174,7 @@ impl Candidates {
                     let [a, b] = surface.edges[self.edges.order[i] as usize];
                     let [c, d] = surface.edges[self.edges.order[j] as usize];
                     if a != c && a != d && b != c && b != d && surface.may_touch(a, c) {
-                        pairs.push((FeaturePair::EdgeEdge, [a, b, c, d]));
+                        pairs.push(Candidate::new(FeaturePair::EdgeEdge, [a, b, c, d]));
                     }
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! Points move on straight lines x + t p. With the unit vector n between the nearest points at t, all pairs (i, j) of points of
 //! the two features have n·(x_i − x_j) ≥ δ; as long as none of these reaches zero n separates the features. Each is linear in t,
-//! so the time at which the first has shrunk to a tenth is a step that is free of contact. So is 0.9 δ/l with l the
+//! so the time at which the first has shrunk to a tenth (of its excess over the floor) is a step that is free of contact. So is 0.9 (δ − floor)/l with l the
 //! largest relative displacement (additive advancement, Li et al. 2021); the larger of the two is taken. The advance ends where
 //! the distance is below a tenth of that at the start.
 
@@ -14,20 +14,22 @@ use super::distance::nearest;
 /// Part of the distance that remains.
 const KEEP: f64 = 0.1;
 
-/// Four points and their displacements ⇒ part of the displacement, at most `limit`, up to which the features keep a distance.
+/// Four points and their displacements ⇒ part of the displacement, at most `limit`, up to which the features keep more than
+/// the distance `floor` (0 or more, less than that at the start).
 ///
 /// ```
 /// use glam::DVec3;
 /// use rattleback_deformable::contact::{FeaturePair, conservative_time_of_impact};
 /// let x = [DVec3::Z, DVec3::new(-1.0, -1.0, 0.0), DVec3::new(2.0, 0.0, 0.0), DVec3::new(0.0, 2.0, 0.0)];
 /// let fall = [-2.0 * DVec3::Z, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-/// let t = conservative_time_of_impact(FeaturePair::VertexFace, &x, &fall, 1.0);
+/// let t = conservative_time_of_impact(FeaturePair::VertexFace, &x, &fall, 0.0, 1.0);
 /// assert!(t > 0.4 && t < 0.5);
 /// ```
 pub fn conservative_time_of_impact(
     kind: FeaturePair,
     x: &[DVec3; 4],
     displacement: &[DVec3; 4],
+    floor: f64,
     limit: f64,
 ) -> f64 {
     let mean = 0.25 * (displacement[0] + displacement[1] + displacement[2] + displacement[3]);
@@ -44,13 +46,13 @@ pub fn conservative_time_of_impact(
     let mut at = *x;
     let mut delta = nearest(kind, &at).offset;
     let mut distance = delta.length();
-    if distance > way * limit {
+    if distance - floor > way * limit {
         return limit;
     }
-    let goal = KEEP * distance;
+    let goal = floor + KEEP * (distance - floor);
     let mut t = 0.0;
     for _ in 0..200 {
-        if !(distance > 0.0) {
+        if !(distance > floor) {
             return t;
         }
         let n = delta / distance;
@@ -59,11 +61,11 @@ pub fn conservative_time_of_impact(
             for &j in second {
                 let closing = n.dot(p[j] - p[i]);
                 if closing > 0.0 {
-                    free = f64::min(free, n.dot(at[i] - at[j]) / closing);
+                    free = f64::min(free, (n.dot(at[i] - at[j]) - floor) / closing);
                 }
             }
         }
-        let step = (1.0 - KEEP) * free.max(distance / way);
+        let step = (1.0 - KEEP) * free.max((distance - floor) / way);
         if t + step >= limit {
             return limit;
         }

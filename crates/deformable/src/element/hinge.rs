@@ -1,7 +1,7 @@
 //! Bending of a surface along an edge.
 //!
 //! Triangles (x₂, x₀, x₁) and (x₃, x₁, x₀) share the edge e = x₁ − x₀. With the area vectors a = (x₀ − x₂) × (x₁ − x₂) and
-//! b = (x₁ − x₃) × (x₀ − x₃) the bending angle is θ = atan2((a × b)·ê, a·b), zero if flat, and E = ½ k (θ − θ₀)². A plate of
+//! b = (x₁ − x₃) × (x₀ − x₃) the bending angle is θ = atan2((b × a)·ê, a·b), zero if flat, and E = ½ k (θ − θ₀)². A plate of
 //! bending stiffness B (N m) has k = 3 B e²/A, A the area of both triangles (Grinspun et al. 2003). The gradient (Bridson et al.
 //! 2003):
 //! ∂θ/∂x₂ = |e| a/a², ∂θ/∂x₃ = |e| b/b²,
@@ -34,7 +34,7 @@ pub(crate) fn angle(x: &[DVec3; 4]) -> f64 {
     let a = (x[0] - x[2]).cross(x[1] - x[2]);
     let b = (x[1] - x[3]).cross(x[0] - x[3]);
     let e = (x[1] - x[0]).normalize_or_zero();
-    a.cross(b).dot(e).atan2(a.dot(b))
+    b.cross(a).dot(e).atan2(a.dot(b))
 }
 
 /// Four points ⇒ ∇θ.

@@ -11,7 +11,7 @@ use glam::DVec3;
 use super::Workspace;
 use crate::contact::FeaturePair;
 use crate::contact::barrier::{Contact, Friction, barrier};
-use crate::contact::candidates::{Candidates, Surface};
+use crate::contact::candidates::{Candidate, Candidates, Surface};
 use crate::contact::conservative_time_of_impact;
 use crate::contact::distance::nearest;
 use crate::system::{DeformableSystem, State, SurfacePoint, place};
@@ -29,6 +29,9 @@ pub(super) struct Problem<'s> {
     /// Length in the potential: h, or 2h/3.
     pub s: f64,
 }
+
+/// Part of the activation distance that surfaces never come nearer than: far above rounding.
+const FLOOR: f64 = 0.05;
 
 /// Pairs per piece of a loop over candidates.
 const PIECE: usize = 256;
@@ -58,36 +61,54 @@ impl<'s> Problem<'s> {
     }
 
     /// A candidate at the given places ⇒ contact, if it is within the activation distance.
-    fn contact(&self, kind: FeaturePair, points: [u32; 4], at: &[DVec3]) -> Option<Contact> {
-        let range = self.state.settings.contact_distance;
+    fn contact(&self, candidate: &Candidate, at: &[DVec3]) -> Option<Contact> {
+        let &Candidate { kind, points, range, floor } = candidate;
         let near = nearest(kind, &points.map(|p| at[p as usize]));
         let squared = near.offset.length_squared();
         if squared >= range * range {
             return None;
         }
         let distance = squared.sqrt();
-        let [first, second] = [points[0] as usize, points[3] as usize];
-        let mut own = range;
-        if self.surface.group[first] == self.surface.group[second] {
-            // Neighbours of a fine mesh are near each other at rest; they are at rest then.
-            let rest = nearest(kind, &points.map(|p| self.point_rest[p as usize])).offset.length();
-            own = range.min(0.5 * rest);
-            if distance >= own {
-                return None;
-            }
-        }
         let mass = |side: &[u32]| side.iter().map(|&p| self.point_mass[p as usize]).sum::<f64>() / side.len() as f64;
         let split = if kind == FeaturePair::VertexFace { 1 } else { 2 };
         let lighter = mass(&points[..split]).min(mass(&points[split..]));
+        let [first, second] = [points[0] as usize, points[3] as usize];
         Some(Contact {
             points,
             weights: near.weights,
             normal: near.offset / distance,
-            distance,
-            range: own,
+            distance: distance - floor,
+            range: range - floor,
+            floor,
             scale: self.state.settings.barrier_stiffness * lighter,
             friction: (self.point_friction[first] * self.point_friction[second]).sqrt(),
         })
+    }
+
+    /// Activation distance and floor of candidates, from the places at the start of the step and at rest.
+    ///
+    /// Pairs start above their floor, or it is half the distance they start with. Features in one place cannot be kept apart and
+    /// are left out.
+    pub fn limit(&self, candidates: &mut Candidates, start: &[DVec3]) {
+        let range = self.state.settings.contact_distance;
+        let surface = self.surface;
+        rattleback_numerics::team::each_piece(self.state.settings.threads, &mut candidates.pairs, PIECE, |_, pairs| {
+            for pair in pairs {
+                let distance = |x: &[DVec3]| nearest(pair.kind, &pair.points.map(|p| x[p as usize])).offset.length();
+                let from = distance(start);
+                pair.range = range;
+                let [first, second] = [pair.points[0] as usize, pair.points[3] as usize];
+                if surface.group[first] == surface.group[second] {
+                    pair.range = range.min(0.5 * distance(self.point_rest));
+                }
+                let floor = FLOOR * pair.range;
+                pair.floor = if from > floor { floor } else { 0.5 * from };
+                if !(from > 1e-14) {
+                    pair.range = 0.0;
+                }
+            }
+        });
+        candidates.pairs.retain(|pair| pair.range > 0.0);
     }
 
     /// All contacts at the given places, in the order of the candidates, then planes.
@@ -101,8 +122,8 @@ impl<'s> Problem<'s> {
         rattleback_numerics::team::each(self.state.settings.threads, found, |piece, contacts| {
             contacts.clear();
             let end = candidates.pairs.len().min((piece + 1) * PIECE);
-            for &(kind, points) in &candidates.pairs[piece * PIECE..end] {
-                contacts.extend(self.contact(kind, points, at));
+            for candidate in &candidates.pairs[piece * PIECE..end] {
+                contacts.extend(self.contact(candidate, at));
             }
         });
         for contacts in &*found {
@@ -120,6 +141,7 @@ impl<'s> Problem<'s> {
                         normal: plane.normal,
                         distance,
                         range,
+                        floor: 0.0,
                         scale: self.state.settings.barrier_stiffness * self.point_mass[k],
                         friction: (plane.friction * self.point_friction[k]).sqrt(),
                     });
@@ -138,9 +160,9 @@ impl<'s> Problem<'s> {
         times.resize(pieces, 1.0);
         rattleback_numerics::team::each(self.state.settings.threads, times, |piece, time| {
             let end = candidates.pairs.len().min((piece + 1) * PIECE);
-            for &(kind, points) in &candidates.pairs[piece * PIECE..end] {
+            for &Candidate { kind, points, floor, .. } in &candidates.pairs[piece * PIECE..end] {
                 let (x, p) = (points.map(|p| at[p as usize]), points.map(|p| displacement[p as usize]));
-                *time = time.min(conservative_time_of_impact(kind, &x, &p, *time));
+                *time = time.min(conservative_time_of_impact(kind, &x, &p, floor, *time));
             }
         });
         let mut time = times.iter().copied().fold(1.0, f64::min);
@@ -165,9 +187,9 @@ impl<'s> Problem<'s> {
             self.place(displacement, moved);
             let mut factor = vec![1.0_f64; displacement.len()];
             let mut hit = false;
-            for &(kind, points) in &candidates.pairs {
+            for &Candidate { kind, points, floor, .. } in &candidates.pairs {
                 let (x, p) = (points.map(|p| at[p as usize]), points.map(|p| moved[p as usize]));
-                let time = conservative_time_of_impact(kind, &x, &p, 1.0);
+                let time = conservative_time_of_impact(kind, &x, &p, floor, 1.0);
                 if time < 1.0 {
                     hit = true;
                     for p in points {

@@ -92,6 +92,7 @@ impl DeformableSystem {
         let problem = Problem::new(self, h, s);
         let report = problem.minimize(&mut work, &mut candidates);
         let impulses = problem.impulses(&work);
+        let excess = problem.excess(&work);
         self.candidates = candidates;
         // Velocities of the formula that the potential belongs to.
         let model = &self.state.model;
@@ -103,6 +104,9 @@ impl DeformableSystem {
                 }
                 _ => (work.x[i] - work.start[i]) / h,
             };
+            if !model.pinned[i] && !self.state.axis[i] {
+                v[i] -= excess[self.state.group[i] as usize];
+            }
         }
         let (mut x0, mut v0, _) = work.before.take().unwrap_or_default();
         x0.clone_from(&model.position);
@@ -171,7 +175,7 @@ impl Problem<'_> {
         let mut moved = std::mem::take(&mut work.points_trial);
         self.place(&work.x, &mut points);
         work.points_start.clone_from(&points);
-        self.search(candidates, &points, &direction, &mut moved);
+        self.search(candidates, &points, &direction, (&work.points_start, &mut moved));
         let mut contacts = std::mem::take(&mut work.contacts);
         self.contacts(candidates, &points, &mut work.found, &mut contacts);
         let mut friction = std::mem::take(&mut work.friction);
@@ -237,7 +241,7 @@ impl Problem<'_> {
             self.place(&direction, &mut moved);
             let ahead: Vec<DVec3> = points.iter().zip(&moved).map(|(x, p)| *x + *p).collect();
             if self.contact_on() && !candidates.contains(&ahead) {
-                self.search(candidates, &points, &direction, &mut moved);
+                self.search(candidates, &points, &direction, (&work.points_start, &mut moved));
                 self.place(&direction, &mut moved);
             }
             let mut t = self.time_of_impact(candidates, &points, &moved, &mut times);
@@ -276,7 +280,7 @@ impl Problem<'_> {
         report.targets_reached = (0..n).all(|i| !model.pinned[i] || work.x[i] == state.target[i] || work.x[i].distance(state.target[i]) <= 1e-12 * (1.0 + state.target[i].length()));
         report.candidates = candidates.pairs.len();
         report.contacts = contacts.len();
-        report.smallest_distance = contacts.iter().map(|c| c.distance).fold(f64::INFINITY, f64::min);
+        report.smallest_distance = contacts.iter().map(|c| c.distance + c.floor).fold(f64::INFINITY, f64::min);
         work.contacts = contacts;
         work.trial_contacts = trial_contacts;
         work.direction = direction;
@@ -293,7 +297,7 @@ impl Problem<'_> {
         candidates: &mut crate::contact::candidates::Candidates,
         at: &[DVec3],
         direction: &[DVec3],
-        moved: &mut Vec<DVec3>,
+        (start, moved): (&[DVec3], &mut Vec<DVec3>),
     ) {
         if !self.contact_on() {
             return;
@@ -306,11 +310,7 @@ impl Problem<'_> {
         let margin = range + settings.gravity.length() * self.h * self.h + 0.1 * longest;
         let ends: Vec<DVec3> = at.iter().zip(&*moved).map(|(x, p)| *x + *p).collect();
         candidates.search(settings.threads, self.surface, [at, &ends], margin, range);
-        // Features in one place, at rest or by input: nothing can keep them apart.
-        candidates.pairs.retain(|&(kind, points)| {
-            let d = crate::contact::distance::nearest(kind, &points.map(|p| at[p as usize])).offset;
-            d.length_squared() > 1e-28
-        });
+        self.limit(candidates, start);
     }
 
     /// Gradient and matrix at `work.x` ⇒ rank-one terms.
@@ -382,6 +382,48 @@ impl Problem<'_> {
                 None => out.push((v, weight * w)),
             });
         }
+    }
+
+    /// Velocity of each group that its forces at the end do not account for: the residual of the iteration.
+    ///
+    /// Forces of elements sum to zero over a group, so that Σ ∂P/∂x is inertia plus contacts, friction, drag, attachments and gas. Taken
+    /// from the velocities of a group without pinned vertices, momentum is that of the forces to rounding, however far the
+    /// iteration has converged.
+    fn excess(&self, work: &Workspace) -> Vec<DVec3> {
+        let (state, model) = (self.state, &self.state.model);
+        let groups = state.friction.len();
+        let (mut sum, mut mass, mut pinned) = (vec![DVec3::ZERO; groups], vec![0.0; groups], vec![false; groups]);
+        for i in (0..model.len()).filter(|&i| !state.axis[i]) {
+            let group = state.group[i] as usize;
+            sum[group] += model.mass[i] * (work.x[i] - work.predicted[i]);
+            mass[group] += model.mass[i];
+            pinned[group] |= model.pinned[i];
+            if let Some(air) = &state.air {
+                let d = work.x[i] - work.start[i] - self.h * air.velocity;
+                sum[group] += self.s * self.s / self.h * (work.drag[i] * d);
+            }
+        }
+        let mut add = |points: &[u32; 4], weights: &[f64; 4], gradient: DVec3| {
+            for (&p, &w) in points.iter().zip(weights) {
+                sum[self.surface.group[p as usize] as usize] += w * gradient;
+            }
+        };
+        for c in &work.contacts {
+            add(&c.points, &c.weights, c.scale * barrier(c.distance, c.range)[1] * c.normal);
+        }
+        for f in &work.friction {
+            add(&f.points, &f.weights, f.evaluate(relative(f, &work.points, &work.points_start)).1);
+        }
+        for a in &state.attachments {
+            let f = self.s * self.s * a.stiffness * (work.x[a.vertex as usize] - anchor(state, a, &work.x));
+            sum[state.group[a.vertex as usize] as usize] += f;
+            match a.anchor {
+                Anchor::Point(_) => {}
+                Anchor::Vertex(v) => sum[state.group[v as usize] as usize] -= f,
+                Anchor::Body(b, _) => sum[state.group[state.bodies[b as usize].first as usize] as usize] -= f,
+            }
+        }
+        (0..groups).map(|g| if pinned[g] { DVec3::ZERO } else { sum[g] / (self.s * mass[g]) }).collect()
     }
 
     /// [impulse, moment about the origin] on each rigid body at the end of the step.
