@@ -11,7 +11,12 @@ use rattleback_geometry::{Pose, TriangleMesh, generate};
 type Run = Result<(), Box<dyn std::error::Error>>;
 
 /// n × n cloth held at two corners, `steps` at 1/60 s ⇒ median time per step, s, and linear iterations per step.
-fn hanging(n: usize, method: Method, threads: usize, steps: usize) -> Result<(f64, f64), Box<dyn std::error::Error>> {
+fn hanging(
+    n: usize,
+    method: Method,
+    threads: usize,
+    steps: usize,
+) -> Result<(f64, f64), Box<dyn std::error::Error>> {
     let settings = Settings {
         method,
         threads,
@@ -39,11 +44,17 @@ fn hanging(n: usize, method: Method, threads: usize, steps: usize) -> Result<(f6
 
 /// 50 × 50 cloth that falls over a ball and onto itself on the floor.
 fn contact(threads: usize) -> Run {
-    let settings =
-        Settings { threads, max_iterations: 4, tolerance: 2e-2, linear_tolerance: 1e-2, ..Settings::default() };
+    let settings = Settings {
+        threads,
+        max_iterations: 4,
+        tolerance: 2e-2,
+        linear_tolerance: 1e-2,
+        ..Settings::default()
+    };
     let mut system = DeformableSystem::new(settings);
     let unit = generate::icosphere(3)?;
-    let ball = TriangleMesh::new(unit.vertices().iter().map(|&p| 0.15 * p).collect(), unit.triangles().to_vec())?;
+    let ball =
+        TriangleMesh::new(unit.vertices().iter().map(|&p| 0.15 * p).collect(), unit.triangles().to_vec())?;
     system.add_rigid(&ball, &Pose::at(DVec3::Z * 0.15), 1.0, RigidStatus::Fixed, 0.3)?;
     system.add_plane(DVec3::Z, -0.01, 0.3)?;
     system.add(&Cloth::default().grid(50, 50, 0.02)?.transformed(&Pose::at(DVec3::new(0.02, 0.01, 0.35))))?;
@@ -75,7 +86,10 @@ fn main() -> Run {
         for threads in [1, 2] {
             for method in [Method::LinearImplicit, Method::Newton] {
                 let (time, linear) = hanging(100, method, threads, 21)?;
-                println!("10⁴ vertices, {method:?}, {threads} threads: {:.2} ms, {linear:.0} linear iterations", 1e3 * time);
+                println!(
+                    "10⁴ vertices, {method:?}, {threads} threads: {:.2} ms, {linear:.0} linear iterations",
+                    1e3 * time
+                );
             }
         }
     }
@@ -87,7 +101,11 @@ fn main() -> Run {
     if what == "all" || what == "growth" {
         for (n, steps) in [(32, 101), (100, 21), (316, 5)] {
             let (time, linear) = hanging(n, Method::Newton, 1, steps)?;
-            println!("{} vertices: {:.2} µs per vertex, {linear:.0} linear iterations", n * n, 1e6 * time / (n * n) as f64);
+            println!(
+                "{} vertices: {:.2} µs per vertex, {linear:.0} linear iterations",
+                n * n,
+                1e6 * time / (n * n) as f64
+            );
         }
     }
     Ok(())

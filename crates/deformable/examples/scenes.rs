@@ -26,9 +26,15 @@ fn cuboid(half: DVec3) -> Result<TriangleMesh, Box<dyn std::error::Error>> {
 }
 
 /// Runs for some seconds; `drive` is called before each step with the time.
-fn run(name: &str, mut system: DeformableSystem, seconds: f64, mut drive: impl FnMut(&mut DeformableSystem, f64)) -> Run {
+fn run(
+    name: &str,
+    mut system: DeformableSystem,
+    seconds: f64,
+    mut drive: impl FnMut(&mut DeformableSystem, f64),
+) -> Run {
     let steps = (seconds / STEP).round() as usize;
-    let (mut crossings, mut least, mut iterations, mut linear, mut contacts, mut missed) = (0, f64::INFINITY, 0, 0, 0, 0);
+    let (mut crossings, mut least, mut iterations, mut linear, mut contacts, mut missed) =
+        (0, f64::INFINITY, 0, 0, 0, 0);
     let mut spent = 0.0;
     let (mut highest, before) = (f64::MIN, system.energies().total());
     for _ in 0..steps {
@@ -82,18 +88,31 @@ fn flag(seconds: f64) -> Run {
 
 fn tablecloth(seconds: f64) -> Run {
     let mut system = DeformableSystem::new(settings());
-    system.add_rigid(&cuboid(DVec3::new(0.25, 0.25, 0.02))?, &Pose::at(DVec3::Z * 0.4), 1.0, RigidStatus::Fixed, 0.5)?;
+    system.add_rigid(
+        &cuboid(DVec3::new(0.25, 0.25, 0.02))?,
+        &Pose::at(DVec3::Z * 0.4),
+        1.0,
+        RigidStatus::Fixed,
+        0.5,
+    )?;
     system.add_plane(DVec3::Z, 0.0, 0.5)?;
     system.add(&Cloth::default().grid(31, 31, 0.03)?.transformed(&Pose::at(DVec3::new(0.01, 0.02, 0.45))))?;
     run("tablecloth", system, seconds, |_, _| ())
 }
 
 fn knot(seconds: f64) -> Run {
-    let mut system = DeformableSystem::new(Settings { contact_distance: 4e-3, gravity: DVec3::ZERO, ..settings() });
+    let mut system =
+        DeformableSystem::new(Settings { contact_distance: 4e-3, gravity: DVec3::ZERO, ..settings() });
     // A trefoil, opened, with two long ends.
     let n = 160;
     let mut curve: Vec<DVec3> = Vec::new();
-    let at = |t: f64| 0.05 * DVec3::new(t.sin() + 2.0 * (2.0 * t).sin(), t.cos() - 2.0 * (2.0 * t).cos(), -1.2 * (3.0 * t).sin());
+    let at = |t: f64| {
+        0.05 * DVec3::new(
+            t.sin() + 2.0 * (2.0 * t).sin(),
+            t.cos() - 2.0 * (2.0 * t).cos(),
+            -1.2 * (3.0 * t).sin(),
+        )
+    };
     let (a, b) = (0.35, std::f64::consts::TAU - 0.35 + 0.0);
     let (first, last) = (at(a), at(b));
     let away = |p: DVec3, q: DVec3| (p - q).normalize_or(DVec3::X);
@@ -107,7 +126,8 @@ fn knot(seconds: f64) -> Run {
     for i in 1..=20 {
         curve.push(last + 0.012 * f64::from(i) * db);
     }
-    let mut rope: Deformable = Strand { linear_density: 0.02, stretch: 500.0, bending: 1e-4, damping: 1e-2 }.curve(&curve)?;
+    let mut rope: Deformable =
+        Strand { linear_density: 0.02, stretch: 500.0, bending: 1e-4, damping: 1e-2 }.curve(&curve)?;
     // At rest it is straight.
     for rod in &mut rope.rods {
         rod.rest = 0.0;
@@ -184,7 +204,8 @@ fn hair(seconds: f64, strands: u32) -> Run {
                 out * (0.103 + 0.006 * s) + curl.min(0.003) * (u * phase.cos() + w * phase.sin())
             })
             .collect();
-        let mut strand = Strand { linear_density: 2e-4, stretch: 10.0, bending: 1e-8, damping: 5e-3 }.curve(&curve)?;
+        let mut strand =
+            Strand { linear_density: 2e-4, stretch: 10.0, bending: 1e-8, damping: 5e-3 }.curve(&curve)?;
         strand.pin(0)?;
         strand.pin(1)?;
         let range = system.add(&strand)?;
@@ -209,7 +230,11 @@ fn jelly(seconds: f64) -> Run {
     let cube = solid.mesh(&SolidMesh::lattice([4, 4, 4], DVec3::splat(0.025))?)?;
     for k in 0..4 {
         let shift = 0.01 * f64::from(k % 2);
-        system.add(&cube.clone().transformed(&Pose::at(DVec3::new(shift, shift, 0.052 + 0.103 * f64::from(k)))))?;
+        system.add(&cube.clone().transformed(&Pose::at(DVec3::new(
+            shift,
+            shift,
+            0.052 + 0.103 * f64::from(k),
+        ))))?;
     }
     run("jelly", system, seconds, |_, _| ())
 }
@@ -220,7 +245,13 @@ fn balloon(seconds: f64) -> Run {
     let skin = Cloth { stretch: 300.0, bending: 1e-5, ..Cloth::default() };
     let range = system.add(&skin.surface(&sphere(0.15, 4)?)?.transformed(&Pose::at(DVec3::Z * 0.3)))?;
     system.inflate(range, 300.0, 1e5)?;
-    let weight = system.add_rigid(&cuboid(DVec3::splat(0.08))?, &Pose::at(DVec3::new(0.02, 0.0, 0.7)), 100.0, RigidStatus::Free, 0.4)?;
+    let weight = system.add_rigid(
+        &cuboid(DVec3::splat(0.08))?,
+        &Pose::at(DVec3::new(0.02, 0.0, 0.7)),
+        100.0,
+        RigidStatus::Free,
+        0.4,
+    )?;
     let _ = weight;
     run("balloon", system, seconds, |_, _| ())
 }
@@ -231,15 +262,21 @@ fn net(seconds: f64) -> Run {
     let (n, mesh) = (17_u32, 0.05);
     let index = |i: u32, j: u32| i + n * j;
     let middle = 0.5 * mesh * f64::from(n - 1);
-    let vertices: Vec<DVec3> =
-        (0..n * n).map(|k| DVec3::new(mesh * f64::from(k % n) - middle, mesh * f64::from(k / n) - middle, 0.0)).collect();
+    let vertices: Vec<DVec3> = (0..n * n)
+        .map(|k| DVec3::new(mesh * f64::from(k % n) - middle, mesh * f64::from(k / n) - middle, 0.0))
+        .collect();
     let mut body = Deformable::from_vertices(vertices, vec![2e-3; (n * n) as usize])?;
     for j in 0..n {
         for i in 0..n {
             for (p, q) in [(i + 1, j), (i, j + 1)] {
                 if p < n && q < n {
                     let ends = [index(i, j), index(p, q)];
-                    body.add_spring(rattleback_deformable::element::SpringKind::Structural, ends, 2000.0, 1.0)?;
+                    body.add_spring(
+                        rattleback_deformable::element::SpringKind::Structural,
+                        ends,
+                        2000.0,
+                        1.0,
+                    )?;
                     body.strands.push(ends);
                 }
             }
@@ -252,7 +289,11 @@ fn net(seconds: f64) -> Run {
     }
     system.add(&body)?;
     for k in 0..6 {
-        let place = DVec3::new(0.13 * f64::from(k % 2) - 0.06, 0.13 * f64::from(k / 2 % 2) - 0.07, 0.15 + 0.16 * f64::from(k / 4 + k % 3));
+        let place = DVec3::new(
+            0.13 * f64::from(k % 2) - 0.06,
+            0.13 * f64::from(k / 2 % 2) - 0.07,
+            0.15 + 0.16 * f64::from(k / 4 + k % 3),
+        );
         system.add_rigid(&cuboid(DVec3::splat(0.05))?, &Pose::at(place), 300.0, RigidStatus::Free, 0.4)?;
     }
     run("net", system, seconds, |_, _| ())
@@ -268,7 +309,8 @@ fn trampoline(seconds: f64) -> Run {
         }
     }
     system.add(&cloth)?;
-    let ball = system.add_rigid(&sphere(0.08, 3)?, &Pose::at(DVec3::Z * 0.5), 500.0, RigidStatus::Free, 0.3)?;
+    let ball =
+        system.add_rigid(&sphere(0.08, 3)?, &Pose::at(DVec3::Z * 0.5), 500.0, RigidStatus::Free, 0.3)?;
     let (mut highest, mut last, mut tops) = (f64::MIN, 0.0, Vec::new());
     run("trampoline", system, seconds, |system, _| {
         let z = system.body_pose(ball).unwrap().translation.z;

@@ -96,33 +96,6 @@ impl Plan {
         }
     }
 
-    /// Adds gradients only.
-    pub fn gradient<E: Element<N>, const N: usize>(
-        &self,
-        threads: usize,
-        items: &[E],
-        x: &[DVec3],
-        scale: f64,
-        gradient: &mut [DVec3],
-    ) {
-        let gradient = Shared::new(gradient);
-        for color in &self.colors {
-            spread(threads, color.len(), 1, |range| {
-                for &c in &color[range] {
-                    let first = c as usize * CHUNK;
-                    for item in &items[first..items.len().min(first + CHUNK)] {
-                        let v = item.vertices();
-                        let g = item.gradient(&from_fn(|i| x[v[i] as usize]));
-                        for i in 0..N {
-                            // SAFETY: as in `assemble`.
-                            unsafe { *gradient.get_mut(v[i] as usize) += scale * g[i] };
-                        }
-                    }
-                }
-            });
-        }
-    }
-
     /// Adds the matrices of damping, on one thread.
     pub fn damping_matrix<E: Element<N>, const N: usize>(
         &self,

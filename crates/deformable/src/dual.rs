@@ -12,8 +12,6 @@ pub(crate) trait Real:
 {
     fn of(x: f64) -> Self;
     fn sqrt(self) -> Self;
-    /// Angle of (x, self).
-    fn atan2(self, x: Self) -> Self;
 }
 
 impl Real for f64 {
@@ -22,9 +20,6 @@ impl Real for f64 {
     }
     fn sqrt(self) -> Self {
         Self::sqrt(self)
-    }
-    fn atan2(self, x: Self) -> Self {
-        Self::atan2(self, x)
     }
 }
 
@@ -91,10 +86,6 @@ impl<T: Real, const N: usize> Real for Dual<T, N> {
         let half = T::of(0.5) / a;
         Self { a, d: self.d.map(|d| d * half) }
     }
-    fn atan2(self, x: Self) -> Self {
-        let length = x.a * x.a + self.a * self.a;
-        Self { a: self.a.atan2(x.a), d: from_fn(|i| (self.d[i] * x.a - x.d[i] * self.a) / length) }
-    }
 }
 
 /// Vector of such numbers.
@@ -102,9 +93,6 @@ impl<T: Real, const N: usize> Real for Dual<T, N> {
 pub(crate) struct Vec3<T>(pub [T; 3]);
 
 impl<T: Real> Vec3<T> {
-    pub fn of(v: DVec3) -> Self {
-        Self(v.to_array().map(T::of))
-    }
     pub fn dot(self, o: Self) -> T {
         self.0[0] * o.0[0] + self.0[1] * o.0[1] + self.0[2] * o.0[2]
     }

@@ -25,9 +25,7 @@ mod system;
 
 pub use conjugate_gradients::SolveReport;
 pub use error::DeformableError;
-pub use model::{
-    Cloth, Deformable, Hair, HairKind, MAX_VERTICES, Solid, SolidMesh, SpringCloth, Strand,
-};
+pub use model::{Cloth, Deformable, Hair, HairKind, MAX_VERTICES, Solid, SolidMesh, SpringCloth, Strand};
 pub use rigid::{RigidBody, RigidStatus};
 pub use step::{Method, Settings, StepReport};
 pub use system::{DeformableSystem, Energies};

@@ -4,9 +4,7 @@ use glam::{DMat3, DVec3};
 
 use crate::Deformable;
 use crate::assembly::{self, Plan};
-use crate::element::{
-    Affine, Altitude, Curvature, Element, Hinge, Membrane, RodBend, Spring, Tetrahedron,
-};
+use crate::element::{Affine, Altitude, Curvature, Element, Hinge, Membrane, RodBend, Spring, Tetrahedron};
 use crate::matrix::BlockMatrix;
 
 /// Elements as a step uses them.
@@ -31,13 +29,34 @@ macro_rules! every {
     ($lists:expr, $plans:expr, |$items:ident, $plan:ident| $work:expr) => {{
         let lists = $lists;
         let plans = &$plans.0;
-        { let ($items, $plan) = (&lists.springs, &plans[0]); $work }
-        { let ($items, $plan) = (&lists.altitudes, &plans[1]); $work }
-        { let ($items, $plan) = (&lists.membranes, &plans[2]); $work }
-        { let ($items, $plan) = (&lists.hinges, &plans[3]); $work }
-        { let ($items, $plan) = (&lists.rods, &plans[4]); $work }
-        { let ($items, $plan) = (&lists.tetrahedra, &plans[5]); $work }
-        { let ($items, $plan) = (&lists.affines, &plans[6]); $work }
+        {
+            let ($items, $plan) = (&lists.springs, &plans[0]);
+            $work
+        }
+        {
+            let ($items, $plan) = (&lists.altitudes, &plans[1]);
+            $work
+        }
+        {
+            let ($items, $plan) = (&lists.membranes, &plans[2]);
+            $work
+        }
+        {
+            let ($items, $plan) = (&lists.hinges, &plans[3]);
+            $work
+        }
+        {
+            let ($items, $plan) = (&lists.rods, &plans[4]);
+            $work
+        }
+        {
+            let ($items, $plan) = (&lists.tetrahedra, &plans[5]);
+            $work
+        }
+        {
+            let ($items, $plan) = (&lists.affines, &plans[6]);
+            $work
+        }
     }};
 }
 
@@ -99,11 +118,6 @@ impl Lists {
         every!(self, plans, |items, plan| plan.assemble(threads, items, x, factor, gradient, matrix));
     }
 
-    /// Adds gradients, times a factor.
-    pub fn gradient(&self, plans: &Plans, threads: usize, x: &[DVec3], scale: f64, gradient: &mut [DVec3]) {
-        every!(self, plans, |items, plan| plan.gradient(threads, items, x, scale, gradient));
-    }
-
     /// Σ E, J.
     pub fn energy(&mut self, threads: usize, x: &[DVec3]) -> f64 {
         let mut partial = std::mem::take(&mut self.partial);
@@ -118,10 +132,5 @@ impl Lists {
     /// Adds damping matrices, times a factor.
     pub fn damping_matrix(&self, plans: &Plans, x: &[DVec3], scale: f64, matrix: &mut [DMat3]) {
         every!(self, plans, |items, plan| plan.damping_matrix(items, x, scale, matrix));
-    }
-
-    /// Subtracts damping forces.
-    pub fn damp(&self, x: &[DVec3], velocity: &[DVec3], force: &mut [DVec3]) {
-        every!(self, Plans::default(), |items, _plan| assembly::damp(items, x, velocity, force));
     }
 }

@@ -46,10 +46,6 @@ impl BlockMatrix {
         self.column[first..end].binary_search(&j).map_or(u32::MAX, |k| (first + k) as u32)
     }
 
-    pub fn rows(&self) -> usize {
-        self.diagonal.len()
-    }
-
     /// Row i of A x.
     #[inline(always)]
     pub fn row(&self, i: usize, x: &[DVec3]) -> DVec3 {
@@ -140,8 +136,6 @@ impl Couplings {
     /// Their part of diagonal block i.
     pub fn diagonal(&self, i: usize) -> DMat3 {
         let range = self.by_vertex_start[i] as usize..self.by_vertex_start[i + 1] as usize;
-        self.by_vertex[range]
-            .iter()
-            .fold(DMat3::ZERO, |sum, &(c, w)| sum + self.matrix[c as usize] * (w * w))
+        self.by_vertex[range].iter().fold(DMat3::ZERO, |sum, &(c, w)| sum + self.matrix[c as usize] * (w * w))
     }
 }

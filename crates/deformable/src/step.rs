@@ -170,7 +170,9 @@ impl DeformableSystem {
         self.prepare();
         self.set_driven_targets(h);
         let mut report = match self.state.settings.method {
-            Method::ExplicitEuler | Method::SymplecticEuler | Method::VelocityVerlet => self.explicit_step(h)?,
+            Method::ExplicitEuler | Method::SymplecticEuler | Method::VelocityVerlet => {
+                self.explicit_step(h)?
+            }
             Method::LinearImplicit => self.linear_step(h)?,
             Method::Newton | Method::NewtonBdf2 => self.newton_step(h)?,
         };
@@ -187,7 +189,9 @@ impl DeformableSystem {
             let (x, v) = (&state.model.position[first..first + 4], &state.model.velocity[first..first + 4]);
             let turn = glam::DQuat::from_scaled_axis(h * crate::rigid::angular_velocity(x, v));
             let target: [DVec3; 4] =
-                std::array::from_fn(|k| if k == 0 { x[0] + h * v[0] } else { (turn * x[k]).normalize_or(x[k]) });
+                std::array::from_fn(
+                    |k| if k == 0 { x[0] + h * v[0] } else { (turn * x[k]).normalize_or(x[k]) },
+                );
             state.target[first..first + 4].copy_from_slice(&target);
         }
     }

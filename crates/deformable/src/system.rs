@@ -75,10 +75,8 @@ pub(crate) struct State {
     pub attachments: Vec<Attachment>,
     pub pressures: Vec<Pressure>,
     pub air: Option<Air>,
-    /// Stretch of an edge at which cloth tears; infinite: never.
-    pub tear_stretch: f64,
-    /// Edges that tear.
-    pub tearable: Vec<bool>,
+    /// Stretch of an edge at which cloth tears.
+    pub tear_stretch: Option<f64>,
     /// Whether surfaces were found free of intersections since the last change.
     pub verified: bool,
 }
@@ -175,7 +173,11 @@ impl DeformableSystem {
     ///
     /// # Errors
     /// As [`add`](Self::add), or a coefficient that is negative or not finite.
-    pub fn add_with_friction(&mut self, body: &Deformable, friction: f64) -> Result<Range<usize>, DeformableError> {
+    pub fn add_with_friction(
+        &mut self,
+        body: &Deformable,
+        friction: f64,
+    ) -> Result<Range<usize>, DeformableError> {
         body.validate()?;
         check("friction", friction, friction >= 0.0, "≥ 0")?;
         let range = self.state.model.append(body)?;
@@ -315,15 +317,28 @@ impl DeformableSystem {
     ///
     /// # Errors
     /// Vertices that do not exist, a surface without volume, a pressure below vacuum.
-    pub fn inflate(&mut self, vertices: Range<usize>, gauge: f64, ambient: f64) -> Result<usize, DeformableError> {
+    pub fn inflate(
+        &mut self,
+        vertices: Range<usize>,
+        gauge: f64,
+        ambient: f64,
+    ) -> Result<usize, DeformableError> {
         if vertices.end > self.state.model.len() {
-            return Err(DeformableError::NoSuch { what: "vertex", index: vertices.end, count: self.state.model.len() });
+            return Err(DeformableError::NoSuch {
+                what: "vertex",
+                index: vertices.end,
+                count: self.state.model.len(),
+            });
         }
         check("ambient pressure", ambient, ambient >= 0.0, "≥ 0 Pa")?;
         check("gauge pressure", gauge, ambient == 0.0 || gauge + ambient > 0.0, "above vacuum")?;
         let model = &self.state.model;
-        let triangles: Vec<_> =
-            model.triangles.iter().copied().filter(|t| t.iter().all(|&v| vertices.contains(&(v as usize)))).collect();
+        let triangles: Vec<_> = model
+            .triangles
+            .iter()
+            .copied()
+            .filter(|t| t.iter().all(|&v| vertices.contains(&(v as usize))))
+            .collect();
         let mut pressure = Pressure { triangles, constant: gauge, gas: 0.0, ambient };
         let volume = pressure.volume(&model.position);
         check("enclosed volume", volume, volume > 0.0, "> 0 m³, triangles outwards")?;
@@ -357,7 +372,11 @@ impl DeformableSystem {
 
     pub(crate) fn check_vertex(&self, vertex: usize) -> Result<(), DeformableError> {
         let count = self.state.model.len();
-        if vertex < count { Ok(()) } else { Err(DeformableError::NoSuch { what: "vertex", index: vertex, count }) }
+        if vertex < count {
+            Ok(())
+        } else {
+            Err(DeformableError::NoSuch { what: "vertex", index: vertex, count })
+        }
     }
 
     fn body(&self, index: usize) -> Result<&RigidBody, DeformableError> {
@@ -393,7 +412,12 @@ impl DeformableSystem {
     ///
     /// # Errors
     /// There is no such body, or the velocities are not finite.
-    pub fn set_body_velocity(&mut self, index: usize, velocity: DVec3, angular: DVec3) -> Result<(), DeformableError> {
+    pub fn set_body_velocity(
+        &mut self,
+        index: usize,
+        velocity: DVec3,
+        angular: DVec3,
+    ) -> Result<(), DeformableError> {
         let range = self.unknowns(index)?;
         if !(velocity.is_finite() && angular.is_finite()) {
             return Err(DeformableError::NonFiniteState { what: "velocity", vertex: range.start });
@@ -430,7 +454,9 @@ impl DeformableSystem {
 
     /// Σ m v of all that is free, N s.
     pub fn momentum(&self) -> DVec3 {
-        self.free_points().map(|i| self.state.model.mass[i] * self.state.model.velocity[i]).fold(DVec3::ZERO, |a, b| a + b)
+        self.free_points()
+            .map(|i| self.state.model.mass[i] * self.state.model.velocity[i])
+            .fold(DVec3::ZERO, |a, b| a + b)
     }
 
     /// Σ m x × v of all that is free, about the origin, N m s.
@@ -516,7 +542,8 @@ impl DeformableSystem {
         self.changed = false;
         let state = &self.state;
         let model = &state.model;
-        let mut surface = Surface { triangles: model.triangles.clone(), edges: model.edges(), ..Surface::default() };
+        let mut surface =
+            Surface { triangles: model.triangles.clone(), edges: model.edges(), ..Surface::default() };
         // One surface point per vertex, so that indices agree; axes are points without features.
         self.points = (0..model.len() as u32).map(SurfacePoint::Vertex).collect();
         self.point_mass = model.mass.clone();
@@ -531,7 +558,11 @@ impl DeformableSystem {
             for &local in &body.local {
                 let point = SurfacePoint::Rigid(body.first, local);
                 self.points.push(point);
-                self.point_mass.push(if body.status == RigidStatus::Free { body.mass } else { f64::INFINITY });
+                self.point_mass.push(if body.status == RigidStatus::Free {
+                    body.mass
+                } else {
+                    f64::INFINITY
+                });
                 self.point_rest.push(place(&point, &model.rest));
                 self.point_friction.push(state.friction[group as usize]);
                 surface.group.push(group);
@@ -554,7 +585,10 @@ impl DeformableSystem {
             on_surface[v as usize] = true;
         }
         surface.corners = (0..self.points.len() as u32)
-            .filter(|&p| on_surface[p as usize] || ((p as usize) < model.len() && !state.axis[p as usize] && !surface.rigid[p as usize]))
+            .filter(|&p| {
+                on_surface[p as usize]
+                    || ((p as usize) < model.len() && !state.axis[p as usize] && !surface.rigid[p as usize])
+            })
             .collect();
         let firsts: Vec<u32> = state.bodies.iter().map(|b| b.first).collect();
         surface.corners.retain(|p| on_surface[*p as usize] || !firsts.contains(p));

@@ -43,7 +43,8 @@ fn tablecloth_stays_on_its_table() {
     let table = rattleback_geometry::TriangleMesh::from_soup(&table).unwrap();
     system.add_rigid(&table, &Pose::at(DVec3::Z * 0.3), 1.0, RigidStatus::Fixed, 0.5).unwrap();
     system.add_plane(DVec3::Z, 0.0, 0.5).unwrap();
-    let cloth = Cloth::default().grid(17, 17, 0.05).unwrap().transformed(&Pose::at(DVec3::new(0.01, 0.02, 0.34)));
+    let cloth =
+        Cloth::default().grid(17, 17, 0.05).unwrap().transformed(&Pose::at(DVec3::new(0.01, 0.02, 0.34)));
     let range = system.add(&cloth).unwrap();
     run(&mut system, 1.0 / 60.0, 90);
     let x = &system.position()[range];
@@ -72,7 +73,9 @@ fn momentum_between_bodies_balances() {
             ball.triangles().to_vec(),
         )
         .unwrap();
-        let body = system.add_rigid(&ball, &Pose::at(DVec3::new(0.01, 0.0, 0.06)), 100.0, RigidStatus::Free, 0.4).unwrap();
+        let body = system
+            .add_rigid(&ball, &Pose::at(DVec3::new(0.01, 0.0, 0.06)), 100.0, RigidStatus::Free, 0.4)
+            .unwrap();
         system.set_body_velocity(body, DVec3::new(0.3, 0.0, -2.0), DVec3::new(1.0, 2.0, 3.0)).unwrap();
         let (before, mut speed) = (system.momentum(), system.body_velocity(body).unwrap()[0]);
         let mass = system.body_mass(body).unwrap();
@@ -103,11 +106,15 @@ fn friction_holds_and_slides_as_coulomb_says() {
     for (mu, angle, slides) in [(0.5, 20.0_f64, false), (0.3, 30.0, true)] {
         let angle = angle.to_radians();
         let gravity = 9.81 * DVec3::new(angle.sin(), 0.0, -angle.cos());
-        let mut system = DeformableSystem::new(Settings { gravity, tolerance: 1e-4, stick_speed: 1e-4, ..Settings::default() });
+        let mut system = DeformableSystem::new(Settings {
+            gravity,
+            tolerance: 1e-4,
+            stick_speed: 1e-4,
+            ..Settings::default()
+        });
         system.add_plane(DVec3::Z, 0.0, mu).unwrap();
-        let range = system
-            .add_with_friction(&block.clone().transformed(&Pose::at(DVec3::Z * 0.0257)), mu)
-            .unwrap();
+        let range =
+            system.add_with_friction(&block.clone().transformed(&Pose::at(DVec3::Z * 0.0257)), mu).unwrap();
         let h = 1.0 / 120.0;
         let mean = |s: &DeformableSystem| s.momentum().x / s.model().mass[range.clone()].iter().sum::<f64>();
         for _ in 0..30 {
@@ -130,7 +137,12 @@ fn friction_holds_and_slides_as_coulomb_says() {
 #[test]
 fn runs_are_the_same_on_any_number_of_threads_and_after_a_snapshot() {
     let build = |threads| {
-        let mut system = DeformableSystem::new(Settings { threads, method: Method::NewtonBdf2, max_iterations: 4, ..Settings::default() });
+        let mut system = DeformableSystem::new(Settings {
+            threads,
+            method: Method::NewtonBdf2,
+            max_iterations: 4,
+            ..Settings::default()
+        });
         let mesh = generate::icosphere(3).unwrap();
         let mesh = rattleback_geometry::TriangleMesh::new(
             mesh.vertices().iter().map(|&p| 0.15 * p).collect(),
@@ -161,7 +173,8 @@ fn runs_are_the_same_on_any_number_of_threads_and_after_a_snapshot() {
 #[test]
 fn strands_do_not_pass_through_each_other() {
     let strand = Strand { linear_density: 0.01, stretch: 100.0, bending: 1e-5, damping: 1e-3 };
-    let line = |a: DVec3, b: DVec3| -> Vec<DVec3> { (0..=20).map(|i| a.lerp(b, f64::from(i) / 20.0)).collect() };
+    let line =
+        |a: DVec3, b: DVec3| -> Vec<DVec3> { (0..=20).map(|i| a.lerp(b, f64::from(i) / 20.0)).collect() };
     let mut system = DeformableSystem::default();
     let mut hold = |curve: &[DVec3]| {
         let mut body: Deformable = strand.curve(curve).unwrap();
@@ -187,7 +200,12 @@ fn strands_do_not_pass_through_each_other() {
 /// A weight on an attachment swings from a body that is driven.
 #[test]
 fn attachments_pull_both_ways() {
-    let mut system = DeformableSystem::new(Settings { tolerance: 1e-9, linear_tolerance: 1e-8, contact_distance: 0.0, ..Settings::default() });
+    let mut system = DeformableSystem::new(Settings {
+        tolerance: 1e-9,
+        linear_tolerance: 1e-8,
+        contact_distance: 0.0,
+        ..Settings::default()
+    });
     let cube = generate::cuboid(DVec3::splat(0.1)).unwrap();
     let cube = rattleback_geometry::TriangleMesh::from_soup(&cube).unwrap();
     let body = system.add_rigid(&cube, &Pose::IDENTITY, 1000.0, RigidStatus::Free, 0.0).unwrap();
@@ -206,4 +224,30 @@ fn attachments_pull_both_ways() {
     assert!((z - expected).abs() < 2e-4, "{z} {expected}");
     let [impulse, _] = system.body_impulse(body).unwrap();
     assert!((impulse.z - 8.0 * 9.81 / 60.0).abs() < 1e-3, "{impulse}");
+}
+
+/// A sheet that is pulled apart tears: vertices split, mass stays, and nothing intersects.
+#[test]
+fn cloth_tears_without_intersections() {
+    let mut cloth = Cloth { stretch: 100.0, ..Cloth::default() }.grid(9, 9, 0.05).unwrap();
+    for j in 0..9 {
+        cloth.pin(9 * j).unwrap();
+        cloth.pin(9 * j + 8).unwrap();
+    }
+    let mut system = DeformableSystem::default();
+    system.add(&cloth).unwrap();
+    system.set_tearing(1.15).unwrap();
+    let mass: f64 = system.model().mass.iter().sum();
+    let mut torn = 0;
+    for _ in 0..60 {
+        for j in 0..9 {
+            let x = system.position()[9 * j + 8] + 0.003 * DVec3::X;
+            system.set_target(9 * j + 8, x).unwrap();
+        }
+        torn += system.step(1.0 / 60.0).unwrap().torn;
+        assert!(system.intersections().is_empty());
+    }
+    assert!(torn > 4, "{torn}");
+    assert!((system.model().mass.iter().sum::<f64>() - mass).abs() < 1e-12);
+    assert_eq!(system.model().len(), 81 + torn);
 }

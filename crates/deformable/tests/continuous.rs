@@ -15,7 +15,8 @@ fn exact(kind: FeaturePair, a: &[DVec3; 4], b: &[DVec3; 4]) -> Option<f64> {
     let point = |k: usize| MovingPoint { start: a[k], end: b[k] };
     match kind {
         FeaturePair::VertexFace => {
-            let face = MovingTriangle::new(&Triangle::new(a[1], a[2], a[3]), &Triangle::new(b[1], b[2], b[3]));
+            let face =
+                MovingTriangle::new(&Triangle::new(a[1], a[2], a[3]), &Triangle::new(b[1], b[2], b[3]));
             swept_vertex_face(point(0), &face).map(|hit| hit.time)
         }
         FeaturePair::EdgeEdge => swept_edges([point(0), point(1)], [point(2), point(3)]).map(|hit| hit.time),

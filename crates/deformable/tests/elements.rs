@@ -34,7 +34,11 @@ fn errors<E: Element<N>, const N: usize>(element: &E, x: &[DVec3; N]) -> [f64; 2
 /// Smallest v·K v/v² of the projected matrix over random directions, relative to its size; and |Σ rows|, |K − Kᵀ|.
 fn projected<E: Element<N>, const N: usize>(element: &E, x: &[DVec3; N], random: &mut Random) -> [f64; 3] {
     let k = element.hessian(x, Curvature::Projected);
-    let size = k.iter().flatten().map(|b| (0..3).map(|c| b.col(c).length()).fold(0.0, f64::max)).fold(1e-9, f64::max);
+    let size = k
+        .iter()
+        .flatten()
+        .map(|b| (0..3).map(|c| b.col(c).length()).fold(0.0, f64::max))
+        .fold(1e-9, f64::max);
     let mut least = f64::INFINITY;
     for _ in 0..50 {
         let v: [DVec3; N] = std::array::from_fn(|_| random.vector(-1.0, 1.0));
@@ -51,13 +55,24 @@ fn projected<E: Element<N>, const N: usize>(element: &E, x: &[DVec3; N], random:
         let sum = (0..N).fold(DMat3::ZERO, |s, j| s + k[i][j]);
         rows = rows.max(sum.abs_diff_eq(DMat3::ZERO, 1e-10 * size).then_some(0.0).unwrap_or(1.0));
         for j in 0..N {
-            skew = skew.max((k[i][j] - k[j][i].transpose()).abs_diff_eq(DMat3::ZERO, 1e-10 * size).then_some(0.0).unwrap_or(1.0));
+            skew = skew.max(
+                (k[i][j] - k[j][i].transpose())
+                    .abs_diff_eq(DMat3::ZERO, 1e-10 * size)
+                    .then_some(0.0)
+                    .unwrap_or(1.0),
+            );
         }
     }
     [least / size, rows, skew]
 }
 
-fn check<E: Element<N>, const N: usize>(element: &E, x: &[DVec3; N], random: &mut Random, name: &str, translates: bool) {
+fn check<E: Element<N>, const N: usize>(
+    element: &E,
+    x: &[DVec3; N],
+    random: &mut Random,
+    name: &str,
+    translates: bool,
+) {
     let [gradient, matrix] = errors(element, x);
     assert!(gradient < 1e-6 && matrix < 1e-6, "{name}: {gradient} {matrix} at {x:?}");
     let [least, rows, skew] = projected(element, x, random);
@@ -102,8 +117,7 @@ fn continuum_elements_are_exact() {
         let rest = [DVec3::ZERO, DVec3::X, DVec3::new(0.3, 0.9, 0.0), DVec3::new(0.2, 0.3, 0.8)];
         let x: [DVec3; 4] = std::array::from_fn(|k| rest[k] + 0.5 * point());
         let three = [x[0], x[1], x[2]];
-        let mut membrane =
-            Membrane::new([0, 1, 2], &[rest[0], rest[1], rest[2]], [30.0, 40.0], 0.0).unwrap();
+        let mut membrane = Membrane::new([0, 1, 2], &[rest[0], rest[1], rest[2]], [30.0, 40.0], 0.0).unwrap();
         if round % 2 == 0 {
             (membrane.strain_limit, membrane.limit_stiffness) = (0.05, 200.0);
         }
@@ -129,7 +143,8 @@ fn continuum_elements_are_exact() {
         check(&affine, &axes, &mut random, "affine", false);
     }
     // Rest along the axes.
-    let m = Membrane::new([0, 1, 2], &[DVec3::ZERO, 2.0 * DVec3::X, 4.0 * DVec3::Y], [1.0, 1.0], 0.0).unwrap();
+    let m =
+        Membrane::new([0, 1, 2], &[DVec3::ZERO, 2.0 * DVec3::X, 4.0 * DVec3::Y], [1.0, 1.0], 0.0).unwrap();
     assert!(m.inverse_rest.abs_diff_eq(DMat2::from_diagonal(glam::DVec2::new(0.5, 0.25)), 1e-15));
 }
 
@@ -139,7 +154,8 @@ fn bending_elements_are_exact() {
     for _ in 0..300 {
         let rest = [DVec3::ZERO, DVec3::X, DVec3::new(0.4, 0.8, 0.0), DVec3::new(0.5, -0.9, 0.0)];
         let x: [DVec3; 4] = std::array::from_fn(|k| rest[k] + 0.35 * random.vector(-1.0, 1.0));
-        let hinge = Hinge { vertices: [0, 1, 2, 3], stiffness: 2.0, damping: 0.0, rest: random.range(-1.0, 1.0) };
+        let hinge =
+            Hinge { vertices: [0, 1, 2, 3], stiffness: 2.0, damping: 0.0, rest: random.range(-1.0, 1.0) };
         check(&hinge, &x, &mut random, "hinge", true);
         let chain = [DVec3::ZERO, DVec3::X, 2.0 * DVec3::X];
         let x: [DVec3; 3] = std::array::from_fn(|k| chain[k] + 0.3 * random.vector(-1.0, 1.0));
@@ -161,8 +177,13 @@ fn damped_elements_add_the_viscous_force() {
         if l.min(l0) < 0.05 {
             continue;
         }
-        let spring =
-            Spring { vertices: [0, 1], kind: SpringKind::Structural, stiffness: 5.0, damping: 0.3, rest: 0.7 };
+        let spring = Spring {
+            vertices: [0, 1],
+            kind: SpringKind::Structural,
+            stiffness: 5.0,
+            damping: 0.3,
+            rest: 0.7,
+        };
         let h = 0.01;
         let force = 5.0 * (l - 0.7) + 0.3 * (l - l0) / h;
         let g = spring.damped(&x0, h).gradient(&x)[1];

@@ -1,11 +1,11 @@
 //! Bad input and extreme numbers.
 
 use glam::DVec3;
-use rattleback_deformable::{
-    Cloth, Deformable, DeformableError, DeformableSystem, Method, RigidStatus, Settings, Solid, SolidMesh,
-    SpringCloth, Strand,
-};
 use rattleback_deformable::element::SpringKind;
+use rattleback_deformable::{
+    Cloth, Deformable, DeformableError, DeformableSystem, Method, Settings, Solid, SolidMesh, SpringCloth,
+    Strand,
+};
 
 /// Stiffness up to 1e9 and steps from 1e-4 to 1/24 s: energy stays bounded, nothing is NaN.
 #[test]
@@ -37,7 +37,9 @@ fn any_stiffness_and_step_stay_bounded() {
 fn degenerate_elements_stay_finite() {
     let solid = Solid { density: 1000.0, young: 1e6, poisson_ratio: 0.45, damping: 1e-3 };
     let mesh = SolidMesh::lattice([2, 2, 2], DVec3::splat(0.1)).unwrap();
-    for scale in [DVec3::new(1.0, 1.0, -1.0), DVec3::new(1.0, 1.0, 0.0), DVec3::new(1.0, 0.0, 0.0), DVec3::ZERO] {
+    for scale in
+        [DVec3::new(1.0, 1.0, -1.0), DVec3::new(1.0, 1.0, 0.0), DVec3::new(1.0, 0.0, 0.0), DVec3::ZERO]
+    {
         let mut body = solid.mesh(&mesh).unwrap();
         for x in &mut body.position {
             *x *= scale;
@@ -75,12 +77,21 @@ fn degenerate_elements_stay_finite() {
 #[test]
 fn bad_input_is_an_error() {
     let two = vec![DVec3::ZERO, DVec3::X];
-    assert!(matches!(Deformable::from_vertices(two.clone(), vec![1.0, 0.0]), Err(DeformableError::InvalidMass { .. })));
-    assert!(matches!(Deformable::from_vertices(two.clone(), vec![1.0]), Err(DeformableError::TooMany { .. })));
+    assert!(matches!(
+        Deformable::from_vertices(two.clone(), vec![1.0, 0.0]),
+        Err(DeformableError::InvalidMass { .. })
+    ));
+    assert!(matches!(
+        Deformable::from_vertices(two.clone(), vec![1.0]),
+        Err(DeformableError::TooMany { .. })
+    ));
     assert!(Deformable::from_vertices(vec![DVec3::NAN], vec![1.0]).is_err());
     let mut body = Deformable::from_vertices(two, vec![1.0; 2]).unwrap();
     for ends in [[0, 0], [0, 2]] {
-        assert!(matches!(body.add_spring(SpringKind::Bend, ends, 1.0, 0.0), Err(DeformableError::BadTopology { .. })));
+        assert!(matches!(
+            body.add_spring(SpringKind::Bend, ends, 1.0, 0.0),
+            Err(DeformableError::BadTopology { .. })
+        ));
     }
     assert!(body.add_spring(SpringKind::Bend, [0, 1], f64::NAN, 0.0).is_err());
     assert!(body.pin(2).is_err());
@@ -95,7 +106,10 @@ fn bad_input_is_an_error() {
     assert!(strand.curve(&[DVec3::ZERO, DVec3::ZERO]).is_err());
     assert!(strand.curve(&[DVec3::ZERO, DVec3::X, DVec3::ZERO]).is_err());
     assert!(SolidMesh::lattice([0, 1, 1], DVec3::ONE).is_err());
-    let flat = SolidMesh { vertices: vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::X + DVec3::Y], tetrahedra: vec![[0, 1, 2, 3]] };
+    let flat = SolidMesh {
+        vertices: vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::X + DVec3::Y],
+        tetrahedra: vec![[0, 1, 2, 3]],
+    };
     assert!(Solid::default().mesh(&flat).is_err());
     let mut system = DeformableSystem::default();
     for h in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -118,10 +132,12 @@ fn surfaces_that_intersect_are_refused() {
     let cloth = Cloth::default().grid(4, 4, 0.1).unwrap();
     let mut system = DeformableSystem::default();
     system.add(&cloth).unwrap();
-    let turned = cloth.transformed(&rattleback_geometry::Pose::new(glam::DQuat::from_rotation_x(1.0), DVec3::new(0.01, 0.013, 0.0)));
+    let turned = cloth.transformed(&rattleback_geometry::Pose::new(
+        glam::DQuat::from_rotation_x(1.0),
+        DVec3::new(0.01, 0.013, 0.0),
+    ));
     system.add(&turned).unwrap();
     let before = system.position().to_vec();
     assert!(matches!(system.step(0.01), Err(DeformableError::Intersecting { .. })));
     assert_eq!(system.position(), before);
-    let _ = RigidStatus::Fixed;
 }

@@ -1,7 +1,7 @@
 //! Tests of what a user of the crate sees.
 
-mod continuous;
 mod contact;
+mod continuous;
 mod elements;
 mod faults;
 mod random;

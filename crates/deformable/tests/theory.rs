@@ -112,7 +112,14 @@ fn bar_resists_torsion_as_theory_says() {
 /// A square of cloth hanging from its upper edge stretches by ρ g l²/(2 Y), strain small; exact for any mesh up to the sides.
 #[test]
 fn hanging_cloth_stretches_under_its_weight() {
-    let cloth = Cloth { areal_density: 0.2, stretch: 200.0, poisson_ratio: 0.0, bending: 0.0, damping: 5e-3, ..Cloth::default() };
+    let cloth = Cloth {
+        areal_density: 0.2,
+        stretch: 200.0,
+        poisson_ratio: 0.0,
+        bending: 0.0,
+        damping: 5e-3,
+        ..Cloth::default()
+    };
     let mut errors = Vec::new();
     for n in [5_usize, 9, 17] {
         let spacing = 0.5 / (n - 1) as f64;
@@ -148,7 +155,13 @@ fn hanging_rope_swings_with_its_period() {
     let mut rope = strand.curve(&curve).unwrap();
     rope.pin(0).unwrap();
     // The first mode: J₀(j₀₁ √(s/l)), s from the free end.
-    let bessel = |x: f64| (0..30).fold((0.0, 1.0), |(sum, term), k| (sum + term, -term * 0.25 * x * x / f64::from((k + 1) * (k + 1)))).0;
+    let bessel = |x: f64| {
+        (0..30)
+            .fold((0.0, 1.0), |(sum, term), k| {
+                (sum + term, -term * 0.25 * x * x / f64::from((k + 1) * (k + 1)))
+            })
+            .0
+    };
     for x in &mut rope.position {
         x.x = 0.01 * bessel(2.404_825_557_7 * (1.0 + x.z / length).max(0.0).sqrt());
     }
@@ -198,5 +211,9 @@ fn balloon_keeps_its_gas() {
     let strain = 0.5 * (r * r - 1.0);
     // Second Piola–Kirchhoff to true line tension: stretch/(stretch) of the other side cancels.
     let tension = 2000.0 / 0.7 * strain;
-    assert!(p > 1.0 && p < 500.0 && (p / (2.0 * tension / r) - 1.0).abs() < 0.03, "{p} {} {r}", 2.0 * tension / r);
+    assert!(
+        p > 1.0 && p < 500.0 && (p / (2.0 * tension / r) - 1.0).abs() < 0.03,
+        "{p} {} {r}",
+        2.0 * tension / r
+    );
 }

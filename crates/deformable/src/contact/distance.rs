@@ -29,10 +29,8 @@ pub(crate) fn nearest(kind: FeaturePair, x: &[DVec3; 4]) -> Nearest {
 fn vertex_face(&[p, a, b, c]: &[DVec3; 4]) -> Nearest {
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (d1, d2) = (ab.dot(ap), ac.dot(ap));
-    let found = |u: f64, v: f64, w: f64| Nearest {
-        weights: [1.0, -u, -v, -w],
-        offset: p - (u * a + v * b + w * c),
-    };
+    let found =
+        |u: f64, v: f64, w: f64| Nearest { weights: [1.0, -u, -v, -w], offset: p - (u * a + v * b + w * c) };
     if d1 <= 0.0 && d2 <= 0.0 {
         return found(1.0, 0.0, 0.0);
     }

@@ -113,7 +113,9 @@ impl Tree {
         for n in (0..self.nodes.len()).rev() {
             let node = self.nodes[n];
             self.nodes[n].bounds = if node.right == 0 {
-                self.boxes[node.first as usize..node.end as usize].iter().fold(Box32::EMPTY, |a, b| a.union(b))
+                self.boxes[node.first as usize..node.end as usize]
+                    .iter()
+                    .fold(Box32::EMPTY, |a, b| a.union(b))
             } else {
                 self.nodes[n + 1].bounds.union(&self.nodes[node.right as usize].bounds)
             };

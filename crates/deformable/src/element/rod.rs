@@ -48,12 +48,14 @@ impl RodBend {
     fn state(&self, x: &[DVec3; 3]) -> Option<State> {
         let b: Vec3<Dual<f64, 9>> = binormal(&variables(&plain(x)));
         let value = DVec3::from_array(b.0.map(|c| c.a));
-        let jacobian =
-            from_fn(|i| DMat3::from_cols_array(&from_fn(|k| b.0[k % 3].d[3 * i + k / 3])));
+        let jacobian = from_fn(|i| DMat3::from_cols_array(&from_fn(|k| b.0[k % 3].d[3 * i + k / 3])));
         let finite = value.is_finite() && jacobian.iter().all(|j: &DMat3| j.is_finite());
         // Folded back onto itself |κb| has no bound; beyond 1e6 the rod counts as folded.
-        (finite && value.length_squared() < 1e12)
-            .then(|| State { kappa: value.length(), unit: value.normalize_or_zero(), jacobian })
+        (finite && value.length_squared() < 1e12).then(|| State {
+            kappa: value.length(),
+            unit: value.normalize_or_zero(),
+            jacobian,
+        })
     }
 }
 
@@ -85,8 +87,7 @@ impl Element<3> for RodBend {
             let x: [Vec3<Dual<f64, 9>>; 3] = variables(&plain(x));
             let b: Vec3<Dual<Dual<f64, 9>, 9>> = binormal(&variables(&x));
             let f = self.stiffness * (s.kappa - self.rest) * s.unit;
-            let second: [[DMat3; 3]; 3] =
-                blocks(|i, j| (0..3).map(|c| f[c] * b.0[c].d[i].d[j]).sum());
+            let second: [[DMat3; 3]; 3] = blocks(|i, j| (0..3).map(|c| f[c] * b.0[c].d[i].d[j]).sum());
             for i in 0..3 {
                 for j in 0..3 {
                     h[i][j] += second[i][j];

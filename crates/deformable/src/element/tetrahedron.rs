@@ -154,9 +154,8 @@ impl Element<4> for Tetrahedron {
                     stretch.z_axis.z * p.z * q.z + same.y * p.x * q.x + same.x * p.y * q.y,
                 );
                 // Entry (row, column) of the pair of axes beside k.
-                let entry = |r: usize, c: usize, k: usize| {
-                    stretch.col(c)[r] * p[r] * q[c] + cross[k] * p[c] * q[r]
-                };
+                let entry =
+                    |r: usize, c: usize, k: usize| stretch.col(c)[r] * p[r] * q[c] + cross[k] * p[c] * q[r];
                 let m = DMat3::from_cols(
                     DVec3::new(diagonal.x, entry(1, 0, 2), entry(2, 0, 1)),
                     DVec3::new(entry(0, 1, 2), diagonal.y, entry(2, 1, 0)),

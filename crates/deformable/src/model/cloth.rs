@@ -111,7 +111,10 @@ impl Cloth {
             membranes.push(membrane);
         }
         if let Some(vertex) = mass.iter().position(|&m| m == 0.0) {
-            return Err(DeformableError::BadTopology { element: vertex, reason: "vertex without a triangle" });
+            return Err(DeformableError::BadTopology {
+                element: vertex,
+                reason: "vertex without a triangle",
+            });
         }
         let mut cloth = Deformable::from_vertices(vertices.to_vec(), mass)?;
         cloth.triangles = triangles.to_vec();
@@ -147,7 +150,8 @@ impl Cloth {
         let mut triangles = Vec::with_capacity(2 * (nx - 1) * (ny - 1));
         for j in 0..ny - 1 {
             for i in 0..nx - 1 {
-                let [a, b, c, d] = [(0, 0), (1, 0), (1, 1), (0, 1)].map(|(p, q)| ((i + p) + nx * (j + q)) as u32);
+                let [a, b, c, d] =
+                    [(0, 0), (1, 0), (1, 1), (0, 1)].map(|(p, q)| ((i + p) + nx * (j + q)) as u32);
                 if (i + j) % 2 == 0 {
                     triangles.extend([[a, b, c], [a, c, d]]);
                 } else {

@@ -146,8 +146,11 @@ impl Deformable {
     /// There is no such vertex.
     pub fn pin(&mut self, vertex: usize) -> Result<(), DeformableError> {
         let count = self.len();
-        let pinned =
-            self.pinned.get_mut(vertex).ok_or(DeformableError::NoSuch { what: "vertex", index: vertex, count })?;
+        let pinned = self.pinned.get_mut(vertex).ok_or(DeformableError::NoSuch {
+            what: "vertex",
+            index: vertex,
+            count,
+        })?;
         *pinned = true;
         Ok(())
     }
@@ -210,7 +213,10 @@ impl Deformable {
         let count = self.len();
         let same = [self.velocity.len(), self.rest.len(), self.mass.len(), self.pinned.len()];
         if same.iter().any(|&n| n != count) || count > MAX_VERTICES {
-            return Err(DeformableError::BadTopology { element: 0, reason: "arrays of vertices differ in length" });
+            return Err(DeformableError::BadTopology {
+                element: 0,
+                reason: "arrays of vertices differ in length",
+            });
         }
         for (what, vectors) in
             [("position", &self.position), ("velocity", &self.velocity), ("rest position", &self.rest)]

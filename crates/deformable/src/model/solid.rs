@@ -84,7 +84,11 @@ impl SolidMesh {
         let [nx, ny, nz] = counts;
         let all = nx.saturating_mul(ny).saturating_mul(nz);
         if all == 0 || all > MAX_VERTICES {
-            return Err(DeformableError::TooMany { what: "cells (at least 1)", count: all as u64, limit: MAX_VERTICES as u64 });
+            return Err(DeformableError::TooMany {
+                what: "cells (at least 1)",
+                count: all as u64,
+                limit: MAX_VERTICES as u64,
+            });
         }
         let mut mesh = Self::default();
         let mut index: HashMap<[usize; 3], u32> = HashMap::new();
@@ -128,9 +132,8 @@ impl SolidMesh {
     /// Faces that belong to one tetrahedron, outwards.
     pub fn surface(&self) -> Vec<[u32; 3]> {
         let mut seen: HashMap<[u32; 3], u32> = HashMap::new();
-        let faces = || {
-            self.tetrahedra.iter().flat_map(|&[a, b, c, d]| [[b, c, d], [a, d, c], [a, b, d], [a, c, b]])
-        };
+        let faces =
+            || self.tetrahedra.iter().flat_map(|&[a, b, c, d]| [[b, c, d], [a, d, c], [a, b, d], [a, c, b]]);
         let key = |mut face: [u32; 3]| {
             face.sort_unstable();
             face
@@ -155,10 +158,7 @@ impl Solid {
         check("poisson_ratio", nu, (0.0..0.5).contains(&nu), "0 to below 0.5")?;
         super::check_indices(&mesh.tetrahedra, mesh.vertices.len())?;
         // ν = 0 would leave no resistance to volume in the stable law.
-        let lame = [
-            self.young * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)),
-            self.young / (2.0 * (1.0 + nu)),
-        ];
+        let lame = [self.young * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), self.young / (2.0 * (1.0 + nu))];
         let mut mass = vec![0.0; mesh.vertices.len()];
         let mut tetrahedra = Vec::with_capacity(mesh.tetrahedra.len());
         let mut dampers: HashMap<[u32; 2], f64> = HashMap::new();
@@ -179,7 +179,10 @@ impl Solid {
             tetrahedra.push(tetrahedron);
         }
         if let Some(vertex) = mass.iter().position(|&m| m == 0.0) {
-            return Err(DeformableError::BadTopology { element: vertex, reason: "vertex without a tetrahedron" });
+            return Err(DeformableError::BadTopology {
+                element: vertex,
+                reason: "vertex without a tetrahedron",
+            });
         }
         let mut solid = Deformable::from_vertices(mesh.vertices.clone(), mass)?;
         solid.tetrahedra = tetrahedra;

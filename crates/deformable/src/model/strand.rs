@@ -58,7 +58,10 @@ impl Strand {
             mass[element + 1] += 0.5 * self.linear_density * length;
         }
         if points.len() < 2 || points.len() > MAX_VERTICES {
-            return Err(DeformableError::BadTopology { element: 0, reason: "a curve has two points or more" });
+            return Err(DeformableError::BadTopology {
+                element: 0,
+                reason: "a curve has two points or more",
+            });
         }
         let mut rod = Deformable::from_vertices(points.to_vec(), mass)?;
         for (i, pair) in points.windows(2).enumerate() {
@@ -123,7 +126,10 @@ impl Hair {
     /// Fewer than two points, coincident neighbours, coefficients out of range.
     pub fn curve(&self, points: &[DVec3], kind: HairKind) -> Result<Deformable, DeformableError> {
         if points.len() < 2 || points.len() > MAX_VERTICES / 2 {
-            return Err(DeformableError::BadTopology { element: 0, reason: "a curve has two points or more" });
+            return Err(DeformableError::BadTopology {
+                element: 0,
+                reason: "a curve has two points or more",
+            });
         }
         let mut x = Vec::new();
         let mut strands = Vec::new();
@@ -138,7 +144,9 @@ impl Hair {
                     let (d, middle) = (pair[1] - pair[0], 0.5 * (pair[0] + pair[1]));
                     // The direction of the segment before, made perpendicular: no twist along the curve.
                     let across = side - d * (side.dot(d) / d.length_squared());
-                    side = across.try_normalize().unwrap_or_else(|| d.normalize_or(DVec3::X).any_orthonormal_vector());
+                    side = across
+                        .try_normalize()
+                        .unwrap_or_else(|| d.normalize_or(DVec3::X).any_orthonormal_vector());
                     // Equilateral: all springs keep a lever.
                     x.extend([pair[0], middle + side * (0.75_f64.sqrt() * d.length())]);
                     strands.push([2 * i as u32, 2 * i as u32 + 2]);
@@ -157,8 +165,16 @@ impl Hair {
         for i in 0..n {
             let straight = kind == HairKind::Straight;
             for (step, kind, k) in [
-                (1, if straight { SpringKind::Extra } else { SpringKind::Structural }, if straight { self.extra } else { self.edge }),
-                (2, if straight && i % 2 == 0 { SpringKind::Structural } else { SpringKind::Bend }, if straight && i % 2 == 0 { self.edge } else { self.bend }),
+                (
+                    1,
+                    if straight { SpringKind::Extra } else { SpringKind::Structural },
+                    if straight { self.extra } else { self.edge },
+                ),
+                (
+                    2,
+                    if straight && i % 2 == 0 { SpringKind::Structural } else { SpringKind::Bend },
+                    if straight && i % 2 == 0 { self.edge } else { self.bend },
+                ),
                 (3, SpringKind::Torsion, self.torsion),
             ] {
                 if i + step < n && k > 0.0 {

@@ -119,12 +119,23 @@ impl DeformableSystem {
         }
         place_pinned(model, target, h, &mut x, &mut v);
         self.accept(&x, &v)?;
-        Ok(StepReport { converged: true, targets_reached: true, smallest_distance: f64::INFINITY, ..StepReport::default() })
+        Ok(StepReport {
+            converged: true,
+            targets_reached: true,
+            smallest_distance: f64::INFINITY,
+            ..StepReport::default()
+        })
     }
 }
 
 /// Moves pinned vertices to their targets.
-pub(super) fn place_pinned(model: &crate::Deformable, target: &[DVec3], h: f64, x: &mut [DVec3], v: &mut [DVec3]) {
+pub(super) fn place_pinned(
+    model: &crate::Deformable,
+    target: &[DVec3],
+    h: f64,
+    x: &mut [DVec3],
+    v: &mut [DVec3],
+) {
     for i in 0..x.len() {
         if model.pinned[i] {
             x[i] = target[i];

@@ -69,7 +69,8 @@ impl<'s> Problem<'s> {
             return None;
         }
         let distance = squared.sqrt();
-        let mass = |side: &[u32]| side.iter().map(|&p| self.point_mass[p as usize]).sum::<f64>() / side.len() as f64;
+        let mass =
+            |side: &[u32]| side.iter().map(|&p| self.point_mass[p as usize]).sum::<f64>() / side.len() as f64;
         let split = if kind == FeaturePair::VertexFace { 1 } else { 2 };
         let lighter = mass(&points[..split]).min(mass(&points[split..]));
         let [first, second] = [points[0] as usize, points[3] as usize];
@@ -89,30 +90,55 @@ impl<'s> Problem<'s> {
     ///
     /// Pairs start above their floor, or it is half the distance they start with. Features in one place cannot be kept apart and
     /// are left out.
-    pub fn limit(&self, candidates: &mut Candidates, start: &[DVec3]) {
+    pub fn limit(&self, candidates: &mut Candidates, start: &[DVec3], [at, way]: [&[DVec3]; 2]) {
         let range = self.state.settings.contact_distance;
         let surface = self.surface;
-        rattleback_numerics::team::each_piece(self.state.settings.threads, &mut candidates.pairs, PIECE, |_, pairs| {
-            for pair in pairs {
-                let distance = |x: &[DVec3]| nearest(pair.kind, &pair.points.map(|p| x[p as usize])).offset.length();
-                let from = distance(start);
-                pair.range = range;
-                let [first, second] = [pair.points[0] as usize, pair.points[3] as usize];
-                if surface.group[first] == surface.group[second] {
-                    pair.range = range.min(0.5 * distance(self.point_rest));
+        let reach = range + 2.0 * 3.0_f64.sqrt() * candidates.margin;
+        rattleback_numerics::team::each_piece(
+            self.state.settings.threads,
+            &mut candidates.pairs,
+            PIECE,
+            |_, pairs| {
+                for pair in pairs {
+                    let distance =
+                        |x: &[DVec3]| nearest(pair.kind, &pair.points.map(|p| x[p as usize])).offset.length();
+                    // The pair cannot come within range by its relative motion and the margins.
+                    let p = pair.points.map(|p| way[p as usize]);
+                    let mean = 0.25 * (p[0] + p[1] + p[2] + p[3]);
+                    let p = p.map(|p| (p - mean).length());
+                    let relative = match pair.kind {
+                        FeaturePair::VertexFace => p[0] + p[1].max(p[2]).max(p[3]),
+                        FeaturePair::EdgeEdge => p[0].max(p[1]) + p[2].max(p[3]),
+                    };
+                    if distance(at) > relative + reach {
+                        pair.range = 0.0;
+                        continue;
+                    }
+                    let from = distance(start);
+                    pair.range = range;
+                    let [first, second] = [pair.points[0] as usize, pair.points[3] as usize];
+                    if surface.group[first] == surface.group[second] {
+                        pair.range = range.min(0.5 * distance(self.point_rest));
+                    }
+                    let floor = FLOOR * pair.range;
+                    pair.floor = if from > floor { floor } else { 0.5 * from };
+                    if !(from > 1e-14) {
+                        pair.range = 0.0;
+                    }
                 }
-                let floor = FLOOR * pair.range;
-                pair.floor = if from > floor { floor } else { 0.5 * from };
-                if !(from > 1e-14) {
-                    pair.range = 0.0;
-                }
-            }
-        });
+            },
+        );
         candidates.pairs.retain(|pair| pair.range > 0.0);
     }
 
     /// All contacts at the given places, in the order of the candidates, then planes.
-    pub fn contacts(&self, candidates: &Candidates, at: &[DVec3], found: &mut Vec<Vec<Contact>>, out: &mut Vec<Contact>) {
+    pub fn contacts(
+        &self,
+        candidates: &Candidates,
+        at: &[DVec3],
+        found: &mut Vec<Vec<Contact>>,
+        out: &mut Vec<Contact>,
+    ) {
         out.clear();
         if !self.contact_on() {
             return;
@@ -151,7 +177,13 @@ impl<'s> Problem<'s> {
     }
 
     /// Part of the displacement, at most 1, that is proved to be free of contact.
-    pub fn time_of_impact(&self, candidates: &Candidates, at: &[DVec3], displacement: &[DVec3], times: &mut Vec<f64>) -> f64 {
+    pub fn time_of_impact(
+        &self,
+        candidates: &Candidates,
+        at: &[DVec3],
+        displacement: &[DVec3],
+        times: &mut Vec<f64>,
+    ) -> f64 {
         if !self.contact_on() {
             return 1.0;
         }
@@ -179,7 +211,13 @@ impl<'s> Problem<'s> {
     }
 
     /// First displacement, shortened for the vertices that would hit something: others keep theirs.
-    pub fn shorten(&self, candidates: &Candidates, at: &[DVec3], displacement: &mut [DVec3], moved: &mut Vec<DVec3>) {
+    pub fn shorten(
+        &self,
+        candidates: &Candidates,
+        at: &[DVec3],
+        displacement: &mut [DVec3],
+        moved: &mut Vec<DVec3>,
+    ) {
         if !self.contact_on() {
             return;
         }

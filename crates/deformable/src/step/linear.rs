@@ -47,7 +47,14 @@ impl DeformableSystem {
             work.matrix.value.fill(DMat3::ZERO);
             // −h² K first, for its product with v.
             let matrix = &mut work.matrix.value;
-            work.lists.assemble(&work.plans, settings.threads, x, (h * h, curvature), &mut work.gradient, matrix);
+            work.lists.assemble(
+                &work.plans,
+                settings.threads,
+                x,
+                (h * h, curvature),
+                &mut work.gradient,
+                matrix,
+            );
             let right: Vec<DVec3> = (0..n)
                 .map(|i| {
                     let stiff = work.matrix.row(i, &given) + attachment_row(&couplings, i, &given);

@@ -161,7 +161,11 @@ impl DeformableSystem {
 
 impl Problem<'_> {
     /// Minimises the potential ⇒ `work.x`, with its contacts.
-    fn minimize(&self, work: &mut Workspace, candidates: &mut crate::contact::candidates::Candidates) -> StepReport {
+    fn minimize(
+        &self,
+        work: &mut Workspace,
+        candidates: &mut crate::contact::candidates::Candidates,
+    ) -> StepReport {
         let (state, model, settings) = (self.state, &self.state.model, &self.state.settings);
         let n = model.len();
         let mut report = StepReport { smallest_distance: f64::INFINITY, ..StepReport::default() };
@@ -228,8 +232,14 @@ impl Problem<'_> {
             };
             let limit = (3 * n).clamp(100, 10_000);
             let tolerance = settings.linear_tolerance;
-            let solved =
-                work.solver.solve(settings.threads, &operator, &work.gradient, &mut direction, tolerance, limit);
+            let solved = work.solver.solve(
+                settings.threads,
+                &operator,
+                &work.gradient,
+                &mut direction,
+                tolerance,
+                limit,
+            );
             report.linear_iterations += solved.iterations;
             if direction.iter().any(|p| !p.is_finite()) {
                 break;
@@ -245,8 +255,14 @@ impl Problem<'_> {
                 self.place(&direction, &mut moved);
             }
             let mut t = self.time_of_impact(candidates, &points, &moved, &mut times);
-            let slope: f64 =
-                -work.gradient.iter().zip(&direction).zip(&model.pinned).filter(|(_, p)| !**p).map(|((g, p), _)| g.dot(*p)).sum::<f64>();
+            let slope: f64 = -work
+                .gradient
+                .iter()
+                .zip(&direction)
+                .zip(&model.pinned)
+                .filter(|(_, p)| !**p)
+                .map(|((g, p), _)| g.dot(*p))
+                .sum::<f64>();
             let mut halvings = 0;
             loop {
                 trial.clear();
@@ -277,10 +293,15 @@ impl Problem<'_> {
             }
             report.converged = false;
         }
-        report.targets_reached = (0..n).all(|i| !model.pinned[i] || work.x[i] == state.target[i] || work.x[i].distance(state.target[i]) <= 1e-12 * (1.0 + state.target[i].length()));
+        report.targets_reached = (0..n).all(|i| {
+            !model.pinned[i]
+                || work.x[i] == state.target[i]
+                || work.x[i].distance(state.target[i]) <= 1e-12 * (1.0 + state.target[i].length())
+        });
         report.candidates = candidates.pairs.len();
         report.contacts = contacts.len();
-        report.smallest_distance = contacts.iter().map(|c| c.distance + c.floor).fold(f64::INFINITY, f64::min);
+        report.smallest_distance =
+            contacts.iter().map(|c| c.distance + c.floor).fold(f64::INFINITY, f64::min);
         work.contacts = contacts;
         work.trial_contacts = trial_contacts;
         work.direction = direction;
@@ -308,13 +329,17 @@ impl Problem<'_> {
         let longest = moved.iter().map(|p| p.length_squared()).fold(0.0, f64::max).sqrt();
         let range = settings.contact_distance;
         let margin = range + settings.gravity.length() * self.h * self.h + 0.1 * longest;
-        let ends: Vec<DVec3> = at.iter().zip(&*moved).map(|(x, p)| *x + *p).collect();
-        candidates.search(settings.threads, self.surface, [at, &ends], margin, range);
-        self.limit(candidates, start);
+        candidates.search(settings.threads, self.surface, [at, moved], margin, range);
+        self.limit(candidates, start, [at, moved]);
     }
 
     /// Gradient and matrix at `work.x` ⇒ rank-one terms.
-    fn assemble(&self, work: &mut Workspace, at: &[DVec3], contacts: &[crate::contact::barrier::Contact]) -> Vec<(Vec<DVec3>, f64)> {
+    fn assemble(
+        &self,
+        work: &mut Workspace,
+        at: &[DVec3],
+        contacts: &[crate::contact::barrier::Contact],
+    ) -> Vec<(Vec<DVec3>, f64)> {
         let (state, model) = (self.state, &self.state.model);
         let n = model.len();
         let h2 = self.s * self.s;
@@ -392,7 +417,8 @@ impl Problem<'_> {
     fn excess(&self, work: &Workspace) -> Vec<DVec3> {
         let (state, model) = (self.state, &self.state.model);
         let groups = state.friction.len();
-        let (mut sum, mut mass, mut pinned) = (vec![DVec3::ZERO; groups], vec![0.0; groups], vec![false; groups]);
+        let (mut sum, mut mass, mut pinned) =
+            (vec![DVec3::ZERO; groups], vec![0.0; groups], vec![false; groups]);
         for i in (0..model.len()).filter(|&i| !state.axis[i]) {
             let group = state.group[i] as usize;
             sum[group] += model.mass[i] * (work.x[i] - work.predicted[i]);

@@ -1,7 +1,7 @@
 //! Snapshots: a system as bytes, from which a run continues bit for bit.
 
-use serde::{Deserialize, Serialize};
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 use super::State;
 use crate::{DeformableError, DeformableSystem};
@@ -61,9 +61,7 @@ impl State {
         self.model.validate()?;
         let wrong = |reason| Err(DeformableError::Snapshot { reason });
         let n = self.model.len();
-        if [self.axis.len(), self.group.len(), self.target.len()].iter().any(|&k| k != n)
-            || (!self.tearable.is_empty() && self.tearable.len() != n)
-        {
+        if [self.axis.len(), self.group.len(), self.target.len()].iter().any(|&k| k != n) {
             return wrong("arrays differ in length");
         }
         let vertex = |v: u32| (v as usize) < n;
