@@ -1,10 +1,7 @@
 //! Preconditioned conjugate gradients for (A + Σ Wᵀ C W) x = b with blocks of three.
 //!
-//! z = P⁻¹ r with P an incomplete factorisation without fill, A ≈ L D Lᵀ, within blocks of consecutive rows: exact for strands of
-//! fewer points. With U = L D: U_ik = A_ik − Σ_j U_ij D_j⁻¹ U_kjᵀ over the j < k of both rows, D_i = A_ii − Σ_k U_ik D_k⁻¹ U_ikᵀ; couplings
-//! enter by their diagonal blocks. A pivot that is not safely positive is replaced by A_ii. Fixed vertices are filtered: their rows of r
-//! and p are zero, so that they do not move.
-//! Sums are formed over blocks of rows, then in the order of blocks, so that bits do not depend on the number of
+//! z = P⁻¹ r with the inverses of the diagonal blocks; fixed vertices are filtered: their rows of r and p are zero, so that they
+//! do not move. Sums are formed over blocks of rows, then in the order of blocks, so that bits do not depend on the number of
 //! threads. Stops when |r| ≤ tol |b|, both measured by P⁻¹.
 #![allow(unsafe_code)]
 
@@ -17,8 +14,8 @@ use rattleback_numerics::team::{Shared, Worker, together};
 use crate::dual::outer;
 use crate::matrix::{BlockMatrix, Couplings};
 
-/// Rows per block of a sum, and of the preconditioner.
-const BLOCK: usize = 512;
+/// Rows per block of a sum.
+const BLOCK: usize = 256;
 
 /// How a solve went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,8 +38,6 @@ pub(crate) struct ConjugateGradients {
     p: Vec<DVec3>,
     q: Vec<DVec3>,
     inverse: Vec<DMat3>,
-    lower: Vec<DMat3>,
-    part: Vec<DVec3>,
     coupled: Vec<DVec3>,
     sums: Vec<[f64; 2]>,
     dots: Vec<f64>,
@@ -88,8 +83,6 @@ impl ConjugateGradients {
             v.resize(n, DVec3::ZERO);
         }
         self.inverse.resize(n, DMat3::ZERO);
-        self.lower.resize(a.matrix.value.len(), DMat3::ZERO);
-        self.part.resize(n, DVec3::ZERO);
         self.coupled.resize(a.couplings.len(), DVec3::ZERO);
         self.dots.resize(a.rank_one.len(), 0.0);
         self.sums.clear();
@@ -103,15 +96,13 @@ impl ConjugateGradients {
             q: Shared::new(&mut self.q),
             x: Shared::new(x),
             inverse: Shared::new(&mut self.inverse),
-            lower: Shared::new(&mut self.lower),
-            part: Shared::new(&mut self.part),
             coupled: Shared::new(&mut self.coupled),
             sums: Shared::new(&mut self.sums),
             dots: Shared::new(&mut self.dots),
             scalars: Shared::new(&mut scalars),
             end: AtomicUsize::new(usize::MAX),
         };
-        let threads = if n < 2 * BLOCK { 1 } else { threads };
+        let threads = if n < 4 * BLOCK { 1 } else { threads };
         together(threads, |worker| arrays.run(worker, a, b, warm, tolerance, limit));
         scalars[0].report
     }
@@ -135,8 +126,6 @@ struct Arrays<'s> {
     q: Shared<'s, DVec3>,
     x: Shared<'s, DVec3>,
     inverse: Shared<'s, DMat3>,
-    lower: Shared<'s, DMat3>,
-    part: Shared<'s, DVec3>,
     coupled: Shared<'s, DVec3>,
     sums: Shared<'s, [f64; 2]>,
     dots: Shared<'s, f64>,
@@ -152,104 +141,6 @@ impl Arrays<'_> {
                 work(block, block * BLOCK..n.min((block + 1) * BLOCK));
             }
         });
-    }
-
-    /// Factorises the block of some rows.
-    ///
-    /// # Safety
-    /// No other thread uses the block's part of `lower` and `inverse`.
-    unsafe fn factor(&self, a: &Operator<'_>, rows: Range<usize>) {
-        let m = a.matrix;
-        let (first, offset) = (rows.start, m.start[rows.start] as usize);
-        // SAFETY: by the contract.
-        let lower = unsafe { self.lower.range_mut(offset..m.start[rows.end] as usize) };
-        // SAFETY: by the contract.
-        let inverse = unsafe { self.inverse.range_mut(rows.clone()) };
-        for i in rows {
-            if a.fixed[i] {
-                inverse[i - first] = DMat3::ZERO;
-                continue;
-            }
-            let start = m.start[i] as usize;
-            let diagonal = m.diagonal[i] as usize;
-            let mut original = m.value[diagonal];
-            if a.couplings.len() > 0 {
-                original += a.couplings.diagonal(i);
-            }
-            for (g, c) in a.rank_one {
-                original += outer(g[i], g[i]) * *c;
-            }
-            let mut pivot = original;
-            for p in start..diagonal {
-                let k = m.column[p] as usize;
-                if k < first {
-                    continue;
-                }
-                let mut sum = m.value[p];
-                let (mut pi, mut pk, end) = (start, m.start[k] as usize, m.diagonal[k] as usize);
-                while pi < p && pk < end {
-                    let (ci, ck) = (m.column[pi] as usize, m.column[pk] as usize);
-                    if ci == ck {
-                        if ci >= first {
-                            sum -=
-                                lower[pi - offset] * (inverse[ci - first] * lower[pk - offset].transpose());
-                        }
-                        pi += 1;
-                        pk += 1;
-                    } else if ci < ck {
-                        pi += 1;
-                    } else {
-                        pk += 1;
-                    }
-                }
-                lower[p - offset] = sum;
-                pivot -= sum * (inverse[k - first] * sum.transpose());
-            }
-            let safe = pivot.x_axis.x > 1e-3 * original.x_axis.x
-                && pivot.x_axis.x * pivot.y_axis.y > pivot.y_axis.x * pivot.y_axis.x
-                && pivot.determinant() > 1e-6 * original.determinant();
-            inverse[i - first] = safe_inverse(if safe { pivot } else { original });
-        }
-    }
-
-    /// z ⇐ P⁻¹ r in the block of some rows.
-    ///
-    /// # Safety
-    /// No other thread uses the block's part of `r`, `z` and `part`.
-    unsafe fn precondition(&self, a: &Operator<'_>, rows: Range<usize>) {
-        let m = a.matrix;
-        let (first, offset) = (rows.start, m.start[rows.start] as usize);
-        // SAFETY: by the contract; factors are not written while they are used.
-        let (lower, inverse, r, z, part) = unsafe {
-            (
-                &*self.lower.range_mut(offset..m.start[rows.end] as usize),
-                &*self.inverse.range_mut(rows.clone()),
-                &*self.r.range_mut(rows.clone()),
-                self.z.range_mut(rows.clone()),
-                self.part.range_mut(rows.clone()),
-            )
-        };
-        for i in rows.clone() {
-            let mut y = r[i - first];
-            for p in m.start[i] as usize..m.diagonal[i] as usize {
-                let k = m.column[p] as usize;
-                if k >= first {
-                    y -= lower[p - offset] * z[k - first];
-                }
-            }
-            z[i - first] = inverse[i - first] * y;
-            part[i - first] = DVec3::ZERO;
-        }
-        for i in rows.rev() {
-            let solved = z[i - first] - inverse[i - first] * part[i - first];
-            z[i - first] = solved;
-            for p in m.start[i] as usize..m.diagonal[i] as usize {
-                let k = m.column[p] as usize;
-                if k >= first {
-                    part[k - first] += lower[p - offset].transpose() * solved;
-                }
-            }
-        }
     }
 
     /// A stage of one thread with the sums of the stage before.
@@ -329,24 +220,29 @@ impl Arrays<'_> {
         }
         // SAFETY (all stages): rows of a block are written by one piece; scalars are written between these stages.
         Self::rows(worker, n, |block, rows| unsafe {
-            self.factor(a, rows.clone());
             let mut sums = [0.0; 2];
-            for i in rows.clone() {
-                *self.r.get_mut(i) = if a.fixed[i] { DVec3::ZERO } else { b[i] };
-            }
-            self.precondition(a, rows.clone());
-            for i in rows.clone() {
-                sums[1] += self.r.get(i).dot(*self.z.get(i));
-            }
-            if warm {
-                for i in rows.clone() {
-                    *self.r.get_mut(i) -= *self.q.get(i);
-                }
-                self.precondition(a, rows.clone());
-            }
             for i in rows {
-                *self.p.get_mut(i) = *self.z.get(i);
-                sums[0] += self.r.get(i).dot(*self.z.get(i));
+                let inverse = if a.fixed[i] {
+                    DMat3::ZERO
+                } else {
+                    let mut d = a.matrix.value[a.matrix.diagonal[i] as usize];
+                    if a.couplings.len() > 0 {
+                        d += a.couplings.diagonal(i);
+                    }
+                    for (g, c) in a.rank_one {
+                        d += outer(g[i], g[i]) * *c;
+                    }
+                    safe_inverse(d)
+                };
+                let right = if a.fixed[i] { DVec3::ZERO } else { b[i] };
+                let r = if warm { right - *self.q.get(i) } else { right };
+                let z = inverse * r;
+                *self.inverse.get_mut(i) = inverse;
+                *self.r.get_mut(i) = r;
+                *self.z.get_mut(i) = z;
+                *self.p.get_mut(i) = z;
+                sums[0] += r.dot(z);
+                sums[1] += right.dot(inverse * right);
             }
             *self.sums.get_mut(block) = sums;
         });
@@ -374,13 +270,13 @@ impl Arrays<'_> {
             Self::rows(worker, n, |block, rows| unsafe {
                 let alpha = self.scalars.get(0).alpha;
                 let mut sum = 0.0;
-                for i in rows.clone() {
-                    *self.x.get_mut(i) += alpha * *self.p.get(i);
-                    *self.r.get_mut(i) -= alpha * *self.q.get(i);
-                }
-                self.precondition(a, rows.clone());
                 for i in rows {
-                    sum += self.r.get(i).dot(*self.z.get(i));
+                    *self.x.get_mut(i) += alpha * *self.p.get(i);
+                    let r = *self.r.get(i) - alpha * *self.q.get(i);
+                    let z = *self.inverse.get(i) * r;
+                    *self.r.get_mut(i) = r;
+                    *self.z.get_mut(i) = z;
+                    sum += r.dot(z);
                 }
                 *self.sums.get_mut(block) = [sum, 0.0];
             });

@@ -1,6 +1,8 @@
 //! Derivatives by dual numbers: a + Σᵢ aᵢ εᵢ with εᵢ εⱼ = 0. A function evaluated on x + ε has its exact gradient in the
 //! coefficients; dual numbers of dual numbers give second derivatives.
 
+#![allow(clippy::suspicious_arithmetic_impl, reason = "the rules of products and quotients")]
+
 use std::array::from_fn;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

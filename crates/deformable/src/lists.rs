@@ -63,12 +63,6 @@ macro_rules! every {
 impl Lists {
     /// The elements of a model over a step of length h from x₀; without damping if h is zero.
     pub fn load(&mut self, model: &Deformable, affines: &[Affine], x0: &[DVec3], h: f64) {
-        fn copy<E: Element<N>, const N: usize>(to: &mut Vec<E>, from: &[E], x0: &[DVec3], h: f64) {
-            to.clear();
-            to.extend(from.iter().map(|item| {
-                if h > 0.0 { item.damped(&item.vertices().map(|v| x0[v as usize]), h) } else { item.clone() }
-            }));
-        }
         copy(&mut self.springs, &model.springs, x0, h);
         copy(&mut self.altitudes, &model.altitudes, x0, h);
         copy(&mut self.membranes, &model.membranes, x0, h);
@@ -133,4 +127,12 @@ impl Lists {
     pub fn damping_matrix(&self, plans: &Plans, x: &[DVec3], scale: f64, matrix: &mut [DMat3]) {
         every!(self, plans, |items, plan| plan.damping_matrix(items, x, scale, matrix));
     }
+}
+
+/// The elements of one list over a step.
+fn copy<E: Element<N>, const N: usize>(to: &mut Vec<E>, from: &[E], x0: &[DVec3], h: f64) {
+    to.clear();
+    to.extend(from.iter().map(|item| {
+        if h > 0.0 { item.damped(&item.vertices().map(|v| x0[v as usize]), h) } else { item.clone() }
+    }));
 }

@@ -484,9 +484,6 @@ impl DeformableSystem {
                 }
             }
         }
-        fn sum<E: Element<N>, const N: usize>(items: &[E], x: &[DVec3]) -> f64 {
-            items.iter().map(|i| i.energy(&i.vertices().map(|v| x[v as usize]))).sum()
-        }
         let x = &model.position;
         e.elastic = sum(&model.springs, x)
             + sum(&model.altitudes, x)
@@ -608,4 +605,9 @@ pub(crate) fn place(point: &SurfacePoint, x: &[DVec3]) -> DVec3 {
             x[k] + local.x * x[k + 1] + local.y * x[k + 2] + local.z * x[k + 3]
         }
     }
+}
+
+/// Σ E of a list, J.
+fn sum<E: Element<N>, const N: usize>(items: &[E], x: &[DVec3]) -> f64 {
+    items.iter().map(|i| i.energy(&i.vertices().map(|v| x[v as usize]))).sum()
 }

@@ -6,6 +6,8 @@ use rattleback_deformable::{
     Deformable, DeformableSystem, Hair, HairKind, Method, Settings, Solid, SolidMesh, SpringCloth,
 };
 
+use Method::{ExplicitEuler, LinearImplicit, Newton, NewtonBdf2, SymplecticEuler, VelocityVerlet};
+
 fn settings(method: Method) -> Settings {
     Settings {
         method,
@@ -191,7 +193,6 @@ fn soft_ball() -> Deformable {
 /// T-DEF-06: momentum by all methods; angular momentum by velocity Verlet; that of implicit Euler drifts with h.
 #[test]
 fn free_bodies_keep_their_momentum() {
-    use Method::*;
     for method in [ExplicitEuler, SymplecticEuler, VelocityVerlet, LinearImplicit, Newton, NewtonBdf2] {
         let mut system = DeformableSystem::new(Settings { gravity: DVec3::ZERO, ..settings(method) });
         system.add(&soft_ball()).unwrap();

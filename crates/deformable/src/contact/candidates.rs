@@ -213,6 +213,6 @@ impl Surface {
     /// Whether features with these points are tested: not those of one rigid body, nor two that nothing moves.
     fn may_touch(&self, a: u32, b: u32) -> bool {
         let (a, b) = (a as usize, b as usize);
-        !(self.fixed[a] && self.fixed[b]) && !(self.rigid[a] && self.group[a] == self.group[b])
+        !(self.fixed[a] && self.fixed[b] || self.rigid[a] && self.group[a] == self.group[b])
     }
 }

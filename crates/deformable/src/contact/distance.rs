@@ -136,3 +136,46 @@ fn edge_edge(&[a, b, c, d]: &[DVec3; 4]) -> Nearest {
     }
     best
 }
+
+#[cfg(test)]
+mod tests {
+    use rattleback_geometry::primitive::{LineSegment, Triangle, closest_segment_segment};
+
+    use super::*;
+
+    /// Low-discrepancy numbers in [-1, 1).
+    fn point(k: u32) -> DVec3 {
+        let part = |a: f64| 2.0 * (f64::from(k) * a).fract() - 1.0;
+        DVec3::new(part(0.618_033_988_75), part(0.754_877_666_25), part(0.569_840_290_99))
+    }
+
+    /// T-DCC-04: distances are those of other code, weights belong to their features, also of needles, points and parallel edges.
+    #[test]
+    fn nearest_points_agree_with_other_code() {
+        for k in 0..40_000 {
+            let mut x = [point(4 * k), point(4 * k + 1), point(4 * k + 2), point(4 * k + 3)];
+            match k % 6 {
+                1 => x[3] = x[2],
+                2 => x[3] = x[2] + (x[1] - x[0]) * 0.7,
+                3 => x[3] = 0.5 * (x[1] + x[2]),
+                4 => x[3] = x[2] + (x[1] - x[0]) + 1e-9 * point(k),
+                5 => x.iter_mut().for_each(|x| x.z *= 1e-7),
+                _ => {}
+            }
+            let face = nearest(FeaturePair::VertexFace, &x);
+            let expected = Triangle::new(x[1], x[2], x[3]).distance(x[0]);
+            assert!((face.offset.length() - expected).abs() < 1e-9, "{k} {x:?}");
+            let edges = nearest(FeaturePair::EdgeEdge, &x);
+            let expected =
+                closest_segment_segment(&LineSegment::new(x[0], x[1]), &LineSegment::new(x[2], x[3]))
+                    .distance;
+            assert!((edges.offset.length() - expected).abs() < 1e-9, "{k} {x:?}");
+            for (near, signs) in [(face, [1.0, -1.0, -1.0, -1.0]), (edges, [1.0, 1.0, -1.0, -1.0])] {
+                let sum: DVec3 = (0..4).map(|i| near.weights[i] * x[i]).sum();
+                assert!((sum - near.offset).length() < 1e-12);
+                assert!(near.weights.iter().sum::<f64>().abs() < 1e-12);
+                assert!((0..4).all(|i| near.weights[i] * signs[i] > -1e-12));
+            }
+        }
+    }
+}

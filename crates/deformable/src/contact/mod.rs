@@ -1,9 +1,9 @@
 //! Contact without intersection, after Li et al., "Incremental Potential Contact", 2020.
 //!
 //! Vertices against faces and edges against edges, of one body or of two, repel each other by a barrier energy that begins at the
-//! activation distance and is infinite at contact ([`barrier`]). No iterate of a step may pass through a surface: every
-//! displacement is shortened to a time that is proved to be free of contact ([`swept`]). Which pairs have to be looked at comes
-//! from trees over faces and edges that are refitted ([`candidates`]).
+//! activation distance and is infinite at contact (`barrier`). No iterate of a step may pass through a surface: every
+//! displacement is shortened to a time that is proved to be free of contact (`swept`). Which pairs have to be looked at comes
+//! from trees over faces and edges that are refitted (`candidates`).
 
 pub(crate) mod barrier;
 pub(crate) mod candidates;

@@ -35,6 +35,7 @@ impl Box32 {
     }
 
     #[inline(always)]
+    #[allow(clippy::needless_bitwise_bool, reason = "six comparisons without branches")]
     pub fn overlaps(&self, o: &Self) -> bool {
         (self.low[0] <= o.high[0])
             & (o.low[0] <= self.high[0])

@@ -44,14 +44,15 @@ struct State {
     jacobian: [DMat3; 3],
 }
 
-impl RodBend {
-    fn state(&self, x: &[DVec3; 3]) -> Option<State> {
+impl State {
+    /// κb and its Jacobian; none where they have no bound.
+    fn of(x: &[DVec3; 3]) -> Option<Self> {
         let b: Vec3<Dual<f64, 9>> = binormal(&variables(&plain(x)));
         let value = DVec3::from_array(b.0.map(|c| c.a));
         let jacobian = from_fn(|i| DMat3::from_cols_array(&from_fn(|k| b.0[k % 3].d[3 * i + k / 3])));
         let finite = value.is_finite() && jacobian.iter().all(|j: &DMat3| j.is_finite());
         // Folded back onto itself |κb| has no bound; beyond 1e6 the rod counts as folded.
-        (finite && value.length_squared() < 1e12).then(|| State {
+        (finite && value.length_squared() < 1e12).then(|| Self {
             kappa: value.length(),
             unit: value.normalize_or_zero(),
             jacobian,
@@ -70,12 +71,12 @@ impl Element<3> for RodBend {
     }
 
     fn gradient(&self, x: &[DVec3; 3]) -> [DVec3; 3] {
-        let Some(s) = self.state(x) else { return [DVec3::ZERO; 3] };
+        let Some(s) = State::of(x) else { return [DVec3::ZERO; 3] };
         s.jacobian.map(|j| j.transpose() * (self.stiffness * (s.kappa - self.rest) * s.unit))
     }
 
     fn hessian(&self, x: &[DVec3; 3], curvature: Curvature) -> [[DMat3; 3]; 3] {
-        let Some(s) = self.state(x) else { return [[DMat3::ZERO; 3]; 3] };
+        let Some(s) = State::of(x) else { return [[DMat3::ZERO; 3]; 3] };
         let along = outer(s.unit, s.unit);
         let mut across = if self.rest == 0.0 { 1.0 } else { 1.0 - self.rest / s.kappa.max(1e-12) };
         if curvature == Curvature::Projected {
@@ -108,7 +109,7 @@ impl Element<3> for RodBend {
     }
 
     fn damping(&self, x: &[DVec3; 3]) -> Option<[[DMat3; 3]; 3]> {
-        let s = self.state(x)?;
+        let s = State::of(x)?;
         let g = s.jacobian.map(|j| j.transpose() * s.unit);
         (self.damping > 0.0).then(|| g.map(|gi| g.map(|gj| outer(self.damping * gi, gj))))
     }

@@ -53,14 +53,6 @@ impl DeformableSystem {
     pub(super) fn forces(&self, x: &[DVec3], v: &[DVec3], force: &mut [DVec3]) {
         outer_forces(self, x, v, force);
         let model = &self.state.model;
-        fn pull<E: Element<N>, const N: usize>(items: &[E], x: &[DVec3], force: &mut [DVec3]) {
-            for item in items {
-                let at = item.vertices();
-                for (v, g) in at.into_iter().zip(item.gradient(&at.map(|v| x[v as usize]))) {
-                    force[v as usize] -= g;
-                }
-            }
-        }
         pull(&model.springs, x, force);
         pull(&model.altitudes, x, force);
         pull(&model.membranes, x, force);
@@ -140,6 +132,16 @@ pub(super) fn place_pinned(
         if model.pinned[i] {
             x[i] = target[i];
             v[i] = (target[i] - model.position[i]) / h;
+        }
+    }
+}
+
+/// Adds the forces of a list.
+fn pull<E: Element<N>, const N: usize>(items: &[E], x: &[DVec3], force: &mut [DVec3]) {
+    for item in items {
+        let at = item.vertices();
+        for (v, g) in at.into_iter().zip(item.gradient(&at.map(|v| x[v as usize]))) {
+            force[v as usize] -= g;
         }
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Problem<'s> {
     pub point_mass: &'s [f64],
     pub point_friction: &'s [f64],
     pub point_rest: &'s [DVec3],
+    /// ξ of each plane, m.
+    plane_floors: Vec<f64>,
     /// Length of the step.
     pub h: f64,
     /// Length in the potential: h, or 2h/3.
@@ -38,7 +40,18 @@ const PIECE: usize = 256;
 
 impl<'s> Problem<'s> {
     pub fn new(system: &'s DeformableSystem, h: f64, s: f64) -> Self {
+        let (state, points) = (&system.state, &system.points);
+        let floors = state.planes.iter().map(|plane| {
+            let free =
+                |&p: &u32| plane.normal.dot(place(&points[p as usize], &state.model.position)) - plane.offset;
+            let moving =
+                system.surface.corners.iter().filter(|&&p| system.point_mass[p as usize].is_finite());
+            let least = moving.map(free).fold(f64::INFINITY, f64::min);
+            let floor = FLOOR * state.settings.contact_distance;
+            if least > floor { floor } else { 0.5 * least.max(0.0) }
+        });
         Self {
+            plane_floors: floors.collect(),
             state: &system.state,
             surface: &system.surface,
             points: &system.points,
@@ -156,7 +169,7 @@ impl<'s> Problem<'s> {
             out.extend_from_slice(contacts);
         }
         let range = self.state.settings.contact_distance;
-        for plane in &self.state.planes {
+        for (plane, &floor) in self.state.planes.iter().zip(&self.plane_floors) {
             for &p in &self.surface.corners {
                 let k = p as usize;
                 let distance = plane.normal.dot(at[k]) - plane.offset;
@@ -165,9 +178,9 @@ impl<'s> Problem<'s> {
                         points: [p; 4],
                         weights: [1.0, 0.0, 0.0, 0.0],
                         normal: plane.normal,
-                        distance,
-                        range,
-                        floor: 0.0,
+                        distance: distance - floor,
+                        range: range - floor,
+                        floor,
                         scale: self.state.settings.barrier_stiffness * self.point_mass[k],
                         friction: (plane.friction * self.point_friction[k]).sqrt(),
                     });
@@ -198,12 +211,12 @@ impl<'s> Problem<'s> {
             }
         });
         let mut time = times.iter().copied().fold(1.0, f64::min);
-        for plane in &self.state.planes {
+        for (plane, &floor) in self.state.planes.iter().zip(&self.plane_floors) {
             for &p in &self.surface.corners {
                 let k = p as usize;
                 let closing = -plane.normal.dot(displacement[k]);
                 if closing > 0.0 && self.point_mass[k].is_finite() {
-                    time = time.min(0.9 * (plane.normal.dot(at[k]) - plane.offset) / closing);
+                    time = time.min(0.9 * (plane.normal.dot(at[k]) - plane.offset - floor) / closing);
                 }
             }
         }
@@ -235,11 +248,11 @@ impl<'s> Problem<'s> {
                     }
                 }
             }
-            for plane in &self.state.planes {
+            for (plane, &floor) in self.state.planes.iter().zip(&self.plane_floors) {
                 for &p in &self.surface.corners {
                     let k = p as usize;
                     let closing = -plane.normal.dot(moved[k]);
-                    let free = 0.9 * (plane.normal.dot(at[k]) - plane.offset);
+                    let free = 0.9 * (plane.normal.dot(at[k]) - plane.offset - floor);
                     if closing > free && self.point_mass[k].is_finite() {
                         hit = true;
                         self.unknowns(p, |v, _| factor[v as usize] = factor[v as usize].min(free / closing));
