@@ -546,7 +546,7 @@ impl DeformableSystem {
         self.point_mass = model.mass.clone();
         self.point_rest = model.rest.clone();
         self.point_friction = state.group.iter().map(|&g| state.friction[g as usize]).collect();
-        surface.group = state.group.clone();
+        surface.group.clone_from(&state.group);
         surface.fixed = vec![false; model.len()];
         surface.rigid = vec![false; model.len()];
         for body in &state.bodies {

@@ -1,9 +1,8 @@
 //! Pairs of features that may come near each other while points stay within boxes.
 //!
-//! A search is made for a way: points are at x + τ p with one τ in [0, 1] for all, up to a margin along each axis. As long as they
-//! are, no other pairs can be near each other; also between two such states. p is taken relative to its mean, because a common
-//! motion brings nothing nearer. A feature's box is the union of the ways of its points, enlarged by the margin and by half the
-//! activation distance. Features that share a point, and pairs of which nothing can move, are left out.
+//! Every surface point has a box it may not leave without a new search. A feature's box is the union of those of its points,
+//! enlarged by half the activation distance. Pairs of features with overlapping boxes are all that can be within that distance
+//! anywhere on the way. Features that share a point, and pairs of which nothing can move, are left out.
 
 use std::ops::Range;
 
@@ -49,10 +48,6 @@ pub(crate) struct Candidates {
     faces: Tree,
     edges: Tree,
     corners: Tree,
-    start: Vec<DVec3>,
-    way: Vec<DVec3>,
-    /// m
-    pub margin: f64,
     low: Vec<DVec3>,
     high: Vec<DVec3>,
     found: Vec<Vec<Candidate>>,
@@ -82,45 +77,30 @@ impl Candidates {
         }
     }
 
-    /// Whether all points are on the way of the last search, within its margin.
+    /// Whether all points stay within their boxes at x.
     pub fn contains(&self, x: &[DVec3]) -> bool {
-        if self.start.len() != x.len() {
-            return false;
-        }
-        let (mut along, mut squares) = (0.0, 0.0);
-        for ((x, start), way) in x.iter().zip(&self.start).zip(&self.way) {
-            along += (*x - *start).dot(*way);
-            squares += way.length_squared();
-        }
-        let tau = if squares > 0.0 { (along / squares).clamp(0.0, 1.0) } else { 0.0 };
-        x.iter()
-            .zip(&self.start)
-            .zip(&self.way)
-            .all(|((x, start), way)| (*x - *start - tau * *way).abs().max_element() <= self.margin)
+        self.low.len() == x.len()
+            && x.iter()
+                .zip(&self.low)
+                .zip(&self.high)
+                .all(|((x, low), high)| x.cmpge(*low).all() && x.cmple(*high).all())
     }
 
-    /// Searches for the way from `start` along `way`, with a margin around it and pairs within `range`.
+    /// Searches for the way from `start` to `end`, with a margin around it and pairs within `range`.
     pub fn search(
         &mut self,
         threads: usize,
         surface: &Surface,
-        [start, way]: [&[DVec3]; 2],
+        [start, end]: [&[DVec3]; 2],
         margin: f64,
         range: f64,
     ) {
         self.searches += 1;
-        self.start.clear();
-        self.start.extend_from_slice(start);
-        self.way.clear();
-        self.way.extend_from_slice(way);
-        self.margin = margin;
-        let mean = way.iter().fold(DVec3::ZERO, |a, b| a + *b) / way.len().max(1) as f64;
         self.low.clear();
         self.high.clear();
-        for (x, p) in start.iter().zip(way) {
-            let end = *x + (*p - mean);
-            self.low.push(x.min(end) - margin);
-            self.high.push(x.max(end) + margin);
+        for (a, b) in start.iter().zip(end) {
+            self.low.push(a.min(*b) - margin);
+            self.high.push(a.max(*b) + margin);
         }
         let (low, high, half) = (&self.low, &self.high, DVec3::splat(0.5 * range));
         let bounds = |points: &[u32]| {

@@ -24,8 +24,6 @@ pub(super) struct Problem<'s> {
     pub point_mass: &'s [f64],
     pub point_friction: &'s [f64],
     pub point_rest: &'s [DVec3],
-    /// ξ of each plane, m.
-    plane_floors: Vec<f64>,
     /// Length of the step.
     pub h: f64,
     /// Length in the potential: h, or 2h/3.
@@ -40,18 +38,7 @@ const PIECE: usize = 256;
 
 impl<'s> Problem<'s> {
     pub fn new(system: &'s DeformableSystem, h: f64, s: f64) -> Self {
-        let (state, points) = (&system.state, &system.points);
-        let floors = state.planes.iter().map(|plane| {
-            let free =
-                |&p: &u32| plane.normal.dot(place(&points[p as usize], &state.model.position)) - plane.offset;
-            let moving =
-                system.surface.corners.iter().filter(|&&p| system.point_mass[p as usize].is_finite());
-            let least = moving.map(free).fold(f64::INFINITY, f64::min);
-            let floor = FLOOR * state.settings.contact_distance;
-            if least > floor { floor } else { 0.5 * least.max(0.0) }
-        });
         Self {
-            plane_floors: floors.collect(),
             state: &system.state,
             surface: &system.surface,
             points: &system.points,
@@ -103,10 +90,9 @@ impl<'s> Problem<'s> {
     ///
     /// Pairs start above their floor, or it is half the distance they start with. Features in one place cannot be kept apart and
     /// are left out.
-    pub fn limit(&self, candidates: &mut Candidates, start: &[DVec3], [at, way]: [&[DVec3]; 2]) {
+    pub fn limit(&self, candidates: &mut Candidates, start: &[DVec3]) {
         let range = self.state.settings.contact_distance;
         let surface = self.surface;
-        let reach = range + 2.0 * 3.0_f64.sqrt() * candidates.margin;
         rattleback_numerics::team::each_piece(
             self.state.settings.threads,
             &mut candidates.pairs,
@@ -115,18 +101,6 @@ impl<'s> Problem<'s> {
                 for pair in pairs {
                     let distance =
                         |x: &[DVec3]| nearest(pair.kind, &pair.points.map(|p| x[p as usize])).offset.length();
-                    // The pair cannot come within range by its relative motion and the margins.
-                    let p = pair.points.map(|p| way[p as usize]);
-                    let mean = 0.25 * (p[0] + p[1] + p[2] + p[3]);
-                    let p = p.map(|p| (p - mean).length());
-                    let relative = match pair.kind {
-                        FeaturePair::VertexFace => p[0] + p[1].max(p[2]).max(p[3]),
-                        FeaturePair::EdgeEdge => p[0].max(p[1]) + p[2].max(p[3]),
-                    };
-                    if distance(at) > relative + reach {
-                        pair.range = 0.0;
-                        continue;
-                    }
                     let from = distance(start);
                     pair.range = range;
                     let [first, second] = [pair.points[0] as usize, pair.points[3] as usize];
@@ -169,7 +143,7 @@ impl<'s> Problem<'s> {
             out.extend_from_slice(contacts);
         }
         let range = self.state.settings.contact_distance;
-        for (plane, &floor) in self.state.planes.iter().zip(&self.plane_floors) {
+        for plane in &self.state.planes {
             for &p in &self.surface.corners {
                 let k = p as usize;
                 let distance = plane.normal.dot(at[k]) - plane.offset;
@@ -178,9 +152,9 @@ impl<'s> Problem<'s> {
                         points: [p; 4],
                         weights: [1.0, 0.0, 0.0, 0.0],
                         normal: plane.normal,
-                        distance: distance - floor,
-                        range: range - floor,
-                        floor,
+                        distance,
+                        range,
+                        floor: 0.0,
                         scale: self.state.settings.barrier_stiffness * self.point_mass[k],
                         friction: (plane.friction * self.point_friction[k]).sqrt(),
                     });
@@ -211,12 +185,12 @@ impl<'s> Problem<'s> {
             }
         });
         let mut time = times.iter().copied().fold(1.0, f64::min);
-        for (plane, &floor) in self.state.planes.iter().zip(&self.plane_floors) {
+        for plane in &self.state.planes {
             for &p in &self.surface.corners {
                 let k = p as usize;
                 let closing = -plane.normal.dot(displacement[k]);
                 if closing > 0.0 && self.point_mass[k].is_finite() {
-                    time = time.min(0.9 * (plane.normal.dot(at[k]) - plane.offset - floor) / closing);
+                    time = time.min(0.9 * (plane.normal.dot(at[k]) - plane.offset) / closing);
                 }
             }
         }
@@ -248,11 +222,11 @@ impl<'s> Problem<'s> {
                     }
                 }
             }
-            for (plane, &floor) in self.state.planes.iter().zip(&self.plane_floors) {
+            for plane in &self.state.planes {
                 for &p in &self.surface.corners {
                     let k = p as usize;
                     let closing = -plane.normal.dot(moved[k]);
-                    let free = 0.9 * (plane.normal.dot(at[k]) - plane.offset - floor);
+                    let free = 0.9 * (plane.normal.dot(at[k]) - plane.offset);
                     if closing > free && self.point_mass[k].is_finite() {
                         hit = true;
                         self.unknowns(p, |v, _| factor[v as usize] = factor[v as usize].min(free / closing));

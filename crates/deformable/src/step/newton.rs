@@ -328,9 +328,10 @@ impl Problem<'_> {
         // The way of the next iterations is about as uncertain as gravity and a fraction of this one.
         let longest = moved.iter().map(|p| p.length_squared()).fold(0.0, f64::max).sqrt();
         let range = settings.contact_distance;
-        let margin = range + 0.25 * settings.gravity.length() * self.h * self.h + 0.05 * longest;
-        candidates.search(settings.threads, self.surface, [at, moved], margin, range);
-        self.limit(candidates, start, [at, moved]);
+        let margin = range + settings.gravity.length() * self.h * self.h + 0.1 * longest;
+        let ends: Vec<DVec3> = at.iter().zip(&*moved).map(|(x, p)| *x + *p).collect();
+        candidates.search(settings.threads, self.surface, [at, &ends], margin, range);
+        self.limit(candidates, start);
     }
 
     /// Gradient and matrix at `work.x` ⇒ rank-one terms.

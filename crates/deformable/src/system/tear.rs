@@ -27,8 +27,8 @@ impl DeformableSystem {
     }
 
     /// Splits vertices after a step ⇒ how many.
-    pub(crate) fn tear(&mut self) -> Result<usize, DeformableError> {
-        let Some(limit) = self.state.tear_stretch else { return Ok(0) };
+    pub(crate) fn tear(&mut self) -> usize {
+        let Some(limit) = self.state.tear_stretch else { return 0 };
         let model = &self.state.model;
         let mut torn: Vec<(f64, u32, DVec3)> = Vec::new();
         for m in &model.membranes {
@@ -50,12 +50,12 @@ impl DeformableSystem {
         let most = (model.len() / 100).max(1);
         let mut count = 0;
         for &(_, vertex, across) in torn.iter().take(most) {
-            count += usize::from(self.split(vertex, across)?);
+            count += usize::from(self.split(vertex, across));
         }
-        Ok(count)
+        count
     }
 
-    fn split(&mut self, vertex: u32, across: DVec3) -> Result<bool, DeformableError> {
+    fn split(&mut self, vertex: u32, across: DVec3) -> bool {
         let old = self.state.model.clone();
         let v = vertex as usize;
         let here = old.position[v];
@@ -64,7 +64,7 @@ impl DeformableSystem {
         let around: Vec<[u32; 3]> = old.triangles.iter().copied().filter(|t| t.contains(&vertex)).collect();
         let far = around.iter().filter(|t| beyond(t)).count();
         if far == 0 || far == around.len() {
-            return Ok(false);
+            return false;
         }
         let copy = old.len() as u32;
         let mut model = old.clone();
@@ -120,7 +120,7 @@ impl DeformableSystem {
         if !intersections(&model.position, &edges, &model.triangles).is_empty()
             || !intersections(&model.position, &model.edges(), &near).is_empty()
         {
-            return Ok(false);
+            return false;
         }
         let state = &mut self.state;
         let group = state.group[v];
@@ -132,7 +132,7 @@ impl DeformableSystem {
         state.pressures.retain(|p| !p.triangles.iter().flatten().any(|&i| i == vertex));
         self.topology_changed();
         self.prepare();
-        Ok(true)
+        true
     }
 }
 
