@@ -65,7 +65,7 @@ fn run(
 }
 
 fn settings() -> Settings {
-    Settings { max_iterations: 30, tolerance: 1e-2, linear_tolerance: 1e-3, ..Settings::default() }
+    Settings { max_iterations: 12, tolerance: 2e-2, linear_tolerance: 1e-2, ..Settings::default() }
 }
 
 fn flag(seconds: f64) -> Run {

@@ -53,14 +53,10 @@ fn projected<E: Element<N>, const N: usize>(element: &E, x: &[DVec3; N], random:
     let (mut rows, mut skew) = (0.0_f64, 0.0_f64);
     for i in 0..N {
         let sum = (0..N).fold(DMat3::ZERO, |s, j| s + k[i][j]);
-        rows = rows.max(sum.abs_diff_eq(DMat3::ZERO, 1e-10 * size).then_some(0.0).unwrap_or(1.0));
+        rows += f64::from(u8::from(!sum.abs_diff_eq(DMat3::ZERO, 1e-10 * size)));
         for j in 0..N {
-            skew = skew.max(
-                (k[i][j] - k[j][i].transpose())
-                    .abs_diff_eq(DMat3::ZERO, 1e-10 * size)
-                    .then_some(0.0)
-                    .unwrap_or(1.0),
-            );
+            let difference = k[i][j] - k[j][i].transpose();
+            skew += f64::from(u8::from(!difference.abs_diff_eq(DMat3::ZERO, 1e-10 * size)));
         }
     }
     [least / size, rows, skew]

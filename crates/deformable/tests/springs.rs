@@ -176,8 +176,9 @@ fn stiff_cloth_is_bounded_by_implicit_steps() {
     }
     let mut system = DeformableSystem::new(settings(Method::ExplicitEuler));
     system.add(&body).unwrap();
-    let diverged = (0..60)
-        .any(|_| system.step(1.0 / 60.0).is_err() || system.position().iter().any(|x| !(x.length() < 1e3)));
+    let diverged = (0..60).any(|_| {
+        system.step(1.0 / 60.0).is_err() || system.position().iter().any(|x| x.length() >= 1e3 || x.is_nan())
+    });
     assert!(diverged);
 }
 
