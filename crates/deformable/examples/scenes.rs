@@ -177,7 +177,8 @@ fn tube(seconds: f64) -> Run {
         let velocity = DVec3::new(0.4 * (3.0 * t).cos(), 0.0, 0.0);
         system.set_body_velocity(body, velocity, DVec3::new(0.0, 0.0, turn)).unwrap();
         let pose = system.body_pose(body).unwrap();
-        let center = pose.translation + STEP * velocity;
+        // The seam follows a part of the way, so that the body pushes into the cloth.
+        let center = 0.3 * (pose.translation + STEP * velocity);
         for (k, &v) in top.iter().enumerate() {
             seam[k] = DQuat::from_rotation_z(STEP * turn) * seam[k];
             system.set_target(range.start + v, center + seam[k]).unwrap();

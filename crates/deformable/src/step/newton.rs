@@ -413,8 +413,8 @@ impl Problem<'_> {
     /// Velocity of each group that its forces at the end do not account for: the residual of the iteration.
     ///
     /// Forces of elements sum to zero over a group, so that Σ ∂P/∂x is inertia plus contacts, friction, drag, attachments and gas. Taken
-    /// from the velocities of a group without pinned vertices, momentum is that of the forces to rounding, however far the
-    /// iteration has converged.
+    /// from the velocities of a group without pinned vertices, momentum is that of the forces to rounding. Residuals
+    /// above ten times the tolerance (or the stick speed) are left.
     fn excess(&self, work: &Workspace) -> Vec<DVec3> {
         let (state, model) = (self.state, &self.state.model);
         let groups = state.friction.len();
@@ -450,7 +450,14 @@ impl Problem<'_> {
                 Anchor::Body(b, _) => sum[state.group[state.bodies[b as usize].first as usize] as usize] -= f,
             }
         }
-        (0..groups).map(|g| if pinned[g] { DVec3::ZERO } else { sum[g] / (self.s * mass[g]) }).collect()
+        // A large residual is no momentum to be corrected but a step that is far from its solution.
+        let limit = 10.0 * state.settings.tolerance.max(state.settings.stick_speed);
+        (0..groups)
+            .map(|g| {
+                let excess = sum[g] / (self.s * mass[g]);
+                if !pinned[g] && excess.length() <= limit { excess } else { DVec3::ZERO }
+            })
+            .collect()
     }
 
     /// [impulse, moment about the origin] on each rigid body at the end of the step.
