@@ -84,6 +84,7 @@
 //! Conventions: SI units, right-handed, z up unless gravity has another direction; quaternions are unit, Hamilton, body → world;
 //! angular velocities are in the world frame.
 
+pub use rattleback_deformable as deformable;
 pub use rattleback_dynamics as dynamics;
 pub use rattleback_geometry as geometry;
 pub use rattleback_numerics as numerics;
