@@ -555,6 +555,12 @@ impl Contact {
         }
     }
 
+    /// Whether the bodies touch, or did when the step was solved.
+    pub fn acts(&self) -> bool {
+        let mut points = self.manifolds().flat_map(|manifold| &manifold.points[..manifold.count as usize]);
+        self.touching || points.any(|point| point.impulse() != 0.0)
+    }
+
     /// Updates the touching state, with hysteresis: the distance to separate is larger than the distance to
     /// touch.
     fn update_touching(&mut self) {

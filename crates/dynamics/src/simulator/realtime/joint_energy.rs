@@ -14,6 +14,7 @@
 //! Groups in contact with bodies that move by themselves are left alone: what those do to them is not known here.
 
 use super::Realtime;
+use super::contact::Contact;
 use super::joint_groups::JointGroup;
 use super::sim_bodies::{NONE, SimBodies};
 use super::tuning::{MAX_KEYED_ROWS, PASSIVITY_TOLERANCE};
@@ -65,6 +66,10 @@ impl Realtime {
             (group.external, group.grounded) = (group.moved, false);
         }
         for (_, pair) in contact_graph.near() {
+            // An open contact that did not act transfers no energy.
+            if !contact_graph.contact(pair).is_some_and(Contact::acts) {
+                continue;
+            }
             let [a, b] = pair.bodies;
             for (own, other) in [(a, b), (b, a)] {
                 let group = joint_groups.of(own);
