@@ -40,7 +40,7 @@ use rattleback_geometry::Pose;
 pub(super) enum SupportShape {
     /// Sphere about the centre of rotation: rotation does not move its surface.
     Ball,
-    /// Convex hull of these vertices.
+    /// Convex hull of these vertices, or of balls of one radius about them.
     Corners(Vec<DVec3>),
     /// Box in its own frame.
     Box { pose: Pose, half_extents: DVec3 },

@@ -37,6 +37,8 @@ pub(super) const INITIAL_GAP: f64 = 1e-6;
 pub(super) const OVERLAP_ROUNDING: f64 = 1e-9;
 /// Angle, rad, below which two faces count as parallel.
 pub(super) const FACE_ANGLE: f64 = 1e-9;
+/// Height, in ε, by which an edge may rise to the border of a face below which its vertex counts as over the face.
+pub(super) const FACE_BORDER_RISE: f64 = 1e-3;
 /// Gap, in ε, above which a pair is not measured again when the motion of one of its bodies changes: the
 /// lower bound of its gap is enough.
 pub(super) const NEAR_GAP: f64 = 2.0;
@@ -121,6 +123,11 @@ pub(super) const PATCH_SWEEPS: usize = 200;
 pub(super) const PATCH_CONVERGED: f64 = 1e-11;
 /// The same, above which the sweeps have failed.
 pub(super) const PATCH_FAILED: f64 = 1e-5;
+/// Velocity left over, in parts of the largest velocity before, and turn of the direction of slip, rad, up to which a closed
+/// form of a patch is exact.
+pub(super) const PATCH_DIRECT: f64 = 1e-9;
+/// Trials of the directions of slip of a closed form.
+pub(super) const PATCH_DIRECTIONS: usize = 6;
 /// Cosine between the normals of the gap and of the manifold below which they belong to different contacts.
 pub(super) const PATCH_NORMAL_COSINE: f64 = 0.9999;
 /// Least acceleration, in g, that must close all points for the hop to act against it. (Two falling bodies
@@ -206,3 +213,19 @@ pub(super) const LOOKAHEAD_DIAMETERS: f64 = 4.0;
 pub(super) const IMBALANCE_LIMIT: f64 = 1.25;
 /// Part of all work that may be rolled back before everything runs in one partition for a while.
 pub(super) const WASTE_LIMIT: f64 = 0.25;
+pub(super) fn toggle(k: usize) -> bool {
+    static T: std::sync::OnceLock<Vec<bool>> = std::sync::OnceLock::new();
+    T.get_or_init(|| {
+        let v = std::env::var("IMP").unwrap_or_default();
+        (0..16).map(|i| v.contains((b'a' + i as u8) as char)).collect()
+    })[k]
+}
+pub(super) fn hist(k: usize, v: u64) {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static H: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
+    if v == u64::MAX {
+        eprintln!("hist {:?}", H.iter().map(|h| h.load(Ordering::Relaxed)).collect::<Vec<_>>());
+        return;
+    }
+    H[k].fetch_add(v, Ordering::Relaxed);
+}

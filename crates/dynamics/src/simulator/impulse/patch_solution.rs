@@ -1,0 +1,302 @@
+//! Closed forms for contact patches where all points stick or all slide.
+//!
+//! In the contact frame, with z along the normal, positions rᵢ from the mean of the points, and the centres of mass of
+//! both bodies at c_k, the second body moves against the first with uᵢ = V + Ω × rᵢ. Impulses pᵢ on the second body and −pᵢ on the
+//! first change that by
+//!
+//!   ΔΩ = Σ_k J_k (L − c_k × P),   ΔV = Σ_k P/m_k − J_k (L − c_k × P) × c_k,   P = Σ pᵢ, L = Σ rᵢ × pᵢ, J = I⁻¹,
+//!
+//! without the terms of a body that impulses do not move.
+//!
+//! **All points stick.** Three points or more end all relative motion: P and L are those with ΔV = −V and ΔΩ = −Ω. Of all
+//! impulses with these sums, the smallest are pᵢ = P/n + θ × rᵢ, θ = S⁻¹ L, S = Σ |r|² − r rᵀ. Two points at ± h e leave
+//! the rotation about e: with L across e,
+//!
+//!   ΔV = −½ (u₁ + u₂),   (Ω + ΔΩ) × e = 0,   Ω × e = (u₁ − u₂)/2h,
+//!
+//! where the first equation gives P for any L, and the second is two equations for the two components of L. Then pᵢ = ½ P
+//! ± L × e / 2h.
+//!
+//! **All points slide**, in the directions qᵢ: pᵢ = λᵢ tᵢ, tᵢ = z − μ qᵢ. They end all approach if V_z = Ω_x = Ω_y = 0
+//! afterwards (two points: if both normal velocities are 0), a linear system for the λᵢ; of the solutions for more than three
+//! points the smallest.
+//!
+//! A result counts if it fulfils Coulomb's law at every point: pₙ ≥ 0, |p_t| ≤ μ pₙ, and slip along qᵢ. Otherwise some
+//! points separate or some stick while others slide, and `contact_patch` solves the problem by sweeps.
+
+use super::tuning::{PATCH_DIRECT, PATCH_DIRECTIONS};
+use glam::{DMat2, DMat3, DVec2, DVec3};
+use rattleback_geometry::contact::MAX_POINTS;
+
+pub(super) type Vectors = [DVec3; MAX_POINTS];
+
+/// Body of a patch, in the contact frame; a body that impulses do not move has the response 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PatchBody {
+    pub inverse_mass: f64,
+    pub inverse_inertia: DMat3,
+    /// Centre of mass, from the mean of the points, m.
+    pub center: DVec3,
+}
+
+/// Contact points from their mean, m, and both bodies, in the contact frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PatchResponse {
+    pub count: usize,
+    pub points: Vectors,
+    pub bodies: [PatchBody; 2],
+    pub friction: f64,
+}
+
+/// Velocity field of a rigid body: at the mean of the points, and its rotation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Twist {
+    pub linear: DVec3,
+    pub angular: DVec3,
+}
+
+impl PatchResponse {
+    /// (velocities at the points, their rigid field) ⇒ impulses that end all relative velocity, and what is left of it;
+    /// none if a point would not stick.
+    pub fn stick(&self, u: &Vectors, field: &Twist) -> Option<(Vectors, Vectors)> {
+        let impulses = if self.count == 2 { self.stick_at_two(u)? } else { self.stick_at_many(field)? };
+        let in_cone = |p: &DVec3| p.z >= 0.0 && p.truncate().length() <= self.friction * p.z;
+        if !impulses[..self.count].iter().all(in_cone) {
+            return None;
+        }
+        let after = self.after(u, &impulses);
+        let scale = u[..self.count].iter().map(|u| u.length()).fold(0.0, f64::max);
+        let stopped = after[..self.count].iter().all(|left| left.length() <= PATCH_DIRECT * scale);
+        stopped.then_some((impulses, after))
+    }
+
+    /// (P, L) ⇒ (ΔV, ΔΩ).
+    pub fn respond(&self, sum: DVec3, moment: DVec3) -> Twist {
+        let mut change = Twist::default();
+        for body in self.bodies.iter().filter(|body| body.inverse_mass > 0.0) {
+            let spin = body.inverse_inertia * (moment - body.center.cross(sum));
+            change.angular += spin;
+            change.linear += body.inverse_mass * sum - spin.cross(body.center);
+        }
+        change
+    }
+
+    /// P and L that end a relative motion.
+    fn stopping(&self, field: &Twist) -> (DVec3, DVec3) {
+        let [a, b] = &self.bodies;
+        if a.inverse_mass == 0.0 || b.inverse_mass == 0.0 {
+            let body = if a.inverse_mass == 0.0 { b } else { a };
+            let sum = -(field.linear + field.angular.cross(body.center)) / body.inverse_mass;
+            return (sum, body.center.cross(sum) - body.inverse_inertia.inverse() * field.angular);
+        }
+        let inertia = (a.inverse_inertia + b.inverse_inertia).inverse();
+        let moment = |sum: DVec3, spin: DVec3| {
+            let turned = a.inverse_inertia * a.center.cross(sum) + b.inverse_inertia * b.center.cross(sum);
+            inertia * (turned - spin)
+        };
+        let linear = |sum: DVec3, spin: DVec3| self.respond(sum, moment(sum, spin)).linear;
+        let column = |axis: DVec3| linear(axis, DVec3::ZERO);
+        let matrix = DMat3::from_cols(column(DVec3::X), column(DVec3::Y), column(DVec3::Z));
+        let sum = -(matrix.inverse() * (field.linear + linear(DVec3::ZERO, field.angular)));
+        (sum, moment(sum, field.angular))
+    }
+
+    fn stick_at_many(&self, field: &Twist) -> Option<Vectors> {
+        let n = self.count;
+        let (sum, moment) = self.stopping(field);
+        let mut spread = DMat3::ZERO;
+        for r in &self.points[..n] {
+            spread += DMat3::from_diagonal(DVec3::splat(r.length_squared()))
+                - DMat3::from_cols(r.x * *r, r.y * *r, r.z * *r);
+        }
+        let theta = spread.inverse() * moment;
+        let mut impulses = [DVec3::ZERO; MAX_POINTS];
+        for (p, r) in impulses.iter_mut().zip(&self.points[..n]) {
+            *p = sum / n as f64 + theta.cross(*r);
+        }
+        Some(impulses).filter(|p| p.iter().all(|p| p.is_finite()))
+    }
+
+    fn stick_at_two(&self, u: &Vectors) -> Option<Vectors> {
+        let along = 0.5 * (self.points[0] - self.points[1]);
+        let e = along.try_normalize()?;
+        let (a, b) = e.any_orthonormal_pair();
+        let column = |axis: DVec3| self.respond(axis, DVec3::ZERO).linear;
+        let at_mean = DMat3::from_cols(column(DVec3::X), column(DVec3::Y), column(DVec3::Z)).inverse();
+        let velocity = 0.5 * (u[0] + u[1]);
+        // The part of Ω across e.
+        let across = e.cross(u[0] - u[1]) / (2.0 * along.length());
+        let sum = |moment: DVec3| -(at_mean * (velocity + self.respond(DVec3::ZERO, moment).linear));
+        let left = |moment: DVec3| {
+            let spin = across + self.respond(sum(moment), moment).angular;
+            DVec2::new(spin.dot(a), spin.dot(b))
+        };
+        let start = left(DVec3::ZERO);
+        let matrix = DMat2::from_cols(left(a) - start, left(b) - start);
+        let parts = -(matrix.inverse() * start);
+        let moment = parts.x * a + parts.y * b;
+        let (half, apart) = (0.5 * sum(moment), moment.cross(e) / (2.0 * along.length()));
+        let mut impulses = [DVec3::ZERO; MAX_POINTS];
+        (impulses[0], impulses[1]) = (half + apart, half - apart);
+        (impulses[0].is_finite() && impulses[1].is_finite()).then_some(impulses)
+    }
+
+    /// (velocities at the points) ⇒ impulses of points that all slide on by Coulomb's law, and the velocities with them; none if
+    /// one of them does not.
+    pub fn slide(&self, u: &Vectors) -> Option<(Vectors, Vectors)> {
+        let n = self.count;
+        let mut directions = [DVec2::ZERO; MAX_POINTS];
+        for (q, u) in directions.iter_mut().zip(&u[..n]) {
+            *q = u.truncate().try_normalize()?;
+        }
+        for _ in 0..PATCH_DIRECTIONS {
+            let (impulses, after) = self.slide_along(u, &directions)?;
+            let mut turn: f64 = 0.0;
+            for (q, u) in directions.iter_mut().zip(&after[..n]) {
+                let next = u.truncate().try_normalize()?;
+                if next.dot(*q) <= 0.0 {
+                    return None;
+                }
+                turn = turn.max(next.perp_dot(*q).abs());
+                *q = next;
+            }
+            if turn <= PATCH_DIRECT {
+                return Some((impulses, after));
+            }
+        }
+        None
+    }
+
+    /// (velocities at the points, directions of slip, at most of length 1) ⇒ impulses with friction along these that end all
+    /// approach, and the velocities with them; none if a point would be pulled.
+    pub fn slide_along(&self, u: &Vectors, directions: &[DVec2; MAX_POINTS]) -> Option<(Vectors, Vectors)> {
+        let n = self.count;
+        let mut lines = [DVec3::ZERO; MAX_POINTS];
+        let mut changes = [Twist::default(); MAX_POINTS];
+        for i in 0..n {
+            lines[i] = (-self.friction * directions[i]).extend(1.0);
+            changes[i] = self.respond(lines[i], self.points[i].cross(lines[i]));
+        }
+        let mut sizes = [0.0; MAX_POINTS];
+        if n == 2 {
+            let response = |i: usize, j: usize| changes[j].at(self.points[i]).z;
+            let matrix =
+                DMat2::from_cols_array(&[response(0, 0), response(1, 0), response(0, 1), response(1, 1)]);
+            let found = -(matrix.inverse() * DVec2::new(u[0].z, u[1].z));
+            (sizes[0], sizes[1]) = (found.x, found.y);
+        } else {
+            // Plane through the normal velocities of the first three points. Rotations count as velocities at the size of
+            // the patch, so that all rows are of the same unit.
+            let size = (self.points[1] - self.points[0]).length();
+            let row = |i: usize| DVec3::new(1.0, self.points[i].y / size, -self.points[i].x / size);
+            let plane = DMat3::from_cols(row(0), row(1), row(2)).transpose();
+            let wanted = -(plane.inverse() * DVec3::new(u[0].z, u[1].z, u[2].z));
+            let column = |i: usize| {
+                DVec3::new(changes[i].linear.z, size * changes[i].angular.x, size * changes[i].angular.y)
+            };
+            let mut gram = DMat3::ZERO;
+            for i in 0..n {
+                let c = column(i);
+                gram += DMat3::from_cols(c.x * c, c.y * c, c.z * c);
+            }
+            let factors = gram.inverse() * wanted;
+            for (i, size) in sizes.iter_mut().enumerate().take(n) {
+                *size = column(i).dot(factors);
+            }
+        }
+        if !sizes[..n].iter().all(|size| *size >= 0.0 && size.is_finite()) {
+            return None;
+        }
+        let impulses: Vectors = std::array::from_fn(|i| sizes[i] * lines[i]);
+        let after = self.after(u, &impulses);
+        let scale = u[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
+        let stopped = after[..n].iter().all(|left| left.z.abs() <= PATCH_DIRECT * scale);
+        stopped.then_some((impulses, after))
+    }
+
+    /// (velocities, impulses) ⇒ the velocities with them.
+    fn after(&self, u: &Vectors, impulses: &Vectors) -> Vectors {
+        let (mut sum, mut moment) = (DVec3::ZERO, DVec3::ZERO);
+        for (p, r) in impulses.iter().zip(&self.points[..self.count]) {
+            sum += *p;
+            moment += r.cross(*p);
+        }
+        let change = self.respond(sum, moment);
+        let mut after = *u;
+        for (u, r) in after.iter_mut().zip(&self.points[..self.count]) {
+            *u += change.at(*r);
+        }
+        after
+    }
+}
+
+impl Twist {
+    /// Velocity at a point.
+    pub fn at(&self, r: DVec3) -> DVec3 {
+        self.linear + self.angular.cross(r)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::DQuat;
+
+    /// Flat boxes of 2 and 3 kg that touch at three or four corners, or at two edges, below and above their centres.
+    fn patch(count: usize, both: bool, friction: f64) -> PatchResponse {
+        let turn = DMat3::from_quat(DQuat::from_rotation_z(0.4));
+        let inertia = DMat3::from_diagonal(DVec3::new(0.02, 0.05, 0.06));
+        let corners = [(0.2, 0.1), (-0.2, 0.1), (-0.2, -0.1), (0.2, -0.1)];
+        let mut points = [DVec3::ZERO; MAX_POINTS];
+        for (point, (x, y)) in points.iter_mut().zip(corners).take(count) {
+            *point = turn * DVec3::new(x, y, 0.0);
+        }
+        let mean = points[..count].iter().sum::<DVec3>() / count as f64;
+        points[..count].iter_mut().for_each(|point| *point -= mean);
+        let body = |inverse_mass: f64, height: f64| PatchBody {
+            inverse_mass,
+            inverse_inertia: (turn * inertia * turn.transpose()).inverse(),
+            center: DVec3::new(0.01, -0.01, height),
+        };
+        let below = if both { body(1.0 / 3.0, -0.04) } else { PatchBody::default() };
+        PatchResponse { count, points, bodies: [below, body(0.5, 0.05)], friction }
+    }
+
+    fn velocities(patch: &PatchResponse, field: &Twist) -> Vectors {
+        let mut u = [DVec3::ZERO; MAX_POINTS];
+        for (u, r) in u.iter_mut().zip(&patch.points[..patch.count]) {
+            *u = field.at(*r);
+        }
+        u
+    }
+
+    #[test]
+    fn sticking_points_stop() {
+        for (count, both) in [(2, false), (3, false), (4, false), (2, true), (3, true), (4, true)] {
+            let patch = patch(count, both, 0.8);
+            let field = Twist { linear: DVec3::new(0.01, 0.0, -0.1), angular: DVec3::new(0.01, -0.01, 0.02) };
+            let u = velocities(&patch, &field);
+            let (p, after) = patch.stick(&u, &field).unwrap();
+            for i in 0..count {
+                assert!(after[i].length() < 1e-14 && p[i].z > 0.0, "{count}: {} {}", after[i], p[i]);
+            }
+        }
+    }
+
+    #[test]
+    fn sliding_points_keep_their_direction() {
+        for (count, both) in [(2, false), (3, false), (4, false), (2, true), (3, true), (4, true)] {
+            let patch = patch(count, both, 0.3);
+            let field = Twist { linear: DVec3::new(1.0, 0.0, -0.1), angular: DVec3::new(0.0, 0.0, 0.1) };
+            let u = velocities(&patch, &field);
+            assert!(patch.stick(&u, &field).is_none());
+            let (p, after) = patch.slide(&u).unwrap();
+            for i in 0..count {
+                let (slip, friction) = (after[i].truncate(), p[i].truncate());
+                assert!(after[i].z.abs() < 1e-14 && p[i].z > 0.0);
+                let wanted = -0.3 * p[i].z * slip.normalize();
+                assert!((friction - wanted).length() < 1e-8, "{count}: {friction} {wanted}");
+            }
+        }
+    }
+}
