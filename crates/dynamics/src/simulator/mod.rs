@@ -16,7 +16,7 @@ pub use constraint::{Constraint, ConstraintSettings};
 pub use contact_point::ContactPoint;
 pub use context::StepContext;
 pub use free::{BodyIntegrator, FreeMotion, IntegrationContext};
-pub use impulse::{Impulse, ImpulseSettings, show_hist};
+pub use impulse::{Impulse, ImpulseSettings};
 pub use penalty::{Penalty, PenaltySettings};
 pub use realtime::{Realtime, RealtimeSettings};
 pub use sequential::{Sequential, SequentialSettings};

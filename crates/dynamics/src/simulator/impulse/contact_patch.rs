@@ -327,26 +327,7 @@ impl ContactPatch {
         field: &Twist,
         slides: Option<&[Option<DVec2>; MAX_POINTS]>,
     ) -> Option<(Vectors, Vectors)> {
-        let response = &self.response;
-        let direct = match slides {
-            None => response.stick(free, field).or_else(|| response.slide(free)),
-            Some(slides) => {
-                let sliding = slides[..self.count].iter().flatten().count();
-                if sliding == self.count {
-                    response.slide_along(free, &slides.map(Option::unwrap_or_default))
-                } else if sliding == 0 {
-                    response.stick(free, field)
-                } else {
-                    None
-                }
-            }
-        };
-        let direct = if super::tuning::toggle(1) { None } else { direct };
-        super::tuning::hist(
-            usize::from(direct.is_some())
-                + 2 * slides.map_or(0, |s| 1 + usize::from(s[..self.count].iter().all(Option::is_some))),
-            1,
-        );
+        let direct = self.response.solve(free, field, slides);
         direct.or_else(|| self.sweep(free, slides))
     }
 

@@ -221,6 +221,9 @@ pub(super) fn corner_bounds(
     face: Option<u8>,
     longest: f64,
 ) -> bool {
+    if bodies.iter().zip(parts).any(|(body, part)| body.is_movable() && !part.support.has_vertices()) {
+        return false;
+    }
     let [first, second] = bounds;
     let follows = |face: &u8| {
         let owner = usize::from(*face == 1);

@@ -200,8 +200,7 @@ impl Partition {
         };
         let boosted = if shared { rule.boosted(e, gap.distance.max(0.0)) } else { e };
         let rebound = |approach: f64| (boosted * approach).max(least);
-        if (!shared || !super::tuning::toggle(2))
-            && let Some(patch) = self.contact_patch(index, t, gap, &contact_bodies)?
+        if let Some(patch) = self.contact_patch(index, t, gap, &contact_bodies)?
             && let Some(answer) = patch.collide(
                 &contact_bodies,
                 self.last_hop(index, t),

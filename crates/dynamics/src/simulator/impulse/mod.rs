@@ -173,11 +173,6 @@ pub struct Impulse {
     epoch: Epoch,
 }
 
-#[doc(hidden)]
-pub fn show_hist() {
-    tuning::hist(0, u64::MAX);
-}
-
 impl Impulse {
     /// Settings ⇒ simulator.
     ///

@@ -130,7 +130,7 @@ impl Partition {
         }
         let motion = pair.bodies.map(|body| self.bodies[body as usize].at(t));
         let parts = pair.parts.map(|part| &self.parts[part as usize]);
-        let tolerance = if super::tuning::toggle(3) { -1.0 } else { FACE_BORDER_RISE * self.epsilon };
+        let tolerance = FACE_BORDER_RISE * self.epsilon;
         let mut gap = measure(parts, [&motion[0], &motion[1]], &mut pair.cache, pair.normal, tolerance)
             .map_err(|source| ImpulseError::Geometry { source })?;
         self.smallest_gap = self.smallest_gap.min(gap.distance);
@@ -271,9 +271,7 @@ impl Partition {
         if wait < longest && longest.is_finite() {
             let motion = [&motion[0], &motion[1]];
             let (bounds, is_near) = (&mut self.support_bounds, distance < self.epsilon);
-            if !super::tuning::toggle(0)
-                && corner_bounds(&mut self.corner_bounds, parts, bodies, motion, normal, face, longest)
-            {
+            if corner_bounds(&mut self.corner_bounds, parts, bodies, motion, normal, face, longest) {
                 wait = corner_bound::landing_time(&self.corner_bounds, distance, rule, [wait, longest]);
             } else if let Some(latest) =
                 support_bounds(bounds, parts, bodies, motion, normal, face, longest, is_near)
@@ -313,10 +311,6 @@ impl Partition {
                     (pair.bound_time, pair.distance) = (t, left);
                     self.schedule_after(*index, t, self.epsilon);
                 } else {
-                    super::tuning::hist(12, 1);
-                    if self.both_movable(*index) {
-                        super::tuning::hist(13, 1);
-                    }
                     let gap = self.gap_at(*index, t)?;
                     self.schedule(*index, t, &gap);
                 }
@@ -344,29 +338,8 @@ impl Partition {
                 continue;
             }
             if self.is_colliding(index, t, &gap) {
-                super::tuning::hist(10 + usize::from(self.both_movable(index)), 1);
                 self.collide(world, settings, index, t, &gap)?;
             } else if self.pairs[index as usize].boxes_overlap {
-                {
-                    use super::tuning::hist;
-                    hist(5, 1);
-                    if self.both_movable(index) {
-                        hist(6, 1);
-                        if gap.face.is_none() {
-                            hist(14, 1);
-                        }
-                        if gap.face.is_none() && gap.distance > self.epsilon {
-                            hist(15, 1);
-                        }
-                    }
-                    if gap.distance > self.epsilon {
-                        hist(7, 1);
-                    } else if gap.rate < 0.0 {
-                        hist(8, 1);
-                    } else {
-                        hist(9, 1);
-                    }
-                }
                 self.schedule(index, t, &gap);
             } else {
                 self.end_pair(index);

@@ -21,8 +21,9 @@
 //! afterwards (two points: if both normal velocities are 0), a linear system for the λᵢ; of the solutions for more than three
 //! points the smallest.
 //!
-//! A result counts if it fulfils Coulomb's law at every point: pₙ ≥ 0, |p_t| ≤ μ pₙ, and slip along qᵢ. Otherwise some
-//! points separate or some stick while others slide, and `contact_patch` solves the problem by sweeps.
+//! Points at which pₙ < 0 separate: they are left out, and the others solved again. A result counts if it fulfils
+//! Coulomb's law at every point: pₙ ≥ 0, |p_t| ≤ μ pₙ, slip along qᵢ, and no approach of those left out. Otherwise, as where
+//! some points stick while others slide, `contact_patch` solves the problem by sweeps.
 
 use super::tuning::{PATCH_DIRECT, PATCH_DIRECTIONS};
 use glam::{DMat2, DMat3, DVec2, DVec3};
@@ -55,19 +56,124 @@ pub(super) struct Twist {
     pub angular: DVec3,
 }
 
+/// Outcome of a closed form.
+enum Trial {
+    /// Impulses, and velocities with them.
+    Solved(Vectors, Vectors),
+    /// These points would be pulled.
+    Pulled([bool; MAX_POINTS]),
+    Failed,
+}
+
 impl PatchResponse {
-    /// (velocities at the points, their rigid field) ⇒ impulses that end all relative velocity, and what is left of it;
-    /// none if a point would not stick.
-    pub fn stick(&self, u: &Vectors, field: &Twist) -> Option<(Vectors, Vectors)> {
-        let impulses = if self.count == 2 { self.stick_at_two(u)? } else { self.stick_at_many(field)? };
-        let in_cone = |p: &DVec3| p.z >= 0.0 && p.truncate().length() <= self.friction * p.z;
-        if !impulses[..self.count].iter().all(in_cone) {
-            return None;
+    /// (velocities at the points, their rigid field, directions of slip where they are known: none for points that do not
+    /// slide) ⇒ impulses that end all approach, and the velocities with them; none if there is no closed form.
+    pub fn solve(
+        &self,
+        u: &Vectors,
+        field: &Twist,
+        slides: Option<&[Option<DVec2>; MAX_POINTS]>,
+    ) -> Option<(Vectors, Vectors)> {
+        let mut place: [usize; MAX_POINTS] = std::array::from_fn(|i| i);
+        let mut count = self.count;
+        while count > 0 {
+            let (part, mean) = self.part(&place[..count]);
+            let mut own = [DVec3::ZERO; MAX_POINTS];
+            let mut directions = [None; MAX_POINTS];
+            for (k, i) in place[..count].iter().enumerate() {
+                (own[k], directions[k]) = (u[*i], slides.and_then(|slides| slides[*i]));
+            }
+            let shifted = Twist { linear: field.at(mean), angular: field.angular };
+            let sliding = directions[..count].iter().flatten().count();
+            let trial = match slides {
+                None => match part.stick(&own, &shifted) {
+                    Trial::Solved(p, u) => Trial::Solved(p, u),
+                    Trial::Pulled(pulled) => match part.slide(&own) {
+                        Trial::Failed => Trial::Pulled(pulled),
+                        other => other,
+                    },
+                    Trial::Failed => part.slide(&own),
+                },
+                Some(_) if sliding == 0 => part.stick(&own, &shifted),
+                Some(_) if sliding == count => {
+                    part.slide_along(&own, &directions.map(Option::unwrap_or_default))
+                }
+                Some(_) => return None,
+            };
+            match trial {
+                Trial::Solved(p, _) => {
+                    let mut impulses = [DVec3::ZERO; MAX_POINTS];
+                    for (k, i) in place[..count].iter().enumerate() {
+                        impulses[*i] = p[k];
+                    }
+                    let after = self.after(u, &impulses);
+                    let least = -PATCH_DIRECT * largest(&u[..self.count]);
+                    return after[..self.count].iter().all(|u| u.z >= least).then_some((impulses, after));
+                }
+                Trial::Pulled(pulled) => {
+                    let mut left = 0;
+                    for k in 0..count {
+                        if !pulled[k] {
+                            place[left] = place[k];
+                            left += 1;
+                        }
+                    }
+                    if left == count {
+                        return None;
+                    }
+                    count = left;
+                }
+                Trial::Failed => return None,
+            }
         }
+        None
+    }
+
+    /// (some of the points) ⇒ the patch of these alone, and their mean.
+    fn part(&self, places: &[usize]) -> (Self, DVec3) {
+        if places.len() == self.count {
+            return (*self, DVec3::ZERO);
+        }
+        let mean = places.iter().map(|i| self.points[*i]).sum::<DVec3>() / places.len() as f64;
+        let mut part = Self { count: places.len(), ..*self };
+        for (k, i) in places.iter().enumerate() {
+            part.points[k] = self.points[*i] - mean;
+        }
+        for body in &mut part.bodies {
+            body.center -= mean;
+        }
+        (part, mean)
+    }
+
+    /// (velocities at the points, their rigid field) ⇒ impulses that end all relative velocity, if all points stick.
+    fn stick(&self, u: &Vectors, field: &Twist) -> Trial {
+        let found = match self.count {
+            1 => Some(self.stick_at_one(u[0])).filter(|p| p[0].is_finite()),
+            2 => self.stick_at_two(u),
+            _ => self.stick_at_many(field),
+        };
+        let Some(impulses) = found else { return Trial::Failed };
+        let pulled = std::array::from_fn(|i| i < self.count && impulses[i].z < 0.0);
+        if pulled.contains(&true) {
+            return Trial::Pulled(pulled);
+        }
+        let in_cone = |p: &DVec3| p.truncate().length() <= self.friction * p.z;
         let after = self.after(u, &impulses);
-        let scale = u[..self.count].iter().map(|u| u.length()).fold(0.0, f64::max);
-        let stopped = after[..self.count].iter().all(|left| left.length() <= PATCH_DIRECT * scale);
-        stopped.then_some((impulses, after))
+        let limit = PATCH_DIRECT * largest(&u[..self.count]);
+        let stops = after[..self.count].iter().all(|left| left.length() <= limit);
+        if stops && impulses[..self.count].iter().all(in_cone) {
+            Trial::Solved(impulses, after)
+        } else {
+            Trial::Failed
+        }
+    }
+
+    fn stick_at_one(&self, u: DVec3) -> Vectors {
+        let column = |axis: DVec3| self.respond(axis, DVec3::ZERO).linear;
+        let response = DMat3::from_cols(column(DVec3::X), column(DVec3::Y), column(DVec3::Z));
+        let mut impulses = [DVec3::ZERO; MAX_POINTS];
+        impulses[0] = -(response.inverse() * u);
+        impulses
     }
 
     /// (P, L) ⇒ (ΔV, ΔΩ).
@@ -141,35 +247,37 @@ impl PatchResponse {
         (impulses[0].is_finite() && impulses[1].is_finite()).then_some(impulses)
     }
 
-    /// (velocities at the points) ⇒ impulses of points that all slide on by Coulomb's law, and the velocities with them; none if
-    /// one of them does not.
-    pub fn slide(&self, u: &Vectors) -> Option<(Vectors, Vectors)> {
+    /// (velocities at the points) ⇒ impulses that end all approach, if all points slide on by Coulomb's law.
+    fn slide(&self, u: &Vectors) -> Trial {
         let n = self.count;
         let mut directions = [DVec2::ZERO; MAX_POINTS];
         for (q, u) in directions.iter_mut().zip(&u[..n]) {
-            *q = u.truncate().try_normalize()?;
+            let Some(slip) = u.truncate().try_normalize() else { return Trial::Failed };
+            *q = slip;
         }
         for _ in 0..PATCH_DIRECTIONS {
-            let (impulses, after) = self.slide_along(u, &directions)?;
+            let (impulses, after) = match self.slide_along(u, &directions) {
+                Trial::Solved(impulses, after) => (impulses, after),
+                other => return other,
+            };
             let mut turn: f64 = 0.0;
             for (q, u) in directions.iter_mut().zip(&after[..n]) {
-                let next = u.truncate().try_normalize()?;
-                if next.dot(*q) <= 0.0 {
-                    return None;
-                }
+                let Some(next) = u.truncate().try_normalize().filter(|next| next.dot(*q) > 0.0) else {
+                    return Trial::Failed;
+                };
                 turn = turn.max(next.perp_dot(*q).abs());
                 *q = next;
             }
             if turn <= PATCH_DIRECT {
-                return Some((impulses, after));
+                return Trial::Solved(impulses, after);
             }
         }
-        None
+        Trial::Failed
     }
 
     /// (velocities at the points, directions of slip, at most of length 1) ⇒ impulses with friction along these that end all
-    /// approach, and the velocities with them; none if a point would be pulled.
-    pub fn slide_along(&self, u: &Vectors, directions: &[DVec2; MAX_POINTS]) -> Option<(Vectors, Vectors)> {
+    /// approach.
+    fn slide_along(&self, u: &Vectors, directions: &[DVec2; MAX_POINTS]) -> Trial {
         let n = self.count;
         let mut lines = [DVec3::ZERO; MAX_POINTS];
         let mut changes = [Twist::default(); MAX_POINTS];
@@ -178,7 +286,9 @@ impl PatchResponse {
             changes[i] = self.respond(lines[i], self.points[i].cross(lines[i]));
         }
         let mut sizes = [0.0; MAX_POINTS];
-        if n == 2 {
+        if n == 1 {
+            sizes[0] = -u[0].z / changes[0].linear.z;
+        } else if n == 2 {
             let response = |i: usize, j: usize| changes[j].at(self.points[i]).z;
             let matrix =
                 DMat2::from_cols_array(&[response(0, 0), response(1, 0), response(0, 1), response(1, 1)]);
@@ -204,14 +314,21 @@ impl PatchResponse {
                 *size = column(i).dot(factors);
             }
         }
-        if !sizes[..n].iter().all(|size| *size >= 0.0 && size.is_finite()) {
-            return None;
+        if !sizes[..n].iter().all(|size| size.is_finite()) {
+            return Trial::Failed;
+        }
+        let pulled = sizes.map(|size| size < 0.0);
+        if pulled.contains(&true) {
+            return Trial::Pulled(pulled);
         }
         let impulses: Vectors = std::array::from_fn(|i| sizes[i] * lines[i]);
         let after = self.after(u, &impulses);
-        let scale = u[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
-        let stopped = after[..n].iter().all(|left| left.z.abs() <= PATCH_DIRECT * scale);
-        stopped.then_some((impulses, after))
+        let limit = PATCH_DIRECT * largest(&u[..n]);
+        if after[..n].iter().all(|left| left.z.abs() <= limit) {
+            Trial::Solved(impulses, after)
+        } else {
+            Trial::Failed
+        }
     }
 
     /// (velocities, impulses) ⇒ the velocities with them.
@@ -228,6 +345,11 @@ impl PatchResponse {
         }
         after
     }
+}
+
+/// Largest length.
+fn largest(vectors: &[DVec3]) -> f64 {
+    vectors.iter().map(|u| u.length()).fold(0.0, f64::max)
 }
 
 impl Twist {
@@ -276,7 +398,7 @@ mod tests {
             let patch = patch(count, both, 0.8);
             let field = Twist { linear: DVec3::new(0.01, 0.0, -0.1), angular: DVec3::new(0.01, -0.01, 0.02) };
             let u = velocities(&patch, &field);
-            let (p, after) = patch.stick(&u, &field).unwrap();
+            let (p, after) = patch.solve(&u, &field, None).unwrap();
             for i in 0..count {
                 assert!(after[i].length() < 1e-14 && p[i].z > 0.0, "{count}: {} {}", after[i], p[i]);
             }
@@ -289,13 +411,40 @@ mod tests {
             let patch = patch(count, both, 0.3);
             let field = Twist { linear: DVec3::new(1.0, 0.0, -0.1), angular: DVec3::new(0.0, 0.0, 0.1) };
             let u = velocities(&patch, &field);
-            assert!(patch.stick(&u, &field).is_none());
-            let (p, after) = patch.slide(&u).unwrap();
+            assert!(matches!(patch.stick(&u, &field), Trial::Failed | Trial::Pulled(_)));
+            let (p, after) = patch.solve(&u, &field, None).unwrap();
             for i in 0..count {
                 let (slip, friction) = (after[i].truncate(), p[i].truncate());
                 assert!(after[i].z.abs() < 1e-14 && p[i].z > 0.0);
                 let wanted = -0.3 * p[i].z * slip.normalize();
                 assert!((friction - wanted).length() < 1e-8, "{count}: {friction} {wanted}");
+            }
+        }
+    }
+
+    /// A box that turns about one of its edges, and falls: the other edge separates.
+    #[test]
+    fn an_edge_separates() {
+        for both in [false, true] {
+            let patch = patch(4, both, 0.8);
+            let axis = (patch.points[1] - patch.points[2]).normalize();
+            let angular = axis;
+            let linear = -angular.cross(patch.points[1]) - 0.01 * DVec3::Z;
+            let sign = (angular.cross(patch.points[0] - patch.points[1])).z.signum();
+            let field = Twist {
+                linear: sign * (linear + 0.01 * DVec3::Z) - 0.01 * DVec3::Z,
+                angular: sign * angular,
+            };
+            let u = velocities(&patch, &field);
+            let (p, after) = patch.solve(&u, &field, None).unwrap();
+            for i in 0..4 {
+                let touches = i == 1 || i == 2;
+                assert_eq!(p[i].z > 0.0, touches, "{i}: {}", p[i]);
+                assert!(
+                    if touches { after[i].length() < 1e-14 } else { after[i].z > 0.01 },
+                    "{i}: {}",
+                    after[i]
+                );
             }
         }
     }

@@ -52,6 +52,13 @@ pub(super) enum SupportShape {
     Other,
 }
 
+impl SupportShape {
+    /// Whether `corner_bound` applies.
+    pub fn has_vertices(&self) -> bool {
+        matches!(self, Self::Ball | Self::Corners(_) | Self::Box { .. })
+    }
+}
+
 /// Bound on the displacement of a part along a direction within a time s: h(d + s u) − h(d) + b s + A s².
 #[derive(Clone, Debug, Default)]
 pub(super) struct SupportBound {

@@ -213,19 +213,3 @@ pub(super) const LOOKAHEAD_DIAMETERS: f64 = 4.0;
 pub(super) const IMBALANCE_LIMIT: f64 = 1.25;
 /// Part of all work that may be rolled back before everything runs in one partition for a while.
 pub(super) const WASTE_LIMIT: f64 = 0.25;
-pub(super) fn toggle(k: usize) -> bool {
-    static T: std::sync::OnceLock<Vec<bool>> = std::sync::OnceLock::new();
-    T.get_or_init(|| {
-        let v = std::env::var("IMP").unwrap_or_default();
-        (0..16).map(|i| v.contains((b'a' + i as u8) as char)).collect()
-    })[k]
-}
-pub(super) fn hist(k: usize, v: u64) {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static H: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
-    if v == u64::MAX {
-        eprintln!("hist {:?}", H.iter().map(|h| h.load(Ordering::Relaxed)).collect::<Vec<_>>());
-        return;
-    }
-    H[k].fetch_add(v, Ordering::Relaxed);
-}
