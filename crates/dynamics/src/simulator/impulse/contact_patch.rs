@@ -23,7 +23,7 @@
 //! Two movable bodies are pressed together by their neighbours, with unknown loads at the points. Their hop separates
 //! all points at the same speed, and W may reach an allowance, as in a collision at one point (`impact_response`).
 //!
-//! Where all points stick or all slide, both problems have a closed form (`patch_solution`). Otherwise they are
+//! In most cases both problems have a closed form (`patch_solution`). Otherwise they are
 //! solved by block Gauss–Seidel sweeps: a point that can stick takes −K⁻¹u of its own block K; otherwise it takes its
 //! normal part, then a gradient step of the friction power, projected to the disc of radius μ pₙ, whose fixed
 //! points satisfy Coulomb's law.

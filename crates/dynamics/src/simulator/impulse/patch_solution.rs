@@ -1,4 +1,4 @@
-//! Closed forms for contact patches where all points stick or all slide.
+//! Closed forms for contact patches of which is known, or found by trial, which points stick and which slide.
 //!
 //! In the contact frame, with z along the normal, positions rᵢ from the mean of the points, and the centres of mass of
 //! both bodies at c_k, the second body moves against the first with uᵢ = V + Ω × rᵢ. Impulses pᵢ on the second body and −pᵢ on the
@@ -21,9 +21,12 @@
 //! afterwards (two points: if both normal velocities are 0), a linear system for the λᵢ; of the solutions for more than three
 //! points the smallest.
 //!
-//! Points at which pₙ < 0 separate: they are left out, and the others solved again. A result counts if it fulfils
-//! Coulomb's law at every point: pₙ ≥ 0, |p_t| ≤ μ pₙ, slip along qᵢ, and no approach of those left out. Otherwise, as where
-//! some points stick while others slide, `contact_patch` solves the problem by sweeps.
+//! **Some stick, some slide** in known directions: a linear system for the three components at each point that sticks
+//! and the λᵢ of the others, where superfluous unknowns are 0.
+//!
+//! Points that separate, or at which pₙ < 0, are left out. A result counts if it fulfils
+//! Coulomb's law at every point: pₙ ≥ 0, |p_t| ≤ μ pₙ, slip along qᵢ, and no approach of those left out. Otherwise
+//! `contact_patch` solves the problem by sweeps.
 
 use super::tuning::{PATCH_DIRECT, PATCH_DIRECTIONS};
 use glam::{DMat2, DMat3, DVec2, DVec3};
@@ -74,59 +77,76 @@ impl PatchResponse {
         field: &Twist,
         slides: Option<&[Option<DVec2>; MAX_POINTS]>,
     ) -> Option<(Vectors, Vectors)> {
-        let mut place: [usize; MAX_POINTS] = std::array::from_fn(|i| i);
-        let mut count = self.count;
-        while count > 0 {
-            let (part, mean) = self.part(&place[..count]);
-            let mut own = [DVec3::ZERO; MAX_POINTS];
-            let mut directions = [None; MAX_POINTS];
-            for (k, i) in place[..count].iter().enumerate() {
-                (own[k], directions[k]) = (u[*i], slides.and_then(|slides| slides[*i]));
+        // First the points that approach; then those that others make approach are added, and those that would be pulled
+        // left out.
+        let mut touches: [bool; MAX_POINTS] = std::array::from_fn(|i| i < self.count && u[i].z < 0.0);
+        let least = -PATCH_DIRECT * largest(&u[..self.count]);
+        for _ in 0..PATCH_DIRECTIONS {
+            let (mut place, mut count) = ([0; MAX_POINTS], 0);
+            for i in (0..self.count).filter(|i| touches[*i]) {
+                place[count] = i;
+                count += 1;
             }
-            let shifted = Twist { linear: field.at(mean), angular: field.angular };
-            let sliding = directions[..count].iter().flatten().count();
-            let trial = match slides {
-                None => match part.stick(&own, &shifted) {
-                    Trial::Solved(p, u) => Trial::Solved(p, u),
-                    Trial::Pulled(pulled) => match part.slide(&own) {
-                        Trial::Failed => Trial::Pulled(pulled),
-                        other => other,
-                    },
-                    Trial::Failed => part.slide(&own),
-                },
-                Some(_) if sliding == 0 => part.stick(&own, &shifted),
-                Some(_) if sliding == count => {
-                    part.slide_along(&own, &directions.map(Option::unwrap_or_default))
-                }
-                Some(_) => return None,
-            };
-            match trial {
+            if count == 0 {
+                return None;
+            }
+            match self.trial(&place[..count], u, field, slides) {
                 Trial::Solved(p, _) => {
                     let mut impulses = [DVec3::ZERO; MAX_POINTS];
                     for (k, i) in place[..count].iter().enumerate() {
                         impulses[*i] = p[k];
                     }
                     let after = self.after(u, &impulses);
-                    let least = -PATCH_DIRECT * largest(&u[..self.count]);
-                    return after[..self.count].iter().all(|u| u.z >= least).then_some((impulses, after));
+                    let mut fits = true;
+                    for i in (0..self.count).filter(|i| after[*i].z < least) {
+                        // One that touches has been stopped to rounding.
+                        (fits, touches[i]) = (false, true);
+                    }
+                    if fits {
+                        return Some((impulses, after));
+                    }
                 }
                 Trial::Pulled(pulled) => {
-                    let mut left = 0;
-                    for k in 0..count {
-                        if !pulled[k] {
-                            place[left] = place[k];
-                            left += 1;
-                        }
+                    for (k, i) in place[..count].iter().enumerate() {
+                        touches[*i] = !pulled[k];
                     }
-                    if left == count {
-                        return None;
-                    }
-                    count = left;
                 }
                 Trial::Failed => return None,
             }
         }
         None
+    }
+
+    /// [`solve`](Self::solve) for some of the points.
+    fn trial(
+        &self,
+        places: &[usize],
+        u: &Vectors,
+        field: &Twist,
+        slides: Option<&[Option<DVec2>; MAX_POINTS]>,
+    ) -> Trial {
+        let count = places.len();
+        let (part, mean) = self.part(places);
+        let mut own = [DVec3::ZERO; MAX_POINTS];
+        let mut directions = [None; MAX_POINTS];
+        for (k, i) in places.iter().enumerate() {
+            (own[k], directions[k]) = (u[*i], slides.and_then(|slides| slides[*i]));
+        }
+        let shifted = Twist { linear: field.at(mean), angular: field.angular };
+        let sliding = directions[..count].iter().flatten().count();
+        match slides {
+            None => match part.stick(&own, &shifted) {
+                Trial::Solved(p, u) => Trial::Solved(p, u),
+                Trial::Pulled(pulled) => match part.slide(&own) {
+                    Trial::Failed => Trial::Pulled(pulled),
+                    other => other,
+                },
+                Trial::Failed => part.slide(&own),
+            },
+            Some(_) if sliding == 0 => part.stick(&own, &shifted),
+            Some(_) if sliding == count => part.slide_along(&own, &directions.map(Option::unwrap_or_default)),
+            Some(_) => part.mixed(&own, &directions),
+        }
     }
 
     /// (some of the points) ⇒ the patch of these alone, and their mean.
@@ -331,6 +351,62 @@ impl PatchResponse {
         }
     }
 
+    /// (velocities at the points, directions of slip of those that slide) ⇒ impulses that end all approach, and all relative
+    /// velocity of those that stick.
+    fn mixed(&self, u: &Vectors, directions: &[Option<DVec2>; MAX_POINTS]) -> Trial {
+        const MOST: usize = 3 * MAX_POINTS;
+        // Unknown sizes of impulses along these, and the velocity along that direction which each of them ends.
+        let mut unknowns = [(0, DVec3::ZERO, DVec3::ZERO); MOST];
+        let mut size = 0;
+        for (i, direction) in directions.iter().enumerate().take(self.count) {
+            match direction {
+                Some(q) => {
+                    unknowns[size] = (i, (-self.friction * *q).extend(1.0), DVec3::Z);
+                    size += 1;
+                }
+                None => {
+                    for axis in [DVec3::Z, DVec3::X, DVec3::Y] {
+                        unknowns[size] = (i, axis, axis);
+                        size += 1;
+                    }
+                }
+            }
+        }
+        let mut rows = [[0.0; MOST + 1]; MOST];
+        for (column, (j, line, _)) in unknowns[..size].iter().enumerate() {
+            let change = self.respond(*line, self.points[*j].cross(*line));
+            for (row, (i, _, along)) in unknowns[..size].iter().enumerate() {
+                rows[row][column] = change.at(self.points[*i]).dot(*along);
+            }
+        }
+        for (row, (i, _, along)) in unknowns[..size].iter().enumerate() {
+            rows[row][MOST] = -u[*i].dot(*along);
+        }
+        let mut sizes = [0.0; MOST];
+        eliminate(&mut rows, size, &mut sizes);
+        let mut impulses = [DVec3::ZERO; MAX_POINTS];
+        for (size, (i, line, _)) in sizes.iter().zip(&unknowns[..size]) {
+            impulses[*i] += *size * *line;
+        }
+        if !impulses.iter().all(|p| p.is_finite()) {
+            return Trial::Failed;
+        }
+        let pulled = impulses.map(|p| p.z < 0.0);
+        if pulled.contains(&true) {
+            return Trial::Pulled(pulled);
+        }
+        let after = self.after(u, &impulses);
+        let limit = PATCH_DIRECT * largest(&u[..self.count]);
+        let fits = (0..self.count).all(|i| match directions[i] {
+            Some(_) => after[i].z.abs() <= limit,
+            None => {
+                let p = impulses[i];
+                after[i].length() <= limit && p.truncate().length() <= self.friction * p.z
+            }
+        });
+        if fits { Trial::Solved(impulses, after) } else { Trial::Failed }
+    }
+
     /// (velocities, impulses) ⇒ the velocities with them.
     fn after(&self, u: &Vectors, impulses: &Vectors) -> Vectors {
         let (mut sum, mut moment) = (DVec3::ZERO, DVec3::ZERO);
@@ -344,6 +420,45 @@ impl PatchResponse {
             *u += change.at(*r);
         }
         after
+    }
+}
+
+/// Gaussian elimination with full pivoting of a system with its right side in the last column; unknowns that the others
+/// make superfluous are 0.
+fn eliminate<const N: usize, const M: usize>(rows: &mut [[f64; M]; N], size: usize, x: &mut [f64; N]) {
+    let mut order: [usize; N] = std::array::from_fn(|k| k);
+    let mut rank = size;
+    let mut first = 0.0;
+    for k in 0..size {
+        let mut best = (0.0, k, k);
+        for (i, row) in rows.iter().enumerate().take(size).skip(k) {
+            for (place, j) in order.iter().enumerate().take(size).skip(k) {
+                if row[*j].abs() > best.0 {
+                    best = (row[*j].abs(), i, place);
+                }
+            }
+        }
+        if k == 0 {
+            first = best.0;
+        }
+        if best.0 <= 1e-11 * first {
+            rank = k;
+            break;
+        }
+        rows.swap(k, best.1);
+        order.swap(k, best.2);
+        let pivot = rows[k];
+        for row in rows.iter_mut().take(size).skip(k + 1) {
+            let factor = row[order[k]] / pivot[order[k]];
+            for j in order.iter().take(size).skip(k) {
+                row[*j] -= factor * pivot[*j];
+            }
+            row[M - 1] -= factor * pivot[M - 1];
+        }
+    }
+    for k in (0..rank).rev() {
+        let known: f64 = (k + 1..rank).map(|j| rows[k][order[j]] * x[order[j]]).sum();
+        x[order[k]] = (rows[k][M - 1] - known) / rows[k][order[k]];
     }
 }
 
@@ -445,6 +560,27 @@ mod tests {
                     "{i}: {}",
                     after[i]
                 );
+            }
+        }
+    }
+
+    /// Where all points stick or all slide, the system for some of each has the same solution.
+    #[test]
+    fn the_mixed_system_agrees() {
+        for count in [2, 3] {
+            let patch = patch(count, true, 0.8);
+            let field = Twist { linear: DVec3::new(0.01, 0.02, -0.1), angular: DVec3::ZERO };
+            let u = velocities(&patch, &field);
+            let (_, right) = patch.solve(&u, &field, None).unwrap();
+            let Trial::Solved(_, after) = patch.mixed(&u, &[None; MAX_POINTS]) else { panic!() };
+            for i in 0..count {
+                assert!((right[i] - after[i]).length() < 1e-12);
+            }
+            let directions = [Some(DVec2::new(0.6, 0.1)); MAX_POINTS];
+            let (_, right) = patch.solve(&u, &field, Some(&directions)).unwrap();
+            let Trial::Solved(_, after) = patch.mixed(&u, &directions) else { panic!() };
+            for i in 0..count {
+                assert!((right[i] - after[i]).length() < 1e-12, "{}", right[i] - after[i]);
             }
         }
     }
