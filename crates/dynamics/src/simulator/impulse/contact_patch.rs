@@ -33,6 +33,7 @@ use super::pair::PairGap;
 use super::partition::Partition;
 use super::patch_solution::{PatchBody, PatchResponse, Twist, Vectors};
 use super::slide_hop::{end_node_velocity, mean_slip_direction};
+use super::support_bound::SupportShape;
 use super::tuning::{
     PATCH_CONVERGED, PATCH_FAILED, PATCH_NORMAL_COSINE, PATCH_PRESSED, PATCH_SLIP, PATCH_SWEEPS, PATCH_TURN,
 };
@@ -90,6 +91,11 @@ impl Partition {
         let pair = &mut self.pairs[index as usize];
         let parts = pair.parts.map(|part| &self.parts[part as usize]);
         if parts.iter().any(|part| part.has_point_contact()) {
+            return Ok(None);
+        }
+        // Manifolds of other shapes cost more than they save where both bodies move.
+        let shared = pair.bodies.iter().all(|body| self.bodies[*body as usize].is_movable());
+        if shared && !parts.iter().all(|part| matches!(part.support, SupportShape::Box { .. })) {
             return Ok(None);
         }
         let motion = pair.bodies.map(|body| self.bodies[body as usize].at(t));

@@ -107,6 +107,7 @@ impl MotionBound {
 }
 
 /// Bounds on the torque-free rotation of a body until its next impulse.
+#[allow(clippy::struct_field_names)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct SpinBound {
     /// Largest |ω|, rad/s.

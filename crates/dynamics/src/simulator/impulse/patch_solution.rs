@@ -397,12 +397,12 @@ impl PatchResponse {
         }
         let after = self.after(u, &impulses);
         let limit = PATCH_DIRECT * largest(&u[..self.count]);
-        let fits = (0..self.count).all(|i| match directions[i] {
-            Some(_) => after[i].z.abs() <= limit,
-            None => {
-                let p = impulses[i];
-                after[i].length() <= limit && p.truncate().length() <= self.friction * p.z
+        let fits = (0..self.count).all(|i| {
+            if directions[i].is_some() {
+                return after[i].z.abs() <= limit;
             }
+            let p = impulses[i];
+            after[i].length() <= limit && p.truncate().length() <= self.friction * p.z
         });
         if fits { Trial::Solved(impulses, after) } else { Trial::Failed }
     }
