@@ -153,42 +153,32 @@ impl CornerBound {
     ) -> bool {
         let body = now.q.conjugate();
         let [d, u, w] = [d, motion.u, motion.w].map(|x| body * x);
-        self.corners.clear();
-        let mut add = |r: DVec3| {
-            self.corners.push(Corner { lag: r.dot(d), b: motion.b + r.dot(u), a: motion.a + r.dot(w) });
-        };
-        match &part.support {
-            SupportShape::Ball => add(DVec3::ZERO),
-            SupportShape::Corners(corners) => corners.iter().copied().for_each(add),
-            SupportShape::Box { pose, half_extents } => {
-                let [x, y, z] = [DVec3::X, DVec3::Y, DVec3::Z].map(|axis| pose.vector(*half_extents * axis));
-                for x in [x, -x] {
-                    for y in [y, -y] {
-                        for z in [z, -z] {
-                            add(pose.translation + x + y + z);
-                        }
-                    }
+        let mut support = (f64::NEG_INFINITY, Corner::default());
+        each_vertex(&part.support, |r| {
+            let height = r.dot(d);
+            if height >= support.0 {
+                let corner = Corner { lag: 0.0, b: motion.b + r.dot(u), a: motion.a + r.dot(w) };
+                if height > support.0 || corner.b > support.1.b {
+                    support = (height, corner);
                 }
             }
-            SupportShape::Cylinder { .. } | SupportShape::Ellipsoid { .. } | SupportShape::Other => {
-                return false;
-            }
-        }
-        let farther = |best: Corner, next: &Corner| {
-            if (next.lag, next.b) > (best.lag, best.b) { *next } else { best }
-        };
-        let lowest = Corner { lag: f64::NEG_INFINITY, ..Corner::default() };
-        let support = self.corners.iter().fold(lowest, farther);
-        for corner in &mut self.corners {
-            corner.lag = support.lag - corner.lag;
-        }
-        self.corners.retain(|corner| {
-            let gain = (corner.b - support.b).max(0.0) + (corner.a - support.a).max(0.0) * longest;
-            gain * longest > corner.lag
         });
-        self.corners.push(Corner { lag: 0.0, ..support });
-        let last = self.corners.len() - 1;
-        self.corners.swap(0, last);
+        let (height, support) = support;
+        self.corners.clear();
+        self.corners.push(support);
+        // No vertex gains more than this on another one.
+        let most = 2.0 * part.radius * (u.length() + longest * w.length()) * longest;
+        each_vertex(&part.support, |r| {
+            let lag = height - r.dot(d);
+            if lag >= most {
+                return;
+            }
+            let corner = Corner { lag, b: motion.b + r.dot(u), a: motion.a + r.dot(w) };
+            let gain = (corner.b - support.b).max(0.0) + (corner.a - support.a).max(0.0) * longest;
+            if gain * longest > lag {
+                self.corners.push(corner);
+            }
+        });
         self.is_finite()
     }
 
@@ -202,6 +192,25 @@ impl CornerBound {
     pub(super) fn at(&self, s: f64) -> f64 {
         let of = |corner: &Corner| (corner.a * s + corner.b) * s - corner.lag;
         self.corners.iter().map(of).fold(f64::NEG_INFINITY, f64::max) + self.cubic * s * s * s
+    }
+}
+
+/// Visits the vertices of a shape that has some, in the frame of its body.
+fn each_vertex(shape: &SupportShape, mut visit: impl FnMut(DVec3)) {
+    match shape {
+        SupportShape::Ball => visit(DVec3::ZERO),
+        SupportShape::Corners(corners) => corners.iter().copied().for_each(visit),
+        SupportShape::Box { pose, half_extents } => {
+            let [x, y, z] = [DVec3::X, DVec3::Y, DVec3::Z].map(|axis| pose.vector(*half_extents * axis));
+            for x in [x, -x] {
+                for y in [y, -y] {
+                    for z in [z, -z] {
+                        visit(pose.translation + x + y + z);
+                    }
+                }
+            }
+        }
+        SupportShape::Cylinder { .. } | SupportShape::Ellipsoid { .. } | SupportShape::Other => {}
     }
 }
 
