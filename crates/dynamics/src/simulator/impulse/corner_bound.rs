@@ -34,6 +34,7 @@ use super::ballistic_body::{BallisticBody, MotionKind};
 use super::convex_part::ConvexPart;
 use super::motion_bound::LandingRule;
 use super::support_bound::SupportShape;
+use super::tuning::CORNER_PAIRS;
 use crate::rigid::Motion;
 use glam::DVec3;
 
@@ -238,7 +239,7 @@ pub(super) fn corner_bounds(
         let owner = usize::from(*face == 1);
         bodies[owner].kind == MotionKind::Ballistic && bodies[1 - owner].kind != MotionKind::Kinematic
     };
-    match face.filter(follows) {
+    let known = match face.filter(follows) {
         Some(0) => {
             first.set_static();
             let turned = ([bodies[1], bodies[0]], [motion[1], motion[0]]);
@@ -252,7 +253,9 @@ pub(super) fn corner_bounds(
             first.in_world(bodies[0], parts[0], normal, motion[0], longest)
                 && second.in_world(bodies[1], parts[1], -normal, motion[1], longest)
         }
-    }
+    };
+    // Every pair of vertices has a root of its own.
+    known && first.corners.len() * second.corners.len() <= CORNER_PAIRS
 }
 
 /// (both bounds, gap, landing rule, a safe time, latest time of interest) ⇒ a later time that is still safe, s.

@@ -78,6 +78,9 @@ pub(super) const APEX_STEPS: usize = 4;
 /// Twice the angle, rad, by which a body may rotate at most while bounds are taken in its frame.
 pub(super) const FRAME_ROTATION_LIMIT: f64 = 0.5;
 
+/// Pairs of vertices up to which each is followed with its own acceleration (`corner_bound`).
+pub(super) const CORNER_PAIRS: usize = 64;
+
 // Distance of cylinder rims (`cylinder_distance`).
 
 /// Newton steps after which the nearest points are taken not to be on the rims.
