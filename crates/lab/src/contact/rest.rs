@@ -134,7 +134,9 @@ fn run(setup: &Setup<'_>, random: &mut Random) -> Result<Experiment, Failure> {
             body = body.orientation(flat).position(1.2 * size * normal);
         }
         Bed::Wall => {
-            let room = size * random.range(1.8, 4.0);
+            // An angle reaches as far as √(1² + 2² + ½²) sizes from its origin, the others √2: no part touches a wall at first.
+            let reach = if kind == "angle" { 2.3 } else { 1.45 };
+            let room = size * random.range(1.8, 4.0).max(reach);
             plane(&mut world, DVec3::Z, DVec3::ZERO, material)?;
             for side in [DVec3::X, DVec3::NEG_X, DVec3::Y, DVec3::NEG_Y] {
                 plane(&mut world, turn * side, -room * (turn * side), material)?;

@@ -342,6 +342,16 @@ impl BallisticBody {
         (self.spin.max_speed, self.spin.max_acceleration + self.spin.max_speed.powi(2))
     }
 
+    /// Bound on the third derivative of a unit vector fixed to the body, 1/s³.
+    pub fn rotation_jerk(&self) -> f64 {
+        self.spin.max_jerk
+    }
+
+    /// Angular acceleration of a ballistic body in a state, rad/s²: α = I⁻¹ (L × ω).
+    pub fn angular_acceleration(&self, now: &Motion) -> DVec3 {
+        self.inertia.angular_velocity(now.q, self.momentum.cross(now.omega))
+    }
+
     /// (axis of a part, present state) ⇒ bound on the acceleration of the points of a part due to rotation,
     /// per unit of radius: α_max + ω_max², without the spin about an axis of symmetry if there is one.
     pub fn max_point_acceleration(&self, axis: Option<DVec3>, now: &Motion) -> f64 {

@@ -20,14 +20,20 @@
 //! there is neither, by its motion: `hop_energy`). p₀ + s f lies in the friction cones, because these are
 //! convex. At rest s stays constant, W = 0, and the mean of p₀ + s f over the time 2s is f.
 //!
-//! Both problems are solved by block Gauss–Seidel sweeps: a point that can stick takes −K⁻¹u of its own block
-//! K; otherwise it takes its normal part, then a gradient step of the friction power, projected to the disc
-//! of radius μ pₙ, whose fixed points satisfy Coulomb's law.
+//! Two movable bodies are pressed together by their neighbours, with unknown loads at the points. Their hop separates
+//! all points at the same speed, and W may reach an allowance, as in a collision at one point (`impact_response`).
+//!
+//! In most cases both problems have a closed form (`patch_solution`). Otherwise they are
+//! solved by block Gauss–Seidel sweeps: a point that can stick takes −K⁻¹u of its own block K; otherwise it takes its
+//! normal part, then a gradient step of the friction power, projected to the disc of radius μ pₙ, whose fixed
+//! points satisfy Coulomb's law.
 
 use super::hop_energy::{affordable_hop_speed, limit_energy};
 use super::pair::PairGap;
 use super::partition::Partition;
+use super::patch_solution::{PatchBody, PatchResponse, Twist, Vectors};
 use super::slide_hop::{end_node_velocity, mean_slip_direction};
+use super::support_bound::SupportShape;
 use super::tuning::{
     PATCH_CONVERGED, PATCH_FAILED, PATCH_NORMAL_COSINE, PATCH_PRESSED, PATCH_SLIP, PATCH_SWEEPS, PATCH_TURN,
 };
@@ -45,16 +51,20 @@ pub(super) struct ContactPatch {
     frame: DMat3,
     /// From both centres of mass to the points, m, world frame.
     arms: [[DVec3; 2]; MAX_POINTS],
-    /// D: velocity of a point per impulse at another, 1/kg.
-    blocks: [[DMat3; MAX_POINTS]; MAX_POINTS],
-    inverses: [DMat3; MAX_POINTS],
-    /// Velocities before, m/s, and accelerations in free flight, m/s².
-    velocity: [DVec3; MAX_POINTS],
-    acceleration: [DVec3; MAX_POINTS],
+    /// Response of both bodies.
+    response: PatchResponse,
+    /// Velocities before, m/s, and accelerations in free flight, m/s²; for both the field of a rigid body.
+    velocity: Vectors,
+    acceleration: Vectors,
+    velocity_field: Twist,
+    acceleration_field: Twist,
     friction: f64,
     /// |g|, m/s².
     gravity_norm: f64,
 }
+
+/// Acceleration that closes all points alike.
+const TOGETHER: Vectors = [DVec3::NEG_Z; MAX_POINTS];
 
 /// Result of a collision at a patch.
 #[derive(Clone, Copy, Debug)]
@@ -69,8 +79,6 @@ pub(super) struct PatchImpulse {
     pub slides: bool,
 }
 
-type Vectors = [DVec3; MAX_POINTS];
-
 impl Partition {
     /// Contact patch of a pair in a microcollision; none if it touches in one point.
     pub fn contact_patch(
@@ -83,6 +91,11 @@ impl Partition {
         let pair = &mut self.pairs[index as usize];
         let parts = pair.parts.map(|part| &self.parts[part as usize]);
         if parts.iter().any(|part| part.has_point_contact()) {
+            return Ok(None);
+        }
+        // Manifolds of other shapes cost more than they save where both bodies move.
+        let shared = pair.bodies.iter().all(|body| self.bodies[*body as usize].is_movable());
+        if shared && !parts.iter().all(|part| matches!(part.support, SupportShape::Box { .. })) {
             return Ok(None);
         }
         let motion = pair.bodies.map(|body| self.bodies[body as usize].at(t));
@@ -139,14 +152,39 @@ impl ContactPatch {
         free: [(DVec3, DVec3); 2],
     ) -> Self {
         let contact = frame.transpose();
+        let count = points.len();
+        let mean = [0, 1].map(|k| points.iter().map(|arms| arms[k]).sum::<DVec3>() / count as f64);
+        let response = PatchResponse {
+            count,
+            points: std::array::from_fn(|i| {
+                points.get(i).map_or(DVec3::ZERO, |arms| contact * (arms[1] - mean[1]))
+            }),
+            bodies: [0, 1].map(|k| {
+                let body = &bodies[k];
+                if body.inverse_mass == 0.0 {
+                    return PatchBody::default();
+                }
+                PatchBody {
+                    inverse_mass: body.inverse_mass,
+                    inverse_inertia: contact * body.inverse_inertia * frame,
+                    center: -(contact * mean[k]),
+                }
+            }),
+            friction,
+        };
+        let [a, b] = [0, 1].map(|k| (bodies[k].v + bodies[k].omega.cross(mean[k]), bodies[k].omega));
+        let velocity_field = Twist { linear: contact * (b.0 - a.0), angular: contact * (b.1 - a.1) };
+        let [a, b] = [0, 1].map(|k| (free[k].0 + free[k].1.cross(mean[k]), free[k].1));
+        let acceleration_field = Twist { linear: contact * (b.0 - a.0), angular: contact * (b.1 - a.1) };
         let mut patch = Self {
-            count: points.len(),
+            count,
             frame,
             arms: [[DVec3::ZERO; 2]; MAX_POINTS],
-            blocks: [[DMat3::ZERO; MAX_POINTS]; MAX_POINTS],
-            inverses: [DMat3::ZERO; MAX_POINTS],
+            response,
             velocity: [DVec3::ZERO; MAX_POINTS],
             acceleration: [DVec3::ZERO; MAX_POINTS],
+            velocity_field,
+            acceleration_field,
             friction,
             gravity_norm,
         };
@@ -159,56 +197,55 @@ impl ContactPatch {
             });
             patch.velocity[i] = contact * (b.0 - a.0);
             patch.acceleration[i] = contact * (b.1 - a.1);
-            for (j, others) in points.iter().enumerate().take(i + 1) {
-                let column = |axis: DVec3| {
-                    let [a, b] = [0, 1].map(|k| {
-                        let body = &bodies[k];
-                        body.inverse_mass * axis
-                            + (body.inverse_inertia * others[k].cross(axis)).cross(arms[k])
-                    });
-                    contact * (a + b)
-                };
-                let block =
-                    DMat3::from_cols(column(frame.x_axis), column(frame.y_axis), column(frame.z_axis));
-                patch.blocks[i][j] = block;
-                patch.blocks[j][i] = block.transpose();
-            }
-            patch.inverses[i] = patch.blocks[i][i].inverse();
         }
         patch
     }
 
     /// (bodies before, duration of the hop that ends here if nothing else acted on them, wanted rebound speed as
-    /// a function of the fastest approach) ⇒ the result; none if the sweeps fail.
+    /// a function of the fastest approach, energy that may be created, J, if both bodies are movable) ⇒ the result; none
+    /// if the sweeps fail.
     pub fn collide(
         &self,
         bodies: &[ContactBody; 2],
         last_hop: Option<f64>,
         rebound: impl Fn(f64) -> f64,
+        allowance: Option<f64>,
     ) -> Option<PatchImpulse> {
         let n = self.count;
+        let shared = allowance.is_some();
+        let last_hop = last_hop.filter(|_| !shared);
         let dot = |a: &Vectors, b: &Vectors| (0..n).map(|i| a[i].dot(b[i])).sum::<f64>();
         let approach = self.velocity[..n].iter().map(|u| -u.z).fold(0.0, f64::max);
         let slip_limit = PATCH_SLIP * self.velocity[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
         let pressed = self.acceleration[..n].iter().all(|a| a.z < -PATCH_PRESSED * self.gravity_norm);
-        let (mut stop, mut after) = self.solve(&self.velocity, None)?;
+        let (mut stop, mut after) = self.solve(&self.velocity, &self.velocity_field, None)?;
         if let Some(duration) = last_hop.filter(|_| pressed)
             && let Some(turned) = self.stop_turning(&after, duration, slip_limit)
         {
             (stop, after) = turned;
         }
         let stopped = 0.5 * (dot(&stop, &self.velocity) + dot(&stop, &after));
+        let spent = (stopped - allowance.unwrap_or(0.0)).min(0.0);
         let wanted = rebound(approach);
         // First the hop of the wanted speed; if it costs too much, the force of the shorter one that is left.
         let mut guess =
             wanted / self.acceleration[..n].iter().map(|a| -a.z).fold(f64::MIN_POSITIVE, f64::max);
         for is_last in [false, true] {
             let slides = self.slides(&after, last_hop.map(|_| 2.0 * guess), slip_limit);
-            let hop = if pressed { self.solve(&self.acceleration, Some(&slides)) } else { None };
+            let hop = if shared {
+                self.solve(&TOGETHER, &Twist { linear: -DVec3::Z, angular: DVec3::ZERO }, Some(&slides))
+            } else if pressed {
+                self.solve(&self.acceleration, &self.acceleration_field, Some(&slides))
+            } else {
+                None
+            };
             let is_last =
                 is_last || hop.is_none() || last_hop.is_none() || slides.iter().all(Option::is_none);
             let (force, lift): (Vectors, Vectors) = match hop {
-                Some((force, left)) => (force, std::array::from_fn(|i| left[i] - self.acceleration[i])),
+                Some((force, left)) => {
+                    let closing = if shared { &TOGETHER } else { &self.acceleration };
+                    (force, std::array::from_fn(|i| left[i] - closing[i]))
+                }
                 // No acceleration closes the gap but the load of neighbours: rebound along the stopping impulse.
                 None => (stop, std::array::from_fn(|i| after[i] - self.velocity[i])),
             };
@@ -217,9 +254,9 @@ impl ContactPatch {
             if !(a > 0.0 && rise > 0.0 && stopped.is_finite()) {
                 return None;
             }
-            // W₀ + b s + a s² ≤ 0.
-            let root = (b * b - 4.0 * a * stopped.min(0.0)).max(0.0).sqrt();
-            let most = if b > 0.0 { -2.0 * stopped.min(0.0) / (b + root) } else { 0.5 * (root - b) / a };
+            // W₀ + b s + a s² ≤ 0, or the allowance.
+            let root = (b * b - 4.0 * a * spent).max(0.0).sqrt();
+            let most = if b > 0.0 { -2.0 * spent / (b + root) } else { 0.5 * (root - b) / a };
             let affordable = affordable_hop_speed(bodies, self.friction) / rise;
             let s = (wanted / rise).min(most.max(affordable));
             if stopped > 0.0 || !s.is_finite() {
@@ -280,20 +317,50 @@ impl ContactPatch {
             if turn < PATCH_TURN {
                 break;
             }
-            found = Some(self.solve(&self.velocity, Some(&slides))?);
+            found = Some(self.solve(&self.velocity, &self.velocity_field, Some(&slides))?);
         }
         let (stop, end) = found?;
         let power = |i: usize| stop[i].truncate().dot(end[i].truncate());
         (0..n).all(|i| power(i) <= 0.0).then_some((stop, end))
     }
 
-    /// Velocities without contact ⇒ impulses that end all approach, and the velocities with them. Points with
-    /// a mean direction of slip have friction −μ pₙ times that, others follow Coulomb's law. None if the sweeps do not converge.
+    /// (velocities without contact, their rigid field) ⇒ impulses that end all approach, and the velocities with them.
+    /// Points with a mean direction of slip have friction −μ pₙ times that, others follow Coulomb's law. None if the
+    /// sweeps do not converge.
     fn solve(
+        &self,
+        free: &Vectors,
+        field: &Twist,
+        slides: Option<&[Option<DVec2>; MAX_POINTS]>,
+    ) -> Option<(Vectors, Vectors)> {
+        let direct = self.response.solve(free, field, slides);
+        direct.or_else(|| self.sweep(free, slides))
+    }
+
+    /// D, the velocity of a point per impulse at another, 1/kg, and the inverses of its diagonal.
+    fn blocks(&self) -> ([[DMat3; MAX_POINTS]; MAX_POINTS], [DMat3; MAX_POINTS]) {
+        let mut blocks = [[DMat3::ZERO; MAX_POINTS]; MAX_POINTS];
+        let mut inverses = [DMat3::ZERO; MAX_POINTS];
+        let points = &self.response.points;
+        for i in 0..self.count {
+            for j in 0..=i {
+                let column = |axis: DVec3| self.response.respond(axis, points[j].cross(axis)).at(points[i]);
+                let block = DMat3::from_cols(column(DVec3::X), column(DVec3::Y), column(DVec3::Z));
+                blocks[i][j] = block;
+                blocks[j][i] = block.transpose();
+            }
+            inverses[i] = blocks[i][i].inverse();
+        }
+        (blocks, inverses)
+    }
+
+    /// [`solve`](Self::solve) by sweeps.
+    fn sweep(
         &self,
         free: &Vectors,
         slides: Option<&[Option<DVec2>; MAX_POINTS]>,
     ) -> Option<(Vectors, Vectors)> {
+        let (blocks, inverses) = self.blocks();
         let n = self.count;
         let (mut u, mut p) = (*free, [DVec3::ZERO; MAX_POINTS]);
         let scale = free[..n].iter().map(|u| u.length()).fold(0.0, f64::max);
@@ -302,15 +369,15 @@ impl ContactPatch {
             change = 0.0;
             for i in 0..n {
                 let wanted = match slides.and_then(|slides| slides[i]) {
-                    Some(direction) => self.sliding_impulse(i, p[i], u[i], direction),
-                    None => self.sticking_impulse(i, p[i], u[i]),
+                    Some(direction) => self.sliding_impulse(&blocks[i][i], p[i], u[i], direction),
+                    None => self.sticking_impulse(&blocks[i][i], &inverses[i], p[i], u[i]),
                 };
                 let step = wanted - p[i];
                 p[i] = wanted;
-                for (u, row) in u.iter_mut().zip(&self.blocks).take(n) {
+                for (u, row) in u.iter_mut().zip(&blocks).take(n) {
                     *u += row[i] * step;
                 }
-                change = change.max((self.blocks[i][i] * step).length());
+                change = change.max((blocks[i][i] * step).length());
             }
             if change <= PATCH_CONVERGED * scale {
                 break;
@@ -320,12 +387,11 @@ impl ContactPatch {
     }
 
     /// Impulse of a point that sticks if it can.
-    fn sticking_impulse(&self, i: usize, p: DVec3, u: DVec3) -> DVec3 {
-        let free = p - self.inverses[i] * u;
+    fn sticking_impulse(&self, k: &DMat3, inverse: &DMat3, p: DVec3, u: DVec3) -> DVec3 {
+        let free = p - *inverse * u;
         if free.z >= 0.0 && free.truncate().length() <= self.friction * free.z {
             return free;
         }
-        let k = &self.blocks[i][i];
         let normal = (p.z - u.z / k.z_axis.z).max(0.0);
         let slip = u.truncate() + k.z_axis.truncate() * (normal - p.z);
         let m = DMat2::from_cols(k.x_axis.truncate(), k.y_axis.truncate());
@@ -337,8 +403,7 @@ impl ContactPatch {
     }
 
     /// Impulse of a point that slides along a direction, at most of length 1.
-    fn sliding_impulse(&self, i: usize, p: DVec3, u: DVec3, direction: DVec2) -> DVec3 {
-        let k = &self.blocks[i][i];
+    fn sliding_impulse(&self, k: &DMat3, p: DVec3, u: DVec3, direction: DVec2) -> DVec3 {
         let line = (-self.friction * direction).extend(1.0);
         let slope = k.z_axis.dot(line);
         // Where friction alone presses the bodies together, the normal direction determines the step.

@@ -156,6 +156,12 @@ fn support_of(geometry: &PartGeometry, pose: &Pose) -> SupportShape {
             SupportShape::Ellipsoid { pose: *pose, semi_axes: ellipsoid.semi_axes() }
         }
         PartGeometry::Shape(Shape::Sphere(_)) if pose.translation == DVec3::ZERO => SupportShape::Ball,
+        // A constant radius about a point or a segment.
+        PartGeometry::Shape(Shape::Sphere(_)) => corners(&[DVec3::ZERO]),
+        PartGeometry::Shape(Shape::Capsule(capsule)) => {
+            let end = 0.5 * capsule.height() * DVec3::Z;
+            corners(&[end, -end])
+        }
         PartGeometry::Shape(_) => SupportShape::Other,
     }
 }

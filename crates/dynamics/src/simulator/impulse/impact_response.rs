@@ -188,10 +188,25 @@ impl Partition {
         let pull_in_g = self.pull_in_g(index, t, gap);
         let least = self.least_hop * self.fall_speed() * pull_in_g.sqrt();
         let shared = self.both_movable(index);
-        if !shared
-            && let Some(patch) = self.contact_patch(index, t, gap, &contact_bodies)?
-            && let Some(answer) =
-                patch.collide(&contact_bodies, self.last_hop(index, t), |approach| (e * approach).max(least))
+        let rule = MicroSettings {
+            collision_epsilon: self.epsilon,
+            gravity: self.gravity_norm * pull_in_g.min(SLOW_PULL_LIMIT),
+            reversing: settings.reversing,
+            e_max: settings.boosted_restitution,
+            least_rebound: least,
+            boost: shared,
+            allowance: if shared { 0.5 * self.fall_speed().powi(2) / collision.k.z_axis.z } else { 0.0 },
+            ..MicroSettings::default()
+        };
+        let boosted = if shared { rule.boosted(e, gap.distance.max(0.0)) } else { e };
+        let rebound = |approach: f64| (boosted * approach).max(least);
+        if let Some(patch) = self.contact_patch(index, t, gap, &contact_bodies)?
+            && let Some(answer) = patch.collide(
+                &contact_bodies,
+                self.last_hop(index, t),
+                rebound,
+                shared.then_some(rule.allowance),
+            )
         {
             let point = point - contact_bodies[1].r + answer.lever;
             return Ok(ImpactResponse {
@@ -209,16 +224,6 @@ impl Partition {
         {
             return Ok(single(frame * p, true));
         }
-        let rule = MicroSettings {
-            collision_epsilon: self.epsilon,
-            gravity: self.gravity_norm * pull_in_g.min(SLOW_PULL_LIMIT),
-            reversing: settings.reversing,
-            e_max: settings.boosted_restitution,
-            least_rebound: least,
-            boost: shared,
-            allowance: if shared { 0.5 * self.fall_speed().powi(2) / collision.k.z_axis.z } else { 0.0 },
-            ..MicroSettings::default()
-        };
         let answer = micro_collision(&collision, &surface, &rule, gap.distance.max(0.0)).map_err(failed)?;
         let mut response = single(frame * answer.outcome.impulse, answer.kind == MicroKind::Reversed);
         let wanted = least.min(affordable_hop_speed(&contact_bodies, mu));

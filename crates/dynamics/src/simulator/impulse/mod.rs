@@ -5,7 +5,7 @@
 //!   integrated, and a body is evaluated only at the events of its pairs.
 //! - Each pair of convex parts has an event in the queue (`event_queue`), at a time before which it provably
 //!   cannot collide: the gap d along the normal against bounds A s² + B s on the displacement of each part
-//!   (`motion_bound`, `support_bound`, `kinematic_bound`). The time of impact is therefore approached from
+//!   (`motion_bound`, `corner_bound`, `support_bound`, `kinematic_bound`). The time of impact is therefore approached from
 //!   one side and never passed; the gap left at each measurement is at least σ min(d, ε).
 //! - Pairs are created for parts whose fat AABBs overlap (`broad_phase`, `pair_updates`); an AABB is updated
 //!   only when its body may have left it. Pairs of busy bodies that are not very near are deferred until one
@@ -33,6 +33,7 @@ mod checkpoint;
 mod collision_work;
 mod contact_patch;
 mod convex_part;
+mod corner_bound;
 mod counters;
 mod cylinder_distance;
 mod hop_energy;
@@ -45,6 +46,7 @@ mod pair;
 mod pair_updates;
 mod partition;
 mod partitioning;
+mod patch_solution;
 mod repartition;
 mod rest;
 mod settings;

@@ -107,12 +107,16 @@ impl MotionBound {
 }
 
 /// Bounds on the torque-free rotation of a body until its next impulse.
+#[allow(clippy::struct_field_names)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct SpinBound {
     /// Largest |ω|, rad/s.
     pub max_speed: f64,
     /// Largest |ω̇|, rad/s².
     pub max_acceleration: f64,
+    /// Largest third derivative of a unit vector fixed to the body, 1/s³: ω³ + 3 ω |ω̇| + |ω̈|, where |ω̈| ≤ √2 k² ω³
+    /// with k = max |I_i − I_j| / I_k, since ω̈_i is k_i (ω̇_j ω_k + ω_j ω̇_k).
+    pub max_jerk: f64,
 }
 
 impl SpinBound {
@@ -128,7 +132,8 @@ impl SpinBound {
             ((twice_energy * (least + most) - momentum_squared) / (least * most)).max(w.length_squared());
         let max_speed = if squared.is_finite() { squared.sqrt() * (1.0 + 1e-12) } else { w.length() };
         let skew = ((i.y - i.z).abs() / i.x).max((i.z - i.x).abs() / i.y).max((i.x - i.y).abs() / i.z);
-        Self { max_speed, max_acceleration: skew * max_speed * max_speed }
+        let max_jerk = (1.0 + 3.0 * skew + std::f64::consts::SQRT_2 * skew * skew) * max_speed.powi(3);
+        Self { max_speed, max_acceleration: skew * max_speed * max_speed, max_jerk }
     }
 }
 

@@ -113,20 +113,24 @@ pub(super) struct PairGap {
     pub face: Option<u8>,
 }
 
-/// (parts, states of their bodies, cache, last normal) ⇒ the gap.
+/// (parts, states of their bodies, cache, last normal, error of the distance that is allowed, m) ⇒ the gap.
 pub(super) fn measure(
     parts: [&ConvexPart; 2],
     motion: [&Motion; 2],
     cache: &mut PieceCache,
     last_normal: DVec3,
+    tolerance: f64,
 ) -> Result<PairGap, ClosestError> {
     let poses = [0, 1].map(|k| motion[k].pose() * parts[k].pose);
     let pieces = [parts[0].piece()?, parts[1].piece()?];
     for (face, over) in [(0, 1), (1, 0)] {
         let outward = if face == 0 { last_normal } else { -last_normal };
-        if let Some(gap) =
-            distance_over_face([&pieces[face], &pieces[over]], [&poses[face], &poses[over]], outward)
-        {
+        if let Some(gap) = distance_over_face(
+            [&pieces[face], &pieces[over]],
+            [&poses[face], &poses[over]],
+            outward,
+            tolerance,
+        ) {
             let (distance, out, point) = gap;
             let normal = if face == 0 { out } else { -out };
             let rate = (motion[1].velocity_at(point) - motion[0].velocity_at(point)).dot(normal);
@@ -152,12 +156,14 @@ pub(super) fn measure(
     Ok(PairGap { distance: near.distance, normal, point, rate, face: None })
 }
 
-/// (shape with faces and another, their poses, outward direction) ⇒ distance, normal of the face that points
-/// there and midpoint, if the other shape is nearest to the inside of that face.
+/// (shape with faces and another, their poses, outward direction, tolerance) ⇒ distance, normal of the face that
+/// points there and midpoint, if the other shape is nearest to the inside of that face; if one of its edges crosses the
+/// border of the face, within the tolerance.
 fn distance_over_face(
     pieces: [&Piece<'_>; 2],
     poses: [&Pose; 2],
     outward: DVec3,
+    tolerance: f64,
 ) -> Option<(f64, DVec3, DVec3)> {
     let Piece::Bounded(other) = pieces[1] else { return None };
     let with_faces = match pieces[0] {
@@ -193,7 +199,62 @@ fn distance_over_face(
         ConvexShape::Cylinder(cylinder) => above.truncate().length() <= cylinder.radius(),
         _ => false,
     };
-    (height > -OVERLAP_ROUNDING * depth && over).then(|| (height, out, point - 0.5 * height * out))
+    if height <= -OVERLAP_ROUNDING * depth {
+        return None;
+    }
+    if over {
+        return Some((height, out, point - 0.5 * height * out));
+    }
+    let (ConvexShape::Cuboid(face), ConvexShape::Cuboid(edges)) = (with_faces, other) else { return None };
+    let start = poses[0].inverse_point(poses[1].point(other.farthest(poses[1].inverse_vector(-out), 0).0));
+    let crossing = border_crossing(
+        face.half_extents(),
+        axis,
+        start,
+        poses,
+        edges.half_extents(),
+        normal[axis],
+        tolerance,
+    )?;
+    Some((height, out, poses[0].point(crossing) - 0.5 * height * out))
+}
+
+/// Where an edge of a box that begins at its support vertex first gets over a face of another box, if it rises no more than
+/// the tolerance on the way. Edges of equal length that lie along each other end at the border of the face, within
+/// rounding: their contact is that of an edge and a face nevertheless, and follows the face.
+fn border_crossing(
+    face: DVec3,
+    axis: usize,
+    vertex: DVec3,
+    poses: [&Pose; 2],
+    half: DVec3,
+    sign: f64,
+    tolerance: f64,
+) -> Option<DVec3> {
+    let center = poses[0].inverse_point(poses[1].translation);
+    for k in 0..3 {
+        let mut edge = DVec3::ZERO;
+        edge[k] = 2.0 * half[k];
+        let edge = poses[0].inverse_vector(poses[1].vector(edge));
+        // From the vertex to the other end, on the side of the centre.
+        let edge = if edge.dot(center - vertex) < 0.0 { -edge } else { edge };
+        let (mut from, mut to) = (0.0f64, 1.0f64);
+        for side in [(axis + 1) % 3, (axis + 2) % 3] {
+            let (x, step, limit) = (vertex[side], edge[side], face[side]);
+            let [a, b] = [(-limit - x) / step, (limit - x) / step];
+            if a.is_nan() || b.is_nan() || step == 0.0 {
+                if x.abs() > limit {
+                    to = -1.0;
+                }
+                continue;
+            }
+            (from, to) = (from.max(a.min(b)), to.min(a.max(b)));
+        }
+        if from <= to && from * edge[axis] * sign <= tolerance {
+            return Some(vertex + from * edge);
+        }
+    }
+    None
 }
 
 /// Support point along a unit direction of the world; the centre of a parallel face or edge, so that bodies

@@ -4,6 +4,7 @@ use super::ballistic_body::BallisticBody;
 use super::broad_phase::ImpulseBroadPhase;
 use super::checkpoint::Checkpoint;
 use super::convex_part::ConvexPart;
+use super::corner_bound::{self, CornerBound, corner_bounds};
 use super::counters::ImpulseCounters;
 use super::motion_bound::{LandingRule, MotionBound};
 use super::observer::CollisionObserver;
@@ -12,7 +13,7 @@ use super::support_bound::{SupportBound, landing_time, support_bounds};
 use super::timewarp::StepFailure;
 use super::tuning::{
     ALONE_GAP, BOUNCE_GAP_FACE, BOUNCE_GAP_SEARCHED, BOUNCE_GAP_SHARE, BOUNCE_MARGIN, CORNER_TIME_LIMIT,
-    FLIGHT_TIME, HOP_RETURN_DEPTH, HOP_RETURN_GAP, HOP_RETURN_SPEED, NEAR_GAP,
+    FACE_BORDER_RISE, FLIGHT_TIME, HOP_RETURN_DEPTH, HOP_RETURN_GAP, HOP_RETURN_SPEED, NEAR_GAP,
 };
 use super::{ImpulseError, ImpulseSettings};
 use crate::error::Error;
@@ -88,6 +89,7 @@ pub(super) struct Partition {
     pub began: Vec<[u32; 2]>,
     pub ended: Vec<[u32; 2]>,
     pub affected: Vec<u32>,
+    pub corner_bounds: [CornerBound; 2],
     pub support_bounds: [SupportBound; 2],
     pub observer: CollisionObserver,
     /// Gaps measured since the bodies were last partitioned.
@@ -128,7 +130,8 @@ impl Partition {
         }
         let motion = pair.bodies.map(|body| self.bodies[body as usize].at(t));
         let parts = pair.parts.map(|part| &self.parts[part as usize]);
-        let mut gap = measure(parts, [&motion[0], &motion[1]], &mut pair.cache, pair.normal)
+        let tolerance = FACE_BORDER_RISE * self.epsilon;
+        let mut gap = measure(parts, [&motion[0], &motion[1]], &mut pair.cache, pair.normal, tolerance)
             .map_err(|source| ImpulseError::Geometry { source })?;
         self.smallest_gap = self.smallest_gap.min(gap.distance);
         gap.distance += pair.offset;
@@ -268,7 +271,9 @@ impl Partition {
         if wait < longest && longest.is_finite() {
             let motion = [&motion[0], &motion[1]];
             let (bounds, is_near) = (&mut self.support_bounds, distance < self.epsilon);
-            if let Some(latest) =
+            if corner_bounds(&mut self.corner_bounds, parts, bodies, motion, normal, face, longest) {
+                wait = corner_bound::landing_time(&self.corner_bounds, distance, rule, [wait, longest]);
+            } else if let Some(latest) =
                 support_bounds(bounds, parts, bodies, motion, normal, face, longest, is_near)
             {
                 wait = landing_time(&self.support_bounds, distance, rule, [wait, latest]);

@@ -40,7 +40,7 @@ use rattleback_geometry::Pose;
 pub(super) enum SupportShape {
     /// Sphere about the centre of rotation: rotation does not move its surface.
     Ball,
-    /// Convex hull of these vertices.
+    /// Convex hull of these vertices, or of balls of one radius about them.
     Corners(Vec<DVec3>),
     /// Box in its own frame.
     Box { pose: Pose, half_extents: DVec3 },
@@ -50,6 +50,13 @@ pub(super) enum SupportShape {
     Ellipsoid { pose: Pose, semi_axes: DVec3 },
     /// Any other shape: no sharper bound than that of `motion_bound`.
     Other,
+}
+
+impl SupportShape {
+    /// Whether `corner_bound` applies.
+    pub fn has_vertices(&self) -> bool {
+        matches!(self, Self::Ball | Self::Corners(_) | Self::Box { .. })
+    }
 }
 
 /// Bound on the displacement of a part along a direction within a time s: h(d + s u) − h(d) + b s + A s².

@@ -37,6 +37,8 @@ pub(super) const INITIAL_GAP: f64 = 1e-6;
 pub(super) const OVERLAP_ROUNDING: f64 = 1e-9;
 /// Angle, rad, below which two faces count as parallel.
 pub(super) const FACE_ANGLE: f64 = 1e-9;
+/// Height, in ε, by which an edge may rise to the border of a face below which its vertex counts as over the face.
+pub(super) const FACE_BORDER_RISE: f64 = 1e-3;
 /// Gap, in ε, above which a pair is not measured again when the motion of one of its bodies changes: the
 /// lower bound of its gap is enough.
 pub(super) const NEAR_GAP: f64 = 2.0;
@@ -75,6 +77,9 @@ pub(super) const SECANT_TOLERANCE: f64 = 0.01;
 pub(super) const APEX_STEPS: usize = 4;
 /// Twice the angle, rad, by which a body may rotate at most while bounds are taken in its frame.
 pub(super) const FRAME_ROTATION_LIMIT: f64 = 0.5;
+
+/// Pairs of vertices up to which each is followed with its own acceleration (`corner_bound`).
+pub(super) const CORNER_PAIRS: usize = 64;
 
 // Distance of cylinder rims (`cylinder_distance`).
 
@@ -121,6 +126,11 @@ pub(super) const PATCH_SWEEPS: usize = 200;
 pub(super) const PATCH_CONVERGED: f64 = 1e-11;
 /// The same, above which the sweeps have failed.
 pub(super) const PATCH_FAILED: f64 = 1e-5;
+/// Velocity left over, in parts of the largest velocity before, and turn of the direction of slip, rad, up to which a closed
+/// form of a patch is exact.
+pub(super) const PATCH_DIRECT: f64 = 1e-9;
+/// Trials of the directions of slip of a closed form.
+pub(super) const PATCH_DIRECTIONS: usize = 6;
 /// Cosine between the normals of the gap and of the manifold below which they belong to different contacts.
 pub(super) const PATCH_NORMAL_COSINE: f64 = 0.9999;
 /// Least acceleration, in g, that must close all points for the hop to act against it. (Two falling bodies
