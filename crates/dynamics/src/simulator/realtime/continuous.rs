@@ -144,11 +144,12 @@ impl Realtime {
             let index = fast_body.index as usize;
             let pose = fast_body.motion.pose(fast_body.stop);
             let body = &mut motion[index];
-            // The loads did no work on the way that it does not go: v² − 2 a·Δx.
+            // The loads did no work on the way that a linkage in flight does not go: v² − 2 a·Δx.
+            let flew = self.mechanisms.are_integrated(fast_body.slot);
             let force = self.loads.wrench(index).force * inertia[index].inverse_mass;
             let work = (self.loads.uniform_acceleration() + force).dot(body.x - pose.translation);
             let speed_squared = body.v.length_squared();
-            if work > 0.0 && speed_squared > 0.0 {
+            if flew && work > 0.0 && speed_squared > 0.0 {
                 body.v *= (1.0 - 2.0 * work / speed_squared).max(0.0).sqrt();
             }
             (body.x, body.q) = (pose.translation, pose.rotation.normalize());
