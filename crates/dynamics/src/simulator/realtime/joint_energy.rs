@@ -15,7 +15,7 @@
 
 use super::Realtime;
 use super::contact::Contact;
-use super::joint_groups::JointGroup;
+use super::joint_groups::{JointGroup, Support};
 use super::sim_bodies::{NONE, SimBodies};
 use super::tuning::{MAX_KEYED_ROWS, PASSIVITY_TOLERANCE};
 use crate::force::ForceAccumulator;
@@ -63,7 +63,11 @@ impl Realtime {
             return;
         }
         for group in &mut joint_groups.groups {
-            (group.external, group.grounded) = (group.moved, false);
+            group.support = match (group.moved, group.anchored) {
+                (true, _) => Support::Moving,
+                (false, true) => Support::Static,
+                (false, false) => Support::None,
+            };
         }
         for (_, pair) in contact_graph.near() {
             // An open contact that did not act transfers no energy.
@@ -77,25 +81,37 @@ impl Realtime {
                     continue;
                 }
                 let fixed = sim_bodies.body(other).is_none_or(|body| body.status == Status::Fixed);
-                let external = pair.bouncy || !(fixed || joint_groups.of(other) == group);
+                let support = if pair.bouncy {
+                    Support::Moving
+                } else if fixed {
+                    Support::Static
+                } else if joint_groups.of(other) == group {
+                    Support::None
+                } else {
+                    Support::Moving
+                };
                 let group = &mut joint_groups.groups[group as usize];
-                group.external |= external;
-                group.grounded |= fixed;
+                group.support = group.support.max(support);
             }
         }
         for group in &mut joint_groups.groups {
-            group.external |= group.slots.first().is_none_or(|slot| {
-                mechanisms.are_integrated(*slot) || sim_bodies.body(*slot).is_none_or(|body| body.asleep)
+            let known = group.slots.first().is_some_and(|slot| {
+                !mechanisms.are_integrated(*slot) && sim_bodies.body(*slot).is_some_and(|body| !body.asleep)
             });
+            if !known {
+                group.support = Support::Moving;
+            }
         }
         let (sim_bodies, loads) = (&*sim_bodies, &*loads);
         let at = &*world;
         each(threads.min(joint_groups.groups.len()), &mut joint_groups.groups, |_, group| {
-            if !group.external {
+            if group.support < Support::Moving {
                 group.measure(at, sim_bodies, loads);
             }
         });
-        let gains = |group: &JointGroup| !group.external && group.gain > PASSIVITY_TOLERANCE * group.kinetic;
+        let gains = |group: &JointGroup| {
+            group.support < Support::Moving && group.gain > PASSIVITY_TOLERANCE * group.kinetic
+        };
         for number in 0..self.joint_groups.groups.len() {
             if gains(&self.joint_groups.groups[number]) {
                 self.scale_group(world, number, dt);
@@ -125,7 +141,7 @@ impl Realtime {
         let inertia = world.bodies().inertia(Status::Dynamic);
         let motion = world.bodies().motion(Status::Dynamic);
         let at_rest = RigidMotion::default();
-        let mean = if group.anchored || group.grounded {
+        let mean = if group.support == Support::Static {
             at_rest
         } else {
             RigidMotion::of(bodies.clone().map(|index| (&motion[index], &inertia[index])))

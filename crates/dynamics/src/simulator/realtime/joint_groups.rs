@@ -5,6 +5,18 @@ use super::sim_bodies::{NONE, SimBodies};
 use super::sleep::Islands;
 use crate::world::{Status, World};
 
+/// What exchanges momentum with jointed bodies in a step, from the least to the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Support {
+    /// Nothing but their loads.
+    #[default]
+    None,
+    /// Static bodies, by joints or contacts: they do no work.
+    Static,
+    /// Bodies that move by themselves, or impacts: their work is not known.
+    Moving,
+}
+
 /// Bodies connected by joints.
 #[derive(Debug, Default)]
 pub(super) struct JointGroup {
@@ -15,10 +27,8 @@ pub(super) struct JointGroup {
     pub anchored: bool,
     /// Whether a joint connects it to a kinematic body.
     pub moved: bool,
-    /// Whether it is in contact with a static body.
-    pub grounded: bool,
-    /// Whether it is in contact with another body that moves, or may bounce.
-    pub external: bool,
+    /// What may have changed its momentum in the present step.
+    pub support: Support,
     /// ΔK − Σ (F·Δx + τ·Δθ) and K after the present step, J.
     pub gain: f64,
     pub kinetic: f64,
