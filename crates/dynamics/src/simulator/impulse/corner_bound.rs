@@ -312,29 +312,12 @@ fn root(a: f64, b: f64, c: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::support_bound::tests::thrown;
     use super::*;
-    use crate::rigid::Inertia;
-    use crate::world::{Body, World};
     use glam::DQuat;
     use proptest::prelude::*;
     use rattleback_geometry::Shape;
     use rattleback_geometry::closest::{ConvexShape, Support};
-
-    fn thrown(shape: &Shape, moments: DVec3, motion: Motion) -> (BallisticBody, ConvexPart) {
-        let inertia = Inertia {
-            inverse_mass: 1.0,
-            moments,
-            inverse_moments: moments.recip(),
-            linear_damping: 0.0,
-            angular_damping: 0.0,
-        };
-        let mut world = World::default();
-        let id = world.add_body(Body::dynamic().with_shape(shape.clone())).unwrap();
-        let part = ConvexPart::whole(shape.clone(), world.body(id).unwrap().shapes()[0]);
-        let mut body = BallisticBody::new(id, MotionKind::Ballistic, 0, 0.0, motion, inertia);
-        body.gravity = -9.81 * DVec3::Z;
-        (body, part)
-    }
 
     fn shape(kind: usize) -> Shape {
         let hull = [[0.3, 0.0, -0.1], [-0.2, 0.2, -0.1], [-0.1, -0.3, -0.1], [0.0, 0.1, 0.25]];

@@ -403,7 +403,7 @@ fn latest_time_before(bounds: &[SupportBound; 2], allowed: f64, from: f64, lates
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::rigid::Inertia;
     use crate::world::{Body, World};
@@ -412,7 +412,12 @@ mod tests {
     use rattleback_geometry::Shape;
     use rattleback_geometry::closest::{ConvexShape, Support};
 
-    fn thrown(shape: &Shape, moments: DVec3, motion: Motion) -> (BallisticBody, ConvexPart) {
+    /// (shape, moments of inertia, motion) ⇒ a body in ballistic motion, and its shape.
+    pub(in super::super) fn thrown(
+        shape: &Shape,
+        moments: DVec3,
+        motion: Motion,
+    ) -> (BallisticBody, ConvexPart) {
         let inertia = Inertia {
             inverse_mass: 1.0,
             moments,

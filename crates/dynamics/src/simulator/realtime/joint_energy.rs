@@ -70,11 +70,12 @@ impl Realtime {
             };
         }
         for (_, pair) in contact_graph.near() {
+            let [a, b] = pair.bodies;
+            let jointed = pair.bodies.iter().any(|slot| joint_groups.of(*slot) != NONE);
             // An open contact that did not act transfers no energy.
-            if !contact_graph.contact(pair).is_some_and(Contact::acts) {
+            if !jointed || !contact_graph.contact(pair).is_some_and(Contact::acts) {
                 continue;
             }
-            let [a, b] = pair.bodies;
             for (own, other) in [(a, b), (b, a)] {
                 let group = joint_groups.of(own);
                 if group == NONE {
